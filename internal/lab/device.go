@@ -19,12 +19,11 @@ type Device struct {
 	from, to *cuda.Event
 }
 
-// noDevice is the reason for empty GPU cells in a run without a GPU.
 const noDevice = "Run without a GPU (--device gpu)."
 
-// Device returns the GPU for experiments. If none was requested, it returns nil
-// and the reason for the empty cells. A requested GPU that is unavailable is an
-// error, so that a run on a GPU machine leaves no cells empty.
+// Device returns the GPU for experiments or, if none was requested, nil and the
+// reason for the empty cells. A requested GPU that is unavailable is an error,
+// so that a run on a GPU machine leaves no cells empty.
 func (env *Env) Device() (*Device, string, error) {
 	if env.config.Device == "" || env.config.Device == "cpu" {
 		return nil, noDevice, nil
@@ -40,11 +39,10 @@ func (env *Env) Device() (*Device, string, error) {
 	return env.device, "", nil
 }
 
-// DeviceName returns the requested device: "gpu" or a number; "" or "cpu" for
-// none.
+// DeviceName is "gpu" or a number; "" or "cpu" for none.
 func (env *Env) DeviceName() string { return env.config.Device }
 
-// openDevice opens a device: "gpu" is the first, otherwise a number.
+// openDevice opens a device by name: "gpu" is the first.
 func openDevice(name string) (*Device, error) {
 	ordinal := 0
 	if name != "gpu" {
@@ -88,8 +86,7 @@ func (d *Device) close() error {
 }
 
 // Time measures the device time of the work that do enqueues: rounds times
-// after a warm-up, each with repeat calls. The Timing is the total of the
-// repeat calls.
+// after a warm-up, each the total of repeat calls.
 func (d *Device) Time(ctx context.Context, rounds, repeat int, do func() error) (Timing, error) {
 	var timing Timing
 	times := make([]int64, 0, rounds)

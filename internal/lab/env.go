@@ -19,20 +19,19 @@ type Config struct {
 	// Folder of the shared data: wiki/*.jsonl.zst and
 	// queries/trec_tb0[56]_efficiency.tsv. Unused if Quick.
 	Data string
-	// Folder for generated collections, which are kept for later runs. It may be
-	// removed when no Env uses it.
+	// Folder for generated collections, kept for later runs. It may be removed
+	// when no Env uses it.
 	Work string
 	// Index, if not empty, is an index that replaces the wiki passages.
 	Index string
 	Seed  uint64
 	// Quick requests the smallest collections with which an experiment works.
 	Quick bool
-	// The GPU for GPU cells: "gpu" for the first, or a number; "" or "cpu" leaves
+	// GPU for GPU cells: "gpu" for the first, or a number; "" or "cpu" leaves
 	// those cells empty.
 	Device string
 	// The command line, for the record.
-	Command string
-	// Progress, if not nil, is called with the progress of a phase.
+	Command  string
 	Progress func(phase string, done, total int64)
 }
 
@@ -54,7 +53,7 @@ type Env struct {
 	shared   map[string]any
 }
 
-// NewEnv returns an Env. The caller closes it.
+// NewEnv returns an Env, which the caller closes.
 func NewEnv(c Config) *Env {
 	return &Env{Quick: c.Quick, Seed: c.Seed, config: c, open: map[string]*Collection{}, logs: map[string][]trec.Topic{}, shared: map[string]any{}}
 }
@@ -71,7 +70,7 @@ func (env *Env) Close() {
 	clear(env.open)
 }
 
-// Progress reports the progress of an experiment: done of total.
+// Progress reports the progress of an experiment.
 func (env *Env) Progress(phase string, done, total int) {
 	if env.config.Progress != nil {
 		env.config.Progress(phase, int64(done), int64(total))
@@ -92,8 +91,7 @@ func Shared[T any](env *Env, key string, measure func() (T, error)) (T, error) {
 	return v, err
 }
 
-// Pick returns quick if the experiment should do as little as possible,
-// otherwise full.
+// Pick returns quick if Quick is set, otherwise full.
 func Pick[T any](env *Env, full, quick T) T {
 	if env.Quick {
 		return quick
@@ -107,7 +105,7 @@ const (
 	TB06 = "tb06" // TREC 2006: 100,000, 4.1 terms; used by griffin18 and ao11
 )
 
-// Log returns a query log, TB05 or TB06, which must not be changed.
+// Log returns a query log, TB05 or TB06, read-only.
 func (env *Env) Log(name string) ([]trec.Topic, error) {
 	if topics, ok := env.logs[name]; ok {
 		return topics, nil
@@ -139,8 +137,7 @@ func readLog(path string) ([]trec.Topic, error) {
 	return topics, nil
 }
 
-// opened returns the collection with a name, building it if necessary; build
-// creates the index in the folder dir.
+// opened builds the collection in dir if necessary.
 func (env *Env) opened(ctx context.Context, name string, build func(ctx context.Context, dir string) error) (*Collection, error) {
 	c, ok := env.open[name]
 	if !ok {
@@ -168,7 +165,6 @@ func (env *Env) opened(ctx context.Context, name string, build func(ctx context.
 	return c, nil
 }
 
-// use records that the experiment opened c.
 func (env *Env) use(c *Collection) {
 	if !slices.Contains(env.used, c.Describe()) {
 		env.used = append(env.used, c.Describe())

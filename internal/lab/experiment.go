@@ -12,24 +12,23 @@ import (
 
 // Experiment reproduces one table or figure of a paper.
 type Experiment struct {
-	// The paper's short name with the table or figure: "ao11-table1".
+	// Such as "ao11-table1".
 	Name string
-	// The short name of one of Papers.
+	// Short name of one of Papers.
 	Paper string
-	// Shows is its name in the paper: "Table 1".
+	// Its name in the paper: "Table 1".
 	Shows string
 	Title string // a line, without full stop
 
-	// Did, Ours and Differs describe, in Markdown, the paper's experiment, this
-	// experiment, and the differences.
+	// In Markdown: the paper's experiment, this experiment, and the differences.
 	Did, Ours, Differs string
 
-	// Maximum time of Run on two cores, without building collections. A run that
-	// exceeds it is cancelled and fails.
+	// Maximum time of Run on two cores, without building collections; a longer run
+	// fails.
 	Budget time.Duration
 
-	// Run runs the experiment. With Env.Quick, used by tests, it takes a second
-	// or two, and fills the same cells.
+	// With Env.Quick, used by tests, Run takes a second or two, and fills the same
+	// cells.
 	Run func(ctx context.Context, env *Env) (*Result, error)
 }
 
@@ -39,7 +38,7 @@ type Paper struct {
 	Citation string
 }
 
-// Papers are the reproduced papers, in the order of the report.
+// Papers are in the order of the report.
 var Papers = []Paper{
 	{"griffin18", "Liu, Wang, Swanson: Griffin: Uniting CPU and GPU in Information Retrieval Systems for Intra-Query Parallelism. PPoPP 2018"},
 	{"ding09", "Ding, He, Yan, Suel: Using Graphics Processors for High Performance IR Query Processing. WWW 2009"},
@@ -48,7 +47,7 @@ var Papers = []Paper{
 	{"saat", "Trotman, Crane: Micro and Macro Optimization of SaaT Search. Software: Practice and Experience, 2019"},
 }
 
-// Check returns the first error in the declaration of e, or nil.
+// Check returns the first error in the declaration, or nil.
 func (e *Experiment) Check() error {
 	switch {
 	case !strings.HasPrefix(e.Name, e.Paper+"-"):
@@ -63,9 +62,8 @@ func (e *Experiment) Check() error {
 	return nil
 }
 
-// Select returns the experiments with the given names, in the order of all. The
-// name of a paper selects all of its experiments; no names select all. The
-// error wraps base.ErrBadInput.
+// Select returns the experiments with the given names, or of the named papers,
+// in the order of all; no names select all. The error wraps base.ErrBadInput.
 func Select(all []Experiment, names []string) ([]Experiment, error) {
 	if len(names) == 0 {
 		return all, nil

@@ -18,14 +18,13 @@ const (
 type Figure struct {
 	Title string `json:"title"`
 	Kind  Kind   `json:"kind"`
-	// X and Y label the axes, with units.
+	// Labels of the axes, with units.
 	X string `json:"x"`
 	Y string `json:"y"`
-	// LogX and LogY request logarithmic axes; all values must then be positive.
+	// Logarithmic axes, which require positive values.
 	LogX bool `json:"log_x,omitempty"`
 	LogY bool `json:"log_y,omitempty"`
-	// Categories name the groups of bars; Points[i] of each series belongs to
-	// group i.
+	// Groups of bars; Points[i] of each series belongs to group i.
 	Categories []string `json:"categories,omitempty"`
 	Series     []Series `json:"series"`
 }
@@ -33,7 +32,7 @@ type Figure struct {
 // Series is one line, or the bars of one colour.
 type Series struct {
 	Name string `json:"name"`
-	// Paper: the numbers are the paper's, drawn in grey.
+	// The paper's numbers, drawn in grey.
 	Paper  bool    `json:"paper,omitempty"`
 	Points []Point `json:"points"`
 }
@@ -44,7 +43,7 @@ type Point struct {
 	Y float64 `json:"y"`
 }
 
-// Heights returns points for the bars of one series.
+// Heights returns points for bars.
 func Heights(values ...float64) []Point {
 	points := make([]Point, len(values))
 	for i, v := range values {
@@ -53,7 +52,7 @@ func Heights(values ...float64) []Point {
 	return points
 }
 
-// Check returns the reasons why the figure cannot be drawn.
+// Check returns why the figure cannot be drawn.
 func (f *Figure) Check() error {
 	var errs []error
 	bad := func(format string, args ...any) {

@@ -26,8 +26,7 @@ type Spec struct {
 	Codec   string // of the posting lists; "": the default
 }
 
-// content has the fields of a Spec that determine the documents and queries:
-// all except the codec.
+// content is a Spec without the codec.
 type content struct {
 	Like    string
 	Order   collection.Order
@@ -36,15 +35,14 @@ type content struct {
 	Queries int
 }
 
-// Sizes of generated collections at Quick.
+// At Quick.
 const (
 	quickDocs    = 12_000
 	quickQueries = 60
 )
 
-// Generated returns a collection generated from Wiki and a log, with the
-// queries drawn for it, except those with a term that no document contains. It
-// is generated once and kept.
+// Generated returns a collection generated from Wiki and a log, once, and its
+// queries, except those with a term that no document contains.
 func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, error) {
 	like, err := collection.Lookup(s.Like)
 	if err != nil {
@@ -60,7 +58,6 @@ func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, er
 	if err != nil {
 		return nil, nil, err
 	}
-	// The name depends on everything that determines the collection.
 	same := content{s.Like, s.Order, s.Log, s.Docs, s.Queries}
 	sum := crc32.ChecksumIEEE(fmt.Appendf(nil, "%+v %+v %d %s %d", like, same, env.Seed, source.Name, source.Snapshot.Fields[0].NumPostings))
 	name := fmt.Sprintf("%s-%s-%d-%08x", s.Like, s.Order, s.Docs, sum)
@@ -69,7 +66,7 @@ func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, er
 	}
 	queriesPath := filepath.Join(env.config.Work, name+".queries.tsv")
 	if _, err := os.Stat(queriesPath); errors.Is(err, fs.ErrNotExist) {
-		// The queries are written last: without them the index is incomplete.
+		// The queries are written last.
 		if err := os.RemoveAll(filepath.Join(env.config.Work, name)); err != nil {
 			return nil, nil, err
 		}
@@ -111,9 +108,8 @@ func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, er
 	return c, c.drawn, nil
 }
 
-// Impacts returns the impact-ordered lists of a collection from Generated,
-// creating them if necessary with the given codec, without bitmaps: 8-bit
-// impacts by BM25.
+// Impacts returns the impact-ordered lists of a collection from Generated, by
+// default created with the given codec, without bitmaps: 8-bit impacts by BM25.
 func (env *Env) Impacts(ctx context.Context, c *Collection, codec string) (*impact.Index, error) {
 	lists, err := c.Snapshot.Impacts()
 	if !errors.Is(err, index.ErrNoImpacts) {

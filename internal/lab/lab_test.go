@@ -106,8 +106,8 @@ func TestRunRefusesAnEmptyCell(t *testing.T) {
 	}
 }
 
-// TestRevisionOfTheCheckout: if the build lacks a revision, the checkout
-// provides it; other folders do not.
+// If the build lacks a revision, the checkout provides it; other folders do
+// not.
 func TestRevisionOfTheCheckout(t *testing.T) {
 	if got := checkedOut(); got != "unknown" && !regexp.MustCompile(`^[0-9a-f]{12}( with changes)?, of the checkout it ran in$`).MatchString(got) {
 		t.Errorf("here: %q", got)
@@ -288,7 +288,7 @@ func TestCompareTakesTurns(t *testing.T) {
 	}
 }
 
-// A generated collection is built once; without its queries it is built again.
+// A collection without its queries is built again.
 func TestGeneratedIsKept(t *testing.T) {
 	work := t.TempDir()
 	spec := Spec{Like: "gov2", Order: collection.Crawl, Log: TB05}
@@ -322,7 +322,7 @@ func TestGeneratedIsKept(t *testing.T) {
 	}
 }
 
-// Every axis has at least two round numbers, so that its scale is readable.
+// Every axis has at least two round numbers.
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64

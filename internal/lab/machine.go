@@ -14,7 +14,6 @@ import (
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
-// here returns the provenance for measurements by this program on this machine.
 func here() Provenance {
 	return Provenance{
 		CPU:      cost.Processor(),
@@ -27,7 +26,7 @@ func here() Provenance {
 	}
 }
 
-// load returns the machine's load average of the last minute, 0 if unknown.
+// load returns the load average of the last minute, 0 if unknown.
 func load() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -41,8 +40,8 @@ func load() float64 {
 	return v
 }
 
-// commit returns the revision from which the program was built, otherwise the
-// revision of the checkout in which it runs, otherwise "unknown".
+// commit returns the revision of the program, otherwise of the checkout in
+// which it runs, otherwise "unknown".
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -63,8 +62,6 @@ func commit() string {
 	return revision + modified
 }
 
-// checkedOut returns the revision of this module's checkout in which the
-// program runs, or "unknown".
 func checkedOut() string {
 	git := func(args ...string) string {
 		out, err := exec.Command("git", args...).Output()

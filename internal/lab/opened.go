@@ -14,7 +14,7 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// Collection is an index of one segment, open for experiments.
+// Collection is an index of one segment.
 type Collection struct {
 	Name     string
 	Snapshot *index.Snapshot
@@ -26,7 +26,7 @@ type Collection struct {
 	tokens   []analysis.Token
 }
 
-// Query is a query of a log, as terms.
+// Query is a query as terms.
 type Query struct {
 	ID    string
 	Text  string
@@ -68,13 +68,12 @@ func (c *Collection) NumDocs() int { return c.Snapshot.NumDocs }
 // Dir returns the folder of the index.
 func (c *Collection) Dir() string { return c.dir }
 
-// Find opens the list of a term in the default field.
+// Find opens a list of the default field.
 func (c *Collection) Find(term string, l *postings.List) (found bool, err error) {
 	return c.Snapshot.Segments[0].Find(0, []byte(term), l)
 }
 
-// DocFreq returns the number of documents with a term, 0 if the term is
-// unknown.
+// DocFreq is 0 if the term is unknown.
 func (c *Collection) DocFreq(term string) (int, error) {
 	var l postings.List
 	found, err := c.Find(term, &l)
@@ -84,7 +83,7 @@ func (c *Collection) DocFreq(term string) (int, error) {
 	return int(l.DocFreq), nil
 }
 
-// DocIDs appends the DocIDs of a term to dst; none if the term is unknown.
+// DocIDs appends the DocIDs of a term to dst; none if it is unknown.
 func (c *Collection) DocIDs(dst []uint32, term string) ([]uint32, error) {
 	var l postings.List
 	found, err := c.Find(term, &l)
@@ -119,7 +118,7 @@ func (c *Collection) Terms(text string) []string {
 	return terms
 }
 
-// Counts returns the number of occurrences of each term of a text.
+// Counts returns the number of occurrences of each term.
 func (c *Collection) Counts(text string) map[string]int {
 	c.tokens = c.analyzer.Tokens(c.tokens[:0], []byte(text))
 	counts := map[string]int{}
@@ -129,8 +128,8 @@ func (c *Collection) Counts(text string) map[string]int {
 	return counts
 }
 
-// Queries returns the first n queries of a log whose terms all occur in the
-// collection; n = 0: all such queries.
+// Queries returns the first n queries of a log (0: all) whose terms all occur
+// in the collection.
 func (c *Collection) Queries(log []trec.Topic, n int) ([]Query, error) {
 	known := map[string]bool{}
 	var queries []Query

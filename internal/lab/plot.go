@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Colours of series, distinguishable by colour-blind readers (Okabe and Ito).
+// Distinguishable by colour-blind readers (Okabe and Ito).
 var palette = []color.Color{
 	color.NRGBA{0x00, 0x72, 0xb2, 0xff}, // blue
 	color.NRGBA{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -29,14 +29,12 @@ var palette = []color.Color{
 	color.NRGBA{0x8c, 0x6d, 0x31, 0xff}, // brown
 }
 
-// Other colours.
 var (
 	paperColor = color.NRGBA{0x9a, 0x9a, 0x9a, 0xff}
 	gridColor  = color.NRGBA{0xd9, 0xde, 0xe4, 0xff}
 	inkColor   = color.NRGBA{0x24, 0x29, 0x2f, 0xff}
 )
 
-// Size of a figure.
 const (
 	figureWidth  = 18 * vg.Centimeter
 	figureHeight = 10.5 * vg.Centimeter
@@ -54,7 +52,7 @@ var glyphs = []draw.GlyphDrawer{
 	draw.PlusGlyph{},
 }
 
-// SVG draws the figure. The output depends only on the figure.
+// SVG draws the figure, reproducibly.
 func (f *Figure) SVG() ([]byte, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
@@ -79,8 +77,8 @@ func (f *Figure) SVG() ([]byte, error) {
 	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Helvetica,Arial,'Liberation Sans',sans-serif")), nil
 }
 
-// sans is the style of all text. The SVG contains only the name of the
-// typeface; the widths are correct for Liberation Sans, Arial and Helvetica.
+// The SVG contains only the name of the typeface; the widths are correct for
+// Liberation Sans, Arial and Helvetica.
 func sans(size vg.Length) text.Style {
 	return text.Style{
 		Color: inkColor, Handler: plot.DefaultTextHandler,
@@ -88,8 +86,7 @@ func sans(size vg.Length) text.Style {
 	}
 }
 
-// drawHead writes the title and, below it, the legend in rows, and returns
-// their height.
+// drawHead writes the title and the legend, and returns their height.
 func (f *Figure) drawHead(c draw.Canvas) vg.Length {
 	const rowHeight, swatch, gap = 15, 20, 16
 	title, label := sans(14), sans(10.5)
@@ -109,7 +106,6 @@ func (f *Figure) drawHead(c draw.Canvas) vg.Length {
 	return top - y + rowHeight
 }
 
-// drawSwatch draws the symbol of series i in the legend.
 func (f *Figure) drawSwatch(c draw.Canvas, i int, at vg.Rectangle) {
 	if f.Kind == Bars {
 		c.FillPolygon(f.color(i), []vg.Point{at.Min, {X: at.Max.X, Y: at.Min.Y}, at.Max, {X: at.Min.X, Y: at.Max.Y}})
@@ -123,7 +119,6 @@ func (f *Figure) drawSwatch(c draw.Canvas, i int, at vg.Rectangle) {
 	}
 }
 
-// lineStyles returns the styles of the line and of the points of series i.
 func (f *Figure) lineStyles(i int) (draw.LineStyle, draw.GlyphStyle) {
 	line := draw.LineStyle{Color: f.color(i), Width: 1.8}
 	if f.Series[i].Paper {
@@ -132,11 +127,9 @@ func (f *Figure) lineStyles(i int) (draw.LineStyle, draw.GlyphStyle) {
 	return line, draw.GlyphStyle{Color: f.color(i), Radius: 2.8, Shape: glyphs[i%len(glyphs)]}
 }
 
-// marked reports whether the points of series i are drawn; long series are
-// drawn as lines only.
+// marked: long series are drawn as lines only.
 func (f *Figure) marked(i int) bool { return len(f.Series[i].Points) <= 60 }
 
-// frame returns a plot with axes and grid.
 func (f *Figure) frame() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = color.White
@@ -165,12 +158,11 @@ func (f *Figure) frame() *plot.Plot {
 	return p
 }
 
-// setFont sets the font and the colour of a style, but not its alignment.
+// setFont keeps the alignment.
 func setFont(s *text.Style, size vg.Length) {
 	s.Font, s.Color = sans(size).Font, inkColor
 }
 
-// color returns the colour of series i; the paper's series are grey.
 func (f *Figure) color(i int) color.Color {
 	if f.Series[i].Paper {
 		return paperColor
@@ -235,8 +227,7 @@ func (f *Figure) addBars(p *plot.Plot) {
 	}
 }
 
-// wrapped breaks a text between words into lines of at most width, except words
-// that are wider.
+// wrapped breaks a text between words into lines of at most width, if possible.
 func wrapped(style *text.Style, name string, width vg.Length) string {
 	line, lines := "", ""
 	for _, word := range strings.Fields(name) {
@@ -252,15 +243,13 @@ func wrapped(style *text.Style, name string, width vg.Length) string {
 	return lines + line
 }
 
-// bars are the bars of one series. Gonum's bars do not support a logarithmic
-// axis.
+// Gonum's bars do not support a logarithmic axis.
 type bars struct {
 	points      []Point
 	color       color.Color
 	left, right vg.Length // relative to the middle of the group
 }
 
-// DataRange implements plot.DataRanger.
 func (b *bars) DataRange() (xmin, xmax, ymin, ymax float64) {
 	ymin, ymax = math.Inf(1), math.Inf(-1)
 	for _, q := range b.points {
@@ -269,7 +258,6 @@ func (b *bars) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return 0, float64(len(b.points) - 1), ymin, ymax
 }
 
-// Plot implements plot.Plotter.
 func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	bottom := y(max(p.Y.Min, 0))
@@ -279,12 +267,11 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// ticks marks an axis, with short numbers (10 K, 2.5 M): powers of ten on a
-// logarithmic axis, round numbers on a linear one and on a logarithmic one with
-// fewer than two powers of ten.
+// ticks marks an axis with short numbers (10 K, 2.5 M): powers of ten on a
+// logarithmic axis, round numbers on others and if there are fewer than two
+// powers.
 type ticks struct{ log bool }
 
-// Ticks implements plot.Ticker.
 func (t ticks) Ticks(low, high float64) []plot.Tick {
 	if !t.log {
 		return evenTicks(low, high)
@@ -333,7 +320,6 @@ func evenTicks(low, high float64) []plot.Tick {
 	return marks
 }
 
-// short formats a number for an axis.
 func short(v float64) string {
 	for _, unit := range []struct {
 		size float64

@@ -9,18 +9,16 @@ import (
 	"time"
 )
 
-// Folders inside the report's folder.
 const (
 	figuresFolder = "figures"
 	recordsFolder = "data"
 )
 
-// RecordsIn returns the Store of the report in the folder dir.
+// RecordsIn returns the Store of the report in dir.
 func RecordsIn(dir string) Store { return Store{Dir: filepath.Join(dir, recordsFolder)} }
 
-// Render writes the report of records into the folder dir: README.md, a page
-// per experiment, and the figures. The output is reproducible. Files of
-// experiments that are not among records stay unchanged.
+// Render writes the report of records into dir, reproducibly: README.md, a page
+// per experiment, and the figures. Files of other experiments stay unchanged.
 func Render(dir string, records []*Record) error {
 	for _, r := range records {
 		for i, f := range r.Result.Figures {
@@ -43,7 +41,6 @@ func figurePath(name string, i int) string {
 	return fmt.Sprintf("%s/%s-%d.svg", figuresFolder, name, i+1)
 }
 
-// contents returns the report's first page.
 func contents(records []*Record) string {
 	var b strings.Builder
 	b.WriteString("# Lab\n\nThe measurements of the papers, repeated with Griffin. " +
@@ -71,7 +68,6 @@ func contents(records []*Record) string {
 	return b.String()
 }
 
-// page returns the Markdown page of one experiment.
 func (r *Record) page() string {
 	var b strings.Builder
 	citation := ""
@@ -124,7 +120,7 @@ func (p *Provenance) markdown(name string) string {
 	return b.String()
 }
 
-// markdown formats a table; reasons for empty cells follow, once each.
+// Reasons for empty cells follow the table, once each.
 func (t *Table) markdown() string {
 	var b strings.Builder
 	if t.Title != "" {
@@ -168,8 +164,8 @@ func (c *Cell) markdown(reasons *[]string) string {
 	return fmt.Sprintf("%s<br><sub>paper %s · × %s</sub>", own, Number(*c.Paper), Ratio(*c.Ours / *c.Paper))
 }
 
-// Number formats a number for tables: four significant digits, or all before
-// the decimal point, in groups of three.
+// Number formats four significant digits, or all before the decimal point, in
+// groups of three.
 func Number(v float64) string {
 	if v == 0 {
 		return "0"

@@ -9,11 +9,11 @@ import (
 type Result struct {
 	Tables  []*Table  `json:"tables,omitempty"`
 	Figures []*Figure `json:"figures,omitempty"`
-	// Notes are sentences in Markdown about the numbers.
+	// Sentences in Markdown about the numbers.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Check returns an error for each declared but missing item.
+// Check reports declared but missing items.
 func (r *Result) Check() error {
 	var errs []error
 	for _, t := range r.Tables {
@@ -28,8 +28,7 @@ func (r *Result) Check() error {
 	return errors.Join(errs...)
 }
 
-// Record is a result with its provenance: everything that a report needs,
-// without running anything.
+// Record is a result with its provenance: all that a report needs.
 type Record struct {
 	Name       string     `json:"name"`
 	Paper      string     `json:"paper"`
@@ -47,13 +46,13 @@ type Provenance struct {
 	CPU   string `json:"cpu"`
 	Cores int    `json:"cores"`
 	SIMD  string `json:"simd"`
-	// Name of the device and its driver; "" if none was used.
+	// With the driver; "" if none was used.
 	GPU      string `json:"gpu,omitempty"`
 	Platform string `json:"platform"`
 	Go       string `json:"go"`
 	Commit   string `json:"commit"`
-	// Mean number of runnable tasks in the minute before the experiment, caused by
-	// other programs. 0: unknown.
+	// Mean number of runnable tasks of other programs in the minute before; 0:
+	// unknown.
 	Load        float64       `json:"load,omitempty"`
 	Seed        uint64        `json:"seed"`
 	Collections []string      `json:"collections,omitempty"` // opened by the experiment

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// ErrOverBudget is wrapped by the error of an experiment that exceeded its
-// Budget.
+// ErrOverBudget means that an experiment exceeded its Budget.
 var ErrOverBudget = errors.New("over its budget of time")
 
-// stopwatch measures the time of an experiment without building collections. At
-// the budget it cancels the experiment.
+// stopwatch measures without building collections, and cancels the experiment
+// at the budget.
 type stopwatch struct {
 	budget, ran time.Duration
 	started     time.Time // zero: paused
@@ -34,9 +33,9 @@ func (w *stopwatch) resume() {
 	w.alarm.Reset(max(0, w.budget-w.ran))
 }
 
-// Run runs an experiment and returns its record. The error contains the
-// experiment's name and wraps ErrOverBudget, the error of ctx, or the error of
-// the experiment or of the check of its result.
+// Run runs an experiment. The error contains its name and wraps ErrOverBudget,
+// the error of ctx, or the error of the experiment or of the check of its
+// result.
 func (env *Env) Run(ctx context.Context, e Experiment) (*Record, error) {
 	record, err := env.run(ctx, e)
 	if err != nil {
@@ -86,8 +85,7 @@ func (env *Env) run(ctx context.Context, e Experiment) (*Record, error) {
 	return r, nil
 }
 
-// prepare runs f, which builds a collection for the experiment, outside of its
-// budget.
+// prepare runs f, which builds a collection, outside of the budget.
 func (env *Env) prepare(f func() error) error {
 	if env.watch != nil {
 		env.watch.pause()

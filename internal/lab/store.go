@@ -10,13 +10,12 @@ import (
 	"path/filepath"
 )
 
-// Store keeps records as JSON files in a folder, one per experiment. A file is
-// replaced atomically, so that an interrupted run leaves all records intact.
+// Store keeps records as JSON files, one per experiment, replaced atomically.
 type Store struct{ Dir string }
 
 func (s Store) path(name string) string { return filepath.Join(s.Dir, name+".json") }
 
-// Save writes a record, replacing an earlier one of the same name.
+// Save replaces an earlier record of the same name.
 func (s Store) Save(r *Record) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -28,8 +27,7 @@ func (s Store) Save(r *Record) error {
 	return replaceFile(s.path(r.Name), b.Bytes())
 }
 
-// Load returns the record of an experiment; the error wraps fs.ErrNotExist if
-// there is none.
+// Load returns a record; the error wraps fs.ErrNotExist if there is none.
 func (s Store) Load(name string) (*Record, error) {
 	text, err := os.ReadFile(s.path(name))
 	if err != nil {
@@ -48,7 +46,7 @@ func (s Store) Load(name string) (*Record, error) {
 	return r, nil
 }
 
-// LoadAll returns the existing records of the given experiments, in order.
+// LoadAll returns the existing records of the experiments, in order.
 func (s Store) LoadAll(all []Experiment) ([]*Record, error) {
 	var records []*Record
 	for _, e := range all {
@@ -64,7 +62,7 @@ func (s Store) LoadAll(all []Experiment) ([]*Record, error) {
 	return records, nil
 }
 
-// replaceFile writes a file atomically, creating its folder if necessary.
+// replaceFile is atomic and creates the folder if necessary.
 func replaceFile(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -15,12 +15,12 @@ type Table struct {
 	Cells   [][]Cell `json:"cells"`   // by row, then column
 }
 
-// Cell is one number. Exactly one of Ours, Text and Absent is set.
+// Cell is one number: exactly one of Ours, Text and Absent is set.
 type Cell struct {
 	Ours  *float64 `json:"ours,omitempty"`
 	Text  string   `json:"text,omitempty"`
 	Paper *float64 `json:"paper,omitempty"` // nil: the paper has no number here
-	// The reason for a missing number of ours.
+	// Reason for a missing number of ours.
 	Absent string `json:"absent,omitempty"`
 }
 
@@ -42,8 +42,8 @@ func (t *Table) SetText(row, column int, text string) { t.Cells[row][column].Tex
 // SetPaper sets the paper's number in a cell.
 func (t *Table) SetPaper(row, column int, paper float64) { t.Cells[row][column].Paper = &paper }
 
-// SetPapers sets the paper's numbers in a row, from the first column on. NaN
-// means none.
+// SetPapers sets the paper's numbers in a row, from the first column on; NaN:
+// none.
 func (t *Table) SetPapers(row int, papers ...float64) {
 	for i, p := range papers {
 		if !math.IsNaN(p) {
@@ -52,7 +52,7 @@ func (t *Table) SetPapers(row int, papers ...float64) {
 	}
 }
 
-// Leave omits a cell, with a reason.
+// Leave omits a cell.
 func (t *Table) Leave(row, column int, reason string) { t.Cells[row][column].Absent = reason }
 
 // LeaveColumn omits a column.
@@ -69,8 +69,7 @@ func (t *Table) LeaveRow(row int, reason string) {
 	}
 }
 
-// Check returns an error for each cell that is not filled, or not with a finite
-// number.
+// Check reports cells without a finite number.
 func (t *Table) Check() error {
 	var errs []error
 	for i, row := range t.Cells {

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text formats a table for a terminal: our numbers, and the paper's in
-// parentheses.
+// Text formats a table for a terminal, the paper's numbers in parentheses.
 func (t *Table) Text() string {
 	grid := [][]string{append([]string{t.RowHead}, t.Columns...)}
 	var reasons []string
@@ -60,8 +59,7 @@ func (c *Cell) text(reasons *[]string) string {
 	return own
 }
 
-// reasonIndex returns the index of a reason in reasons, appending it if it is
-// new.
+// reasonIndex appends a new reason.
 func reasonIndex(reasons *[]string, reason string) int {
 	for i, r := range *reasons {
 		if r == reason {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Variant is one of several ways to do the same work.
+// Variant is a way to do the same work.
 type Variant struct {
 	Name string
 	Do   func() error
@@ -18,9 +18,9 @@ type Timing struct {
 	Min, Median time.Duration
 }
 
-// Compare measures variants: each once as a warm-up, then rounds times in turn,
-// so that temporary disturbances affect all of them. The garbage collector runs
-// before the rounds, and not during them unless the variants allocate a lot.
+// Compare measures each variant once as a warm-up, then rounds times in turn,
+// so that disturbances affect all. The garbage collector runs before the
+// rounds, and in them only if the variants allocate a lot.
 func Compare(ctx context.Context, rounds int, variants ...Variant) ([]Timing, error) {
 	times := make([][]int64, len(variants))
 	runtime.GC()
@@ -46,13 +46,12 @@ func Compare(ctx context.Context, rounds int, variants ...Variant) ([]Timing, er
 	return timings, nil
 }
 
-// timingOf returns the Timing of sorted nanoseconds.
 func timingOf(sorted []int64) Timing {
 	return Timing{Min: time.Duration(sorted[0]), Median: time.Duration(sorted[len(sorted)/2])}
 }
 
-// Per returns the minimum time per unit of work in nanoseconds.
+// Per returns the minimum time per unit in nanoseconds.
 func (t Timing) Per(units int) float64 { return float64(t.Min.Nanoseconds()) / float64(max(units, 1)) }
 
-// PerSecond returns the units of work per second at the minimum time.
+// PerSecond returns the units per second at the minimum time.
 func (t Timing) PerSecond(units int) float64 { return float64(units) / max(t.Min.Seconds(), 1e-9) }

@@ -24,13 +24,11 @@ const (
 	toyQueries = 400
 )
 
-// toyText draws documents of the toy collection, and queries of a few words of
-// one topic.
 type toyText struct {
 	*rand.Rand
 }
 
-// word draws a word; every third one belongs to the topic.
+// Every third word belongs to the topic.
 func (t toyText) word(topic int) string {
 	rank := int(math.Pow(toyWords, t.Float64())) // P(rank <= r) = log r / log toyWords
 	if t.IntN(3) == 0 {
@@ -66,7 +64,6 @@ func (env *Env) makeToy(ctx context.Context, dir string) (err error) {
 	return ix.Commit(ctx)
 }
 
-// toyLog draws a log of queries of 1 to 6 words.
 func toyLog(name string, seed uint64) []trec.Topic {
 	rng := toyText{rand.New(rand.NewPCG(seed, uint64(name[len(name)-1])))}
 	var topics []trec.Topic

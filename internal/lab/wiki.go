@@ -12,8 +12,8 @@ import (
 
 const blockLen = codec.BlockLen
 
-// Wiki returns the real collection: the Wikipedia passages of the shared data,
-// or the index of Config.Index; with Quick, a small artificial one.
+// Wiki returns the Wikipedia passages of the shared data, or the index of
+// Config.Index; with Quick, a small artificial collection.
 func (env *Env) Wiki(ctx context.Context) (*Collection, error) {
 	if env.Quick {
 		return env.opened(ctx, fmt.Sprintf("toy-%d", env.Seed), env.makeToy)
@@ -34,7 +34,6 @@ func (env *Env) Wiki(ctx context.Context) (*Collection, error) {
 	return c, nil
 }
 
-// indexWiki indexes the wiki passages.
 func (env *Env) indexWiki(ctx context.Context, dir string) (err error) {
 	paths, err := filepath.Glob(filepath.Join(env.config.Data, "wiki", "*.jsonl.zst"))
 	if err != nil {

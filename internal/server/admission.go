@@ -9,20 +9,18 @@ import (
 	"time"
 )
 
-// admission decides whether a search may begin and rejects the others at once. Without
-// it, an overloaded server spends its time on answers that are too late, and gives none
-// in time.
+// admission decides whether a search may begin and rejects the others at once: otherwise
+// an overloaded server spends its time on answers that are too late.
 //
 // It counts the searches that run or wait for a processor, and estimates the processor
-// time of a search. By Little's law, the time that a search spends here is the number of
-// searches times that estimate, divided by the number of processors. A search is rejected
-// if this time exceeds half of its time limit (half, because some searches take longer
-// than the mean), or Options.MaxWait. A search that finds few others is never rejected, so
-// a wrong estimate corrects itself.
+// time of a search. By Little's law, the time that a search spends here is their number
+// times that estimate, divided by the number of processors. A search is rejected if this
+// time exceeds half of its time limit (some searches take longer than the mean), or
+// Options.MaxWait. A search that finds few others is never rejected, so a wrong estimate
+// corrects itself.
 //
-// The scheduler of the index has its own queue behind admission. It orders searches and
-// rejects them by individual predictions, but does not include the time to read documents,
-// make snippets and write answers; admission does.
+// The scheduler of the index rejects searches by individual predictions, which do not
+// include the time to read documents, make snippets and write answers; admission does.
 //
 // Requests for documents have their own admission, so that neither kind can exhaust the
 // other's share. Both assume that they have all processors; the load of the other kind
@@ -41,23 +39,22 @@ type admission struct {
 }
 
 const (
-	// admissionFew is the number of searches per processor that are never rejected for
-	// lack of time.
+	// Searches per processor that are never rejected for lack of time.
 	admissionFew = 2
-	// admissionShare is the part of its time limit that a search may be estimated to take.
+	// Part of its time limit that a search may be estimated to take.
 	admissionShare = 0.5
-	// admissionWeight is the weight of the last search in the estimate.
+	// Weight of the last search in the estimate.
 	admissionWeight = 1.0 / 16
 )
 
-// newAdmission returns the admission of the named requests. o has its defaults filled in.
+// newAdmission: what names the requests; o has its defaults filled in.
 func newAdmission(what string, o *Options) *admission {
 	return &admission{
 		what: what, limit: o.MaxConcurrent, perClient: o.PerClient, maxWait: o.MaxWait, processors: float64(o.Processors), clients: map[netip.Addr]int{},
 	}
 }
 
-// ticket is an admitted search. Its owner must call leave when the search has ended.
+// ticket is an admitted search; its owner must call leave.
 type ticket struct {
 	client netip.Addr
 	began  time.Time
@@ -96,15 +93,14 @@ func (a *admission) enter(client netip.Addr, budget time.Duration) (ticket, *api
 	return ticket{client: client, began: time.Now(), others: a.running}, nil
 }
 
-// spent estimates the time that a search spends here among n searches. The caller holds
-// a.mu.
+// spent estimates the time of a search among n. The caller holds a.mu.
 func (a *admission) spent(n int) time.Duration {
 	return time.Duration(float64(n) * a.cost / a.processors * float64(time.Second))
 }
 
-// leave ends a search. The time of an answered search is a sample for the estimate. The
-// time of an unanswered search is a lower bound, and a sample only if it exceeds the
-// estimate. A search that was shed did not begin and is no sample.
+// leave ends a search. The time of an answered search is a sample for the estimate; of
+// an unanswered search only if it exceeds the estimate, as a lower bound. A search that
+// was shed is no sample.
 func (a *admission) leave(t ticket, answered, shed bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,12 +121,11 @@ func (a *admission) leave(t ticket, answered, shed bool) {
 	a.cost += admissionWeight * (cost - a.cost)
 }
 
-// clientOf returns the identity of a client: its address, for IPv6 the network of 64 bits,
-// because one client can use all addresses in it. All clients with unknown addresses share
-// the zero Addr.
+// clientOf returns a client's address, for IPv6 the network of 64 bits, because one client
+// can use all addresses in it. Unknown addresses share the zero Addr.
 func clientOf(r *http.Request) netip.Addr { return clientAt(r.RemoteAddr) }
 
-// clientAt is clientOf for an address with a port.
+// clientAt takes an address with a port.
 func clientAt(address string) netip.Addr {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

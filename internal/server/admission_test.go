@@ -22,7 +22,6 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// handlerTarget sends load to a handler in the process.
 type handlerTarget struct {
 	http.Handler
 	target string
@@ -42,8 +41,7 @@ func (h handlerTarget) Do(ctx context.Context, _ int) (load.Outcome, error) {
 	return load.Failed, errors.New(w.Body.String())
 }
 
-// station simulates processors with a fixed service time. Work for clients that left is not
-// cancelled.
+// station simulates processors with a fixed service time, whose work is not cancelled.
 func station(processors int, service time.Duration) backend {
 	free := make(chan struct{}, processors)
 	return fakeSearch(func(ctx context.Context, _ searchRequest) (*griffin.Results, error) {
@@ -55,7 +53,7 @@ func station(processors int, service time.Duration) backend {
 }
 
 // At twice its capacity, a server answers at capacity, in time, rejects the rest at once,
-// and recovers within a second. Without admission it would answer nothing in time.
+// and recovers within a second.
 func TestOverloadInVirtualTime(t *testing.T) {
 	const processors, service, limit, capacity = 2, 10 * time.Millisecond, 400 * time.Millisecond, 200.0
 	for _, admit := range []bool{true, false} {
@@ -87,8 +85,7 @@ func TestOverloadInVirtualTime(t *testing.T) {
 	}
 }
 
-// With the default limits and arrivals without pause, a server works at capacity during ten
-// seconds of twice its load and recovers within a second.
+// With the default limits and arrivals without pause, ten seconds of twice the capacity.
 func TestBurstIsOverInASecond(t *testing.T) {
 	const processors, service, capacity = 2, 10 * time.Millisecond, 200
 	const calm, burst = 5 * time.Second, 10 * time.Second
@@ -145,9 +142,8 @@ func TestBurstIsOverInASecond(t *testing.T) {
 	})
 }
 
-// The estimated time of a search comes from completed searches. A cancelled search took at
-// least its elapsed time: clients that leave, short limits and invalid queries must not make
-// a slow server seem fast.
+// A cancelled search took at least its elapsed time: clients that leave, short limits and
+// invalid queries must not make a slow server seem fast.
 func TestEstimateOfWhatEnds(t *testing.T) {
 	const service = 100 * time.Millisecond
 	for name, c := range map[string]struct {
@@ -207,7 +203,6 @@ func TestCancelledByStop(t *testing.T) {
 	}
 }
 
-// Retry-After follows measured times.
 func TestRetryAfter(t *testing.T) {
 	a := newAdmission("searches", &Options{MaxConcurrent: 5, PerClient: 4, Processors: 2, MaxWait: time.Hour})
 	a.cost = 6 // seconds: each search adds 3 s to the wait
@@ -262,7 +257,6 @@ func TestMetricsOfAdmission(t *testing.T) {
 	}
 }
 
-// Each client has its own limit.
 func TestPerClient(t *testing.T) {
 	release, begun := make(chan struct{}), make(chan struct{}, 4)
 	made := makeHandler(Options{Logger: quiet(), PerClient: 2}, fakeSearch(func(context.Context, searchRequest) (*griffin.Results, error) {
@@ -315,7 +309,6 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-// A query shed by the scheduler has its reason and Retry-After.
 func TestShedByScheduler(t *testing.T) {
 	for reason, want := range map[griffin.OverloadReason]int{
 		griffin.ReasonQueueFull: http.StatusServiceUnavailable, griffin.ReasonTooLate: http.StatusServiceUnavailable, griffin.ReasonExpired: http.StatusGatewayTimeout,
@@ -404,7 +397,6 @@ func TestMetricsOfDispatcher(t *testing.T) {
 	}
 }
 
-// The metrics include the ones that a soak test reads.
 func TestMetricsForSoak(t *testing.T) {
 	b := fakeBackend()
 	b.dispatch = func() griffin.DispatchStats { return griffin.DispatchStats{Bugs: 3} }

@@ -12,7 +12,6 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// searchResponse is the JSON answer of /search.
 type searchResponse struct {
 	Query      string         `json:"query"` // as it was parsed
 	Mode       griffin.Mode   `json:"mode"`  // that gave the hits: and or or, if and+or was asked for
@@ -26,7 +25,6 @@ type searchResponse struct {
 	Trace      *griffin.Trace `json:"trace,omitempty"`
 }
 
-// hitResponse is one document of an answer.
 type hitResponse struct {
 	Rank        int             `json:"rank"` // from 1; includes offset
 	ID          string          `json:"id"`
@@ -37,7 +35,6 @@ type hitResponse struct {
 	Fields      []griffin.Field `json:"fields,omitempty"`
 }
 
-// search serves /search.
 func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 	req, apiErr := h.parseRequest(r, true /* strict */)
 	if apiErr == nil && req.Text == "" {
@@ -64,7 +61,7 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 	h.writeJSON(w, http.StatusOK, response)
 }
 
-// snippetHTML returns the snippet with its text escaped and its highlights in <mark>.
+// snippetHTML escapes the text and marks highlights with <mark>.
 func snippetHTML(s griffin.Snippet) string {
 	var b strings.Builder
 	for text, highlighted := range s.Parts() {
@@ -77,14 +74,13 @@ func snippetHTML(s griffin.Snippet) string {
 	return b.String()
 }
 
-// fail answers with an error as JSON.
 func (h *handler) fail(w http.ResponseWriter, e *apiError) {
 	if announce(w, e) {
 		h.writeJSON(w, e.Status, map[string]*apiError{"error": e})
 	}
 }
 
-// announce sets the headers of an error. It returns false if the client has left.
+// announce sets the headers of an error; false if the client has left.
 func announce(w http.ResponseWriter, e *apiError) bool {
 	switch e.Status {
 	case statusClientGone:

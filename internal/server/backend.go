@@ -6,8 +6,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// backend is the part of an index that handlers use, as functions, so that tests
-// can replace them.
+// backend is the part of an index that handlers use; tests replace it.
 type backend struct {
 	search   func(context.Context, searchRequest) (*griffin.Results, error)
 	document func(ctx context.Context, id string) (griffin.Document, error)

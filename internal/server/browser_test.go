@@ -32,7 +32,7 @@ var update = flag.Bool("update", false, "take the pictures in docs/images anew")
 
 const attack = `<script>document.title="owned"</script><img src=x onerror="document.title='owned'">`
 
-// browserDocs has two documents with hostile markup.
+// Two documents with hostile markup.
 var browserDocs = []griffin.Document{
 	{ID: "net/http/server.txt", Title: "Package net/http: servers", Text: "ListenAndServe starts an HTTP server with a given address and handler. The handler is usually nil, which means to use DefaultServeMux. Shutdown gracefully shuts down the server without interrupting any active connections."},
 	{ID: "net/http/client.txt", Title: "Package net/http: clients", Text: "Get, Head, Post, and PostForm make HTTP requests. The caller must close the response body when finished with it. For control over redirect policy, create a Client."},
@@ -64,7 +64,6 @@ func browserIndex(t *testing.T) *griffin.Index {
 	return ix
 }
 
-// serveIndex serves ix and returns the address.
 func serveIndex(t *testing.T, ix *griffin.Index) string {
 	t.Helper()
 	h, err := New(Options{Index: ix, Logger: quiet()})
@@ -81,8 +80,8 @@ func serveHandler(t *testing.T, h http.Handler) string {
 	return srv.URL
 }
 
-// startBrowser starts Chromium. Without one it skips the test, unless the environment
-// requires one.
+// startBrowser starts Chromium, or skips the test unless the environment requires
+// one.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
@@ -116,8 +115,8 @@ func startBrowser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is a page of the browser. At the end of a test its console must have no error: no
-// exception, no violation of the security policy.
+// tab is a page of the browser, whose console must have no error: no exception, no
+// violation of the security policy.
 type tab struct {
 	*testing.T
 	ctx  context.Context
@@ -220,7 +219,6 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
-// typeAndEnter is the most common use.
 func typeAndEnter(tb *tab) {
 	tb.open("/")
 	if got := eval[string](tb, `document.activeElement.id`); got != "q" {
@@ -246,7 +244,7 @@ func typeAndEnter(tb *tab) {
 	}
 }
 
-// keyboardOnly uses only the Tab key and searches in another mode.
+// Only the Tab key; another mode.
 func keyboardOnly(tb *tab) {
 	tb.open("/?q=server+handler")
 	const focused = `(e => { const s = getComputedStyle(e); return (e.id || e.className || e.tagName.toLowerCase()) + (s.outlineStyle === "none" ? " (not visible)" : "") })(document.activeElement)`
@@ -278,7 +276,7 @@ func nothingFound(tb *tab) {
 	tb.run(chromedp.Click(chromedp.CSS("main li a")), chromedp.WaitVisible(chromedp.CSS("ol mark")))
 }
 
-// hostileQuery puts markup into every parameter.
+// Markup in every parameter.
 func hostileQuery(tb *tab) {
 	tb.open("/")
 	tb.run(chromedp.SendKeys(chromedp.CSS("#q"), `"><script>document.title="owned"</script>`+kb.Enter), chromedp.WaitVisible(chromedp.CSS(".notice, ol")))
@@ -288,7 +286,7 @@ func hostileQuery(tb *tab) {
 	}
 }
 
-// hostileDocument shows documents whose text, title and id hold markup.
+// Text, title and id hold markup.
 func hostileDocument(tb *tab) {
 	tb.open("/?q=hostile")
 	if got := eval[int](tb, `document.querySelectorAll("ol > li").length`); got != 2 {
@@ -308,7 +306,7 @@ func hostileDocument(tb *tab) {
 	}
 }
 
-// inert checks that injected markup had no effect.
+// Injected markup has no effect.
 func inert(tb *tab) {
 	tb.Helper()
 	if eval[string](tb, `document.title`) == "owned" {
@@ -332,7 +330,7 @@ func withoutJavaScript(tb *tab) {
 	}
 }
 
-// accessibilityTree checks the output for screen readers.
+// The output for screen readers.
 func accessibilityTree(tb *tab) {
 	for target, wanted := range map[string][]string{
 		"/": {
@@ -390,8 +388,7 @@ func axText(v *accessibility.Value) string {
 	return text
 }
 
-// contrastScript returns the text and background colours of each element with text, as
-// [name, r, g, b, r, g, b].
+// Text and background colours of each element with text, as [name, r, g, b, r, g, b].
 const contrastScript = `[...document.querySelectorAll("body *")].filter(e =>
 	e.offsetParent !== null && ([...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || e.matches("input, select"))).map(e => {
 	const rgb = c => c.match(/[\d.]+/g).map(Number)
@@ -400,7 +397,7 @@ const contrastScript = `[...document.querySelectorAll("body *")].filter(e =>
 	return [e.tagName + "." + e.className, ...rgb(getComputedStyle(e).color).slice(0, 3), ...rgb(getComputedStyle(g).backgroundColor).slice(0, 3)]
 })`
 
-// contrast checks WCAG 2.2, 1.4.3 (AA: 4.5 to 1) in both colour schemes.
+// WCAG 2.2, 1.4.3 (AA: 4.5 to 1) in both colour schemes.
 func contrast(tb *tab) {
 	for _, scheme := range []string{"light", "dark"} {
 		emulateScheme(tb, scheme)
@@ -436,8 +433,7 @@ func rgb(v []any) (c [3]float64) {
 	return c
 }
 
-// contrastRatio is WCAG's (L1+0.05)/(L2+0.05) of the relative luminances.
-// Worked number: black on white is 21.
+// WCAG's (L1+0.05)/(L2+0.05) of the relative luminances: black on white is 21.
 func contrastRatio(a, b [3]float64) float64 {
 	luminance := func(c [3]float64) float64 {
 		for i, v := range c {
@@ -459,7 +455,7 @@ func TestContrastRatio(t *testing.T) {
 	}
 }
 
-// narrowScreen checks WCAG 2.2, 1.4.10: no horizontal scrolling at 320 pixels.
+// WCAG 2.2, 1.4.10: no horizontal scrolling at 320 pixels.
 func narrowScreen(tb *tab) {
 	tb.run(chromedp.EmulateViewport(320, 640))
 	for _, target := range []string{"/", "/?q=server", "/?q=hostile", "/?q=server&trace=1", "/?q=xylophone", "/document?id=context.txt"} {
@@ -470,8 +466,7 @@ func narrowScreen(tb *tab) {
 	}
 }
 
-// With -update, TestPictures takes the pictures for the documents, of an index of Go's net
-// package.
+// With -update, takes the pictures for the documents, of an index of Go's net package.
 func TestPictures(t *testing.T) {
 	if !*update {
 		t.Skip("takes pictures with -update only (make pictures)")

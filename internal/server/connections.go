@@ -10,9 +10,8 @@ import (
 )
 
 // connections accepts at most limit connections, and at most a quarter of them from one
-// client, so that no client locks out the others. It closes further connections at once.
-// When few are left, it closes idle connections: clients open new ones as needed. Clients
-// on this machine have no such limit, because a reverse proxy is one.
+// client; it closes others at once. When few are left, it closes idle connections.
+// Clients on this machine have no such limit, because a reverse proxy is one.
 type connections struct {
 	net.Listener // that of netutil, which waits at the limit
 	limit        int
@@ -23,15 +22,13 @@ type connections struct {
 	idle    map[net.Conn]struct{}
 }
 
-// clientShare: one client may have 1/clientShare of all connections.
+// One client may have 1/clientShare of all connections.
 const clientShare = 4
 
-// newConnections returns the connections of a listener.
 func newConnections(l net.Listener, limit int) *connections {
 	return &connections{Listener: netutil.LimitListener(l, limit), limit: limit, clients: map[netip.Addr]int{}, idle: map[net.Conn]struct{}{}}
 }
 
-// Accept waits for a connection of a client that may have one more.
 func (l *connections) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -45,7 +42,7 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection, or returns nil if its client has its share already.
+// admit returns nil if the client has its share already.
 func (l *connections) admit(c net.Conn) net.Conn {
 	var client netip.Addr // the zero one has no share
 	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
@@ -73,10 +70,10 @@ func (l *connections) admit(c net.Conn) net.Conn {
 	return &countedConn{Conn: c, of: l, client: client}
 }
 
-// crowded reports whether few connections are left. The caller holds l.mu.
+// crowded: few connections are left. The caller holds l.mu.
 func (l *connections) crowded() bool { return l.open >= l.limit-l.limit/clientShare }
 
-// state is the ConnState hook of the HTTP server.
+// The ConnState hook of the HTTP server.
 func (l *connections) state(c net.Conn, s http.ConnState) {
 	l.mu.Lock()
 	closes := false
@@ -92,7 +89,6 @@ func (l *connections) state(c net.Conn, s http.ConnState) {
 	}
 }
 
-// left removes a closed connection from the counts.
 func (l *connections) left(client netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +100,7 @@ func (l *connections) left(client netip.Addr) {
 	}
 }
 
-// countedConn is a connection that is counted until it is closed.
+// countedConn counts until it is closed.
 type countedConn struct {
 	net.Conn
 	of     *connections

@@ -26,7 +26,6 @@ func (l *fakeListener) Accept() (net.Conn, error) {
 func (l *fakeListener) Close() error   { return nil }
 func (l *fakeListener) Addr() net.Addr { return nil }
 
-// fakeConn is a connection without data.
 type fakeConn struct {
 	net.Conn
 	from net.Addr
@@ -35,8 +34,8 @@ type fakeConn struct {
 func (c *fakeConn) RemoteAddr() net.Addr { return c.from }
 func (c *fakeConn) Close() error         { return nil }
 
-// A client has at most a quarter of the connections, whatever the addresses of its network.
-// Clients on this machine have no limit.
+// A client has at most a quarter of the connections, whatever the addresses of its network;
+// clients on this machine have no limit.
 func TestConnectionsOfAClient(t *testing.T) {
 	listener := &fakeListener{}
 	l := newConnections(listener, 8)
@@ -76,7 +75,7 @@ func TestConnectionsOfAClient(t *testing.T) {
 	}
 }
 
-// Idle connections are closed for a client that connects.
+// For a client that connects.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	l := defaultLimits
 	l.connections, l.idle, l.readHeader, l.read = 8, time.Hour, time.Hour, time.Hour

@@ -69,7 +69,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 		}
 		wg.Wait()
 		// Three of the first client, one of the second, then the limit. One processor reads
-		// documents one after another, so the third and fourth miss their time limit.
+		// one after another, so the third and fourth miss their time limit.
 		got := codes["/document?id=a"]
 		if got[http.StatusOK] != 2 || got[http.StatusGatewayTimeout] != 2 || got[http.StatusTooManyRequests] != 1 || got[http.StatusServiceUnavailable] != 2 {
 			t.Errorf("documents: %v", got)
@@ -83,7 +83,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 	})
 }
 
-// Errors of documents are reported like errors of searches, with their own text.
+// Like errors of searches, with their own text.
 func TestDocumentFailures(t *testing.T) {
 	for _, c := range []struct {
 		err  error

@@ -11,28 +11,25 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// DefaultRefresh is the interval at which a server looks for new commits. It is
-// below one second, so that a commit is served at most one second late.
+// DefaultRefresh is the interval at which a server looks for new commits.
 const DefaultRefresh = 500 * time.Millisecond
 
-// FollowOptions set how Handler.Follow looks for new commits.
+// FollowOptions are options of Handler.Follow.
 type FollowOptions struct {
-	// The interval between two looks. 0: only on Now.
+	// Interval between looks; 0: only on Now.
 	Every time.Duration
-	// Now requests a look at once; nil: never.
+	// Now requests a look at once.
 	Now <-chan os.Signal
-	// Changed, if not nil, is called after each new commit that is served. Follow
-	// waits for it.
+	// Changed, if not nil, is called after each new commit; Follow waits for it.
 	Changed func()
 }
 
-// Follow serves the commits that other processes make, until ctx ends or the
-// index is closed. Searches that run keep their snapshot; searches that begin
-// later see the new commit. A folder that was exchanged for another index is
-// followed, too.
+// Follow serves the commits of other processes until ctx ends or the index is
+// closed. Searches that run keep their snapshot. A folder that was exchanged for
+// another index is followed, too.
 //
 // If the index cannot be read, the last commit that was read is still served, and
-// the error is logged once, until it changes or the index can be read again.
+// the error is logged once.
 func (h *Handler) Follow(ctx context.Context, o FollowOptions) {
 	var tick <-chan time.Time
 	if o.Every > 0 {
@@ -57,7 +54,6 @@ func (h *Handler) Follow(ctx context.Context, o FollowOptions) {
 	}
 }
 
-// followMetrics counts what Follow did.
 type followMetrics struct {
 	refreshes *prometheus.CounterVec // result
 	failing   prometheus.Gauge
@@ -78,7 +74,7 @@ func newFollowMetrics(registry *prometheus.Registry) followMetrics {
 	return m
 }
 
-// refresh looks for a new commit once. Only one goroutine may call it.
+// refresh looks once, for one goroutine at a time.
 func (h *handler) refresh() (changed bool, err error) {
 	changed, err = h.backend.refresh()
 	if errors.Is(err, griffin.ErrClosed) {

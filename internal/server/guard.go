@@ -15,10 +15,9 @@ import (
 )
 
 // statusClientGone is the status in the metrics for a client that left before its
-// answer (the number that nginx uses). It is never sent.
+// answer (as in nginx); never sent.
 const statusClientGone = 499
 
-// statusWriter records the status that was sent.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -41,8 +40,8 @@ func (w *statusWriter) Write(p []byte) (int, error) {
 // Unwrap serves http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// guard wraps a route with security headers, checks of method and body, metrics and
-// recovery from panics.
+// guard adds security headers, checks of method and body, metrics and recovery from
+// panics.
 func (h *handler) guard(route string, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w := &statusWriter{ResponseWriter: rw}
@@ -77,7 +76,7 @@ func (h *handler) guard(route string, next http.HandlerFunc) http.Handler {
 	})
 }
 
-// secure sets headers that forbid scripts, frames and content from elsewhere.
+// secure forbids scripts, frames and content from elsewhere.
 func secure(header http.Header) {
 	header.Set("Content-Security-Policy", contentSecurityPolicy)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -115,8 +114,8 @@ func (h *handler) run(r *http.Request, req searchRequest) (*griffin.Results, *ap
 	return results, nil
 }
 
-// ended returns the error of a request, or ErrClosed if the server stops and cancelled it:
-// the client is still there and must get an error.
+// ended returns ErrClosed if the server stops and cancelled the request: the client is
+// still there and must get an error.
 func ended(r *http.Request, err error) error {
 	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(r.Context()), errStopping) {
 		return griffin.ErrClosed
@@ -124,8 +123,8 @@ func ended(r *http.Request, err error) error {
 	return err
 }
 
-// explain turns an error into the answer for the client. asked names the request, such as
-// "search", and budget is its time limit. Internal causes are logged and not sent.
+// explain turns an error into an answer. asked names the request, such as "search", and
+// budget is its time limit. Internal causes are logged and not sent.
 func (h *handler) explain(asked string, err error, budget time.Duration) *apiError {
 	var syntax *query.Error
 	var overload *griffin.Overload

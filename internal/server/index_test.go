@@ -95,7 +95,7 @@ func manyWords(n int) string {
 	return b.String()
 }
 
-// Concurrent searches over real connections agree while documents are added.
+// Over real connections, while documents are added.
 func TestConcurrentSearches(t *testing.T) {
 	ix := browserIndex(t)
 	h, err := New(Options{Index: ix, Logger: quiet(), MaxConcurrent: 100})

@@ -11,8 +11,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// metrics have their own registry, so that two handlers in one process do not mix.
-// Labels have few values: none comes from a client.
+// metrics have their own registry per handler. No label comes from a client.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec   // route, code
@@ -23,7 +22,7 @@ type metrics struct {
 	follow   followMetrics
 }
 
-// admissionCollector collects the counts of admissions, by the kind of request.
+// By the kind of request.
 type admissionCollector map[string]*admission
 
 var (
@@ -32,14 +31,12 @@ var (
 	spentDesc    = prometheus.NewDesc("griffin_request_expected_seconds", "Estimated time of a new request, including the requests before it; above --max-wait it is rejected.", []string{"of"}, nil)
 )
 
-// Describe implements prometheus.Collector.
 func (c admissionCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- admittedDesc
 	ch <- costDesc
 	ch <- spentDesc
 }
 
-// Collect implements prometheus.Collector.
 func (c admissionCollector) Collect(ch chan<- prometheus.Metric) {
 	for of, a := range c {
 		a.mu.Lock()
@@ -51,7 +48,7 @@ func (c admissionCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// latencyBuckets go from 10 µs to 100 s, above MaxTimeout, three in each decade.
+// From 10 µs to 100 s, above MaxTimeout, three in each decade.
 var latencyBuckets = []float64{
 	10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, .1, .2, .5, 1, 2, 5, 10, 20, 50, 100,
 }
@@ -103,7 +100,7 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// indexCollector reads the statistics of the index once per scrape.
+// indexCollector reads the index once per scrape.
 type indexCollector struct {
 	stats func() (griffin.Stats, error)
 }
@@ -116,15 +113,13 @@ var (
 	generationDesc = prometheus.NewDesc("griffin_index_generation", "Number of the index's last commit.", nil, nil)
 )
 
-// Describe implements prometheus.Collector.
 func (c indexCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{docsDesc, deletedDesc, segmentsDesc, sizeDesc, generationDesc} {
 		ch <- d
 	}
 }
 
-// Collect implements prometheus.Collector. An index without readable statistics fails
-// the scrape, so that it is noticed.
+// An index without readable statistics fails the scrape.
 func (c indexCollector) Collect(ch chan<- prometheus.Metric) {
 	s, err := c.stats()
 	if err != nil {

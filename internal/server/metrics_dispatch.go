@@ -10,9 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// dispatchCollector reads once per scrape the processors of query steps, the errors of
-// predictions and the state of the scheduler. An index without a scheduler has none of
-// the scheduler's metrics.
+// dispatchCollector reads placements, errors of predictions and the scheduler, if
+// there is one, once per scrape.
 type dispatchCollector struct {
 	stats func() griffin.DispatchStats
 }
@@ -45,7 +44,6 @@ var (
 	shedReasonNames = map[sched.Reason]string{sched.QueueFull: "queue_full", sched.TooLate: "too_late", sched.Expired: "expired"}
 )
 
-// Describe implements prometheus.Collector.
 func (dispatchCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		stepsDesc, migrationsDesc, givenUpDesc, bugsDesc, policyDesc, predictErrDesc, predictBiasDesc, correctionDesc, queueTimeDesc, queuedDesc, runningDesc, serversDesc,
@@ -55,7 +53,6 @@ func (dispatchCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// sender sends one sample.
 type sender func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string)
 
 func sendTo(ch chan<- prometheus.Metric) sender {
@@ -64,7 +61,6 @@ func sendTo(ch chan<- prometheus.Metric) sender {
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c dispatchCollector) Collect(ch chan<- prometheus.Metric) {
 	if c.stats == nil {
 		return
@@ -100,7 +96,6 @@ func (c dispatchCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// collectPlace sends the samples of one processor.
 func collectPlace(ch chan<- prometheus.Metric, p *griffin.PlaceStats, name string) {
 	send := sendTo(ch)
 	send(queuedDesc, prometheus.GaugeValue, float64(p.Queued), name)
@@ -123,7 +118,6 @@ func collectPlace(ch chan<- prometheus.Metric, p *griffin.PlaceStats, name strin
 	ch <- prometheus.MustNewConstHistogram(queueTimeDesc, n, p.QueueTime.Seconds(), below, name)
 }
 
-// resultCollector reads the counts of the result cache, if there is one.
 type resultCollector struct {
 	stats func() (stats griffin.ResultCacheStats, used bool)
 }
@@ -139,7 +133,6 @@ var (
 	resultLimitDesc   = prometheus.NewDesc("griffin_result_cache_limit_bytes", "Maximum size of the result cache.", nil, nil)
 )
 
-// Describe implements prometheus.Collector.
 func (resultCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		resultHitsDesc, resultWaitsDesc, resultMissesDesc, resultEvictDesc, resultInvalidDesc, resultEntriesDesc, resultBytesDesc, resultLimitDesc,
@@ -148,7 +141,6 @@ func (resultCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c resultCollector) Collect(ch chan<- prometheus.Metric) {
 	if c.stats == nil {
 		return
@@ -168,16 +160,14 @@ func (c resultCollector) Collect(ch chan<- prometheus.Metric) {
 	send(resultLimitDesc, prometheus.GaugeValue, float64(s.LimitBytes))
 }
 
-// processCollector reads the anonymous memory of the process. In contrast,
+// processCollector reads the anonymous memory of the process;
 // process_resident_memory_bytes includes the pages of the mapped index.
 type processCollector struct{}
 
 var anonymousDesc = prometheus.NewDesc("griffin_process_anonymous_bytes", "Anonymous memory of the process: without mapped files.", nil, nil)
 
-// Describe implements prometheus.Collector.
 func (processCollector) Describe(ch chan<- *prometheus.Desc) { ch <- anonymousDesc }
 
-// Collect implements prometheus.Collector.
 func (processCollector) Collect(ch chan<- prometheus.Metric) {
 	if n, ok := footprint.AnonymousBytes(); ok {
 		ch <- prometheus.MustNewConstMetric(anonymousDesc, prometheus.GaugeValue, float64(n))

@@ -6,8 +6,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// gpuCollector reads the counts of the GPUs once per scrape. An index without a GPU has
-// none of these metrics.
+// gpuCollector reads the GPUs, if any, once per scrape.
 type gpuCollector struct {
 	stats func() (stats griffin.GPUStats, used bool)
 }
@@ -32,7 +31,6 @@ var (
 	gpuLostDesc      = prometheus.NewDesc("griffin_gpu_lost", "1 if the GPU failed and is no longer used.", []string{"device"}, nil)
 )
 
-// Describe implements prometheus.Collector.
 func (gpuCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		gpuQueriesDesc, gpuHitsDesc, gpuMissesDesc, gpuStreamedDesc, gpuEvictionsDesc, gpuListsDesc, gpuBytesDesc, gpuLimitDesc,
@@ -42,7 +40,6 @@ func (gpuCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c gpuCollector) Collect(ch chan<- prometheus.Metric) {
 	s, used := c.stats()
 	if !used {

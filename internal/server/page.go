@@ -24,8 +24,7 @@ var (
 	pageIcon []byte
 )
 
-// contentSecurityPolicy allows only the style, icon and form of this page. The style is
-// identified by its hash.
+// Only the style, by its hash, the icon and the form of this page are allowed.
 var contentSecurityPolicy = func() string {
 	sum := sha256.Sum256([]byte(pageStyle))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; " +
@@ -34,7 +33,6 @@ var contentSecurityPolicy = func() string {
 
 //go:generate go -C ../../tools run github.com/valyala/quicktemplate/qtc -skipLineComments -file=../internal/server/page.qtpl
 
-// pageData is what page.qtpl shows.
 type pageData struct {
 	Title    string
 	Request  searchRequest
@@ -47,17 +45,16 @@ type pageData struct {
 	Results  *griffin.Results
 	Document *griffin.Document
 
-	// Addresses that belong to Results; "" if there is none.
+	// Addresses that belong to Results; "": none.
 	Previous, Next string
 	JSON           string
 	AnyWord        string // the same query in mode or
 	Trace          string // the same results with their trace
 }
 
-// isStart reports whether the page is the form alone.
 func (p *pageData) isStart() bool { return p.Results == nil && p.Error == nil && p.Document == nil }
 
-// heading is the heading of results: which of how many are shown.
+// heading tells which of how many results are shown.
 func (p *pageData) heading() string {
 	n := len(p.Results.Hits)
 	if p.Next == "" && p.Previous == "" {
@@ -72,7 +69,7 @@ type modeChoice struct {
 	Chosen bool
 }
 
-// page serves the search page: alone, or with the results of ?q=.
+// page serves the form alone, or with the results of ?q=.
 func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 	req, apiErr := h.parseRequest(r, false /* strict */)
 	data := h.newPage(req)
@@ -126,7 +123,7 @@ func (h *handler) newPage(req searchRequest) *pageData {
 	return data
 }
 
-// document serves /document?id=: one stored document.
+// document serves /document?id=.
 func (h *handler) document(w http.ResponseWriter, r *http.Request) {
 	data := h.newPage(searchRequest{})
 	body, apiErr := h.documentPage(r, data)
@@ -138,8 +135,8 @@ func (h *handler) document(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, http.StatusOK, pageType, body)
 }
 
-// documentPage makes the page of a document within the time limit, if admission lets it
-// begin. Sending the page does not count: a reader may be slow.
+// documentPage works within the time limit, if admission lets it begin. Sending the
+// page does not count: a reader may be slow.
 func (h *handler) documentPage(r *http.Request, data *pageData) ([]byte, *apiError) {
 	const asked = "request for a document"
 	admitted, refused := h.documents.enter(clientOf(r), h.Timeout)
@@ -171,7 +168,6 @@ func (h *handler) documentPage(r *http.Request, data *pageData) ([]byte, *apiErr
 	return []byte(pageHTML(data)), nil
 }
 
-// pageType is the type of pages.
 const pageType = "text/html; charset=utf-8"
 
 func (h *handler) writePage(w http.ResponseWriter, data *pageData) {
@@ -190,7 +186,7 @@ func icon(w http.ResponseWriter, _ *http.Request) {
 	writeBody(w, http.StatusOK, "image/svg+xml", pageIcon)
 }
 
-// address returns the address of a search at path, without default values.
+// address omits default values.
 func address(path string, req searchRequest) string {
 	values := url.Values{"q": {req.Text}}
 	if req.Mode != griffin.ModeOr {
@@ -214,7 +210,7 @@ func address(path string, req searchRequest) string {
 	return path + "?" + values.Encode()
 }
 
-// formatDuration formats a search's time for people: 830 µs, 12.3 ms, 1.25 s.
+// For people: 830 µs, 12.3 ms, 1.25 s.
 func formatDuration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -225,7 +221,7 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// formatCount formats n with thousands separators: 1,234,567.
+// 1,234,567.
 func formatCount(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -234,7 +230,7 @@ func formatCount(n int) string {
 	return s
 }
 
-// plural formats a number of things: 1 result, 1,200 results.
+// 1 result, 1,200 results.
 func plural(n int, thing string) string {
 	if n != 1 {
 		thing += "s"

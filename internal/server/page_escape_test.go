@@ -33,7 +33,7 @@ func TestPageEscapes(t *testing.T) {
 	})
 }
 
-// checkMarkup checks that the page shows text and has no element or attribute from it.
+// The page must show text and have no element or attribute from it.
 func checkMarkup(t *testing.T, page, text string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))

@@ -89,7 +89,7 @@ func TestTraceOnPage(t *testing.T) {
 	}
 }
 
-// The page reports an exhausted budget, with hits and without.
+// With hits and without.
 func TestBudgetOnPage(t *testing.T) {
 	r := &griffin.Results{Query: "fox", Mode: griffin.ModeSaat, Missed: 41.5}
 	h := newHandler(Options{Logger: quiet()}, fakeSearch(func(context.Context, searchRequest) (*griffin.Results, error) { return r, nil }))

@@ -14,7 +14,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// searchRequest is a search request within the limits.
+// Within the limits.
 type searchRequest struct {
 	Text      string
 	K, Offset int
@@ -25,12 +25,10 @@ type searchRequest struct {
 	Timeout   time.Duration // 0: Options.Timeout
 }
 
-// parameters are the names of the parameters of a search.
 var parameters = []string{"q", "k", "offset", "mode", "trace", "rho", "timeout"}
 
 // parseRequest reads the parameters of a search. If strict, an unknown parameter is an
-// error, so that a misspelt one is noticed. After an error, the request holds the valid
-// parameters.
+// error. After an error, the request holds the valid parameters.
 func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *apiError) {
 	req := searchRequest{K: griffin.DefaultK, Lenient: !strict}
 	values, err := url.ParseQuery(r.URL.RawQuery)
@@ -78,7 +76,6 @@ func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *ap
 	return req, apiErr
 }
 
-// intParameter reads a number from lowest to highest.
 func intParameter(values url.Values, name string, missing, lowest, highest int) (int, *apiError) {
 	text := values.Get(name)
 	if text == "" {
@@ -91,7 +88,7 @@ func intParameter(values url.Values, name string, missing, lowest, highest int) 
 	return v, nil
 }
 
-// timeoutParameter reads the time limit of a request; 0: none.
+// timeoutParameter returns 0 if there is none.
 func (h *handler) timeoutParameter(values url.Values) (time.Duration, *apiError) {
 	text := values.Get("timeout")
 	if text == "" {
@@ -117,7 +114,6 @@ func (h *handler) checkText(text string) *apiError {
 	return nil
 }
 
-// apiError is the answer to a failed request.
 type apiError struct {
 	Status  int    `json:"-"`
 	Code    string `json:"code"`

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// limits bounds the time and size of one connection.
+// Of one connection.
 type limits struct {
 	readHeader, read, write, idle time.Duration
 	told                          time.Duration // to answer cancelled requests
@@ -27,19 +27,18 @@ var defaultLimits = limits{
 	connections: 4096, // above Options.MaxConcurrent, so that rejections can be sent
 }
 
-// errStopping is the cause of cancelling requests whose clients are still connected.
+// The cause of cancelling requests whose clients are still connected.
 var errStopping = errors.New("the server is stopping")
 
-// Serve answers requests on listener until ctx ends. Then it accepts no more,
-// lets running requests end for at most grace, cancels the others and returns.
-// The error is nil unless requests were cancelled or listener failed. Serve closes
-// listener.
+// Serve answers requests on listener until ctx ends. Then it accepts no more, lets
+// running requests end for at most grace, cancels the others, closes listener and
+// returns. The error is nil unless requests were cancelled or listener failed.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration) error {
 	return serve(ctx, listener, handler, grace, defaultLimits)
 }
 
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration, l limits) error {
-	// Requests may outlive ctx by up to grace; requestCtx ends them.
+	// Requests may outlive ctx by up to grace.
 	requestCtx, cancelRequests := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelRequests(errStopping)
 	open := newConnections(listener, l.connections)
@@ -77,7 +76,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 	return nil
 }
 
-// shutdown waits at most grace for running requests, although ctx has ended.
+// shutdown waits at most grace, although ctx has ended.
 func shutdown(ctx context.Context, srv *http.Server, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()

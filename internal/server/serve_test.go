@@ -17,8 +17,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// patience limits waiting. Only a failing test reaches the limit, even on a slow, busy
-// machine.
+// Only a failing test reaches this limit.
 const patience = 3 * time.Minute
 
 type running struct {

@@ -12,55 +12,50 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// The default limits of Options.
+// Default limits of Options.
 const (
 	DefaultMaxQueryBytes = 4096
 	DefaultMaxK          = 1000
 	DefaultMaxConcurrent = 1024
 	DefaultTimeout       = 10 * time.Second
-	// DefaultMaxWait keeps the queue after a burst short: at half of the server's
-	// capacity it is empty within a second.
+	// DefaultMaxWait keeps the queue after a burst short: at half of the capacity
+	// it is empty within a second.
 	DefaultMaxWait = 500 * time.Millisecond
 )
 
 // MaxTimeout is the longest Options.Timeout. Serve gives a request 30 seconds more to send
-// its answer, also to a slow reader.
+// its answer.
 const MaxTimeout = 90 * time.Second
 
-// Options are the index to serve and the limits. The zero value of a limit is its
-// default.
+// Options are the index to serve and the limits; a zero limit is its default.
 type Options struct {
-	// Index is searched. The caller keeps ownership: New and Serve do not close it.
+	// The caller keeps ownership.
 	Index *griffin.Index
-	// MaxQueryBytes bounds the text of a query. Default DefaultMaxQueryBytes.
+	// Maximum text of a query.
 	MaxQueryBytes int
-	// MaxK bounds the number of results of a request. Default DefaultMaxK.
+	// Maximum number of results of a request.
 	MaxK int
 	// Time limit of a search, which a request can shorten, and of a request for a
-	// document. Default DefaultTimeout, at most MaxTimeout.
+	// document; at most MaxTimeout.
 	Timeout time.Duration
-	// MaxConcurrent bounds the number of searches that run or wait at the same time, and
-	// separately the number of requests for documents. Further ones are rejected.
-	// Default DefaultMaxConcurrent.
+	// Maximum number of searches that run or wait at the same time, and separately of
+	// requests for documents. Others are rejected.
 	MaxConcurrent int
-	// MaxWait bounds the predicted time of a search, including the searches before it,
-	// and separately of a request for a document. Longer ones are rejected: a longer
-	// queue delays the requests after a burst and does not answer more of them. Default
-	// DefaultMaxWait.
+	// Maximum predicted time of a search, including the searches before it, and
+	// separately of a request for a document. Others are rejected: a longer queue
+	// delays the requests after a burst and does not answer more of them.
 	MaxWait time.Duration
-	// Number of processors for searches, used to predict their time, and the number of
-	// requests for documents that run at the same time. Default GOMAXPROCS.
+	// Number of processors for searches, to predict their time, and of requests for
+	// documents that run at the same time. Default GOMAXPROCS.
 	Processors int
-	// PerClient bounds the number of searches of one client (an address) that run or
-	// wait at the same time, and separately of its requests for documents. Default: no
-	// limit.
+	// Maximum number of searches of one client (an address) that run or wait at the
+	// same time, and separately of its requests for documents. Default: no limit.
 	PerClient int
-	// Logger receives failures, panics and new commits, not single requests. Default
+	// For failures, panics and new commits, not single requests. Default
 	// slog.Default().
 	Logger *slog.Logger
 }
 
-// handler is the state that the routes share.
 type handler struct {
 	Options
 	backend   backend
@@ -69,7 +64,7 @@ type handler struct {
 	documents *admission
 	reading   chan struct{} // semaphore of running requests for documents
 
-	refreshFailed string // the last error of refresh, "" if it succeeded
+	refreshFailed string // of refresh, "" if it succeeded
 }
 
 // Handler answers the requests of all routes.
@@ -81,8 +76,7 @@ type Handler struct {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.routes.ServeHTTP(w, r) }
 
-// New returns the handler of all routes. It returns an error if there is no index, or a
-// limit is negative or too high.
+// New returns an error if there is no index, or a limit is negative or too high.
 func New(o Options) (*Handler, error) {
 	if o.Index == nil {
 		return nil, errors.New("server: no index")
@@ -118,7 +112,6 @@ func makeHandler(o Options, b backend) *handler {
 	return h
 }
 
-// routes returns the handler of all routes.
 func (h *handler) routes() http.Handler {
 	mux := http.NewServeMux()
 	route := func(pattern, name string, f http.HandlerFunc) {

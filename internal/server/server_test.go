@@ -21,7 +21,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// fakeBackend has three documents that match every query.
+// Three documents that match every query.
 func fakeBackend() backend {
 	hits := []griffin.Hit{
 		{ID: "a/one.txt", Score: 2.5, Title: "One & only", Snippet: griffin.Snippet{Text: "a <b>fox</b> ran", Highlights: []griffin.Span{{Start: 5, End: 8}}}},
@@ -264,7 +264,7 @@ func TestPanicIsAnswered(t *testing.T) {
 	}
 }
 
-// If all slots are in use, searches are rejected; afterwards they are answered.
+// Afterwards searches are answered.
 func TestTooManySearches(t *testing.T) {
 	const slots, more = 4, 12
 	release := make(chan struct{})

@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/timeline"
 )
 
-// The layout of a timeline in SVG units, which are pixels if there is room.
+// In SVG units, which are pixels if there is room.
 const (
 	chartWidth  = 720
 	chartTop    = 24 // of the first row
@@ -22,7 +22,7 @@ const (
 	leastBar    = 1.5 // minimum width of a visible bar
 )
 
-// timelineSVG is what page.qtpl draws of a timeline.
+// What page.qtpl draws.
 type timelineSVG struct {
 	Width, Height, Top, From, To, Labels, Times int
 	End                                         string // of the axis
@@ -32,7 +32,6 @@ type timelineSVG struct {
 	Description                                 string // all rows, as sentences
 }
 
-// timelineRow is a step.
 type timelineRow struct {
 	Y           int // its upper edge
 	Text        int // the base line of its text
@@ -46,7 +45,7 @@ type timelineRow struct {
 	Description string
 }
 
-// newTimeline returns the timeline of a trace, or nil if there is nothing to draw.
+// newTimeline returns nil if there is nothing to draw.
 func newTimeline(t *griffin.Trace) *timelineSVG {
 	c := timeline.Of(t)
 	if c == nil {
@@ -85,7 +84,7 @@ func newTimeline(t *griffin.Trace) *timelineSVG {
 	return s
 }
 
-// barTimes returns the text beside a bar: the measured and the predicted time.
+// The measured and the predicted time, beside a bar.
 func barTimes(b *timeline.Bar) string {
 	took := timeline.Time(b.Took)
 	if b.Within {
@@ -97,7 +96,7 @@ func barTimes(b *timeline.Bar) string {
 	return took
 }
 
-// chartEnd returns the end of the time axis, so that the times beside it have room.
+// chartEnd leaves room for the times beside the axis.
 func chartEnd(c *timeline.Chart) int {
 	longest := 0
 	for i := range c.Lanes {

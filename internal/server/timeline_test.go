@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// placedTrace is the trace of a query that moved from the GPU to the CPU.
+// A query that moved from the GPU to the CPU.
 func placedTrace() *griffin.Trace {
 	const us = time.Microsecond
 	return &griffin.Trace{Query: "fox <ran>", Migrations: 1, Steps: []griffin.TraceStep{
@@ -68,7 +68,7 @@ func TestTimelineOnPage(t *testing.T) {
 	}
 }
 
-// Times of any length have room next to the bars.
+// Times of any length have room.
 func TestTimesBesideBars(t *testing.T) {
 	const us = time.Microsecond
 	s := newTimeline(&griffin.Trace{Steps: []griffin.TraceStep{
@@ -110,8 +110,7 @@ func TestTraceInJSON(t *testing.T) {
 	}
 }
 
-// chartScript returns, for each text and bar of the chart: its kind, box in pixels, colour
-// and background.
+// For each text and bar of the chart: its kind, box in pixels, colour and background.
 const chartScript = `(() => {
 	const svg = document.querySelector(".timeline svg"), at = svg.getBoundingClientRect()
 	const rgb = c => c.match(/[\d.]+/g).map(Number).slice(0, 3)

@@ -7,13 +7,12 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// Codec is a codec that the device can decode, with its parameters.
+// Codec is a codec that the device decodes, with its parameters.
 type Codec struct {
 	kind   kind
 	option uint32
 }
 
-// kind numbers the codecs that have kernels.
 type kind uint8
 
 const (
@@ -37,14 +36,13 @@ type What uint8
 const (
 	// DocIDs of the postings.
 	DocIDs What = iota
-	// Gaps are differences between successive DocIDs; the first counts from -1.
+	// Gaps are differences between DocIDs; the first counts from -1.
 	Gaps
-	// Freqs are frequencies of the postings.
 	Freqs
 	numWhat
 )
 
-// String returns the suffix of the names of the kernels that write w.
+// String returns the suffix of the kernels' names.
 func (w What) String() string {
 	if w >= numWhat {
 		return fmt.Sprintf("What(%d)", uint8(w))
@@ -52,14 +50,12 @@ func (w What) String() string {
 	return [...]string{"docids", "gaps", "freqs"}[w]
 }
 
-// family locates the kernels of a codec.
 type family struct {
 	name  string // the kernels are named decode_NAME_WHAT
 	image string // the stem of the file in directory image
 	one   bool   // decode_NAME_WHAT_one exists, for single lists
 }
 
-// families describes each kind.
 var families = [numKinds]family{
 	kindRaw:          {"raw", "decode", false},
 	kindSIMDBP:       {"simdbp", "decode", true},
@@ -74,7 +70,7 @@ var families = [numKinds]family{
 	kindHSLRC:        {"hslrc", "decode_lrc", false},
 }
 
-// CodecOf returns the device's decoder for a codec, and whether there is one.
+// CodecOf returns the device's decoder for a codec, if there is one.
 func CodecOf(c codec.Codec) (Codec, bool) {
 	switch c := c.(type) {
 	case codec.Raw:
@@ -97,7 +93,6 @@ func CodecOf(c codec.Codec) (Codec, bool) {
 	return Codec{}, false
 }
 
-// recDepth returns the effective depth of codec.PForDeltaRec.
 func recDepth(depth int) uint32 {
 	if depth == 0 {
 		depth = 1
@@ -105,8 +100,7 @@ func recDepth(depth int) uint32 {
 	return uint32(min(max(depth, 0), 4))
 }
 
-// segmentShift returns the logarithm of a codec's effective segment length;
-// length 0 means def.
+// segmentShift returns the log2 of the segment length; length 0 means def.
 func segmentShift(length, def int) uint32 {
 	if length == 0 {
 		length = def
@@ -114,5 +108,5 @@ func segmentShift(length, def int) uint32 {
 	return uint32(bits.Len(uint(min(max(length, 32), codec.BlockLen) - 1)))
 }
 
-// String returns the codec's name as it appears in kernel names.
+// String returns the name in kernel names.
 func (c Codec) String() string { return families[c.kind].name }

@@ -17,14 +17,10 @@ __device__ __forceinline__ void raw_tile(const DecodeTile& t) {
     }
 }
 
-/*
- * Kernels of this file; decode_simdbp_*_one are for launches of a single list.
- * Grid: a warp for each tile. Block: decodeThreads threads, 12 blocks per
- * multiprocessor, which allows 40 registers per thread. No shared memory. Lane
- * l of the tile's warp writes values 4l to 4l+3 of each block. CPU reference:
- * codec.SIMDBP and codec.Raw. Localised prefix sums and gaps alone: Ding et
- * al., WWW 2009, §6.1 and Figure 4.
- */
+/* decode_simdbp_*_one are for a single list. Grid: a warp for each tile. Block: decodeThreads threads, 12 blocks per
+ * multiprocessor, which allows 40 registers per thread. No shared memory. Lane l of the tile's warp writes values 4l to
+ * 4l+3 of each block. CPU reference: codec.SIMDBP and codec.Raw. Localised prefix sums and gaps alone: Ding et al., WWW
+ * 2009, §6.1 and Figure 4. */
 #define DECODE_KERNEL(name, one, tile)                                      \
     GRIFFIN_KERNEL_BLOCKS(decode_##name, DecodeParams, decodeThreads, 12) { \
         decode_tiles<one>(p, [&](const DecodeTile& t) { tile(t); });        \

@@ -1,12 +1,11 @@
-// Shared by all kernels of this package: finding lists, blocks and bytes, and
-// writing the output. doc.go describes the shapes.
+// Finding lists, blocks and bytes, and writing the output. doc.go describes the shapes.
 
 #pragma once
 
 #include "../device/cuda.cuh"
 #include "../device/warp_scan.cuh"
 
-// A list of a batch. Mirror of List.
+// Mirror of List.
 struct DecodeList {
     const uint32_t* payload;    // the list's blocks, 16-byte aligned
     const uint32_t* directory;  // 4 words for each block of the list, 4-byte aligned
@@ -29,7 +28,7 @@ struct DecodeParams {
     uint32_t
         tileBlocks;   // blocks per tile, 1 to decodeTileBlocks; for a single list of Para-EF, even, up to efTileBlocks
     uint32_t option;  // parameter of the codec
-    uint32_t longerTiles;  // for a single list of Para-EF: the first longerTiles tiles have decodeLonger more blocks
+    uint32_t longerTiles;  // the first longerTiles tiles of a single list of Para-EF have decodeLonger more blocks
 };
 
 constexpr uint32_t decodeThreads = 128;
@@ -39,45 +38,41 @@ constexpr uint32_t decodeTileBlocks = 8;  // 8 entries of 4 words give a word pe
 constexpr uint32_t decodeLonger = 2;      // additional blocks of a longer tile
 constexpr uint32_t decodeNoBase = 0xffffffffu;
 constexpr uint32_t decodeAllLanes = 0xffffffffu;
-constexpr uint32_t decodeSectorWords = 8;  // the smallest unit of a load
-constexpr uint32_t decodeInsideWords =
-    288;  // upper bound of a block: two arrays of 33 bits per value, and a unary part
+constexpr uint32_t decodeSectorWords = 8;    // the smallest unit of a load
+constexpr uint32_t decodeInsideWords = 288;  // two arrays of 33 bits per value, and a unary part
 
-// The output of a kernel.
 enum DecodeWhat { decodeDocIDs, decodeGaps, decodeFreqs };
 
 __device__ __forceinline__ uint32_t decode_lane() {
     return threadIdx.x & 31;
 }
 
-// The low 32 bits of the 64-bit value high:low shifted right by shift, at most
-// 63.
+// The low 32 bits of high:low >> shift, at most 63.
 __device__ __forceinline__ uint32_t decode_funnel(uint32_t low, uint32_t high, uint32_t shift) {
     return static_cast<uint32_t>((static_cast<uint64_t>(high) << 32 | low) >> shift);
 }
 
-// A mask of the low width bits; width is at most 32.
+// The low width bits, at most 32.
 __device__ __forceinline__ uint32_t decode_mask(uint32_t width) {
     return static_cast<uint32_t>((uint64_t{1} << width) - 1);
 }
 
-// A position in the words of a payload. A number that begins at bit b from it
-// begins in word b / 32. A read beyond the payload returns the payload's last
-// word; this happens when a block ends in mid-word, and the bits are not used.
+// A position in a payload; bit b from it is in word b / 32. A read beyond the payload, for a block that ends in
+// mid-word, returns the payload's last word, whose bits are not used.
 struct DecodeBytes {
     static constexpr bool inside = false;
     const uint32_t* words;
-    uint32_t last;   // last word of the payload
+    uint32_t last;
     uint32_t first;  // word that contains the position
     uint32_t bit;    // bit in that word, a multiple of 8 below 32
 
     __device__ __forceinline__ uint32_t word(uint32_t i) const { return __ldg(words + min(first + i, last)); }
-    // The position that many bytes further on.
+    // That many bytes further on.
     __device__ __forceinline__ DecodeBytes behind(uint32_t bytes) const {
         const uint32_t at = bit + 8 * bytes;
         return DecodeBytes{words, last, first + (at >> 5), at & 31};
     }
-    // The number of width bits, at most 32, that begins at a bit.
+    // The number of width bits, at most 32, at a bit.
     __device__ __forceinline__ uint32_t number(uint32_t at, uint32_t width) const {
         at += bit;
         return decode_funnel(word(at >> 5), word((at >> 5) + 1), at & 31) & decode_mask(width);
@@ -88,8 +83,7 @@ struct DecodeBytes {
     }
 };
 
-// A position for which all reads stay inside the payload (see decode_inside),
-// so that no index is compared with the last word.
+// A position from which all reads stay inside the payload (decode_inside), without comparisons.
 struct DecodeInside {
     static constexpr bool inside = true;
     const uint32_t* words;
@@ -102,10 +96,9 @@ struct DecodeInside {
     }
 };
 
-// The blocks that one warp decodes: up to decodeTileBlocks of one list. Lane 4i
-// + j holds word j of the directory entry of block i, with two exceptions. For
-// j = 1 it is the last DocID of the previous block, decodeNoBase before the
-// first. For j = 3 the number of postings replaces the bound.
+// The blocks that one warp decodes: up to decodeTileBlocks of one list. Lane 4i + j holds word j of the directory entry
+// of block i, except that word 1 is the last DocID of the previous block, decodeNoBase before the first, and word 3 the
+// number of postings.
 struct DecodeTile {
     DecodeList list;
     uint32_t slot;    // index of the first block among the blocks to decode
@@ -114,8 +107,7 @@ struct DecodeTile {
     uint32_t entry;
 };
 
-// One block of a tile, decoded from its directory entry, identical in all
-// lanes.
+// Identical in all lanes.
 struct DecodeBlock {
     uint32_t first;   // DocID
     uint32_t offset;  // bytes
@@ -123,9 +115,8 @@ struct DecodeBlock {
     uint32_t n;  // postings
 };
 
-// Returns the index of the last item (a list, or anything with tiles) with
-// firstTile <= tile. All lanes search together: up to 32 items take one step,
-// up to 1,024 two.
+// The index of the last item with firstTile <= tile. All lanes search together: up to 32 items take one step, up to
+// 1,024 two.
 template <class Item>
 __device__ __forceinline__ uint32_t decode_find(const Item* items, uint32_t numItems, uint32_t tile) {
     uint32_t from = 0;
@@ -141,10 +132,9 @@ __device__ __forceinline__ uint32_t decode_find(const Item* items, uint32_t numI
     return from;
 }
 
-// Finds the list and the blocks of the warp's tile; false if the warp has none.
-// one: the launch has a single list, so that finding it takes no registers.
-// even: its first longerTiles tiles have decodeLonger more blocks. The last
-// tile begins first, because the blocks at a payload's end take longest.
+// Finds the list and the blocks of the warp's tile; false if it has none. one: the launch has a single list, which
+// takes no registers. even: its first longerTiles tiles have decodeLonger more blocks. The last tile begins first,
+// because the blocks at a payload's end take longest.
 template <bool one, bool even = false>
 __device__ __forceinline__ bool decode_place(const DecodeParams& p, DecodeTile& t) {
     const uint32_t warp = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
@@ -174,8 +164,7 @@ __device__ __forceinline__ bool decode_place(const DecodeParams& p, DecodeTile& 
     return true;
 }
 
-// Finds the warp's tile and loads its directory entries in one access of 128
-// bytes. Returns false if the warp has none.
+// Loads the directory entries of the warp's tile in one access of 128 bytes; false if it has none.
 template <bool one>
 __device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t) {
     if (!decode_place<one>(p, t)) {
@@ -203,7 +192,6 @@ __device__ __forceinline__ void decode_tiles(const DecodeParams& p, Each each) {
     }
 }
 
-// Returns block i of a tile.
 __device__ __forceinline__ DecodeBlock decode_block(const DecodeTile& t, uint32_t i) {
     DecodeBlock b;
     b.first = __shfl_sync(decodeAllLanes, t.entry, 4 * i);
@@ -215,9 +203,8 @@ __device__ __forceinline__ DecodeBlock decode_block(const DecodeTile& t, uint32_
     return b;
 }
 
-// Reports whether all blocks of the tile are full, have valid widths, and lie
-// far enough from the payload's end for DecodeInside. True for all tiles of a
-// long list except the last.
+// Whether all blocks of the tile are full, have valid widths, and lie far enough from the payload's end for
+// DecodeInside: in all tiles of a long list except the last.
 template <DecodeWhat what>
 __device__ __forceinline__ bool decode_inside(const DecodeTile& t) {
     constexpr uint32_t widest = 33;  // a width byte may be the width plus one
@@ -229,9 +216,8 @@ __device__ __forceinline__ bool decode_inside(const DecodeTile& t) {
     return __all_sync(decodeAllLanes, (full || j != 3) && (before || j != 2));
 }
 
-// Prefetches the bytes of all blocks of a tile, so that the loads of successive
-// blocks wait less. first and last are the byte offsets of two blocks. Blocks
-// of a selection can lie anywhere and are not prefetched.
+// Prefetches all blocks of a tile, between the byte offsets of two blocks. Blocks of a selection can lie anywhere and
+// are not prefetched.
 __device__ __forceinline__ void decode_prefetch([[maybe_unused]] const DecodeTile& t, [[maybe_unused]] uint32_t first,
                                                 [[maybe_unused]] uint32_t last) {
 #ifndef GRIFFIN_EMULATOR
@@ -251,23 +237,20 @@ __device__ __forceinline__ void decode_prefetch(const DecodeTile& t) {
     decode_prefetch(t, __shfl_sync(decodeAllLanes, t.entry, 2), __shfl_sync(decodeAllLanes, t.entry, 30));
 }
 
-// Returns the number in the list of block i of a tile.
+// In the list.
 __device__ __forceinline__ uint32_t decode_number(const DecodeTile& t, uint32_t i) {
     return __shfl_sync(decodeAllLanes, t.number, 4 * i);
 }
 
-// Returns the last DocID before block i of a tile, decodeNoBase before the
-// first.
+// decodeNoBase before the first.
 __device__ __forceinline__ uint32_t decode_base(const DecodeTile& t, uint32_t i) {
     return __shfl_sync(decodeAllLanes, t.entry, 4 * i + 1);
 }
 
-// Returns the last DocID of block i of a tile.
 __device__ __forceinline__ uint32_t decode_last(const DecodeTile& t, uint32_t i) {
     return __ldg(t.list.directory + size_t{4} * decode_number(t, i) + 1);
 }
 
-// Returns the start of a block.
 __device__ __forceinline__ DecodeBytes decode_bytes(const DecodeTile& t, const DecodeBlock& b) {
     return DecodeBytes{t.list.payload, t.list.payloadWords - 1, b.offset >> 2, (b.offset & 3) * 8};
 }
@@ -276,8 +259,8 @@ __device__ __forceinline__ DecodeInside decode_bytes_inside(const DecodeTile& t,
     return DecodeInside{t.list.payload + (b.offset >> 2), (b.offset & 3) * 8};
 }
 
-// Writes four values to global memory in one store. The explicit address space
-// lets the compiler reorder the store with accesses to shared memory.
+// Writes four values in one store. The explicit address space lets the compiler reorder it with accesses to shared
+// memory.
 __device__ __forceinline__ void decode_store_quad(uint32_t* out, uint4 v) {
 #ifdef GRIFFIN_EMULATOR
     *reinterpret_cast<uint4*>(out) = v;
@@ -288,12 +271,12 @@ __device__ __forceinline__ void decode_store_quad(uint32_t* out, uint4 v) {
 #endif
 }
 
-// Returns the destination of values 4*lane to 4*lane+3 of block i of the tile.
+// For values 4*lane to 4*lane+3.
 __device__ __forceinline__ uint32_t* decode_out(const DecodeTile& t, uint32_t i) {
     return t.list.out + size_t{decodeBlockLen} * (t.slot + i) + 4 * decode_lane();
 }
 
-// Writes values 4*lane to 4*lane+3 of block i of the tile, which has n values.
+// Values 4*lane to 4*lane+3 of block i, which has n values.
 __device__ __forceinline__ void decode_store(const DecodeTile& t, uint32_t i, uint32_t n, uint4 v) {
     const uint32_t at = 4 * decode_lane();
     uint32_t* out = decode_out(t, i);
@@ -312,15 +295,14 @@ __device__ __forceinline__ void decode_store(const DecodeTile& t, uint32_t i, ui
     }
 }
 
-// The words that hold the first 64 bits of a lane's four adjacent numbers.
+// The first 64 bits of a lane's four adjacent numbers.
 struct DecodeQuad {
     uint32_t word[3];
     uint32_t bit;  // position of the first number, relative to src
 };
 
-// Loads the first words of numbers first to first+3 at src. It is separate from
-// unpacking, so that the loads of several blocks are in flight together.
-// narrow: the width is at most 8, so two words suffice.
+// Loads the first words of numbers first to first+3, separately from unpacking, so that the loads of several blocks are
+// in flight together. narrow: the width is at most 8, so two words suffice.
 template <bool narrow = false, class Bytes>
 __device__ __forceinline__ DecodeQuad decode_load_quad(const Bytes& src, uint32_t width, uint32_t first) {
     DecodeQuad q;
@@ -332,7 +314,7 @@ __device__ __forceinline__ DecodeQuad decode_load_quad(const Bytes& src, uint32_
     return q;
 }
 
-// Unpacks four numbers of at most 8 bits.
+// At most 8 bits each.
 __device__ __forceinline__ uint4 decode_quad_narrow(const DecodeQuad& q, uint32_t width) {
     const uint32_t mask = decode_mask(width);
     const uint32_t w = __funnelshift_r(q.word[0], q.word[1], q.bit);
@@ -340,9 +322,8 @@ __device__ __forceinline__ uint4 decode_quad_narrow(const DecodeQuad& q, uint32_
     return make_uint4(w & mask, w >> width & mask, two & mask, two >> width & mask);
 }
 
-// Unpacks four numbers. word returns further words at src and is called by all
-// lanes or by none. If the width is the same in all lanes, the branches do not
-// diverge.
+// word returns further words at src and is called by all lanes or by none. If the width is the same in all lanes, the
+// branches do not diverge.
 template <class Word>
 __device__ __forceinline__ uint4 decode_quad_of(const DecodeQuad& q, uint32_t width, Word word) {
     const uint32_t mask = decode_mask(width);
@@ -371,20 +352,18 @@ __device__ __forceinline__ uint4 decode_quad(const DecodeQuad& q, const Bytes& s
     return decode_quad_of(q, width, [&](uint32_t i) { return src.word(i); });
 }
 
-// Unpacks numbers first to first+3 of width bits at src.
 template <class Bytes>
 __device__ __forceinline__ uint4 decode_unpack(const Bytes& src, uint32_t width, uint32_t first) {
     return decode_quad(decode_load_quad(src, width, first), src, width);
 }
 
-// Unpacks numbers 4*lane to 4*lane+3.
 template <class Bytes>
 __device__ __forceinline__ uint4 decode_unpack(const Bytes& src, uint32_t width) {
     return decode_unpack(src, width, 4 * decode_lane());
 }
 
-// Like warp_inclusive_sum, but uses the shuffle's own predicate for the range
-// of lanes. This saves a comparison and a select in each step.
+// Like warp_inclusive_sum, with the shuffle's own predicate for the range of lanes, which saves a comparison and a
+// select in each step.
 __device__ __forceinline__ uint32_t decode_inclusive_sum(uint32_t value) {
 #ifdef GRIFFIN_EMULATOR
     return warp_inclusive_sum(value);
@@ -402,8 +381,8 @@ __device__ __forceinline__ uint32_t decode_inclusive_sum(uint32_t value) {
 #endif
 }
 
-// Converts gaps less one to DocIDs: the localised prefix sum of ding09, §6.1.
-// The first gap is ignored, because the directory has the block's first DocID.
+// Gaps less one to DocIDs: the localised prefix sum of ding09, §6.1. The first gap is ignored: the directory has the
+// first DocID.
 __device__ __forceinline__ uint4 decode_sum(uint4 gaps, uint32_t first) {
     const uint32_t lane = decode_lane();
     const uint32_t x = lane == 0 ? 0 : gaps.x;
@@ -414,7 +393,7 @@ __device__ __forceinline__ uint4 decode_sum(uint4 gaps, uint32_t first) {
     return make_uint4(before + x, before + xy + 1, before + xyz + 2, before + all + 3);
 }
 
-// Converts DocIDs to gaps. base is the DocID before the block.
+// DocIDs to gaps; base is the DocID before the block.
 __device__ __forceinline__ uint4 decode_differences(uint4 docIDs, uint32_t base) {
     uint32_t before = __shfl_up_sync(decodeAllLanes, docIDs.w, 1);
     if (decode_lane() == 0) {
@@ -427,7 +406,7 @@ __device__ __forceinline__ uint4 decode_plus(uint4 v, uint32_t add) {
     return make_uint4(v.x + add, v.y + add, v.z + add, v.w + add);
 }
 
-// The size in bytes of n numbers of width bits.
+// Bytes of n numbers of width bits.
 __device__ __forceinline__ uint32_t decode_packed_size(uint32_t n, uint32_t width) {
     return (n * width + 7) / 8;
 }

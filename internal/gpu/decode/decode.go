@@ -22,8 +22,7 @@ type params struct {
 	_                                      uint32
 }
 
-// Kernels are the kernels of this package on one device. Each is loaded at its
-// first use.
+// Kernels are the kernels of one device, each loaded at its first use.
 type Kernels struct {
 	device    *cuda.Device
 	kernels   [numKinds][numWhat][2]atomic.Pointer[cuda.Kernel] // for batches, and for single lists
@@ -35,13 +34,12 @@ type Kernels struct {
 	modules map[string]*cuda.Module // by image; guarded by mu
 }
 
-// New returns the kernels of a device. It loads none.
+// New loads no kernels.
 func New(d *cuda.Device) *Kernels {
 	return &Kernels{device: d, modules: map[string]*cuda.Module{}}
 }
 
-// Prepare loads the kernels of a codec, so that the first query does not wait
-// for it.
+// Prepare loads the kernels of a codec in advance.
 func (k *Kernels) Prepare(c Codec) error {
 	for w := range numWhat {
 		for _, one := range []bool{false, true} {
@@ -53,8 +51,6 @@ func (k *Kernels) Prepare(c Codec) error {
 	return nil
 }
 
-// kernel returns a kernel, for a single list or for a batch, and loads it if
-// necessary.
 func (k *Kernels) kernel(c Codec, w What, one bool) (*cuda.Kernel, error) {
 	if c.kind >= numKinds || w >= numWhat {
 		return nil, fmt.Errorf("no kernel of codec %d for %v: %w", c.kind, w, ErrShape)
@@ -75,7 +71,6 @@ func (k *Kernels) kernel(c Codec, w What, one bool) (*cuda.Kernel, error) {
 	return loaded, nil
 }
 
-// load loads the kernel of an image with parameters of type P.
 func load[P any](k *Kernels, image, name string) (*cuda.Kernel, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -93,7 +88,7 @@ func load[P any](k *Kernels, image, name string) (*cuda.Kernel, error) {
 	return cuda.LoadKernel[P](module, name)
 }
 
-// Close unloads the kernels. None of them may be running or be launched again.
+// Close unloads the kernels, which must not be running.
 func (k *Kernels) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -105,9 +100,9 @@ func (k *Kernels) Close() error {
 	return errors.Join(errs...)
 }
 
-// Decode enqueues decoding the lists of a batch, all of one codec. lists is the
-// device copy of the lists that Plan completed. It allocates nothing, except in
-// the first call for a codec.
+// Decode enqueues decoding a batch of lists of one codec. lists is the device
+// copy of the lists that Plan completed. It allocates nothing, except in the
+// first call for a codec.
 func (k *Kernels) Decode(s *cuda.Stream, c Codec, w What, lists cuda.Buffer[List], b Batch) error {
 	if lists.Len() < int(b.numLists) {
 		return fmt.Errorf("batch of %d lists in a buffer of %d: %w", b.numLists, lists.Len(), ErrShape)
@@ -115,7 +110,7 @@ func (k *Kernels) Decode(s *cuda.Stream, c Codec, w What, lists cuda.Buffer[List
 	return k.launch(s, c, w, params{lists: lists.Ptr(), numLists: b.numLists, numTiles: b.numTiles, tileBlocks: b.tileBlocks})
 }
 
-// DecodeList enqueues decoding one list. It needs no copy to the device.
+// DecodeList enqueues decoding one list, without a copy to the device.
 func (k *Kernels) DecodeList(s *cuda.Stream, c Codec, w What, l List) error {
 	l.firstTile = 0
 	p := params{single: l, numLists: 1}

@@ -16,11 +16,10 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// benchLaunches is the number of launches timed together.
+// Launches timed together.
 const benchLaunches = 20
 
-// benchSize returns the list length n on a GPU; the emulator, where times mean
-// nothing, gets shorter lists.
+// benchSize returns n on a GPU, less on the emulator, where times mean nothing.
 func benchSize(n int) int {
 	if gputest.OnGPU() {
 		return n
@@ -28,9 +27,9 @@ func benchSize(n int) int {
 	return min(n, 5000)
 }
 
-// benchList creates a list of n postings of random documents with the given
-// mean gap; two thirds of the frequencies are 1. The last list is cached,
-// because creating 10 M postings is slow.
+// benchList creates a list of n postings of random documents; two thirds of the
+// frequencies are 1. The last list is cached, because creating 10 M postings is
+// slow.
 func benchList(n, meanGap int, seed uint64) (docIDs, freqs []uint32) {
 	if l := &lastBenchList; l.meanGap == meanGap && l.seed == seed && len(l.docIDs) >= n {
 		return l.docIDs[:n], l.freqs[:n]
@@ -56,7 +55,7 @@ var lastBenchList struct {
 	seed          uint64
 }
 
-// benchHostList encodes a list of benchList; the last one is cached.
+// benchHostList caches the last list.
 func benchHostList(c codec.Codec, n, meanGap int) *hostList {
 	name := fmt.Sprint(c.Name(), n, meanGap)
 	if lastHostList == nil || lastHostList.name != name {
@@ -68,8 +67,7 @@ func benchHostList(c codec.Codec, n, meanGap int) *hostList {
 
 var lastHostList *hostList
 
-// read returns the bytes that decoding must read: the directory, and the DocIDs
-// or the frequencies.
+// read returns the bytes that decoding must read.
 func (l *hostList) read(w decode.What) int {
 	if w == decode.Freqs {
 		return l.freqBytes + 4*len(l.directory)
@@ -77,10 +75,8 @@ func (l *hostList) read(w decode.What) int {
 	return len(l.payload) - l.freqBytes + 4*len(l.directory)
 }
 
-// BenchmarkDecode measures decoding whole lists to DocIDs (and to gaps and
-// frequencies for some codecs) by device time. It reports G ints/s, bytes per
-// posting on the device, and the bytes read and written relative to the
-// bandwidth of a copy.
+// Whole lists, by device time. It reports G ints/s, bytes per posting, and the
+// bytes read and written relative to the bandwidth of a copy.
 func BenchmarkDecode(b *testing.B) {
 	type shape struct{ n, gap, lists int }
 	long := []shape{{10_000_000, 12, 1}, {10_000_000, 12, 8}, {10_000_000, 100, 1}}
@@ -167,7 +163,7 @@ func benchDecode(b *testing.B, c codec.Codec, w decode.What, n, gap, numLists in
 	})
 }
 
-// benchFile is the content of the file named by GRIFFIN_DECODE_JSON, written by
+// The content of the file named by GRIFFIN_DECODE_JSON, written by
 // BenchmarkDecode and BenchmarkDecodeRegression:
 // docs/benchmarks/gpu-decode.json.
 type benchFile struct {
@@ -178,7 +174,6 @@ type benchFile struct {
 	Results []benchResult `json:"results"`
 }
 
-// benchResult is one line of the table.
 type benchResult struct {
 	Codec     string  `json:"codec"`
 	What      string  `json:"what"`
@@ -189,14 +184,14 @@ type benchResult struct {
 	Micros    float64 `json:"us"`
 	BytesRead float64 `json:"bytes_read_per_posting"`
 	OfCopy    float64 `json:"of_copy"`
-	// The bandwidth relative to copies of the same size, timed the same way.
+	// Relative to copies of the same size, timed the same way.
 	OfSameCopy float64 `json:"of_same_copy,omitempty"`
 }
 
 var recorded benchFile
 
-// record adds a result to the file. It rewrites the file each time, so that an
-// interrupted run keeps its results. The last run of a benchmark counts.
+// record rewrites the file each time, so that an interrupted run keeps its
+// results. The last run of a benchmark counts.
 func record(b *testing.B, d *cuda.Device, result benchResult) {
 	path := os.Getenv("GRIFFIN_DECODE_JSON")
 	if path == "" {
@@ -217,7 +212,6 @@ func record(b *testing.B, d *cuda.Device, result benchResult) {
 	}
 }
 
-// time returns the mean seconds per launch.
 func (r *rig) time(b *testing.B, launch func()) float64 {
 	took, launches := time.Duration(0), 0
 	for b.Loop() {
@@ -231,10 +225,9 @@ func (r *rig) time(b *testing.B, launch func()) float64 {
 	return took.Seconds() / float64(launches)
 }
 
-// BenchmarkSums compares three ways to convert gaps less one to DocIDs: sums
-// within blocks, which the directory makes possible; a sum over the list
-// afterwards; and no sum. Ding09, Figure 4, shows the first and the last for
-// PForDelta of §6.2.
+// Three ways to convert gaps less one to DocIDs: sums within blocks, a sum over
+// the list afterwards, and no sum. Ding09, Figure 4, shows the first and the
+// last for PForDelta of §6.2.
 func BenchmarkSums(b *testing.B) {
 	c := codec.PForDeltaRec{}
 	on, _ := decode.CodecOf(c)
@@ -264,11 +257,10 @@ func BenchmarkSums(b *testing.B) {
 	}
 }
 
-// BenchmarkGriffin18Figure12 compares Para-EF on the device with PForDelta on
-// one CPU core for the same list (griffin18, Figure 12: up to 29.6 times).
-// "resident" decodes a list that already lies on the device. "copied" includes
-// the copy from page-locked memory and allocating and freeing the output, as in
-// the paper.
+// Para-EF on the device against PForDelta on one CPU core for the same list
+// (griffin18, Figure 12: up to 29.6 times). "resident" decodes a list on the
+// device. "copied" includes the copy from page-locked memory and allocating and
+// freeing the output, as in the paper.
 func BenchmarkGriffin18Figure12(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000, 10_000_000} {
 		for _, how := range []string{"resident", "copied"} {
@@ -319,8 +311,7 @@ func benchFigure12(b *testing.B, n int, copied bool) {
 	b.ReportMetric(cpu.Seconds()/gpu, "x-CPU-PForDelta")
 }
 
-// cpuPForDelta returns the time in which one CPU core decodes a list of
-// PForDelta, the minimum of a few runs.
+// cpuPForDelta returns the time of one CPU core, the minimum of a few runs.
 func cpuPForDelta(b *testing.B, docIDs, freqs []uint32) time.Duration {
 	b.Helper()
 	c := codec.PForDelta{}

@@ -7,7 +7,7 @@ constexpr uint32_t efSums = 1;
 constexpr uint32_t efPacked = 32;
 constexpr uint32_t efExcess = 128;
 
-// Decodes n non-decreasing numbers with width low bits each.
+// Non-decreasing numbers with width low bits each.
 __device__ __forceinline__ uint4 ef_numbers(const DecodeBytes& src, uint32_t n, uint32_t width, UnaryNumbers& numbers) {
     const uint4 low = decode_unpack(src, width);
     unary_find(numbers, unary_load(src, 0, n * width));
@@ -17,8 +17,7 @@ __device__ __forceinline__ uint4 ef_numbers(const DecodeBytes& src, uint32_t n, 
     return all;
 }
 
-// Frequencies of a block in which n - units frequencies are 1. Each of the
-// units above that is stored as the index of its posting.
+// Frequencies of a block in which n - units are 1; each of the units above that is stored as the index of its posting.
 __device__ __forceinline__ uint4 ef_excess(const DecodeBytes& src, uint32_t n, uint32_t units, UnaryNumbers& numbers,
                                            uint32_t* counts) {
     const uint32_t at = 4 * decode_lane();
@@ -57,9 +56,7 @@ __device__ __forceinline__ uint4 ef_freqs(const DecodeBytes& src, uint32_t n, ui
     return decode_plus(decode_differences(sums, 0), 1);
 }
 
-// The size in bytes of a block's DocIDs. range is the block's last DocID minus
-// the DocID before the block; it gives the number of zero bits in the unary
-// part.
+// Bytes of a block's DocIDs. range, its last DocID minus the DocID before the block, gives the number of zero bits.
 __device__ __forceinline__ uint32_t ef_docs_size(const DecodeBlock& b, uint32_t range) {
     if (b.docWidth == 0) {
         return 0;
@@ -68,7 +65,7 @@ __device__ __forceinline__ uint32_t ef_docs_size(const DecodeBlock& b, uint32_t 
     return (b.n * width + b.n + ((range - b.n) >> width) + 7) / 8;
 }
 
-// Frequencies of a tile's blocks, which lie behind the DocIDs.
+// Frequencies lie behind the DocIDs.
 __device__ __forceinline__ void ef_freqs_tile(const DecodeTile& t, UnaryNumbers& numbers, uint32_t* counts) {
     unary_clear(numbers);
     __syncwarp();
@@ -79,13 +76,9 @@ __device__ __forceinline__ void ef_freqs_tile(const DecodeTile& t, UnaryNumbers&
     }
 }
 
-/*
- * Kernels of this file; decode_ef_*_one are for launches of a single list.
- * Grid: a warp for each tile. Block: decodeThreads threads, 10 blocks per
- * multiprocessor, which allows 48 registers per thread. Static shared memory:
- * 1,088 bytes per warp, for frequencies 384 + 512. Lane l of the tile's warp
- * writes values 4l to 4l+3 of each block. CPU reference: codec.EF.
- */
+/* decode_ef_*_one are for a single list. Grid: a warp for each tile. Block: decodeThreads threads, 10 blocks per
+ * multiprocessor, which allows 48 registers per thread. Static shared memory: 1,088 bytes per warp, for frequencies 384
+ * + 512. Lane l of the tile's warp writes values 4l to 4l+3 of each block. CPU reference: codec.EF. */
 #define DECODE_EF_KERNEL(name, one, what)                                      \
     GRIFFIN_KERNEL_BLOCKS(decode_ef_##name, DecodeParams, decodeThreads, 10) { \
         __shared__ EfRoom rooms[decodeWarps];                                  \

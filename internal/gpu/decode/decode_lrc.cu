@@ -1,21 +1,20 @@
 #include "../device/regression.cuh"
 #include "decode.cuh"
 
-// Ao et al., PVLDB 4(8), 2011, §5.2: a DocID is the value of a line plus a
-// deviation, so no prefix sum is needed. A list of several blocks begins with
-// all of its DocIDs, encoded as one sequence; a list of one block has its own
-// line (codec/lrc_block.go).
+// Ao et al., PVLDB 4(8), 2011, §5.2: a DocID is the value of a line plus a deviation, without a prefix sum. A list of
+// several blocks begins with all of its DocIDs, encoded as one sequence; a list of one block has its own line
+// (codec/lrc_block.go).
 
 // Blocks whose loads are in flight together.
 constexpr uint32_t lrcInFlight = 2;
 
-// A segment of one block, and the payload byte where it ends.
+// And the payload byte where it ends.
 struct LrcBlock {
     RegressionSegment segment;
     uint32_t end;
 };
 
-// Reads the base-128 number at a byte and advances behind it.
+// Reads a base-128 number and advances behind it.
 __device__ __forceinline__ uint64_t lrc_varint(const RegressionWords& payload, uint32_t& byte) {
     uint64_t v = 0;
 #pragma unroll 1
@@ -30,8 +29,7 @@ __device__ __forceinline__ uint64_t lrc_varint(const RegressionWords& payload, u
     return v;
 }
 
-// Opens the block of a list of one block with n DocIDs, at a byte of its
-// payload.
+// Opens the block of a list of one block.
 __device__ __forceinline__ LrcBlock lrc_open_block(const RegressionWords& payload, uint32_t offset, uint32_t n,
                                                    uint32_t widthByte) {
     constexpr uint32_t slopeShift = 24;
@@ -58,16 +56,14 @@ __device__ __forceinline__ RegressionWords lrc_words(const DecodeList& list) {
     return RegressionWords{list.payload, list.payloadWords - 1};
 }
 
-// Four adjacent DocIDs of one segment with the loaded words of their
-// deviations.
+// Four adjacent DocIDs of one segment, with the words of their deviations.
 struct LrcQuad {
     DecodeBytes src;
     DecodeQuad words;
     uint64_t line;  // value of the line at the first DocID
 };
 
-// Loads the input of DocIDs j to j+3 of a segment. Values behind the segment's
-// end are not used; the reads stay in the payload.
+// DocIDs j to j+3 of a segment. Values behind its end are not used; the reads stay in the payload.
 __device__ __forceinline__ LrcQuad lrc_load(const DecodeList& list, const RegressionSegment& s, uint32_t j) {
     const uint64_t bit = s.bits + static_cast<uint64_t>(j) * s.width;
     LrcQuad q;
@@ -80,7 +76,7 @@ __device__ __forceinline__ LrcQuad lrc_load(const DecodeList& list, const Regres
     return q;
 }
 
-// Returns the DocIDs of a quad: line plus deviations.
+// Line plus deviations.
 __device__ __forceinline__ uint4 lrc_finish(const DecodeList& list, const LrcQuad& q, const RegressionSegment& s,
                                             uint32_t j) {
     uint4 v = decode_quad(q.words, q.src, s.width);
@@ -119,8 +115,7 @@ __device__ __forceinline__ void lrc_one_block(const DecodeTile& t) {
     }
 }
 
-// Segments of equal length of at least 16 DocIDs: four adjacent DocIDs lie in
-// one segment.
+// Segments of equal length of at least 16 DocIDs: four adjacent DocIDs lie in one.
 template <uint32_t Scheme, DecodeWhat what>
 __device__ __forceinline__ void lrc_tile(const DecodeTile& t) {
     if (t.list.numPostings <= decodeBlockLen) {
@@ -153,8 +148,7 @@ __device__ __forceinline__ void lrc_tile(const DecodeTile& t) {
     }
 }
 
-// Hash buckets of any length: a lane opens the bucket of its first value, and
-// further buckets only if its four values lie in several.
+// Hash buckets of any length: a lane opens further buckets only if its four values lie in several.
 template <DecodeWhat what>
 __device__ __forceinline__ void lrc_tile_of_buckets(const DecodeTile& t) {
     if (t.list.numPostings <= decodeBlockLen) {
@@ -233,14 +227,10 @@ __device__ __forceinline__ void lrc_at(const DecodeAtParams& p) {
     }
 }
 
-/*
- * Kernels of this file. The tile kernels: grid: a warp for each tile; block:
- * decodeThreads threads; no shared memory; lane l of the tile's warp writes
- * values 4l to 4l+3 of each block. decode_*_at: any grid and block; thread i
- * writes out[i], the DocID at indexes[i] (random access, ao11 §5.3: without
- * exceptions it reads twice, the segment's table entry and the deviation). CPU
- * reference: codec.Regression.
- */
+/* The tile kernels: grid: a warp for each tile; block: decodeThreads threads; no shared memory; lane l of the tile's
+ * warp writes values 4l to 4l+3 of each block. decode_*_at: any grid and block; thread i writes out[i], the DocID at
+ * indexes[i] (random access, ao11 §5.3: without exceptions it reads twice, the segment's table entry and the
+ * deviation). CPU reference: codec.Regression. */
 #define DECODE_LRC_KERNELS(codec, Scheme, tile)                            \
     GRIFFIN_KERNEL(decode_##codec##_docids, DecodeParams, decodeThreads) { \
         decode_tiles(p, tile(decodeDocIDs));                               \

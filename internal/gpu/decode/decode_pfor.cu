@@ -1,10 +1,10 @@
 #include "decode.cuh"
 
-// Width bytes of segments: see pfor_segment.go.
+// See pfor_segment.go.
 constexpr uint32_t pforWidthBits = 63;
 constexpr uint32_t pforExceptions = 64;
 
-// A segment of a block, parsed from its first bytes.
+// Parsed from its first bytes.
 struct PforSegment {
     DecodeBytes slots;
     DecodeBytes behind;  // the exceptions, or the segment's end if there are none
@@ -15,10 +15,8 @@ struct PforSegment {
     uint32_t first, valueSize;        // pfordelta: index of the first exception, bytes per value
 };
 
-// Segments that store the indices and the upper bits of exceptions in two
-// arrays.
+// Exceptions have their indices and upper bits in two arrays.
 struct ParapforKind {
-    // Parses a segment of n values with the given width byte.
     static __device__ __forceinline__ PforSegment parse(const DecodeBytes& src, uint32_t n, uint32_t widthByte) {
         PforSegment s{};
         s.width = widthByte & pforWidthBits;
@@ -39,7 +37,7 @@ struct ParapforKind {
     }
 };
 
-// Segments that store exceptions as whole values, linked through their slots.
+// Exceptions are whole values, linked through their slots.
 struct PfordeltaKind {
     static __device__ __forceinline__ PforSegment parse(const DecodeBytes& src, uint32_t n, uint32_t widthByte) {
         PforSegment s{};
@@ -60,16 +58,14 @@ struct PfordeltaKind {
     }
 };
 
-// A warp's memory for placing exceptions. Writes are atomic, because damaged
-// bytes could send two exceptions to one index.
+// For placing exceptions. Writes are atomic, because damaged bytes could send two exceptions to one index.
 struct PforMemory {
     uint32_t values[decodeBlockLen];
     uint32_t places[decodeBlockLen];
 };
 
-// Visits the segments of n values that begin at src, calls each(first value,
-// segment), and returns the end. 1 << shift is the segment length; if a segment
-// is a whole block, its width byte is the block's.
+// Visits the segments of n values at src, calls each(first value, segment), and returns the end. 1 << shift is the
+// segment length; if a segment is a whole block, its width byte is the block's.
 template <class Kind, class Each>
 __device__ __forceinline__ DecodeBytes pfor_segments(DecodeBytes src, uint32_t n, uint32_t blockWidth, uint32_t shift,
                                                      Each each) {
@@ -86,10 +82,8 @@ __device__ __forceinline__ DecodeBytes pfor_segments(DecodeBytes src, uint32_t n
     return src;
 }
 
-// Algorithm 2 of ao11, Appendix D: each thread unpacks its slots, then takes an
-// exception and adds its upper bits at its index. We differ: a thread has four
-// slots, and a warp, instead of a block of threads, decodes all segments of a
-// block.
+// Algorithm 2 of ao11, Appendix D: a thread unpacks its slots, then adds the upper bits of an exception at its index.
+// We differ: a thread has four slots, and a warp, instead of a block of threads, decodes all segments of a block.
 __device__ __forceinline__ uint4 pfor_values(ParapforKind, const DecodeBytes& src, uint32_t n, uint32_t blockWidth,
                                              uint32_t shift, PforMemory& memory) {
     uint4* mine = reinterpret_cast<uint4*>(memory.values + 4 * decode_lane());
@@ -109,8 +103,7 @@ __device__ __forceinline__ uint4 pfor_values(ParapforKind, const DecodeBytes& sr
                                                                           << (s.width & 31));
         }
     });
-    // Lane l's slots begin at 4l in the block, and at 4l modulo the length in
-    // its segment.
+    // Lane l's slots begin at 4l in the block.
     const uint32_t i = 4 * decode_lane() & ((1u << shift) - 1);
     const uint4 low = decode_unpack(slots, min(width, 32u), i);
     __syncwarp();
@@ -119,9 +112,8 @@ __device__ __forceinline__ uint4 pfor_values(ParapforKind, const DecodeBytes& sr
     return make_uint4(low.x + upper.x, low.y + upper.y, low.z + upper.z, low.w + upper.w);
 }
 
-// PForDelta in the CPU's format. The linked list of exceptions is sequential:
-// one lane follows it for each segment. The papers warn of this (griffin18,
-// §2.3; ao11, §5.1).
+// PForDelta in the CPU's format. One lane of each segment follows its linked list of exceptions; the papers warn of
+// this (griffin18, §2.3; ao11, §5.1).
 __device__ __forceinline__ uint4 pfor_values(PfordeltaKind, const DecodeBytes& src, uint32_t n, uint32_t blockWidth,
                                              uint32_t shift, PforMemory& memory) {
     uint4* mine = reinterpret_cast<uint4*>(memory.values + 4 * decode_lane());
@@ -177,12 +169,9 @@ __device__ __forceinline__ void pfor_tile(const DecodeTile& t, uint32_t shift, P
     }
 }
 
-/*
- * Kernels of this file. Grid: a warp for each tile. Block: decodeThreads
- * threads. Static shared memory: 1,024 bytes per warp. DecodeParams.option is
- * the logarithm of the segment length. Lane l of the tile's warp writes values
- * 4l to 4l+3 of each block. CPU reference: codec.ParaPFor and codec.PForDelta.
- */
+/* Grid: a warp for each tile. Block: decodeThreads threads. Static shared memory: 1,024 bytes per warp.
+ * DecodeParams.option is the logarithm of the segment length. Lane l of the tile's warp writes values 4l to 4l+3 of
+ * each block. CPU reference: codec.ParaPFor and codec.PForDelta. */
 #define PFOR_KERNEL(codec, Kind, name, what)                                                                         \
     GRIFFIN_KERNEL(decode_##codec##_##name, DecodeParams, decodeThreads) {                                           \
         __shared__ __align__(16) PforMemory memory[decodeWarps];                                                     \

@@ -1,8 +1,7 @@
 #include "decode.cuh"
 
-// An array of codec pfordelta-rec inside a list: the list's gaps, or the
-// offsets or uppers of another array's exceptions. Mirror of RecArray;
-// positions are bytes of payload.
+// An array inside a list of codec pfordelta-rec: the list's gaps, or the offsets or uppers of another array's
+// exceptions. Mirror of RecArray; positions are bytes of payload.
 struct RecArray {
     const uint32_t* payload;
     const uint32_t* offsets;  // [exceptions], already decoded; null: plain numbers in the payload
@@ -31,7 +30,7 @@ __device__ __forceinline__ DecodeBytes rec_bytes(const RecArray& a, uint64_t at)
                        static_cast<uint32_t>(at & 3) * 8};
 }
 
-// The number of exceptions before a block.
+// Exceptions before a block.
 __device__ __forceinline__ uint32_t rec_start(const RecArray& a, uint32_t block) {
     if (block == 0) {
         return 0;
@@ -42,7 +41,7 @@ __device__ __forceinline__ uint32_t rec_start(const RecArray& a, uint32_t block)
     return min(rec_bytes(a, a.starts + uint64_t{a.startStride} * (block - 1)).number(0, 32), a.exceptions);
 }
 
-// Returns number i of an array that is decoded or stored as plain numbers.
+// Of an array that is decoded or stored as plain numbers.
 __device__ __forceinline__ uint32_t rec_number(const RecArray& a, const uint32_t* decoded, uint64_t whole,
                                                uint32_t size, uint32_t i) {
     if (decoded != nullptr) {
@@ -51,11 +50,9 @@ __device__ __forceinline__ uint32_t rec_number(const RecArray& a, const uint32_t
     return rec_bytes(a, whole + uint64_t{size} * i).number(0, 8 * size);
 }
 
-// Returns values 4*lane to 4*lane+3 of the 128 values of a tile; values is the
-// warp's memory. Ding et al., WWW 2009, §6.2: the lower bits of all values,
-// plus the upper bits of the exceptions at the positions given by the offsets.
-// A position is the sum of all preceding offsets of the block; a warp sums 32
-// of them at a time.
+// Returns values 4*lane to 4*lane+3 of a tile; values is the warp's memory. Ding et al., WWW 2009, §6.2: the lower bits
+// of all values, plus the upper bits of the exceptions at the positions given by the offsets. A position is the sum of
+// all preceding offsets of the block; a warp sums 32 at a time.
 __device__ __forceinline__ uint4 rec_values(const RecArray& a, uint32_t tile, uint32_t* values) {
     const uint4 low = decode_unpack(rec_bytes(a, a.slots + uint64_t{decodeBlockLen / 8} * a.width * tile), a.width);
     const uint32_t block = tile / a.blockTiles;
@@ -107,21 +104,18 @@ GRIFFIN_KERNEL(decode_rec_arrays, DecodeRecParams, decodeThreads) {
     }
 }
 
-// Blocks of postings, for frequencies and for lists of one block: arrays of up
-// to 128 values whose only parameters precede them.
+// Frequencies, and lists of one block: arrays of up to 128 values whose only parameters precede them.
 
 constexpr uint32_t recExceptions = 64;
 constexpr uint32_t recMaxDepth = 4;
 
-// A warp's memory for a block: its values, and the offsets and uppers of each
-// level.
+// A block's values, and the offsets and uppers of each level.
 struct RecMemory {
     uint32_t values[decodeBlockLen];
     uint32_t exceptions[recMaxDepth][2][decodeBlockLen];
 };
 
-// Adds n upper numbers to values at the positions given by n offsets. offset(i)
-// and upper(i) return them.
+// Adds upper(i) at the position given by the offsets up to offset(i), for n exceptions.
 template <class Offset, class Upper>
 __device__ __forceinline__ void rec_patch(uint32_t* values, uint32_t n, uint32_t width, Offset offset, Upper upper) {
     uint32_t before = 0;
@@ -136,8 +130,7 @@ __device__ __forceinline__ void rec_patch(uint32_t* values, uint32_t n, uint32_t
     __syncwarp();
 }
 
-// Decodes an array of n values, after its first byte, to values, and returns
-// its end. memory is for deeper levels.
+// Decodes an array of n values, after its first byte, and returns its end. memory is for deeper levels.
 template <uint32_t depth>
 __device__ __forceinline__ DecodeBytes rec_block(DecodeBytes src, uint32_t n, uint32_t first, uint32_t* values,
                                                  uint32_t (*memory)[2][decodeBlockLen]) {
@@ -200,7 +193,7 @@ __device__ __forceinline__ uint4 rec_result(RecMemory& memory) {
     return v;
 }
 
-// DocIDs and gaps of whole lists, whose array DecodeList.side points to.
+// Whole lists, whose array DecodeList.side points to.
 template <DecodeWhat what>
 __device__ __forceinline__ void rec_tile(const DecodeTile& t, RecMemory& memory, uint32_t depth) {
     const RecArray* side = reinterpret_cast<const RecArray*>(t.list.side);
@@ -217,7 +210,7 @@ __device__ __forceinline__ void rec_tile(const DecodeTile& t, RecMemory& memory,
     }
 }
 
-// Frequencies, which lie behind the gaps in a list of one block.
+// They lie behind the gaps in a list of one block.
 __device__ __forceinline__ void rec_freqs_tile(const DecodeTile& t, RecMemory& memory, uint32_t depth) {
     for (uint32_t i = 0; i < t.count; i++) {
         const DecodeBlock b = decode_block(t, i);
@@ -230,12 +223,9 @@ __device__ __forceinline__ void rec_freqs_tile(const DecodeTile& t, RecMemory& m
     }
 }
 
-/*
- * The other kernels of this file. Grid: a warp for each tile. Block:
- * decodeThreads threads. Static shared memory: 4,608 bytes per warp.
- * DecodeParams.option is the depth of blocks. Lane l of the tile's warp writes
- * values 4l to 4l+3 of each block. CPU reference: codec.PForDeltaRec.
- */
+/* Grid: a warp for each tile. Block: decodeThreads threads. Static shared memory: 4,608 bytes per warp.
+ * DecodeParams.option is the depth of blocks. Lane l of the tile's warp writes values 4l to 4l+3 of each block. CPU
+ * reference: codec.PForDeltaRec. */
 #define DECODE_REC_KERNEL(name, tile)                                                               \
     GRIFFIN_KERNEL_BLOCKS(decode_rec_##name, DecodeParams, decodeThreads, 8) {                      \
         __shared__ __align__(16) RecMemory memory[decodeWarps];                                     \

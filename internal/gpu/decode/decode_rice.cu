@@ -4,16 +4,14 @@
 // Blocks whose loads are in flight together.
 constexpr uint32_t riceInFlight = 2;
 
-// Unary numbers end with a zero bit in Rice, with a one bit in Elias-Fano.
+// Unary numbers end with a zero bit in Rice, a one bit in Elias-Fano.
 __device__ __forceinline__ UnaryBits rice_unary(const DecodeBytes& src, uint32_t bit) {
     const UnaryBits bits = unary_load(src, 0, bit);
     return UnaryBits{~bits.low, ~bits.high, bits.shift};
 }
 
-// Combines the two parts of gaps less one into DocIDs or gaps. low: the binary
-// parts. high: for each number, the count of one bits before its zero bit,
-// which is already a prefix sum (ding09, §6.1). The first DocID comes from the
-// directory.
+// Combines the parts of gaps less one. low: the binary parts. high: the count of one bits before each number's zero
+// bit, already a prefix sum (ding09, §6.1). The first DocID comes from the directory.
 template <DecodeWhat what>
 __device__ __forceinline__ uint4 rice_finish(uint4 high, uint4 low, uint32_t width, uint32_t first) {
     if constexpr (what == decodeDocIDs) {
@@ -101,12 +99,8 @@ __device__ __forceinline__ void rice_freqs_tile(const DecodeTile& t, UnaryNumber
     }
 }
 
-/*
- * Kernels of this file. Grid: a warp for each tile. Block: decodeThreads
- * threads. Static shared memory: riceInFlight * 384 bytes per warp, for
- * frequencies 384. Lane l of the tile's warp writes values 4l to 4l+3 of each
- * block. CPU reference: codec.Rice.
- */
+/* Grid: a warp for each tile. Block: decodeThreads threads. Static shared memory: riceInFlight * 384 bytes per warp,
+ * for frequencies 384. Lane l of the tile's warp writes values 4l to 4l+3 of each block. CPU reference: codec.Rice. */
 #define DECODE_RICE_KERNEL(name, inFlight, tile)                                            \
     GRIFFIN_KERNEL_BLOCKS(decode_rice_##name, DecodeParams, decodeThreads, 10) {            \
         __shared__ UnaryNumbers numbers[decodeWarps][inFlight];                             \

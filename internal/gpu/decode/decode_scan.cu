@@ -1,9 +1,7 @@
 #include "decode.cuh"
 
-// A prefix sum over all gaps of a list, in three launches. It shows the cost of
-// decoding without the first DocIDs of blocks, which localise the sums. Figure
-// 4 of ding09 has bars for gaps alone and for localised sums; this is a third
-// way.
+// A prefix sum over all gaps of a list, in three launches: the cost of decoding without the first DocIDs of blocks.
+// Figure 4 of ding09 has bars for gaps alone and for localised sums; this is a third way.
 
 constexpr uint32_t scanTile = 16 * decodeThreads;  // values per block of threads
 
@@ -15,8 +13,7 @@ struct DecodeScanParams {
     uint32_t numTiles;
 };
 
-// The sum of v over the block's threads up to this one; all is the sum over all
-// threads.
+// The sum of v up to this thread; all is the sum over the block.
 __device__ __forceinline__ uint32_t scan_block(uint32_t v, uint32_t* sums, uint32_t& all) {
     const uint32_t warp = threadIdx.x / 32;
     const uint32_t own = warp_inclusive_sum(v);
@@ -35,7 +32,7 @@ __device__ __forceinline__ uint32_t scan_block(uint32_t v, uint32_t* sums, uint3
     return before + own;
 }
 
-// Four values from index at on; 0 beyond the end.
+// 0 beyond the end.
 __device__ __forceinline__ uint4 scan_load(const DecodeScanParams& p, uint32_t at) {
     if (at + 4 <= p.numValues) {
         return *reinterpret_cast<const uint4*>(p.values + at);
@@ -53,11 +50,8 @@ __device__ __forceinline__ uint4 scan_load(const DecodeScanParams& p, uint32_t a
     return v;
 }
 
-/*
- * Sums the gaps of each tile of 16 * decodeThreads values. Grid: a block for
- * each tile. Block: decodeThreads threads. Static shared memory: 16 bytes.
- * Thread 0 writes the sum.
- */
+/* Sums the gaps of each tile of 16 * decodeThreads values. Grid: a block for each tile. Block: decodeThreads threads.
+ * Static shared memory: 16 bytes. Thread 0 writes the sum. */
 GRIFFIN_KERNEL(decode_scan_tiles, DecodeScanParams, decodeThreads) {
     __shared__ uint32_t sums[decodeWarps];
     uint32_t sum = 0;
@@ -73,11 +67,8 @@ GRIFFIN_KERNEL(decode_scan_tiles, DecodeScanParams, decodeThreads) {
     }
 }
 
-/*
- * Replaces each tile's sum by the sum of all earlier tiles. Grid: one block.
- * Block: decodeThreads threads. Static shared memory: 16 bytes. Each thread
- * writes its own values.
- */
+/* Replaces each tile's sum by the sum of all earlier tiles. Grid: one block. Block: decodeThreads threads. Static
+ * shared memory: 16 bytes. */
 GRIFFIN_KERNEL(decode_scan_sums, DecodeScanParams, decodeThreads) {
     __shared__ uint32_t sums[decodeWarps];
     uint32_t before = 0;
@@ -93,10 +84,7 @@ GRIFFIN_KERNEL(decode_scan_sums, DecodeScanParams, decodeThreads) {
     }
 }
 
-/*
- * Converts gaps to DocIDs; the first gap counts from -1. Grid, block and shared
- * memory as in decode_scan_tiles. Each thread writes the values that it reads.
- */
+/* Converts gaps to DocIDs; the first gap counts from -1. Grid, block and shared memory as in decode_scan_tiles. */
 GRIFFIN_KERNEL(decode_scan_docids, DecodeScanParams, decodeThreads) {
     __shared__ uint32_t sums[decodeWarps];
     uint32_t before = p.sums[blockIdx.x] - 1;

@@ -17,11 +17,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// canary fills outputs before a kernel runs.
 const canary = 0xA5A5A5A5
 
-// hostList is an encoded list, as in the postings file, with its expected
-// decoding.
 type hostList struct {
 	name      string
 	payload   []byte // padded with zero bytes to a multiple of 4
@@ -33,7 +30,7 @@ type hostList struct {
 	want      [3][]uint32     // by What: 128 words per block, canaries behind the last value
 }
 
-// put encodes blocks in order. base is the DocID before the first.
+// base is the DocID before the first block.
 func (l *hostList) put(c codec.Codec, base uint32, docIDs, freqs []uint32) {
 	if len(docIDs) > codec.BlockLen {
 		l.whole, _ = c.(codec.ListCodec)
@@ -66,7 +63,6 @@ func (l *hostList) put(c codec.Codec, base uint32, docIDs, freqs []uint32) {
 	}
 }
 
-// finish pads the payload to words.
 func (l *hostList) finish() *hostList {
 	l.payload = append(l.payload, make([]byte, -len(l.payload)&3)...)
 	if len(l.payload) == 0 {
@@ -75,7 +71,6 @@ func (l *hostList) finish() *hostList {
 	return l
 }
 
-// newHostList encodes a list.
 func newHostList(c codec.Codec, name string, docIDs, freqs []uint32) *hostList {
 	l := &hostList{name: name, n: len(docIDs)}
 	l.put(c, codec.NoBase, docIDs, freqs)
@@ -95,7 +90,6 @@ func newBlockList(c codec.Codec, b codectest.Block) *hostList {
 	return l.finish()
 }
 
-// chosen returns the list with only the given blocks selected.
 func (l *hostList) chosen(blocks []uint32) *hostList {
 	out := *l
 	out.name += fmt.Sprintf("/blocks=%v", blocks)
@@ -109,7 +103,6 @@ func (l *hostList) chosen(blocks []uint32) *hostList {
 	return &out
 }
 
-// rig is a device with the test's kernels.
 type rig struct {
 	*gputest.Session
 	kernels *decode.Kernels
@@ -124,7 +117,6 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// deviceLists are lists on the device.
 type deviceLists struct {
 	lists  []decode.List
 	levels [][]decode.RecArray // of pfordelta-rec
@@ -132,8 +124,7 @@ type deviceLists struct {
 	blocks []int // per list
 }
 
-// upload copies lists to the device: all payloads to one buffer, all
-// directories to another.
+// upload copies all payloads to one buffer, all directories to another.
 func (r *rig) upload(lists []*hostList) *deviceLists {
 	r.Helper()
 	var payload, directory, selected []uint32
@@ -175,7 +166,6 @@ func (r *rig) upload(lists []*hostList) *deviceLists {
 	return d
 }
 
-// check decodes the lists in one launch and compares the results.
 func (r *rig) check(c codec.Codec, lists []*hostList) {
 	r.Helper()
 	on, ok := decode.CodecOf(c)
@@ -226,7 +216,7 @@ func compare(t testing.TB, c codec.Codec, l *hostList, w decode.What, got []uint
 	}
 }
 
-// blockCodecs are the codecs that encode blocks independently.
+// blockCodecs encode blocks independently.
 func blockCodecs() []codec.Codec {
 	return []codec.Codec{
 		codec.Raw{},
@@ -245,8 +235,7 @@ func blockCodecs() []codec.Codec {
 	}
 }
 
-// TestBlocks runs the conformance cases of codec.Codec: all widths, lengths and
-// bases.
+// The conformance cases of codec.Codec: all widths, lengths and bases.
 func TestBlocks(t *testing.T) {
 	r := newRig(t)
 	blocks := codectest.Blocks()
@@ -256,8 +245,7 @@ func TestBlocks(t *testing.T) {
 			if _, whole := c.(codec.ListCodec); whole && b.Base != codec.NoBase {
 				continue // such codecs encode blocks of DocIDs only in lists of one block
 			}
-			// The main codecs run all cases; the others a quarter, and all full
-			// blocks.
+			// The main codecs run all cases; the others a quarter, and all full blocks.
 			if _, main := map[string]bool{"simdbp": true, "ef": true}[c.Name()]; main || k%4 == i%4 || len(b.DocIDs) == codec.BlockLen {
 				lists = append(lists, newBlockList(c, b))
 			}
@@ -266,7 +254,6 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// freqsFor returns frequencies, most of them small.
 func freqsFor(rng *rand.Rand, n int) []uint32 {
 	freqs := make([]uint32, n)
 	shape := rng.IntN(4)
@@ -285,7 +272,6 @@ func freqsFor(rng *rand.Rand, n int) []uint32 {
 	return freqs
 }
 
-// listCodecs are the codecs of blocks and of lists that TestLists covers.
 func listCodecs() []codec.Codec {
 	return []codec.Codec{
 		codec.Raw{},
@@ -299,8 +285,8 @@ func listCodecs() []codec.Codec {
 	}
 }
 
-// TestLists runs the conformance cases of codec.ListCodec, with all and with
-// some of their blocks.
+// The conformance cases of codec.ListCodec, with all and with some of their
+// blocks.
 func TestLists(t *testing.T) {
 	r := newRig(t)
 	for _, c := range listCodecs() {
@@ -319,8 +305,6 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestRandomLists decodes lists of random lengths with gaps and frequencies of
-// several magnitudes.
 func TestRandomLists(t *testing.T) {
 	r := newRig(t)
 	for i, c := range listCodecs() {
@@ -344,9 +328,8 @@ func TestRandomLists(t *testing.T) {
 	}
 }
 
-// TestDamagedLists decodes random bytes under a plausible directory: no access
-// may leave the list or the output. The emulator and compute-sanitizer report
-// such accesses.
+// Random bytes under a plausible directory: no access may leave the list or the
+// output. The emulator and compute-sanitizer report such accesses.
 func TestDamagedLists(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(10, 11))
@@ -440,7 +423,6 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// Launches allocate nothing.
 func TestAllocations(t *testing.T) {
 	r := newRig(t)
 	c, _ := decode.CodecOf(codec.SIMDBP{})

@@ -1,4 +1,4 @@
-// DocIDs of codec ef: Para-EF.
+// Para-EF.
 
 #pragma once
 
@@ -8,24 +8,20 @@
 // Blocks whose loads are in flight together.
 constexpr uint32_t efInFlight = 2;
 
-// Prefetch distance in a long tile, in blocks.
+// Prefetch distance in a long tile.
 constexpr uint32_t efAhead = 2;
 
-// The maximum number of blocks of a tile of DocIDs.
 constexpr uint32_t efTileBlocks = 16;
 
-// Maximum number of low bits for which four DocIDs, at any position, lie in two
-// words.
+// Maximum low bits for which four DocIDs, at any position, lie in two words.
 constexpr uint32_t efNarrow = 8;
 
-// Number of payload words whose bits can be numbered with 32 bits.
+// Payload words whose bits have 32-bit numbers.
 constexpr uint32_t efBitWords = 1u << 27;
 
-// Words read behind the low bits of a block: the unary part, which begins in
-// mid-word, and words that a lane reads without using them.
+// Words read behind the low bits of a block: the unary part, which begins in mid-word, and words that are not used.
 constexpr uint32_t efBehindWords = unaryBits / 32 + 2;
 
-// A block, as its decoding lanes need it.
 struct __align__(16) EfBlock {
     uint32_t offset;  // bytes
     uint32_t width;   // low bits per DocID
@@ -33,14 +29,12 @@ struct __align__(16) EfBlock {
     uint32_t unit;    // value of a zero bit: 1 << width, or 0 if the block has no missing DocIDs
 };
 
-// Shared memory of a warp.
 struct EfRoom {
     DecodeList list;  // of a batch, for ef_any; in registers it would use too many
     EfBlock blocks[efTileBlocks];
     UnaryNumbers numbers[efInFlight];
 };
 
-// Properties of a tile's blocks.
 struct EfTile {
     uint32_t inside;  // number of leading blocks that are full, have valid widths and satisfy DecodeInside
     bool narrow;      // all have at most efNarrow low bits
@@ -51,18 +45,17 @@ __device__ __forceinline__ uint4 ef_join(uint4 high, uint4 low, uint32_t width) 
                       high.w << width | low.w);
 }
 
-// Low bits for a width byte of DocIDs: one less, or 0 if the block has no
-// missing DocIDs.
+// One less than the width byte, or 0 if the block has no missing DocIDs.
 __device__ __forceinline__ uint32_t ef_low_width(uint32_t docWidth) {
     return docWidth == 0 ? 0 : docWidth - 1;
 }
 
-// Returns the number in the list of block i of a tile.
+// In the list.
 __device__ __forceinline__ uint32_t ef_number(const DecodeTile& t, uint32_t i) {
     return t.list.selected == nullptr ? t.slot + i : __ldg(t.list.selected + t.slot + i);
 }
 
-// Fills blocks, one lane per block. The caller must call __syncwarp afterwards.
+// One lane per block. The caller must call __syncwarp afterwards.
 __device__ __forceinline__ EfTile ef_load(const DecodeTile& t, EfBlock* blocks) {
     const uint32_t lane = decode_lane();
     bool inside = true;
@@ -84,8 +77,8 @@ __device__ __forceinline__ EfTile ef_load(const DecodeTile& t, EfBlock* blocks) 
     return EfTile{outside == 0 ? t.count : __ffs(outside) - 1u, __all_sync(decodeAllLanes, narrow) != 0};
 }
 
-// Prefetches the bytes of blocks i and i+1: half a warp for each, a sector per
-// lane. count is at least 1: the number of inside blocks.
+// Prefetches blocks i and i+1: half a warp for each, a sector per lane. count is at least 1: the number of inside
+// blocks.
 __device__ __forceinline__ void ef_prefetch([[maybe_unused]] const uint32_t* payload,
                                             [[maybe_unused]] const EfBlock* blocks, [[maybe_unused]] uint32_t i,
                                             [[maybe_unused]] uint32_t count) {
@@ -101,8 +94,7 @@ __device__ __forceinline__ void ef_prefetch([[maybe_unused]] const uint32_t* pay
 #endif
 }
 
-// Returns sum + unit * byte k of bytes. narrow: unit has at most 16 bits; then
-// one instruction extracts the byte, multiplies and adds.
+// sum + unit * byte k of bytes. narrow: unit has at most 16 bits; one instruction does it.
 template <uint32_t k, bool narrow>
 __device__ __forceinline__ uint32_t ef_plus(uint32_t sum, uint32_t unit, uint32_t bytes) {
 #ifndef GRIFFIN_EMULATOR
@@ -120,8 +112,7 @@ __device__ __forceinline__ uint32_t ef_plus(uint32_t sum, uint32_t unit, uint32_
     return sum + unit * (bytes >> 8 * k & 0xff);
 }
 
-// Values 4*lane to 4*lane+3 of a block, from the zero bits before them, the low
-// bits, and the number of preceding DocIDs.
+// Values 4*lane to 4*lane+3, from the zero bits before them, the low bits, and the number of preceding DocIDs.
 template <bool narrow>
 __device__ __forceinline__ uint4 ef_values(const EfBlock& b, const UnaryNumbers& numbers, uint4 low) {
     const uint32_t zeros = unary_bytes(numbers);
@@ -131,11 +122,8 @@ __device__ __forceinline__ uint4 ef_values(const EfBlock& b, const UnaryNumbers&
                       ef_plus<3, narrow>(low.w + at + 3, b.unit, zeros));
 }
 
-// Decodes two of the first count blocks of a tile, which are inside. Blocks are
-// independent, because the directory has the DocIDs before them. Tiles of a
-// single list are long and all start at the same time: each pair prefetches the
-// next, so that the first pair does not wait behind the prefetches of whole
-// tiles.
+// Decodes two of the first count blocks of a tile, which are inside. Tiles of a single list are long and start at the
+// same time: each pair prefetches the next, so that the first pair does not wait behind the prefetches of whole tiles.
 template <DecodeWhat what, bool narrow, bool one>
 __device__ __forceinline__ void ef_two(const DecodeTile& t, uint32_t from, uint32_t count, EfRoom& room,
                                        uint32_t* out) {
@@ -178,7 +166,7 @@ __device__ __forceinline__ void ef_two(const DecodeTile& t, uint32_t from, uint3
     __syncwarp();
 }
 
-// Decodes block i of a tile in the general case.
+// The general case.
 template <DecodeWhat what>
 __device__ __forceinline__ void ef_any(const DecodeTile& t, uint32_t i, const EfBlock& b, UnaryNumbers& numbers) {
     const uint32_t n = min(decodeBlockLen, t.list.numPostings - ef_number(t, i) * decodeBlockLen);
@@ -193,8 +181,7 @@ __device__ __forceinline__ void ef_any(const DecodeTile& t, uint32_t i, const Ef
     __syncwarp();
 }
 
-// Decodes the first count blocks of a tile, which are inside, in pairs. Returns
-// the number decoded: count, or count - 1 if count is odd.
+// Decodes the first count blocks, which are inside, in pairs. Returns count, or count - 1 if it is odd.
 template <DecodeWhat what, bool narrow, bool one>
 __device__ __forceinline__ uint32_t ef_pairs(const DecodeTile& t, uint32_t count, EfRoom& room) {
     uint32_t* out = decode_out(t, 0);
@@ -207,8 +194,7 @@ __device__ __forceinline__ uint32_t ef_pairs(const DecodeTile& t, uint32_t count
     return from;
 }
 
-// Para-EF: Liu, Wang and Swanson, PPoPP 2018, §3.1.1, Algorithm 1. Uses only
-// list, slot and count of the tile.
+// Para-EF: Liu, Wang and Swanson, PPoPP 2018, §3.1.1, Algorithm 1. Uses only list, slot and count of the tile.
 template <DecodeWhat what, bool one>
 __device__ __forceinline__ void ef_tile(const DecodeTile& t, EfRoom& room) {
     const EfTile all = ef_load(t, room.blocks);

@@ -2,11 +2,11 @@ package decode
 
 import "github.com/griffin-search/griffin/internal/gpu/cuda"
 
-// PlanTiles is Plan with tiles of a given number of blocks, for tuning.
+// PlanTiles is Plan with given tiles, for tuning.
 func PlanTiles(lists []List, tileBlocks int) Batch { return plan(lists, uint32(tileBlocks)) }
 
-// Variant loads a kernel with this package's parameters and returns a function
-// that launches it.
+// Variant loads a kernel with this package's parameters, and returns it and a
+// function that launches it.
 func Variant(m *cuda.Module, name string) (kernel *cuda.Kernel, launch func(s *cuda.Stream, lists cuda.Buffer[List], b Batch) error, err error) {
 	if kernel, err = cuda.LoadKernel[params](m, name); err != nil {
 		return nil, nil, err
@@ -17,19 +17,17 @@ func Variant(m *cuda.Module, name string) (kernel *cuda.Kernel, launch func(s *c
 	}, nil
 }
 
-// EFTileBlocks is the maximum number of blocks of a tile of DocIDs of Para-EF.
 const EFTileBlocks = efTileBlocks
 
-// EvenTiles returns the tiles of DecodeList for a list of Para-EF.
 func EvenTiles(blocks uint32) (numTiles, tileBlocks, longerTiles uint32) { return evenTiles(blocks) }
 
-// DecodeTiles is DecodeList for Para-EF with at most the given number of tiles.
+// DecodeTiles is DecodeList for Para-EF with at most most tiles.
 func (k *Kernels) DecodeTiles(s *cuda.Stream, w What, l List, most int) error {
 	return k.launch(s, Codec{kind: kindEF}, w, single(l, uint32(most)))
 }
 
-// SingleVariant is Variant for single lists, divided into at most the given
-// number of tiles.
+// SingleVariant is Variant for single lists, in at most the given number of
+// tiles.
 func SingleVariant(m *cuda.Module, name string) (kernel *cuda.Kernel, launch func(s *cuda.Stream, l List, most int) error, err error) {
 	if kernel, err = cuda.LoadKernel[params](m, name); err != nil {
 		return nil, nil, err

@@ -8,42 +8,41 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// EntryWords is the number of words of a directory entry, a postings.BlockEntry.
+// EntryWords is the size of a directory entry, a postings.BlockEntry, in words.
 const EntryWords = 4
 
-// ErrShape means that buffers are too short for a list, or not aligned as
-// kernels require: a bug of the caller.
+// ErrShape means that buffers are too short or not aligned: a bug of the
+// caller.
 var ErrShape = errors.New("decode: buffers do not fit the list")
 
 // Source is a list in device memory.
 type Source struct {
-	// List's blocks as in the postings file, 16-byte aligned. It may extend beyond
-	// the list (over the directory, for example); all of it is initialised.
+	// The blocks as in the postings file, 16-byte aligned. It may extend beyond
+	// the list; all of it is initialised.
 	Payload cuda.Buffer[uint32]
-	// Directory has EntryWords words for each block of the list.
+	// EntryWords words for each block.
 	Directory cuda.Buffer[uint32]
-	// Side is additional input of the codec, 16-byte aligned; see doc.go.
+	// Additional input of the codec, 16-byte aligned; see doc.go.
 	Side cuda.Buffer[uint32]
-	// List's DocFreq, at least 1.
+	// At least 1.
 	NumPostings int
 }
 
 // NumBlocks returns the number of blocks of the list.
 func (s *Source) NumBlocks() int { return (s.NumPostings + codec.BlockLen - 1) / codec.BlockLen }
 
-// List is a list of a batch in the kernels' layout: mirror of DecodeList.
-// NewList creates it, Plan completes it.
+// List is a list of a batch for kernels, a mirror of DecodeList. NewList
+// creates it, Plan completes it.
 type List struct {
 	payload, directory, selected, out, side, count  cuda.Ptr[uint32]
 	numPostings, numBlocks, firstTile, payloadWords uint32
 }
 
 // NewList returns a list whose selected blocks, or all blocks if selected is
-// the zero Buffer, are decoded to out. Value i of the s-th of these blocks goes
-// to out[128*s+i]: out has 128 words for each, 16-byte aligned. Numbers in
-// selected are below NumBlocks, which is not checked; they may be in any order
-// and may repeat. It returns an error that wraps ErrShape if buffers do not
-// fit.
+// the zero Buffer, are decoded to out: value i of the s-th block to
+// out[128*s+i], 16-byte aligned. Numbers in selected are below NumBlocks, which
+// is not checked; they may be in any order and may repeat. The error wraps
+// ErrShape if buffers do not fit.
 func NewList(s Source, selected, out cuda.Buffer[uint32]) (List, error) {
 	blocks := s.NumBlocks()
 	if s.NumPostings < 1 || uint64(s.NumPostings) > 1<<32-1 || s.Payload.Len() == 0 || uint64(s.Payload.Len()) > 1<<32-1 ||
@@ -65,9 +64,9 @@ func NewList(s Source, selected, out cuda.Buffer[uint32]) (List, error) {
 	}, nil
 }
 
-// Counted returns the list with the number of blocks to decode in device
-// memory, read when the kernel runs: the first *count selected blocks are
-// decoded, at most the number given to NewList. count is one number.
+// Counted returns the list with a number in device memory, read when the kernel
+// runs: the first *count selected blocks are decoded, at most the number given
+// to NewList.
 func (l List) Counted(count cuda.Buffer[uint32]) List {
 	l.count = count.Ptr()
 	return l
@@ -78,8 +77,8 @@ type Batch struct {
 	numLists, numTiles, tileBlocks uint32
 }
 
-// Plan divides the lists of a batch into tiles and sets the first tile of each
-// list. Copy the lists to the device afterwards, for Kernels.Decode.
+// Plan divides the lists of a batch into tiles and sets the first tile of each.
+// Copy the lists to the device afterwards.
 func Plan(lists []List) Batch {
 	blocks := uint64(0)
 	for i := range lists {
@@ -88,7 +87,6 @@ func Plan(lists []List) Batch {
 	return plan(lists, tileBlocks(blocks))
 }
 
-// plan is Plan with the given number of blocks per tile.
 func plan(lists []List, tileBlocks uint32) Batch {
 	b := Batch{numLists: uint32(len(lists)), tileBlocks: tileBlocks}
 	for i := range lists {

@@ -14,11 +14,10 @@ type atParams struct {
 	_                                uint32
 }
 
-// At enqueues decoding single DocIDs of a list of a Regression codec: out[i]
-// becomes DocID indexes[i]. Indexes are in any order and below the list's
-// NumPostings, which is not checked. It allocates nothing, except in the first
-// call for a codec. It returns an error that wraps ErrShape if buffers do not
-// fit.
+// At enqueues decoding single DocIDs: out[i] becomes DocID indexes[i]. Indexes
+// are in any order and below the list's NumPostings, which is not checked. It
+// allocates nothing, except in the first call for a codec. The error wraps
+// ErrShape if buffers do not fit.
 //
 // Ao et al., PVLDB 4(8), 2011, §5.3. CPU reference: codec.Regression.DocIDAt.
 func (k *Kernels) At(s *cuda.Stream, c codec.Regression, l Source, indexes, out cuda.Buffer[uint32]) error {
@@ -38,7 +37,6 @@ func (k *Kernels) At(s *cuda.Stream, c codec.Regression, l Source, indexes, out 
 	return cuda.Launch(s, kernel, cuda.D1((n+threads-1)/threads), cuda.D1(threads), 0, &p)
 }
 
-// atKernel returns the random-access kernel of a scheme.
 func (k *Kernels) atKernel(scheme codec.Scheme) (*cuda.Kernel, error) {
 	if int(scheme) >= len(k.at) {
 		return nil, fmt.Errorf("no kernel of scheme %d: %w", scheme, ErrShape)

@@ -13,8 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// regressions are the Regression codecs of all schemes, with parameters that
-// cover all code paths: short and long segments, with and without exceptions.
+// regressions cover all schemes and code paths: short and long segments, with
+// and without exceptions.
 func regressions() []codec.Codec {
 	var out []codec.Codec
 	for _, s := range []codec.Scheme{codec.LRC, codec.LRCSeg, codec.SegLRC, codec.HSLRC} {
@@ -27,8 +27,8 @@ func regressions() []codec.Codec {
 	return out
 }
 
-// TestRiceAndRegressionBlocks runs the conformance cases of codec.Codec: all
-// widths, lengths and bases for rice, lists of one block for the others.
+// The conformance cases of codec.Codec: all widths, lengths and bases for rice,
+// lists of one block for the others.
 func TestRiceAndRegressionBlocks(t *testing.T) {
 	for _, c := range append(regressions(), codec.Rice{}) {
 		t.Run(c.Name(), func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestRiceAndRegressionBlocks(t *testing.T) {
 	}
 }
 
-// TestRiceAndRegressionLists runs the conformance cases of codec.ListCodec:
-// whole lists, and some of their blocks in any order with repetitions.
+// The conformance cases of codec.ListCodec: whole lists, and some of their
+// blocks in any order with repetitions.
 func TestRiceAndRegressionLists(t *testing.T) {
 	for _, c := range append(regressions(), codec.Rice{}) {
 		t.Run(c.Name(), func(t *testing.T) {
@@ -65,9 +65,8 @@ func TestRiceAndRegressionLists(t *testing.T) {
 	}
 }
 
-// TestDamagedRiceAndRegression decodes random bytes, and lists with some
-// changed bytes: no access leaves the list or the output, and kernels
-// terminate.
+// Random bytes, and lists with some changed bytes: no access leaves the list or
+// the output, and kernels terminate.
 func TestDamagedRiceAndRegression(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(12, 13))
@@ -95,7 +94,7 @@ func TestDamagedRiceAndRegression(t *testing.T) {
 	}
 }
 
-// TestAt decodes single DocIDs of the conformance lists, in any order.
+// Single DocIDs of the conformance lists, in any order.
 func TestAt(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(9, 10))
@@ -122,7 +121,6 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// wordsOf returns bytes, a multiple of 4, as little-endian words.
 func wordsOf(bytes []byte) []uint32 {
 	words := make([]uint32, len(bytes)/4)
 	for i, b := range bytes {
@@ -131,7 +129,6 @@ func wordsOf(bytes []byte) []uint32 {
 	return words
 }
 
-// Buffers that do not fit give errors.
 func TestAtRefuses(t *testing.T) {
 	r := newRig(t)
 	host := newHostList(codec.Regression{}, "", []uint32{3, 5, 9}, []uint32{1, 1, 1})
@@ -149,9 +146,8 @@ func TestAtRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkDecodeRegression measures rice and the Regression codecs like
-// BenchmarkDecode (ao11, Figure 8). The lists are nearly linear, which favours
-// LRC.
+// As BenchmarkDecode (ao11, Figure 8). The lists are nearly linear, which
+// favours LRC.
 func BenchmarkDecodeRegression(b *testing.B) {
 	codecs := []codec.Codec{codec.Rice{}}
 	for _, s := range []codec.Scheme{codec.LRC, codec.LRCSeg, codec.SegLRC, codec.HSLRC} {
@@ -166,7 +162,7 @@ func BenchmarkDecodeRegression(b *testing.B) {
 	}
 }
 
-// BenchmarkAt decodes DocIDs at random indexes of a list of 10 million.
+// Random indexes of a list of 10 million.
 func BenchmarkAt(b *testing.B) {
 	n := benchSize(10_000_000)
 	docIDs, freqs := benchList(n, 12, 1)

@@ -2,6 +2,6 @@
 
 package decode_test
 
-// raceEnabled: under the race detector sync.Pool, which purego uses, drops
-// items at random, so tests cannot count allocations.
+// Under the race detector sync.Pool, which purego uses, drops items at random,
+// so tests cannot count allocations.
 const raceEnabled = true

@@ -8,19 +8,18 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// RecArray is an array inside a list of codec pfordelta-rec, in the kernels'
-// layout: mirror of RecArray in decode_rec.cu.
+// RecArray is an array inside a list of codec pfordelta-rec: mirror of RecArray
+// in decode_rec.cu.
 type RecArray struct {
 	payload, offsets, uppers, out                                                      cuda.Ptr[uint32]
 	slots, starts, wholeOffsets, wholeUppers                                           uint64
 	n, exceptions, width, blockTiles, startStride, wholeSizes, firstTile, payloadWords uint32
 }
 
-// RecArrayWords is the size of a RecArray in words: the length of a list's
-// Source.Side.
+// RecArrayWords is the length of a list's Source.Side in words.
 const RecArrayWords = 24
 
-// Words returns the content of Source.Side for the list's own array.
+// Words returns the content of Source.Side.
 func (a *RecArray) Words() []uint32 {
 	words := make([]uint32, 0, RecArrayWords)
 	for _, x := range []uint64{
@@ -38,7 +37,7 @@ type recParams struct {
 	numArrays, numTiles uint32
 }
 
-// Constants of the encoding of a list: see codec.PForDeltaRec.
+// See codec.PForDeltaRec.
 const (
 	recHeader     = 8
 	recEntry      = 8
@@ -52,24 +51,23 @@ const (
 //
 // List is the array of the list's gaps, the content of Source.Side. The offsets
 // and the upper bits of its exceptions are arrays too, which may have
-// exceptions again: Levels. To decode the list, decode Levels[0] with
-// DecodeArrays, then the other levels in order, into the scratch passed to
-// NewRecArrays, then the list (ding09, §6.2: "we recursively decompress the two
-// arrays").
+// exceptions again: Levels. Decode Levels[0] with DecodeArrays, then the other
+// levels in order, into the scratch of NewRecArrays, then the list (ding09,
+// §6.2: "we recursively decompress the two arrays").
 type RecArrays struct {
 	List   RecArray
 	Levels [][]RecArray
 }
 
-// RecScratch returns the number of scratch words for the arrays of a list.
+// RecScratch returns the scratch words for the arrays of a list.
 func RecScratch(list []byte, n int) (int, error) {
 	r, err := parseRec(list, n)
 	return r.scratch, err
 }
 
-// NewRecArrays parses a list. list is at least the whole encoding of its
-// DocIDs, already verified; on the device, s.Payload begins with the same
-// bytes. scratch has RecScratch words, 16-byte aligned.
+// NewRecArrays parses a list, at least the whole encoding of its DocIDs,
+// already verified; on the device, s.Payload begins with the same bytes.
+// scratch has RecScratch words, 16-byte aligned.
 func NewRecArrays(list []byte, s Source, scratch cuda.Buffer[uint32]) (RecArrays, error) {
 	r, err := parseRec(list, s.NumPostings)
 	if err != nil {
@@ -95,7 +93,6 @@ func NewRecArrays(list []byte, s Source, scratch cuda.Buffer[uint32]) (RecArrays
 	return r.RecArrays, nil
 }
 
-// recParser walks over the encoding of a list.
 type recParser struct {
 	RecArrays
 	list    []byte
@@ -120,10 +117,8 @@ func parseRec(list []byte, n int) (r recParser, err error) {
 	return r, r.body(&r.List, depth, list[3])
 }
 
-// blocks returns the number of blocks of n values.
 func (r *recParser) blocks(n int) int { return (n + r.block - 1) / r.block }
 
-// body parses the slots of a and the data behind them.
 func (r *recParser) body(a *RecArray, depth int, sizes byte) error {
 	if a.width > 32 || a.width == 32 && a.exceptions > 0 {
 		return fmt.Errorf("%d slots of %d bits at byte %d: %w", a.n, a.width, r.at, ErrShape)
@@ -186,9 +181,8 @@ func (r *recParser) array(n, depth int) (cuda.Ptr[uint32], error) {
 	return a.out, nil
 }
 
-// PlanArrays divides the arrays of one level, of one or many lists, into tiles
-// and sets the first tile of each array. Copy them to the device afterwards,
-// for DecodeArrays.
+// PlanArrays divides the arrays of one level, of any number of lists, into
+// tiles and sets the first tile of each. Copy them to the device afterwards.
 func PlanArrays(arrays []RecArray) Batch {
 	b := Batch{numLists: uint32(len(arrays)), tileBlocks: 1}
 	for i := range arrays {
@@ -198,8 +192,8 @@ func PlanArrays(arrays []RecArray) Batch {
 	return b
 }
 
-// DecodeArrays enqueues decoding the arrays of one level. arrays is the device
-// copy of the arrays that PlanArrays completed.
+// DecodeArrays enqueues decoding the arrays of one level, the device copy of
+// those that PlanArrays completed.
 func (k *Kernels) DecodeArrays(s *cuda.Stream, arrays cuda.Buffer[RecArray], b Batch) error {
 	if arrays.Len() < int(b.numLists) {
 		return fmt.Errorf("batch of %d arrays in a buffer of %d: %w", b.numLists, arrays.Len(), ErrShape)

@@ -6,7 +6,6 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// side sets the arrays of a list of pfordelta-rec.
 func (r *rig) side(d *deviceLists, l *hostList, s *decode.Source) {
 	r.Helper()
 	if _, recursive := l.whole.(codec.PForDeltaRec); !recursive {

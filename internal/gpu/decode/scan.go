@@ -6,7 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// scanTile is the number of values per block of threads.
+// scanTile is the values per block of threads.
 const scanTile = 16 * threads
 
 // scanParams mirrors DecodeScanParams.
@@ -15,14 +15,13 @@ type scanParams struct {
 	numValues, numTiles uint32
 }
 
-// ScanWords returns the number of words of memory that Sum needs for n values.
+// ScanWords returns the words of memory that Sum needs for n values.
 func ScanWords(n int) int { return (n + scanTile - 1) / scanTile }
 
 // Sum enqueues converting the gaps of a whole list to DocIDs, in place, in
-// three launches: a prefix sum over the list, not within blocks. It serves as
-// comparison with the localised sums of DocIDs (ding09, §6.1). values is
-// 16-byte aligned; sums has ScanWords words. It allocates nothing, except in
-// its first call.
+// three launches, for comparison with the localised sums of DocIDs (ding09,
+// §6.1). values is 16-byte aligned; sums has ScanWords words. It allocates
+// nothing, except in its first call.
 func (k *Kernels) Sum(s *cuda.Stream, values, sums cuda.Buffer[uint32]) error {
 	n := values.Len()
 	if sums.Len() < ScanWords(n) || values.Ptr()%16 != 0 || uint64(n) > 1<<32-1-scanTile {

@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// TestSum compares sums over a whole list with sums within its blocks.
+// Sums over a whole list equal sums within its blocks.
 func TestSum(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(7, 8))

@@ -1,5 +1,3 @@
-// Codec simdbp: bit packing.
-
 #pragma once
 
 #include "decode.cuh"
@@ -15,7 +13,6 @@ __device__ __forceinline__ uint4 simdbp_finish(uint4 v, const DecodeBlock& b) {
     return decode_plus(v, 1);
 }
 
-// Loads and unpacks inFlight blocks of a tile.
 template <DecodeWhat what, bool whole, uint32_t inFlight>
 __device__ __forceinline__ void simdbp_blocks(const DecodeTile& t, uint32_t from) {
     DecodeBlock blocks[inFlight];
@@ -60,8 +57,8 @@ __device__ __forceinline__ void simdbp_blocks(const DecodeTile& t, uint32_t from
     }
 }
 
-// Bit packing: value i of a block lies at bit i * width, so a lane unpacks its
-// values with three loads, and a warp sums the block in five steps.
+// Value i of a block lies at bit i * width, so a lane unpacks its values with three loads, and a warp sums the block in
+// five steps.
 template <DecodeWhat what, uint32_t inFlight = simdbpInFlight>
 __device__ __forceinline__ void simdbp_tile(const DecodeTile& t) {
     decode_prefetch(t);

@@ -26,8 +26,8 @@ func TestEvenTiles(t *testing.T) {
 	}
 }
 
-// TestTiles decodes single lists of Para-EF with all tile lengths: whole lists,
-// and selected blocks in any order.
+// Single lists of Para-EF with all tile lengths: whole lists, and selected
+// blocks in any order.
 func TestTiles(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(15, 16))
@@ -54,7 +54,6 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// checkTiles decodes a list in at most the given number of tiles, and compares.
 func (r *rig) checkTiles(list *hostList, most int) {
 	r.Helper()
 	d := r.upload([]*hostList{list})

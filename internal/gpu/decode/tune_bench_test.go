@@ -12,7 +12,6 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// BenchmarkTune prints the speed of the variants of simdbp and Para-EF.
 func BenchmarkTune(b *testing.B) {
 	n := benchSize(10_000_000)
 	r := newRig(b)
@@ -62,7 +61,6 @@ func tuneEF(b *testing.B, r *rig, module *cuda.Module, list *hostList, gap int) 
 	}
 }
 
-// tuned prints the speed of one variant.
 func tuned(b *testing.B, r *rig, list *hostList, numLists int, name string, kernel *cuda.Kernel, launch func() error) {
 	r.Must(launch())
 	rounds := 5 * benchLaunches

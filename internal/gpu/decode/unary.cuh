@@ -1,7 +1,6 @@
-// Finds the one bits of a unary part. The part has for each of n numbers a run
-// of zero bits, one per increment over the previous number, then a one bit.
-// Codecs ef and rice keep such parts below 3n bits (see package eliasfano),
-// which for 128 numbers is 12 bits per lane.
+// Finds the one bits of a unary part, which has for each of n numbers a run of zero bits, one per increment over the
+// previous number, then a one bit. Codecs ef and rice keep such parts below 3n bits (package eliasfano): 12 bits per
+// lane for 128 numbers.
 
 #pragma once
 
@@ -10,35 +9,29 @@
 constexpr uint32_t unaryLaneBits = 12;
 constexpr uint32_t unaryBits = 32 * unaryLaneBits;
 
-// A warp's memory for decoding a unary part: the number of zero bits before
-// each one bit, in order. Parts of less than 3n bits have less than 2n zero
-// bits, so a byte suffices. Bits behind the part give numbers behind the valid
-// ones.
+// The number of zero bits before each one bit: a byte, since parts of less than 3n bits have less than 2n zero bits.
+// Bits behind the part give numbers behind the valid ones.
 struct __align__(16) UnaryNumbers {
     uint8_t zeros[unaryBits];
 };
 
-// Initialises the numbers of a whole block, so that lanes beyond a shorter
-// block read defined values. Call __syncwarp before unary_scatter.
+// For lanes beyond a shorter block. Call __syncwarp before unary_scatter.
 __device__ __forceinline__ void unary_clear(UnaryNumbers& numbers) {
     *reinterpret_cast<uint32_t*>(numbers.zeros + 4 * decode_lane()) = 0;
 }
 
-// Two words that contain this lane's bits.
 struct UnaryBits {
     uint32_t low, high, shift;  // the bits begin at bit shift of low, modulo 32
 };
 
-// Loads the lane's bits of the unary part that begins at bit 32 * word + bit of
-// src.
+// From bit 32 * word + bit of src.
 template <class Bytes>
 __device__ __forceinline__ UnaryBits unary_load(const Bytes& src, uint32_t word, uint32_t bit) {
     const uint32_t at = src.bit + bit + unaryLaneBits * decode_lane();
     return UnaryBits{src.word(word + (at >> 5)), src.word(word + (at >> 5) + 1), at};
 }
 
-// The lane's bits, and the number of one bits before them. Popcount and prefix
-// sum are lines 2 and 3 of Algorithm 1 (griffin18, §3.1.1).
+// The lane's bits, and the one bits before them: lines 2 and 3 of Algorithm 1 (griffin18, §3.1.1).
 struct UnaryRank {
     uint32_t bits, before;
 };
@@ -47,9 +40,8 @@ __device__ __forceinline__ uint32_t unary_lane_bits(const UnaryBits& bits) {
     return __funnelshift_r(bits.low, bits.high, bits.shift) & decode_mask(unaryLaneBits);
 }
 
-// The rank of a lane's bits, without bits behind the last number. Those would
-// be written 128 bytes after addresses that other lanes write, which causes
-// shared-memory bank conflicts.
+// Without bits behind the last number: these would be written 128 bytes after addresses that other lanes write, which
+// causes bank conflicts.
 __device__ __forceinline__ UnaryRank unary_ranked(uint32_t bits, uint32_t before) {
     return UnaryRank{before < decodeBlockLen ? bits : 0, before};
 }
@@ -60,7 +52,7 @@ __device__ __forceinline__ UnaryRank unary_rank(const UnaryBits& bits) {
     return unary_ranked(x, decode_inclusive_sum(ones) - ones);
 }
 
-// Ranks two blocks with one prefix sum: neither sum exceeds 384.
+// One prefix sum for two blocks: neither sum exceeds 384.
 __device__ __forceinline__ void unary_rank_two(const UnaryBits& a, const UnaryBits& b, UnaryRank& ra, UnaryRank& rb) {
     const uint32_t x = unary_lane_bits(a);
     const uint32_t y = unary_lane_bits(b);
@@ -70,10 +62,9 @@ __device__ __forceinline__ void unary_rank_two(const UnaryBits& a, const UnaryBi
     rb = unary_ranked(y, before >> 16);
 }
 
-// Writes the number of zero bits before each of the lane's one bits to numbers.
-// In lines 4 to 9 of Algorithm 1 a thread searches the word and the bit of its
-// value. Here each lane decodes its own 12 bits, which needs no search and no
-// table and takes constant time: three instructions per bit, no branch.
+// Writes the number of zero bits before each of the lane's one bits. In lines 4 to 9 of Algorithm 1 a thread searches
+// the word and the bit of its value. Here each lane decodes its own 12 bits without a search or a table: three
+// instructions per bit, no branch.
 #ifdef GRIFFIN_EMULATOR
 __device__ __forceinline__ void unary_scatter(UnaryNumbers& numbers, const UnaryRank& rank) {
     uint32_t zeros = unaryLaneBits * decode_lane() - rank.before;
@@ -100,7 +91,7 @@ __device__ __forceinline__ void unary_scatter(UnaryNumbers& numbers, const Unary
     typedef __attribute__((address_space(3))) uint8_t SharedByte;
     const uint32_t begin = static_cast<uint32_t>(reinterpret_cast<uintptr_t>((SharedByte*)numbers.zeros));
     uint32_t out = begin + rank.before;
-    // The zero bits before a bit are its position less the one bits before it.
+    // A bit's position less the one bits before it.
     asm volatile("{ .reg .b32 t, z; .reg .pred p<6>;\n\t"
                  UNARY_TEST(0, 1) UNARY_TEST(1, 2) UNARY_TEST(2, 4)
                  UNARY_TEST(3, 8) UNARY_TEST(4, 16) UNARY_TEST(5, 32)
@@ -124,13 +115,12 @@ __device__ __forceinline__ void unary_find(UnaryNumbers& numbers, const UnaryBit
     unary_scatter(numbers, unary_rank(bits));
 }
 
-// Returns numbers 4*lane to 4*lane+3, a byte each.
+// Numbers 4*lane to 4*lane+3, a byte each.
 __device__ __forceinline__ uint32_t unary_bytes(const UnaryNumbers& numbers) {
     return *reinterpret_cast<const uint32_t*>(numbers.zeros + 4 * decode_lane());
 }
 
-// Returns numbers 4*lane to 4*lane+3: the zero bits before the one bits of
-// these numbers. All lanes have called unary_find, then __syncwarp.
+// Numbers 4*lane to 4*lane+3. All lanes have called unary_find, then __syncwarp.
 __device__ __forceinline__ uint4 unary_numbers(const UnaryNumbers& numbers) {
     const uint32_t zeros = unary_bytes(numbers);
     return make_uint4(zeros & 0xff, zeros >> 8 & 0xff, zeros >> 16 & 0xff, zeros >> 24);

@@ -2,21 +2,14 @@
 #include "../decode/simdbp.cuh"
 #include "../device/cuda.cuh"
 
-/*
- * Variants of decode_simdbp_docids: NAME_F_M has F blocks of postings in
- * flight, and registers for M thread blocks per multiprocessor. Grid, block,
- * shapes and results as in the kernel. No shared memory.
- */
+/* NAME_F_M has F blocks of postings in flight, and registers for M thread blocks per multiprocessor. Otherwise as
+ * decode_simdbp_docids. No shared memory. */
 #define DECODETEST_SIMDBP(F, M)                                                          \
     GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_##F##_##M, DecodeParams, decodeThreads, M) { \
         decode_tiles(p, [&](const DecodeTile& t) { simdbp_tile<decodeDocIDs, F>(t); });  \
     }
 
-/*
- * Variants of decode_ef_docids_one: NAME_M has registers for M thread blocks
- * per multiprocessor. Grid, block, shapes, shared memory and results as in the
- * kernel.
- */
+/* NAME_M has registers for M thread blocks per multiprocessor. Otherwise as decode_ef_docids_one. */
 #define DECODETEST_EF(M)                                                       \
     GRIFFIN_KERNEL_BLOCKS(decodetest_ef_##M, DecodeParams, decodeThreads, M) { \
         __shared__ EfRoom rooms[decodeWarps];                                  \

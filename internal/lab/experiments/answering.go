@@ -12,21 +12,18 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// answers are the times of queries, each the minimum of several runs, with
-// their numbers of hits.
+// Each time is the minimum of several runs.
 type answers struct {
 	times []time.Duration
 	hits  []int
 	found [][]base.Hit
 }
 
-// answer measures queries on one thread, including planning, after a warm-up
-// run.
+// answer measures queries on one thread, including planning, after a warm-up.
 func answer(ctx context.Context, env *lab.Env, c *lab.Collection, queries []lab.Query, runs int, o dispatch.Options) (*answers, error) {
 	return answerBy(ctx, env, c, c.Searcher, queries, runs, o)
 }
 
-// answerBy is answer with a given searcher.
 func answerBy(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *dispatch.Searcher, queries []lab.Query, runs int, o dispatch.Options) (*answers, error) {
 	scratch, err := dispatch.NewScratch(c.Snapshot.Options.Analyzer)
 	if err != nil {
@@ -61,7 +58,6 @@ func answerBy(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *di
 	return a, nil
 }
 
-// milliseconds returns the mean time of a query.
 func (a *answers) milliseconds() float64 {
 	sum := time.Duration(0)
 	for _, t := range a.times {
@@ -70,7 +66,7 @@ func (a *answers) milliseconds() float64 {
 	return float64(sum.Nanoseconds()) / 1e6 / float64(len(a.times))
 }
 
-// same returns an error if another method found other hits for a query.
+// same compares the hits of another method.
 func (a *answers) same(name string, found [][]base.Hit) error {
 	for i := range a.found {
 		if !slices.Equal(a.found[i], found[i]) {
@@ -80,8 +76,8 @@ func (a *answers) same(name string, found [][]base.Hit) error {
 	return nil
 }
 
-// orElse returns the mean time, in milliseconds, if queries with fewer than 10
-// hits in a are also answered by other: ding09's AND+OR.
+// orElse returns the mean milliseconds if queries with fewer than 10 hits in a
+// are also answered by other: ding09's AND+OR.
 func (a *answers) orElse(other *answers) float64 {
 	sum := a.milliseconds() * float64(len(a.times))
 	for i, t := range other.times {

@@ -15,10 +15,9 @@ const ao11Ours = "Collections of 1,053,372 documents generated from the wiki pas
 	"in crawl order (GOV), by rank (GOVPR) and shuffled (GOVR), and of 5,038,710 (GOV2, GOV2R), " +
 	"with the terms of all queries of the 2006 log."
 
-// ao11GOVs is the number of orders of GOV in ao11Collections.
+// Orders of GOV in ao11Collections.
 const ao11GOVs = 3
 
-// ao11Names are the names of the paper's collections.
 func ao11Names() []string {
 	var names []string
 	for _, c := range ao11Collections {
@@ -28,7 +27,7 @@ func ao11Names() []string {
 }
 
 // ao11Rows calls f for each of the first n of ao11Collections, with its row in
-// t, and omits the remaining rows, of Baidu's collections.
+// t, and omits Baidu's rows.
 func ao11Rows(ctx context.Context, env *lab.Env, t *lab.Table, n int, f func(row int, name string, c *lab.Collection, queries []lab.Query) error) error {
 	for row, of := range ao11Collections[:n] {
 		env.Progress(of.name, row, n)
@@ -46,8 +45,7 @@ func ao11Rows(ctx context.Context, env *lab.Env, t *lab.Table, n int, f func(row
 	return nil
 }
 
-// ao11Codecs are the paper's codecs with its segment lengths, for any share of
-// exceptions.
+// The paper's codecs with its segment lengths, for any share of exceptions.
 var ao11Codecs = []struct{ name, spec string }{
 	{"PFD", "pfordelta:segment=64,exceptions=%g"},
 	{"NewPFD", "newpfd:segment=64,exceptions=%g"},
@@ -58,13 +56,11 @@ var ao11Codecs = []struct{ name, spec string }{
 	{"HS256.LRC", "hs-lrc:exceptions=%g"},
 }
 
-// blockAuxiliary is the size in bytes of a block's directory entry without
-// bounds: a DocID, an offset and a width, as in the segment tables of the lrc
-// codecs.
+// blockAuxiliary is the size of a block's directory entry without bounds: a
+// DocID, an offset and a width, as in the segment tables of the lrc codecs.
 const blockAuxiliary = 9
 
-// encodedSize returns the size of encoded lists in bytes, including the data
-// that locates blocks.
+// encodedSize is in bytes, including the data that locates blocks.
 func encodedSize(c codec.Codec, lists [][]uint32) int64 {
 	var buf []byte
 	whole, _ := c.(codec.ListCodec)

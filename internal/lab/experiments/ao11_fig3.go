@@ -25,7 +25,6 @@ func ao11Fig3() lab.Experiment {
 	}
 }
 
-// bucketCounts counts buckets by size.
 type bucketCounts struct {
 	bySize       []float64 // non-empty buckets
 	empty, lists int
@@ -79,7 +78,6 @@ func runAo11Fig3(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{f}}, nil
 }
 
-// add counts the buckets of a list.
 func (b *bucketCounts) add(docIDs []uint32, shift uint8) {
 	b.lists++
 	contraction.NewBucketsOf(docIDs, shift).Sizes(func(size int) {
@@ -101,8 +99,8 @@ func addBinomial(bySize []float64, n int, width, numDocs float64) {
 	}
 }
 
-// addBuckets adds the expected numbers by size for the given number of buckets,
-// into each of which one of n DocIDs falls with probability p.
+// addBuckets adds the expected numbers for buckets into each of which one of n
+// DocIDs falls with probability p.
 func addBuckets(bySize []float64, n int, p, buckets float64) {
 	if p >= 1 {
 		bySize[n] += buckets
@@ -121,8 +119,7 @@ func addBuckets(bySize []float64, n int, p, buckets float64) {
 	}
 }
 
-// moments returns the mean and the standard deviation of sizes, counted by
-// size.
+// moments returns the mean and the standard deviation of sizes.
 func moments(bySize []float64) (mean, deviation float64) {
 	var sum, n, squares float64
 	for size, count := range bySize {
@@ -136,11 +133,10 @@ func moments(bySize []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(squares / max(n, 1))
 }
 
-// figureBuckets is the largest size in the figure, as in the paper.
+// The largest size in the figure, as in the paper.
 const figureBuckets = 600
 
-// perList returns the points of a figure: means over several sizes, so that the
-// lines are smooth.
+// perList averages over several sizes for smooth lines.
 func perList(bySize []float64, lists int) []lab.Point {
 	const wide = 6
 	var points []lab.Point

@@ -5,10 +5,9 @@ import (
 	"testing"
 )
 
-// TestAddBinomial checks a worked number: 4 DocIDs out of 10 documents in
-// buckets of 4 give two buckets with p = 0.4 and one with p = 0.2. Two DocIDs
-// are in one of the former with probability 6 * 0.4^2 * 0.6^2 = 0.3456, in the
-// latter with 6 * 0.2^2 * 0.8^2 = 0.1536.
+// 4 DocIDs out of 10 documents in buckets of 4 give two buckets with p = 0.4
+// and one with p = 0.2. Two DocIDs are in one of the former with probability 6
+// * 0.4^2 * 0.6^2 = 0.3456, in the latter with 6 * 0.2^2 * 0.8^2 = 0.1536.
 func TestAddBinomial(t *testing.T) {
 	bySize := make([]float64, 5)
 	addBinomial(bySize, 4, 4, 10)

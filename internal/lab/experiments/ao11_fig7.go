@@ -27,18 +27,17 @@ func ao11Fig7() lab.Experiment {
 	}
 }
 
-// ao11ShareSteps are the tested shares of exceptions.
+// Shares of exceptions.
 func ao11ShareSteps(env *lab.Env) []float64 {
 	return lab.Pick(env, []float64{0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6}, []float64{0, 0.3})
 }
 
-// ao11Lists is the sample of lists whose compression is measured.
+// The sample of lists to compress.
 func ao11Lists(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]uint32, error) {
 	return listsOf(c, queries, lab.Pick(env, 4_000_000, 50_000))
 }
 
-// compressionRatio returns the ratio of a codec of ao11Codecs at a share of
-// exceptions.
+// compressionRatio is of a codec of ao11Codecs.
 func compressionRatio(spec string, share float64, lists [][]uint32) (float64, error) {
 	c, err := codec.Lookup(fmt.Sprintf(spec, share))
 	if err != nil {

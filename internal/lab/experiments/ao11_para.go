@@ -9,18 +9,16 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// Measurements of PARA by the computational threshold: Figs. 5, 6 and 9 (b),
-// and Table 7 of ao11.
+// PARA by the computational threshold: Figs. 5, 6 and 9 (b), and Table 7 of
+// ao11.
 
 const paraDiffers = "The paper's numbers are in a figure; its GPU is a GeForce GTX 480. Gathering, copies and kernels run sequentially, as in the paper; "
 
-// ao11Thresholds are the computational thresholds, in elements of shortest
-// lists per batch.
+// In elements of shortest lists per batch.
 func ao11Thresholds(env *lab.Env) []int {
 	return lab.Pick(env, []int{8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20}, []int{1 << 10, 16 << 10})
 }
 
-// paraQueryCount is the number of queries.
 func paraQueryCount(env *lab.Env) int { return lab.Pick(env, 6000, 20) }
 
 func ao11Fig5() lab.Experiment {
@@ -91,8 +89,6 @@ func uncompressedWays() []string {
 	return names
 }
 
-// paraByThreshold fills a table with a number of each run, by threshold and
-// method.
 func paraByThreshold(ctx context.Context, env *lab.Env, title string, ways []string, number func(*paraRun) float64) (*lab.Result, error) {
 	d, noDevice, err := env.Device()
 	if err != nil {
@@ -160,8 +156,7 @@ func ao11Table7() lab.Experiment {
 	}
 }
 
-// ao11Table7Rows are the paper's numbers, TP and RT for GOV, GOVPR, GOVR, BD
-// and BDR in turn.
+// The paper's TP and RT for GOV, GOVPR, GOVR, BD and BDR in turn.
 var ao11Table7Rows = []struct {
 	name, way string
 	paper     []float64

@@ -9,14 +9,13 @@ import (
 
 // The methods of ao11-table3 for finding a DocID in a list.
 
-// searcher finds DocIDs in a list. Between two calls of reset, the searched
-// DocIDs ascend.
+// searcher finds DocIDs in a list, in ascending order between calls of reset.
 type searcher interface {
 	reset()
 	has(x uint32) bool
 }
 
-// ao11Way is a column of the table.
+// A column of the table.
 type ao11Way struct {
 	name string
 	// The codec of the lists; "": uncompressed.
@@ -24,16 +23,15 @@ type ao11Way struct {
 	open func(l *ao11List, c codec.Codec) (searcher, error)
 }
 
-// ao11List is a list of a query.
 type ao11List struct {
 	docIDs   []uint32
 	universe int
 }
 
-// skipName is the method with which the others are compared.
+// The method with which the others are compared.
 const skipName = "skip list"
 
-// ao11Ways are the columns of the table, preceded by the reference.
+// The columns of the table, preceded by the reference.
 var ao11Ways = []ao11Way{
 	{skipName, "", func(l *ao11List, _ codec.Codec) (searcher, error) { return &skipSearcher{seq: l.docIDs}, nil }},
 	{"IS", "", func(l *ao11List, _ codec.Codec) (searcher, error) { return interpolationSearcher(l.docIDs), nil }},
@@ -53,9 +51,9 @@ var ao11Ways = []ao11Way{
 }
 
 // skipSearcher is a skip list in which each level has every eighth element of
-// the level below. A search continues from the end of the previous one, up and
-// down the levels (Pugh, "Skip lists: a probabilistic alternative to balanced
-// trees", CACM 33(6), 1990; here deterministic and without pointers).
+// the level below. A search continues from the end of the previous one (Pugh,
+// "Skip lists: a probabilistic alternative to balanced trees", CACM 33(6),
+// 1990; here deterministic and without pointers).
 type skipSearcher struct {
 	seq []uint32
 	at  int
@@ -134,7 +132,7 @@ func (s *hashSearcher) has(x uint32) bool {
 }
 
 // blockSearcher finds the block by binary search over the first DocIDs, decodes
-// it unless it is already decoded, and searches it by binary search.
+// it once, and searches it by binary search.
 type blockSearcher struct {
 	c      codec.Codec
 	data   []byte
@@ -163,8 +161,7 @@ func newBlockSearcher(l *ao11List, c codec.Codec) (searcher, error) {
 
 func (s *blockSearcher) reset() { s.loaded = -1 }
 
-// load decodes block i and returns its DocIDs. The codec created the bytes, so
-// errors are impossible.
+// load decodes block i; the codec created the bytes, so errors are impossible.
 func (s *blockSearcher) load(i int) []uint32 {
 	size := min(codec.BlockLen, s.n-i*codec.BlockLen)
 	if s.loaded != i {
@@ -192,7 +189,6 @@ func (s *blockSearcher) has(x uint32) bool {
 	return at < len(block) && block[at] == x
 }
 
-// decode decodes the list into dst.
 func (s *blockSearcher) decode(dst []uint32) {
 	s.loaded = -1
 	for i := range s.first {
@@ -200,7 +196,7 @@ func (s *blockSearcher) decode(dst []uint32) {
 	}
 }
 
-// regressionSearcher searches a list without decoding it (Algorithm 1).
+// regressionSearcher searches without decoding (Algorithm 1).
 type regressionSearcher struct {
 	c    codec.Regression
 	data []byte
@@ -220,7 +216,6 @@ func (s *regressionSearcher) has(x uint32) bool {
 	return d == x && err == nil
 }
 
-// decode decodes the list into dst.
 func (s *regressionSearcher) decode(dst []uint32) {
 	if err := s.c.DecodeList(dst, s.data); err != nil {
 		panic(fmt.Sprintf("list of %d: %v", len(dst), err))

@@ -28,7 +28,7 @@ func ao11Table1() lab.Experiment {
 	}
 }
 
-// ao11Classes are the length classes; to is exclusive.
+// Length classes; to is exclusive.
 var ao11Classes = []struct {
 	name     string
 	from, to int
@@ -41,8 +41,8 @@ var ao11Classes = []struct {
 	{"[800K,1M)", 800_000, 1_000_000},
 }
 
-// ao11Table1Paper has the contraction ratio and R² of GOV, GOVPR, GOVR, GOV2,
-// GOV2R, BD and BDR by class.
+// Contraction ratio and R² of GOV, GOVPR, GOVR, GOV2, GOV2R, BD and BDR by
+// class.
 var ao11Table1Paper = [][14]float64{
 	{0.2198, 0.9613, 0.2496, 0.9573, 0.1227, 0.9870, 0.4294, 0.8731, 0.1025, 0.9898, 0.3323, 0.9271, 0.1113, 0.9891},
 	{0.0375, 0.9991, 0.0751, 0.9952, 0.0030, 0.9999, 0.2460, 0.9636, 0.0033, 0.9999, 0.1357, 0.9746, 0.0033, 0.9999},
@@ -113,7 +113,7 @@ func runAo11Table1(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	}, nil
 }
 
-// classLinearity has sums over the lists of a class.
+// Sums over the lists of a class.
 type classLinearity struct {
 	lists               int
 	postings, ratio, r2 float64

@@ -22,7 +22,7 @@ func ao11Table2() lab.Experiment {
 	}
 }
 
-// ao11BestRatios are the paper's numbers, by data set, then codec.
+// The paper's numbers, by data set, then codec.
 var ao11BestRatios = map[string][]float64{
 	"GOV":   {3.62, 3.66, 3.55, 2.09, 3.00, 3.16, 3.12},
 	"GOVPR": {3.63, 3.68, 3.57, 2.02, 2.85, 3.11, 3.00},

@@ -28,7 +28,7 @@ func ao11Table3() lab.Experiment {
 	}
 }
 
-// ao11Speedups are the paper's numbers, by data set, then method.
+// The paper's numbers, by data set, then method.
 var ao11Speedups = map[string][]float64{
 	"GOV":   {8.69, 14.59, 16.22, 22.14, 23.29, 4.05, 5.86, 10.79, 10.79, 12.07, 14.26, 14.38},
 	"GOVPR": {7.67, 14.81, 15.86, 22.45, 23.54, 4.10, 5.94, 10.68, 10.67, 11.74, 14.10, 14.22},
@@ -105,8 +105,7 @@ const (
 	ao11Compressed   = 5 // the first column of compressed lists
 )
 
-// overBinary draws columns from to to-1 of the speeds relative to binary
-// search.
+// overBinary draws columns [from, to) relative to binary search.
 func overBinary(title string, speed *lab.Table, from, to int) *lab.Figure {
 	f := &lab.Figure{
 		Title: title, Kind: lab.Bars, X: "search", Y: "speed over that of BS", Categories: speed.Columns[from:to],
@@ -126,13 +125,12 @@ func overBinary(title string, speed *lab.Table, from, to int) *lab.Figure {
 	return f
 }
 
-// timeWays measures every method on the lists of queries of a collection, and
-// returns the number of searches.
+// timeWays measures every method, and returns the number of searches.
 func timeWays(ctx context.Context, env *lab.Env, c *lab.Collection, asked [][][]uint32) ([]lab.Timing, int, error) {
 	var timings []lab.Timing
 	want, searches := -1, 0
-	// One by one, each together with the skip list: the lists of all codecs
-	// together would need too much memory.
+	// One by one, each with the skip list: all codecs together would need too much
+	// memory.
 	var base []time.Duration
 	for _, w := range ao11Ways {
 		run, err := w.prepare(asked, c.NumDocs())
@@ -169,8 +167,7 @@ func timeWays(ctx context.Context, env *lab.Env, c *lab.Collection, asked [][][]
 	return timings, searches, nil
 }
 
-// deviceWays fills a row of the GPU table. skip is the time of the skip list
-// per query in nanoseconds.
+// skip is the time of the skip list per query in nanoseconds.
 func deviceWays(ctx context.Context, env *lab.Env, d *lab.Device, t *lab.Table, row int, asked [][][]uint32, universe int, skip float64) error {
 	for column, name := range t.Columns {
 		w, ok := paraWayOf(name)
@@ -187,7 +184,7 @@ func deviceWays(ctx context.Context, env *lab.Env, d *lab.Device, t *lab.Table, 
 	return nil
 }
 
-// intersections are queries, prepared for one method.
+// Queries, prepared for one method.
 type intersections struct {
 	queries  []preparedQuery
 	buffer   []uint32
@@ -246,8 +243,7 @@ func (w *ao11Way) prepare(queries [][][]uint32, universe int) (*intersections, e
 	return r, nil
 }
 
-// run intersects the lists of all queries and returns the number of DocIDs
-// found.
+// run returns the number of DocIDs found.
 func (r *intersections) run() (found int) {
 	r.searches = 0
 	for i := range r.queries {

@@ -28,8 +28,7 @@ func ao11Table4() lab.Experiment {
 	}
 }
 
-// ao11Ratios and ao11Lengths are the paper's numbers, by number of terms less
-// 2, then stage.
+// The paper's numbers, by number of terms less 2, then stage.
 var (
 	ao11Ratios  = [][]float64{{13.6}, {23.1, 0.97}, {28.6, 1.76, 0.22}, {32.0, 2.38, 0.35, 0.087}, {34.4, 2.82, 0.50, 0.13, 0.054}}
 	ao11Lengths = [][]float64{{8.6}, {8.7, 2.0}, {8.4, 1.6, 0.8}, {8.0, 1.5, 0.6, 0.5}, {8.0, 1.5, 0.6, 0.4, 0.4}}
@@ -85,7 +84,7 @@ func runAo11Table4(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t, shares}}, nil
 }
 
-// spread returns at most n of the queries, evenly spaced.
+// spread returns at most n queries, evenly spaced.
 func spread(queries []lab.Query, n int) []lab.Query {
 	if len(queries) <= n {
 		return queries
@@ -98,8 +97,7 @@ func spread(queries []lab.Query, n int) []lab.Query {
 }
 
 // meanStages intersects the lists of queries of n terms and returns, for each
-// stage, the mean of R in percent and of the length of the intersection in
-// thousands.
+// stage, the mean of R in percent and of the length in thousands.
 func meanStages(ctx context.Context, lists *listCache, queries []lab.Query, n int) (ratios, lengths []float64, err error) {
 	ratios, lengths = make([]float64, n-1), make([]float64, n-1)
 	var result []uint32
@@ -121,7 +119,7 @@ func meanStages(ctx context.Context, lists *listCache, queries []lab.Query, n in
 	return ratios, lengths, nil
 }
 
-// intersection returns the common elements of a and the longer b, in a.
+// intersection stores the common elements in a, which is not longer than b.
 func intersection(a, b []uint32) []uint32 {
 	kept := a[:0]
 	at := 0
@@ -141,7 +139,6 @@ func intersection(a, b []uint32) []uint32 {
 	return kept
 }
 
-// listCache caches the DocIDs of terms.
 type listCache struct {
 	c     *lab.Collection
 	lists map[string][]uint32

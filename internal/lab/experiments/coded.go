@@ -7,7 +7,6 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// coded is a list whose DocIDs are encoded by a codec, in memory.
 type coded struct {
 	c      codec.Codec
 	n      int
@@ -16,14 +15,13 @@ type coded struct {
 	blocks []codedBlock
 }
 
-// codedBlock is the information needed to decode a block.
 type codedBlock struct {
 	base, offset uint32
 	width        uint8
 }
 
-// encode encodes a list as an index would: as a whole, if the codec does so for
-// lists of its length, otherwise in blocks.
+// encode encodes a list as an index would: as a whole, if the codec does so,
+// otherwise in blocks.
 func encode(c codec.Codec, docIDs []uint32) *coded {
 	e := &coded{c: c, n: len(docIDs)}
 	if whole, ok := c.(codec.ListCodec); ok && len(docIDs) > codec.BlockLen {
@@ -42,7 +40,6 @@ func encode(c codec.Codec, docIDs []uint32) *coded {
 	return e
 }
 
-// decode decodes the whole list, block by block.
 func (e *coded) decode() error {
 	var dst [codec.BlockLen]uint32
 	if e.whole != nil {
@@ -63,7 +60,6 @@ func (e *coded) decode() error {
 	return nil
 }
 
-// encodeAll encodes lists with the specified codec.
 func encodeAll(spec string, lists [][]uint32) ([]*coded, error) {
 	c, err := codec.Lookup(spec)
 	if err != nil {

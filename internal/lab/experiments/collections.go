@@ -9,38 +9,37 @@ import (
 
 // The collections of the papers, shared by experiments.
 
-// allQueries draws every query of a log that the source can answer.
+// More than any log has.
 const allQueries = 1 << 30
 
-// gov is similar to ao11's GOV (Crawl), GOVPR (Rank) or GOVR (Random).
+// Similar to ao11's GOV (Crawl), GOVPR (Rank) or GOVR (Random).
 func gov(ctx context.Context, env *lab.Env, order collection.Order) (*lab.Collection, []lab.Query, error) {
 	return env.Generated(ctx, lab.Spec{Like: "gov", Order: order, Log: lab.TB06})
 }
 
-// ao11GOV2 is similar to ao11's GOV2 (Crawl) or GOV2R (Random): 5,038,710 of
-// its documents.
+// Similar to ao11's GOV2 (Crawl) or GOV2R (Random): 5,038,710 of its documents.
 func ao11GOV2(ctx context.Context, env *lab.Env, order collection.Order) (*lab.Collection, []lab.Query, error) {
 	return env.Generated(ctx, lab.Spec{Like: "gov2", Order: order, Log: lab.TB06, Docs: 5_038_710, Queries: allQueries})
 }
 
-// gov2 is similar to the GOV2 of ding09 and saat, with ding09's 1,000 queries.
+// Similar to the GOV2 of ding09 and saat, with ding09's 1,000 queries.
 func gov2(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, error) {
 	return env.Generated(ctx, lab.Spec{Like: "gov2", Order: collection.Crawl, Log: lab.TB05})
 }
 
-// clueweb is similar to griffin18's part of ClueWeb12: about 100 of the 300 GB
-// of 41 million documents.
+// Similar to griffin18's part of ClueWeb12: about 100 of the 300 GB of 41
+// million documents.
 func clueweb(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, error) {
 	return env.Generated(ctx, lab.Spec{Like: "clueweb12", Order: collection.Crawl, Log: lab.TB06, Docs: 41_000_000 / 3, Queries: 1000})
 }
 
-// named is the collection of a table's column.
+// The collection of a table's column.
 type named struct {
 	name string
 	open func(context.Context, *lab.Env) (*lab.Collection, []lab.Query, error)
 }
 
-// ao11Collections are ao11's collections except Baidu's.
+// ao11's collections except Baidu's.
 var ao11Collections = []named{
 	{"GOV", func(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, error) {
 		return gov(ctx, env, collection.Crawl)
@@ -59,5 +58,4 @@ var ao11Collections = []named{
 	}},
 }
 
-// noBaidu is the reason for the empty columns BD and BDR.
 const noBaidu = "Baidu's index and log are not public; the authors had them by private communication."

@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
-// onDevice are the experiments that measure on a GPU.
+// Experiments that measure on a GPU.
 var onDevice = []string{
 	"griffin18-fig7", "griffin18-fig8", "griffin18-fig12", "griffin18-fig13", "griffin18-fig14", "griffin18-fig15", "griffin18-regret",
 	"ding09-table1", "ding09-fig4", "ding09-fig6", "ding09-fig7", "ding09-table2", "ding09-table3", "ding08-table1",
@@ -40,9 +40,8 @@ func TestOnlyDeviceExperimentsNameTheGPU(t *testing.T) {
 	}
 }
 
-// With a GPU, or the emulator, every GPU cell is filled, except those with a
-// permanent reason. Each experiment compares the device's results with the
-// CPU's.
+// Each experiment compares the device's results with the CPU's. Only cells with
+// a permanent reason are empty.
 func TestDeviceExperimentsFillTheirCells(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the emulator takes its time: run without -short")

@@ -84,8 +84,8 @@ func runDing08Table1(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}}, nil
 }
 
-// riceQuery returns the device time in milliseconds to decode the lists of a
-// query, and to intersect them; the result must have want elements.
+// riceQuery returns the device milliseconds to decode the lists of a query, and
+// to intersect them; the result must have want elements.
 func riceQuery(ctx context.Context, env *lab.Env, d *lab.Device, lists [][]uint32, want int) (decoding, intersecting float64, err error) {
 	l, err := newDeviceLists(d, "rice", lists)
 	if err != nil {

@@ -63,7 +63,6 @@ func runDing09Fig3(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// bytesPerDocID compresses lists with the specified codec.
 func bytesPerDocID(ctx context.Context, spec string, lists [][]uint32) (float64, error) {
 	c, err := codec.Lookup(spec)
 	if err != nil {

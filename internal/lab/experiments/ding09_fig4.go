@@ -26,7 +26,7 @@ func ding09Fig4() lab.Experiment {
 	}
 }
 
-// fig4Thousands are the upper limits of the groups, in thousands.
+// Upper limits of the groups, in thousands.
 var fig4Thousands = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}
 
 func runDing09Fig4(ctx context.Context, env *lab.Env) (*lab.Result, error) {
@@ -87,9 +87,8 @@ func runDing09Fig4(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// appendDeviceSpeeds appends the decoding speeds of the device in millions of
-// integers per second: lists one by one to gaps and to DocIDs, and all together
-// to DocIDs.
+// appendDeviceSpeeds appends millions of integers per second: lists one by one
+// to gaps and to DocIDs, and all together to DocIDs.
 func appendDeviceSpeeds(ctx context.Context, env *lab.Env, speeds []float64, d *lab.Device, lists [][]uint32) ([]float64, error) {
 	for _, what := range []decode.What{decode.Gaps, decode.DocIDs} {
 		var took time.Duration

@@ -53,8 +53,7 @@ func runDing09Fig6(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return r, nil
 }
 
-// levelsTable measures each number of levels on lists whose lengths depend on
-// the row.
+// levelsTable: the lengths of lists depend on the row.
 func levelsTable(ctx context.Context, env *lab.Env, d *lab.Device, noDevice, title, head string, sizes []int, lengths func(int) (short, long int)) (*lab.Table, *lab.Figure, error) {
 	var rows, columns []string
 	for _, n := range sizes {

@@ -45,7 +45,6 @@ const (
 	ding09RateBoth, ding09RateCPU  = 300, 100
 )
 
-// fig7Panels are the simulated panels.
 var fig7Panels = []struct {
 	name     string
 	deadline time.Duration
@@ -65,7 +64,6 @@ func runDing09Fig7(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return fig7Result(ctx, env, log, noDevice)
 }
 
-// fig7Result trains trees, and simulates.
 func fig7Result(ctx context.Context, env *lab.Env, log *fig7Log, noDevice string) (*lab.Result, error) {
 	train, test := log.halves()
 	errorsTable, predicted, err := fig7Trees(train, test, log.device, noDevice)
@@ -118,7 +116,7 @@ func fig7Result(ctx context.Context, env *lab.Env, log *fig7Log, noDevice string
 	return r, nil
 }
 
-// fig7Most is an unreachable rate: if no query is late at it, there are too few
+// At an unreachable rate a query must be late: otherwise there are too few
 // queries for the deadline.
 const fig7Most = 1e8
 
@@ -149,14 +147,12 @@ func fig7Delay(ctx context.Context, c simulation.Configuration, load simulation.
 	return rate, series, nil
 }
 
-// fig7Log has queries with their times.
 type fig7Log struct {
 	costs    []simulation.Query
 	features []cost.Vector
 	device   bool // GPU times exist
 }
 
-// fig7Measure measures the queries on the CPU and, if available, on the GPU.
 func fig7Measure(ctx context.Context, env *lab.Env) (log *fig7Log, noDevice string, err error) {
 	d, noDevice, err := env.Device()
 	if err != nil {
@@ -179,8 +175,6 @@ func fig7Measure(ctx context.Context, env *lab.Env) (log *fig7Log, noDevice stri
 	return log, noDevice, err
 }
 
-// timeLog measures conjunctions on the CPU and, if there is a device, on the
-// GPU.
 func timeLog(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *dispatch.Searcher, queries []lab.Query, phase string, rounds int, device bool) (*fig7Log, error) {
 	policies := []dispatch.Policy{dispatch.PolicyCPU}
 	if device {
@@ -210,7 +204,7 @@ func timeLog(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *dis
 	return log, nil
 }
 
-// fig7Features are the paper's features, of ascending list lengths.
+// The paper's features, of ascending list lengths.
 func fig7Features(docFreqs []uint64) cost.Vector {
 	f := cost.Features{Lists: len(docFreqs)}
 	for i, n := range docFreqs {
@@ -225,7 +219,6 @@ func fig7Features(docFreqs []uint64) cost.Vector {
 	return cost.TreeFeatures(&f)
 }
 
-// halves splits the queries into a training set and a test set.
 func (l *fig7Log) halves() (train, test *fig7Log) {
 	train, test = &fig7Log{device: l.device}, &fig7Log{device: l.device}
 	test.costs, train.costs = every4th(l.costs)
@@ -233,7 +226,6 @@ func (l *fig7Log) halves() (train, test *fig7Log) {
 	return train, test
 }
 
-// samples returns the times on a processor, for training a tree.
 func (l *fig7Log) samples(at sched.Place) []cost.Sample {
 	s := make([]cost.Sample, len(l.costs))
 	for i, q := range l.costs {

@@ -25,7 +25,7 @@ func ding09Table1() lab.Experiment {
 	}
 }
 
-// noKernel is the reason for an empty GPU cell although there is a GPU.
+// Although there is a GPU.
 const noKernel = "The GPU does not decode this codec; the CPU does."
 
 func runDing09Table1(ctx context.Context, env *lab.Env) (*lab.Result, error) {

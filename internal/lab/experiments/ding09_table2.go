@@ -139,7 +139,7 @@ func stagedAnswers(ctx context.Context, env *lab.Env, d *lab.Device, c *lab.Coll
 	return []float64{andTimes.milliseconds(), orTimes.milliseconds(), both}, andTimes, orTimes, nil
 }
 
-// fastAnswers returns the milliseconds per query of Griffin's image search.
+// fastAnswers returns the milliseconds per query of image search.
 func fastAnswers(ctx context.Context, env *lab.Env, c *lab.Collection, queries []lab.Query, and, or *answers) (ms []float64, err error) {
 	gpu, err := dispatch.OpenGPU(dispatch.GPUOptions{Device: env.DeviceName()}, dispatch.ListBytes(c.Snapshot))
 	if err != nil {

@@ -2,7 +2,7 @@ package experiments
 
 import "github.com/griffin-search/griffin/internal/lab"
 
-// All lists the experiments, in the order of the report.
+// All is in the order of the report.
 func All() []lab.Experiment {
 	return []lab.Experiment{
 		griffin18Fig7(),

@@ -8,12 +8,10 @@ import (
 	"github.com/griffin-search/griffin/internal/lab/experiments"
 )
 
-// concurrent are experiments that start goroutines: with -short, under the race
-// detector, only these run.
+// These start goroutines: with -short, under the race detector, only these run.
 var concurrent = []string{"ao11-table1", "saat-fig2"}
 
-// TestAllExperimentsFillTheirCells runs every experiment at toy scale; each
-// fills every cell that it declares.
+// Runs every experiment at toy scale; each fills every cell that it declares.
 func TestAllExperimentsFillTheirCells(t *testing.T) {
 	env := lab.NewEnv(lab.Config{Work: t.TempDir(), Seed: 1, Quick: true, Command: "test"})
 	t.Cleanup(env.Close)

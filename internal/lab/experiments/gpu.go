@@ -7,13 +7,12 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// deviceMemory is an experiment's device memory, freed together.
+// Device memory, freed together.
 type deviceMemory struct {
 	device *lab.Device
 	frees  []func() error
 }
 
-// free frees everything in reverse order.
 func (m *deviceMemory) free() error {
 	var errs []error
 	for i := range m.frees {
@@ -23,7 +22,7 @@ func (m *deviceMemory) free() error {
 	return errors.Join(errs...)
 }
 
-// room allocates memory for n values, at least one.
+// room allocates at least one value.
 func room[T any](m *deviceMemory, n int) (cuda.Buffer[T], error) {
 	b, err := cuda.Alloc[T](m.device.Device, max(n, 1))
 	if err == nil {
@@ -32,7 +31,6 @@ func room[T any](m *deviceMemory, n int) (cuda.Buffer[T], error) {
 	return b, err
 }
 
-// upload copies values to the device and waits for the copy.
 func upload[T any](m *deviceMemory, values []T) (cuda.Buffer[T], error) {
 	b, err := room[T](m, len(values))
 	if err == nil && len(values) > 0 {
@@ -43,7 +41,6 @@ func upload[T any](m *deviceMemory, values []T) (cuda.Buffer[T], error) {
 	return b, err
 }
 
-// download copies values from the device and waits for the copy.
 func download[T any](m *deviceMemory, b cuda.Buffer[T]) ([]T, error) {
 	values := make([]T, b.Len())
 	err := cuda.CopyToHost(m.device.Stream, values, b)

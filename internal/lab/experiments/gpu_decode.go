@@ -13,8 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// deviceLists are encoded lists in device memory, ready to be decoded in one
-// launch, or in a few for recursive codecs.
+// Lists to be decoded in one launch, or in a few for recursive codecs.
 type deviceLists struct {
 	deviceMemory
 	kernels *decode.Kernels
@@ -29,14 +28,14 @@ type deviceLists struct {
 	n       int   // total number of values
 }
 
-// deviceLevel has the arrays of exceptions of one level of pfordelta-rec.
+// Arrays of exceptions of one level of pfordelta-rec.
 type deviceLevel struct {
 	arrays cuda.Buffer[decode.RecArray]
 	batch  decode.Batch
 }
 
-// blockDirectory returns the directory of an encoded list in the format of
-// package postings. Codecs of whole lists have no widths.
+// blockDirectory has the format of package postings. Codecs of whole lists have
+// no widths.
 func blockDirectory(e *coded, docIDs []uint32) []uint32 {
 	var directory []uint32
 	for from := 0; from < e.n; from += codec.BlockLen {
@@ -50,8 +49,8 @@ func blockDirectory(e *coded, docIDs []uint32) []uint32 {
 	return directory
 }
 
-// newDeviceLists encodes lists with the specified codec, copies them to the
-// device, decodes them once, and checks the result.
+// newDeviceLists encodes and copies lists, decodes them once, and checks the
+// result.
 func newDeviceLists(d *lab.Device, spec string, lists [][]uint32) (*deviceLists, error) {
 	l := &deviceLists{deviceMemory: deviceMemory{device: d}, kernels: decode.New(d.Device), n: count(lists)}
 	l.frees = append(l.frees, l.kernels.Close)
@@ -118,8 +117,8 @@ func (l *deviceLists) load(spec string, lists [][]uint32) error {
 	return nil
 }
 
-// source copies one list to the device, and returns the arrays of its
-// exceptions, by level, if the codec is recursive.
+// source copies one list, and returns the arrays of its exceptions, by level,
+// if the codec is recursive.
 func (l *deviceLists) source(c codec.Codec, docIDs []uint32) (decode.Source, [][]decode.RecArray, error) {
 	e := encode(c, docIDs)
 	words := make([]uint32, (len(e.data)+3)/4)
@@ -154,7 +153,6 @@ func (l *deviceLists) source(c codec.Codec, docIDs []uint32) (decode.Source, [][
 	return source, arrays.Levels, err
 }
 
-// decode enqueues decoding all lists.
 func (l *deviceLists) decode(what decode.What) error {
 	for _, level := range l.levels {
 		if err := l.kernels.DecodeArrays(l.device.Stream, level.arrays, level.batch); err != nil {
@@ -164,7 +162,7 @@ func (l *deviceLists) decode(what decode.What) error {
 	return l.kernels.Decode(l.device.Stream, l.codec, what, l.lists, l.batch)
 }
 
-// decodeEach decodes list by list, with a launch for each.
+// decodeEach uses a launch for each list.
 func (l *deviceLists) decodeEach(what decode.What) error {
 	for i := range l.alone {
 		if err := l.kernels.DecodeList(l.device.Stream, l.codec, what, l.alone[i]); err != nil {
@@ -190,8 +188,8 @@ func (l *deviceLists) check(lists [][]uint32) error {
 	return nil
 }
 
-// timeDecoding returns the device time to decode all lists. Short lists are
-// decoded repeatedly for a measurable time.
+// timeDecoding returns the device time to decode all lists, repeatedly if they
+// are short.
 func (l *deviceLists) timeDecoding(ctx context.Context, env *lab.Env, what decode.What) (lab.Timing, int, error) {
 	repeat := lab.Pick(env, max(1, 20_000_000/max(1, l.n)), 1)
 	repeat = min(repeat, 200)
@@ -199,7 +197,7 @@ func (l *deviceLists) timeDecoding(ctx context.Context, env *lab.Env, what decod
 	return t, repeat, err
 }
 
-// decodeSpeed returns the decoded values per second on the device.
+// In values per second.
 func decodeSpeed(ctx context.Context, env *lab.Env, d *lab.Device, spec string, what decode.What, lists [][]uint32) (speed float64, err error) {
 	l, err := newDeviceLists(d, spec, lists)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
-// devicePairs are pairs of lists in device memory, to be intersected one by
-// one.
+// Pairs of lists, to be intersected one by one.
 type devicePairs struct {
 	deviceMemory
 	x         *intersect.Intersector
@@ -23,7 +22,7 @@ type devicePairs struct {
 	want      []int               // sizes of the intersections
 }
 
-// pairsOf returns each list with the next one.
+// pairsOf pairs each list with the next one.
 func pairsOf(lists [][]uint32) [][2][]uint32 {
 	var pairs [][2][]uint32
 	for i := range lists[1:] {
@@ -32,7 +31,6 @@ func pairsOf(lists [][]uint32) [][2][]uint32 {
 	return pairs
 }
 
-// newDevicePairs copies pairs to the device.
 func newDevicePairs(d *lab.Device, pairs [][2][]uint32) (*devicePairs, error) {
 	p := &devicePairs{deviceMemory: deviceMemory{device: d}}
 	if err := p.load(pairs); err != nil {
@@ -87,7 +85,6 @@ func (p *devicePairs) load(pairs [][2][]uint32) error {
 	return nil
 }
 
-// intersectMethod enqueues the intersection of a pair.
 type intersectMethod func(p *devicePairs, a, b intersect.List) error
 
 func byMergePath(p *devicePairs, a, b intersect.List) error {
@@ -98,16 +95,15 @@ func byProbe(p *devicePairs, a, b intersect.List) error {
 	return p.x.Probe(p.device.Stream, p.workspace, a, b, p.out)
 }
 
-// byMergeFind intersects with levels of splitters; 0 is the plain binary
-// search.
+// With levels of splitters; 0 is the plain binary search.
 func byMergeFind(levels int) intersectMethod {
 	return func(p *devicePairs, a, b intersect.List) error {
 		return p.x.MergeFind(p.device.Stream, p.workspace, levels, a, b, p.out)
 	}
 }
 
-// time returns the mean device time of an intersection in microseconds, after
-// checking the results.
+// time returns the mean device microseconds of an intersection, after checking
+// the results.
 func (p *devicePairs) time(ctx context.Context, env *lab.Env, do intersectMethod) (float64, error) {
 	elements := 0
 	for i, pair := range p.pairs {
@@ -135,9 +131,8 @@ func (p *devicePairs) time(ctx context.Context, env *lab.Env, do intersectMethod
 	return t.Per(repeat*len(p.pairs)) / 1000, err
 }
 
-// deviceIntersectTimes returns the mean device times of an intersection of
-// pairs in microseconds: by MergePath, by plain binary search, and by Griffin's
-// search.
+// Mean device microseconds of an intersection: by MergePath, by plain binary
+// search, and by Griffin's search.
 func deviceIntersectTimes(ctx context.Context, env *lab.Env, d *lab.Device, pairs [][2][]uint32) (times []float64, err error) {
 	p, err := newDevicePairs(d, pairs)
 	if err != nil {
@@ -181,8 +176,8 @@ func skipOf(rng *rand.Rand, n, k int) int {
 	return skip
 }
 
-// deviceRatios compares MergePath and searches on lists of different lengths;
-// the longer has 4 million elements.
+// deviceRatios compares MergePath and searches; the longer list has 4 million
+// elements.
 func deviceRatios(ctx context.Context, env *lab.Env, d *lab.Device, noDevice string) (*lab.Table, *lab.Figure, error) {
 	longer := lab.Pick(env, 4_000_000, 20_000)
 	var rows []string

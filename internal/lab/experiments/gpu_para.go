@@ -12,7 +12,6 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
-// paraWay is a search method of PARA.
 type paraWay struct {
 	name        string
 	search      intersect.Search
@@ -20,8 +19,7 @@ type paraWay struct {
 	spec        string                // of a Regression codec; "": uncompressed
 }
 
-// paraWays are ao11's searches on the GPU, with the paper's names, and one of
-// ours.
+// ao11's searches on the GPU, with the paper's names, and one of ours.
 var paraWays = []paraWay{
 	{name: "IS", search: intersect.InterpolationSearch},
 	{name: "BS", search: intersect.BinarySearch},
@@ -36,7 +34,6 @@ var paraWays = []paraWay{
 	{name: "HS128_LRC", search: intersect.HSLRC, spec: "hs-lrc:bucket=128"},
 }
 
-// paraWayOf returns the method with a name.
 func paraWayOf(name string) (*paraWay, bool) {
 	for i := range paraWays {
 		if paraWays[i].name == name {
@@ -46,7 +43,7 @@ func paraWayOf(name string) (*paraWay, bool) {
 	return nil, false
 }
 
-// paraQueries are queries whose lists lie in device memory for one method.
+// Queries whose lists lie in device memory for one method.
 type paraQueries struct {
 	deviceMemory
 	way        *paraWay
@@ -55,7 +52,6 @@ type paraQueries struct {
 	compressed [][]intersect.CompressedView // by query
 }
 
-// newParaQueries copies the lists of queries to the device.
 func newParaQueries(d *lab.Device, w *paraWay, queries [][][]uint32, universe int) (*paraQueries, error) {
 	q := &paraQueries{deviceMemory: deviceMemory{device: d}, way: w}
 	if err := q.load(queries, universe); err != nil {
@@ -124,13 +120,12 @@ func (q *paraQueries) loadCompressed(queries [][][]uint32) error {
 	return nil
 }
 
-// paraRun is the result of a run over all queries.
 type paraRun struct {
 	queries, batches, found int
 	took, device            time.Duration // total time; device: of the kernels
 }
 
-// throughput is in queries per second, response in milliseconds per batch;
+// Throughput is in queries per second, response in milliseconds per batch;
 // share is the kernels' share of the total time.
 func (r *paraRun) throughput() float64 { return float64(r.queries) / max(r.took.Seconds(), 1e-9) }
 func (r *paraRun) response() float64   { return r.took.Seconds() * 1000 / float64(max(r.batches, 1)) }
@@ -179,7 +174,7 @@ func (q *paraQueries) run(ctx context.Context, env *lab.Env, threshold int) (bes
 	return best, err
 }
 
-// kernelTime returns the device time of the kernels of all batches.
+// Device time of the kernels of all batches.
 func (q *paraQueries) kernelTime(b *ao11.Batch, n int) (sum time.Duration, err error) {
 	for i := range n {
 		if q.way.spec == "" {
@@ -226,7 +221,6 @@ func askedOf(c *lab.Collection, queries []lab.Query, n int) ([][][]uint32, error
 	return asked, nil
 }
 
-// runWay measures a method at each threshold.
 func runWay(ctx context.Context, env *lab.Env, d *lab.Device, w *paraWay, queries [][][]uint32, universe int, thresholds ...int) (runs []paraRun, err error) {
 	q, err := newParaQueries(d, w, queries, universe)
 	if err != nil {

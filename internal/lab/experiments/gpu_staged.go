@@ -23,7 +23,7 @@ import (
 // Answers queries on the GPU as ding09 does, stage by stage with separate
 // kernels, for Tables 2 and 3.
 
-// stageName identifies a stage of ding09's Table 3.
+// A stage of ding09's Table 3.
 type stageName int
 
 const (
@@ -35,21 +35,20 @@ const (
 	numStages
 )
 
-// stagedList is a list in device memory, in the index format.
+// In device memory, in the index format.
 type stagedList struct {
 	source decode.Source
 	freqs  scoring.Freqs
 	idf    float64
 }
 
-// stagedLeg is a list of a query with its scorer.
 type stagedLeg struct {
 	*stagedList
 	term score.Term
 }
 
-// stagedEngine answers queries on a collection of one segment whose codec is
-// simdbp.
+// stagedEngine answers queries stage by stage with separate kernels, as ding09
+// does, on a collection of one segment whose codec is simdbp.
 type stagedEngine struct {
 	deviceMemory
 	collection *lab.Collection
@@ -61,7 +60,7 @@ type stagedEngine struct {
 	lengths    cuda.Buffer[uint32]
 	lists      map[string]*stagedList
 
-	// Memory for the largest query.
+	// For the largest query.
 	first      cuda.Buffer[uint32]   // the shortest list
 	others     []cuda.Buffer[uint32] // for an OR: each list
 	chain      *intersect.Chain
@@ -78,7 +77,6 @@ type stagedEngine struct {
 
 const stagedK = 10
 
-// newStagedEngine copies the lists of queries to the device.
 func newStagedEngine(d *lab.Device, c *lab.Collection, queries []lab.Query) (*stagedEngine, error) {
 	e := &stagedEngine{deviceMemory: deviceMemory{device: d}, collection: c, lists: map[string]*stagedList{}}
 	if err := e.load(queries); err != nil {
@@ -126,7 +124,6 @@ func (e *stagedEngine) load(queries []lab.Query) (err error) {
 	return e.makeRoom(terms, shortest, longest)
 }
 
-// makeRoom allocates memory for the largest query.
 func (e *stagedEngine) makeRoom(terms, shortest, longest int) (err error) {
 	d := e.device.Device
 	padded := func(n int) int { return (n + codec.BlockLen - 1) / codec.BlockLen * codec.BlockLen }
@@ -165,7 +162,7 @@ func (e *stagedEngine) makeRoom(terms, shortest, longest int) (err error) {
 	return nil
 }
 
-// list copies the list of a term to the device, once.
+// list copies a list once.
 func (e *stagedEngine) list(term string) (*stagedList, error) {
 	if l, ok := e.lists[term]; ok {
 		return l, nil
@@ -215,7 +212,7 @@ func (e *stagedEngine) mark(s stageName) error {
 	return e.device.Stream.Record(e.events[len(e.marks)-1])
 }
 
-// stages returns the device time of each stage of a completed query.
+// Device time of each stage of a completed query.
 func (e *stagedEngine) stages() (times [numStages]time.Duration, err error) {
 	for i := 1; i < len(e.marks); i++ {
 		took, err := e.events[i].Elapsed(e.events[i-1])
@@ -227,7 +224,6 @@ func (e *stagedEngine) stages() (times [numStages]time.Duration, err error) {
 	return times, nil
 }
 
-// decodeAll enqueues decoding a list.
 func (e *stagedEngine) decodeAll(l *stagedList, out cuda.Buffer[uint32]) error {
 	list, err := decode.NewList(l.source, cuda.Buffer[uint32]{}, out)
 	if err != nil {
@@ -236,8 +232,8 @@ func (e *stagedEngine) decodeAll(l *stagedList, out cuda.Buffer[uint32]) error {
 	return e.decoders.DecodeList(e.device.Stream, e.codec, decode.DocIDs, list)
 }
 
-// ofQuery returns the lists of a query, the shortest first. A word that occurs
-// twice counts twice.
+// ofQuery returns the lists, the shortest first. A word that occurs twice
+// counts twice.
 func (e *stagedEngine) ofQuery(q lab.Query) []stagedLeg {
 	counts := e.collection.Counts(q.Text)
 	var legs []stagedLeg
@@ -249,9 +245,9 @@ func (e *stagedEngine) ofQuery(q lab.Query) []stagedLeg {
 	return legs
 }
 
-// and answers a query with AND (ding09 §8.1, §8.2): decode the shortest list,
-// and of the others the blocks that can contain candidates; then score the
-// candidates, and select the best 10 with the heap.
+// and is ding09 §8.1, §8.2: decode the shortest list, and of the others the
+// blocks that can contain candidates; score the candidates, and select the best
+// 10 with the heap.
 func (e *stagedEngine) and(q lab.Query) error {
 	lists := e.ofQuery(q)
 	e.marks = e.marks[:0]
@@ -304,8 +300,7 @@ func (e *stagedEngine) and(q lab.Query) error {
 	return e.best(selection.Source[uint32]{Scores: e.sums.Slice(0, found.DocIDs.Len()), DocIDs: found.DocIDs, Count: found.Count})
 }
 
-// blocks returns a compressed list for an intersection; decoding its selected
-// blocks is a stage.
+// Decoding the selected blocks is a stage.
 func (e *stagedEngine) blocks(l *stagedList) *intersect.Blocks {
 	return &intersect.Blocks{
 		Firsts: l.source.Directory, Stride: decode.EntryWords, Len: l.source.NumPostings, BlockShift: 7,
@@ -328,8 +323,8 @@ func (e *stagedEngine) blocks(l *stagedList) *intersect.Blocks {
 	}
 }
 
-// or answers a query with OR (ding09 §8.3): an accumulator for every document,
-// to which all postings are added list by list.
+// or is ding09 §8.3: an accumulator for every document, to which all postings
+// are added list by list.
 func (e *stagedEngine) or(q lab.Query) error {
 	e.marks = e.marks[:0]
 	if err := e.mark(stageInitialization); err != nil {
@@ -367,7 +362,7 @@ func (e *stagedEngine) or(q lab.Query) error {
 	return e.best(selection.Source[uint32]{Scores: e.sums.Slice(0, e.collection.NumDocs()), LeastScore: 1})
 }
 
-// best selects the best hits with the heap, and waits for them.
+// best selects with the heap, and waits.
 func (e *stagedEngine) best(s selection.Source[uint32]) error {
 	if err := e.selector.Select(e.device.Stream, selection.Heap, s, stagedK, e.keys, e.scratch); err != nil {
 		return err
@@ -381,14 +376,13 @@ func (e *stagedEngine) best(s selection.Source[uint32]) error {
 	return e.device.Stream.Synchronize()
 }
 
-// stagedTimes are the times of queries.
 type stagedTimes struct {
 	wall   []time.Duration // until the host has the hits
 	hits   [][]base.Hit
 	stages [numStages]time.Duration
 }
 
-// milliseconds returns the mean wall time of a query.
+// Mean wall time of a query.
 func (t *stagedTimes) milliseconds() float64 {
 	sum := time.Duration(0)
 	for _, w := range t.wall {
@@ -397,7 +391,7 @@ func (t *stagedTimes) milliseconds() float64 {
 	return sum.Seconds() * 1000 / float64(max(1, len(t.wall)))
 }
 
-// share returns the share of stages in the device time, in percent.
+// Share of the device time, in percent.
 func (t *stagedTimes) share(stages ...stageName) float64 {
 	sum, of := time.Duration(0), time.Duration(0)
 	for s, took := range t.stages {
@@ -409,7 +403,7 @@ func (t *stagedTimes) share(stages ...stageName) float64 {
 	return 100 * float64(of) / float64(max(sum, 1))
 }
 
-// run answers queries one by one; each time is the minimum of several runs.
+// Each time is the minimum of several runs.
 func (e *stagedEngine) run(ctx context.Context, env *lab.Env, queries []lab.Query, runs int, do func(lab.Query) error) (*stagedTimes, error) {
 	t := &stagedTimes{}
 	for i, q := range queries {

@@ -22,7 +22,7 @@ func griffin18Fig10() lab.Experiment {
 	}
 }
 
-// sizeClasses are the classes of Fig. 10: powers of ten.
+// Classes of Fig. 10: powers of ten.
 var sizeClasses = []struct {
 	name string
 	to   int
@@ -72,7 +72,7 @@ func runGriffin18Fig10(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// sizeShares returns the shares of lists by size class, in percent.
+// Shares of lists by size class, in percent.
 func sizeShares(c *lab.Collection, queries []lab.Query) ([]float64, error) {
 	counts := make([]float64, len(sizeClasses))
 	for _, term := range lab.DistinctTerms(queries) {

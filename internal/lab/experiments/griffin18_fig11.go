@@ -24,10 +24,10 @@ func griffin18Fig11() lab.Experiment {
 	}
 }
 
-// termCounts is the number of rows; the last includes higher counts.
+// Number of rows; the last includes higher counts.
 const termCounts = 7
 
-// griffin18Fig11Shares are the paper's shares in percent, by terms.
+// The paper's shares in percent, by terms.
 var griffin18Fig11Shares = map[int]float64{2: 27, 3: 33, 4: 24}
 
 func runGriffin18Fig11(ctx context.Context, env *lab.Env) (*lab.Result, error) {
@@ -72,7 +72,7 @@ func runGriffin18Fig11(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// countTerms counts the queries of a log by their number of distinct terms.
+// By distinct terms.
 func countTerms(c *lab.Collection, topics []trec.Topic) (counts [termCounts]float64) {
 	for _, topic := range topics {
 		if n := len(c.Terms(topic.Title)); n > 0 {
@@ -82,7 +82,7 @@ func countTerms(c *lab.Collection, topics []trec.Topic) (counts [termCounts]floa
 	return counts
 }
 
-// share converts counts to percentages.
+// To percentages.
 func share(counts []float64) {
 	sum := 0.0
 	for _, n := range counts {

@@ -31,7 +31,6 @@ func griffin18Fig12() lab.Experiment {
 	}
 }
 
-// fig12Lengths are the groups of lists.
 var fig12Lengths = []struct {
 	name string
 	n    int
@@ -44,7 +43,7 @@ var fig12Lengths = []struct {
 }
 
 // nearestLists returns up to most lists with lengths closest to n, within a
-// factor of 2.5; if there is none, the closest of all.
+// factor of 2.5 if possible.
 func nearestLists(c *lab.Collection, terms []termLength, n, most int) ([][]uint32, error) {
 	distance := func(t termLength) float64 {
 		return max(float64(t.n)/float64(n), float64(n)/float64(t.n))
@@ -134,7 +133,7 @@ func runGriffin18Fig12(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// pureGo runs f without SIMD instructions.
+// Without SIMD instructions.
 func pureGo[T any](f func() (T, error)) (T, error) {
 	best := simd.Current()
 	defer simd.Set(best)
@@ -142,8 +141,8 @@ func pureGo[T any](f func() (T, error)) (T, error) {
 	return f()
 }
 
-// paraEFTimes returns the mean device time to decode a list by Para-EF, in
-// microseconds: with a launch for each, and with one for all.
+// Mean device microseconds to decode a list by Para-EF: with a launch for each,
+// and with one for all.
 func paraEFTimes(ctx context.Context, env *lab.Env, d *lab.Device, lists [][]uint32) (each, together float64, err error) {
 	l, err := newDeviceLists(d, "ef", lists)
 	if err != nil {
@@ -159,8 +158,7 @@ func paraEFTimes(ctx context.Context, env *lab.Env, d *lab.Device, lists [][]uin
 	return t.Per(len(lists)) / 1000, together, err
 }
 
-// decodeTimes returns the mean time to decode a list, in microseconds, by
-// codec.
+// Mean microseconds to decode a list, by codec.
 func decodeTimes(ctx context.Context, lists [][]uint32, rounds int, specs ...string) ([]float64, error) {
 	var variants []lab.Variant
 	// Short lists are decoded repeatedly for a measurable time.

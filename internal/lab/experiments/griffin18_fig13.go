@@ -112,8 +112,7 @@ func runGriffin18Fig13(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return r, nil
 }
 
-// intersectTimes returns the mean time to intersect each list with the next
-// one, in microseconds, by method.
+// Mean microseconds to intersect each list with the next one, by method.
 func intersectTimes(ctx context.Context, lists [][]uint32, rounds int, method func(i int) func(dst, short, long []uint32) []uint32, methods int) ([]float64, error) {
 	longest := 0
 	for _, l := range lists {
@@ -152,8 +151,7 @@ func intersectTimes(ctx context.Context, lists [][]uint32, rounds int, method fu
 	return times, nil
 }
 
-// mergeIntersect appends the common elements to dst, by stepping through both
-// lists.
+// mergeIntersect steps through both lists.
 func mergeIntersect(dst, a, b []uint32) []uint32 {
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch x, y := a[i], b[j]; {
@@ -170,8 +168,7 @@ func mergeIntersect(dst, a, b []uint32) []uint32 {
 	return dst
 }
 
-// binaryIntersect appends the common elements to dst, by a binary search in all
-// of long for each element of short.
+// binaryIntersect searches all of long for each element of short.
 func binaryIntersect(dst, short, long []uint32) []uint32 {
 	for _, x := range short {
 		if at := contraction.Binary(long, 0, len(long), x); at < len(long) && long[at] == x {
@@ -181,8 +178,8 @@ func binaryIntersect(dst, short, long []uint32) []uint32 {
 	return dst
 }
 
-// gallopIntersect appends the common elements to dst. From the last position,
-// it doubles the step until the element is passed.
+// gallopIntersect doubles the step from the last position until the element is
+// passed.
 func gallopIntersect(dst, short, long []uint32) []uint32 {
 	from := 0
 	for _, x := range short {

@@ -32,11 +32,10 @@ func griffin18Fig14() lab.Experiment {
 	}
 }
 
-// fig14Terms are the groups by number of terms; the last includes higher
-// numbers.
+// By number of terms; the last includes higher numbers.
 var fig14Terms = []string{"1", "2", "3", "4", "5", "6 and more"}
 
-// fig14Variants are the columns.
+// The columns.
 var fig14Variants = []struct{ variant, name string }{
 	{baselineName, "CPU, the paper's kind"},
 	{string(dispatch.PolicyCPU), "CPU, ours"},
@@ -72,7 +71,7 @@ func fig14Result(runs *policyRuns, device bool, noDevice string) *lab.Result {
 	return r
 }
 
-// wholeNotes report how many queries the GPU answered with whole lists.
+// How many queries the GPU answered with whole lists.
 func (r *policyRuns) wholeNotes() (notes []string) {
 	for i, m := range r.whole {
 		if m == nil {
@@ -87,7 +86,7 @@ func (r *policyRuns) wholeNotes() (notes []string) {
 	return notes
 }
 
-// fig14Of returns the table of a setting, and its figure if it has new content.
+// The table of a setting, and its figure if it has new content.
 func fig14Of(runs *policyRuns, i int, name string, device bool, noDevice string) (*lab.Table, *lab.Figure) {
 	groups, names := fig14Groups(runs)
 	columns := []string{"queries"}
@@ -153,7 +152,7 @@ func fig14Of(runs *policyRuns, i int, name string, device bool, noDevice string)
 	return t, f
 }
 
-// meanOf returns the mean of some queries' times; false if there are none.
+// False if there are none.
 func meanOf(us []float64, members []int) (float64, bool) {
 	if us == nil || len(members) == 0 {
 		return 0, false
@@ -161,7 +160,7 @@ func meanOf(us []float64, members []int) (float64, bool) {
 	return mean(pick(us, members)), true
 }
 
-// setIf fills a cell with a value, or omits it if there is none.
+// setIf fills a cell, or omits it if there is no value.
 func setIf(t *lab.Table, row, column int, value float64, ok bool, reason string) {
 	if !ok {
 		t.Leave(row, column, reason)
@@ -170,8 +169,7 @@ func setIf(t *lab.Table, row, column int, value float64, ok bool, reason string)
 	t.Set(row, column, value)
 }
 
-// fig14Groups returns the queries of each non-empty group, and the groups'
-// names.
+// The queries of each non-empty group, and the groups' names.
 func fig14Groups(runs *policyRuns) (groups [][]int, names []string) {
 	by := make([][]int, len(fig14Terms))
 	m := runs.all[0]
@@ -189,10 +187,9 @@ func fig14Groups(runs *policyRuns) (groups [][]int, names []string) {
 	return groups, names
 }
 
-// fig14Totals are the last rows.
+// The last rows.
 var fig14Totals = []string{"2 and more", "all"}
 
-// withTotals appends the groups of fig14Totals.
 func withTotals(groups [][]int, names []string) [][]int {
 	all, several := slices.Concat(groups...), []int(nil)
 	for i, g := range groups {
@@ -203,7 +200,7 @@ func withTotals(groups [][]int, names []string) [][]int {
 	return append(slices.Clone(groups), several, all)
 }
 
-// numbers returns 0, 1 and so on, for each value.
+// 0, 1 and so on, for each value.
 func numbers[T any](values []T) []int {
 	n := make([]int, len(values))
 	for i := range n {

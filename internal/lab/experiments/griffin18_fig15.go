@@ -24,15 +24,14 @@ func griffin18Fig15() lab.Experiment {
 	}
 }
 
-// fig15Percentiles are the paper's percentiles, with Griffin's speed-up over
-// the CPU.
+// The paper's percentiles, with Griffin's speed-up over the CPU.
 var fig15Percentiles = []struct {
 	name  string
 	num   int // per mille
 	paper float64
 }{{"80", 800, 6.6}, {"90", 900, 8.3}, {"95", 950, 10.4}, {"99", 990, 16.1}, {"99.9", 999, 26.8}}
 
-// fig15Ratios are the columns of ratios, as indexes in fig14Variants.
+// Columns of ratios, as indexes in fig14Variants.
 var fig15Ratios = []struct {
 	name   string
 	of, to int
@@ -83,7 +82,6 @@ func fig15Result(runs *policyRuns, device bool, noDevice string) *lab.Result {
 	return r
 }
 
-// fig15Fill fills the table and the figures of a setting.
 func fig15Fill(t *lab.Table, f, speed *lab.Figure, runs *policyRuns, setting int, noDevice string) {
 	values := make([][]float64, len(fig14Variants))
 	for v, variant := range fig14Variants {
@@ -132,7 +130,7 @@ func fig15Fill(t *lab.Table, f, speed *lab.Figure, runs *policyRuns, setting int
 	speed.Series = append(speed.Series, lab.Series{Name: "the paper", Paper: true, Points: lab.Heights(papers...)})
 }
 
-// at returns one of the values, 0 if there are none.
+// 0 if there are none.
 func at(values []float64, i int) float64 {
 	if values == nil {
 		return 0
@@ -140,8 +138,8 @@ func at(values []float64, i int) float64 {
 	return values[i]
 }
 
-// nearestRank returns the quantile of num per mille of sorted values, as in
-// package latency: the value of rank ceil(n*num/1000), from 1.
+// nearestRank returns the quantile of num per mille, as in package latency: the
+// value of rank ceil(n*num/1000), from 1.
 func nearestRank(sorted []float64, num int) float64 {
 	const den = 1000
 	return sorted[max((len(sorted)*num+den-1)/den, 1)-1]

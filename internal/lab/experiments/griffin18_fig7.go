@@ -65,9 +65,8 @@ func runGriffin18Fig7(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return r, nil
 }
 
-// selectTimes returns the time in microseconds until the host has the best 10
-// of n scores: on the CPU, by bucket select, radix sort, heap and Griffin's
-// method.
+// Microseconds until the host has the best 10 of n scores: on the CPU, by
+// bucket select, radix sort, heap and Griffin's method.
 func selectTimes(ctx context.Context, env *lab.Env, d *lab.Device, n int) (times []float64, err error) {
 	const k = 10
 	m := &deviceMemory{device: d}

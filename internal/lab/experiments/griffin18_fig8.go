@@ -39,13 +39,13 @@ func griffin18Fig8() lab.Experiment {
 	}
 }
 
-// fig8Groups are the paper's groups: ratios from one bound to the next.
+// The paper's groups: ratios from one bound to the next.
 var fig8Groups = []int{1, 16, 32, 64, 128, 256, 512, 1024}
 
-// fig8Variants are the ways to answer; the first two use the CPU.
+// The first two use the CPU.
 var fig8Variants = []string{"CPU, ours", "CPU, the paper's kind", "GPU, lists in host memory", "GPU, images"}
 
-// paperCrossing is the ratio from which on the paper's CPU is faster.
+// The ratio from which on the paper's CPU is faster.
 const paperCrossing = 128
 
 func runGriffin18Fig8(ctx context.Context, env *lab.Env) (_ *lab.Result, err error) {
@@ -93,7 +93,7 @@ func runGriffin18Fig8(ctx context.Context, env *lab.Env) (_ *lab.Result, err err
 	return f.result(groups, noDevice), nil
 }
 
-// onGPU answers whole queries on the GPU with a given path.
+// Whole queries on the GPU with a given path.
 func onGPU(name string, s *dispatch.Searcher, path pipeline.Path) regret.Variant {
 	return regret.Variant{Name: name, Searcher: s, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Placement: fig8Placement(path)}}
 }
@@ -102,7 +102,7 @@ func fig8Placement(path pipeline.Path) *dispatch.Placement {
 	return &dispatch.Placement{First: sched.GPU, Path: path, Or: sched.GPU, OrPath: path}
 }
 
-// fig8Pairs returns pairs of terms as queries, by group of ratios.
+// Pairs of terms as queries, by group of ratios.
 func fig8Pairs(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]lab.Query, error) {
 	terms, err := byLength(c, queries)
 	if err != nil {
@@ -136,7 +136,6 @@ func fig8Pairs(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]lab.Qu
 	return groups, nil
 }
 
-// fig8 is the state of the experiment.
 type fig8 struct {
 	env     *lab.Env
 	c       *lab.Collection
@@ -149,7 +148,6 @@ type fig8 struct {
 	fell  []string    // pairs that ran elsewhere, which do not count
 }
 
-// measure measures a group.
 func (f *fig8) measure(ctx context.Context, searcher *dispatch.Searcher, ways []regret.Variant, pairs []lab.Query) error {
 	f.us, f.bus, f.pairs = append(f.us, nil), append(f.bus, 0), append(f.pairs, 0)
 	if len(pairs) == 0 {
@@ -198,7 +196,7 @@ func (f *fig8) means(m *regret.Measured) (us []float64, counted []int) {
 	return us, counted
 }
 
-// overBus returns the mean kilobytes of lists that queries read over the bus.
+// Mean kilobytes of lists read over the bus.
 func (f *fig8) overBus(ctx context.Context, pairs []lab.Query) (float64, error) {
 	sc, err := dispatch.NewScratch(f.c.Snapshot.Options.Analyzer)
 	if err != nil {
@@ -226,7 +224,6 @@ func (f *fig8) overBus(ctx context.Context, pairs []lab.Query) (float64, error) 
 	return float64(bytes) / 1000 / float64(len(pairs)), nil
 }
 
-// result creates the table and the figure.
 func (f *fig8) result(groups [][]lab.Query, noDevice string) *lab.Result {
 	var rows []string
 	for g := range groups {
@@ -275,7 +272,7 @@ func (f *fig8) result(groups [][]lab.Query, noDevice string) *lab.Result {
 	return r
 }
 
-// crossings returns the ratios from which on the CPU is faster.
+// The ratios from which on the CPU is faster.
 func (f *fig8) crossings(noDevice string) *lab.Table {
 	t := lab.NewTable("Ratio of lengths from which on the CPU is faster", "", fig8Variants[:2], fig8Variants[2:])
 	for cpu := range t.Rows {
@@ -298,8 +295,7 @@ func (f *fig8) crossings(noDevice string) *lab.Table {
 	return t
 }
 
-// crossing returns the smallest ratio from which on the CPU is faster in every
-// group; 0 if there is none.
+// The smallest ratio from which on the CPU is faster in every group, or 0.
 func crossing(us [][]float64, cpu, gpu int) int {
 	from := 0
 	for g := len(us) - 1; g >= 0; g-- {

@@ -39,7 +39,7 @@ func griffin18Regret() lab.Experiment {
 	}
 }
 
-// noBatchAlone is the reason for an empty row of a policy.
+// For an empty row of a policy.
 const noBatchAlone = "It collects queries into batches, but here queries run one at a time."
 
 func runGriffin18Regret(ctx context.Context, env *lab.Env) (*lab.Result, error) {
@@ -90,7 +90,7 @@ func regretResult(runs *policyRuns, device bool, noDevice string) *lab.Result {
 	return r
 }
 
-// regretRows fills the table of a setting, and returns the means.
+// Returns the means of a setting.
 func regretRows(t *lab.Table, runs *policyRuns, setting int) (means []float64) {
 	hindsight, all := runs.hindsight[setting].Report(), runs.all[setting].Report()
 	for row, name := range t.Rows {
@@ -118,7 +118,6 @@ func regretRows(t *lab.Table, runs *policyRuns, setting int) (means []float64) {
 	return means
 }
 
-// variantOf returns the figures of a measured variant.
 func variantOf(r *regret.Report, name string) *regret.Figures {
 	return &r.Variants[slices.IndexFunc(r.Variants, func(f regret.Figures) bool { return f.Name == name })]
 }

@@ -21,28 +21,26 @@ import (
 // The measurements of griffin18-fig14, griffin18-fig15 and griffin18-regret,
 // made once for all three.
 
-// griffin18RunsDiffer describes how these measurements differ from the paper's.
 const griffin18RunsDiffer = "The collection is similar to GOV2 and the queries are from TREC 2006; [one engine](../benchmarks/one-engine.md) has a collection similar to ClueWeb12, and the queries of 2005. " +
 	"1,000 queries, each the median of 3 rounds after a warm-up; the paper ran 10,000. The paper transfers lists for each query; here frequently read lists stay in the device memory, a tenth of the index for each policy separately. " +
 	"With `ratio` candidates return to the host after each intersection; the paper keeps them on the GPU ([divergence](../divergence.md))."
 
-// baselineName is the variant for griffin18's CPU engine: PForDelta, two lists
-// at a time with skip pointers and binary search, one thread.
+// griffin18's CPU engine: PForDelta, two lists at a time with skip pointers and
+// binary search, one thread.
 const baselineName = "baseline"
 
-// wholeName is the variant for Griffin-GPU alone with lists in host memory:
-// whole lists are loaded, as images.
+// Griffin-GPU alone with lists in host memory: whole lists are loaded, as
+// images.
 const wholeName = "gpu whole"
 
-// policyLog returns the collection of experiments with policies, similar to
-// GOV2, with 1,000 queries to measure and 3,000 others for training. Another
-// codec gives the same documents.
+// policyLog returns a collection similar to GOV2, with 1,000 queries to measure
+// and 3,000 others for training. Another codec gives the same documents.
 func policyLog(ctx context.Context, env *lab.Env, codec string) (*lab.Collection, []lab.Query, error) {
 	return env.Generated(ctx, lab.Spec{Like: "gov2", Order: collection.Crawl, Log: lab.TB06, Queries: 4000, Codec: codec})
 }
 
-// every4th splits items of policyLog's queries into every fourth, to measure,
-// and the others, for training.
+// every4th splits policyLog's queries into every fourth, to measure, and the
+// others, for training.
 func every4th[T any](all []T) (fourth, others []T) {
 	for i, v := range all {
 		if i%4 == 0 {
@@ -54,7 +52,7 @@ func every4th[T any](all []T) (fourth, others []T) {
 	return fourth, others
 }
 
-// asNodes converts queries for package regret.
+// For package regret.
 func asNodes(queries []lab.Query) []regret.Query {
 	nodes := make([]regret.Query, len(queries))
 	for i, q := range queries {
@@ -63,26 +61,24 @@ func asNodes(queries []lab.Query) []regret.Query {
 	return nodes
 }
 
-// setting is the location of posting lists at the start of queries.
+// setting is the location of lists at the start of queries.
 type setting struct {
 	name   string
 	memory string // GPU memory for lists
 }
 
-// The settings of the experiments: the second one is griffin18's.
+// The second one is griffin18's.
 var settings = []setting{{"lists resident", ""}, {"lists in host memory", "10%"}}
 
-// resides is the minimum length of a list that is loaded in advance.
+// Minimum length of a list that is loaded in advance.
 const resides = 1000
 
-// policyEngine searches a collection on CPU and GPU.
 type policyEngine struct {
 	gpu        *dispatch.GPU
 	dispatcher *dispatch.Dispatcher
 	searcher   *dispatch.Searcher
 }
 
-// engineOptions configure openEngine.
 type engineOptions struct {
 	memory    string      // for lists; "": most of the free memory
 	share     int         // number of GPU engines that share page-locked memory; 0: none
@@ -91,7 +87,6 @@ type engineOptions struct {
 	costs     *cost.Model // cost model of another engine; nil: its own
 }
 
-// openEngine opens the GPU for a collection.
 func openEngine(ctx context.Context, env *lab.Env, c *lab.Collection, o engineOptions) (e *policyEngine, err error) {
 	e = &policyEngine{searcher: dispatch.NewSearcher(c.Snapshot, nil)}
 	if e.gpu, err = dispatch.OpenGPU(dispatch.GPUOptions{Device: env.DeviceName(), Memory: o.memory, Share: o.share}, dispatch.ListBytes(c.Snapshot)); err != nil {
@@ -115,36 +110,36 @@ func openEngine(ctx context.Context, env *lab.Env, c *lab.Collection, o engineOp
 	return e, nil
 }
 
-// policyRuns are the measurements of the three experiments, by setting. failed
-// has the reasons for missing ones.
+// policyRuns are the measurements of the three experiments, by setting, and the
+// reasons for missing ones.
 type policyRuns struct {
-	// all has every query with each policy, and the baseline. Without a GPU
-	// there is only the first setting, with policy cpu.
+	// Every query with each policy, and the baseline. Without a GPU there is only
+	// the first setting, with policy cpu.
 	all []*regret.Measured
-	// hindsight has some of the queries, with the oracle; empty without a GPU,
-	// or if not requested.
+	// Some of the queries, with the oracle; empty without a GPU, or if not
+	// requested.
 	hindsight []*regret.Measured
 	// The GPU alone with whole lists loaded; empty if lists are resident, or
 	// without a GPU.
 	whole []*regret.Measured
-	// The reasons for failed measurements, in the order above.
+	// In the order above.
 	failed [3][]string
 }
 
-// Indexes of policyRuns.failed.
+// Of policyRuns.failed.
 const (
 	partAll = iota
 	partHindsight
 	partWhole
 )
 
-// griffin18Policies are the measured policies, including cpu.
+// Including cpu.
 var griffin18Policies = []dispatch.Policy{dispatch.PolicyCPU, dispatch.PolicyGPU, dispatch.PolicyRatio, dispatch.PolicyQuery, dispatch.PolicyCost}
 
 // griffin18Runs measures, or returns earlier measurements; hindsight requests
 // the oracle, too. Each measurement is stored separately: it is not repeated
 // for another experiment, or after a timeout, and a failure does not affect the
-// others. device reports whether there is a GPU; if not, reason explains it.
+// others. If there is no device, reason explains it.
 func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policyRuns, device bool, reason string, err error) {
 	d, reason, err := env.Device()
 	if err != nil {
@@ -182,7 +177,7 @@ func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policy
 	return r, true, "", nil
 }
 
-// measure adds the measurements of a setting. The error is the error of ctx.
+// The error is the error of ctx.
 func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, s setting, baseline regret.Variant, hindsight bool) error {
 	add := func(part int, to *[]*regret.Measured, wanted bool, queries []lab.Query, what string, o regret.Options) error {
 		var measured *regret.Measured
@@ -217,7 +212,6 @@ func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, s setting,
 	})
 }
 
-// policyMeasuring is one measurement.
 type policyMeasuring struct {
 	env     *lab.Env
 	c       *lab.Collection
@@ -226,10 +220,9 @@ type policyMeasuring struct {
 	o       regret.Options
 }
 
-// inSetting makes a measurement in a setting, or returns an earlier one. It
-// uses the GPU exclusively, because measurements should start with equal GPU
-// memory. If memory is short, each policy has its own GPU engine, for the same
-// reason.
+// inSetting makes a measurement, or returns an earlier one. It uses the GPU
+// exclusively, because measurements should start with equal GPU memory; if
+// memory is short, each policy has its own GPU engine, for the same reason.
 func (m *policyMeasuring) inSetting(ctx context.Context, s setting, what string) (*regret.Measured, error) {
 	return lab.Shared(m.env, "griffin18 "+s.name+", "+what, func() (measured *regret.Measured, err error) {
 		o := engineOptions{memory: s.memory, warm: true}
@@ -263,8 +256,8 @@ func (m *policyMeasuring) inSetting(ctx context.Context, s setting, what string)
 	})
 }
 
-// trees trains the trees of policy query for conjunctions in a setting, on
-// queries that are not measured, or returns earlier ones.
+// trees trains the trees of policy query for conjunctions, on queries that are
+// not measured, or returns earlier ones.
 func (m *policyMeasuring) trees(ctx context.Context, s setting) (cost.Trees, error) {
 	return lab.Shared(m.env, "griffin18 "+s.name+", trees", func() (trees cost.Trees, err error) {
 		e, err := openEngine(ctx, m.env, m.c, engineOptions{memory: s.memory, warm: true})
@@ -283,7 +276,6 @@ func (m *policyMeasuring) trees(ctx context.Context, s setting) (cost.Trees, err
 	})
 }
 
-// on makes the measurement with a searcher.
 func (m *policyMeasuring) on(ctx context.Context, s *dispatch.Searcher, phase string) (*regret.Measured, error) {
 	o := m.o
 	o.Searcher, o.Analyzer, o.Exec = s, m.c.Snapshot.Options.Analyzer, dispatch.Options{Mode: plan.ModeAnd, K: stagedK}
@@ -296,8 +288,8 @@ func (m *policyMeasuring) on(ctx context.Context, s *dispatch.Searcher, phase st
 	return regret.Measure(ctx, asNodes(m.queries), o)
 }
 
-// counted returns which of the given queries count for a variant of a setting:
-// for whole lists, those that the GPU answered in every round.
+// counted returns the queries that count for a variant: for whole lists, those
+// that the GPU answered in every round.
 func (r *policyRuns) counted(setting int, variant string, members []int) []int {
 	if variant != wholeName || setting >= len(r.whole) || r.whole[setting] == nil {
 		return members
@@ -311,8 +303,8 @@ func (r *policyRuns) counted(setting int, variant string, members []int) []int {
 	return counted
 }
 
-// medians returns the median time of each query in microseconds for a variant
-// of a setting; nil if not measured.
+// medians returns the median time of each query in microseconds; nil if not
+// measured.
 func (r *policyRuns) medians(setting int, variant string) []float64 {
 	of := r.all
 	switch variant {
@@ -327,7 +319,7 @@ func (r *policyRuns) medians(setting int, variant string) []float64 {
 	return mediansOf(of[setting], variant)
 }
 
-// reason explains why a variant was not measured in a setting.
+// reason explains why a variant was not measured.
 func (r *policyRuns) reason(setting int, variant, noDevice string) string {
 	part := partAll
 	if variant == wholeName {
@@ -345,7 +337,7 @@ func (r *policyRuns) reason(setting int, variant, noDevice string) string {
 	return "The lists are resident: see the column of the GPU alone."
 }
 
-// notes lists the failures.
+// The failures.
 func (r *policyRuns) notes() (notes []string) {
 	for part, what := range []string{"policies", "every placement", "whole lists"} {
 		for i, failed := range r.failed[part] {
@@ -369,7 +361,7 @@ func mediansOf(m *regret.Measured, variant string) []float64 {
 	return us
 }
 
-// numTerms returns the number of a query's terms that occur in the collection.
+// Terms that occur in the collection.
 func numTerms(m *regret.Measurement) int {
 	n := 0
 	for _, f := range m.DocFreqs {

@@ -15,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/regret"
 )
 
-// Measurements made before an experiment times out are not repeated, and a
-// failure does not affect the others.
+// Measurements made before a timeout are not repeated, and a failure does not
+// affect the others.
 func TestGriffin18RunsAreKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the emulator takes its time: run without -short")

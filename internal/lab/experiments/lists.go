@@ -10,7 +10,6 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// termLength is a term and the length of its list.
 type termLength struct {
 	term string
 	n    int
@@ -35,9 +34,8 @@ func byLength(c *lab.Collection, queries []lab.Query) ([]termLength, error) {
 	return terms, nil
 }
 
-// listsOf returns lists of the terms of queries with a total of about budget
-// postings: every nth by length, so that all lengths are represented. The
-// longest come last.
+// listsOf returns lists with a total of about budget postings: every nth by
+// length, so that all lengths are represented, the longest last.
 func listsOf(c *lab.Collection, queries []lab.Query, budget int) ([][]uint32, error) {
 	terms, err := byLength(c, queries)
 	if err != nil {
@@ -59,7 +57,7 @@ func listsOf(c *lab.Collection, queries []lab.Query, budget int) ([][]uint32, er
 	return lists, nil
 }
 
-// count returns the total number of values of lists.
+// Total number of values.
 func count(lists [][]uint32) int {
 	n := 0
 	for _, l := range lists {
@@ -68,8 +66,8 @@ func count(lists [][]uint32) int {
 	return n
 }
 
-// parallel calls do with 0 to n-1 on all cores, each number once, and returns
-// the first error, or the error of ctx.
+// parallel calls do with 0 to n-1 on all cores, and returns the first error, or
+// the error of ctx.
 func parallel(ctx context.Context, n int, do func(i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

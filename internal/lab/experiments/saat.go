@@ -9,19 +9,16 @@ import (
 	"github.com/griffin-search/griffin/internal/saat"
 )
 
-// saatCollection describes the data of the saat experiments.
 const saatCollection = "a generated collection of 25,205,179 documents similar to .GOV2, 3.74 million postings per query, with 8-bit impacts by BM25 " +
 	"(k1 = 0.9, b = 0.4) in segments packed by QMX, without Griffin's bitmaps, k = 10, to completion, the first 100 queries"
 
-// saatQueries describes the differences of the queries.
 const saatQueries = "The paper's queries are from TREC's Million Query track, with 18.9 million postings each by its Table 2; " +
 	"ours are from the Terabyte track of 2005."
 
-// saatK is the number of hits.
 const saatK = 10
 
-// impactQueries opens the impact-ordered lists of at most n queries of the
-// collection similar to .GOV2.
+// impactQueries opens the lists of at most n queries of the collection similar
+// to .GOV2.
 func impactQueries(ctx context.Context, env *lab.Env, n int) ([]saat.Query, error) {
 	c, queries, err := gov2(ctx, env)
 	if err != nil {
@@ -42,7 +39,7 @@ func impactQueries(ctx context.Context, env *lab.Env, n int) ([]saat.Query, erro
 	return found, nil
 }
 
-// searchAll answers queries one by one.
+// One by one.
 func searchAll(ctx context.Context, e *saat.Engine, queries []saat.Query) error {
 	hits := make([]base.Hit, 0, saatK)
 	for i := range queries {

@@ -28,7 +28,7 @@ func saatFig2() lab.Experiment {
 	}
 }
 
-// fig2Threads is the number of rows, the paper's maximum number of threads.
+// Number of rows, the paper's maximum.
 const fig2Threads = 4
 
 func runSaatFig2(ctx context.Context, env *lab.Env) (*lab.Result, error) {

@@ -33,15 +33,14 @@ func saatTable2() lab.Experiment {
 	}
 }
 
-// clause is the number of executions of a clause, here and in the paper (0: not
-// readable).
+// Executions of a clause, here and in the paper (0: not readable).
 type clause struct {
 	name  string
 	ours  uint64
 	paper float64
 }
 
-// countClauses runs queries with a heap algorithm and counts clauses.
+// countClauses runs queries with a heap algorithm.
 func countClauses(ctx context.Context, env *lab.Env, heap int) (saat.Counters, error) {
 	queries, err := impactQueries(ctx, env, lab.Pick(env, 100, 20))
 	if err != nil {
