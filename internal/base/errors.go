@@ -2,11 +2,11 @@ package base
 
 import "errors"
 
-// The kinds of error that cross package boundaries. Wrap them with the location:
+// Kinds of error that cross package boundaries. Wrap them with the location:
 // fmt.Errorf("segment %s: term %q: %w", name, term, base.ErrCorrupt).
 var (
-	// ErrCorrupt means that stored bytes are damaged: a checksum, a bound or the structure
-	// is wrong. The index must be restored or rebuilt.
+	// ErrCorrupt means that stored bytes are damaged. The index must be restored or
+	// rebuilt.
 	ErrCorrupt = errors.New("corrupt data")
 	// ErrNotIndex means that a path is not a Griffin index.
 	ErrNotIndex = errors.New("not a Griffin index")

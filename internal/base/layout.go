@@ -1,7 +1,7 @@
 package base
 
-// An index folder holds a file ManifestName that begins with ManifestMagic.
-// docs/formats/manifest.md describes the rest.
+// An index folder holds a file ManifestName that begins with ManifestMagic
+// (docs/formats/manifest.md).
 const (
 	ManifestName  = "MANIFEST"
 	ManifestMagic = "griffin-manifest "

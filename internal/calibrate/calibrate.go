@@ -16,28 +16,26 @@ import (
 )
 
 const (
-	// calibrationTime bounds the measurements of a calibration; fitting comes after it.
-	calibrationTime = 7 * time.Second
-	// calibrationQueries is the default number of queries.
+	// Without fitting.
+	calibrationTime    = 7 * time.Second
 	calibrationQueries = 4000
-	// leastListBytes is the size of posting lists below which calibration does
-	// not pay: every query takes about the time of a launch.
+	// With shorter posting lists calibration does not pay: every query takes about
+	// the time of a launch.
 	leastListBytes = 1 << 20
 )
 
 // Options configure Run. The zero value has the defaults.
 type Options struct {
-	// Limit bounds the time, except the last query and fitting; 0: 7 s.
+	// Maximum time, except the last query and fitting; 0: 7 s.
 	Limit time.Duration
-	// Queries bounds the number of queries; 0: 4000.
+	// Maximum number of queries; 0: 4000.
 	Queries int
-	// Number of further goroutines. Together they measure the same number of
+	// Number of further goroutines, which together measure the same number of
 	// queries on the CPU only, because large indexes need more. 0: one for each
 	// four processors, at most four; negative: none.
 	Helpers int
-	// Progress, if set, is called after each query that is not a helper's, with
-	// the completed and the total number. At the time limit the former is
-	// smaller.
+	// Progress, if set, is called after each query that is not a helper's. At the
+	// time limit done is smaller than total.
 	Progress func(done, total int64)
 }
 
@@ -48,8 +46,8 @@ func (o *Options) helpers() int {
 	return min(runtime.GOMAXPROCS(0)/4, 4)
 }
 
-// Pays reports whether a calibration over a snapshot can change a decision:
-// there is a GPU, the policy predicts, and the index has long lists.
+// Pays reports whether a calibration can change a decision: there is a GPU, the
+// policy predicts, and the index has long lists.
 func Pays(d *dispatch.Dispatcher, snapshot *index.Snapshot) bool {
 	return d.GPU() != nil && dispatch.Predicts(d.Policy()) && dispatch.ListBytes(snapshot) >= leastListBytes
 }
@@ -135,7 +133,7 @@ func Run(ctx context.Context, d *dispatch.Dispatcher, snapshot *index.Snapshot, 
 	return nil
 }
 
-// calibrating is the state of one goroutine of a calibration.
+// One goroutine of a calibration.
 type calibrating struct {
 	m       *measurer
 	terms   termSample
@@ -143,7 +141,6 @@ type calibrating struct {
 	err     error
 }
 
-// query measures one random query.
 func (c *calibrating) query(ctx context.Context) error {
 	q, options, err := c.terms.random(c.impacts)
 	if err != nil {
@@ -156,8 +153,7 @@ func (c *calibrating) query(ctx context.Context) error {
 	return err
 }
 
-// random returns a random query with options. Most are ORs, whose times are the
-// hardest to predict because of pruning.
+// Most are ORs, whose times are the hardest to predict because of pruning.
 func (s *termSample) random(impacts bool) (q query.Node, o dispatch.Options, err error) {
 	numTerms := [...]int{1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6}
 	ks := [...]int{10, 10, 10, 100, 1000}

@@ -28,10 +28,10 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// testMemory holds all lists of the tests' indexes.
+// For all lists of the tests' indexes.
 const testMemory = 8 << 20
 
-// longWait is a time limit that no test reaches.
+// No test reaches it.
 const longWait = 2 * time.Minute
 
 func testGPU(t testing.TB, memory int64) *dispatch.GPU {
@@ -79,8 +79,8 @@ func testDispatcher(t testing.TB, g *dispatch.GPU, o dispatch.Config) *dispatch.
 	return d
 }
 
-// A measurer runs a conjunction whole and in steps on every processor. The
-// recorded features must equal those that policy cost predicts with.
+// A conjunction runs whole and in steps on every processor. The recorded
+// features equal those that policy cost predicts with.
 func TestMeasureConjunction(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 1))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 400, 2, true))
@@ -172,8 +172,7 @@ func TestMeasureBatch(t *testing.T) {
 	}
 }
 
-// A single term is a kind of its own in every mode, because its best are in few
-// blocks.
+// A kind of its own in every mode, because its best are in few blocks.
 func TestMeasureTerm(t *testing.T) {
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rand.New(rand.NewPCG(91, 7)), 300, 2, true))
 	for _, mode := range []plan.Mode{plan.ModeOr, plan.ModeAnd, plan.ModeAndOr} {
@@ -329,8 +328,8 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// Tree and model must be tested by the same times, also for queries measured in
-// two ways on the GPU.
+// Tree and model are tested by the same times, also for queries measured in two
+// ways on the GPU.
 func TestTrainComparesTheSame(t *testing.T) {
 	m := cost.New(cost.Machine{})
 	f := cost.Features{Lists: 2, K: 10, Shortest: 1000, Second: 2000, Longest: 2000, Sum: 3000}
@@ -439,7 +438,7 @@ func TestSampleTogether(t *testing.T) {
 	}
 }
 
-// A batch whose images do not fit together must not count as one with present
+// A batch whose images do not fit together does not count as one with present
 // images.
 func TestMeasureBatchWithoutRoom(t *testing.T) {
 	snapshot := indextest.Snapshot(t, plantest.FrequentIndex(t, "ef", 4000)) // the GPU needs images of this codec

@@ -16,14 +16,13 @@ import (
 )
 
 // measurer runs queries on each processor and records their times and features.
-// It is not safe for concurrent use.
+// Not safe for concurrent use.
 type measurer struct {
 	*dispatch.Prober
 	samples []cost.Measured
-	// batches collects, by OR and AND, queries with their images on the GPU.
+	// By OR and AND: queries with their images on the GPU.
 	batches [2]batchOf
-	// evicted is data that replaces the contents of the caches before a short
-	// step.
+	// Replaces the contents of the caches before a short step.
 	evicted []byte
 	read    byte
 }
@@ -34,8 +33,6 @@ type batchOf struct {
 	features cost.Features
 }
 
-// newMeasurer returns a measurer for a snapshot on the CPU and, if g is not
-// nil, a GPU.
 func newMeasurer(g *dispatch.GPU, snapshot *index.Snapshot) (*measurer, error) {
 	p, err := dispatch.NewProber(g, snapshot)
 	if err != nil {
@@ -48,7 +45,7 @@ func newMeasurer(g *dispatch.GPU, snapshot *index.Snapshot) (*measurer, error) {
 	return m, nil
 }
 
-// whole holds the minimum times of a whole query, or 0 if not measured, and its
+// whole holds the minimum times of a whole query, 0 if not measured, and its
 // features for a model tree.
 type whole struct {
 	features cost.Vector
@@ -57,18 +54,18 @@ type whole struct {
 }
 
 const (
-	// times is the number of runs after the first, which fills the caches.
+	// Runs after the first, which fills the caches.
 	times = 2
-	// tooLong is the time from which one run suffices.
+	// From here on one run suffices.
 	tooLong = 20 * time.Millisecond
-	// short is the time below which the caches matter: a query after others
-	// takes up to four times as long as a repeated one.
+	// short is the time below which the caches matter: a query after others takes
+	// up to four times as long as a repeated one.
 	short = 250 * time.Microsecond
-	// cacheBytes exceeds the cache of a core.
+	// More than the cache of a core.
 	cacheBytes = 4 << 20
 )
 
-// evict fills the caches, of 64-byte lines, with other data.
+// Cache lines have 64 bytes.
 func (m *measurer) evict() {
 	for i := 0; i < len(m.evicted); i += 64 {
 		m.read += m.evicted[i]
@@ -105,8 +102,7 @@ func (m *measurer) measure(ctx context.Context, q *dispatch.Query) (w whole, err
 	return w, err
 }
 
-// onGPU measures the whole query on the GPU, with images and with packed lists
-// if present.
+// With images and with packed lists if present.
 func (m *measurer) onGPU(ctx context.Context, q *dispatch.Query, w *whole) error {
 	if !m.Attach() {
 		return nil
@@ -193,8 +189,7 @@ func (m *measurer) inBatch(ctx context.Context, q *dispatch.Query) error {
 	return nil
 }
 
-// inSteps measures a conjunction list by list on the CPU and, from each list
-// on, the rest of it on the GPU.
+// List by list on the CPU and, from each list on, the rest on the GPU.
 func (m *measurer) inSteps(ctx context.Context) error {
 	n := len(m.Lengths())
 	for to := 1; to <= n; to++ {
@@ -229,8 +224,7 @@ func (m *measurer) inSteps(ctx context.Context) error {
 	return nil
 }
 
-// stepOnGPU measures the lists from the current position to a number on the GPU
-// and restores the position.
+// stepOnGPU restores the position.
 func (m *measurer) stepOnGPU(ctx context.Context, to int) error {
 	if done, _ := m.Done(); done == 0 && to == len(m.Lengths()) {
 		return nil // the whole query
@@ -277,7 +271,7 @@ func (m *measurer) repeat(ctx context.Context, at sched.Place, s *dispatch.Step)
 	return least, nil
 }
 
-// once runs a step from the beginning of the stage.
+// From the beginning of the stage.
 func (m *measurer) once(ctx context.Context, at sched.Place, s *dispatch.Step) (time.Duration, error) {
 	took, err := m.Run(ctx, at, s)
 	m.Rewind()
@@ -287,7 +281,7 @@ func (m *measurer) once(ctx context.Context, at sched.Place, s *dispatch.Step) (
 	return took, err
 }
 
-// note records the time of a step with a single prediction.
+// If the step has a single prediction.
 func (m *measurer) note(s *dispatch.Step, took time.Duration, err error) {
 	if p := s.Predictions(); err == nil && len(p) == 1 {
 		m.add(p[0].Kind, &p[0].Features, took)
@@ -300,7 +294,6 @@ func (m *measurer) add(k cost.Kind, f *cost.Features, took time.Duration) {
 	}
 }
 
-// gpuError ignores failures of a GPU.
 func gpuError(err error) error {
 	if errors.Is(err, sched.ErrFailed) || errors.Is(err, sched.ErrLost) {
 		return nil

@@ -14,26 +14,23 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// termSample holds terms of the default field by the length of their lists, for
-// queries of any size.
+// Terms of the default field by the length of their lists.
 type termSample struct {
 	weighted bool
 	rng      *rand.Rand
 	segment  *index.View // the largest segment, source of the terms
 	list     postings.List
 	cursor   postings.Cursor
-	// strata holds up to perStratum terms for each number of bits of the
-	// length.
+	// Up to perStratum terms for each number of bits of the length.
 	strata [bits.UintSize][][]byte
 	seen   [bits.UintSize]int
-	// full lists the strata with terms.
+	// The strata with terms.
 	full []int
 }
 
 const (
 	perStratum = 64
-	// samplingTime bounds the reading of dictionaries, about three million
-	// terms a second.
+	// For dictionaries: about three million terms a second.
 	samplingTime = time.Second
 	// tries bounds the terms that together tests.
 	tries = 60
@@ -84,7 +81,7 @@ func sampleTerms(ctx context.Context, snapshot *index.Snapshot, rng *rand.Rand, 
 	return s, ctx.Err()
 }
 
-// add adds a term to its stratum by reservoir sampling.
+// By reservoir sampling.
 func (s *termSample) add(term []byte, docFreq uint32) {
 	i := bits.Len32(docFreq)
 	s.seen[i]++
@@ -97,16 +94,15 @@ func (s *termSample) add(term []byte, docFreq uint32) {
 	}
 }
 
-// any returns a random term of a random stratum, both uniform.
+// A random term of a random stratum, both uniform.
 func (s *termSample) any() []byte {
 	stratum := s.strata[s.full[s.rng.IntN(len(s.full))]]
 	return stratum[s.rng.IntN(len(stratum))]
 }
 
-// query returns a query of n terms. Half of the queries draw each term
-// independently from a uniform stratum, to cover all sizes and ratios of sizes.
-// The others draw terms of one document, like the words of real queries: their
-// ORs have a higher threshold and take less time.
+// query draws half of the queries' terms independently from uniform strata, to
+// cover all sizes and ratios of sizes, and the others' from one document, like
+// real queries: their ORs have a higher threshold and take less time.
 func (s *termSample) query(n int) (query.Node, error) {
 	var terms [][]byte
 	if s.rng.IntN(2) == 0 {

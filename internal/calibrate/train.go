@@ -19,12 +19,11 @@ import (
 
 // TrainOptions configure Train.
 type TrainOptions struct {
-	// Number of hits of the queries; 0: 10.
+	// Hits of the queries; 0: 10.
 	K int
 	// Number of training queries; the others are for testing. 0: 3000, as in the
 	// paper, but at most three quarters of the queries.
-	Train int
-	// Progress, if set, receives the completed and the total number of queries.
+	Train    int
 	Progress func(done, total int64)
 }
 
@@ -113,19 +112,17 @@ func Train(ctx context.Context, d *dispatch.Dispatcher, snapshot *index.Snapshot
 	return report, nil
 }
 
-// training collects the samples of all trees.
 type training struct {
 	sets [sched.NumPlaces][2]treeSet // by place, and OR or AND
 }
 
-// treeSet holds the samples of one tree.
 type treeSet struct {
 	train, test []cost.Sample
 	errors      float64 // sum of the model's errors
 	compared    int
 }
 
-// at returns the set of a kind of whole queries, or nil.
+// at returns nil for kinds without a tree.
 func (t *training) at(k cost.Kind) *treeSet {
 	switch k {
 	case cost.CPUTerm, cost.CPUOr:
@@ -153,8 +150,7 @@ func (t *training) add(w *whole, train bool) {
 	}
 }
 
-// compare adds the model's errors for a whole query, by the same times that
-// test the trees.
+// compare adds the model's errors, by the same times that test the trees.
 func (t *training) compare(m *cost.Model, w *whole, samples []cost.Measured) {
 	for i := range samples {
 		x := &samples[i]

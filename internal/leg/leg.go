@@ -9,18 +9,18 @@ import (
 
 // Leg is one term of a query in one segment.
 type Leg struct {
-	// The postings of the term, or Impacts its impact-ordered postings. If the segment does not
+	// The postings of the term, or Impacts its impact-ordered ones. If the segment does not
 	// have the term, the list is empty or both are nil.
 	List    *postings.List
 	Impacts *impact.List
 	Field   base.FieldID
-	// Term scores the postings. It is linear for impact-ordered lists and for weights.
+	// Linear for impact-ordered lists and for weights.
 	Term score.Term
 	// Scale converts the list's Bounds and Kth to scores of Term.
 	Scale score.Scale
 }
 
-// DocFreq is the number of postings, 0 if the segment does not have the term.
+// DocFreq is 0 if the segment does not have the term.
 func (l *Leg) DocFreq() uint32 {
 	switch {
 	case l.List != nil:
@@ -31,7 +31,7 @@ func (l *Leg) DocFreq() uint32 {
 	return 0
 }
 
-// ID identifies the list among lists of its kind in the segment. There must be a list.
+// ID identifies the list, which must exist, among those of its kind in the segment.
 func (l *Leg) ID() base.ListID {
 	if l.List != nil {
 		return l.List.ID()
@@ -39,8 +39,8 @@ func (l *Leg) ID() base.ListID {
 	return l.Impacts.ID()
 }
 
-// SizeBytes is the size of the list in the index's file, or of the decoded postings of an
-// impact-ordered list, which are the form that a GPU receives.
+// SizeBytes is the size in the index's file, or of the decoded postings of an
+// impact-ordered list, as a GPU receives them.
 func (l *Leg) SizeBytes() int64 {
 	if l.List == nil {
 		return 8 * int64(l.DocFreq())

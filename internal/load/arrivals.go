@@ -10,7 +10,7 @@ import (
 type Arrivals string
 
 const (
-	// Poisson arrivals model many independent users: intervals are exponential.
+	// Poisson arrivals: exponential intervals, as of many independent users.
 	Poisson Arrivals = "poisson"
 	// Constant arrivals have equal intervals.
 	Constant Arrivals = "constant"
@@ -24,7 +24,7 @@ func ParseArrivals(name string) (Arrivals, error) {
 	return "", fmt.Errorf("arrivals %q are neither %q nor %q", name, Poisson, Constant)
 }
 
-// clock generates arrival times, relative to the start of a run.
+// Arrival times, relative to the start of a run.
 type clock struct {
 	arrivals Arrivals
 	distance float64 // mean interval, in nanoseconds
@@ -36,9 +36,8 @@ func newClock(a Arrivals, rate float64, seed uint64) *clock {
 	return &clock{arrivals: a, distance: float64(time.Second) / rate, random: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))}
 }
 
-// next returns the time of the next arrival. The sum is a float64, which
-// represents hours in nanoseconds, so that rounding of intervals does not
-// accumulate.
+// next sums as a float64, which represents hours in nanoseconds, so that
+// rounding of intervals does not accumulate.
 func (c *clock) next() time.Duration {
 	if c.arrivals == Constant {
 		c.last += c.distance

@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// HTTP is a server started by griffin serve. It implements Target.
+// HTTP is a server started by griffin serve, as a Target.
 type HTTP struct {
 	client *http.Client
 	base   string
@@ -24,21 +24,19 @@ type HTTP struct {
 
 var _ Target = (*HTTP)(nil)
 
-// maxAnswerBytes limits how much of a failed response is read, maxErrorBytes
-// the stored message.
+// Limits of the read part of a failed response, and of the stored message.
 const (
 	maxAnswerBytes = 4 << 10
 	maxErrorBytes  = 300
 )
 
-// idleTime is how long an unused connection is kept: less than in griffin serve
-// (a minute), so that no connection is used while the server closes it.
+// idleTime of an unused connection is less than in griffin serve (a minute), so
+// that no connection is used while the server closes it.
 const idleTime = 30 * time.Second
 
-// NewHTTP returns the server at address ("http://host:port"; a path before
-// /search may follow). Queries are sent with the given parameters in addition
-// to q. It keeps up to the given number of connections open; opening one counts in the
-// latency.
+// NewHTTP returns the server at address ("http://host:port"; a path before /search may
+// follow), to which queries are sent with the given parameters in addition to q. It
+// keeps up to connections open; opening one counts in the latency.
 func NewHTTP(address string, queries []string, parameters url.Values, connections int) (*HTTP, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -87,10 +85,9 @@ func (h *HTTP) Do(ctx context.Context, query int) (Outcome, error) {
 	return Failed, statusError(status, body)
 }
 
-// statusError is a fault with the server's message: from its JSON, or the whole
-// body. It wraps base.ErrBadInput if the request is invalid (400, 414). It is a
-// *Refusal for all statuses from 400 to 499 except temporary ones: 408, 425,
-// 429.
+// statusError is a fault with the server's message. It wraps base.ErrBadInput
+// if the request is invalid (400, 414). It is a *Refusal for all statuses from
+// 400 to 499 except 408, 425, 429.
 func statusError(status int, body []byte) error {
 	var said struct {
 		Error struct {
@@ -110,10 +107,9 @@ func statusError(status int, body []byte) error {
 	return &Refusal{Err: e, OfQuery: slices.Contains(faultsOfQueries, said.Error.Code)}
 }
 
-// faultsOfQueries are the error codes of griffin serve for invalid query texts.
+// Error codes of griffin serve for invalid query texts.
 var faultsOfQueries = []string{"query_syntax", "bad_query", "query_too_long"}
 
-// httpError is a response that does not answer the query.
 type httpError struct {
 	status  int
 	message string
@@ -121,7 +117,6 @@ type httpError struct {
 
 func (e *httpError) Error() string { return fmt.Sprintf("status %d: %s", e.status, e.message) }
 
-// Is reports whether the error is of a kind.
 func (e *httpError) Is(kind error) bool {
 	return kind == base.ErrBadInput && (e.status == http.StatusBadRequest || e.status == http.StatusRequestURITooLong)
 }

@@ -123,7 +123,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The error contains the server's message.
 func TestStatusError(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"error":{"code":"query_syntax","message":"quote is not closed","offset":0}}`: "status 400: quote is not closed",

@@ -10,12 +10,10 @@ import (
 
 // Reading is the state of a process at one time.
 type Reading struct {
-	// The process's own memory without mapped files; HeapBytes is the Go heap in
-	// use.
+	// The process's own memory without mapped files, and the Go heap in use.
 	HostBytes int64 `json:"host_bytes"`
 	HeapBytes int64 `json:"heap_bytes"`
-	// PinnedBytes is page-locked host memory, DeviceBytes the used memory of
-	// all GPUs.
+	// Page-locked host memory, and used memory of all GPUs.
 	PinnedBytes int64 `json:"pinned_bytes"`
 	DeviceBytes int64 `json:"device_bytes"`
 	Goroutines  int64 `json:"goroutines"`
@@ -23,11 +21,9 @@ type Reading struct {
 	Errors int64 `json:"errors"`
 }
 
-// maxMetricsBytes limits how much of a server's metrics is read.
 const maxMetricsBytes = 4 << 20
 
-// metricFields maps metrics of a server to fields. Samples of one name are
-// summed over their labels.
+// Samples of one metric are summed over their labels.
 var metricFields = map[string]func(*Reading) *int64{
 	"griffin_process_anonymous_bytes": func(r *Reading) *int64 { return &r.HostBytes },
 	"go_memstats_heap_inuse_bytes":    func(r *Reading) *int64 { return &r.HeapBytes },
@@ -52,8 +48,8 @@ func (h *HTTP) Read(ctx context.Context) (Reading, error) {
 	return parseMetrics(string(body))
 }
 
-// parseMetrics parses the required subset of Prometheus' text format: lines
-// with a name, optional labels in braces, and a number.
+// parseMetrics parses a subset of Prometheus' text format: lines with a name,
+// optional labels in braces, and a number.
 func parseMetrics(text string) (Reading, error) {
 	var r Reading
 	for line := range strings.Lines(text) {

@@ -6,22 +6,19 @@ import (
 	"time"
 )
 
-// pacer waits for points in time. On an idle machine, timers of the Go runtime
-// are up to a millisecond late, longer than many queries. So the last part of a
-// wait is a sleep of the operating system, on a thread locked to the pacer
-// until it ends.
+// pacer waits for points in time. Timers of the Go runtime are up to a
+// millisecond late, longer than many queries, so the last part of a wait is a
+// sleep of the operating system, on a thread locked to the pacer until it ends.
 type pacer struct {
 	sleep func(time.Duration)
 	exact bool // sleep is the operating system's
 }
 
-// nearly is the time before a deadline at which the pacer stops using runtime
-// timers.
+// Before a deadline, when runtime timers are too late.
 const nearly = 2 * time.Millisecond
 
-// newPacer returns a pacer that sleeps with sleep, or, if it is nil, with the
-// system's most precise sleep. It belongs to one goroutine, which must call
-// end.
+// newPacer: a nil sleep is the system's most precise one. The pacer belongs to
+// one goroutine, which must call end.
 func newPacer(sleep func(time.Duration)) *pacer {
 	if sleep != nil {
 		return &pacer{sleep: sleep}
@@ -38,7 +35,7 @@ func (p *pacer) end() {
 	}
 }
 
-// until waits until t; false if ctx ended before.
+// until is false if ctx ended before t.
 func (p *pacer) until(ctx context.Context, t time.Time) bool {
 	for {
 		left := time.Until(t)

@@ -8,17 +8,16 @@ import (
 
 // Point is the result of measuring one rate.
 type Point struct {
-	// The requested rate in queries per second. Took is the time in which counted
-	// queries arrived: Options.Duration, or less if the run was cut short.
+	// Rate is the requested rate in queries per second. Took is the time in which
+	// counted queries arrived: Options.Duration, or less if the run was cut short.
 	Rate float64       `json:"rate"`
 	Took time.Duration `json:"took_ns"`
-	// The actual arrival rate: Sent/Took for random arrivals, slightly different
-	// from Rate; Rate for Constant arrivals.
+	// Actual arrival rate: Sent/Took for random arrivals; Rate for Constant ones.
 	ArrivalRate float64 `json:"arrival_rate"`
-	// Number of arrived queries, whatever their outcome.
+	// Arrived queries, whatever their outcome.
 	Sent int64 `json:"sent"`
-	// By outcome. The sum is Sent, less the outstanding queries when the run
-	// was cut short.
+	// By outcome. The sum is Sent, less the outstanding queries of a run that was
+	// cut short.
 	Answered   int64 `json:"answered"`
 	Limited    int64 `json:"limited"`
 	Overloaded int64 `json:"overloaded"`
@@ -26,20 +25,18 @@ type Point struct {
 	Unanswered int64 `json:"unanswered"`
 	Unsent     int64 `json:"unsent"`
 	Failed     int64 `json:"failed"`
-	// Number of answers within Options.Bound, or of all answers if it is 0.
-	// Goodput is their number per second, up to the last of them.
+	// Good counts answers within Options.Bound, or all answers if it is 0; Goodput
+	// is per second, up to the last of them.
 	Good    int64   `json:"good"`
 	Goodput float64 `json:"goodput"`
-	// Latency of the answers, from the scheduled arrival; Lag, the delay
-	// between scheduled arrival and sending.
+	// Latency of the answers and Lag of sending, both from the scheduled arrival.
 	Latency latency.Summary `json:"latency_us"`
 	Lag     latency.Summary `json:"lag_us"`
-	// Holds reports, if there is a bound, whether the share Options.Share of
-	// all queries was answered within it. Cut: the run ended early because this
-	// was decided.
+	// Holds: the share Options.Share of all queries was answered within the bound,
+	// if there is one. Cut: the run ended early because this was decided.
 	Holds bool `json:"holds"`
 	Cut   bool `json:"cut,omitempty"`
-	// Faults are some of the errors, the first of each text.
+	// The first error of each text.
 	Faults []string `json:"faults,omitempty"`
 }
 

@@ -6,8 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/footprint"
 )
 
-// ReadProcess reads the state of this process: all of a Reading except GPU
-// fields and Errors.
+// ReadProcess reads this process, except GPU fields and Errors.
 func ReadProcess() Reading {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

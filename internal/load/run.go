@@ -15,31 +15,30 @@ import (
 
 // Options configure a run. Zero values select defaults.
 type Options struct {
-	// Number of different queries, which are sent in turn.
+	// Number of different queries, sent in turn.
 	Queries int
-	// Mean number of arrivals per second.
+	// Mean arrivals per second.
 	Rate     float64
 	Arrivals Arrivals // default Poisson
 	Seed     uint64   // of Poisson arrivals
-	// The duration of uncounted arrivals, Duration of counted ones.
+	// Uncounted arrivals, then counted ones.
 	Warmup, Duration time.Duration
 	// Maximum latency of a good answer; 0: any. The rate holds if the share Share
-	// of all queries is good; default 0.99.
+	// (default 0.99) of all queries is good.
 	Bound time.Duration
 	Share float64
 	// CutShort ends the run as soon as the rate cannot hold any more.
 	CutShort bool
-	// Timeout limits the wait for an answer. Default 10 s.
+	// Timeout limits the wait for an answer; default 10 s.
 	Timeout time.Duration
-	// MaxOutstanding limits the number of outstanding queries; more are counted
-	// as Unsent. Default 10,000.
+	// Maximum outstanding queries; more are counted as Unsent. Default 10,000.
 	MaxOutstanding int
 	// Watch, if not nil, is called every Every (default 1 s) with the current
-	// counts, without the warm-up; during the warm-up, Took is 0.
+	// counts; during the warm-up, Took is 0.
 	Watch func(Point)
 	Every time.Duration
-	// Sleep waits. Default: the operating system's most precise sleep. With
-	// virtual time (testing/synctest), use time.Sleep.
+	// Sleep is by default the operating system's most precise sleep. With virtual
+	// time (testing/synctest), use time.Sleep.
 	Sleep func(time.Duration)
 }
 
@@ -48,7 +47,7 @@ const (
 	defaultTimeout     = 10 * time.Second
 	defaultOutstanding = 10_000
 	defaultEvery       = time.Second
-	// lookAround is the interval at which the generator checks whether to end.
+	// The generator checks this often whether to end.
 	lookAround = 100 * time.Millisecond
 	maxFaults  = 5
 )
@@ -86,7 +85,6 @@ func (o *Options) most() float64 {
 	return mean + 5*math.Sqrt(mean) + 1
 }
 
-// run is a measurement at one rate.
 type run struct {
 	Options
 	target  Target
@@ -109,8 +107,7 @@ type run struct {
 }
 
 // Run sends load to target and waits for the last answer. If ctx ends it
-// returns the results measured until then and ctx's error, without outstanding
-// queries.
+// returns the results without outstanding queries, and ctx's error.
 func Run(ctx context.Context, target Target, o Options) (Point, error) {
 	if err := o.check(); err != nil {
 		return Point{}, err
@@ -177,7 +174,6 @@ func (r *run) issue(query int, at time.Duration) {
 	})
 }
 
-// ask sends a query and waits for its outcome.
 func (r *run) ask(query int, at time.Duration) (Outcome, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
 	defer cancel()
@@ -188,7 +184,6 @@ func (r *run) ask(query int, at time.Duration) (Outcome, time.Duration, error) {
 	return o, time.Since(r.began) - at, err
 }
 
-// count adds an outcome to the results.
 func (r *run) count(o Outcome, took time.Duration, err error) {
 	r.outcomes[o].Add(1)
 	if o != Answered {
@@ -217,7 +212,7 @@ func (r *run) fault(text string) {
 	}
 }
 
-// point returns the current results, of queries that arrived within took.
+// point returns the results of queries that arrived within took.
 func (r *run) point(took time.Duration) Point {
 	n := func(o Outcome) int64 { return r.outcomes[o].Load() }
 	p := Point{

@@ -11,7 +11,6 @@ import (
 	"github.com/griffin-search/griffin/internal/latency"
 )
 
-// targetFunc is a function as a Target.
 type targetFunc func(ctx context.Context, query int) (Outcome, error)
 
 func (f targetFunc) Do(ctx context.Context, query int) (Outcome, error) { return f(ctx, query) }
@@ -32,9 +31,9 @@ func station(service time.Duration) Target {
 	})
 }
 
-// lindley returns the latencies of the queries of a run on a station, by
-// Lindley's recursion: the wait of a query is the previous wait plus service
-// time, less the interval between them.
+// lindley returns the latencies on a station, by Lindley's recursion: the wait
+// of a query is the previous wait plus service time, less the interval between
+// them.
 func lindley(o Options, service time.Duration) []time.Duration {
 	c := newClock(o.Arrivals, o.Rate, o.Seed)
 	var latencies []time.Duration
@@ -54,10 +53,9 @@ func lindley(o Options, service time.Duration) []time.Duration {
 	}
 }
 
-// TestQueueOfOneServer uses the queue M/D/1: Poisson arrivals, one server, a
-// fixed service time D. At a load of rho its mean wait is rho*D / (2*(1-rho))
-// (Pollaczek and Khinchine): at 0.8 and 1 ms, 2 ms. The generator must measure
-// the latencies of Lindley's recursion.
+// M/D/1: Poisson arrivals, one server, a fixed service time D. At a load of rho
+// its mean wait is rho*D / (2*(1-rho)) (Pollaczek and Khinchine): at 0.8 and 1
+// ms, 2 ms. The generator must measure the latencies of Lindley's recursion.
 func TestQueueOfOneServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const service = time.Millisecond
@@ -120,7 +118,6 @@ func TestStalledServer(t *testing.T) {
 	})
 }
 
-// Each query is counted once, with its outcome.
 func TestOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := Run(t.Context(), targetFunc(func(ctx context.Context, query int) (Outcome, error) {
@@ -178,16 +175,14 @@ func TestLateGenerator(t *testing.T) {
 				stalls = 0
 			},
 		})
-		// Of the queries of the first 20 seconds, only the last 5 seconds are sent,
-		// at once.
+		// Of the first 20 seconds, only the last 5 are sent, at once.
 		if err != nil || p.Unsent < 149 || p.Unsent > 151 || p.Answered != p.Sent-p.Unsent || p.Sent != 299 {
 			t.Errorf("sent %d, unsent %d, answered %d, %v", p.Sent, p.Unsent, p.Answered, err)
 		}
 	})
 }
 
-// An interrupt returns the current results at once, without the outstanding
-// queries.
+// The current results at once, without the outstanding queries.
 func TestInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3050*time.Millisecond)
@@ -243,8 +238,8 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
-// In real time, queries are sent more precisely than with the runtime's timers;
-// the delay is reported, and included in the latency.
+// Queries are sent more precisely than with the runtime's timers; the delay is
+// reported, and included in the latency.
 func TestPaceOfRealTime(t *testing.T) {
 	p, err := Run(t.Context(), targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil }),
 		Options{Queries: 1, Rate: 500, Duration: 500 * time.Millisecond})

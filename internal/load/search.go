@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Sweep measures at each of several rates, and calls each (if not nil) after
-// each of them. If ctx ends it returns the results and ctx's error; an
-// interrupted point is included if it has counted queries. A rate at which all
-// queries failed is the last, and an error.
+// Sweep measures at each rate, and calls each (if not nil) after it. If ctx
+// ends it returns the results, with an interrupted point if it has counted
+// queries, and ctx's error. A rate at which all queries failed is the last, and
+// an error.
 func Sweep(ctx context.Context, target Target, o Options, rates []float64, each func(Point)) ([]Point, error) {
 	var points []Point
 	for _, rate := range rates {
@@ -35,9 +35,9 @@ func Sweep(ctx context.Context, target Target, o Options, rates []float64, each 
 	return points, nil
 }
 
-// SearchOptions configure the search for the highest rate.
+// SearchOptions configure Search.
 type SearchOptions struct {
-	// The first rate, Max the limit.
+	// The first rate, and the limit.
 	Start, Max float64
 	// Maximum relative gap between the found rate and one that does not hold.
 	// Default 0.05.
@@ -46,26 +46,22 @@ type SearchOptions struct {
 
 const (
 	defaultPrecision = 0.05
-	// maxHalvings is how often the first rate is halved to find one that holds.
+	// maxHalvings of the first rate to find one that holds.
 	maxHalvings = 12
-	// maxStretch is the maximum duration of a measurement, as a multiple of
-	// Duration.
+	// Maximum duration of a measurement, as a multiple of Duration.
 	maxStretch = 10
 )
 
 // Search finds the highest rate that holds: at which the share o.Share of all
 // queries is answered within o.Bound, both of which must be set. It doubles the
-// rate while it holds, and then bisects, geometrically, between the highest
-// rate that held and the lowest that did not. highest is the point of the
-// highest rate that held, nil if none did: its Rate is the requested rate, its
-// ArrivalRate the actual one. All rates have the same Seed, so their random
-// arrivals deviate from the requested rate in the same direction.
+// rate while it holds, then bisects geometrically. highest is the point of the
+// highest rate that held, nil if none did. All rates have the same Seed, so
+// their random arrivals deviate from the requested rate in the same direction.
 //
 // Near the limit the result of a short run is random: Duration should cover at
-// least some thousand queries. A rate is measured once, for longer than
-// Duration if too few queries arrive in that time for a share: 100 for 99 %. A
-// rate below the first that would need more than 10 times Duration for that is
-// not tried.
+// least some thousand queries. A rate is measured for longer than Duration if
+// too few queries arrive for a share: 100 for 99 %. A rate below the first that
+// would need more than 10 times Duration for that is not tried.
 func Search(ctx context.Context, target Target, o Options, s SearchOptions, each func(Point)) (highest *Point, points []Point, err error) {
 	if s.Precision == 0 {
 		s.Precision = defaultPrecision
@@ -114,14 +110,12 @@ func Search(ctx context.Context, target Target, o Options, s SearchOptions, each
 	}
 }
 
-// errNoTarget means that nothing answers.
 var errNoTarget = errors.New("no query was answered")
 
-// Probe sends queries at intervals, from the given number of them, until one is
-// answered or rejected; so it waits for a starting server, up to limit. A
-// refused query is not repeated, but the next one is sent: a faulty query
-// should not prevent the start. If all are refused, or the refusal is not the
-// query's fault, Probe ends at once. The error describes the result.
+// Probe sends queries at intervals until one is answered or rejected, up to
+// limit, to wait for a starting server. After a refused query it sends the next
+// one. If all are refused, or the refusal is not the query's fault, Probe ends
+// at once.
 func Probe(ctx context.Context, target Target, queries int, limit time.Duration) error {
 	inTime, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -151,7 +145,7 @@ func Probe(ctx context.Context, target Target, queries int, limit time.Duration)
 	return fmt.Errorf("%w: %w", errNoTarget, refused)
 }
 
-// noAnswer returns the error when limit has passed, or ctx has ended before.
+// noAnswer is the error when limit has passed, or ctx has ended before.
 func noAnswer(ctx context.Context, limit time.Duration, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestSearch finds the rate at which the 99th percentile of a station exceeds
-// the bound, and compares each rate on the way with Lindley's recursion.
+// Finds the rate at which the 99th percentile of a station exceeds the bound,
+// and compares each rate on the way with Lindley's recursion.
 func TestSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const service, bound = time.Millisecond, 10 * time.Millisecond
@@ -37,8 +37,7 @@ func TestSearch(t *testing.T) {
 				t.Errorf("rate %.1f: holds=%t", p.Rate, p.Holds)
 			}
 		}
-		// Theory gives about 800: there the wait has an exponential tail of
-		// mean 2.3 ms.
+		// In theory about 800: there the wait has an exponential tail of mean 2.3 ms.
 		if highest == nil || highest.Rate < 700 || highest.Rate > 900 || !highest.Holds || !holds(highest.Rate) {
 			t.Errorf("highest rate %+v", highest)
 		}
@@ -49,8 +48,8 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// A run is cut short only when it cannot hold any more, however many queries
-// arrive: here each run has exactly the permitted number of bad answers.
+// A run is cut short only when it cannot hold any more: here each run has
+// exactly the permitted number of bad answers.
 func TestCutShortIsCertain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(20) {
@@ -96,9 +95,9 @@ func TestSearchEnds(t *testing.T) {
 	}
 }
 
-// A rate does not hold merely because too few queries arrive to include a slow
-// one; a rate that would take too long to decide is not tried. 100 queries in
-// 10 seconds are 10 per second.
+// A rate does not hold because too few queries arrive to include a slow one; a
+// rate that would take too long to decide is not tried. 100 queries in 10
+// seconds are 10 per second.
 func TestSearchWantsQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slowAtTimes := targetFunc(func(_ context.Context, query int) (Outcome, error) {
@@ -115,8 +114,8 @@ func TestSearchWantsQueries(t *testing.T) {
 	})
 }
 
-// A point has both the requested rate and the actual arrival rate, all of which
-// the target answered in time.
+// The requested rate and the actual arrival rate, all of which the target
+// answered in time.
 func TestArrivalRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		always := targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil })
@@ -181,7 +180,6 @@ func TestProbeOfRefusals(t *testing.T) {
 
 var errBadQuery = errors.New("bad query")
 
-// Probe waits for a silent target no longer than the limit.
 func TestProbeOfSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -7,11 +7,9 @@ import (
 )
 
 // prepareThread asks the system to wake this thread on time, instead of up to
-// 50 µs later to save power. If it refuses, queries are slightly late, which is
-// measured.
+// 50 µs later. If it refuses, queries are slightly late, which is measured.
 func prepareThread() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
 
-// restoreThread undoes prepareThread.
 func restoreThread() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) }
 
 // sleepExactly sleeps for d, or less after a signal.

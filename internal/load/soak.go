@@ -17,15 +17,15 @@ type Sample struct {
 	Faulty   int64 `json:"faulty"`
 }
 
-// Growth is the change of one quantity of the readings. It compares the medians
-// of the first and the last quarter of the samples, because a single reading
-// depends on the garbage collector.
+// Growth is the change of one quantity: between the medians of the first and
+// the last quarter of the samples, because a single reading depends on the
+// garbage collector.
 type Growth struct {
 	Name    string `json:"name"`
 	First   int64  `json:"first"`
 	Last    int64  `json:"last"`
-	Allowed int64  `json:"allowed"`  // maximum of Last - First
-	PerHour int64  `json:"per_hour"` // growth per hour
+	Allowed int64  `json:"allowed"` // maximum of Last - First
+	PerHour int64  `json:"per_hour"`
 	Grew    bool   `json:"grew"`
 }
 
@@ -39,8 +39,8 @@ type Verdict struct {
 // MinSamples is the minimum number of samples for a verdict.
 const MinSamples = 8
 
-// quantities must not grow beyond noise: a share of the first median, and at
-// least an absolute amount.
+// quantities may grow by noise: a share of the first median, and at least an
+// absolute amount.
 var quantities = []struct {
 	name  string
 	of    func(*Reading) int64
@@ -54,16 +54,15 @@ var quantities = []struct {
 	{"goroutines", func(r *Reading) int64 { return r.Goroutines }, 0.25, 32},
 }
 
-// maxSoakShed is the share of queries that a service may reject in a soak below
-// its capacity, because arrivals form bursts.
+// Share of queries that a service may reject below its capacity, because
+// arrivals form bursts.
 const maxSoakShed = 0.001
 
-// Soak sends load to target for a long time, and reads the state of the process
-// with read, at the start and at each o.Every. A reading that fails, or takes
-// longer than o.Timeout, fails the verdict. Caches must be full when the
-// warm-up ends: later allocations count as growth. Errors counted by the
-// process include the warm-up. If ctx ends, it returns the results until then,
-// and ctx's error.
+// Soak sends load to target, and calls read for the state of the process at the
+// start and at each o.Every. A reading that fails, or takes longer than
+// o.Timeout, fails the verdict. Caches must be full when the warm-up ends:
+// later allocations count as growth. Errors counted by the process include the
+// warm-up. If ctx ends, it returns the results until then, and ctx's error.
 func Soak(ctx context.Context, target Target, o Options, read func(context.Context) (Reading, error), each func(Sample)) (Point, []Sample, Verdict, error) {
 	if err := o.check(); err != nil {
 		return Point{}, nil, Verdict{}, err
@@ -108,7 +107,7 @@ func Soak(ctx context.Context, target Target, o Options, read func(context.Conte
 	return p, samples, v, err
 }
 
-// judge decides the verdict. before is the state before the warm-up.
+// before is the state before the warm-up.
 func judge(p *Point, before Reading, samples []Sample) Verdict {
 	v := Verdict{Passed: true}
 	if n := p.Faulty(); n > 0 {
@@ -150,7 +149,7 @@ func (v *Verdict) fail(format string, args ...any) {
 	v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
 }
 
-// median returns the median of a quantity, the upper of two.
+// median returns the upper of two.
 func median(samples []Sample, of func(*Reading) int64) int64 {
 	values := make([]int64, len(samples))
 	for i := range samples {

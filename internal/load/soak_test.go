@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// A process whose memory fluctuates passes; one that leaks fails, and the
-// verdict names the quantity.
+// Fluctuating memory passes; a leak fails, and the verdict names the quantity.
 func TestSoak(t *testing.T) {
 	answers := targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil })
 	sheds := targetFunc(func(_ context.Context, query int) (Outcome, error) {
@@ -70,7 +69,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// A server whose state cannot be read does not end a soak, but fails it.
+// An unreadable state does not end a soak, but fails it.
 func TestSoakOfSilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil })
@@ -92,7 +91,7 @@ func TestSoakOfSilentServer(t *testing.T) {
 	})
 }
 
-// Errors counted by the process before the first reading under load count too.
+// Errors before the first reading under load count too.
 func TestSoakCountsEarlyErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -2,20 +2,18 @@ package load
 
 import "context"
 
-// Target answers queries. It is called by many goroutines at the same time.
+// Target answers queries of many goroutines at the same time.
 type Target interface {
 	// Do sends query number query, from 0, and waits for the answer, an end
-	// without one, or the end of ctx, and then returns soon. For an Outcome
-	// other than Answered, err describes it; err wraps a *Refusal if a retry
-	// would change nothing.
+	// without one, or the end of ctx. For an Outcome other than Answered, err
+	// describes it; err wraps a *Refusal if a retry would change nothing.
 	Do(ctx context.Context, query int) (o Outcome, err error)
 }
 
 // Refusal is the error of a query that always fails.
 type Refusal struct {
 	Err error
-	// OfQuery: the query is at fault, others may be answered. Otherwise all are
-	// refused.
+	// The query is at fault, others may be answered; otherwise all are refused.
 	OfQuery bool
 }
 
@@ -31,7 +29,6 @@ type Outcome uint8
 // The outcomes. Limited, Overloaded and Expired protect a service; the later
 // ones are faults.
 const (
-	// Answered is the only good outcome.
 	Answered Outcome = iota
 	// Limited: the client exceeded its share (HTTP status 429).
 	Limited
@@ -39,12 +36,11 @@ const (
 	Overloaded
 	// Expired: the service aborted the query at its deadline (504).
 	Expired
-	// Unanswered: no answer came within Options.Timeout.
+	// Unanswered: no answer within Options.Timeout.
 	Unanswered
-	// Unsent: the generator had Options.MaxOutstanding outstanding queries, or
-	// was late by more than Options.Timeout.
+	// Unsent: there were Options.MaxOutstanding queries, or the generator was late
+	// by more than Options.Timeout.
 	Unsent
-	// Failed is any other failure.
 	Failed
 
 	numOutcomes
@@ -58,5 +54,5 @@ var outcomeNames = [numOutcomes]string{
 // String returns the name of the outcome.
 func (o Outcome) String() string { return outcomeNames[o] }
 
-// Shed reports whether the service rejected the query, as it may under load.
+// Shed reports whether the service rejected the query.
 func (o Outcome) Shed() bool { return o == Limited || o == Overloaded || o == Expired }

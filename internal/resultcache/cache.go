@@ -12,9 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// Cache keeps the answers of queries over one index, as the package comment describes. It is safe
-// for concurrent use. The limit is divided evenly among the shards; each evicts its least recently
-// used answers first.
+// Cache keeps the answers of queries over one index. It is safe for concurrent use. The limit is
+// divided evenly among the shards; each evicts its least recently used answers first.
 type Cache struct {
 	limit  int64
 	seed   maphash.Seed
@@ -29,11 +28,10 @@ const (
 	// entryOverhead is the size of an answer without key and hits: the Entry, its slot in the map,
 	// and the rounding of allocations.
 	entryOverhead = 360
-	// hitBytes is the size of a base.Hit.
-	hitBytes = 16
+	hitBytes      = 16
 )
 
-// shard holds the answers for a range of key hashes.
+// By a range of key hashes.
 type shard struct {
 	mu      sync.Mutex
 	serial  uint64 // of the snapshot of all entries
@@ -53,14 +51,14 @@ type Entry struct {
 	next, prev *Entry
 }
 
-// flight is a running query with waiting equal queries.
+// A running query with waiting equal queries.
 type flight struct {
 	done  chan struct{}
 	entry *Entry // set before done is closed; nil: the query failed
 }
 
-// New returns an empty cache of at most limitBytes, or nil, which caches nothing, if limitBytes is
-// not positive.
+// New returns a cache of at most limitBytes, or nil, which caches nothing, if limitBytes is not
+// positive.
 func New(limitBytes int64) *Cache {
 	if limitBytes <= 0 {
 		return nil
@@ -80,16 +78,16 @@ type Stats struct {
 	Waits   int64   `json:"waits"`
 	Misses  int64   `json:"misses"`
 	HitRate float64 `json:"hit_rate"`
-	// Evictions counts answers dropped for space, Invalidations answers dropped by a commit.
+	// Answers dropped for space, and by a commit.
 	Evictions     int64 `json:"evictions"`
 	Invalidations int64 `json:"invalidations"`
-	// Entries and SizeBytes describe the current contents, at most LimitBytes.
+	// The current contents, at most LimitBytes.
 	Entries    int64 `json:"entries"`
 	SizeBytes  int64 `json:"size_bytes"`
 	LimitBytes int64 `json:"limit_bytes"`
 }
 
-// Stats returns the current counts. A nil cache returns zeros.
+// Stats returns the current counts; zeros of a nil cache.
 func (c *Cache) Stats() (s Stats) {
 	if c == nil {
 		return s
@@ -115,8 +113,8 @@ func (c *Cache) shardOf(key []byte) *shard {
 	return &c.shards[maphash.Bytes(c.seed, key)%numShards]
 }
 
-// Find returns the answer for a key in the snapshot with the given serial number, or nil. It does
-// not allocate.
+// Find returns the answer for a key in the snapshot with the given serial number, or nil, without
+// allocation.
 func (c *Cache) Find(serial uint64, key []byte) *Entry {
 	c.advance(serial)
 	sh := c.shardOf(key)
@@ -159,7 +157,7 @@ func (sh *shard) clear() {
 	sh.root.next, sh.root.prev = &sh.root, &sh.root
 }
 
-// use moves an entry to the front. sh.mu is held.
+// sh.mu is held.
 func (sh *shard) use(e *Entry) {
 	if e.prev != nil {
 		e.prev.next, e.next.prev = e.next, e.prev
@@ -168,7 +166,7 @@ func (sh *shard) use(e *Entry) {
 	e.prev.next, e.next.prev = e, e
 }
 
-// drop removes an entry. sh.mu is held.
+// sh.mu is held.
 func (sh *shard) drop(e *Entry) {
 	e.prev.next, e.next.prev = e.next, e.prev
 	e.prev, e.next = nil, nil
@@ -216,7 +214,7 @@ func (c *Cache) Answer(ctx context.Context, key []byte, p *plan.Plan, dst []base
 	}
 }
 
-// lead runs a query for all that wait for it and caches the answer.
+// lead runs a query for all that wait for it.
 func (c *Cache) lead(sh *shard, f *flight, key []byte, p *plan.Plan, run func() (plan.Answer, error)) (a plan.Answer, err error) {
 	defer func() { // also after a panic
 		sh.mu.Lock()
@@ -235,8 +233,7 @@ func (c *Cache) lead(sh *shard, f *flight, key []byte, p *plan.Plan, run func() 
 	return a, err
 }
 
-// keep adds an entry and evicts others to make room. sh.mu is held, and the shard belongs to the
-// entry's snapshot.
+// keep evicts others to make room. sh.mu is held, and the shard belongs to the entry's snapshot.
 func (c *Cache) keep(sh *shard, e *Entry) {
 	limit := c.limit / numShards
 	if e.size > limit {
@@ -267,5 +264,5 @@ func (e *Entry) Answer(dst []base.Hit) plan.Answer {
 	return a
 }
 
-// DocFreqs returns the document frequencies of the query's terms for plan.Plan.SetDocFreqs.
+// DocFreqs is for plan.Plan.SetDocFreqs.
 func (e *Entry) DocFreqs() []uint64 { return e.docFreqs }

@@ -20,7 +20,6 @@ import (
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 )
 
-// prepared is a plan and its key.
 type prepared struct {
 	*plan.Plan
 	key []byte

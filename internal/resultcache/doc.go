@@ -1,10 +1,9 @@
 // Package resultcache caches the answers of queries.
 //
-// The key of an answer is the meaning of the query (plan.Plan.AppendKey), not its text. An answer
-// belongs to one snapshot of the index: the first query on a newer snapshot, which every commit
-// makes, drops older answers. A search on an older snapshot neither finds answers nor stores any.
+// The key of an answer is the meaning of the query (plan.Plan.AppendKey), not its text. The first
+// query on a newer snapshot, which every commit makes, drops older answers. A search on an older
+// snapshot neither finds answers nor stores any.
 //
-// Equal concurrent queries run once; the others wait for the answer. If the running one fails or
-// its context ends, one of the waiting queries runs instead. Waiting queries hold no scheduler
-// slot.
+// Equal concurrent queries run once; the others wait without a scheduler slot. If the running one
+// fails or its context ends, another runs.
 package resultcache

@@ -1,5 +1,4 @@
 // Package topk keeps the best k hits of a search in the total order of results: score
-// descending, DocID ascending.
-//
-// A Queue is not safe for concurrent use. It is meant to be reused.
+// descending, DocID ascending. A Queue is not safe for concurrent use, and meant to
+// be reused.
 package topk

@@ -6,14 +6,13 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Queue holds the best k of the added hits: a binary heap with the worst of them at the
-// root. The zero Queue holds none; Reset sets k.
+// Queue holds the best k of the added hits: a binary heap with the worst at the root. The
+// zero Queue holds none; Reset sets k.
 //
-// A hit is stored as one number, its key, which increases with its rank in the order of
-// results; a comparison is one instruction. Hits with scores of 2^32 or more, which need
-// extreme boosts, have no key: from the first one on, all hits are stored in full (wide).
-// Keys save 62 to 72 of 224 and 401 µs for a query with k=1000 (mean of OR on the wiki
-// passages, one thread of a Zen 5).
+// A hit is stored as one number, its key, which increases with its rank. Hits with scores
+// of 2^32 or more, which need extreme boosts, have no key: from the first one on, all
+// hits are stored in full (wide). Keys save 62 to 72 of 224 and 401 µs for a query with
+// k=1000 (mean of OR on the wiki passages, one thread of a Zen 5).
 type Queue struct {
 	k int
 	// Invariant: keys[(i-1)/2] <= keys[i] once there are k.
@@ -24,7 +23,7 @@ type Queue struct {
 	sorter sorter
 }
 
-// key returns the key of a hit whose score is below 2^32. Better hits have greater keys.
+// key requires a score below 2^32. Better hits have greater keys.
 func key(h base.Hit) uint64 { return uint64(h.Score)<<32 | uint64(^uint32(h.DocID)) }
 
 func hit(key uint64) base.Hit {
@@ -44,7 +43,7 @@ func (q *Queue) Reset(k int) {
 // K returns the k of the last Reset.
 func (q *Queue) K() int { return q.k }
 
-// Len returns the number of hits in the queue, at most k.
+// Len is at most k.
 func (q *Queue) Len() int {
 	if q.isWide {
 		return len(q.wide)
@@ -52,9 +51,9 @@ func (q *Queue) Len() int {
 	return len(q.keys)
 }
 
-// Need returns the least score that a new document needs to enter the queue, if its DocID
-// is greater than all those in the queue: 0 until the queue is full, then the threshold
-// (the k-th best score) plus 1. Traversals in DocID order prune by it.
+// Need returns the least score that a document with a DocID greater than all in the queue
+// needs to enter it: 0 until the queue is full, then the threshold (the k-th best score)
+// plus 1. Traversals in DocID order prune by it.
 func (q *Queue) Need() base.Score {
 	switch {
 	case q.Len() < q.k:
@@ -89,8 +88,7 @@ func (q *Queue) Add(h base.Hit) bool {
 	return true
 }
 
-// heapify makes a heap of the keys (R. W. Floyd, "Algorithm 245: treesort 3",
-// CACM 1964).
+// R. W. Floyd, "Algorithm 245: treesort 3", CACM 1964.
 func (q *Queue) heapify() {
 	for i := len(q.keys)/2 - 1; i >= 0; i-- {
 		q.down(i, q.keys[i])
@@ -108,7 +106,7 @@ func (q *Queue) down(i int, k uint64) {
 			}
 			break
 		}
-		// Select the lesser child without a branch, because it is unpredictable.
+		// Without a branch, because it is unpredictable.
 		right := 0
 		if keys[child+1] < keys[child] {
 			right = 1
@@ -138,8 +136,8 @@ func (q *Queue) addWide(h base.Hit) bool {
 	return q.wide.add(h, q.k)
 }
 
-// AppendSorted appends the hits to dst, best first. The queue is unchanged. It allocates
-// only if dst is too small, or for the first queue of this length.
+// AppendSorted appends the hits to dst, best first, and leaves the queue unchanged. It
+// allocates only if dst is too small, or for the first queue of this length.
 func (q *Queue) AppendSorted(dst []base.Hit) []base.Hit {
 	if q.isWide {
 		return q.wide.appendSorted(dst)

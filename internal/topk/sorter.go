@@ -6,17 +6,15 @@ import (
 )
 
 const (
-	// bucketBits is the logarithm of the number of buckets.
 	bucketBits = 11
-	// minBuckets is the least number of keys for which buckets pay off.
+	// Minimum number of keys for which buckets pay off.
 	minBuckets = 64
-	// maxInsertion is the maximum number of keys for insertion sort.
+	// Maximum number of keys for insertion sort.
 	maxInsertion = 16
 )
 
-// sorter sorts keys. One pass distributes them to buckets by their leading bits; most
-// buckets then have few keys. Sorting the 1,000 keys of a query takes 6 µs; slices.Sort
-// takes 27.
+// sorter distributes keys to buckets by their leading bits; most then have few keys.
+// Sorting the 1,000 keys of a query takes 6 µs; slices.Sort takes 27.
 type sorter struct {
 	spare []uint64
 	ends  [1 << bucketBits]uint32 // ends of the buckets in spare

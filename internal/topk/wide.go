@@ -6,8 +6,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// wideHeap is a binary heap of hits with the worst at the root. Invariant: h[(i-1)/2] comes
-// after h[i] in the order of results.
+// wideHeap has the worst hit at the root. Invariant: h[(i-1)/2] comes after h[i] in the
+// order of results.
 type wideHeap []base.Hit
 
 func (h *wideHeap) add(x base.Hit, k int) bool {
@@ -36,7 +36,6 @@ func (h wideHeap) up(i int) {
 	h[i] = x
 }
 
-// replaceWorst replaces the root by x and restores the heap.
 func (h wideHeap) replaceWorst(x base.Hit) {
 	i := 0
 	for {

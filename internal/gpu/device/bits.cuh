@@ -2,24 +2,22 @@
 
 #include "cuda.cuh"
 
-// A mask of the low n bits; n: 0 to 32.
+// n: 0 to 32.
 __device__ __forceinline__ uint32_t low_bits(uint32_t n) {
     return shift_right(0xffffffffu, 32 - n);
 }
 
-// A mask of the lanes before this one, as in __ballot_sync. Blocks are
-// one-dimensional.
+// As in __ballot_sync. Blocks are one-dimensional.
 __device__ __forceinline__ uint32_t lanes_before() {
     return (1u << (threadIdx.x & 31)) - 1;
 }
 
-// The number of significant bits of x: 0 for 0.
+// 0 for 0.
 __device__ __forceinline__ uint32_t bit_width(uint32_t x) {
     return 32 - static_cast<uint32_t>(__clz(x));
 }
 
-// The position of the set bit of x that has rank set bits below it; it must
-// exist. Halves the word five times.
+// The position of the set bit of x that has rank set bits below it; it must exist.
 __device__ __forceinline__ uint32_t select_bit(uint32_t x, uint32_t rank) {
     uint32_t place = 0;
 #pragma unroll

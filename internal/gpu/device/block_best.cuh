@@ -1,12 +1,9 @@
-// The best hits of a search by many thread blocks. Each block keeps its own
-// best keys (block_topk.cuh), all blocks share a histogram of scores that gives
-// a threshold, and the last block merges the results.
+// The best hits of a search by many thread blocks. Each block keeps its own best keys (block_topk.cuh), all blocks
+// share a histogram of scores that gives a threshold, and the last block merges the results.
 //
-// The threshold theta is a score that at least k documents reach. Each block
-// has it in a word of shared memory that only increases, by atomics, and is
-// read with ld_relaxed. Blocks publish their thresholds in device memory, one
-// word for each warp of a block, because thousands of loads of one address
-// would be serialised.
+// The threshold theta is a score that at least k documents reach. Each block has it in a word of shared memory that
+// only increases, by atomics, and is read with ld_relaxed. Blocks publish their thresholds in device memory, one word
+// for each warp of a block, because thousands of loads of one address would be serialised.
 //
 // blockDim.x is a multiple of 32, the other dimensions are 1.
 #pragma once
@@ -16,17 +13,15 @@
 
 constexpr uint32_t kAll = 0xffffffffU;  // all lanes of a warp
 
-// The histogram bucket of a score or bound, given its distance above the lowest
-// bucket. Monotonic. Buckets are 2^shift scores wide; the last one has no upper
-// end.
+// The bucket of a distance above the lowest bucket. Monotonic. Buckets are 2^shift scores wide; the last one has no
+// upper end.
 template <uint32_t numBuckets>
 __device__ __forceinline__ uint32_t score_bucket(uint32_t above, uint32_t shift) {
     return min(above >> shift, numBuckets - 1);
 }
 
-// Raises the block's theta, last read as own, to the value published by other
-// blocks, and returns the maximum. Lanes may get different values. Called by a
-// whole warp.
+// Raises the block's theta, last read as own, to the value published by other blocks, and returns the maximum. Lanes
+// may get different values. Called by a whole warp.
 __device__ __forceinline__ uint32_t warp_hear(uint32_t* theta, uint32_t own, const uint32_t* told, uint32_t lane) {
     const uint32_t heard = ld_relaxed(told);
     if (heard > own) {
@@ -38,14 +33,13 @@ __device__ __forceinline__ uint32_t warp_hear(uint32_t* theta, uint32_t own, con
     return own;
 }
 
-// HitScore returns the score of a key of hit_key.cuh.
+// Of a key of hit_key.cuh.
 struct HitScore {
     __device__ __forceinline__ uint32_t operator()(uint64_t key) const { return hit_score(key); }
 };
 
-// If any thread's key was refused for lack of space: compacts the block's best
-// keys and raises theta to the score of the k-th. Returns whether it did,
-// identical in all threads. score(key) is the score of a key. Called by all threads; ends with a barrier.
+// If any thread's key was refused: compacts the block's best keys and raises theta to the score of the k-th. Returns
+// whether it did, identical in all threads. Called by all threads; ends with a barrier.
 template <class Score = HitScore>
 __device__ __forceinline__ bool block_make_room(BlockTopK& top, uint32_t* theta, uint64_t refused, Score score = {}) {
     if (__syncthreads_or(refused != 0) == 0) {
@@ -59,8 +53,7 @@ __device__ __forceinline__ bool block_make_room(BlockTopK& top, uint32_t* theta,
     return true;
 }
 
-// Pushes numKeys keys, provided by load(i). Called by all threads; ends with a
-// barrier.
+// Pushes load(i) for numKeys keys. Called by all threads; ends with a barrier.
 template <class Load, class Score = HitScore>
 __device__ __forceinline__ void block_take(BlockTopK& top, uint32_t* theta, uint32_t numKeys, Load load,
                                            Score score = {}) {
@@ -75,9 +68,8 @@ __device__ __forceinline__ void block_take(BlockTopK& top, uint32_t* theta, uint
     }
 }
 
-// Calls write(i, key) for each of the block's best k keys, where i is the rank,
-// and returns their number in all threads. keys is top.keys. Called by all
-// threads, after a barrier.
+// Calls write(rank, key) for each of the block's best k keys, and returns their number in all threads. keys is
+// top.keys. Called by all threads, after a barrier.
 template <class Write>
 __device__ __forceinline__ uint32_t block_write_hits(BlockTopK& top, const uint64_t* keys, const uint32_t& k,
                                                      Write write) {
@@ -102,7 +94,7 @@ __device__ __forceinline__ uint32_t block_write_hits(BlockTopK& top, const uint6
     return count;
 }
 
-// Adds n to a work counter of the block. Called by a whole warp.
+// Adds n to a work counter. Called by a whole warp.
 template <class T>
 __device__ __forceinline__ void warp_count_work(T* count, uint32_t n, uint32_t lane) {
     if (lane == 0 && n > 0) {
@@ -110,7 +102,7 @@ __device__ __forceinline__ void warp_count_work(T* count, uint32_t n, uint32_t l
     }
 }
 
-// Clears a shared struct. Called by all threads.
+// Called by all threads.
 template <class T>
 __device__ __forceinline__ void block_clear(T* shared) {
     auto* words = reinterpret_cast<uint32_t*>(shared);

@@ -1,13 +1,10 @@
-// Sum, minimum and maximum over the threads of a block, returned in every
-// thread.
+// Over the threads of a block, returned in every thread.
 #pragma once
 
 #include "warp_reduce.cuh"
 
-// Combines value over all threads of a one-dimensional block whose size is a
-// multiple of 32. combine maps a lane's value to the result of its warp; none
-// is the neutral element; words is shared memory, [32], one word per warp, and
-// may be reused at once.
+// The block is one-dimensional, its size a multiple of 32. combine maps a lane's value to the result of its warp; none
+// is the neutral element; words is shared memory, [32], and may be reused at once.
 template <class T, class Combine>
 __device__ __forceinline__ T block_reduce(T value, T none, T* words, Combine combine) {
     const uint32_t lane = threadIdx.x & 31;

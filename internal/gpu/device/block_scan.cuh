@@ -1,13 +1,10 @@
-// Prefix sums over the threads of a block.
 #pragma once
 
 #include "warp_scan.cuh"
 
-// Returns the sum of value over the threads before this one, and adds the sum
-// over all threads to total, in every thread. Called by all threads of a
-// one-dimensional block whose size is a multiple of 32. sums is shared memory,
-// [32], one word per warp. It may be reused at once: a barrier precedes the
-// first access here and in the next call.
+// Returns the sum of value over the threads before this one, and adds the sum over all threads to total, in every
+// thread. Called by all threads of a one-dimensional block whose size is a multiple of 32. sums is shared memory, [32],
+// and may be reused at once: a barrier precedes the first access here and in the next call.
 template <class T>
 __device__ __forceinline__ T block_exclusive_sum(T value, T& total, T* sums) {
     const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, numWarps = blockDim.x >> 5;

@@ -60,8 +60,7 @@ struct BlockTopK {
     uint32_t buckets[kTopKBuckets];
 };
 
-// Prepares an empty buffer. Keys that are not above threshold are not stored;
-// for a score that k documents reach, pass score << 32.
+// Keys that are not above threshold are not stored; for a score that k documents reach, pass score << 32.
 __device__ inline void block_topk_init(BlockTopK& top, uint64_t* keys, uint32_t capacity, uint32_t k,
                                        uint64_t threshold) {
     __syncthreads();
@@ -75,7 +74,6 @@ __device__ inline void block_topk_init(BlockTopK& top, uint64_t* keys, uint32_t 
     __syncthreads();
 }
 
-// See the contract above.
 __device__ __forceinline__ uint32_t block_topk_push(BlockTopK& top, uint64_t key) {
     if (key <= top.threshold) return 0;
     uint32_t slot = atomicAdd(&top.count, 1U);
@@ -98,8 +96,7 @@ __device__ __forceinline__ uint32_t block_topk_push_warp(BlockTopK& top, uint64_
     return slot + 1;
 }
 
-// Returns in all threads the number of low bits that differ among the first n >
-// 0 keys.
+// The number of low bits that differ among the first n > 0 keys, in all threads.
 __device__ inline uint32_t block_topk_differing(BlockTopK& top, uint32_t n) {
     if (threadIdx.x < 2) top.differ[threadIdx.x] = 0;
     __syncthreads();
@@ -115,10 +112,9 @@ __device__ inline uint32_t block_topk_differing(BlockTopK& top, uint32_t n) {
     return top.differ[1] ? 64 - __clz(top.differ[1]) : 32 - __clz(top.differ[0]);
 }
 
-// Finds the bucket that contains the wanted-th largest key; counts add up to at
-// least wanted. One lane writes the bucket's number, how many of its keys are
-// among those wanted (need), and its count (holds). Called by all lanes of one
-// warp, after a barrier that follows the counting.
+// Finds the bucket that contains the wanted-th largest key; counts add up to at least wanted. One lane writes the
+// bucket, how many of its keys are among those wanted (need), and its count (holds). Called by all lanes of one warp,
+// after a barrier that follows the counting.
 template <uint32_t numBuckets>
 __device__ inline void warp_find_bucket(const uint32_t* counts, uint32_t wanted, uint32_t* bucket, uint32_t* need,
                                         uint32_t* holds) {
@@ -142,8 +138,7 @@ __device__ inline void warp_find_bucket(const uint32_t* counts, uint32_t wanted,
     }
 }
 
-// Returns in all threads a number that exactly top.k of the first n > k keys
-// reach.
+// In all threads a number that exactly top.k of the first n > k keys reach.
 __device__ inline uint64_t block_topk_bound(BlockTopK& top, uint32_t n) {
     uint32_t bits = block_topk_differing(top, n);  // undecided low bits of the keys
     uint64_t prefix = bits < 64 ? top.keys[0] >> bits : 0;
@@ -172,8 +167,7 @@ __device__ inline uint64_t block_topk_bound(BlockTopK& top, uint32_t n) {
     return prefix << bits;
 }
 
-// Keeps the best k of the stored keys. If there are k, the threshold becomes
-// the k-th. The order of the remaining keys is undefined.
+// Keeps the best k of the stored keys, in undefined order. If there are k, the threshold becomes the k-th.
 __device__ inline void block_topk_compact(BlockTopK& top) {
     __syncthreads();
     uint32_t n = min(top.count, top.capacity);
@@ -204,9 +198,8 @@ __device__ inline void block_topk_compact(BlockTopK& top) {
     __syncthreads();
 }
 
-// Sorts n keys in shared memory in descending order. The buffer has space for n
-// rounded up to a power of two; keys behind n are overwritten. Called by all
-// threads; begins and ends with a barrier.
+// Sorts n keys in descending order. The buffer has space for n rounded up to a power of two; keys behind n are
+// overwritten. Called by all threads; begins and ends with a barrier.
 template <typename Key>
 __device__ inline void block_sort_descending(Key* keys, uint32_t n) {
     if (n < 2) {
@@ -241,7 +234,6 @@ __device__ inline void block_sort_descending(Key* keys, uint32_t n) {
     __syncthreads();
 }
 
-// Leaves the best k of the stored keys in descending order.
 __device__ inline void block_topk_sort(BlockTopK& top) {
     block_topk_compact(top);
     block_sort_descending(top.keys, top.count);

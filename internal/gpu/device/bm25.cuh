@@ -1,11 +1,10 @@
-// The contribution of a posting, bit-identical to score.Term.Score:
+// Bit-identical to score.Term.Score:
 //
 //	contribution = round(weight * freq / (freq + (c0 + c1*length)))
 //	linear:        round(weight * freq)
 //
-// in float32. Each operation rounds to nearest even, none is fused; then 0.5 is
-// added, rounded, and the result truncated. Worked number, tested: weight
-// 4.5574*2^16, c0 0.54, c1 0.0036, freq 3, length 120 give 225583.
+// in float32. Each operation rounds to nearest even; then 0.5 is added, rounded, and the result truncated. Worked
+// number, tested: weight 4.5574*2^16, c0 0.54, c1 0.0036, freq 3, length 120 give 225583.
 //
 // Robertson, Walker, Jones, Hancock-Beaulieu and Gatford, "Okapi at TREC-3",
 // 1994; on a GPU: Ding, He, Yan and Suel, WWW 2009, §8.2. We differ: fixed
@@ -21,9 +20,8 @@ struct Bm25Term {
     uint32_t linear;  // not 0: contributions do not depend on lengths
 };
 
-// Returns the contribution of a posting: freq >= 1; length is the document's
-// number of tokens, ignored if the term is linear. It is below 2^32 for every
-// term of a valid query.
+// freq >= 1; length is the document's number of tokens, ignored if the term is linear. The result is below 2^32 for
+// every term of a valid query.
 __device__ __forceinline__ uint32_t bm25_contribution(const Bm25Term& term, uint32_t freq, uint32_t length) {
     float f = static_cast<float>(freq);
     float s = __fmul_rn(term.weight, f);

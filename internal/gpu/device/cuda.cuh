@@ -1,8 +1,6 @@
-// The part of CUDA that Griffin uses, without CUDA's headers. Every .cu and
-// .cuh file includes this first. Compiled for a GPU (make kernels), the names
-// map to the compiler's builtins and single PTX instructions; with
-// GRIFFIN_EMULATOR, the emulator implements them on the host. Both sides have
-// the same functions with the same semantics.
+// The part of CUDA that Griffin uses, without CUDA's headers. Every .cu and .cuh file includes this first. On a GPU,
+// the names map to the compiler's builtins and single PTX instructions; with GRIFFIN_EMULATOR, the emulator implements
+// them on the host.
 //
 // A kernel takes exactly one parameter, a struct by value, named p in its body:
 //
@@ -19,11 +17,9 @@
 // Its Go mirror has the same layout: 8-byte pointers first, then 4-byte
 // numbers. The third argument is the maximum number of threads per block.
 //
-// Conventions beyond CUDA: ld_relaxed, ld_acquire, st_relaxed and st_release
-// access words that other threads write concurrently; plain accesses to such
-// words are data races, which the emulator reports. st_relaxed_system is for
-// words that the host reads. griffin_dynamic_shared<T>() is the launch's
-// dynamic shared memory, aligned to 16 bytes.
+// Conventions beyond CUDA: ld_relaxed, ld_acquire, st_relaxed and st_release access words that other threads write
+// concurrently; plain accesses to such words are races, which the emulator reports. st_relaxed_system is for words that
+// the host reads. griffin_dynamic_shared<T>() is the launch's dynamic shared memory, aligned to 16 bytes.
 #pragma once
 
 #ifdef GRIFFIN_EMULATOR
@@ -47,12 +43,11 @@
 #define GRIFFIN_KERNEL(name, Params, maxThreads) \
     extern "C" __global__ __launch_bounds__(maxThreads) void name(const Params p)
 
-// Like GRIFFIN_KERNEL, with the minimum number of resident blocks per
-// multiprocessor, which limits the registers per thread.
+// minBlocks resident blocks per multiprocessor limit the registers per thread.
 #define GRIFFIN_KERNEL_BLOCKS(name, Params, maxThreads, minBlocks) \
     extern "C" __global__ __launch_bounds__(maxThreads, minBlocks) void name(const Params p)
 
-// A function for both the device and host code.
+// For both the device and host code.
 #define GRIFFIN_DEVICE __device__ __forceinline__
 
 typedef __INT8_TYPE__ int8_t;
@@ -69,8 +64,6 @@ typedef __SIZE_TYPE__ size_t;
 typedef __PTRDIFF_TYPE__ ptrdiff_t;
 
 #include "vectors.cuh"
-
-// Thread coordinates.
 
 #define GRIFFIN_COORDINATE(member, reg)                        \
     __declspec(property(get = read_##member)) uint32_t member; \
@@ -107,8 +100,7 @@ extern const __device__ __attribute__((weak)) griffin_grid_dim gridDim;
 
 constexpr int warpSize = 32;
 
-// Barriers and votes of a block. Every thread of the block must reach the same
-// one.
+// Every thread of the block must reach the same one.
 
 // clang provides __syncthreads().
 GRIFFIN_DEVICE int __syncthreads_or(int predicate) {
@@ -131,7 +123,7 @@ GRIFFIN_DEVICE void __threadfence_system() {
     __nvvm_membar_sys();
 }
 
-// Collectives of a warp. Exactly the lanes of mask must reach the same one.
+// Exactly the lanes of mask must reach the same one.
 
 GRIFFIN_DEVICE void __syncwarp(uint32_t mask = 0xffffffffu) {
     __nvvm_bar_warp_sync(mask);
@@ -211,8 +203,6 @@ GRIFFIN_REDUCE(__reduce_and_sync, "and.b32", uint32_t)
 GRIFFIN_REDUCE(__reduce_xor_sync, "xor.b32", uint32_t)
 #undef GRIFFIN_REDUCE
 
-// Bits and integers.
-
 GRIFFIN_DEVICE int __popc(uint32_t x) {
     return __builtin_popcount(x);
 }
@@ -244,14 +234,12 @@ GRIFFIN_DEVICE unsigned long long __umul64hi(unsigned long long a, unsigned long
     return __nvvm_mulhi_ull(a, b);
 }
 
-// Bytes of b:a (a holds bytes 0 to 3), selected by the low four nibbles of
-// selector, whose top bits must be 0.
+// Bytes of b:a (a holds bytes 0 to 3), selected by the low four nibbles of selector, whose top bits must be 0.
 GRIFFIN_DEVICE uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
     return static_cast<uint32_t>(__nvvm_prmt(a, b, selector));
 }
 
-// The high (l) or low (r) word of high:low shifted by shift modulo 32; variant
-// c: by at most 32.
+// The high (l) or low (r) word of high:low shifted by shift modulo 32; variant c: by at most 32.
 #define GRIFFIN_FUNNEL(name, instruction)                                                     \
     GRIFFIN_DEVICE uint32_t name(uint32_t low, uint32_t high, uint32_t shift) {               \
         uint32_t result;                                                                      \
@@ -276,7 +264,7 @@ GRIFFIN_DEVICE uint32_t shift_right(uint32_t x, uint32_t distance) {
     return result;
 }
 
-// Two 16-bit or four 8-bit numbers of a word together.
+// Two 16-bit or four 8-bit numbers together.
 #define GRIFFIN_SIMD_WORD(name, instruction)                                         \
     GRIFFIN_DEVICE uint32_t name(uint32_t a, uint32_t b) {                           \
         uint32_t result;                                                             \
@@ -294,8 +282,7 @@ GRIFFIN_SIMD_WORD(__vaddus2, "vadd2.u32.u32.u32.sat")
 GRIFFIN_SIMD_WORD(__vsub4, "vsub4.u32.u32.u32")
 #undef GRIFFIN_SIMD_WORD
 
-// A comparison that holds gives 0xff in its byte (0xffff in its half),
-// otherwise 0.
+// True is 0xff in the byte (0xffff in the half).
 GRIFFIN_DEVICE uint32_t __vcmpgeu4(uint32_t a, uint32_t b) {
     uint32_t bits;
     asm("vset4.u32.u32.ge %0, %1, %2, %3;" : "=r"(bits) : "r"(a), "r"(b), "r"(0));
@@ -338,7 +325,7 @@ GRIFFIN_DEVICE T max(T a, T b) {
     return a < b ? b : a;
 }
 
-// Floating point; each operation is rounded separately, never fused.
+// Each operation is rounded separately, never fused.
 
 GRIFFIN_DEVICE float __fadd_rn(float a, float b) {
     return __nvvm_add_rn_f(a, b);
@@ -381,8 +368,6 @@ GRIFFIN_DEVICE float __uint_as_float(uint32_t a) {
 }
 
 #include "memory.cuh"
-
-// Time.
 
 GRIFFIN_DEVICE long long clock64() {
     return __nvvm_read_ptx_sreg_clock64();

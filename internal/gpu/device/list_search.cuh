@@ -1,14 +1,11 @@
-// Searches by one thread in one uncompressed list: binary search in the whole
-// list, in a safe range around a line, or in a hash bucket; interpolation
-// search; and a bitmap with ranks. CPU reference: package contraction (Ao et
-// al., PVLDB 4(8), 2011, §4.2 to §4.4).
+// Searches by one thread in one uncompressed list. CPU reference: package contraction (Ao et al., PVLDB 4(8), 2011,
+// §4.2 to §4.4).
 
 #pragma once
 
 #include "cuda.cuh"
 
-// A list to search. Mirror of intersect.View. Fields that a search does not use
-// may be null or 0.
+// Mirror of intersect.View. Fields that a search does not use may be null or 0.
 struct ListView {
     const uint32_t* docIDs;  // [numPostings], ascending
     const uint32_t* table;   // hash segmentation: [numBuckets+1] starts, and the list's
@@ -24,17 +21,13 @@ struct ListView {
     uint32_t reserved[3];
 };
 
-// Returns the rounded number of indexes over which a line with the given slope
-// (in units of 2^-32) rises by 1. The host computes the same value for a
-// ListView.
+// The number of indexes over which a line with the given slope (in units of 2^-32) rises by 1, rounded as on the host.
 __device__ __forceinline__ float line_inverse(uint64_t slope) {
     return __fdiv_rn(4294967296.0F, static_cast<float>(max(slope, uint64_t{1})));
 }
 
-// Returns the approximate index at which a line reaches rise above its start.
-// margin bounds the error, including the two roundings of
-// contraction.Line.Position. An exact 64-bit division would be as slow as a
-// memory access.
+// The approximate index at which a line reaches rise above its start. margin bounds the error, including the two
+// roundings of contraction.Line.Position. An exact 64-bit division would be as slow as a memory access.
 __device__ __forceinline__ int64_t line_position(int64_t rise, float inverse, int64_t& margin) {
     // Three roundings of 2^-24 each: less than 2^-22 of the result.
     const float at = __fmul_rn(static_cast<float>(rise), inverse);
@@ -43,12 +36,11 @@ __device__ __forceinline__ int64_t line_position(int64_t rise, float inverse, in
     return p;
 }
 
-// Left and right deviation of a list whose safe range is the whole list.
+// The safe range is the whole list.
 constexpr int32_t kNoRange = 0x7fffffff;
 
-// Sets [lo, hi], within a list of n, to the range of the first element that is
-// at least rise above the start of the line (contraction.SafeRange.Range, plus
-// the margin).
+// Sets [lo, hi], within a list of n, to the range of the first element that is at least rise above the start of the
+// line (contraction.SafeRange.Range, plus the margin).
 __device__ __forceinline__ void safe_range(int64_t rise, float inverse, int32_t left, int32_t right, uint32_t n,
                                            uint32_t& lo, uint32_t& hi) {
     if (left == kNoRange) {
@@ -65,8 +57,7 @@ __device__ __forceinline__ void safe_range(int64_t rise, float inverse, int32_t 
     hi = static_cast<uint32_t>(to);
 }
 
-// Search ranges: range sets [lo, hi), within the list, such that it contains x
-// if the list does.
+// range sets [lo, hi) such that it contains x if the list does.
 
 struct WholeList {
     static constexpr bool usesBitmap = false;
@@ -76,7 +67,7 @@ struct WholeList {
     }
 };
 
-// The safe range around the list's line (LR).
+// LR.
 struct LineRange {
     static constexpr bool usesBitmap = false;
     __device__ __forceinline__ static void range(const ListView& v, uint32_t x, uint32_t& lo, uint32_t& hi) {
@@ -84,8 +75,7 @@ struct LineRange {
     }
 };
 
-// x's hash bucket (HS), unless the list has a bitmap. Branch-free: an x without
-// a bucket gets an empty range.
+// HS, unless the list has a bitmap. Branch-free: an x without a bucket gets an empty range.
 struct BucketRange {
     static constexpr bool usesBitmap = true;
     __device__ __forceinline__ static void range(const ListView& v, uint32_t x, uint32_t& lo, uint32_t& hi) {
@@ -98,8 +88,7 @@ struct BucketRange {
     }
 };
 
-// Reports whether x is in [lo, hi) of a list, by binary search; if so, sets
-// index to its index.
+// Binary search for x in [lo, hi); if found, sets index.
 __device__ __forceinline__ bool find_in(const uint32_t* docIDs, uint32_t lo, uint32_t hi, uint32_t x, uint32_t& index) {
 #pragma unroll 1
     while (lo < hi) {
@@ -115,9 +104,7 @@ __device__ __forceinline__ bool find_in(const uint32_t* docIDs, uint32_t lo, uin
     return false;
 }
 
-// Reports whether x is in a list by its bitmap, and sets index to its index.
-// Bit x%32 of word x/32 is the membership; the rank next to the word counts the
-// DocIDs before it.
+// Bit x%32 of word x/32 is the membership; the rank next to the word counts the DocIDs before it.
 __device__ __forceinline__ bool find_bit(const ListView& v, uint32_t x, uint32_t& index) {
     const uint32_t bucket = x >> 5;
     const bool known = bucket < v.numBuckets;
@@ -127,8 +114,7 @@ __device__ __forceinline__ bool find_bit(const ListView& v, uint32_t x, uint32_t
     return known && (word.x & bit) != 0;
 }
 
-// Searches: each find reports whether x is in the list; if so, it sets index to
-// its index.
+// Each find reports whether x is in the list; if so, it sets index.
 
 template <class Range>
 struct RangeSearch {
@@ -146,8 +132,7 @@ struct RangeSearch {
     }
 };
 
-// Interpolation search (Perl, Itai and Avni, CACM 21(7), 1978): each step
-// probes the expected index of x in a uniform distribution.
+// Perl, Itai and Avni, CACM 21(7), 1978: each step probes the expected index of x in a uniform distribution.
 struct InterpolationSearch {
     __device__ __forceinline__ static bool find(const ListView& v, uint32_t x, uint32_t& index) {
         if (v.numPostings == 0) {

@@ -1,16 +1,13 @@
-// Loads, stores and atomics for a GPU. Included by cuda.cuh, which kernels
-// include; the emulator defines the same names.
+// Included by cuda.cuh; the emulator defines the same names.
 #pragma once
 
-// Excludes a parameter from template deduction, so that atomicAdd(counter, 1)
-// works on any counter.
+// Lets atomicAdd(counter, 1) work on any counter.
 template <class T>
 struct griffin_same {
     typedef T type;
 };
 
-// Atomics on 32 or 64 bits of global or shared memory, relaxed, device scope.
-// Each returns the previous value.
+// On 32 or 64 bits of global or shared memory, relaxed, device scope. Each returns the previous value.
 template <class T>
 GRIFFIN_DEVICE T atomicAdd(T* address, typename griffin_same<T>::type value) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomics take 32 or 64 bits");
@@ -57,9 +54,8 @@ GRIFFIN_DEVICE T atomicCAS(T* address, typename griffin_same<T>::type expected, 
     return expected;
 }
 
-// Accesses to words that other threads of the device access concurrently.
-// ld_acquire sees everything written before the st_release that it reads from.
-// st_relaxed_system is for words that the host reads while the kernel runs.
+// For words that other threads access concurrently. ld_acquire sees everything written before the st_release that it
+// reads from. st_relaxed_system is for words that the host reads while the kernel runs.
 #define GRIFFIN_ORDERED(load, order)                                                                \
     template <class T>                                                                              \
     GRIFFIN_DEVICE T load(const T* address) {                                                       \
@@ -95,10 +91,8 @@ GRIFFIN_ORDERED(st_relaxed_system, "relaxed", ".sys")
 GRIFFIN_ORDERED(st_release, "release", ".gpu")
 #undef GRIFFIN_ORDERED
 
-// Loads and stores of global memory with cache hints: __ldg uses the read-only
-// cache (the words must not be written while the kernel runs), __ldcs and
-// __stcs are for data used once, __ldcg bypasses the first-level cache. For
-// numbers of 1 to 8 bytes and the vectors of 8 and 16 bytes.
+// __ldg uses the read-only cache (the words must not be written while the kernel runs), __ldcs and __stcs are for data
+// used once, __ldcg bypasses the first-level cache. For numbers of 1 to 8 bytes and the vectors of 8 and 16 bytes.
 #define GRIFFIN_LOAD(name, modifier, ASM)                                                                            \
     template <class T>                                                                                               \
     GRIFFIN_DEVICE T name(const T* address) {                                                                        \
@@ -151,7 +145,6 @@ GRIFFIN_DEVICE void __stcs(T* address, typename griffin_same<T>::type value) {
 
 extern __shared__ __attribute__((aligned(16))) unsigned char griffin_dynamic_shared_bytes[];
 
-// The launch's dynamic shared memory.
 template <class T>
 GRIFFIN_DEVICE T* griffin_dynamic_shared() {
     return reinterpret_cast<T*>(griffin_dynamic_shared_bytes);

@@ -1,16 +1,13 @@
-// Random access to frequencies of a posting list: in an array, or in the packed
-// bits of a block, where each value has a fixed position (codec.SIMDBP; Ding,
-// He, Yan and Suel, WWW 2009, §8.2. We differ: there are no exceptions to
-// search).
+// Random access to frequencies of a posting list: in an array, or in the packed bits of a block (codec.SIMDBP; Ding,
+// He, Yan and Suel, WWW 2009, §8.2. We differ: there are no exceptions to search).
 #pragma once
 
 #include "cuda.cuh"
 #include "unpack.cuh"
 
-// Frequencies, with the layout of the Go type scoring.Freqs. If plain is set,
-// the frequency of posting i is plain[i]. Otherwise payload and directory
-// describe the list (postings.BlockEntry: first, last, offset, bound | docWidth
-// << 16 | freqWidth << 24); the frequencies of a block follow its DocIDs.
+// The layout of the Go type scoring.Freqs. If plain is set, the frequency of posting i is plain[i]. Otherwise payload
+// and directory describe the list (postings.BlockEntry: first, last, offset, bound | docWidth << 16 | freqWidth << 24);
+// the frequencies of a block follow its DocIDs.
 struct PackedFreqs {
     const uint32_t* plain;
     const uint32_t* payload;  // at least all words of the list
@@ -19,8 +16,7 @@ struct PackedFreqs {
     uint32_t reserved;  // for the host
 };
 
-// Sets freqs to the frequencies of n postings, each below numPostings, with all
-// loads in flight together.
+// For n postings, each below numPostings, with all loads in flight together.
 template <uint32_t n>
 __device__ __forceinline__ void packed_freqs(const PackedFreqs& list, const uint32_t (&postings)[n],
                                              uint32_t (&freqs)[n]) {

@@ -1,12 +1,9 @@
-// Lists of the Regression codecs (lrc, lrcseg, seglrc, hs-lrc) in device
-// memory: the bytes written by package codec, 4-byte aligned and padded to
-// whole words. Any DocID can be computed independently, and lists can be
-// searched without decoding (Ao et al., PVLDB 4(8), 2011, §5.2, §5.3 and
-// Appendix D). CPU reference: codec/lrc_list.go, lrc_deviations.go,
+// Lists of the Regression codecs (lrc, lrcseg, seglrc, hs-lrc): the bytes written by package codec, 4-byte aligned and
+// padded to whole words. Any DocID can be computed independently, and lists can be searched without decoding (Ao et
+// al., PVLDB 4(8), 2011, §5.2, §5.3 and Appendix D). CPU reference: codec/lrc_list.go, lrc_deviations.go,
 // lrc_search.go.
 //
-// For invalid bytes, reads stay inside the list's words and all functions
-// terminate; their results are undefined.
+// For invalid bytes, reads stay inside the list's words and all functions terminate; their results are undefined.
 
 #pragma once
 
@@ -19,29 +16,29 @@ constexpr uint32_t kSchemeLRCSeg = 1;
 constexpr uint32_t kSchemeSegLRC = 2;
 constexpr uint32_t kSchemeHSLRC = 3;
 
-// Flags of a width byte.
+// Of a width byte.
 constexpr uint32_t kRegressionExceptions = 0x80;
 constexpr uint32_t kRegressionWide = 0x40;
 constexpr uint32_t kRegressionWidthMask = 0x3f;
 
-// The header of exceptions: count u32, index width u8, high width u8.
+// count u32, index width u8, high width u8.
 constexpr uint32_t kExceptionsHeader = 6;
 
-// A list in device memory. Mirror of intersect.CompressedView.Words.
+// Mirror of intersect.CompressedView.Words.
 struct RegressionList {
     const uint32_t* words;  // the list's bytes, padded to whole words
     uint32_t numPostings;
     uint32_t numWords;  // readable words, at least 1
 };
 
-// Words of a list; reads beyond the last word return the last word.
+// Reads beyond the last word return the last word.
 struct RegressionWords {
     const uint32_t* words;
     uint32_t last;
 
     __device__ __forceinline__ uint32_t word(uint64_t i) const { return __ldg(words + min(i, uint64_t{last})); }
 
-    // The number of width bits, at most 32, that begins at a bit.
+    // The number of width bits, at most 32, at a bit.
     __device__ __forceinline__ uint32_t number(uint64_t bit, uint32_t width) const {
         const uint64_t at = bit >> 5;
         const uint32_t low = word(at);
@@ -52,8 +49,8 @@ struct RegressionWords {
     }
 };
 
-// A parsed list header (format: codec/lrc_list.go). Offsets are in words from
-// the list's start, except widths and data, in bytes.
+// The list's header (format: codec/lrc_list.go). Offsets are in words from the list's start, except widths and data, in
+// bytes.
 struct RegressionView {
     RegressionWords list;
     uint64_t slope;  // of the list, in units of 2^-32; not for hs-lrc
@@ -72,8 +69,7 @@ struct RegressionView {
     int32_t right;
 };
 
-// A parsed segment: its DocID j is the high half of start + j*slope, plus the
-// deviation, modulo 2^32.
+// DocID j is the high half of start + j*slope, plus the deviation, modulo 2^32.
 struct RegressionSegment {
     uint64_t bits;   // bit offset in the list where the deviations begin
     uint32_t width;  // of the low parts, at most 32
@@ -84,7 +80,6 @@ struct RegressionSegment {
     uint64_t slope;
 };
 
-// The exceptions of a segment.
 struct RegressionExceptions {
     uint32_t count;
     uint32_t indexWidth;
@@ -93,13 +88,12 @@ struct RegressionExceptions {
     uint64_t highs;
 };
 
-// Unpacks a slope with 26 significant bits and an exponent
-// (codec/lrc_slope.go).
+// 26 significant bits and an exponent (codec/lrc_slope.go).
 __device__ __forceinline__ uint64_t regression_slope(uint32_t packed) {
     return static_cast<uint64_t>(packed & 0x3ffffff) << (packed >> 26);
 }
 
-// Parses the header of a list of n >= 1 DocIDs.
+// n >= 1 DocIDs.
 template <uint32_t Scheme>
 __device__ __forceinline__ RegressionView regression_view(const uint32_t* words, uint32_t numWords, uint32_t n) {
     RegressionView v;
@@ -134,12 +128,11 @@ __device__ __forceinline__ RegressionView regression_view(const uint32_t* words,
     return v;
 }
 
-// Reads entry i of a table of u32.
+// From a table of u32.
 __device__ __forceinline__ uint32_t regression_word(const RegressionView& v, uint32_t table, uint32_t i) {
     return v.list.word(table + i);
 }
 
-// Parses segment i.
 template <uint32_t Scheme>
 __device__ __forceinline__ RegressionSegment regression_open(const RegressionView& v, uint32_t i) {
     RegressionSegment s;
@@ -165,7 +158,7 @@ __device__ __forceinline__ RegressionSegment regression_open(const RegressionVie
     return s;
 }
 
-// Finds the exceptions of a segment of length DocIDs that has the flag.
+// Of a segment of length DocIDs that has the flag.
 __device__ __forceinline__ RegressionExceptions regression_exceptions(const RegressionWords& list, uint64_t bits,
                                                                       uint32_t width, uint32_t length) {
     uint64_t at = bits + (static_cast<uint64_t>(length) * width + 7) / 8 * 8;
@@ -179,21 +172,20 @@ __device__ __forceinline__ RegressionExceptions regression_exceptions(const Regr
     return e;
 }
 
-// Returns DocID j of a segment without the high bits of exceptions.
+// Without the high bits of exceptions.
 __device__ __forceinline__ uint32_t regression_low(const RegressionWords& list, const RegressionSegment& s,
                                                    uint32_t j) {
     const uint32_t deviation = list.number(s.bits + static_cast<uint64_t>(j) * s.width, s.width);
     return static_cast<uint32_t>((s.start + j * s.slope) >> 32) + deviation;
 }
 
-// Returns the high bits of exceptions, shifted to their position, of DocIDs j
-// to j+3 of a segment of length DocIDs that has the flag. Not inlined: segments
-// with exceptions are rare, and the code is long.
+// The high bits of exceptions, shifted to their position, of DocIDs j to j+3 of a segment of length DocIDs that has the
+// flag. Not inlined: segments with exceptions are rare, and the code is long.
 __device__ __noinline__ uint4 regression_highs(const uint32_t* words, uint32_t last, uint64_t bits, uint32_t width,
                                                uint32_t length, uint32_t j) {
     const RegressionWords list{words, last};
     const RegressionExceptions e = regression_exceptions(list, bits, width, length);
-    // Binary search for the first exception whose index is at least j.
+    // The first exception whose index is at least j.
     uint32_t from = 0;
     uint32_t hi = e.count;
     while (from < hi) {
@@ -218,7 +210,6 @@ __device__ __noinline__ uint4 regression_highs(const uint32_t* words, uint32_t l
     return highs;
 }
 
-// Returns DocID j of a segment.
 __device__ __forceinline__ uint32_t regression_at(const RegressionWords& list, const RegressionSegment& s, uint32_t j) {
     uint32_t docID = regression_low(list, s, j);
     if (s.flags & kRegressionExceptions) {
@@ -227,8 +218,7 @@ __device__ __forceinline__ uint32_t regression_at(const RegressionWords& list, c
     return docID;
 }
 
-// Returns the segment that contains DocID i of the list; for buckets, the last
-// that begins at or before i.
+// The segment that contains DocID i; for buckets, the last that begins at or before i.
 template <uint32_t Scheme>
 __device__ __forceinline__ uint32_t regression_find(const RegressionView& v, uint32_t i) {
     if (Scheme != kSchemeHSLRC) {
@@ -247,8 +237,7 @@ __device__ __forceinline__ uint32_t regression_find(const RegressionView& v, uin
     return lo;
 }
 
-// Returns in every lane the segment that contains DocID i of the list; i is the
-// same in all 32 lanes. For buckets, it compares 32 of them at a time.
+// As above, for the same i in all 32 lanes, which compare 32 buckets at a time.
 template <uint32_t Scheme>
 __device__ __forceinline__ uint32_t regression_find_warp(const RegressionView& v, uint32_t i) {
     if (Scheme != kSchemeHSLRC) {
@@ -269,7 +258,7 @@ __device__ __forceinline__ uint32_t regression_find_warp(const RegressionView& v
     return lo;
 }
 
-// Returns the segment of DocID i of the list, given a segment at or before it.
+// Given a segment at or before it.
 template <uint32_t Scheme>
 __device__ __forceinline__ uint32_t regression_next(const RegressionView& v, uint32_t segment, uint32_t i) {
     if (Scheme != kSchemeHSLRC) {
@@ -281,9 +270,8 @@ __device__ __forceinline__ uint32_t regression_next(const RegressionView& v, uin
     return segment;
 }
 
-// Narrows [lo, hi] with a segment's line and the width of its deviations, for
-// the first DocID that is at least t above the intercept: a DocID lies between
-// the line and 2^width - 1 above it (lrcSegment.around).
+// Narrows [lo, hi] for the first DocID that is at least t above the intercept: a DocID lies between the line and
+// 2^width - 1 above it (lrcSegment.around).
 __device__ __forceinline__ void regression_around(const RegressionWords& list, const RegressionSegment& s, int64_t t,
                                                   uint32_t& lo, uint32_t& hi) {
     uint32_t width = s.width;
@@ -300,10 +288,9 @@ __device__ __forceinline__ void regression_around(const RegressionWords& list, c
     hi = static_cast<uint32_t>(min(high, max(to, low)));
 }
 
-// Reports whether x is in the list; if so, sets index to its index. The segment
-// is found by hash (hs-lrc) or by binary search over the segments' first DocIDs
-// within the safe search range. Then a binary search in the segment decodes
-// only the DocIDs that it compares (Ao et al., Algorithm 1, lines 4 to 6).
+// Whether x is in the list; if so, sets index. The segment is found by hash (hs-lrc) or by binary search over the
+// segments' first DocIDs within the safe search range; a binary search in it decodes only the DocIDs that it compares
+// (Ao et al., Algorithm 1, lines 4 to 6).
 template <uint32_t Scheme>
 __device__ __forceinline__ bool regression_search(const RegressionView& v, uint32_t x, uint32_t& index) {
     uint32_t lo = 0;

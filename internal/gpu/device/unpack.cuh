@@ -1,11 +1,9 @@
-// Numbers of a fixed width, packed from the lowest bit of read-only words.
 #pragma once
 
 #include "bits.cuh"
 
-// Returns the number of width bits, 0 to 32, that begins at bit of words. It
-// reads the word with the first bit, and the next word only if the number
-// extends into it; none if width is 0.
+// The number of width bits, 0 to 32, at bit of words. Reads the word with the first bit, and the next only if the
+// number extends into it; none if width is 0.
 __device__ __forceinline__ uint32_t unpack_at(const uint32_t* words, uint64_t bit, uint32_t width) {
     if (width == 0) return 0;
     const uint32_t* word = words + (bit >> 5);

@@ -1,7 +1,5 @@
-// CUDA's vector types as compiler vectors, so that each is loaded, stored and
-// moved as one access (the compiler would split a struct, and copy it through
-// local memory). Members are .x .y .z .w; their address cannot be taken.
-// Included by cuda.cuh and by the emulator.
+// CUDA's vector types as compiler vectors, so that each is loaded, stored and moved as one access (the compiler would
+// split a struct, and copy it through local memory). Their members' address cannot be taken.
 #pragma once
 
 #define GRIFFIN_VECTOR2(name, T)                            \

@@ -1,6 +1,5 @@
-// Sum, minimum and maximum over the lanes of a warp, returned in every lane.
-// All 32 lanes take part. These are for 64 bits; 32 bits have single
-// instructions (__reduce_add_sync and others).
+// Over all 32 lanes of a warp, returned in every lane, for 64 bits; 32 bits have single instructions (__reduce_add_sync
+// and others).
 #pragma once
 
 #include "cuda.cuh"

@@ -1,12 +1,9 @@
-// Prefix sums and maxima over the lanes of a warp. All 32 lanes take part;
-// blocks are one-dimensional. Hillis and Steele, CACM 29(12), 1986: five
-// shuffle steps.
+// Over all 32 lanes of a warp, in one-dimensional blocks. Hillis and Steele, CACM 29(12), 1986: five shuffle steps.
 #pragma once
 
 #include "cuda.cuh"
 
-// Returns the sum of value over the lanes up to and including this one. T: a
-// number of 32 or 64 bits.
+// Up to and including this lane; 32 or 64 bits.
 template <class T>
 __device__ __forceinline__ T warp_inclusive_sum(T value) {
     const uint32_t lane = threadIdx.x & 31;
@@ -18,8 +15,7 @@ __device__ __forceinline__ T warp_inclusive_sum(T value) {
     return value;
 }
 
-// Returns the sum of value over the lanes before this one, and sets total to
-// the sum over all, in every lane.
+// Before this lane; total is the sum over all, in every lane.
 template <class T>
 __device__ __forceinline__ T warp_exclusive_sum(T value, T& total) {
     const T upTo = warp_inclusive_sum(value);
@@ -27,7 +23,7 @@ __device__ __forceinline__ T warp_exclusive_sum(T value, T& total) {
     return upTo - value;
 }
 
-// Returns the maximum over the lanes up to and including this one.
+// Up to and including this lane.
 template <class T>
 __device__ __forceinline__ T warp_inclusive_max(T value) {
     const uint32_t lane = threadIdx.x & 31;

@@ -7,12 +7,8 @@
 #include "../device/warp_reduce.cuh"
 #include "../device/warp_scan.cuh"
 
-/*
- * Kernels that write function results, for comparison by devicetest_test.go. A
- * thread takes a[i] and b[i] and writes result f to out[f * numWords + i]; the
- * order of results is the test's. Blocks of 256 threads, grids of numWords /
- * 256.
- */
+/* Results for comparison by devicetest_test.go. A thread takes a[i] and b[i] and writes result f to out[f * numWords +
+ * i]. Blocks of 256 threads, grids of numWords / 256. */
 
 /* Mirrored by params in devicetest_test.go. */
 struct DeviceTestParams {
@@ -23,7 +19,6 @@ struct DeviceTestParams {
     uint32_t reserved;
 };
 
-/* Takes results one after the other to their places. */
 struct Results {
     uint32_t* at;
     uint32_t numWords;
@@ -199,13 +194,13 @@ GRIFFIN_KERNEL(devicetest_atomics, DeviceTestParams, 256) {
     if (threadIdx.x == 0) st_release(&p.out[18], ld_acquire(&p.out[0]));
 }
 
-/* b[i] is a width, 0 to 32; a holds numWords numbers of it, of the thread's block, packed. */
+/* a holds numWords packed numbers of b[i] bits, 0 to 32, of the thread's block. */
 GRIFFIN_KERNEL(devicetest_unpack, DeviceTestParams, 256) {
     const uint32_t i = threadIdx.x, width = p.b[0];
     p.out[i] = unpack_at(p.a, uint64_t{i} * width, width);
 }
 
-/* a is x; b is a slope, 26 bits and how far they are shifted, and its low bits an intercept. */
+/* a is x; b is a slope, 26 bits and their shift, and in its low bits an intercept. */
 GRIFFIN_KERNEL(devicetest_lines, DeviceTestParams, 256) {
     const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, b = p.b[i];
     const uint64_t slope = max(uint64_t{b & 0x3ffffff} << (b >> 26), uint64_t{1} << 32);

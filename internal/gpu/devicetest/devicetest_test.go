@@ -24,7 +24,6 @@ type params struct {
 
 const blockThreads = 256
 
-// rig launches kernels on a device.
 type rig struct {
 	t      *testing.T
 	d      *cuda.Device
@@ -46,7 +45,7 @@ func newRig(t *testing.T) *rig {
 	return &rig{t: t, d: d, m: m, stream: s}
 }
 
-// run launches a kernel over a, b and a copy of out, and returns that copy.
+// run returns a copy of out that the kernel updated.
 func (r *rig) run(kernel string, blocks, shared int, a, b, out []uint32) []uint32 {
 	r.t.Helper()
 	k, err := cuda.LoadKernel[params](r.m, "devicetest_"+kernel)
@@ -73,7 +72,6 @@ func (r *rig) must(err error) {
 	}
 }
 
-// compare checks all results of every word i against want(i).
 func compare(t *testing.T, kernel string, got []uint32, numWords int, want func(i int) []uint32) {
 	t.Helper()
 	wrong := map[int]bool{}
@@ -87,7 +85,7 @@ func compare(t *testing.T, kernel string, got []uint32, numWords int, want func(
 	}
 }
 
-// random returns n words: small, large, and at the ends of ranges.
+// Small, large, and at the ends of ranges.
 func random(seed uint64, n int) []uint32 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	ends := []uint32{0, 1, 2, 31, 32, 33, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff}
@@ -219,7 +217,7 @@ func TestUnpack(t *testing.T) {
 }
 
 // The error of line_position is within its margin on lines of any slope, and
-// that the margin is within its bound.
+// the margin within its bound.
 func TestLines(t *testing.T) {
 	const n = 32 * blockThreads
 	a, b := random(8, n), random(9, n)

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// The expected results of the kernels devicetest_integers and
-// devicetest_floats, in order. A 64-bit result is two words, the low one first.
+// The expected results of devicetest_integers and devicetest_floats, in order;
+// 64 bits are two words, the low one first.
 
 func integers(a, b uint32) []uint32 {
 	wide := uint64(a)<<32 | uint64(b)
@@ -94,8 +94,7 @@ func dotProduct(a, b uint32) uint32 {
 	return sum
 }
 
-// selected is the expected select_bit of a, with rank b modulo the number of
-// set bits.
+// The expected select_bit of a, with rank b modulo the number of set bits.
 func selected(a, b uint32) uint32 {
 	if a == 0 {
 		return 32
@@ -129,7 +128,7 @@ func floats(aBits, bBits uint32) []uint32 {
 	}
 }
 
-// saturated converts a number to an integer as PTX does: saturating, NaN to 0.
+// As PTX: saturating, NaN to 0.
 func saturated(x float64, least, greatest int64) int64 {
 	switch {
 	case math.IsNaN(x):
@@ -142,11 +141,9 @@ func saturated(x float64, least, greatest int64) int64 {
 	return int64(x)
 }
 
-// words64 splits a 64-bit number.
 func words64(v uint64) []uint32 { return []uint32{uint32(v), uint32(v >> 32)} }
 
-// warp returns the expected results of devicetest_warps for lane l of the 32
-// words of a and b.
+// The results of devicetest_warps for lane l.
 func warp(a, b []uint32, l int) []uint32 {
 	wide := make([]uint64, 32)
 	for i := range wide {
@@ -216,8 +213,7 @@ func votes(a []uint32, f func(i int, v uint32) bool) uint32 {
 	return out
 }
 
-// block returns the expected results of devicetest_blocks for thread t of the
-// words of a and b.
+// The results of devicetest_blocks for thread t.
 func block(a, b []uint32, t int) []uint32 {
 	var odd, sumA, sumB, beforeA, beforeB, greatest uint32
 	least := uint32(math.MaxUint32)

@@ -1,9 +1,7 @@
 #include "../device/cuda.cuh"
 
-/*
- * Kernels that are faulty if p.fault is 1, and correct if it is 0. All have the grid and block of their test
- * in emulatortest_test.go, one thread per word of data unless stated otherwise.
- */
+/* Kernels that are faulty if p.fault is 1. Grid and block are in emulatortest_test.go, one thread per word of data
+ * unless stated otherwise. */
 
 /* Mirrored by params in emulatortest_test.go. */
 struct FaultParams {
@@ -35,7 +33,7 @@ GRIFFIN_KERNEL(emulatortest_misaligned, FaultParams, 32) {
     if (threadIdx.x == 0) p.other[0] = v.x + v.w;
 }
 
-/* other is written by half of the threads, and read by them or, with the fault, by all. */
+/* Half of the threads write other, and it is read by them or, with the fault, by all. */
 GRIFFIN_KERNEL(emulatortest_uninitialised, FaultParams, 256) {
     uint32_t i = threadIdx.x, half = blockDim.x / 2;
     if (i < half) p.other[i] = i;
@@ -62,7 +60,7 @@ GRIFFIN_KERNEL(emulatortest_uninitialised_byte, FaultParams, 32) {
     }
 }
 
-/* Dynamic shared memory of 4 bytes a thread; with the fault, one word more. */
+/* 4 bytes a thread; with the fault, one word more. */
 GRIFFIN_KERNEL(emulatortest_dynamic_shared, FaultParams, 256) {
     uint32_t* words = griffin_dynamic_shared<uint32_t>();
     words[threadIdx.x + p.fault] = threadIdx.x;
@@ -70,7 +68,7 @@ GRIFFIN_KERNEL(emulatortest_dynamic_shared, FaultParams, 256) {
     p.other[threadIdx.x] = words[blockDim.x - 1 - threadIdx.x + p.fault];
 }
 
-/* A read after another thread's write, with no barrier between. */
+/* A read after another thread's write, without a barrier. */
 GRIFFIN_KERNEL(emulatortest_race_read, FaultParams, 256) {
     __shared__ uint32_t words[256];
     words[threadIdx.x] = p.data[threadIdx.x];
@@ -78,7 +76,7 @@ GRIFFIN_KERNEL(emulatortest_race_read, FaultParams, 256) {
     if (threadIdx.x >= 32) p.other[threadIdx.x] = words[threadIdx.x - 32];
 }
 
-/* A write after other threads' reads, with no barrier between. */
+/* A write after other threads' reads, without a barrier. */
 GRIFFIN_KERNEL(emulatortest_race_write, FaultParams, 256) {
     __shared__ uint32_t words[256];
     words[threadIdx.x] = p.data[threadIdx.x];
@@ -90,7 +88,7 @@ GRIFFIN_KERNEL(emulatortest_race_write, FaultParams, 256) {
     p.other[threadIdx.x] = words[threadIdx.x];
 }
 
-/* Within a warp, a scan that relies on lanes running in step. */
+/* A scan that relies on lanes running in step. */
 GRIFFIN_KERNEL(emulatortest_race_warp, FaultParams, 256) {
     __shared__ uint32_t words[256];
     uint32_t lane = threadIdx.x % 32;
@@ -105,7 +103,7 @@ GRIFFIN_KERNEL(emulatortest_race_warp, FaultParams, 256) {
     p.other[threadIdx.x] = words[threadIdx.x];
 }
 
-/* Halves of a warp that meet by themselves; with the fault, one reads what the other wrote. */
+/* Halves of a warp that synchronise separately; with the fault, one reads the other's data. */
 GRIFFIN_KERNEL(emulatortest_race_half_warp, FaultParams, 32) {
     __shared__ uint32_t words[32];
     uint32_t mask = threadIdx.x < 16 ? 0xffffu : 0xffff0000u;
@@ -125,7 +123,7 @@ GRIFFIN_KERNEL(emulatortest_race_global, FaultParams, 256) {
     p.data[threadIdx.x] = p.other[blockDim.x - 1 - threadIdx.x];
 }
 
-/* A count that all threads raise, and one thread clears; with the fault, with no barrier between. */
+/* All threads raise a count, and one clears it; with the fault, without a barrier. */
 GRIFFIN_KERNEL(emulatortest_race_atomic, FaultParams, 256) {
     __shared__ uint32_t count;
     if (threadIdx.x == 0) count = 0;
@@ -137,7 +135,7 @@ GRIFFIN_KERNEL(emulatortest_race_atomic, FaultParams, 256) {
     p.other[threadIdx.x] = count;
 }
 
-/* Two threads of which each writes a byte of its own of one word: no race. With the fault the same byte. */
+/* Two threads each write a byte of one word: no race. With the fault the same byte. */
 GRIFFIN_KERNEL(emulatortest_race_bytes, FaultParams, 256) {
     __shared__ uint8_t bytes[256];
     bytes[p.fault ? threadIdx.x / 2 : threadIdx.x] = 1;
@@ -145,11 +143,8 @@ GRIFFIN_KERNEL(emulatortest_race_bytes, FaultParams, 256) {
     p.other[threadIdx.x] = bytes[threadIdx.x / 2];
 }
 
-/*
- * Each block writes the words of its threads. The last block sums all words.
- * Fault: each block also copies the words of the previous block. data[0] counts
- * blocks and is initially 0.
- */
+/* Each block writes the words of its threads. The last block sums all words. Fault: each block also copies the words of
+ * the previous block. data[0] counts blocks and is initially 0. */
 GRIFFIN_KERNEL(emulatortest_race_blocks, FaultParams, 64) {
     __shared__ uint32_t last;
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -166,7 +161,7 @@ GRIFFIN_KERNEL(emulatortest_race_blocks, FaultParams, 64) {
     atomicAdd(&p.data[1], sum);
 }
 
-/* A barrier that, with the fault, half of the threads do not reach. */
+/* With the fault, half of the threads do not reach it. */
 GRIFFIN_KERNEL(emulatortest_barrier_half, FaultParams, 256) {
     if (!p.fault || threadIdx.x < blockDim.x / 2) __syncthreads();
     p.other[threadIdx.x] = threadIdx.x;
@@ -189,7 +184,7 @@ GRIFFIN_KERNEL(emulatortest_barrier_branches, FaultParams, 256) {
     p.other[threadIdx.x] = threadIdx.x;
 }
 
-/* A vote of all lanes that, with the fault, some do not take part in. */
+/* A vote of all lanes, with the fault of some. */
 GRIFFIN_KERNEL(emulatortest_vote_part, FaultParams, 256) {
     uint32_t lane = threadIdx.x % 32, votes = 0;
     if (!p.fault || lane < 20) votes = __ballot_sync(0xffffffffu, lane % 2);
@@ -213,7 +208,7 @@ GRIFFIN_KERNEL(emulatortest_vote_kinds, FaultParams, 256) {
     }
 }
 
-/* The lanes of __activemask, taken for all that are in the branch. */
+/* __activemask, taken for all lanes in the branch. */
 GRIFFIN_KERNEL(emulatortest_active_mask, FaultParams, 32) {
     uint32_t mask = p.fault ? __activemask() : 0xffffffffu;
     p.other[threadIdx.x] = __shfl_sync(mask, threadIdx.x, 5);
@@ -233,7 +228,7 @@ GRIFFIN_KERNEL(emulatortest_index, FaultParams, 256) {
     p.other[threadIdx.x] = words[threadIdx.x] + local[words[threadIdx.x] % 8];
 }
 
-/* A thread's own array, passed on by address; with the fault it is read to one word past its end. */
+/* A thread's own array, passed by address; with the fault it is read to one word past its end. */
 __device__ __noinline__ uint32_t emulatortest_sum(const uint32_t* words, uint32_t numWords) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < numWords; i++) sum += words[i];
@@ -246,7 +241,7 @@ GRIFFIN_KERNEL(emulatortest_local, FaultParams, 256) {
     p.other[threadIdx.x] = emulatortest_sum(own, 33 + p.fault);
 }
 
-/* A thread that waits until another one has written; with the fault that comes after it. */
+/* A thread waits until another has written; with the fault that comes after it. */
 GRIFFIN_KERNEL(emulatortest_spin, FaultParams, 256) {
     if (p.fault && threadIdx.x == 0) {
         while (ld_acquire(&p.data[1]) == 1) {

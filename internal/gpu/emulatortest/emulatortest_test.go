@@ -21,7 +21,6 @@ type params struct {
 	fault       uint32
 }
 
-// scene is a launch in which a fault may be injected.
 type scene struct {
 	kernel        string
 	blocks, block int
@@ -61,8 +60,7 @@ var scenes = []scene{
 	{kernel: "index", blocks: 1, block: 64, want: []string{"thread (63,0,0): undefined behaviour: an array's index"}},
 }
 
-// TestCleanKernels runs each kernel without its fault: nothing is reported, on
-// a GPU either.
+// On a GPU, too.
 func TestCleanKernels(t *testing.T) {
 	d := gputest.Open(t)
 	m := load(t, d)
@@ -73,7 +71,7 @@ func TestCleanKernels(t *testing.T) {
 	}
 }
 
-// TestFaultsAreFound runs each kernel with its fault on the emulator.
+// On the emulator.
 func TestFaultsAreFound(t *testing.T) {
 	for _, s := range scenes {
 		t.Run(s.kernel, func(t *testing.T) {
@@ -101,9 +99,9 @@ func TestActiveMask(t *testing.T) {
 	}
 }
 
-// The emulator's access checks cannot see a thread reading past the end of its
-// own array; a build with the address sanitizer can. The sanitizer ends the
-// process, so the test runs itself in a child process.
+// The emulator cannot see a thread reading past the end of its own array; a
+// build with the address sanitizer can. It ends the process, so the test runs
+// itself in a child process.
 func TestAddressSanitizer(t *testing.T) {
 	if testing.Short() || gputest.OnGPU() {
 		t.Skip("builds all kernels for the emulator once more")
@@ -136,7 +134,7 @@ func load(t *testing.T, d *cuda.Device) *cuda.Module {
 	return m
 }
 
-// run launches the kernel and returns the error of the launch or of the wait.
+// Returns the error of the launch or of the wait.
 func (s scene) run(t *testing.T, d *cuda.Device, m *cuda.Module, fault uint32) error {
 	t.Helper()
 	k, err := cuda.LoadKernel[params](m, "emulatortest_"+s.kernel)

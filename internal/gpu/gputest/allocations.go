@@ -3,8 +3,8 @@ package gputest
 import "testing"
 
 // AllocsPerRun is testing.AllocsPerRun for driver calls. Under the race
-// detector it runs f but returns 0, because sync.Pool, which purego
-// uses for arguments, drops items at random.
+// detector it returns 0, because sync.Pool, which purego uses, drops items at
+// random.
 func AllocsPerRun(runs int, f func()) float64 {
 	n := testing.AllocsPerRun(runs, f)
 	if raceEnabled {

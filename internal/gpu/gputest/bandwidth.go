@@ -8,8 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Sizes and rounds of copy measurements: on a GPU, much more than its caches
-// hold; on the emulator, a minimum.
+// On a GPU, much more than its caches hold.
 const (
 	copyBytes       = 1 << 30
 	copyRounds      = 20
@@ -26,8 +25,8 @@ var (
 
 // CopyBandwidth returns the bandwidth of the fastest copy within device memory,
 // by a kernel or the driver, in GB/s (1e9 bytes), counting bytes read and bytes
-// written. Speeds of kernels are reported relative to it. It is measured once
-// per device in about 20 ms on a GPU; on the emulator the number means nothing.
+// written. It is measured once per device in about 20 ms; on the emulator the
+// number means nothing.
 func CopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 	t.Helper()
 	uuid := d.Info().UUID
@@ -42,10 +41,10 @@ func CopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 }
 
 // SameCopyBandwidth is CopyBandwidth for copies that each read and write
-// totalBytes in total, repeated rounds times: the reference for a kernel that
-// moves the same amount and is timed the same way. Below about 100 MB the
-// second-level cache keeps part of the data, and the time between launches
-// matters. On the emulator, it copies a minimum.
+// totalBytes in total, rounds times: the reference for a kernel that moves the
+// same amount. Below about 100 MB the second-level cache keeps part of the
+// data, and the time between launches matters. On the emulator, it copies a
+// minimum.
 func SameCopyBandwidth(t testing.TB, d *cuda.Device, totalBytes, rounds int) float64 {
 	t.Helper()
 	if !OnGPU() {
@@ -55,7 +54,6 @@ func SameCopyBandwidth(t testing.TB, d *cuda.Device, totalBytes, rounds int) flo
 	return max(kernelCopyBandwidth(t, d, size, rounds), driverCopyBandwidth(t, d, size, rounds))
 }
 
-// copySize returns the size of a copy and the number of copies.
 func copySize() (sizeBytes, rounds int) {
 	if OnGPU() {
 		return copyBytes, copyRounds
@@ -63,7 +61,7 @@ func copySize() (sizeBytes, rounds int) {
 	return emulatorBytes, emulatorRounds
 }
 
-// KernelCopyBandwidth is CopyBandwidth for the kernel gputest_copy.
+// KernelCopyBandwidth is CopyBandwidth for gputest_copy.
 func KernelCopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 	t.Helper()
 	sizeBytes, rounds := copySize()
@@ -80,7 +78,7 @@ func kernelCopyBandwidth(t testing.TB, d *cuda.Device, sizeBytes, rounds int) fl
 	})
 }
 
-// DriverCopyBandwidth is CopyBandwidth for the driver's copy within the device.
+// DriverCopyBandwidth is CopyBandwidth for the driver's copy.
 func DriverCopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 	t.Helper()
 	sizeBytes, rounds := copySize()
@@ -119,8 +117,8 @@ func copyBandwidth(t testing.TB, d *cuda.Device, sizeBytes, rounds int, put func
 	return 2 * float64(sizeBytes) * float64(rounds) / took.Seconds() / 1e9
 }
 
-// Elapsed returns the device time of the work that put enqueues on s. It waits
-// for that work.
+// Elapsed returns the device time of the work that put enqueues, and waits for
+// it.
 func Elapsed(t testing.TB, s *cuda.Stream, put func()) time.Duration {
 	t.Helper()
 	must := func(err error) {

@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// The emulator is built from its own sources and the kernels. In kernels, the
-// compiler inserts a call before every load and store, and a call where C++
-// behaviour would be undefined; the emulator implements these calls. Kernels
-// are compiled by clang, as for the GPU, for its vectors and attributes.
+// In kernels, the compiler inserts a call before every load and store, and
+// where C++ behaviour would be undefined; the emulator implements these calls.
+// Kernels are compiled by clang, as for the GPU, for its vectors and
+// attributes.
 var (
 	compilers = []string{"clang++-19", "clang++-20", "clang++-21", "clang++-18", "clang++"}
 
@@ -43,8 +43,8 @@ var (
 )
 
 // BuildVariable is the environment variable that selects the checks of kernels:
-// "checked" (the default) or "asan", the address sanitizer, which requires that
-// the process was started with its library (.ci/asan does this).
+// "checked" (the default) or "asan", the address sanitizer, with whose library
+// the process must start (.ci/asan).
 const BuildVariable = "GRIFFIN_EMULATOR"
 
 // variant returns the compiler flags for the emulator's sources and for
@@ -61,20 +61,19 @@ func variant() (own, kernels, link []string, err error) {
 	}
 }
 
-// unit is one object file of the library.
+// One object file of the library.
 type unit struct {
 	name   string // of the object
 	folder string // the kernel package's, or the emulator's
 	source string // the compiler's input
 	flags  []string
-	files  []string // the sources; their text and their includes determine the object
+	files  []string // their text and their includes determine the object
 	object string
 	log    string // compiler errors, or ""
 }
 
-// cacheDirectory returns the directory of the built objects and libraries. It is in the
-// user's cache, as Go's build cache is, so that every checkout finds what another built:
-// names contain the hash of the sources. Without such a cache it is in the checkout.
+// cacheDirectory is in the user's cache, so that checkouts share objects (names contain
+// the hash of the sources), otherwise in the checkout.
 func cacheDirectory(root string) string {
 	if cache, err := os.UserCacheDir(); err == nil {
 		return filepath.Join(cache, "griffin-emulator")
@@ -93,11 +92,10 @@ func moduleRoot(directory string) (string, error) {
 	}
 }
 
-// buildEmulator returns the path of the library with all kernels, building it
-// if necessary. Several processes may call it at the same time. A package whose
-// kernels do not compile fails its own tests, and all tests in continuous
-// integration; other packages omit it, so that work on one package does not
-// stop the tests of all.
+// buildEmulator returns the path of the library with all kernels, built if
+// necessary, by one process at a time. A package whose kernels do not compile
+// fails its own tests, and all tests in continuous integration; other packages
+// omit it.
 func buildEmulator(root, family string) (string, error) {
 	compiler, version, err := findCompiler()
 	if err != nil {
@@ -156,7 +154,7 @@ func buildEmulator(root, family string) (string, error) {
 	return library, pruneOld(directory) // after linking, which may have used old objects
 }
 
-// pruneOld removes files built long ago. A file that is still needed is built
+// pruneOld removes files built long ago; one that is still needed is built
 // again.
 func pruneOld(directory string) error {
 	entries, err := os.ReadDir(directory)
@@ -175,7 +173,7 @@ func pruneOld(directory string) error {
 	return nil
 }
 
-// findCompiler returns the C++ compiler and the first line of its version.
+// findCompiler also returns the first line of its version.
 func findCompiler() (compiler, version string, err error) {
 	names := compilers
 	if name := os.Getenv("GRIFFIN_CXX"); name != "" {
@@ -195,8 +193,7 @@ func findCompiler() (compiler, version string, err error) {
 		strings.Join(names, ", "))
 }
 
-// compilerCommand runs the compiler without LD_PRELOAD, which this process may
-// have been started with.
+// compilerCommand runs the compiler without this process's LD_PRELOAD.
 func compilerCommand(compiler string, arguments []string) *exec.Cmd {
 	command := exec.Command(compiler, arguments...)
 	command.Env = append(os.Environ(), "LD_PRELOAD=")
@@ -215,7 +212,6 @@ func lockFile(path string) (func(), error) {
 	return func() { f.Close() }, nil // closing releases it
 }
 
-// findUnits lists the sources of the emulator and of all kernels.
 func findUnits(root string, ownFlags, kernelFlags []string) ([]*unit, error) {
 	gpu := filepath.Join(root, "internal", "gpu")
 	own, err := filepath.Glob(filepath.Join(gpu, "emulator", "src", "*.cpp"))
@@ -253,8 +249,8 @@ func findUnits(root string, ownFlags, kernelFlags []string) ([]*unit, error) {
 
 var includeLine = regexp.MustCompile(`(?m)^\s*#\s*include\s+"([^"]+)"`)
 
-// hash finds the files that the unit includes and names the object by a hash of
-// their text.
+// hash finds the files that the unit includes and names the object by their
+// text.
 func (u *unit) hash(root, directory, version string) error {
 	sum := sha256.New()
 	fmt.Fprintln(sum, version, u.flags, strings.ReplaceAll(u.source, root, ""))
@@ -307,7 +303,7 @@ func compileAll(root, compiler string, units []*unit) error {
 	return failure
 }
 
-// compile creates the object, or a log of the compiler's errors.
+// compile creates the object, or a log of errors.
 func (u *unit) compile(root, compiler string) error {
 	part := u.object + ".part"
 	arguments := slices.Concat(u.flags, []string{"-ffile-prefix-map=" + root + "/=", "-x", "c++", "-c", "-o", part, "-"})

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// tree writes files and returns their root directory.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -25,7 +24,6 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// objects maps the units of a tree to their objects.
 func objects(t *testing.T, root string, flags []string) map[string]string {
 	t.Helper()
 	units, err := findUnits(root, flags, flags)
@@ -90,8 +88,8 @@ func TestObjectsAreNamedByTheirText(t *testing.T) {
 	}
 }
 
-// Its own tests fail with the compiler's message. Tests of other packages run
-// without it, except in continuous integration.
+// Its own tests fail with the compiler's message. Other tests run without it,
+// except in continuous integration.
 func TestOneFamilyThatDoesNotCompile(t *testing.T) {
 	if OnGPU() {
 		t.Skip("a machine with a GPU needs no compiler")
@@ -121,8 +119,8 @@ func TestOneFamilyThatDoesNotCompile(t *testing.T) {
 	}
 }
 
-// TestCompilerIsStopped: if a compiler is killed, for example for lack of
-// memory, the next build tries again.
+// If a compiler is killed, for example for lack of memory, the next build tries
+// again.
 func TestCompilerIsStopped(t *testing.T) {
 	root := tree(t, map[string]string{"killed": "#!/bin/sh\nkill -9 $$\n"})
 	compiler := filepath.Join(root, "killed")

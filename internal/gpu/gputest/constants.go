@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// constantsFile is the header with a package's constants for its kernels.
 const constantsFile = "constants.cuh"
 
 // Constant is a constant of a package under its name in kernels.
@@ -16,9 +15,9 @@ type Constant struct {
 	Value int
 }
 
-// CheckConstants reports an error if constants.cuh, in the folder of the
-// package under test, differs from constants; pkg is the package's name. With
-// update it writes the file first; go generate uses this.
+// CheckConstants compares constants.cuh, in the folder of the package under
+// test, with the constants of pkg. With update it writes the file first, for go
+// generate.
 func CheckConstants(t testing.TB, update bool, pkg string, constants []Constant) {
 	t.Helper()
 	var b strings.Builder

@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Config is the number and size of emulated devices.
+// Config is the emulated devices.
 type Config struct {
 	Devices     int   // 0 to 4
 	MemoryBytes int64 // of each device, up to 4 GiB less 64 MiB
@@ -21,8 +21,8 @@ type Config struct {
 var defaultConfig = Config{Devices: 1, MemoryBytes: 1 << 30}
 
 // Configure sets up the emulator for a test that has not opened a device, and
-// returns its driver. It is for tests that a real GPU cannot serve: it skips
-// them if OnGPU, because they run on machines without a GPU.
+// returns its driver. It skips tests if OnGPU, because they run on machines
+// without a GPU.
 func Configure(t testing.TB, c Config) *cuda.Library {
 	t.Helper()
 	if OnGPU() {
@@ -40,8 +40,8 @@ func Configure(t testing.TB, c Config) *cuda.Library {
 	return library
 }
 
-// OpenEmulated opens all devices of a configuration until the end of the test,
-// as Open does for one.
+// OpenEmulated opens all devices until the end of the test, as Open does for
+// one.
 func OpenEmulated(t testing.TB, c Config) []*cuda.Device {
 	t.Helper()
 	library := Configure(t, c)
@@ -53,9 +53,9 @@ func OpenEmulated(t testing.TB, c Config) []*cuda.Device {
 }
 
 // Lose makes the emulated device fail while it works: the nth kernel that runs
-// from now on (from 1), and every later call, fail with code. The launch itself
-// returns no error. The device works again after it is closed. A test that uses
-// Lose opens its device by OpenEmulated.
+// from now on (from 1), and every later call, fail with code. The launch
+// returns no error. The device, opened by OpenEmulated, works again after it is
+// closed.
 func Lose(t testing.TB, nth int, code cuda.Code) {
 	t.Helper()
 	e := emulated(t)
@@ -63,17 +63,15 @@ func Lose(t testing.TB, nth int, code cuda.Code) {
 	t.Cleanup(func() { e.lose(0, 0) })
 }
 
-// Launches returns the number of kernels that the emulator has run in this
-// process since the last Lose.
+// Launches returns the kernels that the emulator has run since the last Lose.
 func Launches(t testing.TB) int {
 	t.Helper()
 	return int(emulated(t).launches())
 }
 
-// Report returns and clears the first finding of the emulator since the last
-// Report; "" if there is none. For a kernel it has the form "kernel NAME, block
-// (x,y,z), thread (x,y,z): KIND: …" with the source line; for a refused call it
-// is the reason.
+// Report returns and clears the emulator's first finding since the last Report,
+// or "": for a kernel "kernel NAME, block (x,y,z), thread (x,y,z): KIND: …"
+// with the source line, for a refused call the reason.
 func Report(t testing.TB) string {
 	t.Helper()
 	report, note := emulated(t).takeReport(), emulated(t).takeNote()
@@ -83,7 +81,7 @@ func Report(t testing.TB) string {
 	return report
 }
 
-// emulator is the loaded library with its functions beyond the driver's.
+// With functions beyond the driver's.
 type emulator struct {
 	path      string
 	report    func(buffer []byte, size uint64) uint64
@@ -129,8 +127,7 @@ func emulated(t testing.TB) *emulator {
 	return e
 }
 
-// takeReport returns and clears the report, with code addresses replaced by
-// source lines.
+// With source lines in place of code addresses.
 func (e *emulator) takeReport() string {
 	return codePlace.ReplaceAllStringFunc(e.take(e.report), func(place string) string {
 		pc, err := strconv.ParseUint(codePlace.FindStringSubmatch(place)[1], 16, 64)
@@ -145,7 +142,7 @@ func (e *emulator) takeReport() string {
 	})
 }
 
-// takeNote returns and clears the emulator's note on the last refused call.
+// takeNote returns and clears the note on the last refused call.
 func (e *emulator) takeNote() string { return e.take(e.note) }
 
 func (e *emulator) take(f func([]byte, uint64) uint64) string {

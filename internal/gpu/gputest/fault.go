@@ -9,9 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Fail makes the nth call from now on of a driver function on d fail with code,
-// on any machine: see cuda.Faults.Fail. It lasts until the end of the test;
-// further calls in the same test add to it.
+// Fail is cuda.Faults.Fail on d until the end of the test; further calls in the
+// same test add to it.
 //
 //	gputest.Fail(t, d, "cuMemAlloc_v2", 3, cuda.OutOfMemory) // the third allocation
 //	gputest.Fail(t, d, "cuLaunchKernel", 1, cuda.LaunchFailed) // loses the device
@@ -20,8 +19,7 @@ func Fail(t testing.TB, d *cuda.Device, call string, nth int, code cuda.Code) {
 	Faults(t, d).Fail(call, nth, code)
 }
 
-// Faults returns the faults of d, initially none, for a test that counts calls
-// or injects many faults. They are removed at the end of the test.
+// Faults returns the faults of d, initially none, until the end of the test.
 func Faults(t testing.TB, d *cuda.Device) *cuda.Faults {
 	t.Helper()
 	if f := d.InjectedFaults(); f != nil {
@@ -33,12 +31,11 @@ func Faults(t testing.TB, d *cuda.Device) *cuda.Faults {
 	return f
 }
 
-// EachFault first runs a workload without faults, to count its driver calls.
-// Then it runs it once for each of these calls (of the given functions, or of
-// all if none are given), with that call failing with code. Each run is a
-// subtest with its own device, and must leave nothing allocated unless the
-// device was lost; "cuMemAlloc_v2/3" is the run whose third allocation fails.
-// run must give the correct result every time.
+// EachFault runs a workload without faults, to count its driver calls, then
+// once for each of these calls (of the given functions, or of all), with that
+// call failing with code. Each run is a subtest with its own device, and must
+// leave nothing allocated unless the device was lost; in "cuMemAlloc_v2/3" the
+// third allocation fails. run must give the correct result every time.
 //
 // If a function is called more than 8 times, the first 4, the last 2 and 2
 // calls in between fail.
@@ -69,9 +66,9 @@ func EachFault(t *testing.T, code cuda.Code, functions []string, run func(t *tes
 	}
 }
 
-// Survived reports whether a run of EachFault has an answer to check; err is
-// the run's error. An error that is not a driver error, or after which the CPU
-// may not answer, fails the test.
+// Survived reports whether a run of EachFault with the error err has an answer
+// to check. An error that is not a driver error, or after which the CPU may not
+// answer, fails the test.
 func Survived(t testing.TB, err error) bool {
 	t.Helper()
 	var driver *cuda.Error
@@ -86,7 +83,6 @@ func Survived(t testing.TB, err error) bool {
 	return false
 }
 
-// someOf selects which of n calls fail.
 func someOf(n int) []int {
 	nths := make([]int, 0, 8)
 	for nth := 1; nth <= n; nth++ {
@@ -97,9 +93,8 @@ func someOf(n int) []int {
 	return nths
 }
 
-// openAnew opens the device of Open again, as a separate Device that can fail
-// alone. Unless the device has failed, memory that the test leaves on it is an
-// error.
+// openAnew opens the device of Open again, as a Device that can fail alone.
+// Unless it has failed, memory that the test leaves on it is an error.
 func openAnew(t *testing.T) *cuda.Device {
 	t.Helper()
 	shared := Open(t)

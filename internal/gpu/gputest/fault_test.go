@@ -18,7 +18,7 @@ func TestSomeOf(t *testing.T) {
 	}
 }
 
-// TestEachFault makes each of two fills and a free fail.
+// Each of two fills and a free fail.
 func TestEachFault(t *testing.T) {
 	var runs []string
 	t.Run("runs", func(t *testing.T) {

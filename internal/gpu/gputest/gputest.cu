@@ -1,7 +1,6 @@
 #include "../device/cuda.cuh"
 
-// Kernels for tests of the driver and of a GPU's speed, not part of the
-// product. Their launchers are in kernels.go.
+// Kernels for tests. Their launchers are in kernels.go.
 
 struct GputestCopyParams {
     const uint4* source;  // [numQuads]
@@ -9,8 +8,8 @@ struct GputestCopyParams {
     uint32_t numQuads;
 };
 
-// Grid: any; block: up to 1024 threads. A thread copies 16 bytes per step, with
-// four steps in flight: the bandwidth that a kernel can reach.
+// Grid: any; block: up to 1024 threads. A thread copies 16 bytes per step, with four steps in flight, for the greatest
+// bandwidth.
 GRIFFIN_KERNEL(gputest_copy, GputestCopyParams, 1024) {
     const uint32_t stride = gridDim.x * blockDim.x;
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -32,8 +31,8 @@ struct GputestStoreParams {
     uint32_t value;
 };
 
-// Grid: any; block: any. Thread 0 of block 0 writes value to target, which may
-// be page-locked host memory that the host polls.
+// Grid and block: any. Thread 0 of block 0 writes value to target, which may be page-locked host memory that the host
+// polls.
 GRIFFIN_KERNEL(gputest_store, GputestStoreParams, 1024) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         __threadfence_system();

@@ -14,7 +14,6 @@ import (
 
 const numWords = 100
 
-// adder adds to words of one device on its own stream.
 type adder struct {
 	t      *testing.T
 	d      *cuda.Device
@@ -39,7 +38,6 @@ func newAdder(t *testing.T, d *cuda.Device) *adder {
 	return a
 }
 
-// add launches words[i] = source[i] + n.
 func (a *adder) add(source cuda.Buffer[uint32], n uint32) error {
 	p := gputest.AddParams{Source: source.Ptr(), Target: a.words.Ptr(), NumWords: numWords, Addend: n}
 	return cuda.Launch(a.stream, a.kernel, cuda.D1(1), cuda.D1(128), 0, &p)
@@ -135,8 +133,8 @@ func TestLose(t *testing.T) {
 	})
 }
 
-// The emulator works as late as possible, so that a program that fails to wait
-// is detected.
+// The emulator works as late as possible, to detect a program that fails to
+// wait.
 func TestWorkIsLate(t *testing.T) {
 	d := gputest.OpenEmulated(t, gputest.Config{Devices: 1, MemoryBytes: 8 << 20})[0]
 	a := newAdder(t, d)
@@ -170,7 +168,7 @@ func TestWorkIsLate(t *testing.T) {
 }
 
 // Work that waits for an event sees earlier work, in whatever order the host
-// waits for streams; and a graph repeats the captured work.
+// waits; a graph repeats the captured work.
 func TestEventsOrderStreams(t *testing.T) {
 	d := gputest.Open(t)
 	first, second := newAdder(t, d), newAdder(t, d)
@@ -230,7 +228,6 @@ func TestUseAfterFree(t *testing.T) {
 	}
 }
 
-// The emulator exports every driver function in use.
 func TestEveryDriverFunctionIsEmulated(t *testing.T) {
 	library := gputest.Configure(t, gputest.Config{Devices: 1, MemoryBytes: 1 << 20})
 	file, err := elf.Open(library.Path())

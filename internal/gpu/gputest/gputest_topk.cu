@@ -14,10 +14,9 @@ struct GputestTopKParams {
     uint32_t byWarps;
 };
 
-// Grid: 1; block: any multiple of 32; shared memory: capacity keys. The block
-// pushes all keys, thread i those at i, i + threads, and so on. It compacts
-// only after a failed push, which it then repeats. It sorts after half of the
-// keys and at the end; out[0, *count) is the result.
+// Grid: 1; block: any multiple of 32; shared memory: capacity keys. The block pushes all keys, thread i those at i, i +
+// threads, and so on. It compacts after a failed push, which it repeats, and sorts after half of the keys and at the
+// end; out[0, *count) is the result.
 GRIFFIN_KERNEL(gputest_block_topk, GputestTopKParams, 1024) {
     __shared__ BlockTopK top;
     block_topk_init(top, griffin_dynamic_shared<uint64_t>(), p.capacity, p.k, p.threshold);

@@ -13,7 +13,7 @@ var image []byte
 // Image is the PTX of the kernels below.
 func Image() []byte { return image }
 
-// The parameters of the kernels, which gputest.cu documents.
+// Documented in gputest.cu.
 type (
 	// The parameters of gputest_copy.
 	CopyParams struct {
@@ -41,14 +41,13 @@ type (
 	}
 )
 
-// Kernel loads one of the kernels until the end of the test; P is its parameter
-// struct.
+// Kernel loads one of the kernels, with parameters P, until the end of the
+// test.
 func Kernel[P any](t testing.TB, d *cuda.Device, name string) *cuda.Kernel {
 	t.Helper()
 	return kernel[P](t, d, "gputest", image, name)
 }
 
-// kernel loads a kernel of an image until the end of the test.
 func kernel[P any](t testing.TB, d *cuda.Device, module string, image []byte, name string) *cuda.Kernel {
 	t.Helper()
 	m, err := d.LoadModule(module, image)

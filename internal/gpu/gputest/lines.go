@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// codePlace matches an address within the library.
+// An address within the library.
 var codePlace = regexp.MustCompile(`\{pc 0x([0-9a-f]+)\}`)
 
 // sourceLines returns "file:line" for an address in the library at path, with
-// inlined calls: "a.cuh:5, called at b.cu:17". Lines of the emulator itself,
-// such as its atomics, are omitted.
+// inlined calls: "a.cuh:5, called at b.cu:17", without lines of the emulator
+// itself.
 func sourceLines(path string, pc uint64) (string, error) {
 	file, err := elf.Open(path)
 	if err != nil {
@@ -70,11 +70,11 @@ func place(file *dwarf.LineFile, line int) string {
 	return fmt.Sprintf("%s:%d", filepath.Clean(file.Name), line)
 }
 
-// call is the call site of an inlined function.
+// The call site of an inlined function.
 type call struct{ file, line int }
 
 // inlinedCalls returns the inlined calls around pc, the outermost first. reader
-// is positioned after the entry of the unit.
+// is after the entry of the unit.
 func inlinedCalls(data *dwarf.Data, reader *dwarf.Reader, pc uint64) ([]call, error) {
 	var calls []call
 	for depth := 0; depth >= 0; {

@@ -9,19 +9,17 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// OnGPU reports whether tests run on a real GPU (GRIFFIN_REQUIRE_GPU=1) instead
-// of the emulator.
+// OnGPU reports whether tests run on a real GPU (GRIFFIN_REQUIRE_GPU=1).
 func OnGPU() bool { return os.Getenv("GRIFFIN_REQUIRE_GPU") == "1" }
 
-// Open returns device 0, opened for this test and closed at its end. At the
-// end, memory that the test has not freed is an error, and so is an emulator
-// report that the test has not read with Report.
+// Open returns device 0 until the end of the test. Then memory that the test
+// has not freed is an error, and so is an emulator report that it has not read.
 func Open(t testing.TB) *cuda.Device {
 	t.Helper()
 	return open(t, Library(t), 0)
 }
 
-// Library returns the driver for tests. No devices are open yet.
+// Library returns the driver for tests, without open devices.
 func Library(t testing.TB) *cuda.Library {
 	t.Helper()
 	if OnGPU() {
@@ -38,8 +36,8 @@ func Library(t testing.TB) *cuda.Library {
 	return library
 }
 
-// realLibrary loads the driver and keeps its first device open, because
-// creating a context again is slow.
+// realLibrary keeps its first device open, because creating a context again is
+// slow.
 var realLibrary = sync.OnceValues(func() (*cuda.Library, error) {
 	library, err := cuda.Load("")
 	if err == nil {
@@ -55,8 +53,7 @@ func open(t testing.TB, library *cuda.Library, ordinal int) *cuda.Device {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// Cheap objects may stay until the context is closed, such as modules
-		// loaded once for a device.
+		// Cheap objects may stay until the context is closed, such as modules.
 		if _, sizeBytes := d.Live(); sizeBytes > 0 && d.Err() == nil {
 			t.Errorf("device %d: %d bytes of memory are not freed", ordinal, sizeBytes)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Session is a test with a device and a stream, closed at its end.
+// Session is a test with a device and a stream, until its end.
 type Session struct {
 	testing.TB
 	Device *cuda.Device
@@ -49,7 +49,7 @@ func Upload[T any](s *Session, data []T) cuda.Buffer[T] {
 	return b
 }
 
-// Download waits for the stream and returns the content of a buffer.
+// Download waits for the stream and returns a buffer's content.
 func Download[T any](s *Session, b cuda.Buffer[T]) []T {
 	s.Helper()
 	data := make([]T, b.Len())

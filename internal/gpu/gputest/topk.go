@@ -10,8 +10,7 @@ import (
 //go:embed image/gputest_topk.ptx
 var topKImage []byte
 
-// TopKParams are the parameters of gputest_block_topk (gputest_topk.cu), which
-// tests device/block_topk.cuh.
+// TopKParams are the parameters of gputest_block_topk (gputest_topk.cu).
 type TopKParams struct {
 	Keys, Out                     cuda.Ptr[uint64]
 	Count                         cuda.Ptr[uint32]

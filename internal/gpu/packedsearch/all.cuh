@@ -1,4 +1,4 @@
-/* Documents in all lists: groups of candidates, looked up in each list in turn. */
+/* All lists: groups of candidates, looked up in each list in turn. */
 #pragma once
 
 #include "../device/block_scan.cuh"
@@ -8,7 +8,7 @@
 constexpr uint32_t kNone = 0xffffffffU; /* no document, no posting */
 constexpr uint32_t kDead = 0x80000000U; /* of a block number: the candidate is not in the block */
 
-/* Shared memory of a block, for a group. Candidate i has the words [i]. */
+/* Shared memory for a group; candidate i has the words [i]. */
 struct PackedAll {
     PackedShared common;
     uint32_t sums[32];              /* of scans */
@@ -33,7 +33,7 @@ struct PackedGroup {
     bool prune;          /* remove candidates below the threshold */
 };
 
-/* Keeps the candidates c with keep(c). Each thread has two, 2*threadIdx.x and the next. By all threads; ends with a
+/* Keeps the candidates c with keep(c). A thread has candidates 2*threadIdx.x and the next. By all threads; ends with a
  * barrier. */
 template <class Keep>
 __device__ __forceinline__ void packedsearch_keep(PackedGroup& g, Keep keep) {
@@ -93,7 +93,7 @@ __device__ __forceinline__ void packedsearch_keep_live(PackedGroup& g) {
     });
 }
 
-/* The sum of the bounds of lists [from, numLists). */
+/* Sum of the bounds of lists [from, numLists). */
 __device__ __forceinline__ uint32_t packedsearch_rest(const PackedGroup& g, uint32_t from) {
     const PackedSearch& q = g.b.shared->search;
     uint32_t rest = 0;
@@ -118,8 +118,8 @@ __device__ __forceinline__ void packedsearch_begin_from(PackedGroup& g) {
     __syncthreads();
 }
 
-/* Reads a group of postings of the first list, except blocks that cannot reach the threshold. By all threads; ends with
- * a barrier. */
+/* Reads a group of postings of the first list, without blocks that cannot reach the threshold. By all threads; ends
+ * with a barrier. */
 __device__ __forceinline__ void packedsearch_begin_list(PackedGroup& g) {
     PackedAll& s = *g.shared;
     const PackedBlock& b = g.b;
@@ -164,7 +164,7 @@ __device__ __forceinline__ void packedsearch_begin_list(PackedGroup& g) {
     __syncthreads();
 }
 
-/* The first block of [from, to) whose last DocID is at least docID, or to. */
+/* First block of [from, to) whose last DocID is at least docID, or to. */
 __device__ __forceinline__ uint32_t packedsearch_block_of(const PackedList& list, uint32_t from, uint32_t to,
                                                           uint32_t docID) {
     while (from < to) {
@@ -178,7 +178,7 @@ __device__ __forceinline__ uint32_t packedsearch_block_of(const PackedList& list
     return from;
 }
 
-/* Sets borders for the next lists, one border per warp. By all threads; ends with a barrier. */
+/* For the next lists, one border per warp. By all threads; ends with a barrier. */
 __device__ __forceinline__ void packedsearch_borders(const PackedGroup& g) {
     PackedAll& s = *g.shared;
     const PackedSearch& q = g.b.shared->search;
@@ -191,8 +191,7 @@ __device__ __forceinline__ void packedsearch_borders(const PackedGroup& g) {
     __syncthreads();
 }
 
-/* The block of a list that can contain a candidate, given the last DocIDs of every stride-th block between the borders.
- */
+/* The block that can contain a candidate, given the last DocIDs of every stride-th block between the borders. */
 __device__ __forceinline__ uint32_t packedsearch_sampled(const PackedGroup& g, const PackedList& list,
                                                          uint32_t numSamples, uint32_t stride, uint32_t docID) {
     const uint32_t* samples = g.shared->items;
@@ -213,8 +212,8 @@ __device__ __forceinline__ uint32_t packedsearch_sampled(const PackedGroup& g, c
     return packedsearch_block_of(list, from, min(from + stride, end) - 1, docID);
 }
 
-/* Finds the block that can contain each candidate, from the directory, and sets items; returns their number. By all
- * threads; ends with a barrier. */
+/* Finds each candidate's block in the directory, and sets items; returns their number. By all threads; ends with a
+ * barrier. */
 __device__ __forceinline__ uint32_t packedsearch_list_blocks(PackedGroup& g, const PackedList& list) {
     PackedAll& s = *g.shared;
     const uint32_t first = s.borders[g.list][0], size = s.borders[g.list][1] - first;
@@ -284,7 +283,7 @@ __device__ __forceinline__ void packedsearch_match(const PackedGroup& g, uint32_
     }
 }
 
-/* Keeps the candidates that are in the next list. By all threads; ends with a barrier. */
+/* By all threads; ends with a barrier. */
 __device__ __forceinline__ void packedsearch_intersect(PackedGroup& g) {
     PackedAll& s = *g.shared;
     const PackedBlock& b = g.b;
@@ -370,8 +369,7 @@ __device__ __forceinline__ void packedsearch_settle(PackedGroup& g) {
     __syncthreads();
 }
 
-/* Adds the remaining candidates of a group to the hits, the count or the output. By all threads; ends with a barrier.
- */
+/* Adds the remaining candidates to the hits, the count or the output. By all threads; ends with a barrier. */
 __device__ __forceinline__ void packedsearch_deliver(PackedGroup& g, uint32_t number) {
     PackedAll& s = *g.shared;
     const PackedSearch& q = g.b.shared->search;
@@ -409,7 +407,7 @@ __device__ __forceinline__ void packedsearch_deliver(PackedGroup& g, uint32_t nu
     });
 }
 
-/* Answers a query of all lists. By all threads. */
+/* By all threads. */
 __device__ __forceinline__ void packedsearch_search_all(const PackedSearch& p) {
     __shared__ PackedAll shared;
     PackedGroup g;

@@ -1,18 +1,18 @@
-/* Documents in any list, by ranges of DocIDs, with a sum per document in shared memory. */
+/* Any list: ranges of DocIDs, with a sum per document in shared memory. */
 #pragma once
 
 #include "threshold.cuh"
 
 static_assert(kRangeDocs == 32 * kThreads, "a word of bits a thread");
 
-/* The blocks of a list that overlap a range. */
+/* Blocks that overlap a range. */
 struct PackedReach {
     uint32_t start; /* first block */
     uint32_t count;
     uint32_t bound; /* maximum of their bounds */
 };
 
-/* Shared memory of a block, for kChunk ranges. */
+/* Shared memory for kChunk ranges. */
 struct PackedAny {
     PackedShared common;
     PackedReach reach[kChunk][kMaxLists];
@@ -67,7 +67,6 @@ __device__ __forceinline__ void packedsearch_chunk(const PackedRange& r, uint32_
     __syncthreads();
 }
 
-/* Whether a document of the range can reach the goal. */
 __device__ __forceinline__ bool packedsearch_worthwhile(const PackedRange& r) {
     uint32_t all = 0, most = 0;
     for (uint32_t t = 0; t < r.numLists; t++) { /* the same in all threads */
@@ -112,7 +111,7 @@ __device__ __forceinline__ uint32_t packedsearch_part_lists(const PackedRange& r
     return rest;
 }
 
-/* Whether the bit of any document of the range in [first, last] is set. */
+/* Whether the bit of any document in [first, last] is set. */
 __device__ __forceinline__ bool packedsearch_any_bit(const PackedRange& r, uint32_t first, uint32_t last) {
     const uint32_t from = first < r.start ? 0 : first - r.start;
     const uint32_t to = min(last - r.start, kRangeDocs - 1);
@@ -131,8 +130,8 @@ __device__ __forceinline__ bool packedsearch_any_bit(const PackedRange& r, uint3
     return false;
 }
 
-/* Adds the contributions of four postings per lane to the sums of the range; others: only of documents whose bit is
- * set. Otherwise, sets the bits of documents with a contribution of 0, or of all if mark. By a warp. */
+/* Adds the contributions of four postings per lane to the sums; others: only of documents whose bit is set. Otherwise,
+ * sets the bits of documents with a contribution of 0, or of all if mark. By a warp. */
 template <bool others>
 __device__ __forceinline__ void packedsearch_add(const PackedRange& r, const PackedList& list, uint4 docIDs,
                                                  uint4 freqs, uint32_t n, bool mark) {
@@ -162,7 +161,7 @@ __device__ __forceinline__ void packedsearch_add(const PackedRange& r, const Pac
     }
 }
 
-/* Sets the bits of four postings per lane. By a warp. */
+/* Four postings per lane. By a warp. */
 __device__ __forceinline__ void packedsearch_mark(const PackedRange& r, uint4 docIDs, uint32_t n) {
     const uint32_t at[4] = {docIDs.x - r.start, docIDs.y - r.start, docIDs.z - r.start, docIDs.w - r.start};
 #pragma unroll
@@ -174,8 +173,8 @@ __device__ __forceinline__ void packedsearch_mark(const PackedRange& r, uint4 do
 }
 
 /* Decodes the blocks of the essential lists or, of the others, the blocks that can contain a document whose bit is set:
- * each lane checks a block, then the warp decodes the needed blocks. scored: adds contributions; otherwise only sets
- * bits. By all threads, without a barrier. */
+ * each lane checks a block, then the warp decodes. scored: adds contributions; otherwise only sets bits. By all
+ * threads, without a barrier. */
 template <bool scored, bool others>
 __device__ __forceinline__ void packedsearch_range_pass(const PackedRange& r) {
     const PackedBlock& b = r.b;
@@ -273,7 +272,7 @@ __device__ __forceinline__ bool packedsearch_candidates(const PackedRange& r, ui
     return __syncthreads_or(some != 0) != 0;
 }
 
-/* Searches a range. By all threads, after a barrier; ends with one. */
+/* By all threads, after a barrier; ends with one. */
 template <bool scored>
 __device__ __forceinline__ void packedsearch_search_range(const PackedRange& r) {
     const PackedBlock& b = r.b;
@@ -316,7 +315,7 @@ __device__ __forceinline__ void packedsearch_search_range(const PackedRange& r) 
     }
 }
 
-/* Answers a query of any list. A block of threads processes groupSize consecutive ranges. By all threads. */
+/* A block of threads processes groupSize consecutive ranges. By all threads. */
 template <bool scored>
 __device__ __forceinline__ void packedsearch_search_any(const PackedSearch& p) {
     __shared__ PackedAny shared;

@@ -16,7 +16,6 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// place is the memory of a list.
 type place int
 
 const (
@@ -44,7 +43,6 @@ func newCollection(t testing.TB, rng *rand.Rand, numDocs int, linear bool, lists
 	return collectionOn(gputest.NewSession(t), rng, numDocs, linear, lists)
 }
 
-// collectionOn is newCollection on an open device.
 func collectionOn(s *gputest.Session, rng *rand.Rand, numDocs int, linear bool, lists []querytest.List) *collection {
 	s.Helper()
 	c := &collection{Session: s, Collection: querytest.NewCollection(s, rng, numDocs, linear, lists)}
@@ -111,14 +109,12 @@ func (c *collection) host(words []uint32) cuda.Ptr[uint32] {
 	return b.DevicePtr()
 }
 
-// testQuery is a query for the CPU and the GPU.
 type testQuery struct {
 	cpu traverse.Query
 	gpu Query
 }
 
-// query returns a query of lists by rising length, with a boost for all terms and a mean length
-// of avgLen.
+// query sorts the lists by rising length.
 func (c *collection) query(conjunctive bool, k int, boost, avgLen float64, p place, lists ...int) *testQuery {
 	lists = slices.Clone(lists)
 	slices.SortStableFunc(lists, func(x, y int) int { return int(c.Lists[x].DocFreq) - int(c.Lists[y].DocFreq) })
@@ -133,7 +129,6 @@ func (c *collection) query(conjunctive bool, k int, boost, avgLen float64, p pla
 	return q
 }
 
-// matches returns all matches of the exhaustive traversal, in the order of hits.
 func (q *testQuery) matches(t testing.TB) []base.Hit {
 	t.Helper()
 	mode := traverse.Or
@@ -154,7 +149,6 @@ func candidates(hits []base.Hit, from base.DocID) *Candidates {
 	return c
 }
 
-// check runs a query and compares its answer with all matches.
 func (c *collection) check(name string, q *testQuery, matches []base.Hit) {
 	c.Helper()
 	out := Candidates{DocIDs: []uint32{7}, Scores: []uint32{7}} // to be overwritten

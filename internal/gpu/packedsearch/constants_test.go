@@ -9,7 +9,6 @@ import (
 
 var update = flag.Bool("update", false, "write constants.cuh")
 
-// constants.cuh equals this package's constants.
 func TestConstants(t *testing.T) {
 	gputest.CheckConstants(t, *update, "packedsearch", []gputest.Constant{
 		{Name: "kThreads", Value: threads},

@@ -1,10 +1,10 @@
-// Package packedsearch answers queries on a GPU from compressed lists, in device memory or in
-// page-locked host memory. From host memory, the kernels read only the needed blocks, over
-// the bus. One launch answers a query. Answers are exact.
+// Package packedsearch answers queries on a GPU from compressed lists, in
+// device memory or in page-locked host memory. From host memory, the kernels
+// read only the needed blocks. Answers are exact.
 //
-// It searches lists that are not resident as images (package imagesearch) if loading them would
-// take longer than the query. It does not place lists (package residency), does not choose the
-// processor of a query (package dispatch), and supports one codec, simdbp: see [Supported].
+// It is for lists that are not resident as images (package imagesearch). It
+// does not place lists (package residency), and supports one codec, simdbp: see
+// [Supported].
 //
 // # Main types
 //
@@ -15,31 +15,30 @@
 //
 // # How a query is answered
 //
-// A load over the bus takes microseconds: a search needs few dependent loads and many
-// concurrent loads. Directories are in device memory, or are copied there first, and determine
-// the needed blocks. A warp then loads several blocks at once, 16 bytes per lane, each byte
-// once, and decodes them from shared memory.
+// A load over the bus takes microseconds: a search needs few dependent and many
+// concurrent loads. Directories in device memory determine the needed blocks. A
+// warp loads several at once, 16 bytes per lane, each byte once, and decodes
+// them from shared memory.
 //
-// Documents in any list: a block of threads processes ranges of 8192 documents. The maximum
-// bound of a list's blocks in a range bounds its contribution there. Ranges that cannot reach
-// the threshold are skipped. In the others, lists are partitioned as in MaxScore (Turtle and
-// Flood, Information Processing & Management 31(6), 1995). Essential lists are decoded into
-// sums in shared memory. A document that is only in nonessential lists cannot reach the
-// threshold; their blocks are decoded only if their DocIDs span a document whose sum can.
+// Documents in any list: a block of threads processes ranges of 8192 documents.
+// Ranges that cannot reach the threshold by the bounds of their blocks are
+// skipped. In the others, lists are partitioned as in MaxScore (Turtle and
+// Flood, Information Processing & Management 31(6), 1995). Essential lists are
+// decoded into sums in shared memory; blocks of the others only if their DocIDs
+// span a document whose sum can reach the threshold.
 //
-// Documents in all lists: a block of threads processes a group of 32 to 512 postings of the
-// shortest list, or candidates. For each list in turn, it finds the block of each candidate in
-// the directory, decodes each such block once, looks up its candidates by binary search and
-// compacts the group (Ding, He, Yan and Suel, WWW 2009, §5, also intersect compressed lists on
-// a GPU by blocks of the longer list; Ao et al., VLDB 2011, §4.1, use a thread per element). We
-// differ: blocks can be in host memory; one launch intersects all lists; block bounds exclude
-// candidates before the blocks are read; and frequencies are read only for the remaining
-// candidates, for four lists at a time.
+// Documents in all lists: a block of threads processes a group of 32 to 512
+// postings of the shortest list, or candidates. For each list in turn, it finds
+// the candidates' blocks in the directory, decodes each once, looks up its
+// candidates by binary search and compacts the group (Ding, He, Yan and Suel,
+// WWW 2009, §5, also intersect compressed lists on a GPU by blocks of the
+// longer list; Ao et al., VLDB 2011, §4.1, use a thread per element). We
+// differ: blocks can be in host memory; one launch intersects all lists; block
+// bounds exclude candidates before the blocks are read; and frequencies are
+// read only for the remaining candidates, for four lists at a time.
 //
-// The threshold follows from a histogram of scores, as in package imagesearch. A block of
-// threads first counts the scores of a range or group itself, then adds those that may raise
-// the threshold to the shared histogram. The initial threshold is the maximum of the lists'
-// k-th best contributions. The last block to end selects the hits from the keys of all
+// The threshold follows from a histogram of scores, as in package imagesearch.
+// The last block of threads to end selects the hits from the keys of all
 // (device/block_topk.cuh).
 //
 // # Kernels
@@ -49,15 +48,16 @@
 //	packedsearch_all         all lists: all.cuh
 //	packedsearch_copy        directories from host to device memory
 //
-// Blocks have 256 threads, static shared memory of 18 KiB (packedsearch_any) or 36 KiB
-// (packedsearch_all), and dynamic shared memory of kernel.sharedBytes: 36 or 4 KiB for top-10.
-// The query is in the launch parameters. Hits, counts and candidates are written to page-locked
-// memory, which the host polls. Reference of all searches: package traverse, exhaustive-daat.
+// Blocks have 256 threads, static shared memory of 18 KiB (packedsearch_any) or
+// 36 KiB (packedsearch_all), and dynamic shared memory of kernel.sharedBytes:
+// 36 or 4 KiB for top-10. The query is in the launch parameters; the answer
+// goes to page-locked memory, which the host polls. Reference of all searches:
+// package traverse, exhaustive-daat.
 //
 // # Concurrency
 //
-// Kernels is safe for concurrent use. A Runner is not. Any number of queries can read a list;
-// the owner of its memory must keep it until they have ended.
+// Kernels is safe for concurrent use. A Runner is not. Queries share lists,
+// which must stay until they have ended.
 package packedsearch
 
 //go:generate go test -run ^TestConstants$ -update .

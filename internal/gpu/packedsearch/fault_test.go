@@ -41,7 +41,7 @@ func TestFaults(t *testing.T) {
 	gputest.EachFault(t, cuda.OutOfMemory, []string{"cuMemAlloc_v2", "cuMemHostAlloc", "cuModuleLoadDataEx", "cuLaunchKernel", "cuMemsetD8Async"}, run)
 }
 
-// runAnew answers a query with new kernels and a new runner.
+// With new kernels and a new runner.
 func (c *collection) runAnew(q *Query) (hits []base.Hit, err error) {
 	k, err := New(c.Device)
 	if err != nil {
@@ -57,7 +57,6 @@ func (c *collection) runAnew(q *Query) (hits []base.Hit, err error) {
 	return hits, err
 }
 
-// After a failed launch, the next query is answered.
 func TestRefusedLaunch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	c := randomCollection(t, rng, 300, 4, false, 9, 0)
@@ -72,7 +71,7 @@ func TestRefusedLaunch(t *testing.T) {
 	}
 }
 
-// If the search fails to launch, the copy of directories has ended when the error returns.
+// The copy of directories has ended when the error returns.
 func TestRefusedSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 16))
 	c := randomCollection(t, rng, 300, 4, false, 9, 0)

@@ -22,17 +22,14 @@ type Kernels struct {
 
 type kernel struct {
 	*cuda.Kernel
-	// The dynamic shared memory of a block in bytes, without its keys.
+	// Dynamic shared memory of a block in bytes, without its keys.
 	shared int
-	// resident[log2(capacity / minCapacity)] is the number of blocks that can run at the
-	// same time.
+	// resident[log2(capacity / minCapacity)] blocks can run at the same time.
 	resident [numCapacities]int
 }
 
-// sharedBytes returns the dynamic shared memory of a block with capacity keys.
 func (k *kernel) sharedBytes(capacity int) int { return k.shared + capacity*8 }
 
-// residentFor returns the number of blocks with capacity keys that can run at the same time.
 func (k *kernel) residentFor(capacity int) int {
 	return k.resident[bits.TrailingZeros(uint(capacity/minCapacity))]
 }
@@ -79,7 +76,7 @@ func (k *Kernels) load() (err error) {
 	return err
 }
 
-// Close unloads the kernels. None may be running.
+// Close unloads the kernels, which must not be running.
 func (k *Kernels) Close() error {
 	if k.module == nil {
 		return nil

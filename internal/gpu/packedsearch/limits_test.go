@@ -16,7 +16,6 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// The first and the last documents of segments of all sizes are found.
 func TestSegmentSizes(t *testing.T) {
 	c := newCollection(t, rand.New(rand.NewPCG(17, 17)), 1, true, nil)
 	c.toDevice()
@@ -48,7 +47,7 @@ func TestSegmentSizes(t *testing.T) {
 	}
 }
 
-// open uploads a list of weights. A posting behind the first block has a block of its own, whose
+// open uploads a list of weights. A posting behind the first block has its own block, whose
 // directory entry is set to its DocID.
 func (c *collection) open(l *querytest.List) List {
 	c.Helper()

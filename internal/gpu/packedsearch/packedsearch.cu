@@ -1,35 +1,30 @@
 #include "all.cuh"
 #include "any.cuh"
 
-/*
- * Finds the documents in any list: the best hits and, with kFlagCount, their number.
+/* Any list: the best hits and, with kFlagCount, their number.
  *
  * Grid: at most one block per range of kRangeDocs documents. Block: kThreads threads. Shared memory:
  * kernel.sharedBytes. In: lists, whose payloads can be in host memory. Out: hits, best first, and result. Reference:
  * package traverse, exhaustive-daat. The blocks read depend on the order of the thread blocks, the hits do not. See
- * doc.go.
- */
+ * doc.go. */
 GRIFFIN_KERNEL_BLOCKS(packedsearch_any, PackedSearch, kThreads, kMinBlocks) {
     packedsearch_search_any<true>(p);
 }
 
-/* As packedsearch_any, but only the number. */
+/* Only the number. */
 GRIFFIN_KERNEL_BLOCKS(packedsearch_any_count, PackedSearch, kThreads, kMinBlocks) {
     packedsearch_search_any<false>(p);
 }
 
-/*
- * Finds the documents in all lists, starting from the first list or from candidates: the best hits, their number, or
- * the remaining candidates.
+/* All lists, starting from the first list or from candidates: the best hits, their number, or the remaining candidates.
  *
  * Grid: at most one block per group. Block: kThreads threads. Shared memory: kernel.sharedBytes. In and out: as
- * packedsearch_any; outDocIDs, outScores and outCounts by group. Reference: package traverse, exhaustive-daat.
- */
+ * packedsearch_any; outDocIDs, outScores and outCounts by group. Reference: package traverse, exhaustive-daat. */
 GRIFFIN_KERNEL_BLOCKS(packedsearch_all, PackedSearch, kThreads, kMinBlocks) {
     packedsearch_search_all(p);
 }
 
-/* A directory to copy: copyEntry in params.go. */
+/* copyEntry in params.go. */
 struct PackedCopy {
     const uint4* from;
     uint4* to;

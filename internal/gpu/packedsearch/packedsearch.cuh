@@ -1,4 +1,4 @@
-/* Parameters of the kernels, and decoding of blocks by a warp. */
+/* Parameters, and decoding of blocks by a warp. */
 #pragma once
 
 #include "../decode/decode.cuh"
@@ -6,7 +6,7 @@
 #include "../device/bm25.cuh"
 #include "constants.cuh"
 
-/* A list of a query: listParams in params.go. */
+/* listParams in params.go. */
 struct PackedList {
     const uint4* payload;    /* in device or host memory */
     const uint4* directory;  /* [numBlocks]: {First, Last, Offset, Bound | DocWidth << 16 | FreqWidth << 24} */
@@ -19,7 +19,7 @@ struct PackedList {
 };
 static_assert(sizeof(PackedList) == 64, "mirrored by listParams");
 
-/* Mirrored by result in params.go; in page-locked host memory. */
+/* result in params.go; in page-locked host memory. */
 struct PackedResult {
     uint32_t numHits;
     uint32_t done; /* number of the launch, written last */
@@ -40,7 +40,7 @@ struct PackedState {
     uint32_t padding;
 };
 
-/* Parameters with the query: searchParams in params.go. */
+/* searchParams in params.go. */
 struct __align__(16) PackedSearch {
     PackedState* state;
     PackedResult* result;
@@ -78,8 +78,7 @@ __device__ __forceinline__ void packedsearch_unpack(const PackedSearch& p, Packe
     __syncthreads();
 }
 
-/* An upper bound of the contributions of a block's postings. worth is 2^16 times the score of a step of a bound,
- * rounded up. */
+/* An upper bound of a block's contributions. worth is 2^16 times the score of a step of a bound, rounded up. */
 __device__ __forceinline__ uint32_t packedsearch_bound(const PackedList& list, uint32_t entry) {
     const uint64_t score = ((entry & 0xffff) * list.worth >> 16) + 1;
     return static_cast<uint32_t>(min(score, static_cast<uint64_t>(list.maxScore)));
@@ -101,8 +100,7 @@ __device__ __forceinline__ uint32_t packedsearch_last(const PackedList& list, ui
     return __ldg(reinterpret_cast<const uint32_t*>(list.directory + block) + 1);
 }
 
-/* The first block of a list whose last DocID is at least target, or numBlocks. Each iteration reads 32 blocks. By a
- * warp. */
+/* The first block whose last DocID is at least target, or numBlocks. Each iteration reads 32 blocks. By a warp. */
 __device__ __forceinline__ uint32_t packedsearch_find(const PackedList& list, uint32_t target) {
     uint32_t from = 0, size = list.numBlocks;
     while (size > 0) { /* Invariant: block from - 1 is below; block from + size is not, or there is none */
@@ -117,14 +115,14 @@ __device__ __forceinline__ uint32_t packedsearch_find(const PackedList& list, ui
     return from;
 }
 
-/* A warp's shared memory for the bytes of a block, with padding for reads past the end. */
+/* Shared memory for the bytes of a block, with padding for reads past the end. */
 constexpr uint32_t kStagingQuads = 64 + 2;
 
 struct PackedStaging {
     uint4 quads[kStagingQuads];
 };
 
-/* Initialises a staging. By a warp. */
+/* By a warp. */
 __device__ __forceinline__ void packedsearch_clear(PackedStaging& s) {
     for (uint32_t i = threadIdx.x % 32; i < kStagingQuads; i += 32) {
         s.quads[i] = make_uint4(0, 0, 0, 0);
@@ -132,7 +130,7 @@ __device__ __forceinline__ void packedsearch_clear(PackedStaging& s) {
     __syncwarp();
 }
 
-/* Values 4*lane to 4*lane+3 of the packed values of width bits that start at a bit of the staging. */
+/* Values 4*lane to 4*lane+3 of width bits from a bit of the staging. */
 __device__ __forceinline__ uint4 packedsearch_unpack_quad(const PackedStaging& s, uint32_t bit, uint32_t width) {
     const auto* words = reinterpret_cast<const uint32_t*>(s.quads);
     DecodeQuad q;
@@ -150,7 +148,7 @@ struct PackedWork {
     uint32_t n; /* postings */
 };
 
-/* The size of a block in quads of 16 bytes, with or without its frequencies. */
+/* In quads of 16 bytes. */
 template <bool withFreqs>
 __device__ __forceinline__ uint32_t packedsearch_quads(uint32_t entry, uint32_t n) {
     uint32_t bytes = decode_packed_size(n, packedsearch_doc_width(entry));
@@ -161,8 +159,8 @@ __device__ __forceinline__ uint32_t packedsearch_quads(uint32_t entry, uint32_t 
 }
 
 /* Decodes the blocks of the lanes in mask in turn and calls each(owner, docIDs, freqs, n), where a lane has postings
- * 4*lane to 4*lane+3 of n. Loads kInFlight blocks at a time, each byte once, 16 bytes per lane. Returns the number of
- * quads read. By a warp. */
+ * 4*lane to 4*lane+3 of n. Loads kInFlight blocks at a time, each byte once. Returns the number of quads read. By a
+ * warp. */
 template <bool withFreqs, class Each>
 __device__ __forceinline__ uint32_t packedsearch_blocks(PackedStaging& s, uint32_t mask, const PackedWork& work,
                                                         Each each) {

@@ -10,9 +10,9 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// BenchmarkQueries measures single queries in wall-clock time, over random lists at all places:
-// 4 million documents on a GPU; a few thousand on the emulator, where the times mean nothing. A
-// sample is compared with the CPU first. bench/gpu has more realistic lists.
+// Single queries in wall-clock time, over random lists at all places: 4 million documents on a
+// GPU; a few thousand on the emulator, where the times mean nothing. A sample is compared with
+// the CPU first. bench/gpu has more realistic lists.
 func BenchmarkQueries(b *testing.B) {
 	numDocs, numQueries, sample := 4_000_000, 200, 10
 	if !gputest.OnGPU() {

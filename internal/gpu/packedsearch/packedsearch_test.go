@@ -16,10 +16,10 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// shares are the fractions of the documents in random lists; 0: one document.
+// Of the documents; 0: one document.
 var shares = []float64{1, 0.5, 0.1, 0.1, 0.02, 0.006, 0.006, 0.001, 0.001, 0}
 
-// randomList returns list i, with a share of the documents; every other list is clustered.
+// Every other list is clustered.
 func randomList(rng *rand.Rand, numDocs, i int, maxFreq uint32) querytest.List {
 	var l querytest.List
 	share := shares[i%len(shares)]
@@ -70,7 +70,7 @@ func randomCollection(t testing.TB, rng *rand.Rand, numDocs, numLists int, linea
 	return c
 }
 
-// variants runs a query for hits, a count, both, and candidates.
+// For hits, a count, both, and candidates.
 func (c *collection) variants(rng *rand.Rand, name string, q *testQuery) {
 	c.Helper()
 	matches := q.matches(c)
@@ -88,7 +88,7 @@ func (c *collection) variants(rng *rand.Rand, name string, q *testQuery) {
 	if len(q.gpu.Lists) == 1 {
 		return
 	}
-	// The same from candidates of some of the lists.
+	// From candidates of some of the lists.
 	part := *q
 	at := 1 + rng.IntN(len(q.gpu.Lists)-1)
 	part.cpu.Legs, part.cpu.Live = q.cpu.Legs[:at], nil
@@ -101,7 +101,7 @@ func (c *collection) variants(rng *rand.Rand, name string, q *testQuery) {
 	c.check(fmt.Sprintf("%s, count from %d lists", name, at), q, matches)
 }
 
-// All queries, at all places, equal the CPU's exhaustive traversal.
+// At all places.
 func TestRandomCollections(t *testing.T) {
 	for _, tt := range []struct {
 		numDocs, lists, queries int
@@ -138,7 +138,7 @@ func TestRandomCollections(t *testing.T) {
 	}
 }
 
-// Lists at the limits of blocks, ranges and widths.
+// At the limits of blocks, ranges and widths.
 func TestAdversarialLists(t *testing.T) {
 	const numDocs = 40000
 	every := func(from, to, step int) querytest.List {
@@ -199,7 +199,6 @@ func TestAdversarialLists(t *testing.T) {
 	c.variants(rng, "lists twice", q)
 }
 
-// Postings with a contribution of 0 match.
 func TestContributionsOfZero(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	lists := []querytest.List{randomList(rng, 10000, 2, 4), randomList(rng, 10000, 3, 4)}
@@ -211,7 +210,7 @@ func TestContributionsOfZero(t *testing.T) {
 	}
 }
 
-// For each k, the best k are a prefix of the best k+1, and a valid threshold changes nothing.
+// The best k are a prefix of the best k+1, and a valid threshold changes nothing.
 func TestEveryK(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	c := randomCollection(t, rng, 9000, 5, false, 9, 0.1)
@@ -244,7 +243,7 @@ func TestManyGroups(t *testing.T) {
 	c.variants(rng, "any", c.query(false, 100, 1, c.Saturation.AvgLen, onHost, 1, 2, 3))
 }
 
-// Long lists with distant candidates, and more ranges than a chunk.
+// Distant candidates, and more ranges than a chunk.
 func TestFarApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 14))
 	const numDocs = 100_000
@@ -263,7 +262,6 @@ func TestFarApart(t *testing.T) {
 	}
 }
 
-// An empty set of candidates has no matches.
 func TestNoCandidates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	c := randomCollection(t, rng, 300, 2, false, 9, 0)
@@ -274,7 +272,7 @@ func TestNoCandidates(t *testing.T) {
 	}
 }
 
-// Unsuited queries are rejected, and the runner stays usable.
+// The runner stays usable.
 func TestRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	c := randomCollection(t, rng, 300, 4, false, 9, 0)
@@ -333,7 +331,7 @@ func TestSupported(t *testing.T) {
 	}
 }
 
-// Bounds in the kernels' arithmetic are at least the bounds of package score.
+// The kernels' bounds are at least the bounds of package score.
 func TestWorth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 10))
 	for range 100000 {
@@ -350,7 +348,6 @@ func TestWorth(t *testing.T) {
 	}
 }
 
-// A query of an earlier size does not allocate.
 func TestQueriesDoNotAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	c := randomCollection(t, rng, 300, 4, false, 9, 0)

@@ -2,10 +2,10 @@ package packedsearch
 
 import "github.com/griffin-search/griffin/internal/gpu/cuda"
 
-// The types of this file are mirrored in packedsearch.cuh and packedsearch.cu, field by field. The
-// comments on the fields are there.
+// Mirrored in packedsearch.cuh and packedsearch.cu, field by field, where comments explain the
+// fields.
 
-// listParams is a list of a query, 64 bytes.
+// 64 bytes.
 type listParams struct {
 	payload   cuda.Ptr[uint32]
 	directory cuda.Ptr[uint32]
@@ -20,7 +20,6 @@ type listParams struct {
 	_                  uint32
 }
 
-// result has the counts of a query.
 type result struct {
 	numHits uint32
 	done    uint32 // number of the launch, written last
@@ -28,7 +27,7 @@ type result struct {
 	work    [4]uint64 // blocks, quads of 16 bytes, ranges
 }
 
-// state is shared by the blocks of a launch.
+// Shared by the blocks of a launch.
 //
 //nolint:unused // only the kernels use the fields
 type state struct {
@@ -41,13 +40,11 @@ type state struct {
 	_       uint32
 }
 
-// Flags of a query.
 const (
 	flagCount = 1 << iota // count matches: no pruning
 	flagScore             // compute scores
 )
 
-// searchParams are the parameters of the search kernels.
 type searchParams struct {
 	state  cuda.Ptr[state]
 	result cuda.Ptr[result]
@@ -73,14 +70,12 @@ type searchParams struct {
 	lists [MaxLists]listParams
 }
 
-// copyEntry is a directory to copy.
 type copyEntry struct {
 	from, to cuda.Ptr[uint32]
 	upTo     uint32
 	_        uint32
 }
 
-// copyParams are the parameters of packedsearch_copy.
 type copyParams struct {
 	numCopies, numEntries uint32
 	_                     [2]uint32

@@ -15,18 +15,17 @@ import (
 // MaxK is the maximum K of a query.
 const MaxK = imagesearch.MaxK
 
-// MaxLists is the maximum number of lists of a query, limited by the launch parameters.
+// MaxLists is limited by the launch parameters.
 const MaxLists = 40
 
-// ErrUnsuited is returned if the kernels cannot answer the query: too many lists, hits or
-// documents, or scores that can exceed 32 bits. The CPU can answer it.
+// ErrUnsuited: the query has too many lists, hits or documents, or scores that can exceed
+// 32 bits. The CPU can answer it.
 var ErrUnsuited = imagesearch.ErrUnsuited
 
-// ErrCodec is returned if this package cannot decode a list's codec.
+// ErrCodec: this package cannot decode the list's codec.
 var ErrCodec = errors.New("packedsearch: lists must be encoded with simdbp")
 
-// Supported returns nil if this package can search lists of the codec, otherwise an error that
-// wraps ErrCodec.
+// Supported returns an error that wraps ErrCodec if the codec is not supported.
 func Supported(c codec.Codec) error {
 	if _, ok := c.(codec.SIMDBP); ok {
 		return nil
@@ -37,8 +36,8 @@ func Supported(c codec.Codec) error {
 	return fmt.Errorf("codec %s: %w", c.Name(), ErrCodec)
 }
 
-// List is a term of a query: a leg and the addresses of its compressed list. The memory belongs
-// to the caller and must not change until the query has ended.
+// List is a term of a query: a leg and its compressed list, whose memory must not change until
+// the query has ended.
 type List struct {
 	// Leg has a List with at least one posting. Its Kth are used only for queries of any
 	// list, if no document is deleted.
@@ -51,37 +50,36 @@ type List struct {
 	// 16. For a list of one block, it is the entry in its Meta (postings.List.Block), with
 	// the offset 0.
 	Directory cuda.Ptr[uint32]
-	// DirectoryOnHost: Directory is in host memory. A further launch copies it to device memory
-	// before the search. A directory is searched by dependent loads and takes an eighth of a
-	// byte per posting: keep it in device memory before anything else of a list.
+	// DirectoryOnHost: a further launch copies Directory from host to device memory first. A
+	// directory is searched by dependent loads and takes an eighth of a byte per posting: keep
+	// it in device memory before anything else of a list.
 	DirectoryOnHost bool
 
-	// The document lengths in the list's field, in tokens, in device memory:
+	// Document lengths in the list's field, in tokens, in device memory:
 	// [NumDocs]uint32. Not read if the leg's Term is linear.
 	Lengths cuda.Ptr[uint32]
 }
 
-// Candidates are documents that match all lists intersected before, by rising DocID of the
-// segment, with the sums of their contributions. DocIDs and Scores have the same length.
+// Candidates match all lists intersected before, by rising DocID of the segment, with the
+// sums of their contributions in Scores, of the same length.
 type Candidates struct {
 	DocIDs, Scores []uint32
 }
 
-// Query is a flat query over one segment. Start does not keep it.
+// Query is a flat query over one segment, which Start does not keep.
 type Query struct {
-	// Conjunctive: matches are in all lists; otherwise in any list.
+	// Matches are in all lists; otherwise in any.
 	Conjunctive bool
-	// Number of hits, at most MaxK. 0: none; a Conjunctive query then returns
-	// candidates, if Run gets memory for them.
-	K int
-	// Count requests the number of matches.
+	// At most MaxK. 0: no hits; a Conjunctive query then returns candidates, if
+	// Run gets memory for them.
+	K     int
 	Count bool
-	// A score that at least K documents of the search reach, 0 if unknown. Documents
-	// with a lower score may be omitted from the hits.
+	// A score that at least K documents of the search reach, 0 if unknown. Lower
+	// scores may be omitted.
 	Threshold base.Score
-	// Lists has 1 to MaxLists lists. For a Conjunctive query, rising DocFreq is fastest.
+	// 1 to MaxLists lists. For a Conjunctive query, rising DocFreq is fastest.
 	Lists []List
-	// The initial candidates of a Conjunctive query; nil: all documents. Start copies them.
+	// Initial candidates of a Conjunctive query, which Start copies; nil: all documents.
 	// Deleted documents are removed.
 	From *Candidates
 }
@@ -128,7 +126,6 @@ func (q *Query) check(seg *imagesearch.Segment) (most base.Score, err error) {
 	return most, nil
 }
 
-// checkFrom returns the maximum score of the initial candidates.
 func (q *Query) checkFrom(seg *imagesearch.Segment) (most base.Score, err error) {
 	if q.From == nil {
 		return 0, nil
@@ -164,7 +161,6 @@ func (l *List) check(seg *imagesearch.Segment) error {
 	return nil
 }
 
-// threshold returns a score that at least K documents reach.
 func (q *Query) threshold(seg *imagesearch.Segment) uint32 {
 	theta := q.Threshold
 	if !q.Conjunctive && seg.Live.IsZero() {

@@ -12,23 +12,23 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 )
 
-// Limits is the initial capacity of a Runner. For a larger query, the Runner waits for the
-// device and allocates more.
+// Limits is the initial capacity of a Runner. For a larger query, it waits for the device
+// and allocates more.
 type Limits struct {
-	// Number of blocks of a query's lists whose directories are in host memory.
+	// Blocks of a query's lists whose directories are in host memory.
 	Blocks int
 	// Length of From or, without From, the DocFreq of the first list.
 	Candidates int
 }
 
-// Runner runs one query at a time and has the memory for it. It allocates only if a query is
-// larger than all before. Not safe for concurrent use.
+// Runner runs one query at a time. It allocates only if a query is larger than all before.
+// Not safe for concurrent use.
 type Runner struct {
 	kernels *Kernels
-	// Time that Finish polls before it waits in the driver.
+	// Finish polls this long before it waits in the driver.
 	wait time.Duration
 
-	// Page-locked. The kernels read and write it over the bus.
+	// Page-locked; kernels access it over the bus.
 	result cuda.HostBuffer[result]
 	hits   cuda.HostBuffer[uint64]
 	from   cuda.HostBuffer[uint32] // DocIDs, then scores, of the initial candidates
@@ -91,7 +91,6 @@ func (r *Runner) most() int {
 	return max(r.kernels.anyScored.resident[0], r.kernels.all.resident[0])
 }
 
-// outWords returns the words of out for candidates in groups.
 func outWords(candidates, groupSize int) int {
 	groups := (candidates + groupSize - 1) / groupSize
 	return groups * (2*groupSize + 1)
@@ -117,8 +116,8 @@ func (r *Runner) Run(s *cuda.Stream, seg imagesearch.Segment, q *Query, dst []ba
 	return r.Finish(dst, out)
 }
 
-// Finish waits for the query of Start and returns its answer, as Run. The launch can end later
-// than its answer: the memory that it uses is free only after the stream's work has ended.
+// Finish waits for the query of Start and returns its answer, as Run. The launch can end
+// later: its memory is free only after the stream's work has ended.
 func (r *Runner) Finish(dst []base.Hit, out *Candidates) (hits []base.Hit, matches int64, err error) {
 	if r.stream == nil {
 		return dst, 0, fmt.Errorf("no query is under way: %w", base.ErrBadInput)
@@ -142,7 +141,6 @@ func (r *Runner) Finish(dst []base.Hit, out *Candidates) (hits []base.Hit, match
 	return dst, matches, nil
 }
 
-// gather sets out to the remaining candidates of all groups.
 func (r *Runner) gather(out *Candidates) {
 	out.DocIDs, out.Scores = out.DocIDs[:0], out.Scores[:0]
 	if r.params.outDocIDs == 0 {
@@ -156,13 +154,13 @@ func (r *Runner) gather(out *Candidates) {
 	}
 }
 
-// Stats returns the work of the last query, after Finish.
+// Stats is for after Finish.
 func (r *Runner) Stats() Stats {
 	w := &r.result.Data()[0].work
 	return Stats{Blocks: int64(w[0]), Bytes: int64(w[1]) * 16, Ranges: int64(w[2])}
 }
 
-// Launches calls visit with the name of each kernel of the last query, in order.
+// Launches visits the kernels of the last query, in order.
 func (r *Runner) Launches(visit func(kernel string)) {
 	if r.copies.numCopies > 0 {
 		visit(r.kernels.copy.Name())

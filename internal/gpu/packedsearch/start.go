@@ -53,8 +53,8 @@ func (r *Runner) begin(s *cuda.Stream, seg imagesearch.Segment, q *Query, gather
 	return nil
 }
 
-// prepare initialises the memory for a launch and clears the state if the previous launch
-// failed. failed stays true until this launch succeeds.
+// prepare clears the state if the previous launch failed. failed stays true until this
+// launch succeeds.
 func (r *Runner) prepare(s *cuda.Stream) error {
 	if r.failed {
 		if err := cuda.Fill(s, r.state, 0); err != nil {
@@ -71,8 +71,7 @@ func (r *Runner) prepare(s *cuda.Stream) error {
 	return nil
 }
 
-// placeLists writes the lists to the parameters and launches the copy of directories in host
-// memory.
+// placeLists launches the copy of directories in host memory.
 func (r *Runner) placeLists(s *cuda.Stream, q *Query) error {
 	entries := 0
 	for i := range q.Lists {
@@ -191,7 +190,7 @@ func (r *Runner) takeFrom(s *cuda.Stream, from *Candidates) error {
 	return nil
 }
 
-// makeOut allocates memory for up to n remaining candidates in groups of size.
+// makeOut allocates for up to n remaining candidates in groups of size.
 func (r *Runner) makeOut(s *cuda.Stream, n, size int) error {
 	if outWords(n, size) <= r.out.Len() {
 		return nil
@@ -202,7 +201,6 @@ func (r *Runner) makeOut(s *cuda.Stream, n, size int) error {
 	return cuda.Grow(r.kernels.device, &r.out, outWords(n, size), cuda.AllocHost[uint32])
 }
 
-// start launches a search kernel.
 func (r *Runner) start(s *cuda.Stream, k *kernel, blocks int) error {
 	if n := blocks * int(r.params.k); n > r.keys.Len() {
 		if err := s.Synchronize(); err != nil {

@@ -1,12 +1,10 @@
-/* The best hits of a query. Each block keeps its own; all blocks share a histogram of scores, which determines the
- * threshold. */
+/* Each block keeps its best hits; all blocks share a histogram of scores, which determines the threshold. */
 #pragma once
 
 #include "../device/warp_scan.cuh"
 #include "packedsearch.cuh"
 
-/* Shared memory of a block. Values that are both written and read between two barriers are only accessed by atomics and
- * ld_relaxed. */
+/* Values that are both written and read between two barriers are only accessed by atomics and ld_relaxed. */
 struct PackedShared {
     PackedSearch search; /* without unused lists */
     BlockTopK top;
@@ -25,7 +23,7 @@ struct PackedBlock {
     uint32_t lane, warp;
 };
 
-/* Initialises a block. The keys are at the start of dynamic shared memory. By all threads; ends with a barrier. */
+/* The keys are at the start of dynamic shared memory. By all threads; ends with a barrier. */
 __device__ __forceinline__ void packedsearch_begin(PackedBlock& b, PackedShared& shared, const PackedSearch& p) {
     b.shared = &shared;
     b.lane = threadIdx.x % 32;
@@ -47,7 +45,7 @@ __device__ __forceinline__ void packedsearch_begin(PackedBlock& b, PackedShared&
     block_topk_init(shared.top, b.keys, shared.search.capacity, shared.search.k, 0);
 }
 
-/* The block's threshold; lanes may get different values. */
+/* Lanes may get different values. */
 __device__ __forceinline__ uint32_t packedsearch_theta(const PackedBlock& b) {
     return ld_relaxed(&b.shared->theta);
 }
@@ -57,7 +55,7 @@ __device__ __forceinline__ uint32_t packedsearch_hear(const PackedBlock& b) {
     return __shfl_sync(kAll, warp_hear(&b.shared->theta, packedsearch_theta(b), b.state->thetas[b.warp], b.lane), 0);
 }
 
-/* The highest bucket border that k scores in buckets reach, or 0; the same in all lanes. By a warp. */
+/* The highest bucket border that k scores reach, or 0; the same in all lanes. By a warp. */
 __device__ __forceinline__ uint32_t packedsearch_border(const PackedBlock& b, const uint32_t* buckets) {
     constexpr uint32_t perLane = kNumBuckets / 32;
     const PackedSearch& q = b.shared->search;
@@ -88,7 +86,7 @@ __device__ __forceinline__ uint32_t packedsearch_border(const PackedBlock& b, co
     return __shfl_sync(kAll, border, __ffs(found) - 1);
 }
 
-/* The bucket of a score that is at least the query's threshold. */
+/* Of a score that is at least the query's threshold. */
 __device__ __forceinline__ uint32_t packedsearch_bucket(const PackedSearch& q, uint32_t score) {
     return score_bucket<kNumBuckets>(score - q.threshold, q.bucketShift);
 }
@@ -147,13 +145,13 @@ __device__ __forceinline__ uint64_t packedsearch_offer(const PackedBlock& b, uin
     return key;
 }
 
-/* Compacts the block's top k if any key was refused, and returns whether it did. By all threads. */
+/* Compacts the top k if any key was refused, and returns whether it did. By all threads. */
 __device__ __forceinline__ bool packedsearch_make_room(const PackedBlock& b, uint64_t refused) {
     return block_make_room(b.shared->top, &b.shared->theta, refused);
 }
 
 /* Offers the keys that next() returns, until it returns 0 in all lanes; some: the thread has counted scores of these
- * keys with packedsearch_count_score. By all threads; ends with a barrier. */
+ * keys. By all threads; ends with a barrier. */
 template <class Next>
 __device__ __forceinline__ void packedsearch_offer_all(const PackedBlock& b, bool some, Next next) {
     if (__syncthreads_or(some) == 0) {
@@ -176,8 +174,8 @@ __device__ __forceinline__ void packedsearch_worked(const PackedBlock& b, uint32
     warp_count_work(b.shared->work + kind, n, b.lane);
 }
 
-/* Stores the block's keys for the launch's last block. Returns true in the last block, which then has the best keys of
- * all blocks in top. By all threads. */
+/* Stores the block's keys. Returns true in the launch's last block, which then has the best keys of all blocks in top.
+ * By all threads. */
 __device__ __forceinline__ bool packedsearch_join(const PackedBlock& b) {
     BlockTopK& top = b.shared->top;
     const PackedSearch& q = b.shared->search;
@@ -224,7 +222,7 @@ __device__ __forceinline__ bool packedsearch_join(const PackedBlock& b) {
     return true;
 }
 
-/* Writes the hits, best first, and their number. By all threads of the last block. */
+/* Best first. By all threads of the last block. */
 __device__ __forceinline__ void packedsearch_write_hits(const PackedBlock& b) {
     const PackedSearch& q = b.shared->search;
     __syncthreads();
@@ -235,8 +233,8 @@ __device__ __forceinline__ void packedsearch_write_hits(const PackedBlock& b) {
     }
 }
 
-/* Ends a block; the last block of the launch writes the result. done, for which the host waits, is written last, after
- * one system fence, which takes microseconds. By all threads. */
+/* The last block of the launch writes the result. done, for which the host waits, is written last, after a system
+ * fence, which takes microseconds. By all threads. */
 __device__ __forceinline__ void packedsearch_end(const PackedBlock& b) {
     if (!packedsearch_join(b)) {
         return;

@@ -78,8 +78,7 @@ func (c *Collection) DeleteSome(rng *rand.Rand, part float64) {
 	}
 }
 
-// Leg returns list i as a leg of a query, with a boost and a mean document
-// length.
+// Leg returns list i with a boost and a mean document length.
 func (c *Collection) Leg(i int, boost, avgLen float64) traverse.Leg {
 	l := &c.Lists[i]
 	t := c.Saturation.NewTerm(score.IDF(uint64(c.NumDocs), uint64(l.DocFreq)), boost, avgLen)
@@ -91,8 +90,8 @@ func (c *Collection) Leg(i int, boost, avgLen float64) traverse.Leg {
 	return traverse.Leg{Leg: leg.Leg{List: l, Term: t, Scale: scale}, Lengths: c.Lengths, MaxScore: scale.Upper(l.Max)}
 }
 
-// Matches returns all documents that match a query in the total order of hits,
-// found by the exhaustive traversal.
+// Matches returns all matching documents in the total order of hits, by the
+// exhaustive traversal.
 func Matches(t testing.TB, mode traverse.Mode, q *traverse.Query) []base.Hit {
 	t.Helper()
 	exhaustive, err := traverse.Lookup(mode, "exhaustive-daat")
@@ -103,8 +102,7 @@ func Matches(t testing.TB, mode traverse.Mode, q *traverse.Query) []base.Hit {
 	return queue.AppendSorted(nil)
 }
 
-// Diff describes the first difference between hits and the wanted hits; "" if
-// there is none.
+// Diff describes the first difference between hits, or "".
 func Diff(got, want []base.Hit) string {
 	i := 0
 	for i < min(len(got), len(want)) && got[i] == want[i] {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Published properties of GOV (ao11, Appendix B and Table 4): the number of
-// documents, the mean length of a query's shortest list, the shares of queries
-// of 2 to 6 terms, and the length of a query's longest list relative to the
-// shortest (from the table's R and lengths).
+// Published properties of GOV (ao11, Appendix B and Table 4): documents, mean
+// length of a query's shortest list, shares of queries of 2 to 6 terms, and
+// length of the longest list relative to the shortest (from the table's R and
+// lengths).
 const (
 	GovDocs     = 1_053_372
 	govShortest = 8430
@@ -21,14 +21,15 @@ var (
 )
 
 // Lists draw a third of their DocIDs from the documents of their topic, and
-// queries their terms from one topic. So about a fifth of the shortest list is
-// in the second, and increasing fractions of the rest in the others, as in GOV.
+// queries their terms from one topic, so that about a fifth of the shortest
+// list is in the second, and increasing fractions of the rest in the others, as
+// in GOV.
 const (
 	numTopics  = 32
 	topicShare = 0.35
-	// Lists have lengths from leastLength to mostShare of the documents,
-	// uniform in the logarithm. The logarithm of the shortest list's length has
-	// the standard deviation lengthSpread.
+	// Lengths of lists are from leastLength to mostShare of the documents, uniform
+	// in the logarithm; the logarithm of the shortest's has the standard deviation
+	// lengthSpread.
 	leastLength  = 300.0 / GovDocs
 	mostShare    = 0.7
 	lengthSpread = 1.0
@@ -37,16 +38,15 @@ const (
 // Workload is a set of lists with queries.
 type Workload struct {
 	NumDocs int
-	// Lists are DocIDs, strictly ascending, below NumDocs; none is empty.
+	// DocIDs, strictly ascending, below NumDocs; none is empty.
 	Lists [][]uint32
-	// Queries are indexes of lists, at least one, without duplicates,
-	// unordered.
+	// Indexes of lists, at least one, without duplicates, unordered.
 	Queries [][]int
 }
 
 // Gov returns lists and queries as in GOV, scaled to another number of
-// documents; 1,024 lists of all of GOV are 97 million postings. The same
-// arguments give the same workload.
+// documents, the same for the same arguments; 1,024 lists of all of GOV are 97
+// million postings.
 func Gov(seed uint64, numDocs, numLists, numQueries int) *Workload {
 	rng := rand.New(rand.NewPCG(seed, 0x676f76))
 	w := &Workload{NumDocs: numDocs, Queries: make([][]int, numQueries)}
@@ -78,17 +78,16 @@ func Gov(seed uint64, numDocs, numLists, numQueries int) *Workload {
 	return w
 }
 
-// topicOf distributes documents over topics by a hash.
+// topicOf is a hash.
 func topicOf(d uint32) uint32 { return d * 2654435769 >> 16 % numTopics }
 
-// shape is a query's topic, and the lengths of its lists relative to the mean
-// of shortest lists.
+// A query's topic, and the lengths of its lists relative to the mean of
+// shortest lists.
 type shape struct {
 	topic   int
 	lengths []float64
 }
 
-// drawShape draws a query's shape.
 func drawShape(rng *rand.Rand) shape {
 	total := 0.0
 	for _, share := range govTerms {
@@ -111,9 +110,8 @@ func drawShape(rng *rand.Rand) shape {
 	return s
 }
 
-// drawQueries selects lists of the given lengths for queries, such that the
-// shortest list of a query has want DocIDs on average. List i has topic
-// i%numTopics.
+// drawQueries selects lists such that the shortest of a query has want DocIDs
+// on average. List i has topic i%numTopics.
 func drawQueries(rng *rand.Rand, queries [][]int, lengths []int, want float64) {
 	shapes := make([]shape, len(queries))
 	for q := range shapes {
@@ -135,7 +133,7 @@ func drawQueries(rng *rand.Rand, queries [][]int, lengths []int, want float64) {
 }
 
 // choose returns the lists of a topic whose lengths are closest to the shape's,
-// each list once.
+// each once.
 func choose(query []int, s shape, lengths []int, scale float64) []int {
 	for _, relative := range s.lengths {
 		best, off := -1, math.Inf(1)
@@ -169,8 +167,7 @@ func sample(rng *rand.Rand, n, size int, f func(i int)) {
 	}
 }
 
-// Intersect returns the DocIDs common to all lists of a query: the slow
-// reference.
+// Intersect is the slow reference.
 func (w *Workload) Intersect(query []int) []uint32 {
 	lists := make([][]uint32, len(query))
 	for i, t := range query {
@@ -179,9 +176,9 @@ func (w *Workload) Intersect(query []int) []uint32 {
 	return Intersect(lists)
 }
 
-// Probes returns the number of list searches for an element-by-element
-// intersection: each element of the shortest list is searched in the longer
-// ones, in order, until one lacks it.
+// Probes returns the list searches of an element-by-element intersection: each
+// element of the shortest list is searched in the longer ones, in order, until
+// one lacks it.
 func (w *Workload) Probes(query []int) int {
 	order := slices.Clone(query)
 	slices.SortStableFunc(order, func(a, b int) int { return len(w.Lists[a]) - len(w.Lists[b]) })
@@ -197,8 +194,7 @@ func (w *Workload) Probes(query []int) int {
 	return probes
 }
 
-// Intersect returns the DocIDs common to all lists, at least one, by merging
-// pairwise.
+// Intersect merges at least one list pairwise.
 func Intersect(lists [][]uint32) []uint32 {
 	out := slices.Clone(lists[0])
 	for _, l := range lists[1:] {

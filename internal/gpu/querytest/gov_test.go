@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A workload has the published lengths and is reproducible.
+// Published lengths, reproducible.
 func TestGov(t *testing.T) {
 	const numDocs = GovDocs / 20
 	w := Gov(7, numDocs, 512, 2000)

@@ -32,7 +32,7 @@ Stack* entering;  // the stack on which threadMain begins
 void threadMain();
 [[noreturn]] void reportDeadlock();
 
-// Takes a ready thread, preferably of warp; null if there is none.
+// Preferably of warp; null if there is none.
 Thread* nextReady(uint32_t warp) {
     if (!block.warps[warp].ready) {
         if (!block.readyWarps) return nullptr;
@@ -56,8 +56,8 @@ void enterNewStack(Stack& from) {
     switchStack(from, *entering);
 }
 
-// Runs other threads until the running one, which waits, is ready and chosen.
-// The current warp continues until it must wait; then new threads begin.
+// Runs other threads until the running one is ready and chosen. The current warp continues until it must wait; then new
+// threads begin.
 void wait(Thread& t) {
     bool unstarted = block.started < block.numThreads;
     if (block.warps[t.warp()].ready == 0 && unstarted) {
@@ -82,8 +82,7 @@ void endThread(Thread& t) {
     }
 }
 
-// Runs threads on a stack, each from begin to end, until another waiting thread
-// can continue.
+// Runs threads on a stack, each from begin to end, until another waiting thread can continue.
 void threadMain() {
     arrive();
     Stack* mine = entering;
@@ -139,8 +138,7 @@ std::string meetingName(const Thread& t) {
     return name + format(" at %s:%d", t.place.file, t.place.line);
 }
 
-// Reports a deadlock: no thread can continue, or a thread ended that others
-// wait for.
+// No thread can continue, or a thread ended that others wait for.
 void reportDeadlock() {
     std::string text = "divergence: not all threads reached the place where others wait";
     const Thread* shown[4];
@@ -167,7 +165,6 @@ void reportDeadlock() {
     fail(launchFailed, text);
 }
 
-// The values of a meeting's lanes, combined.
 struct Tally {
     uint32_t votes = 0;  // lanes whose value is odd
     uint64_t low = ~uint64_t{0}, high = 0, sum = 0, any = 0, every = ~uint64_t{0}, parity = 0;
@@ -186,7 +183,7 @@ struct Tally {
         parity ^= v;
     }
 
-    // The result for all lanes; 0 if it differs between lanes.
+    // For all lanes; 0 if it differs between lanes.
     uint64_t result(const Meeting& m) const {
         switch (m.what) {
             case Collective::all:
@@ -221,7 +218,6 @@ bool isShuffle(Collective what) {
     return what >= Collective::shuffle && what <= Collective::shuffleXor;
 }
 
-// The result of a shuffle for a lane.
 uint64_t shuffled(const Thread* lanes, uint32_t lane, const Meeting& m) {
     const Thread& t = lanes[lane];
     uint32_t begin = lane & ~(t.width - 1), end = begin + t.width - 1;
@@ -244,7 +240,6 @@ uint32_t lanesOfValue(const Thread* lanes, uint64_t value, const Meeting& m) {
     return same;
 }
 
-// Gives each lane of the meeting its result.
 void giveResults(const Meeting& m, Thread* lanes) {
     Tally tally;
     for (uint32_t rest = m.mask; rest; rest &= rest - 1) {

@@ -1,5 +1,5 @@
-// The running block: its threads as fibers, their meetings (barriers and
-// collectives), and the resulting order of accesses.
+// The running block: its threads as fibers, their meetings (barriers and collectives), and the resulting order of
+// accesses.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,6 @@ struct Dim {
     uint64_t volume() const { return uint64_t{axis[0]} * axis[1] * axis[2]; }
 };
 
-// A kernel with its arguments.
 struct Launch {
     const Kernel* kernel;
     Dim grid, block;
@@ -25,7 +24,7 @@ struct Launch {
 
 constexpr uint32_t maxBlockThreads = 1024;
 constexpr uint32_t maxParamBytes = 4096;
-// The maximum dynamic shared memory of a block on compute capability 9.0.
+// Of compute capability 9.0.
 constexpr uint32_t maxSharedBytes = 227 << 10;
 
 struct Thread {
@@ -33,7 +32,7 @@ struct Thread {
     uint32_t number;  // within the block, x first
     bool ended;
     Stack* stack;  // while the thread is started and not ended
-    // The collective at which it waits, with its arguments and result.
+    // With its arguments and result.
     Collective waits;
     uint32_t mask, source, width;
     uint64_t value, result;
@@ -43,7 +42,7 @@ struct Thread {
     uint32_t warp() const { return number >> 5; }
 };
 
-// Lanes of a warp that wait for the other lanes of their mask.
+// Lanes that wait for the other lanes of their mask.
 struct Meeting {
     uint32_t mask, arrived;
     Collective what;
@@ -55,13 +54,13 @@ struct Warp {
     uint32_t ended;
     uint32_t numMeetings;
     Meeting meetings[32];
-    // The clock when all lanes last met, and when lanes a and b last met:
-    // earlier accesses of a are ordered before later ones of b.
+    // When all lanes last met, and when lanes a and b last met: earlier accesses of a are ordered before later ones of
+    // b.
     uint64_t met;
     uint64_t metPair[32][32];
 };
 
-// The running block and its launch. One at a time in the process.
+// One at a time in the process.
 struct Block {
     const Launch* launch;
     uint32_t index[3];
@@ -77,23 +76,19 @@ struct Block {
     Place barrierPlace;
     uint32_t votes;
     int barrierResult;
-    // The clock advances at each meeting. Clocks of the start of the launch,
-    // the start of the block, and the block's last barrier.
+    // The clock advances at each meeting.
     uint64_t clock, launchStart, start, lastBarrier;
-    // A thread made an atomic access to global memory: from then on the block
-    // may read data written by other blocks of the launch.
+    // After an atomic access to global memory the block may read data written by other blocks of the launch.
     bool acquired;
     uint64_t spins;  // atomic accesses since a thread began or threads met
 };
 
 extern Block block;
 
-// Runs all blocks of a launch. Any code other than success is a failure with a
-// report.
+// Any code other than success is a failure with a report.
 int runLaunch(const Launch& launch);
 
-// Whether an access of thread other at clock is ordered before the running
-// thread's current access.
+// Whether an access of thread other at clock is ordered before the running thread's current access.
 inline bool orderedBefore(uint64_t clock, uint32_t other) {
     if (clock < block.lastBarrier || other == block.thread->number) return true;
     if (other >> 5 != block.thread->warp()) return false;
@@ -101,8 +96,7 @@ inline bool orderedBefore(uint64_t clock, uint32_t other) {
     return clock < w.met || clock < w.metPair[other & 31][block.thread->lane()];
 }
 
-// Ends the launch from a running thread, with a report that begins with the
-// kernel, block and thread.
+// Ends the launch from a running thread; the report begins with the kernel, block and thread.
 [[noreturn]] void failThread(int code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 }  // namespace griffin::emulator

@@ -1,5 +1,4 @@
-// The emulator's version of the kernel language: each name of device/cuda.cuh
-// with its meaning on a GPU.
+// The emulator's version of device/cuda.cuh.
 #pragma once
 
 #include <cmath>
@@ -22,9 +21,8 @@
 #define __launch_bounds__(...)
 #define GRIFFIN_DEVICE inline
 
-// Shared memory of all kernels lies in one section: one block runs at a time.
-// The address sanitizer places its gaps only around variables without a
-// section.
+// One block runs at a time, so shared memory of all kernels lies in one section. The address sanitizer places its gaps
+// only around variables without a section.
 #if __has_feature(address_sanitizer)
 #define __shared__ static
 #else
@@ -42,8 +40,6 @@
 #define GRIFFIN_KERNEL_BLOCKS(name, Params, maxThreads, minBlocks) GRIFFIN_KERNEL(name, Params, maxThreads)
 
 #include "../../device/vectors.cuh"
-
-// Thread coordinates.
 
 #define GRIFFIN_COORDINATES(type, object, function)   \
     struct type {                                     \
@@ -70,11 +66,8 @@ GRIFFIN_COORDINATES(griffin_grid_dim, gridDim, gridSize)
 
 constexpr int warpSize = 32;
 
-// The source location of a call, as default arguments of functions that a
-// kernel calls.
+// As default arguments of functions that a kernel calls.
 #define GRIFFIN_PLACE const char *file = __builtin_FILE(), int line = __builtin_LINE()
-
-// Barriers and votes of a block.
 
 inline void griffin_sync_block(GRIFFIN_PLACE) {
     ::griffin::emulator::meetBlock(::griffin::emulator::Collective::syncBlock, 0, {file, line});
@@ -93,8 +86,6 @@ inline int __syncthreads_count(int predicate, GRIFFIN_PLACE) {
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline void __threadfence_system() {}
-
-// Collectives of a warp.
 
 inline void __syncwarp(uint32_t mask = 0xffffffffu, GRIFFIN_PLACE) {
     ::griffin::emulator::meetWarp(::griffin::emulator::Collective::syncWarp, mask, 0, 0, 32, {file, line});
@@ -115,7 +106,6 @@ inline uint32_t __activemask() {
     return ::griffin::emulator::activeMask();
 }
 
-// Converts a 32- or 64-bit number to 64 bits, and back.
 template <class T>
 inline uint64_t griffin_bits(T value) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a warp exchanges 32 or 64 bits");
@@ -170,8 +160,6 @@ GRIFFIN_REDUCE(__reduce_and_sync, reduceAnd, uint32_t)
 GRIFFIN_REDUCE(__reduce_xor_sync, reduceXor, uint32_t)
 #undef GRIFFIN_REDUCE
 
-// Bits and integers.
-
 inline int __popc(uint32_t x) {
     return __builtin_popcount(x);
 }
@@ -203,8 +191,7 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
     return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
 }
 
-// PTX prmt: a nibble's low three bits select a byte, the fourth replicates its
-// sign.
+// PTX prmt: a nibble's low three bits select a byte, the fourth replicates its sign.
 inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
     uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
     uint32_t result = 0;
@@ -239,7 +226,7 @@ inline uint32_t shift_right(uint32_t x, uint32_t distance) {
     return distance >= 32 ? 0 : x >> distance;
 }
 
-// Combines the fields of width bits of two words by f.
+// Applies f to the fields of width bits of two words.
 template <int width, class F>
 inline uint32_t griffin_each(uint32_t a, uint32_t b, F f) {
     constexpr uint32_t all = (1u << width) - 1;
@@ -281,7 +268,7 @@ inline T max(T a, T b) {
     return a < b ? b : a;
 }
 
-// Floating point. The host rounds to nearest, and nothing is fused.
+// The host rounds to nearest, and nothing is fused.
 
 inline float __fadd_rn(float a, float b) {
     return a + b;
@@ -331,8 +318,7 @@ inline float __uint_as_float(uint32_t a) {
     return __builtin_bit_cast(float, a);
 }
 
-// Atomics. One thread runs at a time, so each is a read and a write, with a
-// check of conflicting accesses.
+// One thread runs at a time, so each is a read and a write, with a check of conflicting accesses.
 
 template <class T>
 struct griffin_same {
@@ -408,7 +394,6 @@ inline T* griffin_dynamic_shared() {
     return static_cast<T*>(::griffin::emulator::dynamicShared());
 }
 
-// Time: a monotonic clock.
 inline long long clock64() {
     return __builtin_readcyclecounter();
 }

@@ -1,9 +1,7 @@
-// The objects behind the driver's handles, and the common entry of driver
-// functions, which takes the lock.
+// The objects behind the driver's handles, and the common entry of driver functions.
 //
-// Work on a stream is done only when a caller waits for it, in the order of its
-// streams and events. So a program that reads a result, or changes an argument,
-// without waiting fails every time, not only sometimes.
+// Work on a stream is done only when a caller waits for it, so a program that reads a result, or changes an argument,
+// without waiting fails every time.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +34,6 @@ struct Event {
     Graph* captured = nullptr;  // the graph captured during the last recording
 };
 
-// A work item; returns a code.
 using Work = std::function<int()>;
 
 struct Graph {
@@ -65,11 +62,10 @@ extern Device devices[];
 extern int numDevices;
 extern size_t deviceBytes;
 
-// The device of the calling thread's context, or null.
 Device* currentDevice();
 void setCurrentDevice(Device* device);
 
-// One call of a driver function; holds the lock of the whole emulator.
+// Holds the lock of the whole emulator.
 class Call {
 public:
     Call();
@@ -78,7 +74,7 @@ private:
     std::lock_guard<std::recursive_mutex> lock;
 };
 
-// The beginning of a driver function, without and with a required context.
+// Without and with a required context.
 #define GRIFFIN_ENTER() ::griffin::emulator::Call call_
 #define GRIFFIN_ENTER_CONTEXT()         \
     GRIFFIN_ENTER();                    \
@@ -86,24 +82,21 @@ private:
     if (!device) return invalidContext; \
     if (device->lost != success) return device->lost
 
-// Appends work to a stream, or to the graph being captured from it.
+// To a stream, or to the graph being captured from it.
 int enqueue(Stream* stream, Work work);
-// Completes all work on the stream, and the work that it waits for.
+// And the work that it waits for.
 int drain(Stream* stream);
 int drainAll(Device* device);
-// Runs work until the event is complete.
 int drainEvent(Event* event);
-// The stream of a handle; for null the device's default stream. Returns null if
-// there is no such stream.
+// For a null handle the device's default stream; null if there is no such stream.
 Stream* streamOf(void* handle, Device* device);
 Event* eventOf(void* handle, Device* device);
 bool capturing(const Device* device);
 
-// The code with which the device is lost at this launch, or success; counts
-// launches.
+// The code with which the device is lost at this launch, or success; counts launches.
 int lostAtLaunch();
 
-// Stores a misuse of the driver as the note; returns code.
+// Stores the note on a misuse; returns code.
 int misuse(int code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 }  // namespace griffin::emulator

@@ -22,8 +22,7 @@ void setCurrentDevice(Device* device) {
 
 namespace {
 
-// Device attributes: compute capability 9.0, but few multiprocessors, so that
-// grids which fill the device are small.
+// Few multiprocessors, so that grids which fill the device are small.
 int attribute(int number) {
     switch (number) {
         case 1:
@@ -106,7 +105,6 @@ Device* deviceAt(int ordinal) {
     return ordinal >= 0 && ordinal < numDevices ? &devices[ordinal] : nullptr;
 }
 
-// Discards all objects of the device.
 void resetDevice(Device& d) {
     d.streams.clear();
     d.events.clear();

@@ -1,6 +1,5 @@
-// Modules, kernels and launches. A module's PTX is parsed for the properties of
-// its kernels; the code that runs is the kernel of the same name, compiled for
-// the host.
+// A module's PTX is parsed for the properties of its kernels; the code that runs is the kernel of the same name,
+// compiled for the host.
 
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +12,6 @@ namespace griffin::emulator {
 
 namespace {
 
-// A kernel of a module.
 struct Function {
     const Kernel* kernel;
     uint32_t staticShared;
@@ -35,14 +33,14 @@ const Kernel* findKernel(const std::string& name) {
     return nullptr;
 }
 
-// The number after key in text[from, to), or missing.
+// In text[from, to), or missing.
 uint32_t numberAfter(const std::string& text, const std::string& key, size_t from, size_t to, uint32_t missing) {
     size_t at = text.find(key, from);
     if (at == std::string::npos || at >= to) return missing;
     return static_cast<uint32_t>(strtoul(text.c_str() + at + key.size(), nullptr, 10));
 }
 
-// The bytes of the shared variables declared or used in the body.
+// Of the shared variables declared or used in the body.
 uint32_t sharedBytes(const std::string& ptx, size_t from, size_t to) {
     uint32_t total = 0;
     const std::string key = ".shared .align ";
@@ -57,7 +55,6 @@ uint32_t sharedBytes(const std::string& ptx, size_t from, size_t to) {
     return total;
 }
 
-// Parses one PTX entry that begins at from.
 int readEntry(Module& m, size_t from) {
     const std::string& ptx = m.ptx;
     size_t end = ptx.find_first_of("( \n", from);

@@ -21,7 +21,7 @@ int allocateOn(Device* device, void** pointer, size_t bytes, const char* made) {
     return success;
 }
 
-// Whether [address, address + bytes) lies in one allocation of the device.
+// In one allocation of the device.
 bool onDevice(const void* address, size_t bytes, const Device* device) {
     const Allocation* a = findAllocation(address);
     return a && a->device == device->ordinal && a->holds(address, bytes);

@@ -13,7 +13,6 @@ double now() {
     return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
 }
 
-// Runs the first work item of the stream.
 int step(Stream* stream) {
     Device& device = devices[stream->device];
     Work work = std::move(stream->works.front());
@@ -137,8 +136,7 @@ GRIFFIN_EXPORT int cuStreamWaitEvent(void* handle, void* eventHandle, unsigned) 
     Event* event = eventOf(eventHandle, device);
     if (!stream || !event) return invalidHandle;
     if (event->captured) {
-        // The stream joins the capture. Works are stored in call order, which
-        // satisfies all dependencies.
+        // The stream joins the capture. Works are stored in call order, which satisfies all dependencies.
         if (stream->capture && stream->capture != event->captured) return captureInvalidated;
         stream->capture = event->captured;
         return success;
@@ -252,7 +250,7 @@ GRIFFIN_EXPORT int cuStreamEndCapture(void* handle, void** graph) {
     return success;
 }
 
-// A graph and an executable graph are both a Graph: an ordered list of works.
+// Both kinds of graph are a Graph: an ordered list of works.
 GRIFFIN_EXPORT int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
     GRIFFIN_ENTER_CONTEXT();
     if (!graph) return invalidValue;

@@ -1,5 +1,4 @@
-// Settings for tests: the number and size of devices, and the launch at which
-// one is lost.
+// Settings for tests.
 
 #include <cstdarg>
 #include <cstdio>
@@ -44,7 +43,7 @@ int misuse(int code, const char* text, ...) {
 
 using namespace griffin::emulator;
 
-// Sets the number of devices (at most 4) and the memory of each (at most 4 GiB).
+// At most 4 devices of at most 4 GiB.
 GRIFFIN_EXPORT int griffin_emulator_configure(int count, uint64_t bytes) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     if (count < 0 || count > maxDevices || bytes > deviceSpan - (64 << 20)) return invalidValue;
@@ -53,9 +52,8 @@ GRIFFIN_EXPORT int griffin_emulator_configure(int count, uint64_t bytes) {
     return success;
 }
 
-// Loses the device at the launch-th kernel that runs from now on: this and all
-// later calls return code, until the device's primary context is released. 0:
-// never.
+// At the launch-th kernel that runs from now on, this and all later calls return code, until the device's primary
+// context is released. 0: never.
 GRIFFIN_EXPORT void griffin_emulator_lose(uint64_t launch, int code) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     launches = 0;
@@ -63,7 +61,7 @@ GRIFFIN_EXPORT void griffin_emulator_lose(uint64_t launch, int code) {
     loseCode = code;
 }
 
-// The number of kernels that have run since the last griffin_emulator_lose.
+// Kernels since the last griffin_emulator_lose.
 GRIFFIN_EXPORT uint64_t griffin_emulator_launches(void) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     return launches;

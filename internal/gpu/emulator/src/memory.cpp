@@ -23,7 +23,7 @@ constexpr size_t pageBytes = 4096;
 constexpr size_t gapBytes = 256;         // minimum on both sides of an allocation
 constexpr size_t largeBytes = 64 << 10;  // from this size, memory is returned in pages
 
-// The part of the arena that belongs to one device, or to the host.
+// Of one device, or of the host.
 struct Part {
     char* low;
     size_t span;
@@ -52,8 +52,7 @@ char* roundUp(char* address, size_t to) {
     return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(address) + to - 1) & ~(to - 1));
 }
 
-// An address for bytes at or after from, with a gap on both sides; null if
-// there is no room.
+// At or after from, with a gap on both sides; null if there is no room.
 char* findRoom(Part& p, char* from, size_t bytes) {
     size_t unit = bytes >= largeBytes ? pageBytes : gapBytes;
     auto next = p.live.lower_bound(from);

@@ -1,5 +1,4 @@
-// Allocations of device memory and of page-locked host memory in the arena, and
-// registered host memory.
+// Device memory and page-locked host memory in the arena, and registered host memory.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +20,17 @@ struct Allocation {
     }
 };
 
-// Allocates memory, or returns null if limit bytes of the device are in use or
-// there is no room. Addresses are not reused soon, so that use after free is
-// detected.
+// Null if limit bytes of the device are in use or there is no room. Addresses are not reused soon, to detect use after
+// free.
 char* allocate(int device, size_t bytes, size_t limit, const char* made);
-// Frees the allocation that begins at address. Returns false if there is none.
+// False if no allocation begins at address.
 bool release(const void* address, int device);
 void releaseAll(int device);
 size_t usedBytes(int device);
 
 // The live allocation that contains address, or null.
 const Allocation* findAllocation(const void* address);
-// Describes the position of address relative to nearby allocations.
+// Relative to nearby allocations.
 std::string describeAddress(const void* address);
 
 // Host memory that the device may access.

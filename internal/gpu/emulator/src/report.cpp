@@ -92,13 +92,13 @@ size_t take(std::string& text, char* buffer, size_t size) {
 
 }  // namespace
 
-// Copies the report into buffer, truncated to size with a zero byte, clears it,
-// and returns its full length; 0 if there is none.
+// Copies the report into buffer, truncated to size with a zero byte, clears it, and returns its full length; 0 if there
+// is none.
 extern "C" __attribute__((visibility("default"))) size_t griffin_emulator_take_report(char* buffer, size_t size) {
     return take(griffin::emulator::reportText, buffer, size);
 }
 
-// Like griffin_emulator_take_report, for the note on the last refused call.
+// For the note on the last refused call.
 extern "C" __attribute__((visibility("default"))) size_t griffin_emulator_take_note(char* buffer, size_t size) {
     return take(griffin::emulator::noteText, buffer, size);
 }

@@ -9,7 +9,7 @@
 #include "memory.hpp"
 #include "report.hpp"
 
-// The bounds of the section of kernels' shared variables.
+// The section of kernels' shared variables.
 extern "C" char __start_griffin_shared[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_griffin_shared[] __attribute__((weak, visibility("hidden")));
 
@@ -20,16 +20,14 @@ uint8_t* written;
 
 namespace {
 
-// The last accesses to a word. write: clock << 16 | thread << 5 | atomic << 4 |
-// bytes; read: clock << 16 | thread << 6 | others << 4 | bytes. others: more
-// threads have read it since the last ordering, of the warp (1) or of the block
+// The last accesses to a word. write: clock << 16 | thread << 5 | atomic << 4 | bytes; read: clock << 16 | thread << 6
+// | others << 4 | bytes. others: more threads have read it since the last ordering, of the warp (1) or of the block
 // (2).
 struct Cell {
     uint64_t write, read;
 };
 
-// Like Cell, with the bytes written by the block that began at clock start:
-// start << 4 | bytes.
+// With the bytes written by the block that began at clock start: start << 4 | bytes.
 struct SharedCell {
     Cell cell;
     uint64_t written;
@@ -40,7 +38,7 @@ SharedCell* sharedCells;
 uintptr_t sharedLow;
 size_t sharedSpan;
 uintptr_t usedLow;  // of the device in use
-// Cache of the last allocation found, which is live.
+// The last allocation found, which is live.
 uint64_t knownNumber;
 
 __attribute__((section("griffin_shared"), aligned(1024))) char dynamicBytes[maxSharedBytes];
@@ -112,9 +110,7 @@ struct Check {
     }
 };
 
-// Compares an access to bytes of a word with earlier ones, and stores it. It is
-// a race if one of two accesses writes, at least one is not atomic, and no
-// ordering exists between them.
+// A race: one of two accesses writes, at least one is not atomic, and no ordering exists between them.
 template <bool global>
 inline void accessCell(Cell& cell, uint64_t mask, const Check& c) {
     const uint32_t self = block.thread->number;
@@ -180,7 +176,7 @@ inline uint64_t byteMask(size_t bytes, uintptr_t address) {
     return ((1u << bytes) - 1) << (address & 3);
 }
 
-// Calls f(word, mask) for each word of the access.
+// For each word of the access.
 template <class F>
 inline void eachWord(uintptr_t offset, size_t bytes, F f) {
     if (((offset | bytes) & 3) == 0) {
@@ -263,8 +259,8 @@ void checkOther(const Check& c) {
     c.fail(illegalAddress, c.address < 4096 ? "null pointer" : "out of bounds", c.place());
 }
 
-// Ends a kernel whose thread polls memory until another thread changes it: no
-// other thread runs meanwhile here, and a GPU does not guarantee it either.
+// Ends a kernel whose thread polls memory until another thread changes it: no other thread runs meanwhile here, and a
+// GPU does not guarantee it either.
 void countSpin(Access access) {
     if (access == Access::read || access == Access::write || !block.thread) return;
     constexpr uint64_t most = 1 << 26;
@@ -338,9 +334,7 @@ void checkAccess(const void* address, size_t bytes, Access access) {
 
 }  // namespace griffin::emulator
 
-// The calls that the compiler inserts before every load and store of a kernel
-// (-fsanitize=thread), implemented here instead of the compiler's runtime
-// library.
+// Inserted by the compiler before every load and store of a kernel (-fsanitize=thread).
 
 using griffin::emulator::Access;
 using griffin::emulator::Check;

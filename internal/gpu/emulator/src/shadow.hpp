@@ -1,5 +1,4 @@
-// State of every byte that kernels may access: whether it is allocated, whether
-// it was written, and which thread accessed it last.
+// Whether a byte is allocated and was written, and which thread accessed it last.
 //
 //	arena     | device 0 | device 1 | device 2 | device 3 | page-locked host memory |
 //	written   one byte per byte of the devices' parts: 1 once it was written
@@ -29,16 +28,16 @@ constexpr size_t arenaSpan = devicesSpan + hostSpan;
 extern char* arena;
 extern uint8_t* written;
 
-// Maps the arena. Returns false if there is no address space.
+// False if there is no address space.
 bool mapArena();
 
-// The device whose memory running kernels may access.
+// Whose memory running kernels may access.
 void useDevice(int device);
 
-// Marks device memory as written or not written.
+// Device memory.
 void markWritten(const void* address, size_t bytes);
 void forgetWritten(const void* address, size_t bytes);
-// Copies the marks of a range of device memory to another.
+// Between ranges of device memory.
 void copyWritten(const void* target, const void* source, size_t bytes);
 
 }  // namespace griffin::emulator

@@ -1,7 +1,5 @@
-// The calls that the compiler inserts where a kernel may have undefined
-// behaviour in C++ (-fsanitize=shift-exponent and others), implemented here
-// instead of the compiler's runtime library. PTX defines a result; kernels must
-// not depend on it.
+// Inserted by the compiler where a kernel may have undefined behaviour in C++ (-fsanitize=shift-exponent and others).
+// PTX defines a result; kernels must not depend on it.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +9,7 @@
 
 namespace {
 
-// The compiler's arguments: a location, then more that depends on the kind.
+// A location, then more that depends on the kind.
 struct Place {
     const char* file;
     uint32_t line;
