@@ -162,7 +162,7 @@ func linkedWidth(values []uint32, share Share, plain bool) uint8 {
 	return b
 }
 
-// With compulsory exceptions.
+// linked holds a block's exceptions, with compulsory ones.
 type linked struct {
 	at      [BlockLen]uint8 // positions
 	n       int

@@ -1,6 +1,6 @@
 package query
 
-// Node is a *Term, *Phrase, *Boolean, or, not made by Parse, *Words or *Weights.
+// Node is a *Term, *Phrase or *Boolean, or a *Words or *Weights, which Parse does not make.
 type Node interface {
 	// String returns the node as query text: see format.go.
 	String() string

@@ -57,6 +57,7 @@ func Describe(name string) string {
 	return ""
 }
 
+// The error wraps base.ErrBadInput.
 func findFormat(name string) (*format, error) {
 	for i := range formats {
 		if formats[i].name == name {

@@ -84,7 +84,7 @@ func (c *Cursor) LoadBlock(i int) base.DocID {
 // ShallowBlock is the last ShallowNextGEQ's block.
 func (c *Cursor) ShallowBlock() int { return c.shallow }
 
-// In bytes of a block.
+// maxPrefetch bounds the bytes of a block that Prefetch loads.
 const maxPrefetch = 512
 
 // Prefetch loads block i, in [0, NumBlocks), into the cache.

@@ -39,7 +39,7 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 }
 
 const (
-	// exhaustive-daat reads as many while block-max-maxscore prepares, k=10.
+	// exhaustive-daat reads fewPostings while block-max-maxscore prepares, k=10.
 	fewPostings = 256
 	// With more postings, block-max-maxscore is faster even if it prunes nothing.
 	manyHits = 1024

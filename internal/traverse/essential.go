@@ -42,6 +42,7 @@ func EssentialAt(legs []Leg, k int, live []uint64, factor float64) int64 {
 	return sum
 }
 
+// kth returns a score that at least k documents reach by this list alone if none is deleted, or 0.
 func (l *Leg) kth(k int) base.Score {
 	if l.Bounds != nil {
 		return 0

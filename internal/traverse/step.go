@@ -176,6 +176,7 @@ func (s *Scratch) step(q *Query) (*stepper, error) {
 	return x, nil
 }
 
+// read returns the postings in blocks examined since the last call.
 func (x *stepper) read() int {
 	n := x.looked * codec.BlockLen
 	x.looked = 0

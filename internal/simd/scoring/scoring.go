@@ -24,9 +24,9 @@ func Contributions(dst, docIDs, freqs, lengths []uint32, t *Term) {
 	contributions(dst[:n], docIDs, freqs[:n], lengths, t)
 }
 
-// Match looks up strictly increasing docIDs in block, which also is, up to padding that no
-// DocID exceeds. It stops at the first DocID above last and returns the number before it. Match
-// i, of matches, is docIDs[of[i]], equal to block[at[i]].
+// Match looks up docIDs in block. Both increase strictly, block up to padding that no DocID
+// exceeds. It stops at the first DocID above last and returns the number before it. Match i, of
+// matches, is docIDs[of[i]], equal to block[at[i]].
 func Match(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uint32, last uint32) (looked, matches int) {
 	return match(of, at, docIDs[:min(len(docIDs), BlockLen)], block, last)
 }
