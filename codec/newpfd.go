@@ -17,8 +17,8 @@ import (
 //	 +---------+---------+---    ---+-------+-------+----------------------------+
 //	                                        |       only with exceptions         |
 //
-// count is the number of exceptions minus one; the width byte is b, plus 64 if there are any. A
-// block without exceptions equals a simdbp block.
+// count, one byte, is the number of exceptions minus one; the width byte is b, plus 64 if there
+// are any. A block without exceptions equals a simdbp block.
 //
 // Worked bytes: frequencies 2, 1, 6, 2 with b=1 have the exception 5 = 2<<1 | 1 at 2: slots 1,
 // 0, 1, 1 are 0x0d; count 0; position 2 and upper 1, of 2 bits each: case 1, 1 | 2<<4 | 1<<6 =

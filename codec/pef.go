@@ -31,9 +31,9 @@ import (
 // Finding a DocID takes two searches and a select.
 //
 // Worked bytes: DocIDs 5, 7, 10, 18, 22, 38 are one partition, with a table of 8 bytes: 0x01,
-// 0x08; the sequences 6, 38 and 19, of widths 3, 6 and 5: 0x03, 0x06, 0x05, 0x01, 0x01, 0x09,
-// 0x46, 0x23. The data are v = 5, 6, 8, 15, 18 with 2 low bits (as in EF), 19 bits: 0xc9, 0x5a,
-// 0x05 (tested).
+// 0x08; the sequences 6, 38 and 19, of widths 3, 6 and 5, one byte each: 0x03, 0x06, 0x05,
+// 0x01, 0x01, 0x09, 0x46, 0x23. The data are v = 5, 6, 8, 15, 18 with 2 low bits (as in EF),
+// 19 bits: 0xc9, 0x5a, 0x05 (tested).
 //
 // Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014. We differ: tables are
 // in groups of fixed size rather than one Elias-Fano code with samples; one form replaces the

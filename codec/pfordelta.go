@@ -20,7 +20,8 @@ import (
 //	 +---------+---------+---    ---+-------+-------+-------+---------+-----+
 //	                                        |       only with exceptions    |
 //
-// first is the position of the first exception, count the number of exceptions minus one.
+// first is the position of the first exception, count the number of exceptions minus one, both
+// one byte.
 // Values take 1, 2 or 4 bytes, little endian, as the largest needs. The width byte is b plus 64
 // times a form: 0 without exceptions; 1, 2 or 3 for values of 1, 2 or 4 bytes. The slot of the
 // last exception is 0.
@@ -86,7 +87,7 @@ func (c PForDelta) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, 
 	if segmentLen(c.Segment, BlockLen) != BlockLen {
 		return c.segments().decodeDocIDs(dst, src, base, n, width)
 	}
-	// 15 ns instead of 21.
+	// A direct path without exceptions: 15 ns instead of 21.
 	if width <= bMask {
 		return SIMDBP{}.DecodeDocIDs(dst, src, base, n, width)
 	}

@@ -22,8 +22,8 @@ import (
 //	... | slots: gaps less 1 | offsets  | uppers  |
 //	----+--------------------+----------+---------+
 //
-// as in pfordelta_array.go: starts is the number of exceptions before the block, and sizes is 0
-// unless depth is 0. Blocks of postings (short lists, and frequencies minus one) are arrays of
+// in little-endian numbers, otherwise as in pfordelta_array.go: starts is the number of
+// exceptions before the block, and sizes is 0 unless depth is 0. Blocks of postings (short lists, and frequencies minus one) are arrays of
 // one block whose first byte is the width byte. FreqAt reads a slot and walks over the offsets
 // of the exceptions before it (§8.2).
 //
