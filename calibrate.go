@@ -45,7 +45,7 @@ func (ix *Index) Calibrate(ctx context.Context, progress func(done, total int64)
 		return err
 	}
 	r.measured.Store(r.dispatcher.Costs().Calibrated()) // an empty index has nothing to measure
-	r.saveCosts()
+	_ = r.saveCosts()
 	return nil
 }
 

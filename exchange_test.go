@@ -80,6 +80,24 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// A model that cannot be kept is reported, and used.
+func TestTrainWithoutFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := newTestRuntime(t, RuntimeOptions{Limits: &Limits{}, CostDir: filepath.Join(file, "costs")})
+	ix := newTestIndexWith(t, truncationDocs()[:100], Settings{}, Options{Runtime: r})
+	var queries []query.Node
+	for i := range 30 {
+		queries = append(queries, &query.Words{Text: fmt.Sprintf("w%d w%d", i%13, i%7)})
+	}
+	report, err := ix.Train(t.Context(), queries, TrainOptions{})
+	if err != nil || report.SaveErr == nil || len(report.Trees) == 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
 // Train needs a log of queries, and keeps the model.
 func TestTrain(t *testing.T) {
 	costs := t.TempDir()
@@ -99,7 +117,17 @@ func TestTrain(t *testing.T) {
 	if err != nil || report.Queries == 0 || len(report.Trees) == 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	if _, err := os.Stat(filepath.Join(costs, "costs.json")); err != nil {
-		t.Error(err)
+	file := filepath.Join(costs, "costs.json")
+	if _, err := os.Stat(file); err != nil || report.SaveErr != nil {
+		t.Errorf("the model is not kept: %v, SaveErr %v", err, report.SaveErr)
+	}
+	if again := newTestRuntime(t, RuntimeOptions{Limits: &Limits{}, CostDir: costs}); again.CostModelError() != nil {
+		t.Errorf("the kept model: %v", again.CostModelError())
+	}
+	if err := os.WriteFile(file, []byte("no model"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if again := newTestRuntime(t, RuntimeOptions{Limits: &Limits{}, CostDir: costs}); !errors.Is(again.CostModelError(), ErrCorrupt) {
+		t.Errorf("a damaged model: %v", again.CostModelError())
 	}
 }

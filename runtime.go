@@ -213,19 +213,28 @@ func (r *Runtime) Close() error {
 	}
 	r.closed = true
 	if r.dispatcher.CostsChanged() {
-		r.saveCosts()
+		_ = r.saveCosts()
 	}
 	return r.dispatcher.Close()
 }
 
-// saveCosts keeps the cost model. That it cannot be written is no error: the
-// folder may be read-only.
-func (r *Runtime) saveCosts() {
-	if r.costDir == "" || os.MkdirAll(r.costDir, 0o755) != nil {
-		return
+// saveCosts keeps the cost model. Callers may ignore the error: the folder may be
+// read-only.
+func (r *Runtime) saveCosts() error {
+	if r.costDir == "" {
+		return fmt.Errorf("the system has no folder for the cost model: %w", ErrBadInput)
 	}
-	_ = r.dispatcher.SaveCosts(vfs.OS, r.costDir)
+	if err := os.MkdirAll(r.costDir, 0o755); err != nil {
+		return err
+	}
+	return r.dispatcher.SaveCosts(vfs.OS, r.costDir)
 }
+
+// CostModelError returns the reason why NewRuntime could not use the cost model that
+// RuntimeOptions.CostDir keeps for this machine; nil if it could, or there is none. The
+// error wraps ErrCorrupt or ErrVersion if the file is damaged or too new: saving a model
+// then renames it to costs.json.old. A file with another error is not replaced.
+func (r *Runtime) CostModelError() error { return r.config.CostsErr }
 
 // retain counts an index that is opened.
 func (r *Runtime) retain() error {

@@ -24,6 +24,9 @@ type TrainReport struct {
 	Queries int           `json:"queries"` // that were measured
 	Train   int           `json:"train"`   // that were trained on
 	Trees   []TrainedTree `json:"trees"`
+	// SaveErr is the reason why the model could not be kept in RuntimeOptions.CostDir;
+	// nil: it was. The Runtime uses the model in both cases.
+	SaveErr error `json:"-"`
 }
 
 // TrainedTree describes a model tree for one processor and mode. Its errors are the
@@ -42,7 +45,8 @@ type TrainedTree struct {
 // Train measures queries of a log on the CPU and, if there is one, on the GPU, and fits
 // the cost model of the Runtime to their times: the trees of PolicyQuery and the model
 // of PolicyCost. It needs at least 20 queries; the error wraps ErrBadInput if there are
-// fewer. The result is kept in RuntimeOptions.CostDir if that is writable.
+// fewer. The result is kept in RuntimeOptions.CostDir; that it cannot be written is
+// no error, but TrainReport.SaveErr.
 func (ix *Index) Train(ctx context.Context, queries []query.Node, o TrainOptions) (_ TrainReport, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	for _, q := range queries {
@@ -66,6 +70,6 @@ func (ix *Index) Train(ctx context.Context, queries []query.Node, o TrainOptions
 		})
 	}
 	ix.runtime.measured.Store(ix.runtime.dispatcher.Costs().Calibrated())
-	ix.runtime.saveCosts()
+	report.SaveErr = ix.runtime.saveCosts()
 	return report, nil
 }

@@ -27,7 +27,7 @@ func (a *app) calibrateIndex(ctx context.Context, d *deviceFlags, ix *griffin.In
 func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string, snapshot *index.Snapshot, gpu *dispatch.GPU) (*dispatch.Dispatcher, error) {
 	o := flags.dispatch()
 	measured := o.LoadCosts(vfs.OS, dir, gpu)
-	noteCosts(a.console, &o)
+	noteCosts(a.console, o.CostsErr)
 	d, err := dispatch.NewDispatcher(gpu, o)
 	if err != nil || measured || flags.noCalibrate || !calibrate.Pays(d, snapshot) {
 		return d, err
@@ -41,8 +41,9 @@ func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string,
 	})
 }
 
-func noteCosts(con *console, o *dispatch.Config) {
-	switch err := o.CostsErr; {
+// noteCosts reports why saved query times cannot be used, if err is not nil.
+func noteCosts(con *console, err error) {
+	switch {
 	case err == nil:
 	case errors.Is(err, base.ErrCorrupt) || errors.Is(err, base.ErrVersion):
 		con.notef("the saved query times cannot be read (%v); the file is kept as %s when a new one is written", err, cost.OldName)

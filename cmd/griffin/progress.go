@@ -10,7 +10,6 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/griffin-search/griffin"
-	"github.com/griffin-search/griffin/internal/index"
 )
 
 // progress is a bar at a terminal, otherwise a line every ten seconds.
@@ -47,11 +46,6 @@ func (p *progress) indexing(now griffin.Progress) {
 }
 
 func (p *progress) merging(now griffin.Progress) { p.show(now.Phase, now.Done, now.Total, "") }
-
-func (p *progress) importing(now index.Progress) {
-	const thousandths = 1000
-	p.show(string(now.Phase), int64(now.Fraction*thousandths), thousandths, count(now.Docs)+" docs")
-}
 
 func (p *progress) items(phase, things string) func(done, total int64) {
 	return func(done, total int64) { p.show(phase, done, total, count(done)+" "+things) }

@@ -5,17 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/griffin-search/griffin"
-	"github.com/griffin-search/griffin/ciff"
 	"github.com/griffin-search/griffin/internal/corpus"
-	"github.com/griffin-search/griffin/internal/index"
-	"github.com/griffin-search/griffin/internal/interchange"
-	"github.com/griffin-search/griffin/internal/score"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 func newCIFFCommand(a *app) *cobra.Command {
@@ -90,26 +84,19 @@ func (a *app) importCIFF(ctx context.Context, o ciffImportOptions, path string) 
 		return err
 	}
 	limitHeap(int64(o.memory))
-	start := time.Now()
-	source, err := interchange.NewSource(func() (io.ReadCloser, error) { return corpus.OpenFile(path) })
-	if err != nil {
-		return ciffError(path, err)
-	}
 	bar := a.newProgress()
 	duplicates := messages{progress: bar}
-	var report index.Report
-	err = buildIndex(o.out, o.replace, func(dir string) (err error) {
-		ix, err := index.Create(vfs.OS, dir, index.Options{
-			Analyzer: o.analyzer, Codec: o.codec, BM25: score.BM25{K1: o.k1, B: o.b}, BM25IsSet: true, NoStored: true, Fields: []string{},
-			WeightScale: o.weights,
-		})
+	var report griffin.CIFFReport
+	err := buildIndex(o.out, o.replace, func(dir string) (err error) {
+		ix, err := griffin.Create(dir, o.settings(), griffin.Options{IndexMemory: int64(o.memory), IndexThreads: o.threads})
 		if err != nil {
 			return badFlags(err)
 		}
 		defer func() { err = errors.Join(err, ix.Close()) }()
-		report, err = ix.Import(ctx, source, index.ImportOptions{
-			MemoryBytes: int64(o.memory), Threads: o.threads, Reorder: o.reorder, Progress: bar.importing,
-			OnDuplicate: func(id string, _, _ corpus.Location) {
+		open := func() (io.ReadCloser, error) { return corpus.OpenFile(path) }
+		report, err = ix.ImportCIFF(ctx, open, griffin.CIFFImportOptions{
+			Reorder: o.reorder, Progress: bar.indexing,
+			OnDuplicate: func(id string) {
 				duplicates.add("griffin: duplicate id %q: the last document with it replaces those before", id)
 			},
 		})
@@ -117,24 +104,27 @@ func (a *app) importCIFF(ctx context.Context, o ciffImportOptions, path string) 
 	})
 	bar.close()
 	if err != nil {
-		return ciffError(path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return printCIFF(a.console, o.out, report.Docs, int64(source.Header().NumPostingsLists), time.Since(start))
+	return printCIFF(a.console, o.out, &report)
 }
 
-// ciffError adds the name of the file. It wraps an invalid file as bad input.
-func ciffError(path string, err error) error {
-	if errors.Is(err, ciff.ErrInvalid) {
-		return fmt.Errorf("%s: %w: %w", path, err, griffin.ErrBadInput)
+// settings returns the settings of the index: CIFF has neither text nor fields.
+func (o *ciffImportOptions) settings() griffin.Settings {
+	s := griffin.Settings{
+		Analyzer: o.analyzer, Codec: o.codec, NoPositions: true, NoStored: true, Fields: []string{}, WeightScale: o.weights,
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	if o.weights == 0 {
+		s.BM25 = &griffin.BM25{K1: o.k1, B: o.b}
+	}
+	return s
 }
 
-func printCIFF(con *console, out string, docs, lists int64, elapsed time.Duration) error {
+func printCIFF(con *console, out string, r *griffin.CIFFReport) error {
 	if con.json {
-		return con.printJSON(map[string]any{"out": out, "docs": docs, "posting_lists": lists, "took_ns": elapsed})
+		return con.printJSON(map[string]any{"out": out, "docs": r.Docs, "posting_lists": r.Lists, "took_ns": r.Took})
 	}
-	con.printf("%s and %s in %s → %s\n", plural(docs, "document"), plural(lists, "posting list"), took(elapsed), out)
+	con.printf("%s and %s in %s → %s\n", plural(r.Docs, "document"), plural(r.Lists, "posting list"), took(r.Took), out)
 	return nil
 }
 
@@ -157,40 +147,26 @@ file. Deleted documents are left out; the others are renumbered without gaps.`,
 }
 
 func (a *app) exportCIFF(ctx context.Context, dir, out, description string) error {
-	start := time.Now()
 	switch {
 	case out == "-" && a.json:
 		return usagef("--json needs --out FILE: without it the CIFF file is on standard output")
 	case out == "-" && isTerminal(a.out):
 		return usagef("CIFF is binary: name a file with --out, or pipe it")
 	}
-	snapshot, err := openSnapshot(dir)
+	ix, err := griffin.Open(dir, griffin.Options{})
 	if err != nil {
 		return err
 	}
-	defer snapshot.Release()
-	if description == "" {
-		description = fmt.Sprintf("Griffin %s, analyzer %s", griffin.Version, snapshot.Options.Analyzer)
-		if scale := snapshot.Options.WeightScale; scale != 0 {
-			description += fmt.Sprintf(", weights times %g", scale)
-		}
-	}
-	parts := make([]interchange.Part, len(snapshot.Segments))
-	for i, view := range snapshot.Segments {
-		parts[i] = interchange.Part{Segment: view.Segment, Live: view.Live}
-	}
+	defer ix.Close()
 	bar := a.newProgress()
-	var header ciff.Header
+	var report griffin.CIFFReport
 	err = a.writeFile(out, func(w io.Writer) (err error) {
-		header, err = interchange.Export(ctx, w, parts, interchange.ExportOptions{Description: description, Progress: bar.items("export", "lists")})
+		report, err = ix.ExportCIFF(ctx, w, griffin.CIFFExportOptions{Description: description, Progress: bar.items("export", "lists")})
 		return err
 	})
 	bar.close()
-	if err != nil {
+	if err != nil || out == "-" {
 		return err
 	}
-	if out == "-" {
-		return nil
-	}
-	return printCIFF(a.console, out, int64(header.NumDocs), int64(header.NumPostingsLists), time.Since(start))
+	return printCIFF(a.console, out, &report)
 }

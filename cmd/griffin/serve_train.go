@@ -11,10 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/griffin-search/griffin"
-	"github.com/griffin-search/griffin/internal/calibrate"
 	"github.com/griffin-search/griffin/internal/dispatch"
-	"github.com/griffin-search/griffin/internal/plan"
-	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/query"
 	"github.com/griffin-search/griffin/trec"
 )
@@ -60,7 +57,7 @@ and --gpu-host-memory of later use: the times of a GPU depend on them.`,
 // trainResult is the JSON of "griffin train".
 type trainResult struct {
 	Index string `json:"index"`
-	calibrate.TrainReport
+	griffin.TrainReport
 	// Paper has the errors of Ding et al., for AND.
 	Paper   map[string]float64 `json:"paper_mean_relative_error"`
 	Saved   bool               `json:"saved"`
@@ -71,7 +68,7 @@ type trainResult struct {
 // paperErrors are the mean relative errors of Ding et al. (WWW 2009, §9), by processor.
 var paperErrors = map[string]float64{"cpu": 0.20, "gpu": 0.22}
 
-func (a *app) train(ctx context.Context, o trainOptions, dir string) error {
+func (a *app) train(ctx context.Context, o trainOptions, dir string) (err error) {
 	if o.k < 1 || o.k > griffin.MaxK || o.train < 0 {
 		return usagef("--k must be from 1 to %d, --train must not be negative", griffin.MaxK)
 	}
@@ -82,30 +79,23 @@ func (a *app) train(ctx context.Context, o trainOptions, dir string) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err := openSnapshot(dir)
+	ix, closeIndex, err := o.openIndex(dir, griffin.RuntimeOptions{Limits: &griffin.Limits{}}, griffin.Options{}) // with limits, a CPU has a model too
 	if err != nil {
 		return err
 	}
-	defer snapshot.Release()
-	gpu, err := dispatch.OpenGPU(o.deviceFlags.options(), dispatch.ListBytes(snapshot))
+	defer func() { err = errors.Join(err, closeIndex()) }()
+	noteCosts(a.console, ix.Runtime().CostModelError())
+	stats, err := ix.Stats()
 	if err != nil {
 		return err
 	}
-	options := dispatch.Config{Admit: true} // the model is saved even without a GPU
-	options.LoadCosts(vfs.OS, dir, gpu)
-	noteCosts(a.console, &options)
-	d, err := dispatch.NewDispatcher(gpu, options)
-	if err != nil {
-		return errors.Join(err, gpu.Close())
-	}
-	defer d.Close()
-	queries, err := queriesOf(topics, snapshot.Options.Weighted())
+	queries, err := queriesOf(topics, stats.WeightScale > 0)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.queries, err)
 	}
 	start := time.Now()
 	bar := a.newProgress()
-	report, err := calibrate.Train(ctx, d, snapshot, queries, calibrate.TrainOptions{K: o.k, Train: o.train, Progress: bar.items("measure", "queries")})
+	report, err := ix.Train(ctx, queries, griffin.TrainOptions{K: o.k, Train: o.train, Progress: bar.items("measure", "queries")})
 	bar.close()
 	if errors.Is(err, griffin.ErrBadInput) {
 		return fmt.Errorf("%s: %w", o.queries, err)
@@ -113,11 +103,9 @@ func (a *app) train(ctx context.Context, o trainOptions, dir string) error {
 	if err != nil {
 		return err
 	}
-	r := trainResult{Index: filepath.Base(dir), TrainReport: report, Paper: paperErrors, Took: time.Since(start), Machine: machine()}
-	if err := d.SaveCosts(vfs.OS, dir); err != nil {
-		a.notef("the models could not be saved: %v", err)
-	} else {
-		r.Saved = true
+	r := trainResult{Index: filepath.Base(dir), TrainReport: report, Paper: paperErrors, Took: time.Since(start), Machine: machine(), Saved: report.SaveErr == nil}
+	if !r.Saved {
+		a.notef("the models could not be saved: %v", report.SaveErr)
 	}
 	if a.json {
 		return a.printJSON(&r)
@@ -149,16 +137,16 @@ func printTrained(con *console, r *trainResult) {
 	con.printf("%s%-4s %-4s %8s %8s %7s %9s %9s %9s%s\n", st.bold, "", "mode", "trained", "tested", "leaves", "tree", "model", "Ding", st.reset)
 	for _, t := range r.Trees {
 		paper := "-"
-		if t.Mode == plan.ModeAnd {
+		if t.Mode == griffin.ModeAnd {
 			paper = percentOf(r.Paper[t.Processor])
 		}
-		tree, model := percentOf(t.Error), percentOf(t.Model)
+		tree, model := percentOf(t.Error), percentOf(t.ModelError)
 		if t.Tested == 0 {
 			tree, model = "-", "-"
 		}
 		con.printf("%-4s %-4s %8d %8d %7d %9s %9s %9s\n", t.Processor, t.Mode, t.Queries, t.Tested, t.Leaves, tree, model, paper)
 	}
-	if !slices.ContainsFunc(r.Trees, func(t calibrate.TrainedTree) bool { return t.Processor == "gpu" }) {
+	if !slices.ContainsFunc(r.Trees, func(t griffin.TrainedTree) bool { return t.Processor == "gpu" }) {
 		con.printf("\nno GPU was used: only the CPU is known\n")
 	}
 }
