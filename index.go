@@ -159,7 +159,7 @@ func (ix *Index) Close() error {
 	var err error
 	if !ix.closed {
 		ix.closed = true
-		ix.runtime.dispatcher.GPU().Forget(ix.ix.Owner())
+		ix.runtime.dispatcher.GPU().Forget(ix.ix)
 		err = ix.releaseRuntime()
 	}
 	return errors.Join(ix.endWriter(), err, ix.ix.Close())

@@ -27,8 +27,6 @@ type GPU struct {
 	mu     sync.Mutex
 	closed bool
 	views  map[index.Owner]*[2]*gpuViews // of the last two snapshots of each index, the one used last first
-	// closedIndexes were forgotten. It holds eight bytes for each.
-	closedIndexes map[index.Owner]struct{}
 }
 
 // gpuViews are the views of a snapshot. Its address identifies it while it is kept here.
@@ -153,17 +151,14 @@ func (g *GPU) Close() error {
 
 // Forget releases the device memory of an index that is closed, as soon as its running
 // queries have ended. Later queries of it run on the CPU. A nil GPU holds none.
-func (g *GPU) Forget(owner index.Owner) {
+func (g *GPU) Forget(ix *index.Index) {
 	if g == nil {
 		return
 	}
+	ix.Retire() // before the lock: a view that begin makes later would not be released
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closedIndexes == nil {
-		g.closedIndexes = map[index.Owner]struct{}{}
-	}
-	g.closedIndexes[owner] = struct{}{}
-	g.releaseViews(owner)
+	g.releaseViews(ix.Owner())
 }
 
 // releaseViews releases the views of an index. g.mu is held.
@@ -223,10 +218,7 @@ var errGPUClosed = errors.New("the index is being closed")
 func (g *GPU) begin(snapshot *index.Snapshot, impacts bool) (*pipeline.View, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed {
-		return nil, errGPUClosed
-	}
-	if _, closed := g.closedIndexes[snapshot.Owner()]; closed {
+	if g.closed || snapshot.Retired() {
 		return nil, errGPUClosed
 	}
 	v := g.viewsOf(snapshot)

@@ -173,6 +173,29 @@ func TestGPURefusals(t *testing.T) {
 	}
 }
 
+// A GPU that outlives many indexes keeps nothing of them; queries of their snapshots run on the CPU.
+func TestGPUForgetsClosedIndexes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 1))
+	g := testGPU(t, pipeline.Options{})
+	q := plantest.Parse(t, "w1 w2")
+	for i := range 5 {
+		ix := plantest.RandomIndex(t, rng, 100, 1, false)
+		p := newGPUPair(t, indextest.Snapshot(t, ix), g)
+		p.check(t, q, Options{K: 10})
+		if len(g.views) != 1 || g.Stats().OnGPU != int64(i+1) {
+			t.Fatalf("index %d: views of %d indexes, %d queries on the GPU", i, len(g.views), g.Stats().OnGPU)
+		}
+		g.Forget(ix)
+		if s := g.Stats(); len(g.views) != 0 || s.Devices[0].SizeBytes != 0 {
+			t.Errorf("index %d: views of %d indexes and %d bytes are left", i, len(g.views), s.Devices[0].SizeBytes)
+		}
+		p.check(t, q, Options{K: 10})
+		if s := g.Stats(); s.OnGPU != int64(i+1) || len(g.views) != 0 {
+			t.Errorf("index %d: after Forget, a query ran on the GPU: %+v, %d views", i, s, len(g.views))
+		}
+	}
+}
+
 func TestGPUTrace(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 1))
 	p := newGPUPair(t, indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 2, true)), testGPU(t, pipeline.Options{}))

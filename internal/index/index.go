@@ -24,6 +24,7 @@ type Index struct {
 	dir     string
 	derived *derived.Cache // of all segments that are open
 	owner   Owner
+	retired atomic.Bool
 
 	// showing is held while another commit becomes current, which waits for the disk. Lock it
 	// before mu.
@@ -123,6 +124,10 @@ var lastOwner atomic.Uint64
 
 // Owner identifies the Index within the process.
 func (ix *Index) Owner() Owner { return ix.owner }
+
+// Retire marks the Index as closed for users of its snapshots that keep memory of their own for
+// it, such as GPUs. Snapshots stay readable.
+func (ix *Index) Retire() { ix.retired.Store(true) }
 
 // Dir is the folder of the index.
 func (ix *Index) Dir() string { return ix.dir }

@@ -104,6 +104,9 @@ func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
 // Owner identifies the Index within the process.
 func (s *Snapshot) Owner() Owner { return s.index.owner }
 
+// Retired reports whether Index.Retire was called.
+func (s *Snapshot) Retired() bool { return s.index.retired.Load() }
+
 // IndexID is the index's random name.
 func (s *Snapshot) IndexID() string { return s.indexID }
 
