@@ -7,32 +7,31 @@ import (
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/saat"
-	"github.com/griffin-search/griffin/internal/score"
 )
 
 // ErrNoImpacts is the error of a search in ModeSaat if the last commit has no
 // impact-ordered lists; Index.BuildImpacts makes them. It wraps ErrBadInput.
 var ErrNoImpacts = index.ErrNoImpacts
 
-// DefaultImpactCodec is the codec of impact-ordered lists unless told otherwise.
+// DefaultImpactCodec is the default of ImpactOptions.Codec.
 const DefaultImpactCodec = impact.DefaultCodec
 
-// ImpactOptions say how BuildImpacts makes impact-ordered lists. The zero value has
-// the defaults.
+// ImpactOptions configure BuildImpacts. The zero value has the defaults.
 type ImpactOptions struct {
 	// Ranking is "bm25" (the default), the formula of all other modes, or "atire",
-	// that of the search engines ATIRE and JASS, with K1 and B, or the index's if
-	// both are 0. An index of weights has no choice: they are the impacts.
+	// the formula of the search engines ATIRE and JASS. BM25 has its parameters; nil:
+	// the parameters of the index. Neither applies to an index of learned weights,
+	// which are the impacts.
 	Ranking string
-	K1, B   float32
-	// Codec compresses the DocIDs; Codecs lists the names.
+	BM25    *BM25
+	// Codec compresses the DocIDs: one of Codecs; "" is DefaultImpactCodec.
 	Codec string
-	// BitmapBits is how many bits a posting the documents of one impact may take
-	// to be kept as a bitmap, which is larger and faster; 0: the default, 16;
-	// negative: no bitmaps.
+	// BitmapBits limits the size of bitmaps in bits per posting: documents of one
+	// impact are stored as a bitmap, which is larger and faster to search, up to this
+	// size. 0 is 16; negative: no bitmaps.
 	BitmapBits int
-	// Progress, if set, is called now and then with postings, of which each is read
-	// twice.
+	// Progress, if not nil, is called a few times a second with postings. Each posting
+	// is read twice.
 	Progress func(done, total int64)
 }
 
@@ -57,15 +56,16 @@ func impactStats(m *impact.Meta, sizeBytes int64) *ImpactStats {
 	}
 }
 
-// BuildImpacts makes the impact-ordered lists that ModeSaat searches, of the last
-// commit's live documents and the default field: for each term the documents that
-// have it by what it adds to their scores, quantised to 8 bits. They hold for that
-// commit; the next one leaves them behind. ErrLocked if the index is being written
-// to, by this Index too.
+// BuildImpacts makes the impact-ordered lists that ModeSaat searches, of the live
+// documents of the last commit and the default field: for each term its documents,
+// ordered by the contribution of the term to their scores, quantised to 8 bits. They
+// are valid for that commit; the next one removes them. The error wraps ErrLocked if
+// this Index or another process is writing to the index, and ErrBadInput if an option
+// is not valid or nothing was committed yet.
 func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (ImpactStats, error) {
 	_, err := ix.ix.BuildImpacts(ctx, index.ImpactOptions{
-		Ranking: impact.Ranking{Name: opts.Ranking, BM25: score.BM25{K1: opts.K1, B: opts.B}},
-		Codec:   opts.Codec, BitmapBits: opts.BitmapBits, Progress: opts.Progress,
+		Ranking: opts.Ranking, BM25: opts.BM25.override(),
+		Codec: opts.Codec, BitmapBits: opts.BitmapBits, Progress: opts.Progress,
 	})
 	if err != nil {
 		return ImpactStats{}, err

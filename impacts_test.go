@@ -58,7 +58,7 @@ func TestSaat(t *testing.T) {
 	if _, err := ix.Search(t.Context(), Query{Text: "cat", Mode: ModeSaat}); !errors.Is(err, ErrNoImpacts) {
 		t.Errorf("after a commit: %v", err)
 	}
-	if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: "atire", K1: 0.9, B: 0.4, Codec: "simdbp", BitmapBits: -1}); err != nil {
+	if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: "atire", BM25: &BM25{K1: 0.9, B: 0.4}, Codec: "simdbp", BitmapBits: -1}); err != nil {
 		t.Fatal(err)
 	}
 	if got := searchIDs(t, ix, Query{Text: "cat dog", Mode: ModeSaat}); !slices.Equal(got, []string{"b", "c"}) {
@@ -95,6 +95,23 @@ func TestSaatRefuses(t *testing.T) {
 	}
 	if err := ParseAccumulators("array:heap=3"); !errors.Is(err, ErrBadInput) {
 		t.Errorf("heap 3: %v", err)
+	}
+}
+
+// Zeros are parameters; without parameters, those of the index apply.
+func TestImpactsWithZeroBM25(t *testing.T) {
+	ix := newTestIndexWith(t, animals, Settings{BM25: &BM25{K1: 2, B: 1}}, Options{})
+	for _, c := range []struct {
+		set  *BM25
+		want BM25
+	}{{nil, BM25{K1: 2, B: 1}}, {&BM25{}, BM25{}}, {&BM25{K1: 1.5}, BM25{K1: 1.5}}} {
+		s, err := ix.BuildImpacts(t.Context(), ImpactOptions{BM25: c.set})
+		if got := (BM25{K1: s.K1, B: s.B}); err != nil || got != c.want {
+			t.Errorf("with %+v: %+v, %v, want %+v", c.set, got, err, c.want)
+		}
+	}
+	if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{BM25: &BM25{K1: 1, B: 2}}); !errors.Is(err, ErrBadInput) {
+		t.Errorf("b 2: %v", err)
 	}
 }
 

@@ -30,16 +30,22 @@ type Settings struct {
 	// use 1 for models with integer weights up to 65535, 100 for most others. Such
 	// an index has no positions and no fields.
 	WeightScale float64
-	// BM25 are the parameters of the ranking function. nil: K1 0.9 and B 0.4.
+	// BM25 are the parameters of the ranking function. nil: DefaultBM25.
 	BM25 *BM25
 }
 
-// BM25 holds the parameters of the ranking function. With zeros, a term adds the same
-// to the score of each document that has it.
+// BM25 holds the parameters of the ranking function. A field that is not set is 0, not
+// its default: BM25{K1: 1.2} ignores the lengths of documents. To change one parameter,
+// start from DefaultBM25. With both 0, a term adds the same to the score of each
+// document that has it. Other values than these are ErrBadInput.
 type BM25 struct {
 	K1 float32 // 0 to 1000: saturation of term frequencies
 	B  float32 // 0 to 1: influence of document length
 }
+
+// DefaultBM25 returns the default parameters, K1 0.9 and B 0.4, which published baselines
+// of BM25 use (Anserini).
+func DefaultBM25() BM25 { return BM25(score.DefaultBM25) }
 
 // maxK1 bounds K1. With more, frequencies hardly saturate.
 const maxK1 = 1000

@@ -14,14 +14,15 @@ import (
 type impactsOptions struct {
 	ranking string
 	k1, b   float32
+	bm25    *griffin.BM25 // of k1 and b if they are set
 	codec   string
 	bits    int
 }
 
 func (o *impactsOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.ranking, "ranking", "", "bm25, as in the other modes (default), or atire, as in the search engines ATIRE and JASS")
-	f.Float32Var(&o.k1, "k1", 0, "k1 of the ranking (default: the index's)")
-	f.Float32Var(&o.b, "b", 0, "b of the ranking (default: the index's)")
+	f.Float32Var(&o.k1, "k1", 0, "k1 of the ranking, with --b (default: the index's)")
+	f.Float32Var(&o.b, "b", 0, "b of the ranking, with --k1 (default: the index's)")
 	f.StringVar(&o.codec, "codec", "", "compression of DocIDs: a codec of griffin index (default "+griffin.DefaultImpactCodec+")")
 	f.IntVar(&o.bits, "bitmap-bits", 0, "store documents of one impact as a bitmap if that takes at most this many bits per posting; -1: no bitmaps (default 16)")
 }
@@ -40,7 +41,12 @@ current commit only: after a change of the index, run the command again.`,
   griffin bench wiki.idx --queries tb05.tsv --mode saat --rho 100000
   griffin impacts wiki.idx --ranking atire --k1 0.9 --b 0.4`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.impacts(cmd.Context(), o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("k1") { // then b, too
+				o.bm25 = &griffin.BM25{K1: o.k1, B: o.b}
+			}
+			return a.impacts(cmd.Context(), o, args[0])
+		},
 	}
 	o.register(c.Flags())
 	c.MarkFlagsRequiredTogether("k1", "b")
@@ -70,7 +76,7 @@ func (a *app) buildImpacts(ctx context.Context, ix *griffin.Index, o impactsOpti
 	bar := a.newProgress()
 	defer bar.close()
 	return ix.BuildImpacts(ctx, griffin.ImpactOptions{
-		Ranking: o.ranking, K1: o.k1, B: o.b, Codec: o.codec, BitmapBits: o.bits, Progress: bar.items("impacts", "postings"),
+		Ranking: o.ranking, BM25: o.bm25, Codec: o.codec, BitmapBits: o.bits, Progress: bar.items("impacts", "postings"),
 	})
 }
 

@@ -131,7 +131,7 @@ func TestResultCacheOfImpacts(t *testing.T) {
 	for round := range 2 {
 		o := index.ImpactOptions{}
 		if round == 1 {
-			o.Ranking.Name = impact.RankingATIRE
+			o.Ranking = impact.RankingATIRE
 		}
 		if _, err := ix.BuildImpacts(t.Context(), o); err != nil {
 			t.Fatal(err)

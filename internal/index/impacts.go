@@ -30,9 +30,10 @@ var ErrNoImpacts = fmt.Errorf("no impact-ordered lists: %w", base.ErrBadInput)
 
 // ImpactOptions are the options of BuildImpacts; zero values mean defaults.
 type ImpactOptions struct {
-	// Ranking computes impacts; "" is impact.RankingBM25, with the index's K1 and B if both are
-	// 0. An index of weights has impact.RankingWeights only.
-	Ranking impact.Ranking
+	// Ranking names the formula; "" is impact.RankingBM25. BM25 has its parameters; nil: those of
+	// the index. An index of weights has impact.RankingWeights only, without parameters.
+	Ranking string
+	BM25    *score.BM25
 	// Codec, BitmapBits and RawBelow are as in impact.Options.
 	Codec      string
 	BitmapBits int
@@ -87,10 +88,10 @@ type impactBuild struct {
 }
 
 func (b *impactBuild) chooseRanking() error {
-	r := b.options.Ranking
+	r := impact.Ranking{Name: b.options.Ranking, BM25: b.snapshot.Options.BM25}
 	if b.snapshot.Options.Weighted() {
-		if r.Name != "" && r.Name != impact.RankingWeights {
-			return fmt.Errorf("ranking %q: the index holds weights from outside, which are the impacts: %w", r.Name, base.ErrBadInput)
+		if r.Name != "" && r.Name != impact.RankingWeights || b.options.BM25 != nil {
+			return fmt.Errorf("ranking %q: the index stores learned weights, which are the impacts: rankings and BM25 parameters do not apply: %w", r.Name, base.ErrBadInput)
 		}
 		b.ranking = impact.Ranking{Name: impact.RankingWeights}
 		return nil
@@ -98,8 +99,8 @@ func (b *impactBuild) chooseRanking() error {
 	if r.Name == "" {
 		r.Name = impact.RankingBM25
 	}
-	if r.BM25 == (score.BM25{}) {
-		r.BM25 = b.snapshot.Options.BM25
+	if b.options.BM25 != nil {
+		r.BM25 = *b.options.BM25
 	}
 	b.ranking = r
 	return r.Check()

@@ -112,7 +112,7 @@ func TestBuildImpacts(t *testing.T) {
 	}{
 		{ImpactOptions{}, impact.Ranking{Name: impact.RankingBM25, BM25: score.DefaultBM25}},
 		{
-			ImpactOptions{Ranking: impact.Ranking{Name: impact.RankingATIRE, BM25: score.BM25{K1: 2, B: 0.7}}, Codec: "raw", BitmapBits: -1},
+			ImpactOptions{Ranking: impact.RankingATIRE, BM25: &score.BM25{K1: 2, B: 0.7}, Codec: "raw", BitmapBits: -1},
 			impact.Ranking{Name: impact.RankingATIRE, BM25: score.BM25{K1: 2, B: 0.7}},
 		},
 	} {
@@ -203,8 +203,8 @@ func TestBuildImpactsRefuses(t *testing.T) {
 	ix := severalSegments(t, vfstest.NewMem())
 	defer ix.Close()
 	for _, o := range []ImpactOptions{
-		{Ranking: impact.Ranking{Name: "tfidf"}},
-		{Ranking: impact.Ranking{BM25: score.BM25{K1: 1, B: 2}}},
+		{Ranking: "tfidf"},
+		{BM25: &score.BM25{K1: 1, B: 2}},
 		{Codec: "none"},
 	} {
 		if _, err := ix.BuildImpacts(t.Context(), o); !errors.Is(err, base.ErrBadInput) {
@@ -231,7 +231,7 @@ func TestImpactsOfWeights(t *testing.T) {
 		check(t, w.Close())
 		_, err := ix.BuildImpacts(t.Context(), ImpactOptions{})
 		check(t, err)
-		if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: impact.Ranking{Name: impact.RankingBM25}}); !errors.Is(err, base.ErrBadInput) {
+		if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: impact.RankingBM25}); !errors.Is(err, base.ErrBadInput) {
 			t.Errorf("BM25 of weights: %v", err)
 		}
 		s, err := ix.Snapshot()

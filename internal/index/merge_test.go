@@ -11,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
@@ -214,9 +215,8 @@ func TestMergeReorders(t *testing.T) {
 func TestMergeImpacts(t *testing.T) {
 	mem := vfstest.NewMem()
 	ix, _ := scattered(t, mem, Options{}, randomDocs(63, 400, false))
-	ranking := impact.Ranking{Name: impact.RankingATIRE, BM25: Options{}.BM25}
-	ranking.K1, ranking.B = 1.2, 0.3
-	_, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: ranking, Codec: "raw"})
+	ranking := impact.Ranking{Name: impact.RankingATIRE, BM25: score.BM25{K1: 1.2, B: 0.3}}
+	_, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: ranking.Name, BM25: &ranking.BM25, Codec: "raw"})
 	check(t, err)
 	plan, err := ix.Merge(t.Context(), MergeOptions{DryRun: true})
 	check(t, err)
