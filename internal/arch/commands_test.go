@@ -45,7 +45,7 @@ func blocks(text string) []block {
 // TestDocumentedCommandsRun runs the documented commands of README.md and the guides: each
 // line of a block fenced as sh, in order, in a new folder with the documents of the
 // repository; and the programs fenced as go. Text that must not run (output, other systems)
-// has a different fence.
+// has a different fence. Parts of programs must be part of a tested example.
 func TestDocumentedCommandsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")
@@ -192,7 +192,9 @@ func (r reader) serve(ctx context.Context, line string) error {
 
 func (r reader) program(b block) {
 	if !strings.HasPrefix(b.text, "package main") {
-		r.t.Errorf("block at line %d: a go block must be a complete program", b.line)
+		if err := checkFragment(b.text); err != nil {
+			r.t.Errorf("block at line %d: %v", b.line, err)
+		}
 		return
 	}
 	file := filepath.Join(r.dir, "main.go")
@@ -208,6 +210,38 @@ func (r reader) program(b block) {
 	}
 	if err := r.run(program); err != nil {
 		r.t.Errorf("block at line %d: %v", b.line, err)
+	}
+}
+
+// checkFragment returns an error unless the tested examples of the guide contain the code.
+func checkFragment(code string) error {
+	const examples = "example_guide_test.go"
+	source, err := os.ReadFile(filepath.Join(root, examples))
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(code) == "" || !strings.Contains(withoutIndent(string(source)), withoutIndent(code)) {
+		return fmt.Errorf("a go block must be a complete program or part of an example in %s", examples)
+	}
+	return nil
+}
+
+func withoutIndent(code string) string {
+	lines := strings.Split(code, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestCheckFragment(t *testing.T) {
+	if err := checkFragment("ix, remove := library()\n\tdefer remove()\n"); err != nil {
+		t.Error(err)
+	}
+	for _, code := range []string{"", "ix, remove := library()\nremove()\n"} {
+		if checkFragment(code) == nil {
+			t.Errorf("%q is part of no example", code)
+		}
 	}
 }
 

@@ -1,0 +1,252 @@
+package griffin_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/query"
+)
+
+// The code of docs/guides/go.md is part of the examples of this file, which internal/arch checks.
+
+func ExampleIndex_SearchBatch() {
+	ix, remove := library()
+	defer remove()
+	ctx := context.Background()
+
+	results, err := ix.SearchBatch(ctx, []griffin.Query{
+		{Text: "sea world", K: 1},
+		{Text: "eighty days", Load: griffin.LoadIDs},
+		{Text: "\"no end"},
+	})
+	if err != nil {
+		log.Fatal(err) // of ctx or of the index: there are no results
+	}
+	for _, r := range results {
+		if r.Err != nil { // of this query
+			fmt.Println("error:", r.Err)
+			continue
+		}
+		fmt.Println(r.Query, "→", r.Hits[0].ID)
+	}
+	// Output:
+	// sea world → twenty
+	// eighty days → around
+	// error: query syntax: byte 0: quote is not closed (write \" for the character)
+}
+
+func ExampleQuery_node() {
+	ix, remove := library()
+	defer remove()
+	ctx := context.Background()
+	userInput := "world -sea"
+
+	q := query.Exclude(
+		query.All(
+			&query.Words{Text: userInput},
+			&query.Term{Field: "title", Text: "world", Boost: 2},
+		),
+		&query.Phrase{Text: "watery part"},
+	)
+	r, err := ix.Search(ctx, griffin.Query{Node: q})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(r.Query, "→", len(r.Hits), "hit")
+
+	// The same input within query text:
+	text := query.Quote(userInput) + " title:world^2"
+	if r, err = ix.Search(ctx, griffin.Query{Text: text}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(r.Query)
+	// Output:
+	// +(+(world \-sea) +title:world^2) -"watery part" → 1 hit
+	// "world -sea" title:world^2
+}
+
+func ExampleReplace() {
+	dir, err := os.MkdirTemp("", "griffin-example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+
+	rebuild := func(docs ...griffin.Document) error {
+		return griffin.Replace(filepath.Join(dir, "news.idx"), func(dir string) (err error) {
+			ix, err := griffin.Create(dir, griffin.Settings{}, griffin.Options{})
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, ix.Close()) }()
+			if err := ix.Add(ctx, docs...); err != nil {
+				return err
+			}
+			return ix.Commit(ctx)
+		})
+	}
+	if err := rebuild(griffin.Document{ID: "1", Text: "old news"}); err != nil {
+		log.Fatal(err)
+	}
+	if err := rebuild(griffin.Document{ID: "2", Text: "new news"}); err != nil {
+		log.Fatal(err)
+	}
+
+	ix, err := griffin.Open(filepath.Join(dir, "news.idx"), griffin.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ix.Close()
+	r, err := ix.Search(ctx, griffin.Query{Text: "news"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range r.Hits {
+		fmt.Println(h.ID)
+	}
+	// Output: 2
+}
+
+func ExampleIndex_Merge() {
+	ix, remove := library()
+	defer remove()
+	ctx := context.Background()
+	if err := ix.Delete(ctx, "moby"); err != nil {
+		log.Fatal(err)
+	}
+	if err := ix.Commit(ctx); err != nil {
+		log.Fatal(err)
+	}
+
+	report, err := ix.Merge(ctx, griffin.MergeOptions{Segments: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d deleted documents before, %d after\n", report.Before.Deleted, report.After.Deleted)
+	// Output: 1 deleted documents before, 0 after
+}
+
+func ExampleIndex_ExportCIFF() {
+	ix, remove := library()
+	defer remove()
+	ctx := context.Background()
+
+	var file bytes.Buffer
+	exported, err := ix.ExportCIFF(ctx, &file, griffin.CIFFExportOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	dir, err := os.MkdirTemp("", "griffin-example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	// CIFF has neither text nor positions nor fields.
+	settings := griffin.Settings{NoStored: true, NoPositions: true, Fields: []string{}}
+	copied, err := griffin.Create(filepath.Join(dir, "copy.idx"), settings, griffin.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer copied.Close()
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }
+	imported, err := copied.ImportCIFF(ctx, open, griffin.CIFFImportOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(imported.Docs, "documents,", imported.Lists == exported.Lists)
+	// Output: 3 documents, true
+}
+
+func ExampleRuntime() {
+	books, remove := library()
+	defer remove()
+	dir, err := os.MkdirTemp("", "griffin-example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+
+	runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{
+		GPU:     griffin.GPUOptions{Device: "auto"},
+		Limits:  &griffin.Limits{Deadline: time.Minute},
+		CostDir: dir,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer runtime.Close() // after its indexes
+	for _, name := range []string{"news.idx", "mail.idx"} {
+		ix, err := griffin.OpenOrCreate(filepath.Join(dir, name), griffin.Settings{}, griffin.Options{Runtime: runtime})
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer ix.Close()
+		if !ix.Calibrated() { // only with a GPU
+			if err := ix.Calibrate(ctx, nil); err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+
+	_, err = books.Search(ctx, griffin.Query{Text: "sea"}) // has a Runtime of its own
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+func ExampleIndex_Train() {
+	dir, err := os.MkdirTemp("", "griffin-example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{Limits: &griffin.Limits{}, CostDir: dir})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer runtime.Close()
+	ix, err := griffin.Create(filepath.Join(dir, "numbers.idx"), griffin.Settings{}, griffin.Options{Runtime: runtime})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ix.Close()
+	var userQueries []string
+	for i := range 200 {
+		userQueries = append(userQueries, fmt.Sprintf("n%d n%d", i%7, i%11))
+		if err := ix.Add(ctx, griffin.Document{ID: fmt.Sprint(i), Text: userQueries[i]}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := ix.Commit(ctx); err != nil {
+		log.Fatal(err)
+	}
+
+	var queries []query.Node
+	for _, text := range userQueries {
+		queries = append(queries, &query.Words{Text: text})
+	}
+	report, err := ix.Train(ctx, queries, griffin.TrainOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if report.SaveErr != nil {
+		log.Print("the model is lost with this process: ", report.SaveErr)
+	}
+	for _, tree := range report.Trees {
+		fmt.Println(tree.Processor, tree.Mode) // and the errors of its predictions
+	}
+	// Output:
+	// cpu or
+	// cpu and
+}
