@@ -83,8 +83,9 @@ type GPUOptions struct {
 	NoHostMemory bool
 }
 
-// MemorySize is an amount of memory: Bytes, or, if Bytes is 0, Percent of the
-// total memory of the GPU or host. The zero value is the default of its field.
+// MemorySize is an amount of memory: Bytes or, if Bytes is 0, Percent of the total
+// memory of the GPU or of the available memory of the host. The zero value is the
+// default of its field.
 type MemorySize struct {
 	Bytes   int64
 	Percent float64 // 0 to 100

@@ -91,10 +91,10 @@ type DispatchStats struct {
 	CPUSteps   int64 `json:"cpu_steps"`
 	GPUSteps   int64 `json:"gpu_steps"`
 	Migrations int64 `json:"migrations"`
-	// GivenUp counts steps that overran on the CPU and restarted on the GPU.
-	GivenUp int64 `json:"given_up"`
-	// Fed counts queries whose missing lists were loaded to the GPU in the background.
-	Fed int64 `json:"fed"`
+	// Restarted counts steps that overran on the CPU and restarted on the GPU.
+	Restarted int64 `json:"restarted"`
+	// Preloaded counts queries whose missing lists were loaded to the GPU in the background.
+	Preloaded int64 `json:"preloaded"`
 	// Bugs counts panics of background work. slog.Default has their stacks.
 	Bugs int64 `json:"bugs,omitempty"`
 	// Errors are the errors of predicted times, by kind of work and predicted time.
@@ -194,7 +194,7 @@ func newGPUStats(s *dispatch.GPUStats) GPUStats {
 func newDispatchStats(s *dispatch.Stats) DispatchStats {
 	out := DispatchStats{
 		Policy: Policy(s.Policy), CPUSteps: s.CPUSteps, GPUSteps: s.GPUSteps, Migrations: s.Migrations,
-		GivenUp: s.GivenUp, Fed: s.Fed, Bugs: s.Bugs,
+		Restarted: s.Restarted, Preloaded: s.Preloaded, Bugs: s.Bugs,
 	}
 	for _, e := range s.Errors {
 		out.Errors = append(out.Errors, PredictionError{

@@ -69,7 +69,7 @@ const (
 	StepImpacts   = plan.StepImpacts   // the CPU searched impact-ordered lists
 	StepGPU       = plan.StepGPU       // a GPU searched all segments or impact-ordered lists
 	StepIntersect = plan.StepIntersect // candidates were intersected with some lists of a conjunction, in all segments
-	StepGivenUp   = plan.StepGivenUp   // the CPU took too long, and a GPU restarted the step
+	StepOverrun   = plan.StepOverrun   // the CPU took too long, and a GPU restarted the step
 	StepFetch     = "fetch"            // stored documents were read and snippets made
 )
 

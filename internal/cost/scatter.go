@@ -61,8 +61,8 @@ func (s *scatter) observe(log float64, now uint64) {
 	s.set(s.mean+scatterDecay*(log-s.mean), s.square+scatterDecay*(log*log-s.square))
 }
 
-// fade halves the scatter if nothing was observed for long: a doubted kind is
-// not chosen, so it would never be trusted again.
+// fade halves the scatter if nothing was observed for long: a kind of work
+// whose predictions are inflated is not chosen, so the factor would never fall again.
 func (s *scatter) fade(now uint64) {
 	if s.bits.Load() == 0 || !s.mu.TryLock() {
 		return

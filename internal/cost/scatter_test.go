@@ -82,7 +82,7 @@ func TestDoubtIsSaved(t *testing.T) {
 	}
 }
 
-// A doubted kind is not chosen, so it gets no observations.
+// A kind whose predictions are inflated is not chosen, so it gets no observations.
 func TestDoubtFades(t *testing.T) {
 	m := observed(t, 1000, 1.5)
 	before := m.Doubt(GPUPackedOr)
@@ -95,7 +95,7 @@ func TestDoubtFades(t *testing.T) {
 	}
 }
 
-// A fit with a large error on new samples is doubted from the start, also after
+// A fit with a large error on new samples inflates predictions from the start, also after
 // loading it.
 func TestDoubtOfFit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 71))

@@ -154,10 +154,10 @@ type Stats struct {
 	CPUSteps   int64 `json:"cpu_steps"`
 	GPUSteps   int64 `json:"gpu_steps"`
 	Migrations int64 `json:"migrations"`
-	// GivenUp counts steps that overran on the CPU and restarted on the GPU.
-	GivenUp int64 `json:"given_up"`
-	// Fed counts queries whose missing lists were loaded to the GPU in the background.
-	Fed int64 `json:"fed"`
+	// Restarted counts steps that overran on the CPU and restarted on the GPU.
+	Restarted int64 `json:"restarted"`
+	// Preloaded counts queries whose missing lists were loaded to the GPU in the background.
+	Preloaded int64 `json:"preloaded"`
 	// Bugs counts panics of background work. slog.Default has their stacks.
 	Bugs int64 `json:"bugs,omitempty"`
 	// Errors are the errors of the predictions, by kind of work and class of size.
@@ -169,7 +169,7 @@ type Stats struct {
 // Stats returns the counts as of now.
 func (d *Dispatcher) Stats() Stats {
 	s := Stats{
-		Policy: d.Policy(), CPUSteps: d.steps[sched.CPU].Load(), GPUSteps: d.steps[sched.GPU].Load(), Migrations: d.migrations.Load(), GivenUp: d.restarted.Load(), Fed: d.preloader.fed.Load(),
+		Policy: d.Policy(), CPUSteps: d.steps[sched.CPU].Load(), GPUSteps: d.steps[sched.GPU].Load(), Migrations: d.migrations.Load(), Restarted: d.restarted.Load(), Preloaded: d.preloader.preloaded.Load(),
 		Bugs: d.bugs.Load(), Errors: d.costs.Errors(),
 	}
 	if d.pool != nil {

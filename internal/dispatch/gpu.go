@@ -41,12 +41,14 @@ type GPUOptions struct {
 	// Device is "cpu" (or ""), "gpu" (all that are usable), "auto" (those, if there
 	// are any), or numbers of GPUs such as "0" or "0,1".
 	Device string
-	// Memory that posting lists may take on each: "" (most of the free memory), bytes
-	// such as "40GiB", or per cent of the index such as "10%".
+	// Memory that posting lists may take on each: "" (90 % of the free memory), bytes such as "40GiB", or
+	// a percentage such as "10%": of the size of the posting lists that OpenGPU gets, or, if that is 0, of
+	// the total memory of the GPU.
 	Memory string
-	// HostMemory is the page-locked memory that compressed posting lists may take: ""
-	// (half of the available memory), "0" (none), or as Memory. Share is the number of GPUs of the
-	// process that share the available memory; 0: 1.
+	// HostMemory is the page-locked memory that compressed posting lists may take: "" (half of the
+	// available memory), "0" (none), bytes, or a percentage: of the size of the posting lists, or, if
+	// that is 0, of the available memory. Share is the number of GPUs of the process that share the
+	// available memory; 0: 1.
 	HostMemory string
 	Share      int
 }
@@ -64,15 +66,13 @@ func (o GPUOptions) Check() error {
 	return err
 }
 
-// ParseMemory parses an amount of memory as GPUOptions.Memory has it: bytes, or, if
-// percent is not 0, per cent of an index. "" is neither.
+// ParseMemory parses GPUOptions.Memory: bytes or, if percent is not 0, a percentage. "" is neither.
 func ParseMemory(text string) (bytes int64, percent float64, err error) {
 	m, err := pipeline.ParseMemory(text)
 	return m.Bytes, m.Percent, err
 }
 
-// ListBytes is the size of the posting lists of a snapshot, of which GPUOptions.Memory
-// may be per cent.
+// ListBytes returns the size of the posting lists of a snapshot, for OpenGPU.
 func ListBytes(snapshot *index.Snapshot) int64 {
 	var n int64
 	for i := range snapshot.Segments {
@@ -85,7 +85,7 @@ func ListBytes(snapshot *index.Snapshot) int64 {
 	return n
 }
 
-// OpenGPU returns a GPU for an index whose posting lists take indexBytes. It is nil,
+// OpenGPU returns a GPU for an index whose posting lists take indexBytes, or, with 0, for any indexes. It is nil,
 // without an error, if no GPU was asked for, or "auto" found none that opens. The error
 // wraps base.ErrBadInput if an option cannot be read; if a requested GPU does not exist, it names
 // the request.

@@ -134,7 +134,7 @@ func TestPreloadOfTruncatedFile(t *testing.T) {
 		d.preloader.busy.Store(true)
 		go w.serve()
 		waitUntilRested(t, d)
-		if s := d.Stats(); s.Bugs != 0 || s.Fed != 0 || w.done {
+		if s := d.Stats(); s.Bugs != 0 || s.Preloaded != 0 || w.done {
 			t.Errorf("%s: %+v, done %t: want no bug, and no loaded lists", path, s, w.done)
 		}
 		if s := g.Stats().Devices[0]; s.Lists != 0 || s.Host.Lists != 0 || s.Errors != 0 {

@@ -41,7 +41,7 @@ func TestLearnsFromOverrun(t *testing.T) {
 		}
 		r.end()
 		if learnt := len(d.Costs().Errors()) > 0; learnt != c.learns {
-			t.Errorf("predicted to take %v, and given up: learnt %v, want %v", c.predicted, learnt, c.learns)
+			t.Errorf("predicted to take %v, and restarted: learnt %v, want %v", c.predicted, learnt, c.learns)
 		}
 	}
 }

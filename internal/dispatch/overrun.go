@@ -23,7 +23,7 @@ import (
 const defaultOverrunFactor = 2
 
 // errOverrun ends a step on the CPU that restarts on the GPU.
-var errOverrun = errors.New("given up on the CPU for the GPU")
+var errOverrun = errors.New("the step overran on the CPU and restarts on the GPU")
 
 // overrun interrupts a stage that the CPU runs whole although a GPU could run it: when its context ends,
 // or with errOverrun when it has taken too long. One goroutine may use it.

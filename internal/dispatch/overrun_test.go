@@ -37,9 +37,9 @@ func TestOverrunRestartsOnGPU(t *testing.T) {
 		before := d.Stats()
 		a := p.check(t, frequentWords(rng, 1+rng.IntN(4)), Options{Mode: []plan.Mode{plan.ModeAnd, plan.ModeAndOr, plan.ModeOr}[i%3], K: []int{1, 10, 1000}[rng.IntN(3)], Count: i%2 == 0})
 		after := d.Stats()
-		given := after.GivenUp - before.GivenUp
+		given := after.Restarted - before.Restarted
 		if given < 1 || a.Migrations < 1 || a.StepsAt[sched.CPU] < int(given) || a.StepsAt[sched.GPU] < int(given) {
-			t.Errorf("query %d: %d given up, %d migrations, steps %v: want each begun on the CPU and done on the GPU", i, given, a.Migrations, a.StepsAt)
+			t.Errorf("query %d: %d restarted, %d migrations, steps %v: want each begun on the CPU and done on the GPU", i, given, a.Migrations, a.StepsAt)
 		}
 	}
 	if s := d.Stats().Pool; s == nil || s.Failed != 0 || s.Ended != s.Arrived {
@@ -55,10 +55,10 @@ func TestOverrunRestartsOnGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := slices.DeleteFunc(trace.Steps, func(s plan.Step) bool { return s.Name == plan.StepWait })
-	if len(steps) != 2 || steps[0].Name != plan.StepGivenUp || steps[0].Processor != plan.CPUName || steps[0].Predicted == 0 || steps[1].Place != sched.GPU || trace.Migrations != 1 || steps[0].PostingsDecoded == 0 {
-		t.Errorf("want what was given up, with its work, then the GPU:\n%s", &trace)
+	if len(steps) != 2 || steps[0].Name != plan.StepOverrun || steps[0].Processor != plan.CPUName || steps[0].Predicted == 0 || steps[1].Place != sched.GPU || trace.Migrations != 1 || steps[0].PostingsDecoded == 0 {
+		t.Errorf("want the overrun step with its work, then the GPU:\n%s", &trace)
 	}
-	if notes := strings.Join(trace.Notes, "\n"); !strings.Contains(notes, "cost, or: given up on the cpu; ") {
+	if notes := strings.Join(trace.Notes, "\n"); !strings.Contains(notes, "cost, or: overran on the cpu; ") {
 		t.Errorf("notes:\n%s", notes)
 	}
 }
@@ -86,8 +86,8 @@ func TestNoOverrun(t *testing.T) {
 		for i := range 6 {
 			p.check(t, frequentWords(rng, 3), Options{Mode: []plan.Mode{plan.ModeAnd, plan.ModeAndOr, plan.ModeOr}[i%3], K: 10})
 		}
-		if s := d.Stats(); s.GivenUp != 0 {
-			t.Errorf("%s: %d given up", c.name, s.GivenUp)
+		if s := d.Stats(); s.Restarted != 0 {
+			t.Errorf("%s: %d restarted", c.name, s.Restarted)
 		}
 	}
 }
@@ -115,8 +115,8 @@ func TestOverrunWhenGPUFails(t *testing.T) {
 			}
 		}
 		s := d.Stats()
-		if s.GivenUp < 1 || s.Pool.Failed < 1 || s.Pool.Ended != 3 {
-			t.Errorf("%v: %d given up; pool %+v", code, s.GivenUp, s.Pool)
+		if s.Restarted < 1 || s.Pool.Failed < 1 || s.Pool.Ended != 3 {
+			t.Errorf("%v: %d restarted; pool %+v", code, s.Restarted, s.Pool)
 		}
 		_ = d.Close() // it may be lost
 	}

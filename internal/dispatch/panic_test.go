@@ -221,7 +221,7 @@ func TestPreloadPanics(t *testing.T) {
 	for d.preloader.busy.Load() {
 		time.Sleep(time.Millisecond)
 	}
-	if s := d.Stats(); s.Bugs != 1 || s.Fed != 0 {
+	if s := d.Stats(); s.Bugs != 1 || s.Preloaded != 0 {
 		t.Errorf("%+v: want one bug", s)
 	}
 	p.check(t, q, Options{K: 10, Policy: PolicyGPU})

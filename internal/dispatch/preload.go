@@ -19,9 +19,9 @@ import (
 // query. Only the lists of one query are loaded at a time. Other requests are dropped, since such queries
 // come again.
 type preloader struct {
-	busy atomic.Bool
-	next atomic.Int64 // time of the next load at the earliest, in nanoseconds since start
-	fed  atomic.Int64 // queries whose lists were loaded
+	busy      atomic.Bool
+	next      atomic.Int64 // time of the next load at the earliest, in nanoseconds since start
+	preloaded atomic.Int64 // queries whose lists were loaded
 }
 
 // preloadGain is the factor by which a query must become faster for its lists to be loaded.
@@ -82,7 +82,7 @@ func (w *preloadRequest) serve() {
 	if err != nil || !w.done {
 		wait = preloadPause
 	} else {
-		f.fed.Add(1)
+		f.preloaded.Add(1)
 	}
 	f.next.Store(int64(time.Since(w.d.start) + wait))
 	w.snapshot.Release()

@@ -30,7 +30,7 @@ func waitUntil(t *testing.T, holds func() bool, told func() string) {
 // waitUntilFed waits until lists were brought for a query.
 func waitUntilFed(t *testing.T, d *Dispatcher) {
 	t.Helper()
-	waitUntil(t, func() bool { return d.Stats().Fed > 0 }, func() string {
+	waitUntil(t, func() bool { return d.Stats().Preloaded > 0 }, func() string {
 		return fmt.Sprintf("nothing was brought: %+v, pool %+v", d.Stats(), d.Stats().Pool)
 	})
 }
@@ -73,8 +73,8 @@ func TestPreload(t *testing.T) {
 	}
 	// A short query is not worth it.
 	run("e7")
-	if s := d.Stats(); s.Fed != 1 {
-		t.Errorf("%d queries were fed", s.Fed)
+	if s := d.Stats(); s.Preloaded != 1 {
+		t.Errorf("%d queries were fed", s.Preloaded)
 	}
 }
 

@@ -57,7 +57,7 @@ func (t *tracer) addGPU(began time.Time, s plan.Step) {
 // addOverrun adds the step of a stage that overran on the CPU. It replaces the steps of segments searched
 // since it began.
 func (t *tracer) addOverrun(began time.Time, st *plan.Stage, predicted time.Duration) {
-	step := plan.Step{Name: plan.StepGivenUp, Processor: plan.CPUName, Place: sched.CPU, Traversal: st.Traversal(), Mode: st.Mode(), Predicted: predicted}
+	step := plan.Step{Name: plan.StepOverrun, Processor: plan.CPUName, Place: sched.CPU, Traversal: st.Traversal(), Mode: st.Mode(), Predicted: predicted}
 	n := len(t.Steps)
 	for ; n > 0 && t.Steps[n-1].Name == plan.StepSegment && t.Steps[n-1].Start >= began.Sub(t.Began); n-- {
 		step.Work.Add(t.Steps[n-1].Work)
@@ -87,7 +87,7 @@ func (t *tracer) noteChoice(r *queryRun) {
 		}
 		switch {
 		case at == sched.CPU && r.overrun.noted && r.choices[sched.GPU].total != sched.Never:
-			b.WriteString("given up on the cpu")
+			b.WriteString("overran on the cpu")
 		case s.total >= lastResort:
 			fmt.Fprintf(&b, "not on the %s", at)
 		case s.to < len(r.predictor.lengths):

@@ -184,7 +184,7 @@ func loadManifest(fsys vfs.FS, dir string) (*manifest, error) {
 	}
 	m, err := parseManifest(data)
 	if err != nil && !bytes.HasPrefix(data, []byte(base.ManifestMagic)) && !hasSegments(fsys, dir) {
-		return nil, fmt.Errorf("%s is a file of something else: %w", name, base.ErrNotIndex)
+		return nil, fmt.Errorf("%s was not written by Griffin: %w", name, base.ErrNotIndex)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

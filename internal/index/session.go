@@ -50,7 +50,7 @@ func (s *session) takeLock() (err error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		case !created:
-			return fmt.Errorf("the folder is gone: %w", base.ErrNotIndex)
+			return fmt.Errorf("the folder of the index does not exist any more: %w", base.ErrNotIndex)
 		}
 		// Another writer gave up and removed the folder.
 	}
@@ -104,7 +104,7 @@ func (s *session) start() error {
 	if created {
 		m, err := loadManifest(s.ix.fs, s.ix.dir)
 		if err == nil && m.ID != id {
-			return fmt.Errorf("%s: made by another process in the meantime: %w", s.ix.dir, base.ErrExists)
+			return fmt.Errorf("%s: another process created an index in the meantime: %w", s.ix.dir, base.ErrExists)
 		}
 		if err != nil && !errors.Is(err, base.ErrNotIndex) {
 			return err
@@ -114,7 +114,7 @@ func (s *session) start() error {
 		return err
 	}
 	if got := s.ix.currentManifest().ID; got != id {
-		return fmt.Errorf("%s: another index has taken the folder: %w", s.ix.dir, base.ErrExists)
+		return fmt.Errorf("%s: another index has replaced this one: %w", s.ix.dir, base.ErrExists)
 	}
 	// The commit that does not name them must be durable first.
 	if left, err := s.leftovers(); err != nil || len(left) == 0 {
@@ -169,7 +169,7 @@ func (s *session) removeLeftovers() error {
 	}
 	for _, name := range names {
 		if err := s.ix.fs.RemoveAll(s.ix.path(name)); err != nil {
-			return fmt.Errorf("index %s: remove what an earlier writer left: %w", s.ix.dir, err)
+			return fmt.Errorf("index %s: remove leftovers of an earlier writer: %w", s.ix.dir, err)
 		}
 	}
 	return nil

@@ -145,7 +145,7 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 			return fmt.Errorf("%s: of another index, or an older one: %w", ms.Live, base.ErrCorrupt)
 		}
 		if live.Len() != ms.NumDocs || live.Count() != ms.NumLive {
-			return fmt.Errorf("%s: %d of %d documents live, the manifest says %d of %d: %w",
+			return fmt.Errorf("%s: %d of %d documents live, but the manifest has %d of %d: %w",
 				ms.Live, live.Count(), live.Len(), ms.NumLive, ms.NumDocs, base.ErrCorrupt)
 		}
 		v.Live = live

@@ -114,7 +114,7 @@ func judge(p *Point, before Reading, samples []Sample) Verdict {
 		v.fail("%d queries failed", n)
 	}
 	if n := p.Shed(); float64(n) > maxSoakShed*float64(p.Sent) {
-		v.fail("%d of %d queries were turned away", n, p.Sent)
+		v.fail("%d of %d queries were rejected", n, p.Sent)
 	}
 	if p.Answered == 0 {
 		v.fail("no query was answered")

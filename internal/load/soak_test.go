@@ -39,7 +39,7 @@ func TestSoak(t *testing.T) {
 		"errors":     {answers, func(r *Reading, i int64) error { r.Errors = i / 50; return nil }, "counts 2 errors"},
 		"before":     {answers, func(r *Reading, _ int64) error { r.Errors = 3; return nil }, ""},
 		"unread":     {answers, func(_ *Reading, i int64) error { return map[bool]error{true: errors.New("no door")}[i == 30] }, "no door"},
-		"sheds":      {sheds, func(*Reading, int64) error { return nil }, "turned away"},
+		"sheds":      {sheds, func(*Reading, int64) error { return nil }, "were rejected"},
 		"fails":      {fails, func(*Reading, int64) error { return nil }, "queries failed"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -186,7 +186,7 @@ func (s *Step) format(b *strings.Builder) {
 	if s.Predicted > 0 {
 		fmt.Fprintf(b, " (predicted %v)", s.Predicted.Round(100*time.Nanosecond))
 	}
-	if s.Name == StepGivenUp {
+	if s.Name == StepOverrun {
 		fmt.Fprintf(b, "  %s %s, for a GPU to do: postings decoded %d, scored %d", s.Mode, s.Traversal, s.PostingsDecoded, s.PostingsScored)
 	}
 	if s.Name == StepSegment {
@@ -249,7 +249,7 @@ const (
 	StepGPU       = "gpu"       // all segments, or impact-ordered lists, searched by a GPU
 	StepIntersect = "intersect" // candidates intersected with some lists of a conjunction, in all segments
 	StepWait      = "wait"      // time in a queue
-	StepGivenUp   = "given up"  // a CPU attempt that a GPU restarted because it took too long
+	StepOverrun   = "overrun"   // an attempt on the CPU that a GPU restarted because it took too long
 )
 
 // CPUName is the Processor of steps on the CPU.

@@ -160,7 +160,7 @@ func (l *List) DecodeDocIDs(i int, dst *[codec.BlockLen]uint32) (size int, err e
 		return 0, fmt.Errorf("block %d: %w", i, err)
 	}
 	if dst[0] != e.First || dst[n-1] != e.Last {
-		return 0, fmt.Errorf("block %d: DocIDs %d to %d, the directory says %d to %d: %w",
+		return 0, fmt.Errorf("block %d: decoded DocIDs %d to %d, but the directory of blocks has %d to %d: %w",
 			i, dst[0], dst[n-1], e.First, e.Last, base.ErrCorrupt)
 	}
 	return size, nil

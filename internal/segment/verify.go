@@ -79,7 +79,7 @@ func (v *segmentVerifier) verifyLengths(f base.FieldID) error {
 		totalTokens += uint64(n)
 	}
 	if numDocs != meta.NumDocs || totalTokens != meta.TotalTokens {
-		return fmt.Errorf("%s: field %q: %d tokens in %d documents, %s says %d in %d: %w",
+		return fmt.Errorf("%s: field %q: %d tokens in %d documents, but %s has %d tokens in %d documents: %w",
 			fileLengths, meta.Name, totalTokens, numDocs, fileMeta, meta.TotalTokens, meta.NumDocs, base.ErrCorrupt)
 	}
 	v.lengths = append(v.lengths, lengths)
@@ -157,7 +157,7 @@ func (v *segmentVerifier) verifyField(ctx context.Context, f base.FieldID) error
 		return v.s.listError(f, last, err)
 	}
 	if numTerms != meta.NumTerms || numPostings != meta.NumPostings {
-		return fmt.Errorf("field %q: %d terms, %d postings, %s says %d and %d: %w",
+		return fmt.Errorf("field %q: %d terms and %d postings, but %s has %d terms and %d postings: %w",
 			meta.Name, numTerms, numPostings, fileMeta, meta.NumTerms, meta.NumPostings, base.ErrCorrupt)
 	}
 	return nil

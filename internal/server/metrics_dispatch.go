@@ -19,7 +19,7 @@ type dispatchCollector struct {
 var (
 	stepsDesc      = prometheus.NewDesc("griffin_steps_total", "Steps of queries, by the processor that ran them; a whole OR or AND is one.", []string{"processor"}, nil)
 	migrationsDesc = prometheus.NewDesc("griffin_migrations_total", "Changes of processor between two steps of a query.", nil, nil)
-	givenUpDesc    = prometheus.NewDesc("griffin_given_up_total", "Steps that overran on the CPU and restarted on a GPU.", nil, nil)
+	restartedDesc  = prometheus.NewDesc("griffin_restarted_total", "Steps that overran on the CPU and restarted on a GPU.", nil, nil)
 	bugsDesc       = prometheus.NewDesc("griffin_bugs_total", "Panics of work that no query waits for; the log has their stacks.", nil, nil)
 	policyDesc     = prometheus.NewDesc("griffin_policy_info", "Always 1; the label is the policy that chooses processors.", []string{"policy"}, nil)
 
@@ -46,7 +46,7 @@ var (
 
 func (dispatchCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		stepsDesc, migrationsDesc, givenUpDesc, bugsDesc, policyDesc, predictErrDesc, predictBiasDesc, correctionDesc, queueTimeDesc, queuedDesc, runningDesc, serversDesc,
+		stepsDesc, migrationsDesc, restartedDesc, bugsDesc, policyDesc, predictErrDesc, predictBiasDesc, correctionDesc, queueTimeDesc, queuedDesc, runningDesc, serversDesc,
 		waitDesc, busyDesc, slowdownDesc, launchesDesc, batchesDesc, jobsDesc, shedDesc, stolenDesc, failedOverDesc, cancelledDesc,
 	} {
 		ch <- d
@@ -69,7 +69,7 @@ func (c dispatchCollector) Collect(ch chan<- prometheus.Metric) {
 	send(stepsDesc, prometheus.CounterValue, float64(s.CPUSteps), "cpu")
 	send(stepsDesc, prometheus.CounterValue, float64(s.GPUSteps), "gpu")
 	send(migrationsDesc, prometheus.CounterValue, float64(s.Migrations))
-	send(givenUpDesc, prometheus.CounterValue, float64(s.GivenUp))
+	send(restartedDesc, prometheus.CounterValue, float64(s.Restarted))
 	send(bugsDesc, prometheus.CounterValue, float64(s.Bugs))
 	send(policyDesc, prometheus.GaugeValue, 1, string(s.Policy))
 	for i := range s.Errors {

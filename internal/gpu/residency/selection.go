@@ -68,8 +68,9 @@ func (s Selection) String() string {
 	return strings.Join(numbers, ",")
 }
 
-// Memory limits the memory of each device for posting lists, in bytes or in per cent of the
-// size of the index's posting lists. The zero value allows 90 per cent of the free memory.
+// Memory limits the memory of each device for posting lists, in bytes or in per cent of
+// Options.IndexBytes or, if that is 0, of the device's total memory (host memory: of the
+// available memory). The zero value allows 90 per cent of the free memory.
 type Memory struct {
 	Bytes   int64
 	Percent float64

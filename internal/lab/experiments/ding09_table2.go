@@ -162,9 +162,9 @@ func fastAnswers(ctx context.Context, env *lab.Env, c *lab.Collection, queries [
 		}
 		switch mode {
 		case plan.ModeAnd:
-			err = and.same("AND by the fast path", a.found)
+			err = and.same("AND by image search", a.found)
 		case plan.ModeOr:
-			err = or.same("OR by the fast path", a.found)
+			err = or.same("OR by image search", a.found)
 		}
 		if err != nil {
 			return nil, err
