@@ -226,7 +226,6 @@ func (c *cache) acquire(k listKey, size int64, uses uint32, gain float64, a admi
 	}
 	e.key, e.gain, e.frequency, e.again, e.at, e.lane = k, gain, float64(n), n > 1, -1, -1
 	if !c.allocate(e, roundUp(size), a) {
-		e.streamed = false
 		c.spare = e
 		if a != ifBetter {
 			c.stats.Refused++

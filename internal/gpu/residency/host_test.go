@@ -134,8 +134,14 @@ func TestCopyParallel(t *testing.T) {
 	}
 }
 
-// openDevice opens a device and makes a segment. Word wi is in every (i+1)-th document.
+// openDevice opens a device and makes a segment.
 func openDevice(tb testing.TB, numDocs int, o DeviceOptions) (*Device, *Segment) {
+	tb.Helper()
+	return openDeviceOnly(tb, o), makeSegment(tb, numDocs)
+}
+
+// openDeviceOnly opens a device until the end of the test.
+func openDeviceOnly(tb testing.TB, o DeviceOptions) *Device {
 	tb.Helper()
 	lib, err := cuda.Load(gputest.Library(tb).Path())
 	if err != nil {
@@ -150,6 +156,12 @@ func openDevice(tb testing.TB, numDocs int, o DeviceOptions) (*Device, *Segment)
 			tb.Error(err)
 		}
 	})
+	return d
+}
+
+// makeSegment makes a segment. Word wi is in every (i+1)-th document.
+func makeSegment(tb testing.TB, numDocs int) *Segment {
+	tb.Helper()
 	ix := indextest.Write(tb, index.Options{Analyzer: "whitespace", NoStored: true}, func(w *indextest.Writer) {
 		for i := range numDocs {
 			var text []byte
@@ -162,7 +174,7 @@ func openDevice(tb testing.TB, numDocs int, o DeviceOptions) (*Device, *Segment)
 		}
 	})
 	v := &indextest.Snapshot(tb, ix).Segments[0]
-	return d, &Segment{Key: v.Name, NumDocs: v.NumDocs(), Base: v.Base, Segment: v.Segment}
+	return &Segment{Key: v.Name, NumDocs: v.NumDocs(), Base: v.Base, Segment: v.Segment}
 }
 
 func findLeg(tb testing.TB, s *Segment, word string) *Leg {

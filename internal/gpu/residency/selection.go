@@ -98,7 +98,7 @@ func parseMemory(what, text string) (Memory, error) {
 	digits := strings.TrimRight(text, "kKmMgGtTiIbB ")
 	unit := strings.ToLower(strings.TrimSpace(text[len(digits):]))
 	n, err := strconv.ParseFloat(digits, 64)
-	if err != nil || !(n > 0) {
+	if err != nil {
 		return Memory{}, bad
 	}
 	factor := int64(1)
@@ -108,10 +108,11 @@ func parseMemory(what, text string) (Memory, error) {
 			return Memory{}, bad
 		}
 	}
-	if n*float64(factor) >= 1<<62 || n*float64(factor) < 1 {
+	size := n * float64(factor)
+	if !(size >= 1 && size < 1<<62) { // or NaN
 		return Memory{}, bad
 	}
-	return Memory{Bytes: int64(n * float64(factor))}, nil
+	return Memory{Bytes: int64(size)}, nil
 }
 
 // limit returns the bytes that lists may take on a device with free bytes free; indexBytes

@@ -154,9 +154,14 @@ func (s *source) openImpacts(p *Shard, l *impact.List) error {
 		}
 	}
 	slices.Sort(s.sorted)
-	for i := 1; i < len(s.sorted); i++ {
-		if s.sorted[i]>>8 == s.sorted[i-1]>>8 {
-			return errTwice(uint32(s.sorted[i] >> 8))
+	return checkDistinct(s.sorted)
+}
+
+// checkDistinct checks that no document occurs twice in source.sorted.
+func checkDistinct(sorted []uint64) error {
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i]>>8 == sorted[i-1]>>8 {
+			return errTwice(uint32(sorted[i] >> 8))
 		}
 	}
 	return nil

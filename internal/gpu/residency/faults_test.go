@@ -1,0 +1,180 @@
+package residency
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+)
+
+// driverError reports whether an error names a driver call.
+func driverError(err error) bool {
+	var e *cuda.Error
+	return errors.As(err, &e)
+}
+
+// Whichever driver call fails while a device opens, the error is returned and nothing leaks:
+// cuda.Device.Close panics over memory that is not freed.
+func TestOpenDeviceFaults(t *testing.T) {
+	lib, err := cuda.Load(gputest.Library(t).Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := DeviceOptions{Memory: Memory{Bytes: 1 << 20}, Uploaders: 2}
+	open := func(faults *cuda.Faults, devices int) error {
+		o.Faults = faults
+		d, err := OpenDevice(lib, 0, o, devices)
+		if err != nil {
+			return err
+		}
+		if n := len(d.uploaders); n != 3 { // with the promoter's
+			t.Errorf("%d uploaders", n)
+		}
+		if (d.rebaser != nil) != (devices > 1) {
+			t.Errorf("%d devices: rebaser %v", devices, d.rebaser)
+		}
+		return d.Close()
+	}
+	for _, devices := range []int{1, 2} {
+		counting := new(cuda.Faults)
+		if err := open(counting, devices); err != nil {
+			t.Fatal(err)
+		}
+		opening := 0
+		for call, n := range counting.Calls() {
+			if strings.Contains(call, "Free") || strings.Contains(call, "Destroy") || strings.Contains(call, "Unload") || strings.Contains(call, "Sync") || strings.Contains(call, "Release") {
+				continue // calls of Close
+			}
+			for nth := 1; nth <= n; nth += 1 + n/8 {
+				faults := new(cuda.Faults)
+				faults.Fail(call, nth, cuda.OutOfMemory)
+				if err := open(faults, devices); driverError(err) {
+					opening++
+				} else if call == "cuMemHostAlloc" || call == "cuEventCreate" || call == "cuStreamCreate" || call == "cuModuleLoadDataEx" {
+					t.Errorf("%d devices: call %d of %s fails, but the error is %v", devices, nth, call, err)
+				}
+			}
+		}
+		if opening < 10 {
+			t.Errorf("%d devices: %d failing calls had an error: %v", devices, opening, counting.Calls())
+		}
+	}
+}
+
+// uploadCase requests a list in a form.
+type uploadCase struct {
+	name string
+	word string
+	host HostMemory
+	run  func(u *Uploader, p *Shard, s *Segment, leg *Leg) error
+}
+
+func uploadCases() []uploadCase {
+	image := func(u *Uploader, p *Shard, s *Segment, leg *Leg) error {
+		e, err := u.Image(p, s, leg, new(Counts))
+		if err == nil {
+			e.Unpin()
+		}
+		return err
+	}
+	packed := func(u *Uploader, p *Shard, _ *Segment, leg *Leg) error {
+		l, err := u.Packed(p, leg, new(Counts))
+		if err == nil {
+			l.Unpin()
+		}
+		return err
+	}
+	warm := func(a Action) func(u *Uploader, p *Shard, s *Segment, leg *Leg) error {
+		return func(u *Uploader, p *Shard, s *Segment, leg *Leg) error {
+			_, err := u.Warm(p, s, leg, a)
+			return err
+		}
+	}
+	none := HostMemory{None: true}
+	return []uploadCase{
+		{"image, decoded on the device", "w0", HostMemory{}, image},
+		{"image, decoded on the CPU", "w3", HostMemory{}, image},
+		{"repeated image", "w0", HostMemory{}, func(u *Uploader, p *Shard, s *Segment, leg *Leg) error {
+			u.d.cache.mu.Lock()
+			u.d.cache.frequencies.add(leg.key(p.id), 1)
+			u.d.cache.mu.Unlock()
+			return image(u, p, s, leg) // through page-locked memory
+		}},
+		{"packed, page-locked", "w0", HostMemory{}, packed},
+		{"packed", "w0", none, packed},
+		{"warm image", "w1", HostMemory{}, warm(UploadImage)},
+		{"warm locked", "w0", HostMemory{}, warm(LockList)},
+		{"warm packed", "w0", HostMemory{}, warm(LockAndPack)},
+		{"warm packed only", "w0", none, warm(LockAndPack)},
+		{"warm directory", "w0", HostMemory{}, warm(LockAndPackDirectory)},
+	}
+}
+
+// Whichever driver call of an upload fails, the error is returned, no list is half loaded,
+// the next request succeeds, and nothing leaks.
+func TestUploadFaults(t *testing.T) {
+	s := makeSegment(t, 3000)
+	for _, c := range uploadCases() {
+		t.Run(c.name, func(t *testing.T) {
+			faults := new(cuda.Faults)
+			d := openDeviceOnly(t, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, HostMemory: c.host, Uploaders: 1, Faults: faults})
+			u := d.uploaders[0]
+			run := func() error {
+				p := d.Shard(s, 0, s.NumDocs)
+				defer func() {
+					p.Release()
+					c, h := d.cache.snapshot(), d.host.stats()
+					if c.Lists+c.Directories+c.SizeBytes+h.Lists+h.SizeBytes != 0 || len(d.records.m)+len(d.cache.claims)+len(d.host.cache.claims) != 0 {
+						t.Errorf("%+v, %+v, %d records: want no lists", c, h, len(d.records.m))
+					}
+				}()
+				err := c.run(u, p, s, findLeg(t, s, c.word))
+				if u.Busy() {
+					t.Error("the uploader is busy")
+				}
+				if n := d.Probe().Users(); n != 0 {
+					t.Errorf("%d pins", n)
+				}
+				if err != nil {
+					if n := d.Probe().Lists(); n > 1 || n == 1 && d.host.stats().Lists != 1 {
+						t.Errorf("%d lists after %v", n, err)
+					}
+					if again := c.run(u, p, s, findLeg(t, s, c.word)); again != nil {
+						t.Errorf("after %v: %v", err, again)
+					}
+				}
+				return err
+			}
+			before := faults.Calls()
+			if err := run(); err != nil {
+				t.Fatal(err)
+			}
+			first := faults.Calls()
+			if err := run(); err != nil { // has buffers
+				t.Fatal(err)
+			}
+			failed := 0
+			for call, n := range faults.Calls() {
+				for nth := 1; nth <= n-first[call]; nth++ {
+					faults.Fail(call, nth, cuda.InvalidValue)
+					called := faults.Calls()[call]
+					err := run()
+					switch {
+					case driverError(err):
+						failed++
+					case err != nil:
+						t.Errorf("call %d of %s fails: %v", nth, call, err)
+					case faults.Calls()[call] < called+nth: // it was not made
+					case !strings.Contains(call, "Free") && !strings.Contains(call, "Synchronize") && call != "cuMemHostAlloc":
+						t.Errorf("call %d of %s fails without an error", nth, call)
+					}
+				}
+			}
+			if failed == 0 && c.name != "warm locked" && c.name != "packed, page-locked" {
+				t.Errorf("no error of %v, then %v", before, first)
+			}
+		})
+	}
+}
