@@ -171,16 +171,19 @@ func TestRunStopsWaitingForLane(t *testing.T) {
 	const long = 3 * time.Minute
 	late := time.AfterFunc(long, func() { e.devices[0].lanes <- l }) // ends the test on failure
 	for _, tight := range []bool{false, true} {
-		e.devices[0].tight.Store(tight)
-		limit := e.devices[0].Probe().SetLimit(1 << 10) // forces slices if tight
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		results := make([]Result, 1)
-		err := v.Run(ctx, []*Query{testQuery(t, s, "w0", "w1", "w2")}, results, nil, nil)
-		if !errors.Is(err, context.DeadlineExceeded) || len(e.devices[0].lanes) > 0 {
-			t.Errorf("tight %t: error %v; waited for the lane: %t", tight, err, len(e.devices[0].lanes) > 0)
+		for _, path := range []Path{PathImages, PathPacked} {
+			e.devices[0].tight.Store(tight)
+			limit := e.devices[0].Probe().SetLimit(1 << 10) // forces slices if tight
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			q := testQuery(t, s, "w0", "w1", "w2")
+			q.Path = path
+			err := v.Run(ctx, []*Query{q}, make([]Result, 1), nil, nil)
+			if !errors.Is(err, context.DeadlineExceeded) || len(e.devices[0].lanes) > 0 {
+				t.Errorf("tight %t, %s: error %v; waited for the lane: %t", tight, path, err, len(e.devices[0].lanes) > 0)
+			}
+			e.devices[0].Probe().SetLimit(limit)
 		}
-		e.devices[0].Probe().SetLimit(limit)
 	}
 	if late.Stop() {
 		e.devices[0].lanes <- l

@@ -74,3 +74,40 @@ func TestSlices(t *testing.T) {
 		t.Errorf("%+v: want evictions, hits, misses and page-locked lists", st)
 	}
 }
+
+// A slice ends after sliceQueries queries, or once it has uploaded 1/sliceShare of the
+// memory.
+func TestSliceSize(t *testing.T) {
+	c := newCollection(t, 2000, 1, "")
+	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, HostMemory: HostMemory{None: true}, Lanes: 1})
+	v := c.attach(t, e)
+	defer v.Release()
+	d := e.devices[0]
+	var queries []*Query
+	for range 2 * sliceQueries {
+		for word := range numWords {
+			queries = append(queries, c.query(t, false, word))
+		}
+	}
+	whole := v.imageBytes(0, 0, &queries[0].Legs[0]) // of the longest list
+	gather := func() (numbers []int) {
+		p := slicedRun{view: v, device: 0, queries: queries, results: make([]Result, len(queries))}
+		p.sort()
+		w := batchSlice{first: -1}
+		l := <-d.lanes
+		l.enter()
+		defer l.leave()
+		if err := p.gather(l, v.targets[0], &w); err != nil {
+			t.Fatal(err)
+		}
+		return slices.Clone(w.numbers)
+	}
+	limit := d.Probe().SetLimit(sliceShare * whole)
+	if n := gather(); len(n) != 1 { // it has uploaded its share
+		t.Errorf("%d queries, want 1", len(n))
+	}
+	d.Probe().SetLimit(limit)
+	if n := gather(); len(n) != sliceQueries {
+		t.Errorf("%d queries, want %d", len(n), sliceQueries)
+	}
+}

@@ -188,8 +188,15 @@ func TestGrow(t *testing.T) {
 		reserve bool
 		size    int64 // 0: no room
 	}{
-		{d.grow, 15 << 10, false, 0}, {d.grow, 4 << 10, false, 14 << 10}, {d.grow, 1, false, 0}, {d.grow, 3 << 10, true, 0}, {d.grow, 2 << 10, true, 2 << 10},
-		{d.host.grow, 11 << 10, false, 0}, {d.host.grow, 1 << 10, true, 0}, {d.host.grow, 10 << 10, false, 10 << 10}, {d.host.grow, 256, false, 0},
+		{d.grow, 15 << 10, false, 0},
+		{d.grow, 4 << 10, false, 14 << 10},
+		{d.grow, 1, false, 0},
+		{d.grow, 3 << 10, true, 0},
+		{d.grow, 2 << 10, true, 2 << 10},
+		{d.host.grow, 11 << 10, false, 0},
+		{d.host.grow, 1 << 10, true, 0},
+		{d.host.grow, 10 << 10, false, 10 << 10},
+		{d.host.grow, 256, false, 0},
 	} {
 		if _, size, ok := c.grow(c.n, c.reserve); size != c.size || ok != (c.size > 0) {
 			t.Errorf("%d bytes, reserve %t: %d bytes, %t; want %d", c.n, c.reserve, size, ok, c.size)

@@ -32,6 +32,11 @@ func TestOpenDeviceFaults(t *testing.T) {
 		if n := len(d.uploaders); n != 3 { // with the promoter's
 			t.Errorf("%d uploaders", n)
 		}
+		for i, u := range d.uploaders {
+			if slots := u.slots[numSlots-1].words.Len() > 0; slots != (i < o.Uploaders) {
+				t.Errorf("uploader %d has slots: %t", i, slots)
+			}
+		}
 		if (d.rebaser != nil) != (devices > 1) {
 			t.Errorf("%d devices: rebaser %v", devices, d.rebaser)
 		}
@@ -42,8 +47,15 @@ func TestOpenDeviceFaults(t *testing.T) {
 		if err := open(counting, devices); err != nil {
 			t.Fatal(err)
 		}
-		opening := 0
-		for call, n := range counting.Calls() {
+		opening, calls := 0, counting.Calls()
+		for made, released := range map[string]string{
+			"cuStreamCreate": "cuStreamDestroy_v2", "cuEventCreate": "cuEventDestroy_v2", "cuModuleLoadDataEx": "cuModuleUnload", "cuMemHostAlloc": "cuMemFreeHost",
+		} {
+			if calls[made] == 0 || calls[made] != calls[released] {
+				t.Errorf("%d calls of %s, %d of %s: %v", calls[made], made, calls[released], released, calls)
+			}
+		}
+		for call, n := range calls {
 			if strings.Contains(call, "Free") || strings.Contains(call, "Destroy") || strings.Contains(call, "Unload") || strings.Contains(call, "Sync") || strings.Contains(call, "Release") {
 				continue // calls of Close
 			}

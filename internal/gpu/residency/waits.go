@@ -57,7 +57,8 @@ func (w *Waits) Ended() {
 	for number, word := range w.awaited {
 		for ; word != 0; word &= word - 1 {
 			i := bits.TrailingZeros32(word)
-			if done, err := w.d.uploaders[number].events[i].Query(); err != nil || !done {
+			done, err := w.d.uploaders[number].events[i].Query()
+			if _ = w.d.Note(err); err != nil || !done {
 				w.awaited[number] &^= 1 << i
 			}
 		}
