@@ -29,10 +29,37 @@ func (p *Phrase) String() string { return string(p.append(nil)) }
 
 // String returns the words, each escaped.
 func (w *Words) String() string {
-	if factor(w.Boost) != 1 {
+	switch {
+	case factor(w.Boost) != 1:
 		return string(appendOperand(nil, w))
+	case w.Field == "" && isCanonical(w.Text):
+		return w.Text
 	}
 	return string(w.append(nil))
+}
+
+// isCanonical reports whether a text consists of words of ASCII letters and digits between single
+// spaces, none of which is a keyword. It is then its own canonical form.
+func isCanonical(text string) bool {
+	start := 0 // of the word
+	for i := 0; ; i++ {
+		switch {
+		case i == len(text) || text[i] == ' ':
+			if i == start || slices.Contains(keywords[:], text[start:i]) {
+				return false
+			}
+			if i == len(text) {
+				return true
+			}
+			start = i + 1
+		case !isAlphanumeric(text[i]):
+			return false
+		}
+	}
+}
+
+func isAlphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
 // String returns the canonical text, without outer parentheses unless there is a Boost.

@@ -161,6 +161,26 @@ func TestCaret(t *testing.T) {
 	}
 }
 
+// The canonical text of Words is the same, whether it is the text itself or is put together.
+func TestWordsString(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "cat": "cat", "cat dog 42": "cat dog 42", " cat": "cat", "cat ": "cat", "cat  dog": "cat dog", "cat\tdog": "cat dog",
+		"cat AND dog": `cat \AND dog`, "OR": `\OR`, "cat NOT": `cat \NOT`, "ANDY": "ANDY", "a:b": `a\:b`, "+a -b": `\+a \-b`, "a-b": "a-b",
+		"caf\u00e9": "caf\u00e9", "a\u00a0b": "a b", `a"b`: `a\"b`, "(a)": `\(a\)`, "a^2": `a\^2`, "{a": `\{a`, `a\b`: `a\\b`,
+	} {
+		if got := (&Words{Text: text, Boost: 1}).String(); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got, want := (&Words{Field: "title", Text: "cat dog", Boost: 1}).String(), "title:cat title:dog"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	w := &Words{Text: "cat dog", Boost: 1}
+	if n := testing.AllocsPerRun(10, func() { _ = w.String() }); n != 0 {
+		t.Errorf("%g allocations for a text that is canonical", n)
+	}
+}
+
 // Parsing ends, faults lie within the text, trees are valid and keep ast.go's invariants,
 // canonical text parses to the same tree, and Quote makes a phrase.
 func FuzzParse(f *testing.F) {
