@@ -6,16 +6,21 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/query"
 )
 
 // SearchBatch returns the results and errors of Search for each query.
 func TestSearchBatch(t *testing.T) {
+	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
 	for name, o := range map[string]Options{
 		"plain":   {},
 		"cached":  {ResultCache: 1 << 20},
 		"limited": {Runtime: newTestRuntime(t, RuntimeOptions{Limits: &Limits{Running: 1, Waiting: 1}})},
+		"gpu":     {Runtime: newTestRuntime(t, RuntimeOptions{GPU: GPUOptions{Device: "0", Memory: MemorySize{Bytes: 4 << 20}}, Limits: &Limits{Running: 1}})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ix := newTestIndexWith(t, truncationDocs(), Settings{}, o)
@@ -26,6 +31,7 @@ func TestSearchBatch(t *testing.T) {
 					Query{Node: query.All(&query.Term{Text: fmt.Sprint("w", i%50)}, &query.Words{Text: "w1 w2"}), Count: true, Load: Load(i % 4)})
 			}
 			queries = append(queries, Query{Text: `"w1 w2"`, SnippetLength: 80}, Query{Text: "(w1"}, Query{Text: "w1", K: -1}, Query{Text: "w1", Mode: ModeSaat}, Query{}, Query{Text: "no:field"})
+			onGPU := 0
 			for range 2 {
 				got, err := ix.SearchBatch(t.Context(), queries)
 				if err != nil || len(got) != len(queries) {
@@ -41,10 +47,19 @@ func TestSearchBatch(t *testing.T) {
 					}
 					want.Took, got[i].Took = 0, 0
 					want.Cached, got[i].Cached = false, false
+					if got[i].Traversal == "gpu" {
+						onGPU++
+					}
+					if name == "gpu" {
+						want.Traversal = got[i].Traversal
+					}
 					if !reflect.DeepEqual(&got[i].Results, want) {
 						t.Fatalf("%+v:\n got %+v\nwant %+v", q, got[i].Results, *want)
 					}
 				}
+			}
+			if all := 2 * len(queries); (onGPU > all/3) != (name == "gpu") || onGPU == all {
+				t.Errorf("%d of %d queries on the GPU", onGPU, all)
 			}
 		})
 	}
@@ -71,7 +86,7 @@ func TestSearchBatchErrors(t *testing.T) {
 	}
 }
 
-// After a panic over a truncated file, the processors of the batch serve others.
+// A query that reads a truncated file has an error; the others of the batch have their answers.
 func TestSearchBatchTruncated(t *testing.T) {
 	skipWithoutMapping(t)
 	dir := newTestIndex(t, truncationDocs()).ix.Dir()
@@ -82,12 +97,24 @@ func TestSearchBatchTruncated(t *testing.T) {
 	}
 	queries[50].Text = `"w1 w2"`
 	for range 5 {
-		if _, err := ix.SearchBatch(t.Context(), queries); !ix.check("batch", err) {
-			t.Fatal("the batch reads no positions")
+		r, err := ix.SearchBatch(t.Context(), queries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range r {
+			if failed := ix.check(queries[i].Text, r[i].Err); failed != (i == 50) || (len(r[i].Hits) == 0) != failed {
+				t.Errorf("query %d: %d hits, error %v", i, len(r[i].Hits), r[i].Err)
+			}
 		}
 	}
-	queries[50].Text = "w1"
-	if r, err := ix.SearchBatch(t.Context(), queries); err != nil || len(r[50].Hits) == 0 {
-		t.Errorf("a batch that does not read the file: %v", err)
+}
+
+// Queries of a batch have the public error types.
+func TestSearchBatchPublicErrors(t *testing.T) {
+	b := batch{results: make([]BatchResult, 1)}
+	b.Fail(0, fmt.Errorf("query: %w", &sched.Overload{Reason: sched.TooLate, RetryAfter: time.Second}))
+	var o *Overload
+	if err := b.results[0].Err; !errors.As(err, &o) || o.Reason != ReasonTooLate || o.RetryAfter != time.Second {
+		t.Errorf("error %#v, want *Overload", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/snippet"
 )
 
@@ -26,25 +27,30 @@ func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hi
 		maker = s.snippetMaker(plan)
 	}
 	for i, h := range hits {
+		out[i].DocID, out[i].Score = DocID(h.DocID), h.Score.Float64()
+	}
+	if s.query.Load == LoadNone {
+		return out, nil
+	}
+	for start := 0; start < len(hits); start += sharedIDs {
+		end := min(start+sharedIDs, len(hits))
+		if err := s.fetchIDs(ctx, hits[start:end], out[start:end]); err != nil {
+			return nil, err
+		}
+	}
+	if s.query.Load == LoadIDs {
+		return out, nil
+	}
+	stored := &s.sc.stored
+	for i, h := range hits {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out[i] = Hit{DocID: DocID(h.DocID), Score: h.Score.Float64()}
-		if s.query.Load == LoadNone {
+		view := s.viewOf(h.DocID)
+		if !view.HasStored() {
 			continue
 		}
-		view := &s.snapshot.Segments[s.viewOf(h.DocID)]
-		local := h.DocID - view.Base
-		id, err := view.ID(local)
-		if err != nil {
-			return nil, err
-		}
-		out[i].ID = string(id)
-		if s.query.Load == LoadIDs || !view.HasStored() {
-			continue
-		}
-		stored := &s.sc.stored
-		if err := view.Stored(local, stored); err != nil {
+		if err := view.Stored(h.DocID-view.Base, stored); err != nil {
 			return nil, err
 		}
 		out[i].Title = string(stored.Title)
@@ -58,10 +64,39 @@ func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hi
 	return out, nil
 }
 
-// viewOf returns the number of the segment that has a document.
-func (s *search) viewOf(doc base.DocID) int {
+// sharedIDs is the number of hits whose ids share an allocation. A program that keeps one id keeps
+// the memory of all of them.
+const sharedIDs = 32
+
+// fetchIDs reads the ids of at most sharedIDs hits.
+func (s *search) fetchIDs(ctx context.Context, hits []base.Hit, out []Hit) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var ends [sharedIDs]int
+	text := s.sc.ids[:0]
+	for i, h := range hits {
+		view := s.viewOf(h.DocID)
+		id, err := view.ID(h.DocID - view.Base)
+		if err != nil {
+			return err
+		}
+		text = append(text, id...)
+		ends[i] = len(text)
+	}
+	s.sc.ids = text
+	all, start := string(text), 0
+	for i := range hits {
+		out[i].ID = all[start:ends[i]]
+		start = ends[i]
+	}
+	return nil
+}
+
+// viewOf returns the segment that has a document.
+func (s *search) viewOf(doc base.DocID) *index.View {
 	views := s.snapshot.Segments
-	return sort.Search(len(views), func(i int) bool { return views[i].Base > doc }) - 1
+	return &views[sort.Search(len(views), func(i int) bool { return views[i].Base > doc })-1]
 }
 
 func (s *search) snippetMaker(plan *dispatch.Query) *snippet.Maker {

@@ -25,7 +25,7 @@ type Index struct {
 	own     bool               // the Runtime is closed with the Index
 	results *resultcache.Cache // nil: answers are not kept
 
-	// scratches holds *scratch values that no search uses, batches *batch values.
+	// scratches holds *scratch values that no search uses, batches *dispatch.BatchScratch values.
 	scratches, batches sync.Pool
 
 	mu     sync.Mutex
@@ -39,10 +39,11 @@ type scratch struct {
 	analyzer string // of search
 	query    dispatch.Query
 	hits     []base.Hit
+	ids      []byte
 	stored   segment.StoredDoc
 
-	// In a batch: the query that runs, and memory for hits.
-	inBatch bool
+	// In a batch: the batch, the query that is planned, and memory for hits.
+	batch   *batch
 	batched Query
 	slab    []Hit
 }

@@ -31,9 +31,6 @@ type Runtime struct {
 	derived    *derived.Cache
 	// reading limits how many searches read documents at the same time; nil: no limit.
 	reading chan struct{}
-	// batchHelpers has room for each goroutine that plans or completes queries of
-	// batches for a GPU beside the callers of SearchBatch.
-	batchHelpers chan struct{}
 
 	mu      sync.Mutex
 	indexes int // that are open
@@ -102,8 +99,8 @@ type MemorySize struct {
 // share of GOMAXPROCS.
 type Limits struct {
 	// Running is the number of searches that run on the CPU at the same time; 0 is
-	// the number of processors. The same number may read documents and make
-	// snippets.
+	// the number of processors. The same limit applies to searches that read
+	// documents and make snippets, and to the goroutines that work for all batches.
 	Running int
 	// Waiting is the number of searches that may wait for a processor. 0 is 64 for
 	// each running one and 256 for each GPU lane, at most 1024.
@@ -143,7 +140,6 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 		return nil, err
 	}
 	r := &Runtime{options: o, config: config, derived: derived.NewCache(o.cacheBytes()), costDir: cmp.Or(o.CostDir, DefaultCostDir())}
-	r.batchHelpers = make(chan struct{}, runtime.GOMAXPROCS(0))
 	if r.costDir != "" {
 		r.measured.Store(r.config.LoadCosts(vfs.OS, r.costDir, g))
 	}

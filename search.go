@@ -220,10 +220,18 @@ func (q *Query) parse(searcher *dispatch.Searcher, weighted bool) (node query.No
 	return node, append(notes, query.Hints(q.Text, searcher.Fields())...), nil
 }
 
+// now returns the time, which only traces need.
+func (s *search) now() time.Time {
+	if s.query.Trace {
+		return time.Now()
+	}
+	return time.Time{}
+}
+
 // prepare parses and plans, in the memory of the scratch. notes are those of parse,
 // then the plan's. With cached, the answer may come from the result cache.
 func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err error) {
-	began := time.Now()
+	began := s.now()
 	node, notes, err := s.query.parse(s.searcher, s.snapshot.Options.Weighted())
 	if err != nil {
 		return nil, err
@@ -231,7 +239,7 @@ func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err er
 	if s.query.Trace {
 		s.trace = &plan.Trace{Query: node.String(), Mode: plan.Mode(s.query.Mode), Began: s.began}
 		s.trace.AddStep(StepParse, time.Since(began))
-		began = time.Now()
+		began = s.now()
 	}
 	if err = s.searcher.PrepareInto(q, s.sc.search, node, s.query.options(cached)); err != nil {
 		return nil, err
@@ -258,7 +266,7 @@ func (s *search) run(ctx context.Context) (*Results, error) {
 		return nil, err
 	}
 	s.sc.hits = answer.Hits
-	began := time.Now()
+	began := s.now()
 	hits, err := s.fetch(ctx, plan, answer.Hits[min(s.query.Offset, len(answer.Hits)):])
 	if err != nil {
 		return nil, err
@@ -266,16 +274,15 @@ func (s *search) run(ctx context.Context) (*Results, error) {
 	if s.trace != nil {
 		s.trace.AddStep(StepFetch, time.Since(began))
 	}
-	r := s.results(plan, &answer, hits, notes)
-	return &r, nil
+	r := &Results{Notes: notes, Trace: newTrace(s.trace)}
+	s.fill(r, plan, &answer, hits)
+	return r, nil
 }
 
-// results returns the Results of an answer with its loaded hits.
-func (s *search) results(q *dispatch.Query, answer *plan.Answer, hits []Hit, notes []string) Results {
-	return Results{
-		Query: q.Query().String(), Hits: hits, Mode: Mode(answer.Mode), Traversal: answer.Traversal, Notes: notes,
-		Missed: answer.Missed.Float64(), Matches: answer.Matches, NumDocs: s.snapshot.NumLive, Cached: answer.Cached, Trace: newTrace(s.trace),
-	}
+// fill sets the fields of r that are of an answer with its loaded hits.
+func (s *search) fill(r *Results, q *dispatch.Query, answer *plan.Answer, hits []Hit) {
+	r.Query, r.Hits, r.Mode, r.Traversal = q.Query().String(), hits, Mode(answer.Mode), answer.Traversal
+	r.Missed, r.Matches, r.NumDocs, r.Cached = answer.Missed.Float64(), answer.Matches, s.snapshot.NumLive, answer.Cached
 }
 
 func (s *search) explain(ctx context.Context, id string) (*Explanation, error) {

@@ -52,7 +52,7 @@ func (w *preparedBatches) answer(ctx context.Context, from, to int) error {
 	for i := range n {
 		w.plans[i] = w.benchmark.plans[(from+i)%len(w.nodes)]
 	}
-	return w.searcher.Dispatcher().SearchBatch(ctx, w.plans[:n], &w.batch, w.answers[:n])
+	return w.searcher.Dispatcher().SearchPrepared(ctx, w.plans[:n], &w.batch, w.answers[:n])
 }
 
 // searchBatches answers batches with Index.SearchBatch.

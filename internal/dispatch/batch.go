@@ -12,14 +12,12 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// batch answers queries together: on a GPU in few launches, with the help of CPUs, or on CPUs
-// alone. It is the engine of SearchBatch and of the scheduler's batches (batch_pool.go). Its
-// memory is kept from batch to batch.
+// batch answers queries together on a GPU in few launches, with the help of CPUs: a part of a batch of
+// SearchBatch, or a batch of the scheduler (batch_pool.go). Its memory is kept from batch to batch.
 type batch struct {
 	items          []batchItem
 	waiting, later []int // items for the GPU, in this round and in the next
 	helpers        helpers
-	views          []batchView // of SearchBatch
 
 	// The present launch: items of one view, their queries and results.
 	now     []int
@@ -29,7 +27,7 @@ type batch struct {
 
 // batchItem is a query of a batch.
 type batchItem struct {
-	query  *Query
+	query  *Query          // nil: it could not be planned
 	run    *queryRun       // of a scheduler's batch; else nil
 	view   *pipeline.View  // of the query's snapshot; nil: the GPU does not answer it
 	gpu    *pipeline.Query // of its present stage
@@ -38,6 +36,9 @@ type batchItem struct {
 	// refused is the reason why the GPU did not answer it, and err ended it.
 	refused, err error
 }
+
+// unanswered reports whether the item has neither failed nor a cached answer before the batch runs.
+func (it *batchItem) unanswered() bool { return it.query != nil && it.query.cached == nil }
 
 // memory returns memory for the item's hits.
 func (it *batchItem) memory() []base.Hit {
@@ -86,14 +87,12 @@ func (it *batchItem) prepare() {
 }
 
 // runGPU has the GPU answer the waiting items, stage by stage. Items with refused or err set were not
-// answered; helpers have answered others. It ends early if failFast is set and an item has an err.
-func (b *batch) runGPU(ctx context.Context, costs *cost.Model, failFast bool) {
+// answered; helpers have answered others.
+func (b *batch) runGPU(ctx context.Context, costs *cost.Model) {
 	for len(b.waiting) > 0 {
 		for len(b.waiting) > 0 {
 			b.next()
-			if err := b.launch(ctx, costs); err != nil && failFast {
-				return
-			}
+			b.launch(ctx, costs)
 		}
 		b.waiting, b.later = b.later, b.waiting[:0]
 	}
@@ -120,7 +119,7 @@ func (b *batch) next() {
 }
 
 // launch answers the items that are next.
-func (b *batch) launch(ctx context.Context, costs *cost.Model) error {
+func (b *batch) launch(ctx context.Context, costs *cost.Model) {
 	kind, features, known := b.features()
 	view := b.items[b.now[0]].view
 	b.helpers.launch(b.now)
@@ -145,7 +144,6 @@ func (b *batch) launch(ctx context.Context, costs *cost.Model) error {
 	if known {
 		costs.Observe(kind, &features, took)
 	}
-	return err
 }
 
 // features sums the features of the items that are next. known is false if they are not of one kind,

@@ -39,9 +39,8 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 		}
 		b.items = append(b.items, it)
 	}
-	b.helpers.reset(ctx, r.d.gpu.slots, b.items, r.d.gpu.idle > 0 && r.isFree(sched.CPU))
-	b.helpers.apart = true
-	b.runGPU(ctx, r.d.costs, false /* failFast */)
+	b.helpers.reset(ctx, r.d.batchSlots(), b.items, r.d.gpu.idle > 0 && r.isFree(sched.CPU))
+	b.runGPU(ctx, r.d.costs)
 	failed := b.helpers.wait()
 	for i := range b.items {
 		it := &b.items[i]

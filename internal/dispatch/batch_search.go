@@ -2,19 +2,150 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
-	"time"
+	"sync/atomic"
 
-	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
+// BatchQueries are the queries of a batch. Its methods may be called concurrently.
+type BatchQueries interface {
+	// Len returns the number of queries.
+	Len() int
+	// NewWorker returns a worker for a goroutine. Its error ends the batch.
+	NewWorker() (BatchWorker, error)
+	// Fail takes the error of query i: of Prepare or Complete, or of running it. A mapped file that
+	// cannot be read is such an error, too. The other queries continue.
+	Fail(i int, err error)
+}
+
+// BatchWorker plans and completes queries of a batch. One goroutine at a time uses it. After a panic it
+// is not used any more.
+type BatchWorker interface {
+	// Scratch returns the memory for queries that run on the worker's goroutine.
+	Scratch() *Scratch
+	// Prepare plans query i and returns it. It may use the memory of into, a former query that is no
+	// longer used.
+	Prepare(i int, into *Query) (*Query, error)
+	// Complete takes the answer of query i, which may be called on another worker than its Prepare. a is
+	// valid until it returns. It may keep a.Hits if it leaves other memory there.
+	Complete(i int, q *Query, a *plan.Answer) error
+	// Release ends the use of the worker.
+	Release()
+}
+
 // BatchScratch is the memory of SearchBatch. It grows to the needs of the largest batch. One goroutine
-// at a time may use it. The zero value is ready for use.
-type BatchScratch struct{ batch batch }
+// at a time may use it, not after a panic. The zero value is ready for use.
+type BatchScratch struct {
+	parts    []*batchPart
+	prepared preparedBatch
+}
+
+// take returns memory for n parts.
+func (sc *BatchScratch) take(n int) []*batchPart {
+	for len(sc.parts) < n {
+		sc.parts = append(sc.parts, new(batchPart))
+	}
+	return sc.parts[:n]
+}
+
+// defaultPartQueries is the number of queries of a batch that a GPU answers together. Larger launches
+// are not faster, and with several parts, one is planned or completed while a GPU answers another.
+const defaultPartQueries = 1024
+
+// SearchBatch answers queries of the Dispatcher's Searchers together.
+//
+// Without a GPU, each of several goroutines plans, runs and completes one query after another. With
+// one, a batch has parts of at most 1.5 * defaultPartQueries. The queries of a part are planned; the GPU
+// answers those that it supports, in few launches; CPUs answer the rest and, if the lists do not fit
+// into the GPU's memory, some of the others; then all are completed. Several parts are under way at
+// the same time. Answers do not depend on the parts.
+//
+// All goroutines of all batches share as many CPUs as Config.CPUs says. Without a GPU, each query
+// also waits for a CPU of the Dispatcher's pool, if it has one. A batch is never shed, and
+// has no deadline but the context's. A nil Dispatcher runs on the CPUs. A query with Options.Cached takes
+// its answer from the result cache, but does not store it there.
+//
+// The error is the context's, or of queries.NewWorker. Then some queries are neither completed nor failed.
+func (d *Dispatcher) SearchBatch(ctx context.Context, queries BatchQueries, sc *BatchScratch) error {
+	n := queries.Len()
+	if err := ctx.Err(); n == 0 || err != nil {
+		return err
+	}
+	if d.GPU() == nil {
+		p := sc.take(1)[0]
+		defer p.forget()
+		p.begin(ctx, d, queries, 0, n)
+		err := p.each(wholly, cap(p.slots), maxTurn)
+		if err == nil {
+			err = ctx.Err()
+		}
+		return err
+	}
+	if n <= d.partQueries+d.partQueries/2 {
+		return d.searchPart(ctx, queries, 0, n, sc.take(1)[0])
+	}
+	return d.searchParts(ctx, queries, sc)
+}
+
+// searchParts answers a batch that is too large for one part on a GPU. While some parts are in
+// its lanes, another is planned or completed.
+func (d *Dispatcher) searchParts(ctx context.Context, queries BatchQueries, sc *BatchScratch) error {
+	n := queries.Len()
+	parts := (n + d.partQueries - 1) / d.partQueries
+	memory := sc.take(min(parts, d.gpu.lanes+1))
+	var next atomic.Int64
+	var failed atomic.Pointer[error]
+	answerNext := func(p *batchPart) (more bool) {
+		i := int(next.Add(1)) - 1
+		if i >= parts || failed.Load() != nil {
+			return false
+		}
+		err := errPanic
+		defer func() {
+			if err != nil {
+				failed.CompareAndSwap(nil, &err)
+			}
+		}()
+		err = d.searchPart(ctx, queries, i*n/parts, (i+1)*n/parts, p)
+		return err == nil
+	}
+	var group invariant.Group
+	for _, p := range memory {
+		group.Go(func() {
+			for answerNext(p) {
+			}
+		})
+	}
+	group.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// searchPart answers queries [from, to) of a batch with the help of a GPU.
+func (d *Dispatcher) searchPart(ctx context.Context, queries BatchQueries, from, to int, p *batchPart) error {
+	defer p.forget()
+	p.begin(ctx, d, queries, from, to)
+	parts := int(d.parts.Add(1)) // under way: they share the CPUs
+	defer d.parts.Add(-1)
+	workers := min(cap(p.slots)/parts, p.n/queriesPerWorker)
+	p.grow()
+	if err := p.each(planning, workers, queriesPerWorker); err != nil {
+		return err
+	}
+	if err := p.answer(); err != nil {
+		return err
+	}
+	if err := p.each(completing, workers, queriesPerWorker); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
 
 // batchView is the view of a snapshot that a batch uses.
 type batchView struct {
@@ -24,196 +155,127 @@ type batchView struct {
 	err      error // why there is none
 }
 
-// SearchBatch answers queries of the Dispatcher's Searchers together. A GPU answers the queries
-// that it supports, in few launches. CPUs answer the rest and, if the lists of the batch do not fit into
-// the GPU's memory, a part of it. Without a GPU the queries are spread over the CPUs; each
-// waits for a CPU of the Dispatcher's pool, if it has one. A batch is never shed, and has no deadline
-// but the context's. A nil Dispatcher runs on the CPUs.
-//
-// answers[i] belongs to queries[i]. Its hits are appended to answers[i].Hits[:0], so that answers can
-// be used again. On a GPU that has all lists SearchBatch allocates nothing once sc and the answers have
-// served a batch of that size. A query with Options.Cached takes its answer from the result cache, but does
-// not store it there. After an error the answers are undefined.
-func (d *Dispatcher) SearchBatch(ctx context.Context, queries []*Query, sc *BatchScratch, answers []plan.Answer) error {
-	if len(queries) != len(answers) {
-		return fmt.Errorf("%d queries, but %d answers: %w", len(queries), len(answers), base.ErrBadInput)
+// grow makes room for the items of the part.
+func (p *batchPart) grow() {
+	if more := p.n - len(p.plans); more > 0 {
+		p.plans = append(p.plans, make([]Query, more)...)
+		p.answers = append(p.answers, make([]plan.Answer, more)...)
 	}
-	b := &sc.batch
-	b.reset()
-	defer b.reset()
-	for i, q := range queries {
-		if q.searcher.dispatcher != d {
-			return fmt.Errorf("query %d of %d is of another dispatcher: %w", i, len(queries), base.ErrBadInput)
-		}
-		if q.cached != nil {
-			answers[i] = q.cached.Answer(answers[i].Hits)
-			continue
-		}
-		answers[i] = plan.Answer{Hits: answers[i].Hits[:0]}
-		b.items = append(b.items, batchItem{query: q, answer: &answers[i]})
-	}
-	if len(b.items) == 0 {
-		return nil
-	}
-	return d.answerBatch(ctx, b)
+	p.items = append(p.items[:0], make([]batchItem, p.n)...)
 }
 
-// answerBatch answers the items of a batch.
-func (d *Dispatcher) answerBatch(ctx context.Context, b *batch) error {
-	g := d.GPU()
-	switch {
-	case g != nil:
-		b.helpers.reset(ctx, g.slots, b.items, g.idle > 0)
-	case d != nil && d.pool != nil: // queries and batches share its CPUs
-		b.helpers.reset(ctx, nil, b.items, false)
-		b.helpers.pool = d.pool
-	default:
-		b.helpers.reset(ctx, allCPUs(), b.items, false)
-	}
-	ended := false
-	defer func() {
-		if !ended { // a panic: nobody may write to answers after it
-			b.helpers.abandon()
-		}
-		b.release(g)
-	}()
-	for i := range b.items {
-		if it := &b.items[i]; g != nil && d.attachItem(b, it) {
-			b.waiting = append(b.waiting, i)
-		} else {
-			b.helpers.add(i)
-		}
-	}
-	if len(b.waiting) > 0 {
-		b.helpers.start(len(b.items) - len(b.waiting)) // beside the GPU
-		b.runGPU(ctx, d.costs, true /* failFast */)
-	}
-	var failed error
-	for i := range b.items {
-		switch it := &b.items[i]; {
-		case it.err != nil:
-			failed = it.err
-		case it.refused != nil:
-			b.helpers.add(i)
-		}
-	}
-	if failed != nil {
-		b.helpers.fail(failed)
-	}
-	err := b.helpers.finish()
-	if ended = true; err != nil {
+// plan plans query i of the part.
+func (p *batchPart) plan(w BatchWorker, i int) error {
+	q, err := w.Prepare(p.from+i, &p.plans[i])
+	if err != nil {
 		return err
 	}
-	if g != nil {
-		d.countBatch(b)
+	a := &p.answers[i]
+	if q.cached != nil {
+		*a = q.cached.Answer(a.Hits)
+	} else {
+		*a = plan.Answer{Hits: a.Hits[:0]}
 	}
+	p.items[i] = batchItem{query: q, answer: a}
 	return nil
 }
 
-// RunInBatch answers the query on the CPU, as SearchBatch does without a GPU: it waits for a CPU of the
-// pool, if there is one, is never shed, and takes an answer from the result cache but does not store
-// one. The caller holds one of BatchSlots. The hits are appended to dst[:0].
-func (q *Query) RunInBatch(ctx context.Context, sc *Scratch, dst []base.Hit) (plan.Answer, error) {
-	if q.cached != nil {
-		return q.cached.Answer(dst), nil
+// answer has the GPU and CPUs answer the items.
+func (p *batchPart) answer() error {
+	g, h := p.d.gpu, &p.helpers
+	h.reset(p.ctx, p.slots, p.items, g.idle > 0)
+	ended := false
+	defer func() {
+		if !ended { // a panic: nobody may write to answers after it
+			h.abandon()
+		}
+		p.release()
+	}()
+	left := 0
+	for i := range p.items {
+		switch it := &p.items[i]; {
+		case !it.unanswered():
+		case p.attach(it):
+			p.waiting = append(p.waiting, i)
+		default:
+			h.add(i)
+			left++
+		}
 	}
-	d := q.searcher.dispatcher
-	if d == nil || d.pool == nil {
-		return q.RunCPU(ctx, &sc.Scratch, dst[:0], nil)
+	if len(p.waiting) > 0 {
+		h.start(left) // beside the GPU
+		p.runGPU(p.ctx, p.d.costs)
 	}
-	w := &sc.inBatch
-	w.query, w.sc, w.dst = q, &sc.Scratch, dst[:0]
-	defer func() { w.query, w.sc, w.dst, w.answer = nil, nil, nil, plan.Answer{} }()
-	w.job.begin(w.took)
-	err := d.pool.Do(ctx, &w.job.Job, w)
-	return w.answer, err
-}
-
-// batchJob is a job of a CPU's query of a batch.
-type batchJob struct{ sched.Job }
-
-// begin makes j a job that is not shed, and that is predicted to take a time.
-func (j *batchJob) begin(took time.Duration) {
-	j.Job = sched.Job{Alone: true, Admitted: true}
-	j.Cost = [sched.NumPlaces]time.Duration{sched.CPU: max(took, 1), sched.GPU: sched.Never}
-}
-
-// queryInBatch is the work of RunInBatch. It implements sched.Work.
-type queryInBatch struct {
-	query  *Query
-	sc     *plan.Scratch
-	dst    []base.Hit
-	answer plan.Answer
-	job    batchJob
-	took   time.Duration // by the last query
-}
-
-// Run implements sched.Work.
-func (w *queryInBatch) Run(ctx context.Context, _ sched.Place) (err error) {
-	began := time.Now()
-	w.answer, err = w.query.RunCPU(ctx, w.sc, w.dst, nil)
-	w.took = time.Since(began)
+	for i := range p.items {
+		if p.items[i].refused != nil {
+			h.add(i)
+		}
+	}
+	err := h.finish()
+	ended = true
+	if err == nil {
+		err = p.ctx.Err()
+	}
+	if err == nil {
+		p.count()
+	}
 	return err
 }
 
-// RunBatch implements sched.Work. The queries are alone.
-func (w *queryInBatch) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
-	for i := range all {
-		outcomes[i] = all[i].Run(ctx, sched.CPU)
+// complete completes query i of the part.
+func (p *batchPart) complete(w BatchWorker, i int) error {
+	it := &p.items[i]
+	switch {
+	case it.query == nil: // it has failed
+		return nil
+	case it.err != nil:
+		return it.err
 	}
+	return w.Complete(p.from+i, it.query, it.answer)
 }
 
-// BatchSlots returns a channel with room for each query of a batch without a GPU that may run at the
-// same time. A goroutine sends before it runs queries, and receives afterwards.
-func (d *Dispatcher) BatchSlots() chan struct{} {
-	if d == nil || d.slots == nil {
-		return allCPUs()
-	}
-	return d.slots
-}
-
-// attachItem sets the view of an item that a GPU may answer, and reports whether one may.
-func (d *Dispatcher) attachItem(b *batch, it *batchItem) bool {
+// attach sets the view of an item that a GPU may answer, and reports whether one may.
+func (p *batchPart) attach(it *batchItem) bool {
 	q := it.query
-	if q.gpu.refusal != "" || q.policyOf(d).traits().noGPU {
+	if q.gpu.refusal != "" || q.policyOf(p.d).traits().noGPU {
 		return false
 	}
 	snapshot, impacts := q.Snapshot(), q.Mode() == plan.ModeSaat
-	for i := range b.views {
-		if v := &b.views[i]; v.snapshot == snapshot && v.impacts == impacts {
+	for i := range p.views {
+		if v := &p.views[i]; v.snapshot == snapshot && v.impacts == impacts {
 			it.view = v.view
 			return v.err == nil
 		}
 	}
 	v := batchView{snapshot: snapshot, impacts: impacts}
-	v.view, v.err = d.gpu.begin(snapshot, impacts)
-	b.views = append(b.views, v)
+	v.view, v.err = p.d.gpu.begin(snapshot, impacts)
+	p.views = append(p.views, v)
 	it.view = v.view
 	return v.err == nil
 }
 
-// release gives the views of the batch back.
-func (b *batch) release(g *GPU) {
-	for i := range b.views {
-		if v := &b.views[i]; v.err == nil {
-			g.end(v.view)
+// release gives the views of the part back.
+func (p *batchPart) release() {
+	for i := range p.views {
+		if v := &p.views[i]; v.err == nil {
+			p.d.gpu.end(v.view)
 		}
 	}
-	clear(b.views)
-	b.views = b.views[:0]
+	clear(p.views)
+	p.views = p.views[:0]
 }
 
-// countBatch counts who answered the queries of a batch.
-func (d *Dispatcher) countBatch(b *batch) {
-	onGPU := int64(0)
-	for i := range b.items {
-		if b.items[i].answer.By == sched.GPU {
-			onGPU++
+// count counts who answered the items.
+func (p *batchPart) count() {
+	var n [sched.NumPlaces]int64
+	for i := range p.items {
+		if it := &p.items[i]; it.unanswered() && it.err == nil {
+			n[it.answer.By]++
 		}
 	}
-	onCPU := int64(len(b.items)) - onGPU
-	d.steps[sched.GPU].Add(onGPU)
-	d.steps[sched.CPU].Add(onCPU)
-	d.gpu.onGPU.Add(onGPU)
-	d.gpu.onCPU.Add(onCPU)
+	for at := range n {
+		p.d.steps[at].Add(n[at])
+	}
+	p.d.gpu.onGPU.Add(n[sched.GPU])
+	p.d.gpu.onCPU.Add(n[sched.CPU])
 }

@@ -218,11 +218,14 @@ func TestSearchBatchOfAnyQueries(t *testing.T) {
 		name   string
 		gpu    bool
 		config Config
+		parts  int
 	}{
-		{"cpu", false, Config{}},
-		{"cpu/limited", false, Config{CPUs: 1, MaxQueue: 1}},
-		{"gpu", true, Config{}},
-		{"gpu/policy=cpu", true, Config{Policy: PolicyCPU}},
+		{"cpu", false, Config{}, 1},
+		{"cpu/limited", false, Config{CPUs: 1, MaxQueue: 1}, 1},
+		{"gpu", true, Config{}, 1},
+		{"gpu/limited", true, Config{CPUs: 1}, 1},
+		{"gpu/parts", true, Config{}, 4},
+		{"gpu/policy=cpu", true, Config{Policy: PolicyCPU}, 1},
 	} {
 		t.Run("on="+c.name, func(t *testing.T) {
 			var g *GPU
@@ -238,9 +241,13 @@ func TestSearchBatchOfAnyQueries(t *testing.T) {
 			other := &gpuPair{cpu: NewSearcher(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 200, 1, false)), nil), sc: one.sc}
 			other.gpu = NewSearcher(other.cpu.planner.Snapshot(), nil)
 			other.gpu.Use(d)
+			const numQueries = 60
+			if c.parts > 1 {
+				d.partQueries = numQueries / c.parts
+			}
 			var queries []*Query
 			var want []plan.Answer
-			for i := range 60 {
+			for i := range numQueries {
 				p := []*gpuPair{one, other}[i%2]
 				o := Options{Mode: []plan.Mode{plan.ModeOr, plan.ModeAnd, plan.ModeAndOr}[i%3], K: []int{10, 500}[i/30], Count: i%4 == 0}
 				node := plantest.RandomNode(rng, 2)
@@ -259,8 +266,8 @@ func TestSearchBatchOfAnyQueries(t *testing.T) {
 			}
 			var sc BatchScratch
 			answers := make([]plan.Answer, len(queries))
-			for range 2 {
-				if err := d.SearchBatch(t.Context(), queries, &sc, answers); err != nil {
+			for round := range 2 {
+				if err := d.SearchPrepared(t.Context(), queries, &sc, answers); err != nil {
 					t.Fatal(err)
 				}
 				onGPU := 0
@@ -272,16 +279,19 @@ func TestSearchBatchOfAnyQueries(t *testing.T) {
 						onGPU++
 					}
 				}
+				if s := g.Stats(); c.gpu && int(s.OnGPU+s.OnCPU) != (round+1)*numQueries {
+					t.Errorf("%d queries on the GPU and %d on CPUs are counted in round %d", s.OnGPU, s.OnCPU, round)
+				}
 				if all := c.gpu && c.config.Policy != PolicyCPU; (onGPU > 0) != all || onGPU == len(queries) {
 					t.Errorf("%d of %d queries on the GPU", onGPU, len(queries))
 				}
 			}
-			if len(sc.batch.items) != 0 || len(sc.batch.views) != 0 {
+			if p := sc.parts[0]; len(sc.parts) > c.parts || len(sc.parts) == 1 && c.parts > 1 || p.queries != nil || len(p.items) != 0 || len(p.views) != 0 {
 				t.Error("the batch is not forgotten")
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if err := d.SearchBatch(ctx, queries, &sc, answers); !errors.Is(err, context.Canceled) {
+			if err := d.SearchPrepared(ctx, queries, &sc, answers); !errors.Is(err, context.Canceled) {
 				t.Errorf("with a context that has ended: %v", err)
 			}
 		})
@@ -359,7 +369,6 @@ func TestHelperErrorsStayApart(t *testing.T) {
 	}
 	var h helpers
 	h.reset(t.Context(), make(chan struct{}, 2), items, true)
-	h.apart = true
 	h.launch([]int{0, 1, 2})
 	h.Begin(nil, []int{0, 1, 2})
 	if err := h.wait(); err != nil {
@@ -434,17 +443,10 @@ func TestBatchSharesCPUs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	answers := [2][3]plan.Answer{}
-	go func() { batches <- d.SearchBatch(ctx, queries, new(BatchScratch), answers[0][:]) }()
-	go func() {
-		sc, err := new(Scratch), error(nil)
-		for i := range queries {
-			if answers[1][i], err = queries[i].RunInBatch(ctx, sc, nil); err != nil {
-				break
-			}
-		}
-		batches <- err
-	}()
-	for d.pool.Stats().Places[sched.CPU].Queued < 2 {
+	for i := range answers {
+		go func() { batches <- d.SearchPrepared(ctx, queries, new(BatchScratch), answers[i][:]) }()
+	}
+	for d.pool.Stats().Places[sched.CPU].Queued < 1 { // the other batch waits for the only slot
 		select {
 		case err := <-batches:
 			t.Fatalf("a batch ended while the only CPU was busy: %v", err)

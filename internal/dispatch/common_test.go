@@ -64,5 +64,5 @@ func (p *anyPolicy) choose(r *queryRun) {
 
 // withoutPool returns a Dispatcher of policy gpu without queues or limits.
 func withoutPool(g *GPU) *Dispatcher {
-	return &Dispatcher{gpu: g, policy: gpuPolicy{}, ratio: DefaultRatio, costs: cost.New(cost.Machine{}), start: time.Now()}
+	return &Dispatcher{gpu: g, policy: gpuPolicy{}, ratio: DefaultRatio, costs: cost.New(cost.Machine{}), start: time.Now(), partQueries: defaultPartQueries, slots: make(chan struct{}, idleCPUs())}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +28,8 @@ type Dispatcher struct {
 	costs  *cost.Model
 	policy policy
 	ratio  float64
-	slots  chan struct{} // of BatchSlots; nil: allCPUs
+	slots  chan struct{} // of batchSlots; nil: allCPUs
+	parts  atomic.Int64  // of batches that are with the GPU, or are planned for it
 
 	start       time.Time
 	preloader   preloader
@@ -38,6 +40,8 @@ type Dispatcher struct {
 	bugs        atomic.Int64
 	// overrunFactor is defaultOverrunFactor, except in tests; 0: no query restarts.
 	overrunFactor float64
+	// partQueries is defaultPartQueries, except in tests.
+	partQueries int
 
 	// onBug, if set by a test, gets bugs instead of the log.
 	onBug func(*invariant.Caught)
@@ -49,7 +53,8 @@ type Config struct {
 	Policy Policy
 	// Ratio of PolicyRatio; default DefaultRatio.
 	Ratio float64
-	// CPUs is the number of queries that run on the CPU at the same time; default GOMAXPROCS.
+	// CPUs is the number of queries that run on the CPU at the same time, and of goroutines that work
+	// for batches; default GOMAXPROCS.
 	CPUs int
 	// MaxQueue is the number of queries that may wait. Excess queries return *sched.Overload. The
 	// default is the same as in sched.Options: 64 for each of the CPUs, and more with a GPU, but at most 1024.
@@ -96,7 +101,7 @@ func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{gpu: g, costs: o.Costs, ratio: o.Ratio, overrunFactor: defaultOverrunFactor, start: time.Now()}
+	d := &Dispatcher{gpu: g, costs: o.Costs, ratio: o.Ratio, overrunFactor: defaultOverrunFactor, partQueries: defaultPartQueries, start: time.Now()}
 	d.policy, _ = findPolicy(o.Policy)
 	if d.ratio == 0 {
 		d.ratio = DefaultRatio
@@ -107,13 +112,11 @@ func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
 	if g == nil && !o.limited() {
 		return d, nil
 	}
-	if o.CPUs > 0 {
-		d.slots = make(chan struct{}, o.CPUs)
-	}
-	lanes := 0
+	lanes, slots := 0, cmp.Or(o.CPUs, runtime.GOMAXPROCS(0))
 	if g != nil {
-		lanes = g.lanes
+		lanes, slots = g.lanes, min(slots, idleCPUs())
 	}
+	d.slots = make(chan struct{}, slots)
 	var err error
 	d.pool, err = sched.NewPool(sched.Options{
 		Policy: d.Policy(), CPUs: o.CPUs, Lanes: lanes, MaxQueue: o.MaxQueue, Deadline: o.Deadline, Window: o.Window, Pin: o.Pin,

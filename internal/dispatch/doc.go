@@ -7,6 +7,8 @@
 // processor; afterwards the cost model learns from the measured time. A query that overruns on the CPU
 // restarts on the GPU. Missing lists are loaded in the background.
 //
+// SearchBatch is the engine of all batches of queries, with and without a GPU.
+//
 // The package does not parse or plan queries, does not schedule (package sched), does not manage GPU
 // memory (package gpu/pipeline), and does not measure on purpose (package calibrate).
 //

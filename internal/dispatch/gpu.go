@@ -20,8 +20,7 @@ type GPU struct {
 
 	onGPU, onCPU atomic.Int64 // queries
 
-	idle  int           // CPUs that help with batches while the GPU loads lists
-	slots chan struct{} // of helpers
+	idle int // CPUs that help with batches while the GPU loads lists
 
 	runs   sync.WaitGroup // that have a view
 	mu     sync.Mutex
@@ -115,9 +114,7 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 
 // NewGPU returns a GPU that owns an engine.
 func NewGPU(e *pipeline.Engine) *GPU {
-	n := idleCPUs()
-	g := &GPU{engine: e, lanes: e.Lanes(), idle: n, slots: make(chan struct{}, n)}
-	return g
+	return &GPU{engine: e, lanes: e.Lanes(), idle: idleCPUs()}
 }
 
 // IsGPUUnavailable reports whether err of OpenGPU says that there is no usable GPU.

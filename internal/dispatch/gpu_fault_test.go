@@ -67,7 +67,7 @@ func (w *faultWork) run(t *testing.T, faults *cuda.Faults) (stats GPUStats, call
 			}
 		}
 	}
-	if err := s.dispatcher.SearchBatch(t.Context(), plans, new(BatchScratch), answers); err != nil {
+	if err := s.dispatcher.SearchPrepared(t.Context(), plans, new(BatchScratch), answers); err != nil {
 		t.Fatal(err)
 	}
 	for i := range answers {
@@ -176,7 +176,7 @@ func TestGPUBatchCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := p.gpu.dispatcher.SearchBatch(t.Context(), plans, new(BatchScratch), answers); err != nil {
+		if err := p.gpu.dispatcher.SearchPrepared(t.Context(), plans, new(BatchScratch), answers); err != nil {
 			t.Fatal(err)
 		}
 		for i, k := range ks {

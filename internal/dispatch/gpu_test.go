@@ -95,7 +95,7 @@ func (p *gpuPair) checkBatch(t *testing.T, queries []query.Node, o Options) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.gpu.dispatcher.SearchBatch(t.Context(), plans, new(BatchScratch), answers); err != nil {
+	if err := p.gpu.dispatcher.SearchPrepared(t.Context(), plans, new(BatchScratch), answers); err != nil {
 		t.Fatal(err)
 	}
 	for i, q := range queries {
@@ -360,7 +360,7 @@ func TestGPUDoesNotAllocate(t *testing.T) {
 			_, err := plans[0].Run(ctx, sc, hits)
 			return err
 		},
-		"batch": func() error { return s.dispatcher.SearchBatch(ctx, plans, &batch, answers) },
+		"batch": func() error { return s.dispatcher.SearchPrepared(ctx, plans, &batch, answers) },
 	} {
 		for range 2 * g.engine.Lanes() { // each has to grow
 			if err := run(); err != nil {

@@ -6,26 +6,22 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/plan"
-	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// helpers are CPUs that answer queries of a batch: all of them without a GPU; otherwise those that
-// the GPU cannot answer, and some of the rest while it loads lists. The GPU takes queries from one end of an
-// order and the CPUs from the other, so that both end at about the same time at any speed. It
-// implements pipeline.Others.
+// helpers are CPUs that answer queries of a batch beside a GPU: those that the GPU cannot answer, and some
+// of the rest while it loads lists. The GPU takes queries from one end of an order and the CPUs from the
+// other, so that both end at about the same time at any speed. An error of a CPU ends its item, not the
+// batch. helpers implements pipeline.Others.
 type helpers struct {
 	ctx     context.Context //nolint:containedctx // of the batch, which ends before its caller goes on
-	slots   chan struct{}   // one for each query that a CPU answers, of all batches; nil: pool
-	pool    *sched.Pool     // its CPUs answer
+	slots   chan struct{}   // Dispatcher.batchSlots
 	items   []batchItem
 	owners  []atomic.Uint32 // by item
 	numbers []int           // of the items of the present launch, by its queries
 	besides bool            // CPUs help while the GPU loads lists
-	apart   bool            // an error ends its item, not the batch
 
 	workers invariant.Group
 	mu      sync.Mutex // guards what follows
@@ -48,26 +44,14 @@ func idleCPUs() int {
 	return max(n-1-n/8, 1)
 }
 
-// allCPUs are the slots of batches without a GPU.
-var allCPUs = sync.OnceValue(func() chan struct{} { return make(chan struct{}, runtime.GOMAXPROCS(0)) })
-
-// helper is a goroutine of helpers, and its memory. It implements sched.Work.
-type helper struct {
-	plan.Scratch // for running only: without an analyzer
-	of           *helpers
-	job          batchJob      // of its next query
-	took         time.Duration // by its last query
-	more         bool          // there may be another query
-}
-
-// idleHelpers lends memory to helpers.
-var idleHelpers = sync.Pool{New: func() any { return new(helper) }}
+// idleScratches lends memory to helpers: for running only, without an analyzer.
+var idleScratches = sync.Pool{New: func() any { return new(plan.Scratch) }}
 
 // reset begins a batch.
 func (h *helpers) reset(ctx context.Context, slots chan struct{}, items []batchItem, besides bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ctx, h.slots, h.pool, h.items, h.besides, h.apart, h.begun, h.err = ctx, slots, nil, items, besides, false, false, nil
+	h.ctx, h.slots, h.items, h.besides, h.begun, h.err = ctx, slots, items, besides, false, nil
 	h.left, h.order = h.left[:0], h.order[:0]
 	if len(h.owners) < len(items) {
 		h.owners = make([]atomic.Uint32, len(items))
@@ -123,11 +107,7 @@ func (h *helpers) add(item int) {
 
 // start starts goroutines for n items.
 func (h *helpers) start(n int) {
-	most := cap(h.slots)
-	if h.pool != nil {
-		most = h.pool.Options().CPUs
-	}
-	for range min(n, most) {
+	for range min(n, cap(h.slots)) {
 		h.workers.Go(h.work)
 	}
 }
@@ -178,61 +158,28 @@ func (h *helpers) take() int {
 
 // work answers items until there is none.
 func (h *helpers) work() {
-	w := idleHelpers.Get().(*helper)
-	w.of = h
-	for w.answer() {
+	sc := idleScratches.Get().(*plan.Scratch)
+	for h.answerNext(sc) {
 	}
-	w.of = nil
-	idleHelpers.Put(w) // not deferred: after a panic it must not serve another query
+	idleScratches.Put(sc) // not deferred: after a panic it must not serve another query
 }
 
-// answer waits for a CPU and answers the next item; more: there may be another.
-func (w *helper) answer() (more bool) {
-	h := w.of
-	if h.pool == nil {
-		h.slots <- struct{}{}
-		defer func() { <-h.slots }()
-		return h.answerNext(&w.Scratch)
-	}
-	w.job.begin(w.took)
-	if err := h.pool.Do(h.ctx, &w.job.Job, w); err != nil {
+// answerNext waits for a CPU and answers the next item; more: there may be another.
+func (h *helpers) answerNext(sc *plan.Scratch) (more bool) {
+	if err := acquire(h.ctx, h.slots); err != nil {
 		h.fail(err)
 		return false
 	}
-	return w.more
-}
-
-// Run implements sched.Work.
-func (w *helper) Run(context.Context, sched.Place) error {
-	began := time.Now()
-	w.more = w.of.answerNext(&w.Scratch)
-	w.took = time.Since(began)
-	return nil
-}
-
-// RunBatch implements sched.Work. Helpers are alone.
-func (w *helper) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
-	for i := range all {
-		outcomes[i] = all[i].Run(ctx, sched.CPU)
-	}
-}
-
-// answerNext answers the next item; more: there may be another.
-func (h *helpers) answerNext(sc *plan.Scratch) (more bool) {
+	defer func() { <-h.slots }()
 	i := h.take()
 	if i < 0 {
 		return false
 	}
-	err := h.items[i].onCPU(h.ctx, sc)
-	switch {
-	case err == nil:
-		return true
-	case h.apart:
+	if err := h.items[i].onCPU(h.ctx, sc); err != nil {
 		h.items[i].err = err
-		return true
+		*sc = plan.Scratch{} // its state is unknown after a fault
 	}
-	h.fail(err)
-	return false
+	return true
 }
 
 // errAbandoned ends the helpers of a batch that panicked.

@@ -66,7 +66,7 @@ func TestHelpersShortMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := searcher.dispatcher.SearchBatch(ctx, []*Query{prepared, prepared}, new(BatchScratch), make([]plan.Answer, 2)); !errors.Is(err, context.Canceled) {
+	if err := searcher.dispatcher.SearchPrepared(ctx, []*Query{prepared, prepared}, new(BatchScratch), make([]plan.Answer, 2)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a batch of a context that has ended: error %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -245,14 +246,17 @@ func TestReportBug(t *testing.T) {
 	}
 }
 
-// panickingContext panics when a CPU that shares a batch asks it.
-type panickingContext struct {
+// askedContext calls asked when a function asks for its error, or something that the function calls.
+type askedContext struct {
 	context.Context
-	asked func()
+	function string
+	asked    func()
 }
 
-func (c panickingContext) Err() error {
-	c.asked()
+func (c askedContext) Err() error {
+	if strings.Contains(string(debug.Stack()), c.function) {
+		c.asked()
+	}
 	return c.Context.Err()
 }
 
@@ -261,6 +265,7 @@ func (c panickingContext) Err() error {
 func TestHelperPanics(t *testing.T) {
 	g := testGPU(t, pipeline.Options{Lanes: 1})
 	p := newGPUPair(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 600)), g)
+	d := p.gpu.dispatcher
 	plans := make([]*Query, 6)
 	for i := range plans {
 		var err error
@@ -268,19 +273,22 @@ func TestHelperPanics(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range cap(g.slots) + 1 {
-		ctx := panickingContext{t.Context(), func() { panic("asked") }}
+	for range cap(d.slots) + 1 {
+		ctx := askedContext{t.Context(), "batchItem).onCPU", func() { panic("asked") }}
 		c := caught(func() {
-			_ = p.gpu.dispatcher.SearchBatch(ctx, plans, new(BatchScratch), make([]plan.Answer, len(plans)))
+			_ = d.SearchPrepared(ctx, plans, new(BatchScratch), make([]plan.Answer, len(plans)))
 		})
 		if c == nil || c.Value != "asked" || !strings.Contains(c.Error(), "helpers") {
 			t.Fatalf("it panics with %v", c)
 		}
-		if len(g.slots) != 0 {
-			t.Fatalf("%d CPUs are kept", len(g.slots))
+		if len(d.slots) != 0 {
+			t.Fatalf("%d CPUs are kept", len(d.slots))
 		}
 	}
-	if err := p.gpu.dispatcher.SearchBatch(t.Context(), plans, new(BatchScratch), make([]plan.Answer, len(plans))); err != nil {
+	if n := d.parts.Load(); n != 0 {
+		t.Errorf("%d parts of batches are counted at the end", n)
+	}
+	if err := d.SearchPrepared(t.Context(), plans, new(BatchScratch), make([]plan.Answer, len(plans))); err != nil {
 		t.Error(err)
 	}
 }
@@ -309,17 +317,16 @@ func TestBatchOfSearcherPanics(t *testing.T) {
 			leg.List = &list
 		}
 	}
-	for range cap(g.slots) { // hold the CPUs up
-		g.slots <- struct{}{}
-	}
+	held := make(chan struct{}) // the CPUs, until it is closed
+	ctx := askedContext{t.Context(), "helpers).answerNext", func() { <-held }}
 	bug := make(chan *invariant.Caught, 1)
-	sc := new(BatchScratch)
+	part := new(batchPart)
 	go func() {
 		bug <- caught(func() {
-			_ = p.gpu.dispatcher.SearchBatch(t.Context(), plans, sc, make([]plan.Answer, len(plans)))
+			_ = p.gpu.dispatcher.SearchPrepared(ctx, plans, &BatchScratch{parts: []*batchPart{part}}, make([]plan.Answer, len(plans)))
 		})
 	}()
-	h := &sc.batch.helpers
+	h := &part.helpers
 	waitUntil(t, func() bool { // the CPUs have begun, and the batch is given up
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -331,9 +338,7 @@ func TestBatchOfSearcherPanics(t *testing.T) {
 		t.Error("the CPUs have not ended")
 	default:
 	}
-	for range cap(g.slots) {
-		<-g.slots
-	}
+	close(held)
 	if c := <-bug; c == nil {
 		t.Error("it does not panic")
 	}

@@ -109,8 +109,8 @@ func (q *Query) splits(stage int) bool {
 // query. One goroutine at a time may use it, with any Searcher whose index has its analyzer.
 type Scratch struct {
 	plan.Scratch
-	run     queryRun
-	inBatch queryInBatch
+	run   queryRun
+	batch queryInBatch
 }
 
 // NewScratch returns a Scratch for indexes with the analyzer of that name.

@@ -322,7 +322,7 @@ func TestCachedQueryOnlyRuns(t *testing.T) {
 	}
 	answers := make([]plan.Answer, 1)
 	for range 2 {
-		if err := s.dispatcher.SearchBatch(t.Context(), []*Query{p}, new(BatchScratch), answers); err != nil || len(answers[0].Hits) != 1 || answers[0].Cached {
+		if err := s.dispatcher.SearchPrepared(t.Context(), []*Query{p}, new(BatchScratch), answers); err != nil || len(answers[0].Hits) != 1 || answers[0].Cached {
 			t.Errorf("batch: %+v, %v: want a hit that is not cached", answers[0], err)
 		}
 	}
@@ -332,7 +332,7 @@ func TestCachedQueryOnlyRuns(t *testing.T) {
 	if err := s.PrepareInto(p, sc, plantest.Parse(t, "cat"), Options{K: 10, Cached: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.dispatcher.SearchBatch(t.Context(), []*Query{p}, new(BatchScratch), answers); err != nil || len(answers[0].Hits) != 1 || !answers[0].Cached {
+	if err := s.dispatcher.SearchPrepared(t.Context(), []*Query{p}, new(BatchScratch), answers); err != nil || len(answers[0].Hits) != 1 || !answers[0].Cached {
 		t.Errorf("batch: %+v, %v: want a cached hit", answers[0], err)
 	}
 }

@@ -200,7 +200,7 @@ func (m *measuring) shares(ctx context.Context) error {
 		least := time.Duration(0)
 		for range m.Rounds {
 			began := time.Now()
-			if err := searcher.Dispatcher().SearchBatch(ctx, plans, &batch, answers); err != nil {
+			if err := searcher.Dispatcher().SearchPrepared(ctx, plans, &batch, answers); err != nil {
 				return err
 			}
 			if took := time.Since(began); least == 0 || took < least {

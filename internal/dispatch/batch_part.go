@@ -1,0 +1,268 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// batchPart is a range of the queries of a batch of SearchBatch, and the goroutines that work on it.
+// With a GPU, batch answers its queries.
+type batchPart struct {
+	batch
+	ctx     context.Context //nolint:containedctx // of the batch
+	d       *Dispatcher     // may be nil without a GPU
+	queries BatchQueries
+	from, n int // the range: n queries from a number on
+	slots   chan struct{}
+
+	// The present phase and its goroutines.
+	phase phase
+	turns turns
+	group invariant.Group
+
+	// With a GPU, by query of the range:
+	plans   []Query
+	answers []plan.Answer
+	views   []batchView
+}
+
+// phase is the work of a batch's goroutines on each query.
+type phase uint8
+
+const (
+	wholly     phase = iota // plan, run and complete
+	planning                // for a GPU
+	completing              // what was planned
+)
+
+const (
+	// maxTurn is the maximum number of queries that a goroutine runs at a time.
+	maxTurn = 16
+	// queriesPerWorker is the maximum number of queries that a goroutine plans or completes at a
+	// time, and the least number that makes the start of another one worthwhile. Each query takes
+	// about a microsecond.
+	queriesPerWorker = 64
+)
+
+// allCPUs are the slots of batches without a GPU and limits.
+var allCPUs = sync.OnceValue(func() chan struct{} { return make(chan struct{}, runtime.GOMAXPROCS(0)) })
+
+// batchSlots returns a channel with room for each goroutine that may work for a batch at the same time.
+// A goroutine sends before it works on queries (acquire), and receives afterwards.
+func (d *Dispatcher) batchSlots() chan struct{} {
+	if d == nil || d.slots == nil {
+		return allCPUs()
+	}
+	return d.slots
+}
+
+// acquire waits for a slot. The error is the context's.
+func acquire(ctx context.Context, slots chan struct{}) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// begin makes p the queries [from, to) of a batch.
+func (p *batchPart) begin(ctx context.Context, d *Dispatcher, queries BatchQueries, from, to int) {
+	p.batch.reset()
+	p.ctx, p.d, p.queries, p.from, p.n, p.slots = ctx, d, queries, from, to-from, d.batchSlots()
+	p.turns.failed.Store(nil)
+}
+
+// forget forgets the queries and hits of the batch.
+func (p *batchPart) forget() {
+	p.batch.reset()
+	p.ctx, p.d, p.queries = nil, nil, nil
+}
+
+// each does the work of a phase on each query, on this goroutine and on up to workers-1 others, until
+// one fails.
+func (p *batchPart) each(phase phase, workers int, maxTurn int64) error {
+	workers = max(min(workers, p.n), 1)
+	p.phase = phase
+	p.turns.n, p.turns.workers, p.turns.longest = int64(p.n), int64(workers), maxTurn
+	p.turns.next.Store(0)
+	defer p.group.Wait() // also if the work here panics
+	for range workers - 1 {
+		p.group.Go(p.work)
+	}
+	p.work()
+	p.group.Wait()
+	if err := p.turns.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// work takes turns until no query is left.
+func (p *batchPart) work() {
+	w, err := p.queries.NewWorker()
+	if err != nil {
+		p.turns.fail(err)
+		return
+	}
+	for more := true; more; {
+		w, more = p.turn(w)
+	}
+	if w != nil {
+		w.Release()
+	}
+}
+
+// turn waits for a slot and works on the next queries. more: there may be others. It returns the
+// worker for them, nil if there is none.
+func (p *batchPart) turn(w BatchWorker) (_ BatchWorker, more bool) {
+	if err := acquire(p.ctx, p.slots); err != nil {
+		p.turns.fail(err)
+		return w, false
+	}
+	ended := false
+	defer func() {
+		<-p.slots
+		if !ended { // a panic ends the batch
+			p.turns.fail(errPanic)
+		}
+	}()
+	from, to := p.turns.claim()
+	for i := from; i < to; i++ {
+		err := p.ctx.Err()
+		if err == nil && !p.do(w, int(i)) {
+			w, err = p.queries.NewWorker()
+		}
+		if err != nil {
+			p.turns.fail(err)
+			break
+		}
+	}
+	ended = true
+	return w, from < to && to < int64(p.n)
+}
+
+// do works on query i of the part. It reports whether the worker can be used again: after a fault,
+// the state of its memory is unknown.
+func (p *batchPart) do(w BatchWorker, i int) (intact bool) {
+	err := p.attempt(w, i)
+	if err == nil {
+		return true
+	}
+	p.queries.Fail(p.from+i, err)
+	return !errors.As(err, new(*vfs.Fault))
+}
+
+// attempt works on query i of the part. A mapped file that cannot be read is an error of this query.
+func (p *batchPart) attempt(w BatchWorker, i int) (err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	switch p.phase {
+	case planning:
+		return p.plan(w, i)
+	case completing:
+		return p.complete(w, i)
+	}
+	sc, number := w.Scratch(), p.from+i
+	q, err := w.Prepare(number, &sc.batch.plan)
+	if err != nil {
+		return err
+	}
+	if err := q.runInBatch(p.ctx, sc); err != nil {
+		return err
+	}
+	return w.Complete(number, q, &sc.batch.answer)
+}
+
+// turns distributes numbers from 0 to n-1 among workers.
+type turns struct {
+	n, workers, longest int64
+	next                atomic.Int64
+	failed              atomic.Pointer[error]
+}
+
+// errPanic ends the other goroutines of a batch that panicked.
+var errPanic = errors.New("a query of the batch panicked")
+
+// fail ends the distribution.
+func (t *turns) fail(err error) { t.failed.CompareAndSwap(nil, &err) }
+
+// claim returns the range of the next turn. It is empty if there is none, or after fail. At the end,
+// turns become shorter: the workers wait for the one with the last turn.
+func (t *turns) claim() (from, to int64) {
+	const turnsLeft = 4 // of each worker
+	for {
+		from = t.next.Load()
+		if from >= t.n || t.failed.Load() != nil {
+			return from, from
+		}
+		to = from + min(max((t.n-from)/(turnsLeft*t.workers), 1), t.longest)
+		if t.next.CompareAndSwap(from, to) {
+			return from, to
+		}
+	}
+}
+
+// queryInBatch is a query of a batch without a GPU while a CPU runs it. It implements sched.Work.
+type queryInBatch struct {
+	plan   Query // its memory
+	query  *Query
+	sc     *plan.Scratch
+	answer plan.Answer // its hits have the memory of former ones
+	job    sched.Job
+	took   time.Duration // by the last query
+}
+
+// runInBatch sets sc.batch.answer. It waits for a CPU of the pool, if there is one, and is never shed. It
+// takes an answer from the result cache, but does not store one.
+func (q *Query) runInBatch(ctx context.Context, sc *Scratch) (err error) {
+	w := &sc.batch
+	if q.cached != nil {
+		w.answer = q.cached.Answer(w.answer.Hits)
+		return nil
+	}
+	w.query, w.sc = q, &sc.Scratch
+	defer func() { w.query, w.sc = nil, nil }()
+	d := q.searcher.dispatcher
+	if d == nil || d.pool == nil {
+		return w.run(ctx)
+	}
+	w.job = sched.Job{Alone: true, Admitted: true}
+	w.job.Cost = [sched.NumPlaces]time.Duration{sched.CPU: max(w.took, 1), sched.GPU: sched.Never}
+	return d.pool.Do(ctx, &w.job, w)
+}
+
+func (w *queryInBatch) run(ctx context.Context) error {
+	a, err := w.query.RunCPU(ctx, w.sc, w.answer.Hits[:0], nil)
+	if err != nil {
+		return err
+	}
+	w.answer = a
+	return nil
+}
+
+// Run implements sched.Work.
+func (w *queryInBatch) Run(ctx context.Context, _ sched.Place) error {
+	began := time.Now()
+	err := w.run(ctx)
+	w.took = time.Since(began)
+	return err
+}
+
+// RunBatch implements sched.Work. The queries are alone.
+func (w *queryInBatch) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
+	for i := range all {
+		outcomes[i] = all[i].Run(ctx, sched.CPU)
+	}
+}
