@@ -15,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// makeIndex writes an index with a list of numDocs postings, in which document
-// i has frequency i%3+1, and a list of one posting for each document.
+// A list of numDocs postings, in which document i has frequency i%3+1, and a
+// list of one posting for each document.
 func makeIndex(t *testing.T, numDocs int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "idx")

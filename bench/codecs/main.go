@@ -1,7 +1,6 @@
 // Codecs measures every codec of package codec: the decoding speed of cached
 // blocks, by width of values and SIMD level, and the bits per value. It writes
-// the result as JSON and as the tables of docs/benchmarks/codecs.md.
-// bench/sizes measures the size of all lists of an index.
+// JSON and the tables of docs/benchmarks/codecs.md.
 //
 //	go run ./bench/codecs -index INDEX -json codecs.json -markdown codecs.md
 //
@@ -12,13 +11,10 @@
 // bits: 32 different blocks of 128 values, in 2 lists, decoded in turn. Lists
 // of the index (-index) are 32 stretches of 16 full blocks, evenly spaced over
 // its postings, so that most come from long lists, as in queries. All are
-// decoded in turn, so that branch predictors do not learn one block, and they
-// stay in the cache.
+// decoded in turn, so that branch predictors do not learn one block.
 //
-// One or several passes over the blocks take 10 microseconds or more. The
-// minimum over many passes counts, because other load on a shared machine only
-// adds time. The speed is for one core, through the methods of the codec,
-// including checks.
+// The minimum over many passes of 10 microseconds or more counts, because other
+// load only adds time. The speed is for one core, including checks.
 //
 // Codecs that encode a list as a whole (codec.ListCodec) decode blocks by
 // DecodeBlock in the tables, and whole lists by DecodeList in a separate table.
@@ -37,7 +33,6 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// options are the program's flags.
 type options struct {
 	index, json, markdown, commit string
 	codecs                        []string
@@ -127,8 +122,7 @@ func run(o options) error {
 	return r.write(o)
 }
 
-// command returns the program's command line; paths are reduced to file names,
-// because folders differ between machines.
+// Paths are reduced to file names, because folders differ between machines.
 func command() string {
 	words := []string{"codecs"}
 	for _, arg := range os.Args[1:] {

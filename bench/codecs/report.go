@@ -15,7 +15,6 @@ import (
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
-// result is the JSON output.
 type result struct {
 	Time    string  `json:"time"`
 	Command string  `json:"command"`
@@ -25,7 +24,6 @@ type result struct {
 	Speeds  []speed `json:"speeds"`
 }
 
-// machine describes the machine of the measurements.
 type machine struct {
 	CPU  string `json:"cpu"`
 	CPUs int    `json:"cpus"`
@@ -41,20 +39,19 @@ func newResult(o options) *result {
 	}
 }
 
-// bar is a required speed of a codec with AVX-512, to DocIDs, as the mean over
-// widths of 1 to 16 bits.
+// A required speed of a codec with AVX-512, to DocIDs, as the mean over widths
+// of 1 to 16 bits.
 type bar struct {
 	Codec string  `json:"codec"`
 	Want  float64 `json:"want_gints_per_s"`
-	// Mean over the widths, Least the slowest width, Lists the speed on the lists
-	// of the index.
+	// Mean over the widths, slowest width, and lists of the index.
 	Gints float64 `json:"gints_per_s"`
 	Least float64 `json:"least_gints_per_s"`
 	Lists float64 `json:"lists_gints_per_s,omitempty"`
 	Holds bool    `json:"holds"`
 }
 
-// wanted are the bars. A codec of lists may reach them by block or by list.
+// A codec of lists may reach the bars by block or by list.
 var wanted = []bar{
 	{Codec: "simdbp", Want: 6},
 	{Codec: "qmx", Want: 6},
@@ -64,8 +61,7 @@ var wanted = []bar{
 
 const widestOfBar = 16
 
-// bars compares the speeds with the required ones. The mean is the number of
-// all values divided by their total time.
+// The mean is the number of all values divided by their total time.
 func bars(speeds []speed) []bar {
 	var out []bar
 	for _, b := range wanted {
@@ -95,7 +91,6 @@ func bars(speeds []speed) []bar {
 	return out
 }
 
-// write writes the result to the files given in the options.
 func (r *result) write(o options) error {
 	if o.json != "" {
 		b, err := json.Marshal(r)
@@ -116,7 +111,6 @@ func (r *result) write(o options) error {
 	return err
 }
 
-// markdown writes the tables.
 func (r *result) markdown(w io.Writer) {
 	fmt.Fprintf(w, "# Codecs: decode speed\n\n")
 	fmt.Fprintf(w, "[`bench/codecs`](../../bench/codecs/main.go) writes this file and describes the method; all figures are in\n`codecs.json`. Do not edit. [compression.md](compression.md) has the sizes of whole indexes.\n\n")
@@ -144,8 +138,7 @@ func (r *result) markdown(w io.Writer) {
 	})
 }
 
-// speedTable writes the figures returned by pick: a row per codec, a column per
-// set.
+// A row per codec, a column per set.
 func (r *result) speedTable(w io.Writer, title, comment string, pick func(s speed) (value float64, ok bool)) {
 	head := []string{"codec"}
 	var rows [][]string
@@ -179,7 +172,7 @@ func (r *result) speedTable(w io.Writer, title, comment string, pick func(s spee
 	table(w, append([][]string{head}, rows...))
 }
 
-// figure formats a number with about three digits; 0 is empty.
+// About three digits; 0 is empty.
 func figure(v float64) string {
 	switch {
 	case v == 0:
@@ -190,7 +183,7 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// table writes rows as a Markdown table; the first is the header.
+// The first row is the header.
 func table(w io.Writer, rows [][]string) {
 	for i, row := range rows {
 		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))

@@ -11,28 +11,26 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// list has full blocks of a list.
 type list struct {
 	base          uint32 // the previous DocID, or codec.NoBase
 	docIDs, freqs []uint32
 }
 
-// set is a set of lists measured together.
+// Lists measured together.
 type set struct {
 	data  string // "uniform" or "lists"
 	width int    // for "uniform"
 	lists []list
 }
 
-// blocksOf is the number of blocks per list of a set.
+// Blocks per list of a set.
 const blocksOf = 16
 
-// widest is the maximum width for which the DocIDs of a synthetic list stay
-// below 2^32.
+// The DocIDs of a synthetic list stay below 2^32.
 const widest = 20
 
-// synthetic returns lists whose gaps and frequencies, less one, are uniform
-// below 2^width. Each block has a value of width bits.
+// Gaps and frequencies, less one, are uniform below 2^width. Each block has a
+// value of width bits.
 func synthetic(width int) set {
 	rng := rand.New(rand.NewPCG(uint64(width), 1))
 	s := set{data: "uniform", width: width}
@@ -53,7 +51,7 @@ func synthetic(width int) set {
 	return s
 }
 
-// lists are the posting lists of an index's default field.
+// Of an index's default field.
 type lists struct{ snapshot *index.Snapshot }
 
 func openLists(dir string) (*lists, error) {
@@ -70,7 +68,6 @@ func openLists(dir string) (*lists, error) {
 
 func (l *lists) close() { l.snapshot.Release() }
 
-// each calls visit with every list.
 func (l *lists) each(visit func(p *postings.List) error) error {
 	for _, view := range l.snapshot.Segments {
 		for it := view.Terms(0, nil); ; {
@@ -92,7 +89,7 @@ func (l *lists) each(visit func(p *postings.List) error) error {
 	return nil
 }
 
-// decode appends blocks from to to-1 of a list to l.
+// Blocks [from, to).
 func (l *list) decode(p *postings.List, from, to int) error {
 	var docIDs, freqs [codec.BlockLen]uint32
 	for i := from; i < to; i++ {
@@ -109,11 +106,10 @@ func (l *list) decode(p *postings.List, from, to int) error {
 	return nil
 }
 
-// stretches is the number of stretches in a sample.
 const stretches = 32
 
-// sample returns stretches of blocksOf full blocks, evenly spaced over the
-// postings of sufficiently long lists.
+// Stretches of blocksOf full blocks, evenly spaced over the postings of
+// sufficiently long lists.
 func (l *lists) sample() (set, error) {
 	total := 0
 	full := func(p *postings.List) int { return int(p.DocFreq) / codec.BlockLen / blocksOf } // stretches of p

@@ -10,22 +10,21 @@ import (
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
-// speed is a measured figure.
 type speed struct {
 	Codec string `json:"codec"`
 	SIMD  string `json:"simd"`
-	// What: "docids" and "freqs" by block, "list" (DocIDs of whole lists).
+	// "docids" and "freqs" by block, "list" (DocIDs of whole lists).
 	What string `json:"what"`
-	// Data is "uniform", with values up to Width bits, or "lists".
+	// "uniform", with values up to Width bits, or "lists".
 	Data  string `json:"data"`
 	Width int    `json:"width,omitempty"`
-	// Gints is 10^9 values per second, Bits the bits per value.
+	// 10^9 values per second, and bits per value.
 	Gints float64 `json:"gints_per_s"`
 	Bits  float64 `json:"bits_per_value"`
 }
 
-// encoded is a set encoded by a codec, as consecutive blocks. If the codec
-// encodes whole lists, their DocIDs are in whole.
+// A set encoded as consecutive blocks. If the codec encodes whole lists, their
+// DocIDs are in whole.
 type encoded struct {
 	codec  codec.Codec
 	list   codec.ListCodec // nil if DocIDs are encoded by block
@@ -50,7 +49,7 @@ type whole struct {
 	want  *list
 }
 
-// padding follows the last block, where an index has its directory.
+// In an index, the directory follows the last block.
 const padding = 64
 
 func encode(c codec.Codec, s set) *encoded {
@@ -83,7 +82,7 @@ func encode(c codec.Codec, s set) *encoded {
 	return e
 }
 
-// docIDs decodes the DocIDs of all blocks, and compares them if check is set.
+// Compares if check is set.
 func (e *encoded) docIDs(dst *[codec.BlockLen]uint32, check bool) error {
 	if e.list != nil {
 		for i := range e.whole {
@@ -112,7 +111,6 @@ func (e *encoded) docIDs(dst *[codec.BlockLen]uint32, check bool) error {
 	return nil
 }
 
-// lists decodes all whole lists.
 func (e *encoded) lists(dst []uint32, check bool) error {
 	for i := range e.whole {
 		w := &e.whole[i]
@@ -126,7 +124,6 @@ func (e *encoded) lists(dst []uint32, check bool) error {
 	return nil
 }
 
-// frequencies decodes the frequencies of all blocks.
 func (e *encoded) frequencies(dst *[codec.BlockLen]uint32, check bool) error {
 	for i := range e.blocks {
 		b := &e.blocks[i]
@@ -140,7 +137,7 @@ func (e *encoded) frequencies(dst *[codec.BlockLen]uint32, check bool) error {
 	return nil
 }
 
-// speeds measures all codecs on all sets at all SIMD levels of this machine.
+// At all SIMD levels of this machine.
 func speeds(codecs []codec.Codec, sets []set, budget time.Duration) ([]speed, error) {
 	var out []speed
 	var block [codec.BlockLen]uint32
@@ -181,11 +178,10 @@ func speeds(codecs []codec.Codec, sets []set, budget time.Duration) ([]speed, er
 	return out, nil
 }
 
-// round rounds to three decimal places.
 func round(v float64) float64 { return math.Round(1000*v) / 1000 }
 
-// leastTime runs decode repeatedly for the budget, and returns the minimum,
-// over passes, of the mean time per run in a pass.
+// leastTime runs decode for the budget, and returns the minimum, over passes,
+// of the mean time per run.
 func leastTime(decode func(check bool) error, budget time.Duration) (time.Duration, error) {
 	runs, passes := 1, 0
 	least := time.Duration(1 << 62)
@@ -209,9 +205,9 @@ func leastTime(decode func(check bool) error, budget time.Duration) (time.Durati
 }
 
 const (
-	// pass is long enough to hide the clock's overhead, and short enough for
-	// some passes to be undisturbed on a shared machine.
+	// Long enough to hide the clock's overhead, and short enough for some passes
+	// to be undisturbed.
 	pass = 10 * time.Microsecond
-	// leastPasses is the minimum number of passes, however slow they are.
+	// However slow they are.
 	leastPasses = 32
 )

@@ -18,10 +18,10 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// maxQueries limits the queries used from a log.
+// Queries used from a log.
 const maxQueries = 10_000
 
-// bench is a collection with its queries. close releases the index.
+// A collection with its queries; close releases the index.
 type bench struct {
 	name    string
 	numDocs int
@@ -33,13 +33,13 @@ type bench struct {
 	close   func()
 }
 
-// benchQuery is a query: the numbers of its lists and, for sparse vectors, their weights.
+// Numbers of lists and, for sparse vectors, weights.
 type benchQuery struct {
 	lists   []int
 	weights []float64
 }
 
-// open opens a collection; if it does not exist, it is generated.
+// open generates a collection that does not exist.
 func open(ctx context.Context, o *options, name string) (*bench, error) {
 	if name == "sparse" {
 		docs := 8_800_000
@@ -57,7 +57,7 @@ func open(ctx context.Context, o *options, name string) (*bench, error) {
 	return openIndex(name, dir)
 }
 
-// generate generates a collection with the parameters of griffin lab generate.
+// With the parameters of griffin lab generate.
 func generate(ctx context.Context, o *options, name, dir string) error {
 	like, err := collection.Lookup(name)
 	if err != nil {
@@ -105,7 +105,7 @@ func snapshot(dir string) (*index.Snapshot, func(), error) {
 	return s, func() { s.Release(); _ = ix.Close() }, nil
 }
 
-// openIndex opens an index of one segment and finds the lists of its first maxQueries queries.
+// One segment; the lists of its first maxQueries queries.
 func openIndex(name, dir string) (*bench, error) {
 	s, release, err := snapshot(dir)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Gpu compares the speed of the GPU's search on images (internal/gpu/imagesearch) with the CPU
-// engine, on one machine and in one run, and writes the result as JSON.
+// Gpu compares the speed of the GPU's search on images
+// (internal/gpu/imagesearch) with the CPU engine, and writes JSON.
 //
 //	go run ./bench/gpu -base wiki.idx -queries tb06.tsv -json gpu.json
 //
@@ -11,15 +11,14 @@
 // weights (sparse.go). Decoding lists on the CPU and building images on the device are not
 // part of the times.
 //
-// Queries per second of batches are wall-clock figures with two alternating batches: the host
-// writes one while the device runs the other, and reads all hits. Device time is the time
-// between two events around one batch. Single queries are timed one by one, from the call to
-// the hits in the caller's memory. The CPU runs the same queries with the traversal that the
-// planner would choose, on one thread and on all. The hits of both are compared before the
-// measurement; a difference is an error.
+// Queries per second of batches are wall-clock figures with two alternating
+// batches. Device time is between two events around one batch. Single queries
+// are timed from the call to the hits in the caller's memory. The CPU runs the
+// same queries with the planner's traversal, on one thread and on all.
+// Different hits are an error.
 //
-// With -packed, single queries run on compressed lists (internal/gpu/packedsearch) in device
-// memory and in page-locked host memory, and are compared in the same way.
+// With -packed, single queries run on compressed lists
+// (internal/gpu/packedsearch) in device memory and in page-locked host memory.
 package main
 
 import (
@@ -46,7 +45,6 @@ func main() {
 	}
 }
 
-// options are the values of the flags.
 type options struct {
 	base, queries, json, commit string
 	collections                 []string
@@ -82,7 +80,6 @@ func parseOptions(args []string) (o options, err error) {
 	return o, nil
 }
 
-// result is the JSON output.
 type result struct {
 	Program     string             `json:"program"`
 	Commit      string             `json:"commit"`
@@ -121,8 +118,8 @@ func run(ctx context.Context, args []string) error {
 	})
 }
 
-// each measures the collections and writes the result after each one, so that a failure keeps
-// the figures of the others. It returns the errors joined.
+// each writes the result after each collection, so that a failure keeps the figures of the
+// others, and returns the errors joined.
 func (r *result) each(o *options, measure func(name string) (*collectionStats, error)) error {
 	var errs []error
 	for _, name := range o.collections {
@@ -145,7 +142,6 @@ func (r *result) each(o *options, measure func(name string) (*collectionStats, e
 	return errors.Join(errs...)
 }
 
-// measureCollection opens or generates a collection and measures it.
 func measureCollection(ctx context.Context, o *options, device *cuda.Device, copyGBs float64, name string) (stats *collectionStats, err error) {
 	began := time.Now()
 	c, err := open(ctx, o, name)
@@ -171,7 +167,7 @@ func measureCollection(ctx context.Context, o *options, device *cuda.Device, cop
 	return stats, err
 }
 
-// copyBandwidth measures copies within device memory, in GB/s of bytes read and written.
+// In GB/s of bytes read and written within device memory.
 func copyBandwidth(d *cuda.Device) (float64, error) {
 	free, _, err := d.MemInfo()
 	if err != nil {

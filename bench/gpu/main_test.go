@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// The figures of each collection are written when it ends, and a collection that fails does not
-// affect the others.
+// A collection that fails does not affect the others.
 func TestEachCollectionIsWritten(t *testing.T) {
 	o := &options{json: filepath.Join(t.TempDir(), "out.json"), collections: []string{"gov2", "gov", "sparse"}}
 	written := func() (names []string) {
@@ -37,7 +36,7 @@ func TestEachCollectionIsWritten(t *testing.T) {
 	}
 }
 
-// Quantiles have the nearest rank (docs/benchmarks/README.md): p99 of 1,000 values is the 990th.
+// Nearest rank (docs/benchmarks/README.md): p99 of 1,000 values is the 990th.
 func TestQuantile(t *testing.T) {
 	var v []float64
 	for i := range 1000 {

@@ -21,7 +21,6 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// collectionStats is the measurements of a collection.
 type collectionStats struct {
 	Name      string    `json:"name"`
 	Documents int       `json:"documents"`
@@ -34,7 +33,7 @@ type collectionStats struct {
 	Packed []*packedFigure `json:"packed,omitempty"`
 }
 
-// figure is the measurements of one kind of query.
+// One kind of query.
 type figure struct {
 	Query    string  `json:"query"` // such as "or k=10"
 	Postings float64 `json:"postings_per_query"`
@@ -66,7 +65,7 @@ type batchFigure struct {
 	CopyPercent float64 `json:"copy_percent"` // of CopyGBs
 }
 
-// kindOfQuery is a kind of query to measure, with its batch sizes.
+// With its batch sizes.
 type kindOfQuery struct {
 	name    string
 	mode    imagesearch.Mode
@@ -95,7 +94,7 @@ var kinds = map[string][]kindOfQuery{
 	},
 }
 
-// target is a collection on a device. close frees the device memory.
+// A collection on a device, until close.
 type target struct {
 	*bench
 	options *options
@@ -143,7 +142,7 @@ func (t *target) close() error {
 	return errors.Join(errs...)
 }
 
-// query returns the query in the types of both engines.
+// In the types of both engines.
 func (t *target) query(q *benchQuery, k kindOfQuery) (imagesearch.Query, traverse.Query) {
 	gpu := imagesearch.Query{Mode: k.mode, K: k.k, Count: k.count}
 	cpu := traverse.Query{NumDocs: t.numDocs}
@@ -203,8 +202,8 @@ func (t *target) measure(ctx context.Context, k kindOfQuery) (*figure, error) {
 	return f, nil
 }
 
-// cpu runs the first cpuQueries queries on the CPU, times them on one thread and on all, and
-// compares the device's hits with them.
+// cpu runs the first cpuQueries queries on one thread and on all, and compares the device's
+// hits with them.
 func (t *target) cpu(ctx context.Context, f *figure, k kindOfQuery, gpu []imagesearch.Query, cpu []traverse.Query) error {
 	n := min(t.options.cpuQueries, len(cpu))
 	if n == 0 {
@@ -250,7 +249,7 @@ func (t *target) cpu(ctx context.Context, f *figure, k kindOfQuery, gpu []images
 	return t.compare(gpu[:n], want)
 }
 
-// compare returns an error if the device's hits, in a batch or alone, differ from want.
+// In a batch or alone.
 func (t *target) compare(queries []imagesearch.Query, want [][]base.Hit) error {
 	b, err := t.batch(queries, len(queries))
 	if err != nil {
@@ -280,7 +279,7 @@ func (t *target) compare(queries []imagesearch.Query, want [][]base.Hit) error {
 	return errors.Join(b.Close(), s.Close())
 }
 
-// batch returns a batch with capacity for any size of the queries.
+// With capacity for any size of the queries.
 func (t *target) batch(queries []imagesearch.Query, size int) (*imagesearch.Batch, error) {
 	terms, k := 0, 0
 	for i := range queries {
@@ -289,7 +288,7 @@ func (t *target) batch(queries []imagesearch.Query, size int) (*imagesearch.Batc
 	return t.kernels.NewBatch(imagesearch.Limits{Queries: size, Terms: size * terms, Hits: size * k})
 }
 
-// fill resets the batch and adds size queries, from number from on, cyclically.
+// size queries from number from on, cyclically.
 func (t *target) fill(b *imagesearch.Batch, queries []imagesearch.Query, from, size int) error {
 	b.Reset(t.segment)
 	for i := range size {
@@ -300,7 +299,6 @@ func (t *target) fill(b *imagesearch.Batch, queries []imagesearch.Query, from, s
 	return nil
 }
 
-// batches measures batches of a size and appends the figure to f.
 func (t *target) batches(f *figure, queries []imagesearch.Query, size, k int) error {
 	var batches [2]*imagesearch.Batch
 	var streams [2]*cuda.Stream
@@ -372,7 +370,7 @@ func (t *target) batches(f *figure, queries []imagesearch.Query, size, k int) er
 	return errors.Join(batches[0].Close(), batches[1].Close(), streams[0].Close(), streams[1].Close())
 }
 
-// deviceTime returns the median device time of several batches, run one at a time.
+// The median of several batches, run one at a time.
 func (t *target) deviceTime(b *imagesearch.Batch, s *cuda.Stream, queries []imagesearch.Query, size, times int) (time.Duration, error) {
 	var took []time.Duration
 	for i := range times {
@@ -392,10 +390,10 @@ func (t *target) deviceTime(b *imagesearch.Batch, s *cuda.Stream, queries []imag
 	return took[len(took)/2], nil
 }
 
-// bytes returns a lower bound of the image bytes that a query reads, computed from its
-// statistics: the bounds of all superblocks, the bounds of the ranges in visited superblocks,
-// and sectors of 32 bytes for scattered reads, three per list and range and two per list and
-// candidate. Queries by probes read two sectors per list and posting of the shortest list.
+// A lower bound of the image bytes that a query reads, from its statistics: the bounds of all
+// superblocks, the bounds of the ranges in visited superblocks, and sectors of 32 bytes for
+// scattered reads, three per list and range and two per list and candidate. Queries by probes
+// read two sectors per list and posting of the shortest list.
 func (t *target) bytes(q *imagesearch.Query, s imagesearch.Stats) float64 {
 	const sector = 32
 	terms, bounded := float64(len(q.Terms)), 0.0
@@ -410,7 +408,6 @@ func (t *target) bytes(q *imagesearch.Query, s imagesearch.Stats) float64 {
 	return float64(t.numDocs)/4096*terms + float64(s.Supers)*128*bounded + float64(s.Ranges)*3*sector*terms + float64(s.Candidates)*2*sector*terms
 }
 
-// singles measures queries one by one.
 func (t *target) singles(f *figure, queries []imagesearch.Query) error {
 	s, err := t.kernels.NewSingle()
 	if err != nil {
@@ -462,13 +459,13 @@ func (t *target) singles(f *figure, queries []imagesearch.Query) error {
 	return s.Close()
 }
 
-// quantile sorts v and returns the quantile by nearest rank, the value of rank ceil(q*len(v)) from 1.
+// quantile sorts v and returns the value of rank ceil(q*len(v)) from 1.
 func quantile(v []float64, q float64) float64 {
 	slices.Sort(v)
 	return v[rank(len(v), q)]
 }
 
-// rank returns the index of the quantile q in n sorted values, n > 0.
+// The index of the quantile q in n > 0 sorted values.
 func rank(n int, q float64) int {
 	return min(max(int(math.Ceil(q*float64(n)))-1, 0), n-1)
 }

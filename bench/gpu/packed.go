@@ -21,23 +21,22 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// packedFigure is the measurements of one kind of query with the lists in one place.
+// One kind of query with the lists in one place.
 type packedFigure struct {
 	Query string `json:"query"` // such as "or k=10"
 	Place string `json:"place"` // the name of a packedPlace
-	// Times of single queries in microseconds; CPU is on one thread.
+	// Single queries in microseconds; CPU is on one thread.
 	P50  float64 `json:"p50_us"`
 	P99  float64 `json:"p99_us"`
 	Mean float64 `json:"mean_us"`
 	CPU  float64 `json:"cpu_mean_us"`
-	// Means per query: postings, decoded blocks and bytes read.
+	// Means per query.
 	Postings float64 `json:"postings"`
 	Blocks   float64 `json:"blocks"`
 	Bytes    float64 `json:"bytes"`
 	GBs      float64 `json:"gb_s"`
 }
 
-// packedKinds are the kinds of query to measure.
 var packedKinds = []struct {
 	name  string
 	mode  traverse.Mode
@@ -52,7 +51,7 @@ var packedKinds = []struct {
 	{"and candidates", traverse.And, 0, false},
 }
 
-// packedPlaces are the places of payloads and directories.
+// Of payloads and directories.
 var packedPlaces = []struct {
 	name               string
 	payload, directory bool // whether it is in host memory
@@ -62,8 +61,7 @@ var packedPlaces = []struct {
 	{"host", true, true},
 }
 
-// packedTarget is a collection whose compressed lists are both on a device and in page-locked
-// host memory.
+// Compressed lists on a device and in page-locked host memory.
 type packedTarget struct {
 	*bench
 	options *options
@@ -75,10 +73,10 @@ type packedTarget struct {
 	at      []listWords
 }
 
-// listWords are the offsets of a list in both memories, in words.
+// Offsets in both memories, in words.
 type listWords struct{ payload, directory int }
 
-// measurePacked measures queries on the compressed lists of b, in all places.
+// In all places.
 func measurePacked(ctx context.Context, o *options, d *cuda.Device, b *bench) (figures []*packedFigure, err error) {
 	t := &packedTarget{bench: b, options: o}
 	kernels, err := packedsearch.New(d)
@@ -104,7 +102,6 @@ func measurePacked(ctx context.Context, o *options, d *cuda.Device, b *bench) (f
 	return figures, errors.Join(t.runner.Close(), kernels.Close(), t.stream.Close(), t.lengths.Free(), t.host.Free(), t.device.Free())
 }
 
-// place copies the lists of the queries to page-locked memory and to the device.
 func (t *packedTarget) place(d *cuda.Device) (err error) {
 	used := make([]bool, len(t.lists))
 	for i := range t.queries {
@@ -150,7 +147,7 @@ func (t *packedTarget) place(d *cuda.Device) (err error) {
 		t.stream.Synchronize())
 }
 
-// putEntry writes a directory entry in the format of the file.
+// In the format of the file.
 func putEntry(to []byte, e *postings.BlockEntry) {
 	binary.LittleEndian.PutUint32(to, e.First)
 	binary.LittleEndian.PutUint32(to[4:], e.Last)
@@ -158,7 +155,7 @@ func putEntry(to []byte, e *postings.BlockEntry) {
 	binary.LittleEndian.PutUint32(to[12:], uint32(e.Bound)|uint32(e.DocWidth)<<16|uint32(e.FreqWidth)<<24)
 }
 
-// query returns query i in the types of both engines.
+// In the types of both engines.
 func (t *packedTarget) query(i, kind, place int) (gpu packedsearch.Query, cpu traverse.Query) {
 	k, p := &packedKinds[kind], &packedPlaces[place]
 	gpu = packedsearch.Query{Conjunctive: k.mode == traverse.And, K: k.k, Count: k.count}
@@ -191,14 +188,14 @@ func (t *packedTarget) query(i, kind, place int) (gpu packedsearch.Query, cpu tr
 	return gpu, cpu
 }
 
-// timed is the postings, time in microseconds and statistics of a query.
+// Time in microseconds.
 type timed struct {
 	postings float64
 	took     float64
 	stats    packedsearch.Stats
 }
 
-// measure measures one kind of query in all places and compares the hits with the CPU's.
+// measure compares the hits in all places with the CPU's.
 func (t *packedTarget) measure(ctx context.Context, kind int) ([]*packedFigure, error) {
 	k := &packedKinds[kind]
 	want, cpu, err := t.cpu(ctx, kind)
@@ -246,7 +243,7 @@ func (t *packedTarget) measure(ctx context.Context, kind int) ([]*packedFigure, 
 	return figures, nil
 }
 
-// summarise sorts the queries by time and fills the figure.
+// summarise sorts the queries by time.
 func (f *packedFigure) summarise(all []timed) {
 	slices.SortFunc(all, func(x, y timed) int { return cmp.Compare(x.took, y.took) })
 	n := float64(len(all))
@@ -260,8 +257,8 @@ func (f *packedFigure) summarise(all []timed) {
 	f.GBs = f.Bytes / f.Mean / 1e3
 }
 
-// cpu runs the first cpuQueries queries on one thread and returns their hits and the mean of
-// their times in microseconds, the better of two runs each.
+// cpu runs the first cpuQueries queries on one thread and returns their hits and mean
+// microseconds, the better of two runs each.
 func (t *packedTarget) cpu(ctx context.Context, kind int) (want [][]base.Hit, mean float64, err error) {
 	k := &packedKinds[kind]
 	n := min(t.options.cpuQueries, len(t.queries))

@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// fakeGriffin replaces the binary of a bundle. It logs its arguments and sources the file
-// named after its command, if there is one.
+// It logs its arguments and sources the file named after its command, if there is one.
 const fakeGriffin = `#!/usr/bin/env bash
 echo "$*" >>"$FAKE/griffin.log"
 case "$1 $2" in
@@ -32,14 +31,14 @@ case "$1 $2" in
 esac
 `
 
-// fakeSanitizer logs its arguments and reports an error if they contain the text of the file finds.
+// It reports an error if its arguments contain the text of the file finds.
 const fakeSanitizer = `#!/usr/bin/env bash
 echo "$*" >>"$FAKE/sanitizer.log"
 [ ! -e "$FAKE/finds" ] || case "$*" in *"$(cat "$FAKE/finds")"*) echo "ERROR SUMMARY: 1 error"; exit 86 ;; esac
 echo "ERROR SUMMARY: 0 errors"
 `
 
-// script runs bench/gpu/run with a bundle of fake programs.
+// bench/gpu/run with a bundle of fake programs.
 type script struct {
 	t                      *testing.T
 	bundle, work, out, bin string
@@ -93,7 +92,6 @@ func (s *script) command(env []string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs the script to its end and returns its output and exit status.
 func (s *script) run(env []string, args ...string) (string, int) {
 	s.t.Helper()
 	out, err := s.command(env, args...).CombinedOutput()
@@ -108,13 +106,13 @@ func (s *script) run(env []string, args ...string) (string, int) {
 	return "", 0
 }
 
-// log returns a log of the fake programs, "" if it does not exist.
+// "" if it does not exist.
 func (s *script) log(name string) string {
 	text, _ := os.ReadFile(filepath.Join(s.bin, name))
 	return string(text)
 }
 
-// results returns the files of results.tgz by name.
+// The files of results.tgz by name.
 func (s *script) results() map[string]string {
 	s.t.Helper()
 	f, err := os.Open(filepath.Join(s.out, "results.tgz"))
@@ -143,8 +141,8 @@ func (s *script) results() map[string]string {
 	}
 }
 
-// Each test program under compute-sanitizer has a timeout slightly below the given limit, so that
-// it can print its stacks, and an error found by one run fails the script.
+// Each test program under compute-sanitizer has a timeout slightly below the given limit, to
+// print its stacks, and an error of one run fails the script.
 func TestRunSanitize(t *testing.T) {
 	s := newScript(t)
 	if out, rc := s.run([]string{"SANITIZE_SECONDS=900"}, "sanitize"); rc != 0 {
@@ -177,8 +175,8 @@ func TestRunTestTimeout(t *testing.T) {
 	}
 }
 
-// A part that fails or prints notes does not damage the results of other parts. Output after
-// the result of a part is not in the joined file.
+// A part that fails or prints notes does not damage other results. Output after the result
+// of a part is not in the joined file.
 func TestRunKeepsOtherResults(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `case "$*" in
@@ -233,8 +231,8 @@ func TestRunGoesOn(t *testing.T) {
 	}
 }
 
-// Each experiment of placing has a process of its own, and the pages of all records are written
-// even if one fails.
+// Each experiment of placing has its own process, and the pages of all records are written even
+// if one fails.
 func TestRunPlacing(t *testing.T) {
 	s := newScript(t)
 	s.fake("lab", `while [ $# -gt 0 ]; do [ "$1" != --out ] || mkdir -p "$2"; case "$1" in *-fig8) echo "it broke" >&2; exit 1 ;; esac; shift; done`)
@@ -271,10 +269,9 @@ for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
 	}
 }
 
-// maxWait limits the wait for a condition; only a failing test waits so long.
+// Only a failing test waits so long.
 const maxWait = 3 * time.Minute
 
-// until waits until f returns true.
 func (s *script) until(f func() bool) {
 	s.t.Helper()
 	for began := time.Now(); !f(); time.Sleep(10 * time.Millisecond) {
@@ -284,7 +281,7 @@ func (s *script) until(f func() bool) {
 	}
 }
 
-// Steps in a session of their own survive the call that starts them. A later call reports their
+// Steps in their own session survive the call that starts them. A later call reports their
 // progress and collects the results, and another one waits for their end.
 func TestRunStartAndWait(t *testing.T) {
 	s := newScript(t)
@@ -363,7 +360,6 @@ printf '{\n  "verdict": {"passed": true}\n}\n'`)
 	}
 }
 
-// Steps that are stopped keep their results so far.
 func TestRunStop(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `trap 'echo cut; exit 130' TERM
@@ -379,7 +375,7 @@ for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
 	}
 }
 
-// Steps that are stopped while they generate a collection leave no process behind.
+// No process is left.
 func TestRunStopGenerating(t *testing.T) {
 	s := newScript(t)
 	s.fake("generate-waits", "")
@@ -394,7 +390,7 @@ func TestRunStopGenerating(t *testing.T) {
 	s.until(func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 }
 
-// A run that gets SIGKILL keeps the results so far, including the current part's.
+// SIGKILL keeps the results so far, including the current part's.
 func TestRunKilled(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `while [ $# -gt 0 ]; do [ "$1" != --readings ] || echo '{"at_ns": 1}' >"$2"; shift; done

@@ -16,9 +16,9 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// The shape of the vectors. Consecutive passages form articles, as in a collection of web
-// passages, and the passages of an article share a topic. Half of a passage's terms are drawn
-// from its topic, the others from all terms by Zipf's law.
+// Consecutive passages form articles, as in a collection of web passages, with a common
+// topic. Half of a passage's terms are drawn from its topic, the others from all terms by
+// Zipf's law.
 const (
 	sparseTerms    = 30_000 // the size of a word-piece vocabulary
 	sparseTopics   = 4_000
@@ -30,7 +30,7 @@ const (
 	sparseDocsPart = 1 << 16 // documents generated per work item
 )
 
-// sparse generates vectors, each a function of the document's number.
+// Each vector is a function of the document's number.
 type sparse struct {
 	topics [][]uint32 // terms
 	zipf   []float64  // cumulative probabilities of terms
@@ -62,14 +62,13 @@ func (m *sparse) common(rng *rand.Rand) uint32 {
 	return uint32(min(i, sparseTerms-1))
 }
 
-// weighted is a term and its weight.
 type weighted struct {
 	term   uint32
 	weight float64
 }
 
-// vector appends the vector of a document to dst, sorted by term. Weights depend little on the
-// rarity of a term and are noisy (Mackenzie, Trotman and Lin, "Wacky weights in learned sparse
+// vector appends the vector of a document, sorted by term. Weights depend little on the rarity
+// of a term and are noisy (Mackenzie, Trotman and Lin, "Wacky weights in learned sparse
 // representations", 2021, §4).
 func (m *sparse) vector(dst []weighted, doc int) []weighted {
 	rng := rand.New(rand.NewPCG(uint64(doc), 2))
@@ -106,10 +105,10 @@ func (m *sparse) vector(dst []weighted, doc int) []weighted {
 	return dst[:from+n]
 }
 
-// quantised returns a weight as an integer from 1 to 255.
+// From 1 to 255.
 func quantised(w float64) uint32 { return uint32(min(max(math.Round(w*40), 1), sparseMaxFreq)) }
 
-// newSparse generates vectors, and queries that each resemble a document.
+// Queries resemble documents.
 func newSparse(docs int) (*bench, error) {
 	m := newSparseModel()
 	b := &bench{
@@ -150,13 +149,13 @@ func cmpFloat(a, b float64) int {
 	return 0
 }
 
-// plain is an uncompressed list; its frequencies are quantised weights.
+// Frequencies are quantised weights.
 type plain struct {
 	docIDs []uint32
 	freqs  []uint8
 }
 
-// invert generates the documents and returns the lists of the wanted terms.
+// The lists of the wanted terms.
 func invert(m *sparse, docs int, wanted []int32, numLists int) []plain {
 	parts := (docs + sparseDocsPart - 1) / sparseDocsPart
 	made := make([][]plain, parts)
@@ -196,7 +195,7 @@ func invert(m *sparse, docs int, wanted []int32, numLists int) []plain {
 	return lists
 }
 
-// parallel calls f for 0 to n-1 on all processors.
+// On all processors.
 func parallel(n int, f func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -210,7 +209,7 @@ func parallel(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// encode compresses the lists to the posting lists of the bench, and clears them.
+// encode compresses the lists and clears them.
 func (b *bench) encode(lists []plain) error {
 	b.lists = make([]postings.List, len(lists))
 	b.lengths = make([]uint32, b.numDocs)

@@ -11,13 +11,11 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// decoded is a decoded list, or the error of decoding it.
 type decoded struct {
 	docIDs, freqs []uint32
 	err           error
 }
 
-// decode decodes all blocks of a list.
 func decode(l *postings.List) (d decoded) {
 	d.docIDs, d.freqs = make([]uint32, 0, l.DocFreq), make([]uint32, 0, l.DocFreq)
 	var c postings.Cursor
@@ -31,7 +29,7 @@ func decode(l *postings.List) (d decoded) {
 	return d
 }
 
-// upload decodes all lists on the CPU, several ahead, and builds their images on the device.
+// upload decodes lists on the CPU, several ahead, and builds their images.
 func (t *target) upload() error {
 	var err error
 	if t.lengths, err = cuda.Alloc[uint32](t.device, t.numDocs); err != nil {
@@ -84,7 +82,7 @@ func (t *target) upload() error {
 	return errors.Join(docIDs.Free(), freqs.Free())
 }
 
-// build uploads list i and builds its image. It returns the time of the build, without the upload.
+// build returns the time without the upload.
 func (t *target) build(i int, d *decoded, docIDs, freqs cuda.Buffer[uint32]) (time.Duration, error) {
 	l := &t.lists[i]
 	shape := imagesearch.Shape{NumDocs: t.numDocs, DocFreq: int(l.DocFreq), CollFreq: l.CollFreq, Saturation: t.sat, Max: l.Max}

@@ -23,19 +23,18 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// contentsField is the searched field: title and text.
+// Title and text.
 const contentsField = "contents"
 
-// passage is a document as both engines read it.
+// As both engines read it.
 type passage struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	Text  string `json:"text"`
 }
 
-// bleveMapping indexes contents with frequencies and lengths, without
-// positions, and stores title and text, like an index of Griffin with
-// --no-positions.
+// Contents with frequencies and lengths, without positions, and stored title
+// and text, like an index of Griffin with --no-positions.
 func bleveMapping() (mapping.IndexMapping, error) {
 	stored := bleve.NewTextFieldMapping()
 	stored.Index, stored.Store = false, true
@@ -60,7 +59,6 @@ func bleveMapping() (mapping.IndexMapping, error) {
 	return m, err
 }
 
-// bleveEngine runs bleve in this process.
 type bleveEngine struct {
 	dir       string
 	in        subset
@@ -76,8 +74,8 @@ var _ engine = (*bleveEngine)(nil)
 
 func (e *bleveEngine) name(context.Context) (string, error) { return "bleve v2.5.7", nil }
 
-// build measures indexing until every batch is on disk, and the subsequent
-// merge to one segment, which gives bleve's fastest queries.
+// build measures indexing until every batch is on disk, and the merge to one
+// segment, which gives bleve's fastest queries.
 func (e *bleveEngine) build(ctx context.Context) (buildTimes, error) {
 	before := runtime.GOMAXPROCS(e.threads)
 	defer runtime.GOMAXPROCS(before)
@@ -118,8 +116,7 @@ func (e *bleveEngine) close() error {
 	return err
 }
 
-// indexBytes returns the size of the searched segment; files of older segments
-// may still exist.
+// Of the searched segment; files of older segments may still exist.
 func (e *bleveEngine) indexBytes() (int64, error) {
 	s, err := scorchOf(e.idx)
 	if err != nil {
@@ -132,8 +129,7 @@ func (e *bleveEngine) indexBytes() (int64, error) {
 	return int64(size), nil
 }
 
-// query runs each query once as a warm-up and then in every run, on this
-// goroutine.
+// Each query runs once as a warm-up and then in every run, on this goroutine.
 func (e *bleveEngine) query(ctx context.Context, mode queryMode) (queryResult, error) {
 	requests := make([]*bleve.SearchRequest, len(e.topics))
 	for i, topic := range e.topics {
@@ -172,12 +168,10 @@ func bleveQuery(terms []string, mode queryMode) query.Query {
 	return bleve.NewDisjunctionQuery(parts...)
 }
 
-// setBM25 sets the parameters of every index of the process; bleve has no other
-// way.
+// The parameters of every index of the process; bleve has no other way.
 func setBM25(k1, b float64) { search.BM25_k1, search.BM25_b = k1, b }
 
-// indexAll indexes the file in batches from several goroutines and returns when
-// every batch is on disk.
+// In batches from several goroutines, until every batch is on disk.
 func (e *bleveEngine) indexAll(ctx context.Context) error {
 	f, err := os.Open(e.in.path)
 	if err != nil {
@@ -240,7 +234,6 @@ func indexBatch(idx bleve.Index, lines [][]byte, persisted *sync.WaitGroup, fail
 	return idx.Batch(batch)
 }
 
-// mergeToOne merges all segments of the index.
 func mergeToOne(ctx context.Context, idx bleve.Index) error {
 	s, err := scorchOf(idx)
 	if err != nil {
@@ -249,7 +242,7 @@ func mergeToOne(ctx context.Context, idx bleve.Index) error {
 	return s.ForceMerge(ctx, &mergeplan.SingleSegmentMergePlanOptions)
 }
 
-// scorchOf returns the component of the index that has the segments.
+// The component that has the segments.
 func scorchOf(idx bleve.Index) (*scorch.Scorch, error) {
 	advanced, err := idx.Advanced()
 	if err != nil {
@@ -262,7 +255,7 @@ func scorchOf(idx bleve.Index) (*scorch.Scorch, error) {
 	return s, nil
 }
 
-// firstError stores the first error of several goroutines.
+// Of several goroutines.
 type firstError struct {
 	mu  sync.Mutex
 	err error

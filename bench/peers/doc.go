@@ -1,8 +1,7 @@
 // Peers compares Griffin with bleve v2.5.7, the most widely used search library
-// in Go, on the same machine, input and queries in one run: indexing time, and
-// latency of top-k OR and AND queries on one thread. It prints a table, writes
-// JSON, and with -check exits with status 1 unless Griffin is at least 5 times
-// as fast at indexing and 20 times as fast on OR.
+// in Go: indexing time, and latency of top-k OR and AND queries on one thread.
+// It prints a table, writes JSON, and with -check exits with status 1 unless
+// Griffin is at least 5 times as fast at indexing and 20 times as fast on OR.
 //
 //	cd bench/peers
 //	go run . -docs 100000 -queries tb05-1000.tsv -json result.json -check wiki-passages-*.jsonl.zst
@@ -23,8 +22,7 @@
 //   - bleve's tokenizer is written for this program and is faster than bleve's own, so
 //     the comparison is of indexing, not of Unicode tables.
 //   - bleve does not index titles as a separate field; Griffin does.
-//   - bleve's query objects are built before its clock starts. Griffin's times are
-//     from griffin bench.
+//   - bleve's query objects are built before its clock starts.
 //   - The latency of a query is the minimum of -runs runs after a warm-up run, which
 //     hides bleve's garbage collection.
 //
@@ -36,6 +34,6 @@
 // The engines run alternately, and the minimum of -builds build times counts,
 // so that other load on the machine favours neither.
 //
-// Both engines report the number of queries without results. If these differ,
-// the engines did not do the same work, and the program fails.
+// The program fails if the engines differ in the number of queries without
+// results.
 package main

@@ -6,19 +6,19 @@ import (
 )
 
 // engine is a search engine under test. Calls are sequential: first build, at
-// least once, then the others in any order, which use the last build.
+// least once, then the others, which use the last build.
 type engine interface {
-	// name returns the engine's name and version.
+	// With version.
 	name(ctx context.Context) (string, error)
-	// build indexes the passages from scratch.
+	// From scratch.
 	build(ctx context.Context) (buildTimes, error)
 	indexBytes() (int64, error)
-	// query measures the queries on one thread, with k results each.
+	// On one thread, with k results each.
 	query(ctx context.Context, mode queryMode) (queryResult, error)
 	close() error
 }
 
-// queryMode selects matching documents: with any term, or with all terms.
+// With any term, or with all.
 type queryMode string
 
 const (
@@ -26,15 +26,14 @@ const (
 	modeAnd queryMode = "and"
 )
 
-// searchOptions configure the query runs.
 type searchOptions struct {
 	k    int
 	runs int
 }
 
-// measure builds with each engine in turn, builds times, and then measures the
-// queries of each mode with each engine in turn, so that other load affects all
-// equally. The minimum build times count.
+// measure builds with each engine in turn, builds times (the minimum counts),
+// then measures the queries of each mode with each engine in turn, so that
+// other load affects all equally.
 func measure(ctx context.Context, engines []engine, builds int) ([]*engineResult, error) {
 	results := make([]*engineResult, len(engines))
 	each := func(do func(e engine, r *engineResult) error) error {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// griffinEngine runs the griffin command, as users do.
+// The griffin command, as users run it.
 type griffinEngine struct {
 	binary  string
 	dir     string
@@ -25,8 +25,7 @@ type griffinEngine struct {
 
 var _ engine = (*griffinEngine)(nil)
 
-// buildGriffin compiles the command in the main module's folder, because its
-// dependencies are not this module's.
+// In the main module's folder, because its dependencies are not this module's.
 func buildGriffin(ctx context.Context, dir string) (string, error) {
 	module, err := runCommand(ctx, 0, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/griffin-search/griffin")
 	if err != nil {
@@ -43,8 +42,7 @@ func (e *griffinEngine) name(ctx context.Context) (string, error) {
 	return string(bytes.TrimSpace(line)), err
 }
 
-// build measures the whole command, which ends with an index of one segment on
-// disk.
+// The whole command, which ends with an index of one segment on disk.
 func (e *griffinEngine) build(ctx context.Context) (buildTimes, error) {
 	if err := os.RemoveAll(e.dir); err != nil {
 		return buildTimes{}, err
@@ -59,7 +57,7 @@ func (e *griffinEngine) indexBytes() (int64, error) { return folderBytes(e.dir) 
 
 func (e *griffinEngine) close() error { return nil }
 
-// query runs griffin bench and parses its output.
+// By griffin bench.
 func (e *griffinEngine) query(ctx context.Context, mode queryMode) (queryResult, error) {
 	traversal := "block-max-maxscore"
 	if mode == modeAnd {
@@ -81,8 +79,8 @@ func (e *griffinEngine) query(ctx context.Context, mode queryMode) (queryResult,
 	return result, nil
 }
 
-// runCommand returns a command's standard output and forwards its error output;
-// threads above 0 limits a Go program's CPUs.
+// runCommand returns standard output and forwards error output; threads above 0
+// limits a Go program's CPUs.
 func runCommand(ctx context.Context, threads int, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stderr = os.Stderr
@@ -96,7 +94,6 @@ func runCommand(ctx context.Context, threads int, name string, args ...string) (
 	return out, nil
 }
 
-// folderBytes returns the total size of the files in a folder.
 func folderBytes(dir string) (int64, error) {
 	var total int64
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {

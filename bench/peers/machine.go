@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// machine describes the machine of the measurements.
 type machine struct {
 	CPU  string `json:"cpu"`
 	CPUs int    `json:"cpus"`
@@ -25,12 +24,11 @@ func thisMachine() machine {
 	}
 }
 
-// String formats the machine for the table's header.
 func (m machine) String() string {
 	return fmt.Sprintf("%s, %d CPUs, %s, %s.", m.CPU, m.CPUs, m.OS, m.Go)
 }
 
-// cpuModel returns the CPU's name if Linux provides it.
+// If Linux provides it.
 func cpuModel() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

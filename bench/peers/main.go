@@ -15,7 +15,6 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// options are the program's flags.
 type options struct {
 	passages           []string
 	docs               int
@@ -128,7 +127,6 @@ func run(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// measure measures the requested engines.
 func (r *report) measure(ctx context.Context, work string, in subset, topics []trec.Topic, o options) (err error) {
 	var engines []engine
 	if o.only != "griffin" {
@@ -179,8 +177,7 @@ func newGriffinEngine(ctx context.Context, work string, in subset, topics []trec
 	return g, writeQueries(g.queries, topics)
 }
 
-// command returns the program's command line; paths are reduced to file names,
-// because folders differ between machines.
+// Paths are reduced to file names, because folders differ between machines.
 func command() string {
 	words := []string{"peers"}
 	for _, arg := range os.Args[1:] {

@@ -12,10 +12,9 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// maxPassageBytes limits one line of the input.
 const maxPassageBytes = 16 << 20
 
-// subset describes the part of the input used for both engines.
+// The part of the input used for both engines.
 type subset struct {
 	path     string
 	numDocs  int
@@ -23,7 +22,7 @@ type subset struct {
 }
 
 // writeSubset copies the first limit lines of the inputs (JSON lines, plain or
-// .zst) to a plain file; limit 0 copies all.
+// .zst) to a plain file; 0: all.
 func writeSubset(to string, inputs []string, limit int) (subset, error) {
 	out, err := os.Create(to)
 	if err != nil {
@@ -78,7 +77,7 @@ func newLineScanner(r io.Reader) *bufio.Scanner {
 	return s
 }
 
-// readQueries reads the first limit topics of a file; limit 0 reads all.
+// The first limit topics; 0: all.
 func readQueries(path string, limit int) ([]trec.Topic, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -95,7 +94,7 @@ func readQueries(path string, limit int) ([]trec.Topic, error) {
 	return topics, nil
 }
 
-// writeQueries writes topics as TSV, for griffin bench.
+// As TSV, for griffin bench.
 func writeQueries(path string, topics []trec.Topic) error {
 	var b strings.Builder
 	for _, t := range topics {

@@ -50,7 +50,7 @@ func TestTokenOffsets(t *testing.T) {
 	}
 }
 
-// writePassages creates plain and compressed inputs of two passages each.
+// Plain and compressed inputs of two passages each.
 func writePassages(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -92,7 +92,6 @@ func TestWriteSubset(t *testing.T) {
 	}
 }
 
-// TestBleve runs the bleve engine on four documents.
 func TestBleve(t *testing.T) {
 	in, err := writeSubset(filepath.Join(t.TempDir(), "subset.jsonl"), writePassages(t), 0)
 	if err != nil {
@@ -140,8 +139,8 @@ func TestBleveStops(t *testing.T) {
 	}
 }
 
-// TestGriffinCommand checks the calls of the griffin command and the parsing of
-// its output, with a script in its place.
+// The calls of the griffin command and the parsing of its output, with a script
+// in its place.
 func TestGriffinCommand(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "griffin")
@@ -171,8 +170,7 @@ esac
 	}
 }
 
-// exampleReport returns a report in which Griffin is faster than bleve by the
-// given factors.
+// Griffin is faster than bleve by the given factors.
 func exampleReport(index, or float64) *report {
 	b := &engineResult{Engine: "bleve", Index: buildTimes{OnDisk: 10, OneSegment: 12}}
 	b.Or.Latency = latency.Summary{Mean: 2 * time.Millisecond}

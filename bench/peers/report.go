@@ -11,32 +11,30 @@ import (
 	"github.com/griffin-search/griffin/internal/latency"
 )
 
-// Griffin's minimum speed relative to bleve.
+// Relative to bleve.
 const (
 	leastIndexRatio = 5
 	leastOrRatio    = 20
 )
 
-// queryResult is one query mode of one engine; the names are griffin bench's.
+// The names are griffin bench's.
 type queryResult struct {
 	Latency  latency.Summary `json:"latency_us"` // per query the minimum of the runs
 	NoResult int             `json:"no_result"`
 }
 
-// buildTimes are indexing times from the start, in seconds.
+// From the start, in seconds.
 type buildTimes struct {
-	// OnDisk: every document is on disk and searchable.
+	// On disk and searchable.
 	OnDisk float64 `json:"on_disk"`
-	// OneSegment: the index is one segment, as used for queries.
+	// As used for queries.
 	OneSegment float64 `json:"one_segment"`
 }
 
-// least returns the minimum of each time.
 func (t buildTimes) least(u buildTimes) buildTimes {
 	return buildTimes{OnDisk: min(t.OnDisk, u.OnDisk), OneSegment: min(t.OneSegment, u.OneSegment)}
 }
 
-// engineResult is the result of one engine.
 type engineResult struct {
 	Engine     string      `json:"engine"`
 	Index      buildTimes  `json:"index_seconds"` // minimum of the builds
@@ -45,7 +43,7 @@ type engineResult struct {
 	And        queryResult `json:"and"`
 }
 
-// report is the JSON output: everything needed to repeat and judge the run.
+// Everything needed to repeat and judge the run.
 type report struct {
 	Time       time.Time     `json:"time"`
 	Command    string        `json:"command"`
@@ -62,7 +60,7 @@ type report struct {
 	Ratios     *ratios       `json:"ratios,omitempty"`
 }
 
-// ratios are Griffin's speed relative to bleve's.
+// Griffin's speed relative to bleve's.
 type ratios struct {
 	IndexOnDisk     float64 `json:"index_on_disk"`
 	IndexOneSegment float64 `json:"index_one_segment"`
@@ -81,7 +79,7 @@ func compareEngines(bleve, griffin *engineResult) *ratios {
 }
 
 // sameWork returns an error unless both engines found results for the same
-// number of queries, as engines with the same tokens do.
+// number of queries.
 func (r *report) sameWork() error {
 	b, g := r.Bleve, r.Griffin
 	if b.Or.NoResult != g.Or.NoResult || b.And.NoResult != g.And.NoResult {
@@ -91,7 +89,7 @@ func (r *report) sameWork() error {
 	return nil
 }
 
-// fastEnough returns an error that lists each missed target.
+// An error for each missed target.
 func (r *report) fastEnough() error {
 	var broken []string
 	if r.Ratios.IndexOneSegment < leastIndexRatio {
@@ -106,7 +104,7 @@ func (r *report) fastEnough() error {
 	return nil
 }
 
-// writeTable prints the comparison as Markdown, for docs/benchmarks.
+// As Markdown, for docs/benchmarks.
 func (r *report) writeTable(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d passages, %.1f MB of JSON lines, indexed with %d threads, least of %d builds; "+
@@ -142,7 +140,7 @@ func (r *report) writeTable(w io.Writer) error {
 	return err
 }
 
-// tableRow is one line of the table; ratio is nil if it would be meaningless.
+// ratio is nil if it would be meaningless.
 type tableRow struct {
 	name  string
 	value func(*report, *engineResult) string

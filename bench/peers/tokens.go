@@ -8,14 +8,13 @@ import (
 	"github.com/blevesearch/bleve/v2/registry"
 )
 
-// simpleTokenizer is the name of the tokenizer below in bleve.
 const simpleTokenizer = "griffin_simple"
 
-// maxTokenBytes excludes tokens that are not words, such as encoded data.
+// Longer tokens are not words, such as encoded data.
 const maxTokenBytes = 40
 
-// tokenizer splits text into runs of letters and digits in lower case: the
-// tokens of Griffin's analyzer "simple".
+// tokenizer splits text into the tokens of Griffin's analyzer "simple": runs of
+// letters and digits in lower case.
 type tokenizer struct{}
 
 var _ analysis.Tokenizer = tokenizer{}
@@ -28,8 +27,8 @@ func init() {
 	}
 }
 
-// Tokenize returns the tokens of text, whose terms are copies. It makes two
-// allocations, which is as fast as bleve's interface permits.
+// Tokenize copies terms, with two allocations: as fast as bleve's interface
+// permits.
 func (tokenizer) Tokenize(text []byte) analysis.TokenStream {
 	lower := make([]byte, 0, len(text)+len(text)/8)
 	tokens := make([]analysis.Token, 0, len(text)/5+1)
@@ -83,7 +82,7 @@ func lowerRune(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// terms returns the distinct tokens of a query, in order of first appearance.
+// The distinct tokens, in order of first appearance.
 func terms(query string) []string {
 	seen := make(map[string]bool)
 	var distinct []string

@@ -23,12 +23,11 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// least are minimum lengths of lists with separate results. Most lists of
-// griffin18 have 1,000 to 1,000,000 postings (Figure 10).
+// Minimum lengths of lists with separate results. Most lists of griffin18 have
+// 1,000 to 1,000,000 postings (Figure 10).
 var least = [3]int{1000, 10_000, 100_000}
 
-// directoryEntry is the size of a block's directory entry, in lists of several
-// blocks.
+// Of a block, in lists of several blocks.
 const directoryEntry = 16
 
 // Report is the output.
@@ -42,14 +41,14 @@ type Report struct {
 	Codecs    []Size  `json:"codecs"`
 }
 
-// Size is the size with a codec, in bits per posting.
+// Size is in bits per posting.
 type Size struct {
 	Codec  string  `json:"codec"`
 	DocIDs float64 `json:"docid_bits"`
 	Freqs  float64 `json:"freq_bits"`
 	Both   float64 `json:"bits"`
-	// Size of 4-byte DocIDs relative to the encoded DocIDs, for lists of at
-	// least these lengths.
+	// 4-byte DocIDs relative to the encoded DocIDs, for lists of at least these
+	// lengths.
 	Ratio [3]float64 `json:"docid_ratio_of_lists_from_1000_10000_100000"`
 }
 
@@ -101,7 +100,7 @@ func run(ctx context.Context, args []string) error {
 	return out.Encode(&report)
 }
 
-// load reads the lists of the default field of all segments.
+// The default field of all segments.
 func load(dir string, report *Report) (docIDs, freqs [][]uint32, err error) {
 	ix, err := index.Open(vfs.OS, dir)
 	if err != nil {
@@ -165,7 +164,7 @@ func readList(s *segment.Segment, term []byte) (docIDs, freqs []uint32, err erro
 	return docIDs, freqs, nil
 }
 
-// measure encodes all lists like internal/postings.
+// Like internal/postings.
 func measure(ctx context.Context, c codec.Codec, docIDs, freqs [][]uint32) (Size, error) {
 	var n, docBytes, freqBytes int
 	var long, longBytes [len(least)]int
@@ -197,8 +196,7 @@ func measure(ctx context.Context, c codec.Codec, docIDs, freqs [][]uint32) (Size
 	return s, nil
 }
 
-// docIDBytes encodes a list to buf, whole or block by block, and returns its
-// size.
+// Whole or block by block.
 func docIDBytes(c codec.Codec, buf *[]byte, list []uint32) (size int) {
 	if c, ok := c.(codec.ListCodec); ok && len(list) > codec.BlockLen {
 		*buf = c.AppendList((*buf)[:0], list)

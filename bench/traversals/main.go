@@ -1,5 +1,5 @@
 // Traversals measures every traversal on an index and query logs, and writes
-// the result as JSON and as the tables of docs/benchmarks/traversals.md.
+// JSON and the tables of docs/benchmarks/traversals.md.
 //
 //	go run ./bench/traversals -json traversals.json -markdown tables.md INDEX tb05.tsv tb06.tsv
 //
@@ -7,11 +7,10 @@
 //
 // For each query, all traversals run in turn: once as a warm-up (which also
 // computes derived data of lists), then -runs times. The minimum counts,
-// because other load on a shared machine only adds time. Disturbances affect
-// all traversals, so their ratios are more reliable than the times. -cpu-time
-// measures the thread's CPU time, which excludes the time of other programs,
-// and adds about 0.2 µs per query. Lists are looked up in advance; one thread.
-// It is an error if traversals give different hits.
+// because other load only adds time; ratios are more reliable than times.
+// -cpu-time measures the thread's CPU time, which excludes the time of other
+// programs, and adds about 0.2 µs per query. Lists are looked up in advance;
+// one thread. It is an error if traversals give different hits.
 package main
 
 import (
@@ -46,7 +45,6 @@ func main() {
 	}
 }
 
-// options are the program's flags and arguments.
 type options struct {
 	json, markdown, commit string
 	runs, every            int
@@ -145,7 +143,7 @@ func readLog(path string, every int) ([]trec.Topic, error) {
 	return some, nil
 }
 
-// bench measures combinations of log, mode and k.
+// By log, mode and k.
 type bench struct {
 	options
 	planner *plan.Planner
@@ -153,7 +151,6 @@ type bench struct {
 	began   time.Time
 }
 
-// figure is the result of one traversal.
 type figure struct {
 	Traversal string          `json:"traversal"`
 	Latency   latency.Summary `json:"latency_us"` // per query the minimum of its runs
@@ -163,8 +160,7 @@ type figure struct {
 	PostingsScored  float64 `json:"postings_scored"`
 }
 
-// measure measures all traversals of a mode, and returns their figures, fastest
-// first.
+// All traversals of a mode, fastest first.
 func (b *bench) measure(ctx context.Context, topics []trec.Topic, mode plan.Mode, k int) ([]figure, error) {
 	names := plan.Traversals(mode)
 	times := make([][]time.Duration, len(names))
@@ -200,7 +196,7 @@ func (b *bench) measure(ctx context.Context, topics []trec.Topic, mode plan.Mode
 	return figures, nil
 }
 
-// query answers one query, and returns the hits, the work and the minimum time.
+// The hits, the work and the minimum time.
 func (b *bench) query(ctx context.Context, text string, opts plan.Options) ([]base.Hit, plan.Work, time.Duration, error) {
 	p, err := b.planner.Prepare(b.scratch, &query.Words{Text: text, Boost: 1}, opts)
 	if err != nil {
@@ -222,7 +218,7 @@ func (b *bench) query(ctx context.Context, text string, opts plan.Options) ([]ba
 	return hits, answer.Work, least, nil
 }
 
-// now returns wall time or the thread's CPU time, for differences.
+// Wall time or the thread's CPU time, for differences.
 func (b *bench) now() time.Duration {
 	if b.cpuTime {
 		d, _ := latency.ThreadTime()

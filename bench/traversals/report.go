@@ -14,7 +14,6 @@ import (
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
-// result is the JSON output.
 type result struct {
 	Time    string  `json:"time"`
 	Commit  string  `json:"commit,omitempty"`
@@ -29,7 +28,6 @@ type result struct {
 	Groups  []group `json:"groups"`
 }
 
-// group is a log in a mode with a k.
 type group struct {
 	Log     string    `json:"log"`
 	Queries int       `json:"queries"`
@@ -63,8 +61,8 @@ func (r *result) write(o options) error {
 	return err
 }
 
-// markdown returns a table for each mode: a row per traversal, in the order of
-// the first group, and a column per log and k.
+// A row per traversal, in the order of the first group, and a column per log
+// and k.
 func (r *result) markdown() string {
 	var b strings.Builder
 	for _, mode := range []plan.Mode{plan.ModeOr, plan.ModeAnd} {
@@ -105,7 +103,7 @@ func (g *group) find(traversal string) *figure {
 	return nil
 }
 
-// micros formats a time in microseconds with about three digits.
+// In microseconds with about three digits.
 func micros(d time.Duration) string {
 	us := float64(d) / float64(time.Microsecond)
 	if us < 100 {

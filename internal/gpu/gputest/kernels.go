@@ -15,25 +15,25 @@ func Image() []byte { return image }
 
 // Documented in gputest.cu.
 type (
-	// The parameters of gputest_copy.
+	// CopyParams are the parameters of gputest_copy.
 	CopyParams struct {
 		Source, Target cuda.Ptr[[4]uint32]
 		NumQuads       uint32
 		_              uint32
 	}
-	// The parameters of gputest_store.
+	// StoreParams are the parameters of gputest_store.
 	StoreParams struct {
 		Target cuda.Ptr[uint32]
 		Value  uint32
 		_      uint32
 	}
-	// The parameters of gputest_add.
+	// AddParams are the parameters of gputest_add.
 	AddParams struct {
 		Source, Target cuda.Ptr[uint32]
 		NumWords       uint32
 		Addend         uint32
 	}
-	// The parameters of gputest_reverse.
+	// ReverseParams are the parameters of gputest_reverse.
 	ReverseParams struct {
 		Target   cuda.Ptr[uint32]
 		NumWords uint32

@@ -18,11 +18,11 @@ const MaxK = imagesearch.MaxK
 // MaxLists is limited by the launch parameters.
 const MaxLists = 40
 
-// ErrUnsuited: the query has too many lists, hits or documents, or scores that can exceed
+// ErrUnsuited means that the query has too many lists, hits or documents, or scores that can exceed
 // 32 bits. The CPU can answer it.
 var ErrUnsuited = imagesearch.ErrUnsuited
 
-// ErrCodec: this package cannot decode the list's codec.
+// ErrCodec means that this package cannot decode the list's codec.
 var ErrCodec = errors.New("packedsearch: lists must be encoded with simdbp")
 
 // Supported returns an error that wraps ErrCodec if the codec is not supported.

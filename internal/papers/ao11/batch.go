@@ -10,7 +10,7 @@ import (
 )
 
 // DefaultThreshold is the computational threshold for which Ao et al. (§6.1,
-// Appendix F.2) report their results: a million elements of shortest lists.
+// Appendix F.2) report their results.
 const DefaultThreshold = 1 << 20
 
 // MaxThreshold limits the size of a batch.
@@ -19,24 +19,23 @@ const MaxThreshold = 1 << 28
 // Options are the parameters of a batch.
 type Options struct {
 	// Total length of shortest lists at which a batch is full. 0:
-	// DefaultThreshold. It also limits memory: a shortest list takes at least one
-	// tile of 128 elements, so a batch of short lists is full when it has
-	// Threshold/16 tiles.
+	// DefaultThreshold. For memory, a batch of short lists, which take at least
+	// one tile of 128 elements each, is full when it has Threshold/16 tiles.
 	Threshold int
-	// The method of finding elements in the longer lists of a query.
+	// Finds elements in the longer lists of a query.
 	Search intersect.Search
-	// CountOnly omits the DocIDs: only their number per query is computed.
+	// Only the number of DocIDs per query is computed.
 	CountOnly bool
 }
 
-// Batch collects queries and answers them together. It belongs to one goroutine
-// at a time. Add and Reset allocate only if the batch becomes larger than ever
+// Batch collects queries and answers them together, for one goroutine at a
+// time. Add and Reset allocate only if the batch becomes larger than ever
 // before.
 type Batch struct {
 	kernels *Kernels
 	options Options
 
-	// The added queries, in the device's layout (layout.go).
+	// In the device's layout (layout.go).
 	content
 
 	memory  memory
@@ -45,7 +44,7 @@ type Batch struct {
 	total   int // DocIDs of all results, after Wait
 }
 
-// NewBatch allocates a batch. The caller closes it.
+// NewBatch allocates a batch, which the caller closes.
 func (k *Kernels) NewBatch(o Options) (*Batch, error) {
 	if o.Threshold == 0 {
 		o.Threshold = DefaultThreshold
@@ -61,11 +60,10 @@ func (k *Kernels) NewBatch(o Options) (*Batch, error) {
 	return b, nil
 }
 
-// leastPerTile is the minimum average number of elements per tile in a full
-// batch.
+// Minimum average number of elements per tile in a full batch.
 const leastPerTile = 16
 
-// Full reports whether the batch has reached its threshold. More queries may
+// Full reports whether the batch has reached its threshold; more queries may
 // still be added.
 func (b *Batch) Full() bool {
 	return b.elements >= b.options.Threshold || leastPerTile*len(b.tiles) >= b.options.Threshold
@@ -74,11 +72,11 @@ func (b *Batch) Full() bool {
 // Len returns the number of queries.
 func (b *Batch) Len() int { return b.numQueries() }
 
-// Elements returns the sum of the lengths of the shortest lists.
+// Elements is the sum of the lengths of the shortest lists.
 func (b *Batch) Elements() int { return b.elements }
 
-// Add adds the query for the DocIDs common to all of the lists, at least one,
-// in any order. The lists must not change until the batch has run.
+// Add adds the query for the DocIDs common to at least one list, in any order.
+// The lists must not change until the batch has run.
 func (b *Batch) Add(lists ...intersect.View) error {
 	if len(lists) == 0 || b.options.Search.Compressed() {
 		return fmt.Errorf("ao11.Batch.Add: %d uncompressed lists for %s: %w", len(lists), b.options.Search, base.ErrBadInput)
@@ -118,9 +116,9 @@ func (b *Batch) Run(s *cuda.Stream) error {
 	return b.Wait()
 }
 
-// Start copies the batch to the device and launches it on the stream, without
-// waiting. After a success, no query may be added until Wait and Reset. After
-// an error it has waited for the stream, and the batch may be filled again.
+// Start copies the batch to the device and launches it, without waiting. After
+// a success, no query may be added until Wait and Reset. After an error it has
+// waited for the stream, and the batch may be filled again.
 func (b *Batch) Start(s *cuda.Stream) error {
 	if b.started {
 		return fmt.Errorf("ao11.Batch.Start: already started: %w", base.ErrBadInput)
@@ -145,8 +143,8 @@ func (b *Batch) start(s *cuda.Stream) error {
 	return s.Record(b.done)
 }
 
-// Launch launches the two kernels again, for a batch that Start has copied to
-// the device, to measure the kernels alone.
+// Launch launches a batch that Start has copied again, to measure the kernels
+// alone.
 func (b *Batch) Launch(s *cuda.Stream) error {
 	m := &b.memory
 	numBlocks := b.numBlocks()
@@ -184,30 +182,30 @@ func (b *Batch) Wait() error {
 	return nil
 }
 
-// Count returns the number of DocIDs of query i, in the order of Add from 0,
-// after Wait.
+// Count returns the number of DocIDs of query i, in the order of Add, after
+// Wait.
 func (b *Batch) Count(i int) int {
 	starts := b.memory.starts.Data()[:b.Len()+1]
 	return int(starts[i+1] - starts[i])
 }
 
-// DocIDs returns the ascending DocIDs of query i, after Wait; not with
-// CountOnly. They are valid until Reset.
+// DocIDs returns the ascending DocIDs of query i, after Wait, until Reset; not
+// with CountOnly.
 func (b *Batch) DocIDs(i int) []uint32 {
 	starts := b.memory.starts.Data()[:b.Len()+1]
 	return b.memory.docIDs.Data()[starts[i]:starts[i+1]:starts[i+1]]
 }
 
-// Total returns the number of DocIDs of all queries, after Wait.
+// Total is the number of DocIDs of all queries, after Wait.
 func (b *Batch) Total() int { return b.total }
 
-// Reset empties the batch. A started batch must have been waited for.
+// Reset empties the batch, which must not be running.
 func (b *Batch) Reset() {
 	b.content.reset()
 	b.started, b.total = false, 0
 }
 
-// Close frees the batch. No work on the device may use it any more.
+// Close frees the batch, which no work may use any more.
 func (b *Batch) Close() error {
 	err := errors.Join(b.memory.free(), b.done.Close())
 	*b = Batch{}

@@ -11,12 +11,11 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
-// BenchmarkBatch answers batches of GOV queries (1.05 M
-// documents, shortest lists of 8.4 K DocIDs on average). A probe is a search
-// for one DocID in one list. queries/s uses the device time of the two kernels,
-// with results in page-locked host memory; wall-queries/s uses the total time,
-// including gathering and copies in both directions, with two batches on two
-// streams.
+// Batches of GOV queries (1.05 M documents, shortest lists of 8.4 K DocIDs on
+// average). A probe is a search for one DocID in one list. queries/s uses the
+// device time of the two kernels, with results in page-locked host memory;
+// wall-queries/s includes gathering and copies in both directions, with two
+// batches on two streams.
 func BenchmarkBatch(b *testing.B) {
 	e := newEngine(b)
 	docs, numLists, queries := querytest.GovDocs, 1024, 4000
@@ -48,11 +47,10 @@ func (e engine) benchmark(b *testing.B, name string, a intersect.Search, bitmaps
 	})
 }
 
-// countedQueries is the number of queries per batch whose probes are counted;
-// the mean is used for the others.
+// Queries per batch whose probes are counted; the mean is used for the others.
 const countedQueries = 200
 
-// benchmarkDevice launches one batch repeatedly.
+// One batch, repeatedly.
 func (e engine) benchmarkDevice(b *testing.B, o ao11.Options, l *lists, w *querytest.Workload) {
 	batch, err := e.kernels.NewBatch(o)
 	must(b, err)
@@ -85,7 +83,7 @@ func (e engine) benchmarkDevice(b *testing.B, o ao11.Options, l *lists, w *query
 	b.ReportMetric(float64(batch.Len()), "queries/batch")
 }
 
-// benchmarkWall answers all queries repeatedly, in two alternating batches.
+// All queries, repeatedly, in two alternating batches.
 func (e engine) benchmarkWall(b *testing.B, o ao11.Options, l *lists, w *querytest.Workload) {
 	other, err := e.device.NewStream()
 	must(b, err)

@@ -22,7 +22,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// engine has kernels, and a workload with lists on the device.
 type engine struct {
 	device  *cuda.Device
 	stream  *cuda.Stream
@@ -43,7 +42,7 @@ func newEngine(t testing.TB) engine {
 	return engine{d, s, k}
 }
 
-// lists are a workload's lists on the device, uncompressed or compressed.
+// On the device, uncompressed or compressed.
 type lists struct {
 	plain      []intersect.View
 	compressed []intersect.CompressedView
@@ -53,8 +52,7 @@ type lists struct {
 	compressedQuery []intersect.CompressedView
 }
 
-// contractionOf returns the index data that a search needs, with or without
-// bitmaps.
+// The index data that a search needs.
 func contractionOf(a intersect.Search, universe int, bitmaps bool) intersect.Contraction {
 	if bitmaps {
 		return intersect.DefaultContraction(universe)
@@ -88,7 +86,7 @@ func (e engine) upload(t testing.TB, a intersect.Search, c intersect.Contraction
 	return out
 }
 
-// add adds a query, given as list numbers, to a batch.
+// A query is list numbers.
 func (l *lists) add(b *ao11.Batch, query []int) error {
 	l.query, l.compressedQuery = l.query[:0], l.compressedQuery[:0]
 	for _, n := range query {
@@ -104,7 +102,7 @@ func (l *lists) add(b *ao11.Batch, query []int) error {
 	return b.Add(l.query...)
 }
 
-// edges are lists and queries at the limits of a batch's layout.
+// At the limits of a batch's layout.
 func edges() *querytest.Workload {
 	rng := rand.New(rand.NewPCG(3, 5))
 	const universe = 1 << 16
@@ -155,8 +153,7 @@ func edges() *querytest.Workload {
 	return w
 }
 
-// checkBatches runs all queries of a workload in batches and compares the
-// results with a merge.
+// checkBatches compares with a merge.
 func checkBatches(t *testing.T, e engine, b *ao11.Batch, l *lists, w *querytest.Workload) {
 	t.Helper()
 	for from := 0; from < len(w.Queries); {
@@ -184,7 +181,6 @@ func checkBatches(t *testing.T, e engine, b *ao11.Batch, l *lists, w *querytest.
 	}
 }
 
-// TestBatches compares each search, in batches of several sizes, with a merge.
 func TestBatches(t *testing.T) {
 	e := newEngine(t)
 	workloads := map[string]*querytest.Workload{"edges": edges(), "gov": querytest.Gov(5, 1<<14, 160, 60)}
@@ -203,8 +199,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestBatchesWithBitmaps does the same with bitmaps for the longer lists, and
-// default options.
+// With bitmaps for the longer lists, and default options.
 func TestBatchesWithBitmaps(t *testing.T) {
 	e := newEngine(t)
 	for _, w := range []*querytest.Workload{edges(), querytest.Gov(6, 1<<15, 160, 40)} {
@@ -216,7 +211,7 @@ func TestBatchesWithBitmaps(t *testing.T) {
 	}
 }
 
-// TestManyBlocks has more blocks than threads that sum their matches.
+// More blocks than threads that sum their matches.
 func TestManyBlocks(t *testing.T) {
 	e := newEngine(t)
 	w := edges()
@@ -228,8 +223,7 @@ func TestManyBlocks(t *testing.T) {
 	checkBatches(t, e, b, &l, w)
 }
 
-// TestEmptyBatch runs batches without queries, without elements, and with
-// counts only.
+// Without queries, without elements, and with counts only.
 func TestEmptyBatch(t *testing.T) {
 	e := newEngine(t)
 	w := edges()
@@ -263,8 +257,7 @@ func TestEmptyBatch(t *testing.T) {
 	}
 }
 
-// TestFull counts the queries that fill a batch, by the elements of their
-// shortest lists, and for short lists by their tiles.
+// By the elements of shortest lists, and for short lists by their tiles.
 func TestFull(t *testing.T) {
 	e := newEngine(t)
 	w := edges()
@@ -296,7 +289,6 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestTwoBatches runs two overlapping batches on two streams.
 func TestTwoBatches(t *testing.T) {
 	e := newEngine(t)
 	other, err := e.device.NewStream()
@@ -325,7 +317,6 @@ func TestTwoBatches(t *testing.T) {
 	}
 }
 
-// Wrong use is an error.
 func TestBatchRefuses(t *testing.T) {
 	e := newEngine(t)
 	w := edges()
@@ -364,8 +355,8 @@ func TestBatchRefuses(t *testing.T) {
 	}
 }
 
-// TestFaults makes each driver call fail once: the batch returns the error, and
-// answers other queries correctly when it is reused.
+// Each driver call fails once: the batch returns the error, and answers other
+// queries correctly when it is reused.
 func TestFaults(t *testing.T) {
 	e := newEngine(t)
 	w := edges()
@@ -407,7 +398,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestBatchAllocatesNothing covers queries in a batch that has grown.
+// In a batch that has grown.
 func TestBatchAllocatesNothing(t *testing.T) {
 	e := newEngine(t)
 	w := edges()

@@ -29,7 +29,5 @@
 //	para_search_<search>  256 threads; a warp per tile of 128 elements of a shortest list
 //	para_gather           256 threads; a warp per block of para_search
 //
-// Results are sorted and reproducible: matches are placed by sums over blocks,
-// not in the order in which blocks end. The caller decides which lists lie in
-// device memory, and how long.
+// Results are sorted and reproducible.
 package ao11

@@ -12,7 +12,7 @@ import (
 //go:embed image/para.ptx
 var image []byte
 
-// The division of elements, as in para.cu.
+// As in para.cu.
 const (
 	blockThreads = 256
 	blockWarps   = 8
@@ -20,7 +20,7 @@ const (
 	blockSlots   = blockWarps * tileElements
 )
 
-// searchParams mirrors ParaSearchParams of para.cu.
+// Mirrors ParaSearchParams of para.cu.
 type searchParams struct {
 	lists       cuda.Ptr[uint64]
 	queries     cuda.Ptr[uint64]
@@ -33,7 +33,7 @@ type searchParams struct {
 	_           uint32
 }
 
-// gatherParams mirrors ParaGatherParams.
+// Mirrors ParaGatherParams.
 type gatherParams struct {
 	queries     cuda.Ptr[uint64]
 	slots       cuda.Ptr[uint32]
@@ -47,8 +47,8 @@ type gatherParams struct {
 	_           uint32
 }
 
-// Kernels are the kernels of this package on one device. It is safe for
-// concurrent use.
+// Kernels are the kernels of this package on one device. Safe for concurrent
+// use.
 type Kernels struct {
 	device *cuda.Device
 	module *cuda.Module
@@ -79,5 +79,5 @@ func (k *Kernels) find() (err error) {
 	return err
 }
 
-// Close unloads the kernels. None of them may be running or be launched again.
+// Close unloads the kernels, which must not be running.
 func (k *Kernels) Close() error { return k.module.Unload() }

@@ -7,8 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// content is a batch in 64-bit words, little endian, as in device memory, in
-// three sections:
+// content is a batch in 64-bit words, little endian, in three sections:
 //
 //	lists    ListView or RegressionList of each list: the lists of a query
 //	         are adjacent, the shortest first
@@ -30,7 +29,6 @@ func (c *content) numQueries() int { return len(c.queries) / queryWords }
 
 func (c *content) numBlocks() int { return (len(c.tiles) + blockWarps - 1) / blockWarps }
 
-// words returns the number of words of all sections.
 func (c *content) words() int { return len(c.lists) + len(c.queries) + len(c.tiles) }
 
 func (c *content) reset() {
@@ -38,16 +36,14 @@ func (c *content) reset() {
 	c.numLists, c.elements = 0, 0
 }
 
-// sections splits buf into the sections.
 func (c *content) sections(buf cuda.Buffer[uint64]) (lists, queries, tiles cuda.Buffer[uint64]) {
 	l, q, t := len(c.lists), len(c.queries), len(c.tiles)
 	return buf.Slice(0, l), buf.Slice(l, l+q), buf.Slice(l+q, l+q+t)
 }
 
-// sized is a list of known length.
 type sized interface{ Len() int }
 
-// add adds a query. put appends the words of a list.
+// put appends the words of a list.
 func add[V sized](b *Batch, lists []V, put func(c *content, v *V)) error {
 	if b.started {
 		return fmt.Errorf("ao11: query added to a started batch: %w", base.ErrBadInput)

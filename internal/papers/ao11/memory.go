@@ -6,8 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// memory is the memory of a batch. It grows with the largest batch and never
-// shrinks.
+// memory grows with the largest batch and never shrinks.
 type memory struct {
 	host   cuda.HostBuffer[uint64] // staging memory of the content
 	device cuda.Buffer[uint64]
@@ -21,7 +20,6 @@ type memory struct {
 	docIDs cuda.HostBuffer[uint32]
 }
 
-// hold makes room for the batch.
 func (m *memory) hold(b *Batch, s *cuda.Stream) error {
 	d := b.kernels.device
 	if m.ticket.IsZero() {
@@ -50,7 +48,6 @@ func (m *memory) hold(b *Batch, s *cuda.Stream) error {
 	)
 }
 
-// upload copies the content to the device.
 func (b *Batch) upload(s *cuda.Stream) error {
 	if b.numBlocks() == 0 {
 		// No kernel runs to write the counts.

@@ -4,21 +4,17 @@
 #include "../../gpu/device/list_search.cuh"
 #include "../../gpu/device/regression.cuh"
 
-/*
- * PARA: the intersections of a batch of queries in one launch (Ao et al., PVLDB
- * 4(8), 2011, §4.1). The elements of all shortest lists are divided into tiles
- * of 128, one per warp; a tile belongs to one query.
+/* The intersections of a batch of queries in one launch (Ao et al., PVLDB 4(8), 2011, §4.1). The elements of all
+ * shortest lists are divided into tiles of 128 of one query, one per warp.
  *
- * We differ from one thread per element: a thread has 4 elements in flight, and
- * after each list a warp packs the remaining elements, so that few lanes idle
- * in the lists after the second.
- */
+ * We differ from one thread per element: a thread has 4 elements in flight, and after each list a warp packs the
+ * remaining elements, so that few lanes idle in the lists after the second. */
 constexpr uint32_t PARA_WARPS = 8;
 constexpr uint32_t PARA_ITEMS = 4;
 constexpr uint32_t PARA_TILE = 32 * PARA_ITEMS;
 constexpr uint32_t PARA_BLOCK = PARA_WARPS * PARA_TILE; /* elements of a block, and its slots */
 
-/* One query. Mirrored by query words in layout.go. */
+/* Query words in layout.go. */
 struct ParaQuery {
     uint32_t firstList; /* its lists are adjacent, the shortest first */
     uint32_t numLists;
@@ -26,13 +22,13 @@ struct ParaQuery {
     uint32_t reserved;
 };
 
-/* One tile. Mirrored by tile words in layout.go. */
+/* Tile words in layout.go. */
 struct ParaTile {
     uint32_t query;
     uint32_t from; /* first element in the shortest list */
 };
 
-/* Mirrored by searchParams in kernels.go. */
+/* searchParams in kernels.go. */
 struct ParaSearchParams {
     const void* lists;        /* [lists of the batch] of ListView or RegressionList */
     const ParaQuery* queries; /* [numQueries] */
@@ -45,7 +41,7 @@ struct ParaSearchParams {
     uint32_t reserved;
 };
 
-/* Mirrored by gatherParams in kernels.go. */
+/* gatherParams in kernels.go. */
 struct ParaGatherParams {
     const ParaQuery* queries;
     const uint32_t* slots;
@@ -59,7 +55,7 @@ struct ParaGatherParams {
     uint32_t reserved;
 };
 
-/* Reading and searching uncompressed lists, by a warp. */
+/* Uncompressed lists, by a warp. */
 template <class Search>
 struct PlainBatch {
     using List = ListView;
@@ -91,7 +87,7 @@ struct PlainBatch {
     }
 };
 
-/* Binary searches in a range of the list, with the loads of all items of a thread in flight together. */
+/* Binary searches, with the loads of all items of a thread in flight together. */
 template <class Range>
 struct RangeBatch : PlainBatch<RangeSearch<Range>> {
     __device__ __forceinline__ static void find_all(const ListView& v, const uint32_t (&x)[PARA_ITEMS],
@@ -143,11 +139,7 @@ struct RangeBatch : PlainBatch<RangeSearch<Range>> {
     }
 };
 
-/*
- * Decoding a tile of a list of a Regression codec, and searching in such lists,
- * by a warp. A search is long and takes many registers, so a thread has one in
- * flight.
- */
+/* Lists of a Regression codec, by a warp. A search is long and takes many registers, so a thread has one in flight. */
 template <uint32_t Scheme>
 struct RegressionBatch {
     using List = RegressionList;
@@ -177,7 +169,7 @@ struct RegressionBatch {
     }
 };
 
-/* Appends x of the live lanes to the count values in kept, in lane order. Returns the new count. */
+/* Appends x of the live lanes to kept, in lane order; returns the new count. */
 __device__ __forceinline__ uint32_t para_keep(uint32_t* kept, uint32_t count, uint32_t x, bool live) {
     const uint32_t ballot = __ballot_sync(0xffffffffu, live);
     __syncwarp(); /* all lanes have read kept */
@@ -228,7 +220,7 @@ __device__ __forceinline__ uint32_t para_tile(const ParaSearchParams& p, const P
     return count;
 }
 
-/* The last block to complete converts the counts of all blocks to exclusive prefix sums. */
+/* The last block to complete converts all counts to exclusive prefix sums. */
 __device__ __forceinline__ void para_scan_blocks(uint32_t* blockBefore, uint32_t numBlocks) {
     __shared__ uint32_t sums[32];
     uint32_t total = 0;
@@ -290,15 +282,10 @@ __device__ __forceinline__ void para_search(const ParaSearchParams& p) {
     }
 }
 
-/*
- * para_search_*: grid: numTiles / 8 blocks, rounded up. Block: 256 threads;
- * warp w of block b has tile 8b + w. Shared memory: 4.2 KiB. In: the batch
- * (layout.go), ticket 0. Out: each block's matches in its slots, and the tables
- * with which para_gather places them; ticket is 0 again. Reference: the
- * intersection of each query's lists by package contraction,
- * codec.RegressionList. Ao et al. §4.2 to §4.4, Algorithm 1. Results do not
- * depend on the order of blocks.
- */
+/* para_search_*: grid: numTiles / 8 blocks, rounded up. Block: 256 threads; warp w of block b has tile 8b + w. Shared
+ * memory: 4.2 KiB. In: the batch (layout.go), ticket 0. Out: each block's matches in its slots, and the tables of
+ * para_gather; ticket is 0 again. Reference: the intersection of each query's lists by package contraction,
+ * codec.RegressionList. Ao et al. §4.2 to §4.4, Algorithm 1. Results do not depend on the order of blocks. */
 GRIFFIN_KERNEL(para_search_binary, ParaSearchParams, 256) {
     para_search<RangeBatch<WholeList>>(p);
 }
@@ -324,12 +311,8 @@ GRIFFIN_KERNEL(para_search_hslrc, ParaSearchParams, 256) {
     para_search<RegressionBatch<kSchemeHSLRC>>(p);
 }
 
-/*
- * para_gather: grid: any; block: 256 threads; a warp takes the slots of one
- * block of para_search at a time. In: the output of para_search. Out: starts
- * and docIDs, which may lie in page-locked host memory. Reference: as
- * para_search. Ao et al. §4.1 ("scan" and "compaction").
- */
+/* Grid: any; block: 256 threads; a warp takes the slots of one block of para_search at a time. Out: starts and docIDs,
+ * which may lie in page-locked host memory. Reference: as para_search. Ao et al. §4.1 ("scan" and "compaction"). */
 GRIFFIN_KERNEL(para_gather, ParaGatherParams, 256) {
     const uint32_t lane = threadIdx.x & 31;
     const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;

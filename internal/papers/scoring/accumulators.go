@@ -8,14 +8,14 @@ import (
 
 // Unless is a condition evaluated by the device: a call does nothing if
 // Matches, a number written by earlier work, is at least Enough. AND+OR (ding09
-// §8.3) uses it to score all postings only if the intersection has too few
-// documents, without waiting for the device. The zero Unless has no effect.
+// §8.3) scores all postings only if the intersection has too few documents. The
+// zero Unless has no effect.
 type Unless struct {
 	Matches cuda.Buffer[uint32]
 	Enough  uint32
 }
 
-// unless is Unless in the kernels' layout.
+// Unless for kernels.
 type unless struct {
 	matches   cuda.Ptr[uint32]
 	enough, _ uint32
@@ -29,10 +29,10 @@ type clearParams struct {
 	numVectors, _ uint32
 }
 
-// accumulatorVector is the number of bytes per write of Clear.
+// Bytes per write of Clear.
 const accumulatorVector = 16
 
-// Clear enqueues setting accumulators to 0. Their size and address are
+// Clear enqueues setting accumulators to 0; their size and address are
 // multiples of 16 bytes.
 func Clear[S Sum](k *Kernels, s *cuda.Stream, sums cuda.Buffer[S], u Unless) error {
 	vectors := sums.SizeBytes() / accumulatorVector
@@ -52,9 +52,9 @@ type accumulateParams struct {
 	sums   uint64
 }
 
-// Accumulate enqueues adding the contributions of a list to the accumulators of
-// its documents: sums[d] belongs to document d. Lists are accumulated one after
-// another, on one stream.
+// Accumulate enqueues adding the contributions of a list to the accumulators,
+// sums[d] of document d. Lists are accumulated one after another, on one
+// stream.
 func Accumulate[S Sum](k *Kernels, s *cuda.Stream, l *List, sums cuda.Buffer[S], u Unless) error {
 	if l.docIDs == 0 {
 		return fmt.Errorf("a list without DocIDs: %w", ErrShape)
@@ -69,9 +69,8 @@ type accumulateAllParams struct {
 	sums   uint64
 }
 
-// AccumulateAll enqueues adding the contributions of all lists, each with
-// DocIDs, to the accumulators of their documents. longest is the number of
-// postings of the longest list.
+// AccumulateAll is Accumulate for all lists, each with DocIDs; longest is the
+// number of postings of the longest.
 func AccumulateAll[S Sum](k *Kernels, s *cuda.Stream, lists cuda.Buffer[List], longest int, sums cuda.Buffer[S], u Unless) error {
 	if lists.Len() > MaxTerms {
 		return fmt.Errorf("%d lists: %w", lists.Len(), ErrShape)

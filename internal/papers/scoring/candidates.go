@@ -6,11 +6,11 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Candidates are the documents common to the lists processed already.
+// Candidates are documents common to the lists processed already.
 type Candidates struct {
 	DocIDs cuda.Buffer[uint32] // ascending
-	// Count, unless it is the zero Buffer, holds their number, known only to
-	// the device. It is limited to DocIDs.Len().
+	// Count, unless it is the zero Buffer, holds their number in device memory, at
+	// most DocIDs.Len().
 	Count cuda.Buffer[uint32]
 }
 
@@ -34,10 +34,10 @@ type candidatesParams struct {
 //
 //	sums[i] = before[from[i]] + contribution of candidate i
 //
-// before holds the sums of the candidates before the last intersection, in
-// which candidate i had index from[i]. If from is the zero Buffer, candidate i
-// had index i; if before is the zero Buffer, there are no sums yet. before and
-// sums may be the same if from is the zero Buffer.
+// before holds the sums before the last intersection, in which candidate i had
+// index from[i], or i if from is the zero Buffer. If before is the zero Buffer,
+// there are no sums yet. before and sums may be the same if from is the zero
+// Buffer.
 func AddTerm[S Sum](k *Kernels, s *cuda.Stream, l *List, c Candidates, from cuda.Buffer[uint32], before, sums cuda.Buffer[S]) error {
 	n := c.DocIDs.Len()
 	if err := c.check(sums.Len()); err != nil {
@@ -68,9 +68,9 @@ type queryParams struct {
 	maxCandidates, numLists uint32
 }
 
-// Score enqueues scoring candidates for all terms of a query together: sums[i]
-// becomes the sum of the contributions of candidate i, whose posting in each
-// list is Source.Postings[i].
+// Score enqueues scoring candidates for all terms together: sums[i] becomes the
+// sum of the contributions of candidate i, whose posting in each list is
+// Source.Postings[i].
 func Score[S Sum](k *Kernels, s *cuda.Stream, lists cuda.Buffer[List], c Candidates, sums cuda.Buffer[S]) error {
 	n := c.DocIDs.Len()
 	if err := c.check(sums.Len()); err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// entryWords is the number of words of a directory entry, a postings.BlockEntry.
+// Words of a directory entry, a postings.BlockEntry.
 const entryWords = 4
 
-// Term is a score.Term in the kernels' layout.
+// Term is a score.Term for kernels.
 type Term struct {
 	Weight, C0, C1 float32
 	Linear         uint32 // 0 or 1
@@ -31,10 +31,10 @@ func NewTerm(t score.Term) Term {
 type Freqs struct {
 	plain, payload, directory cuda.Ptr[uint32]
 	numPostings               uint32
-	numPlaces                 uint32 // for NewList: number of candidates with postings; kernels do not read it
+	numPlaces                 uint32 // for NewList: candidates with postings; kernels do not read it
 }
 
-// PlainFreqs are frequencies in an array: posting i has freqs[i].
+// PlainFreqs are in an array: posting i has freqs[i].
 func PlainFreqs(freqs cuda.Buffer[uint32]) (Freqs, error) {
 	if freqs.Len() == 0 || uint64(freqs.Len()) > 1<<32-1 {
 		return Freqs{}, fmt.Errorf("%d frequencies: %w", freqs.Len(), ErrShape)
@@ -42,14 +42,13 @@ func PlainFreqs(freqs cuda.Buffer[uint32]) (Freqs, error) {
 	return Freqs{plain: freqs.Ptr(), numPostings: uint32(freqs.Len())}, nil
 }
 
-// PackedFreqs are frequencies packed by codec.SIMDBP, in the list format of
-// package decode: payload has the list's blocks as in the postings file;
-// directory has 4 words per block, a postings.BlockEntry, 16-byte aligned. It
-// also serves codecs that encode the DocIDs of a list as one sequence, if they
-// pack frequencies in the same way and the list has several blocks: then a
-// block consists of its frequencies. Lists of one block of those codecs have
-// DocIDs before the frequencies, with other width bytes: decode their
-// frequencies and use PlainFreqs.
+// PackedFreqs are packed by codec.SIMDBP: payload has the list's blocks as in
+// the postings file; directory has 4 words per block, a postings.BlockEntry,
+// 16-byte aligned. It also serves codecs that encode the DocIDs of a list as
+// one sequence, if they pack frequencies in the same way and the list has
+// several blocks. Lists of one block of those codecs have DocIDs before the
+// frequencies, with other width bytes: decode their frequencies and use
+// PlainFreqs.
 func PackedFreqs(payload, directory cuda.Buffer[uint32], numPostings int) (Freqs, error) {
 	blocks := (numPostings + codec.BlockLen - 1) / codec.BlockLen
 	if numPostings < 1 || uint64(numPostings) > 1<<32-1 || directory.Len() < entryWords*blocks || directory.Ptr()%16 != 0 {
@@ -62,27 +61,27 @@ func PackedFreqs(payload, directory cuda.Buffer[uint32], numPostings int) (Freqs
 type Source struct {
 	Term  score.Term
 	Freqs Freqs
-	// DocIDs of the list's postings. Not needed for candidates.
+	// Not needed for candidates.
 	DocIDs cuda.Buffer[uint32]
-	// Index of each candidate's posting, below the number of postings. If it is
-	// the zero Buffer, candidate i is posting i, as for the shortest list before
-	// any intersection. Not used for accumulators.
+	// Index of each candidate's posting, below the number of postings. Zero:
+	// candidate i is posting i, as for the shortest list before any intersection.
+	// Not used for accumulators.
 	Postings cuda.Buffer[uint32]
-	// Number of tokens of each document in the list's field, by DocID. Not needed
-	// if Term.Linear is set.
+	// Tokens of each document in the list's field, by DocID. Not needed if
+	// Term.Linear is set.
 	Lengths cuda.Buffer[uint32]
 }
 
-// List is a Source in the kernels' layout. The caller copies the lists of a
-// query to the device for calls that take a buffer of them.
+// List is a Source for kernels. For calls that take a buffer of lists, the
+// caller copies them to the device.
 type List struct {
 	freqs                     Freqs
 	docIDs, postings, lengths cuda.Ptr[uint32]
 	term                      Term
 }
 
-// NewList converts a Source to the kernels' layout. The error wraps ErrShape if
-// buffers do not fit together.
+// NewList converts a Source. The error wraps ErrShape if buffers do not fit
+// together.
 func NewList(s Source) (List, error) {
 	n := int(s.Freqs.numPostings)
 	switch {

@@ -18,7 +18,7 @@ __device__ __forceinline__ uint64_t to_sum<uint64_t>(uint32_t contribution) {
     return kOnePosting | contribution;
 }
 
-// One term of a query: Go type scoring.List.
+// Go type scoring.List.
 struct ScoredList {
     PackedFreqs freqs;
     const uint32_t* docIDs;    // [numPostings]; not read for candidates
@@ -27,9 +27,8 @@ struct ScoredList {
     Bm25Term term;
 };
 
-// A thread processes kAtOnce elements at a time, with all loads in flight
-// together: element j is i + j * threads. Beyond the end it loads the last
-// element again, which avoids a branch.
+// Elements of a thread with all loads in flight together: element j is i + j * threads. Beyond the end it loads the
+// last element again, which avoids a branch.
 constexpr uint32_t kAtOnce = 4;
 
 GRIFFIN_DEVICE uint32_t num_threads() {
@@ -52,7 +51,7 @@ GRIFFIN_DEVICE uint64_t next_elements(uint64_t i) {
     return i + static_cast<uint64_t>(kAtOnce) * num_threads();
 }
 
-// Sets contributions of the given postings, whose documents are docIDs.
+// Of the given postings, whose documents are docIDs.
 GRIFFIN_DEVICE void contributions_of(const ScoredList& list, const uint32_t (&postings)[kAtOnce],
                                      const uint32_t (&docIDs)[kAtOnce], uint32_t (&contributions)[kAtOnce]) {
     uint32_t freqs[kAtOnce], lengths[kAtOnce];
@@ -63,7 +62,7 @@ GRIFFIN_DEVICE void contributions_of(const ScoredList& list, const uint32_t (&po
     for (uint32_t j = 0; j < kAtOnce; j++) contributions[j] = bm25_contribution(list.term, freqs[j], lengths[j]);
 }
 
-// Sets postings to the candidates' postings in the list.
+// The candidates' postings in the list.
 GRIFFIN_DEVICE void postings_of(const ScoredList& list, const uint32_t (&candidates)[kAtOnce],
                                 uint32_t (&postings)[kAtOnce]) {
 #pragma unroll
@@ -72,7 +71,7 @@ GRIFFIN_DEVICE void postings_of(const ScoredList& list, const uint32_t (&candida
     }
 }
 
-// A kernel does nothing if *matches >= enough. matches may be null.
+// Does nothing if *matches >= enough; matches may be null.
 struct ScoringUnless {
     const uint32_t* matches;
     uint32_t enough;
@@ -88,9 +87,8 @@ struct ScoringContributionsParams {
     uint32_t* contributions;  // [numPostings]
 };
 
-// scoring_contributions: contributions[i] = contribution of posting i. Grid:
-// any; block: 256; thread i of the grid processes postings i, i + threads, ...
-// CPU reference: score.Term.Score.
+// contributions[i] = contribution of posting i. Grid: any; block: 256; thread i of the grid processes postings i, i +
+// threads, ... CPU reference: score.Term.Score.
 GRIFFIN_KERNEL(scoring_contributions, ScoringContributionsParams, 256) {
     uint32_t n = p.list.freqs.numPostings;
     for (uint64_t i = first_element(); i < n; i = next_elements(i)) {
@@ -142,11 +140,9 @@ GRIFFIN_DEVICE void score_candidates(const ScoringCandidatesParams& p) {
     }
 }
 
-// scoring_candidates_narrow, _wide: sums[i] = before[from[i]] + contribution of
-// candidate i for one term, with sums of 32 or 64 bits (Ding et al. 2009, §8.2:
-// after each intersection, for its term, with individually read frequencies).
-// Grid: any; block: 256; thread i of the grid processes candidates i, i +
-// threads, ... CPU reference: codec.SIMDBP.FreqAt and score.Term.Score.
+// sums[i] = before[from[i]] + contribution of candidate i for one term, with sums of 32 or 64 bits (Ding et al. 2009,
+// §8.2: after each intersection, for its term, with individually read frequencies). Grid: any; block: 256; thread i of
+// the grid processes candidates i, i + threads, ... CPU reference: codec.SIMDBP.FreqAt and score.Term.Score.
 GRIFFIN_KERNEL(scoring_candidates_narrow, ScoringCandidatesParams, 256) {
     score_candidates<uint32_t>(p);
 }
@@ -189,10 +185,8 @@ GRIFFIN_DEVICE void score_query(const ScoringQueryParams& p) {
     }
 }
 
-// scoring_query_narrow, _wide: sums[i] = the score of candidate i, all terms in
-// one launch; the intersection has kept each candidate's posting in each list.
-// Grid: any; block: 256; thread i of the grid processes candidates i, i +
-// threads, ...
+// sums[i] = the score of candidate i, all terms in one launch; the intersection has kept each candidate's posting in
+// each list. Grid: any; block: 256; thread i of the grid processes candidates i, i + threads, ...
 GRIFFIN_KERNEL(scoring_query_narrow, ScoringQueryParams, 256) {
     score_query<uint32_t>(p);
 }
@@ -208,8 +202,8 @@ struct ScoringClearParams {
     uint32_t reserved;
 };
 
-// scoring_clear: sets accumulators to 0, unless there are enough matches. Grid:
-// any; block: 256; thread i of the grid writes 16 bytes at i, i + threads, ...
+// Sets accumulators to 0, unless there are enough matches. Grid: any; block: 256; thread i of the grid writes 16 bytes
+// at i, i + threads, ...
 GRIFFIN_KERNEL(scoring_clear, ScoringClearParams, 256) {
     if (is_done(p.unless)) return;
     uint32_t threads = gridDim.x * blockDim.x;
@@ -224,8 +218,7 @@ struct ScoringAccumulateParams {
     void* sums;  // [numDocs], by DocID
 };
 
-// Adds the contributions of a list to sums; kAtomic: other threads may add to
-// the same sums.
+// kAtomic: other threads may add to the same sums.
 template <bool kAtomic, typename Sum>
 GRIFFIN_DEVICE void accumulate(const ScoredList& list, Sum* sums) {
     uint32_t n = list.freqs.numPostings;
@@ -254,11 +247,9 @@ GRIFFIN_DEVICE void accumulate(const ScoredList& list, Sum* sums) {
     }
 }
 
-// scoring_accumulate_narrow, _wide: sums[d] += contribution of the posting of
-// document d, for one list (Ding et al. 2009, §8.3: exhaustive, term at a time,
-// an accumulator per document). A list contains a document at most once, and
-// launches on a stream are sequential, so nothing is atomic. Grid: any; block:
-// 256; thread i of the grid processes postings i, i + threads, ... CPU
+// sums[d] += contribution of the posting of document d, for one list (Ding et al. 2009, §8.3: exhaustive, term at a
+// time, an accumulator per document). A list contains a document at most once, and launches on a stream are sequential,
+// so nothing is atomic. Grid: any; block: 256; thread i of the grid processes postings i, i + threads, ... CPU
 // reference: traverse's exhaustive-taat.
 GRIFFIN_KERNEL(scoring_accumulate_narrow, ScoringAccumulateParams, 256) {
     if (!is_done(p.unless)) accumulate<false>(p.list, static_cast<uint32_t*>(p.sums));
@@ -274,10 +265,8 @@ struct ScoringAccumulateAllParams {
     void* sums;               // [numDocs], by DocID
 };
 
-// scoring_accumulate_all_narrow, _wide: the same for all lists of a query in
-// one launch, with atomic additions; integer sums do not depend on their order.
-// Grid: x any, y the lists; block: 256; thread i of a row processes postings i,
-// i + threads, ...
+// The same for all lists of a query, with atomic additions; integer sums do not depend on their order. Grid: x any, y
+// the lists; block: 256; thread i of a row processes postings i, i + threads, ...
 GRIFFIN_KERNEL(scoring_accumulate_all_narrow, ScoringAccumulateAllParams, 256) {
     if (!is_done(p.unless)) accumulate<true>(p.lists[blockIdx.y], static_cast<uint32_t*>(p.sums));
 }

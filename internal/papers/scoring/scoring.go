@@ -11,20 +11,18 @@ import (
 //go:embed image/scoring.ptx
 var image []byte
 
-// ErrShape means that buffers are too short for their declared content: a bug
-// of the caller.
+// ErrShape means that buffers are too short: a bug of the caller.
 var ErrShape = errors.New("scoring: buffers do not fit")
 
 // Kernels are the kernels of this package on one device.
 type Kernels struct {
 	module        *cuda.Module
-	maxBlocks     int // of a grid: the number of blocks that the device runs at the same time
+	maxBlocks     int // of a grid: blocks that the device runs at the same time
 	contributions *cuda.Kernel
 	clear         *cuda.Kernel
 	byWidth       [2]widthKernels // narrow, wide
 }
 
-// widthKernels are the kernels of one kind of sums.
 type widthKernels struct {
 	candidates, query, accumulate, accumulateAll *cuda.Kernel
 }
@@ -67,11 +65,10 @@ func (k *Kernels) load() (err error) {
 	return nil
 }
 
-// Close unloads the kernels. None of them may be running or be launched again.
+// Close unloads the kernels, which must not be running.
 func (k *Kernels) Close() error { return k.module.Unload() }
 
-// grid returns the grid for n elements: one thread per element, up to the
-// device's capacity.
+// grid has one thread per element, up to the device's capacity.
 func (k *Kernels) grid(n int) cuda.Dim {
 	return cuda.D1(max(1, min(k.maxBlocks, (n+threads-1)/threads)))
 }
@@ -81,8 +78,7 @@ type contributionsParams struct {
 	contributions cuda.Ptr[uint32]
 }
 
-// Contributions enqueues writing the contribution of posting i of a list to
-// out[i].
+// Contributions enqueues writing the contribution of posting i to out[i].
 func (k *Kernels) Contributions(s *cuda.Stream, l *List, out cuda.Buffer[uint32]) error {
 	if l.docIDs == 0 && l.term.Linear == 0 || out.Len() < l.NumPostings() {
 		return fmt.Errorf("contributions of %d postings to %d words: %w", l.NumPostings(), out.Len(), ErrShape)

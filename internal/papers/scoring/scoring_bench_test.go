@@ -12,8 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// benchShape is the size of the benchmarks: a list of postings among documents,
-// and rounds per timing.
+// A list of postings among documents, and rounds per timing.
 type benchShape struct{ postings, docs, rounds int }
 
 func shapeOfBench() benchShape {
@@ -23,7 +22,6 @@ func shapeOfBench() benchShape {
 	return benchShape{1000, 4000, 1}
 }
 
-// benchList returns a list of the shape, and the lengths of its documents.
 func benchList(s benchShape) (list postings, lengths []uint32) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	list.term = score.DefaultBM25.NewTerm(5, 1, 100)
@@ -40,10 +38,9 @@ func benchList(s benchShape) (list postings, lengths []uint32) {
 	return list, lengths
 }
 
-// BenchmarkScoring measures the kernels on a list of 10 M postings of 25.2 M
-// documents. share-% is relative to the bandwidth of a copy, for the bytes
-// needed per posting or candidate: 4 for each unpacked value, 5/8 for a packed
-// frequency, and the output.
+// A list of 10 M postings of 25.2 M documents. share-% is relative to the
+// bandwidth of a copy, for the bytes needed per posting or candidate: 4 for
+// each unpacked value, 5/8 for a packed frequency, and the output.
 func BenchmarkScoring(tb *testing.B) {
 	shape := shapeOfBench()
 	host, hostLengths := benchList(shape)

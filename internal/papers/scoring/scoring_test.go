@@ -15,7 +15,6 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// bench is a device with the kernels.
 type bench struct {
 	*gputest.Session
 	kernels *scoring.Kernels
@@ -30,14 +29,12 @@ func newBench(t testing.TB) *bench {
 	return &bench{Session: s, kernels: kernels}
 }
 
-// postings is a list on the host.
 type postings struct {
 	term          score.Term
 	docIDs, freqs []uint32
 }
 
-// randomTerm returns a scorer whose contributions stay below 2^32, with
-// frequencies below 2^14 if it is linear.
+// Contributions stay below 2^32; linear terms have frequencies below 2^14.
 func randomTerm(rng *rand.Rand) score.Term {
 	if rng.IntN(3) == 0 {
 		return score.NewLinearTerm(rng.Float64()*3, []float64{1, 100, 7.5}[rng.IntN(3)])
@@ -54,12 +51,10 @@ func randomTerm(rng *rand.Rand) score.Term {
 	return p.NewTerm(rng.Float64()*22.2, math.Exp(rng.Float64()*6), math.Exp(rng.Float64()*8))
 }
 
-// randomFreq returns a frequency of up to the given number of bits.
 func randomFreq(rng *rand.Rand, bits int) uint32 {
 	return max(1, rng.Uint32()>>(32-bits)>>rng.IntN(bits))
 }
 
-// randomList returns a list with about n of numDocs documents.
 func randomList(rng *rand.Rand, n, numDocs int) postings {
 	l := postings{term: randomTerm(rng)}
 	bits := 1 + rng.IntN(14)
@@ -76,8 +71,8 @@ func randomList(rng *rand.Rand, n, numDocs int) postings {
 }
 
 // pack encodes a list in the format of the index: blocks, and a directory of 4
-// words each. For a list without DocIDs they are encoded as one sequence,
-// before its blocks.
+// words each. A list without DocIDs is encoded as one sequence, before its
+// blocks.
 func (l *postings) pack() (payload, directory []uint32) {
 	var bytes []byte
 	if len(l.docIDs) == 0 {
@@ -108,7 +103,6 @@ func (l *postings) pack() (payload, directory []uint32) {
 	return payload, directory
 }
 
-// source copies a list to the device, with packed or plain frequencies.
 func (l *postings) source(b *bench, packed bool, lengths cuda.Buffer[uint32]) scoring.Source {
 	b.Helper()
 	s := scoring.Source{Term: l.term, DocIDs: gputest.Upload(b.Session, l.docIDs), Lengths: lengths}
@@ -138,8 +132,7 @@ func randomLengths(rng *rand.Rand, n int) []uint32 {
 	return lengths
 }
 
-// The device's results are bit-identical to score.Term.Score, for postings and
-// parameters of any magnitude.
+// For postings and parameters of any magnitude.
 func TestContributions(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -180,8 +173,7 @@ func TestContributions(t *testing.T) {
 	}
 }
 
-// TestPackedFreqs covers each width of packed frequencies, in full and short
-// blocks.
+// Each width of packed frequencies, in full and short blocks.
 func TestPackedFreqs(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -199,7 +191,7 @@ func TestPackedFreqs(t *testing.T) {
 		if got := gputest.Download(b.Session, out); !slices.Equal(got, l.freqs) {
 			t.Fatalf("%d bits, %d postings:\n got %v\nwant %v", bits, n, got, l.freqs)
 		}
-		// The format of codecs of lists: no DocIDs in blocks.
+		// As of codecs of lists: no DocIDs in blocks.
 		l.docIDs = l.docIDs[:0]
 		payload, directory := l.pack()
 		freqs, err := scoring.PackedFreqs(gputest.Upload(b.Session, payload), gputest.Upload(b.Session, directory), n)

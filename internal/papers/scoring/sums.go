@@ -7,13 +7,12 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Sum is a sum of contributions: narrow or wide (package comment).
+// Sum is narrow or wide (package comment).
 type Sum interface{ uint32 | uint64 }
 
-// MaxTerms is the maximum number of contributions to a wide sum.
+// MaxTerms bounds the contributions to a wide sum.
 const MaxTerms = 1<<16 - 1
 
-// wideScoreBits is the number of score bits of a wide sum.
 const wideScoreBits = 48
 
 // Width is a kind of sums.
@@ -39,14 +38,13 @@ type Bounded struct {
 	MaxScore base.Score
 }
 
-// SumsOf returns the kind of sums that the scores of a query need, if no
-// document is longer than maxLength tokens. It returns Narrow only if no sum
-// exceeds 2^32-1 and no contribution is 0.
+// SumsOf returns the kind of sums that a query needs, if no document is longer
+// than maxLength tokens: Narrow only if no sum exceeds 2^32-1 and no
+// contribution is 0.
 //
 // The smallest contribution is for a frequency of 1 in the longest document.
 // Rounding may make another one smaller, but by less than a fraction of 2^-20
-// (score.NewScale), so if the computed minimum is at least 2, no contribution
-// is 0.
+// (score.NewScale), so a computed minimum of at least 2 suffices.
 func SumsOf(terms []Bounded, maxLength uint32) Width {
 	const least = 2
 	total := base.Score(0)
@@ -68,12 +66,11 @@ func WideSum(s base.Score, postings int) uint64 {
 	return uint64(postings)<<wideScoreBits | uint64(s)
 }
 
-// SplitWide returns the score and the number of postings of a wide sum.
+// SplitWide returns the parts of a wide sum.
 func SplitWide(sum uint64) (s base.Score, postings int) {
 	return base.Score(sum & (1<<wideScoreBits - 1)), int(sum >> wideScoreBits)
 }
 
-// widthOf returns the width of S.
 func widthOf[S Sum]() Width {
 	if ^S(0) == S(math.MaxUint32) {
 		return Narrow

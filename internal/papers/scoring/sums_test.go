@@ -13,7 +13,6 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// query is a few lists over documents.
 type query struct {
 	lengths []uint32
 	lists   []postings
@@ -27,7 +26,6 @@ func randomQuery(rng *rand.Rand, numDocs int) query {
 	return q
 }
 
-// wide returns the wide sums of all documents.
 func (q *query) wide() []uint64 {
 	sums := make([]uint64, len(q.lengths))
 	for i := range q.lists {
@@ -39,7 +37,7 @@ func (q *query) wide() []uint64 {
 	return sums
 }
 
-// narrow returns the sums modulo 2^32, as in narrow accumulators.
+// Modulo 2^32, as in narrow accumulators.
 func narrow(wide []uint64) []uint32 {
 	sums := make([]uint32, len(wide))
 	for i, w := range wide {
@@ -49,8 +47,7 @@ func narrow(wide []uint64) []uint32 {
 	return sums
 }
 
-// intersection returns the documents common to all lists, and the indexes of
-// their postings in each list.
+// The documents common to all lists, and the indexes of their postings in each.
 func (q *query) intersection() (docIDs []uint32, of [][]uint32) {
 	docIDs = q.lists[0].docIDs
 	of = [][]uint32{make([]uint32, len(docIDs))}
@@ -74,7 +71,7 @@ func (q *query) intersection() (docIDs []uint32, of [][]uint32) {
 	return docIDs, of
 }
 
-// Accumulators hold the sums of postings, list by list and all at once.
+// List by list and all at once.
 func TestAccumulate(t *testing.T) {
 	testAccumulate(t, narrow)
 	testAccumulate(t, func(wide []uint64) []uint64 { return wide })
@@ -117,7 +114,6 @@ func testAccumulate[S scoring.Sum](t *testing.T, sums func(wide []uint64) []S) {
 	}
 }
 
-// difference describes the first difference of two slices of the same length.
 func difference[T comparable](got, want []T) string {
 	for i := range want {
 		if got[i] != want[i] {
@@ -127,8 +123,7 @@ func difference[T comparable](got, want []T) string {
 	return "none"
 }
 
-// TestCandidates scores candidates term by term, with intersections, and all at
-// once.
+// Term by term, with intersections, and all at once.
 func TestCandidates(t *testing.T) {
 	testCandidates(t, narrow)
 	testCandidates(t, func(wide []uint64) []uint64 { return wide })
@@ -173,9 +168,9 @@ func testCandidates[S scoring.Sum](t *testing.T, sums func(wide []uint64) []S) {
 	}
 }
 
-// termByTerm scores the candidates of a query as in ding09: the candidates of
-// the first list, then those that remain after each intersection. If counted is
-// set, their number is known only to the device.
+// termByTerm scores as in ding09: the candidates of the first list, then those
+// that remain after each intersection. counted: only the device knows their
+// number.
 func termByTerm[S scoring.Sum](b *bench, q *query, lengths cuda.Buffer[uint32], counted bool) []S {
 	b.Helper()
 	docIDs := q.lists[0].docIDs
@@ -234,8 +229,7 @@ func TestSumsOf(t *testing.T) {
 	}
 }
 
-// TestSumsOfIsRight: if SumsOf returns Narrow, no contribution is 0 and no
-// maximal sum overflows.
+// If SumsOf returns Narrow, no contribution is 0 and no maximal sum overflows.
 func TestSumsOfIsRight(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	numNarrow := 0
@@ -258,7 +252,6 @@ func TestSumsOfIsRight(t *testing.T) {
 	}
 }
 
-// Enqueueing allocates nothing.
 func TestScoringAllocatesNothing(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(11, 12))

@@ -1,8 +1,7 @@
 package scoring
 
 const (
-	// threads per block.
 	threads = 256
-	// blocksPerMultiprocessor is the number of resident blocks: 2048 threads.
+	// 2048 resident threads.
 	blocksPerMultiprocessor = 8
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// The kernels' shared buffer (device/block_topk.cuh) keeps the best k of keys
-// in any order, with blocks of any size and repeated pushes after failures.
+// device/block_topk.cuh keeps the best k of keys in any order, with blocks of
+// any size and repeated pushes after failures.
 func TestBlockTopK(t *testing.T) {
 	b := newBench(t)
 	kernel := gputest.TopKKernel(t, b.Device)
@@ -48,7 +48,7 @@ func TestBlockTopK(t *testing.T) {
 	}
 }
 
-// randomKeys returns n distinct positive keys in one of several distributions.
+// Distinct positive keys in one of several distributions.
 func randomKeys(rng *rand.Rand, n int) []uint64 {
 	keys := make([]uint64, n)
 	switch rng.IntN(4) {

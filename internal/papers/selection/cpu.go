@@ -18,8 +18,8 @@ type CPU struct {
 	queue                topk.Queue
 }
 
-// NewCPU allocates page-locked memory for selections from up to maxScores
-// scores, of documents below maxDocs if any are deleted.
+// NewCPU allocates for up to maxScores scores, of documents below maxDocs if
+// any are deleted.
 func NewCPU(d *cuda.Device, maxScores, maxDocs int) (*CPU, error) {
 	c := &CPU{}
 	for _, b := range []struct {
@@ -49,7 +49,7 @@ func (c *CPU) Free() error {
 	return errors.Join(errs...)
 }
 
-// AppendHits appends the best k hits of a source to dst. It waits for the
+// AppendHits appends the best k hits of a source to dst, after waiting for the
 // stream. The error wraps ErrShape if the source's buffers do not fit together
 // or exceed the limits of NewCPU.
 func (c *CPU) AppendHits(dst []base.Hit, st *cuda.Stream, source Source[uint32], k int) ([]base.Hit, error) {
@@ -85,7 +85,6 @@ func (c *CPU) AppendHits(dst []base.Hit, st *cuda.Stream, source Source[uint32],
 	return c.partialSort(dst, &source, k), nil
 }
 
-// read returns the word of a buffer.
 func (c *CPU) read(st *cuda.Stream, b cuda.Buffer[uint32]) (uint32, error) {
 	if err := cuda.CopyToHost(st, c.word.Data(), b.Slice(0, 1)); err != nil {
 		return 0, err
@@ -96,7 +95,6 @@ func (c *CPU) read(st *cuda.Stream, b cuda.Buffer[uint32]) (uint32, error) {
 	return c.word.Data()[0], nil
 }
 
-// partialSort appends the best k of the copied scores.
 func (c *CPU) partialSort(dst []base.Hit, source *Source[uint32], k int) []base.Hit {
 	docIDs, live := c.docIDs.Data(), c.live.Data()
 	c.queue.Reset(k)

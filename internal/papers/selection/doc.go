@@ -4,10 +4,9 @@
 //
 // # Methods
 //
-// The papers' methods compare scores; here all of them compare keys, numbers
-// that increase with a hit's rank in the order, so that there are no ties. A
-// key is the score above the inverted DocID (device/hit_key.cuh); scores of
-// 2^32 and more, in wide sums, have keys of 128 bits (Wide).
+// Here the papers' methods compare keys instead of scores, so that there are no
+// ties. A key is the score above the inverted DocID (device/hit_key.cuh);
+// scores of 2^32 and more, in wide sums, have keys of 128 bits (Wide).
 //
 //	method   launches            shared bytes  paper
 //	Heap     1 to 4              0             ding09 §8.2: heap of degree 512
@@ -21,8 +20,8 @@
 // buckets, until the k-th is known. Radix sorts all keys. CPU copies the scores
 // to the host, for package topk. Top needs little more than one pass: the k-th
 // best of the maxima of some thousand groups is a lower bound of the k-th best
-// key, and one block collects the keys that reach it (device/block_topk.cuh).
-// Arrays does the same with one block for each of many arrays.
+// key, and one block collects the keys that reach it. Arrays uses one block for
+// each of many arrays.
 //
 // We differ: bucketSelect's buckets divide the range evenly, ours have widths
 // that are powers of two. bucketSelect searches the k-th greatest value, ours a
@@ -41,12 +40,8 @@
 //	selection_arrays         the arrays                        512
 //	selection_count*         8 a multiprocessor                256
 //
-// Comments in the sources state shapes, shared memory, and the thread that
-// writes the result.
-//
 // # Concurrency
 //
-// A Selector is safe for concurrent use. Calls enqueue work on a stream, do not
-// wait for it, and allocate nothing; only CPU waits. A Scratch serves one
-// stream at a time.
+// A Selector is safe for concurrent use. Calls enqueue work and allocate
+// nothing; only CPU waits. A Scratch serves one stream at a time.
 package selection

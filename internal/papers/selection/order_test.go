@@ -15,7 +15,6 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// hits returns the best k of an input by a method.
 func (b *bench) hits(m selection.Method, in *input, k int) []base.Hit {
 	b.Helper()
 	scratch, err := b.selector.NewScratch(len(in.scores), k, m)
@@ -27,9 +26,9 @@ func (b *bench) hits(m selection.Method, in *input, k int) []base.Hit {
 	return selection.AppendHits(nil, keys)
 }
 
-// TestOrderRules checks properties of any selection: a smaller k gives a
-// prefix; the order of the array does not matter; merged results of parts equal
-// the whole; a document that is worse than all hits changes nothing.
+// Of any selection: a smaller k gives a prefix; the order of the array does not
+// matter; merged results of parts equal the whole; a document that is worse
+// than all hits changes nothing.
 func TestOrderRules(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(15, 16))
@@ -77,8 +76,8 @@ func TestOrderRules(t *testing.T) {
 	}
 }
 
-// AND, then OR if AND found fewer than k, without waiting for the device in
-// between (ding09 §8.3): the kernels of the OR check the condition.
+// AND, then OR if AND found fewer than k (ding09 §8.3): the kernels of the OR
+// check the condition.
 func TestAndThenOr(t *testing.T) {
 	b := newBench(t)
 	scorer, err := scoring.New(b.Device)
@@ -118,7 +117,7 @@ func TestAndThenOr(t *testing.T) {
 	}
 }
 
-// twoLists is a query of two terms, on the host and on the device.
+// On the host and on the device.
 type twoLists struct {
 	sums                  []base.Score // by document
 	matches               []int
@@ -169,7 +168,7 @@ func randomLists(b *bench, rng *rand.Rand, numDocs int) twoLists {
 	return q
 }
 
-// oracle returns the hits, and whether AND found them.
+// isAnd: AND found the hits.
 func (q *twoLists) oracle(k int) (hits []base.Hit, isAnd bool) {
 	for _, least := range []int{2, 1} {
 		var best topk.Queue
@@ -186,7 +185,6 @@ func (q *twoLists) oracle(k int) (hits []base.Hit, isAnd bool) {
 	return nil, false // unreachable
 }
 
-// After a failed launch the scratch is usable again.
 func TestSelectAfterFaults(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(19, 20))
@@ -225,7 +223,6 @@ func TestSelectAfterFaults(t *testing.T) {
 	}
 }
 
-// Enqueueing allocates nothing.
 func TestSelectAllocatesNothing(t *testing.T) {
 	b := newBench(t)
 	source := selection.Source[uint32]{Scores: gputest.Upload(b.Session, make([]uint32, 600))}

@@ -6,8 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// heapLengths returns the lengths of the levels of maxima above n scores, the
-// lowest first.
+// The levels of maxima above n scores, the lowest first.
 func heapLengths(n int) []int {
 	var lengths []int
 	for n > heapGroupLen {
@@ -56,7 +55,7 @@ type bucketParams struct {
 	k, _               uint32
 }
 
-// bucketSelect launches bucket select for keys of size bytes.
+// For keys of size bytes.
 func (s *Selector) bucketSelect(st *cuda.Stream, kernels *bucketKernels, a Array, k int, out uint64, scratch *Scratch, size int) error {
 	p := bucketParams{source: a, state: scratch.state.Ptr(), extremes: uint64(scratch.extremes.Ptr()), selected: out, k: uint32(k)}
 	grid, block := cuda.D1(s.blocks(int(a.maxScores), bucketThreads, bucketBlocks)), cuda.D1(bucketThreads)
@@ -87,7 +86,6 @@ type radixParams struct {
 	digit, numBlocks, k, _ uint32
 }
 
-// radixBlocks returns the number of blocks that sort n keys.
 func (s *Selector) radixBlocks(n int) int { return s.blocks(n, radixTile, radixBlocks) }
 
 func (s *Selector) radixSort(st *cuda.Stream, a Array, k int, out cuda.Buffer[Key], scratch *Scratch) error {

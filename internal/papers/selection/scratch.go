@@ -11,11 +11,11 @@ import (
 const (
 	keyBytes     = 8
 	wideKeyBytes = 16
-	// bucketStateBytes holds either BucketState (selection_bucket.cu).
+	// For either BucketState (selection_bucket.cu).
 	bucketStateBytes = 64 + 4<<bucketBits
 )
 
-// Scratch is the device memory for selections on one stream.
+// Scratch is device memory for selections on one stream.
 type Scratch struct {
 	maxScores, maxK int
 	methods         []Method
@@ -31,9 +31,8 @@ type Scratch struct {
 	numGathered, numBlocks         cuda.Buffer[uint32] // 0 between selections
 }
 
-// NewScratch allocates memory for selections of up to maxK of up to maxScores
-// scores by the given methods; Bucket also serves Wide. It waits for the
-// device.
+// NewScratch allocates for up to maxK of up to maxScores scores by the given
+// methods; Bucket also serves Wide. It waits for the device.
 func (s *Selector) NewScratch(maxScores, maxK int, methods ...Method) (*Scratch, error) {
 	if maxScores < 0 || uint64(maxScores) > 1<<32-1 || maxK < 0 || maxK > MaxK {
 		return nil, fmt.Errorf("scratch for k=%d of %d scores: %w", maxK, maxScores, ErrShape)
@@ -75,7 +74,6 @@ func (s *Selector) NewScratch(maxScores, maxK int, methods ...Method) (*Scratch,
 	return scratch, nil
 }
 
-// allocator allocates until the first error.
 type allocator struct {
 	device *cuda.Device
 	err    error
@@ -87,7 +85,7 @@ func take[T any](a *allocator, to *cuda.Buffer[T], n int) {
 	}
 }
 
-// clear sets the buffers that must be 0 between selections.
+// These must be 0 between selections.
 func (c *Scratch) clear(d *cuda.Device) error {
 	s, err := d.NewStream()
 	if err != nil {
@@ -99,7 +97,7 @@ func (c *Scratch) clear(d *cuda.Device) error {
 	return errors.Join(err, s.Close())
 }
 
-// Free releases the memory; no selection may be using it.
+// Free releases the memory, which must not be in use.
 func (c *Scratch) Free() error {
 	errs := []error{
 		c.state.Free(), c.extremes.Free(), c.keys[0].Free(), c.keys[1].Free(), c.counts.Free(), c.differing.Free(),
@@ -112,7 +110,7 @@ func (c *Scratch) Free() error {
 	return errors.Join(errs...)
 }
 
-// check reports a selection that exceeds the scratch or the output.
+// The selection must not exceed the scratch or the output.
 func (c *Scratch) check(m Method, n, k, out int) error {
 	if n > c.maxScores || k < 0 || k > c.maxK || out < k || !slices.Contains(c.methods, m) {
 		return fmt.Errorf("%v of k=%d of %d scores to %d keys with scratch for %d of %d by %v: %w", m, k, n, out, c.maxK, c.maxScores, c.methods, ErrShape)

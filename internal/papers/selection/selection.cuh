@@ -1,10 +1,9 @@
-// The scores of a selection, and their keys.
 #pragma once
 
 #include "../../gpu/device/cuda.cuh"
 #include "../../gpu/device/hit_key.cuh"
 
-// Has the layout of the Go type selection.source.
+// Go type selection.source.
 struct SelectionSource {
     const void* scores;         // [numScores]: uint32_t, or uint64_t sums with matches (package scoring) if wide
     const uint32_t* docIDs;     // [numScores], distinct; null: score i belongs to document i
@@ -27,11 +26,10 @@ GRIFFIN_DEVICE uint32_t num_scores(const SelectionSource& source) {
     return source.numScores ? min(*source.numScores, source.maxScores) : source.maxScores;
 }
 
-// Narrow keys are hit keys. Wide keys have a score of 48 bits above the 32 of
-// the DocID. Key 0 is not a hit.
+// Narrow keys are hit keys. Wide keys have a score of 48 bits above the 32 of the DocID. Key 0 is not a hit.
 typedef unsigned __int128 uint128_t;
 
-// The type of a score in memory, for a type of keys.
+// Of a score in memory.
 template <typename Key>
 struct ScoreOf;
 
@@ -45,7 +43,7 @@ struct ScoreOf<uint128_t> {
     typedef uint64_t type;
 };
 
-// Returns the key of a score, 0 if the score is excluded.
+// 0 if the score is excluded.
 GRIFFIN_DEVICE uint64_t make_key(const SelectionSource& source, uint32_t score, uint32_t docID) {
     return score < source.leastScore ? 0 : hit_key(score, docID + source.base);
 }
@@ -56,8 +54,7 @@ GRIFFIN_DEVICE uint128_t make_key(const SelectionSource& source, uint64_t sum, u
     return static_cast<uint128_t>(score) << 32 | static_cast<uint32_t>(~(docID + source.base));
 }
 
-// Sets key j to the key of score first + j * step, 0 if there is none; count >
-// 0 is the number of scores. All loads are in flight together.
+// Key j is of score first + j * step, 0 if there is none; count > 0. All loads are in flight together.
 template <uint32_t n, typename Key>
 GRIFFIN_DEVICE void source_keys(const SelectionSource& source, uint64_t first, uint64_t step, uint32_t count,
                                 Key (&keys)[n]) {
@@ -88,8 +85,7 @@ GRIFFIN_DEVICE void source_keys(const SelectionSource& source, uint64_t first, u
 // Keys that a thread loads together.
 constexpr uint32_t kAtOnce = 4;
 
-// Calls visit with the keys of the thread's scores: i, i + threads, and so on
-// below count, for thread i of the grid.
+// Visits the keys of scores i, i + threads, and so on below count, for thread i of the grid.
 template <typename Key, typename Visit>
 GRIFFIN_DEVICE void each_key(const SelectionSource& source, uint32_t count, Visit visit) {
     const uint64_t threads = static_cast<uint64_t>(gridDim.x) * blockDim.x;
@@ -103,7 +99,7 @@ GRIFFIN_DEVICE void each_key(const SelectionSource& source, uint32_t count, Visi
     }
 }
 
-// __shfl_xor_sync for keys, by a whole warp.
+// By a whole warp.
 GRIFFIN_DEVICE uint64_t shuffle_xor(uint64_t key, uint32_t lanes) {
     return __shfl_xor_sync(0xFFFFFFFFU, key, lanes);
 }
@@ -114,7 +110,7 @@ GRIFFIN_DEVICE uint128_t shuffle_xor(uint128_t key, uint32_t lanes) {
     return static_cast<uint128_t>(high) << 64 | low;
 }
 
-// Returns the maximum of a warp's keys in all lanes.
+// In all lanes of a warp.
 template <typename Key>
 GRIFFIN_DEVICE Key warp_max_key(Key key) {
     for (uint32_t d = 16; d > 0; d /= 2) key = max(key, shuffle_xor(key, d));
@@ -127,8 +123,7 @@ GRIFFIN_DEVICE Key warp_min_key(Key key) {
     return key;
 }
 
-// Access keys that other blocks of the launch access concurrently, in words
-// that one access moves.
+// Keys that other blocks access concurrently, in words that one access moves.
 GRIFFIN_DEVICE uint64_t load_key(const uint64_t* at) {
     return ld_relaxed(at);
 }
@@ -148,9 +143,8 @@ GRIFFIN_DEVICE void store_key(uint128_t* at, uint128_t key) {
     st_relaxed(words + 1, static_cast<uint64_t>(key >> 64));
 }
 
-// Counts the blocks that have called it, and returns true in all threads of the
-// last one, which then sees all earlier stores of the others; the counter is 0
-// again. Called by all threads of the block.
+// Counts the blocks that have called it, and returns true in all threads of the last one, which then sees all earlier
+// stores of the others; the counter is 0 again. Called by all threads of the block.
 __device__ inline bool is_last_block(uint32_t* counter) {
     __shared__ uint32_t last;
     __threadfence();

@@ -12,13 +12,13 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/selection"
 )
 
-// rounds is the number of selections timed together on a GPU.
+// Timed together on a GPU.
 const rounds = 20
 
-// BenchmarkSelect is griffin18 Fig. 7 with our method: the best k of n scores
-// like BM25's, from device memory to device memory. method=cpu has wall time
-// including the copy to the host. share-% is relative to the bandwidth of a
-// copy, for 4 bytes read per score.
+// griffin18 Fig. 7 with our method: the best k of n scores like BM25's, from
+// device memory to device memory. method=cpu has wall time including the copy
+// to the host. share-% is relative to the bandwidth of a copy, for 4 bytes read
+// per score.
 func BenchmarkSelect(b *testing.B) {
 	shapes := []struct{ n, k int }{
 		{1e3, 10}, {1e4, 10}, {1e5, 10}, {1e6, 10}, {1e7, 10}, {25.2e6, 10}, {1e5, 1000}, {1e6, 1000}, {25.2e6, 1000},
@@ -36,7 +36,6 @@ func BenchmarkSelect(b *testing.B) {
 	}
 }
 
-// benchmarkScores returns n scores.
 func benchmarkScores(n int) []uint32 {
 	rng := rand.New(rand.NewPCG(11, 12))
 	scores := make([]uint32, n)
@@ -86,8 +85,7 @@ func benchmarkCPU(tb *testing.B, n, k int) {
 	report(tb, b.Device, time.Since(start), tb.N, 4*n, n)
 }
 
-// report reports the total time of runs, each over the given bytes and
-// elements.
+// took is of all runs, bytes and elements of each.
 func report(b *testing.B, d *cuda.Device, took time.Duration, runs, bytes, elements int) {
 	b.Helper()
 	seconds := took.Seconds() / float64(runs)
@@ -96,7 +94,7 @@ func report(b *testing.B, d *cuda.Device, took time.Duration, runs, bytes, eleme
 	b.ReportMetric(100*float64(bytes)/seconds/1e9/gputest.CopyBandwidth(b, d), "share-%")
 }
 
-// BenchmarkArrays selects from the arrays of a batch in one launch.
+// The arrays of a batch in one launch.
 func BenchmarkArrays(tb *testing.B) {
 	for _, shape := range []struct{ arrays, n, k int }{{1000, 1e4, 10}, {1000, 1e4, 1000}, {500, 1e5, 10}} {
 		if !gputest.OnGPU() {

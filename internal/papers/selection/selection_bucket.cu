@@ -5,8 +5,7 @@
 constexpr uint32_t kBucketBits = 10;
 constexpr uint32_t kNumBuckets = 1U << kBucketBits;
 
-// State of a bucket select: keys in [low, low + 2^bits) are undecided, higher
-// keys are among the best k, lower keys are not.
+// Keys in [low, low + 2^bits) are undecided, higher keys are among the best k, lower keys are not.
 template <typename Key>
 struct BucketState {
     Key low;
@@ -31,7 +30,6 @@ struct SelectionBucketParams {
     uint32_t reserved;
 };
 
-// Returns the number of significant bits of a key.
 GRIFFIN_DEVICE uint32_t num_bits(uint64_t key) {
     return 64 - __clzll(key);
 }
@@ -41,8 +39,7 @@ GRIFFIN_DEVICE uint32_t num_bits(uint128_t key) {
     return high ? 64 + num_bits(high) : num_bits(static_cast<uint64_t>(key));
 }
 
-// Returns the maximum and minimum key of a block's 256 threads, in all threads
-// of its first warp.
+// Of a block's 256 threads, in all threads of its first warp.
 template <typename Key>
 GRIFFIN_DEVICE void block_extremes(Key* greatest, Key* least) {
     __shared__ Key warps[2][8];
@@ -135,8 +132,7 @@ GRIFFIN_DEVICE void gather_selected(const SelectionBucketParams<Key>& p) {
     });
 }
 
-// Sorts in dynamic shared memory, with room for k keys rounded up to a power of
-// two.
+// In dynamic shared memory, with room for k keys rounded up to a power of two.
 template <typename Key>
 GRIFFIN_DEVICE void sort_selected(const SelectionBucketParams<Key>& p) {
     if (is_skipped(p.source)) return;
@@ -147,16 +143,13 @@ GRIFFIN_DEVICE void sort_selected(const SelectionBucketParams<Key>& p) {
     for (uint32_t i = threadIdx.x; i < p.k; i += blockDim.x) p.selected[i] = i < n ? keys[i] : 0;
 }
 
-// Bucket select, for keys of 64 bits and, named _wide, for scores of 48. It
-// finds the range of the keys. Then each pass counts the keys that may be the
-// k-th best in each of 1024 buckets, until all keys of the bucket of the k-th
-// are among the best k. All keys from there up are written and sorted
-// (griffin18 §3.1.3 after Alabi, Blanchard, Gordon and Steinbach, "Fast
-// k-selection algorithms for graphics processing units", JEA 17, 2012, §3.1).
-// Launches, on one stream: range, count 7 times (8 if wide: 10 bits of a key
-// each; unnecessary ones return at once), gather, sort. Grid: any, the same for
-// all, sort 1; block: 256; shared memory of sort: k keys, rounded up to a power
-// of two. selected[0, k) are the best keys in descending order, padded with 0.
+// Bucket select, for keys of 64 bits and, named _wide, for scores of 48. After the range of the keys, each pass counts
+// the keys that may be the k-th best in each of 1024 buckets, until all keys of the bucket of the k-th are among the
+// best k. All keys from there up are written and sorted (griffin18 §3.1.3 after Alabi, Blanchard, Gordon and Steinbach,
+// "Fast k-selection algorithms for graphics processing units", JEA 17, 2012, §3.1). Launches, on one stream: range,
+// count 7 times (8 if wide: 10 bits of a key each; unnecessary ones return at once), gather, sort. Grid: any, the same
+// for all, sort 1; block: 256; shared memory of sort: k keys, rounded up to a power of two. selected[0, k) are the best
+// keys in descending order, padded with 0.
 GRIFFIN_KERNEL(selection_bucket_range, SelectionBucketParams<uint64_t>, 256) {
     find_range(p);
 }

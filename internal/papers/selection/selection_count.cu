@@ -15,9 +15,7 @@ GRIFFIN_DEVICE void count_hits(const SelectionCountParams& p) {
     if (threadIdx.x % 32 == 0 && hits > 0) atomicAdd(p.count, hits);
 }
 
-// selection_count, and _wide for sums of 64 bits: *count += the number of hits.
-// Grid: any; block: 256; thread i of the grid processes scores i, i + threads,
-// ...
+// *count += the number of hits. Grid: any; block: 256; thread i of the grid processes scores i, i + threads, ...
 GRIFFIN_KERNEL(selection_count, SelectionCountParams, 256) {
     count_hits<uint64_t>(p);
 }

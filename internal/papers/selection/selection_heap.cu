@@ -12,9 +12,8 @@ struct SelectionHeapLevelParams {
     uint32_t reserved;
 };
 
-// selection_heap_level: maxima[g] = the maximum key of group g of 512 of the
-// lower level, 0 if it has none (Ding et al. 2009, §8.2). Grid: ceil(groups /
-// 8); block: 256; a warp per group, 16 keys per lane; lane 0 writes.
+// maxima[g] = the maximum key of group g of 512 of the lower level, 0 if it has none (Ding et al. 2009, §8.2). Grid:
+// ceil(groups / 8); block: 256; a warp per group, 16 keys per lane; lane 0 writes.
 GRIFFIN_KERNEL(selection_heap_level, SelectionHeapLevelParams, 256) {
     if (is_skipped(p.source)) return;
     uint32_t group = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
@@ -45,7 +44,7 @@ struct SelectionHeapExtractParams {
     uint32_t k;
 };
 
-// Returns the maximum key of the block's 512 threads in all threads.
+// Of the block's 512 threads, in all threads.
 __device__ inline uint64_t block_max_key(uint64_t key) {
     __shared__ uint64_t warps[16];
     key = warp_max_key(key);
@@ -55,11 +54,9 @@ __device__ inline uint64_t block_max_key(uint64_t key) {
     return warp_max_key(warps[threadIdx.x % 16]);
 }
 
-// selection_heap_extract: removes the root of the heap k times and updates the
-// maxima on its path, from the leaf up. Removed keys are not marked: they are
-// those not less than the last removed key. out[0, k) are the best keys, padded
-// with 0. Grid: 1; block: 512; thread j holds member j of each group on the
-// path; thread 0 writes out.
+// Removes the root of the heap k times and updates the maxima on its path, from the leaf up. Removed keys are those not
+// less than the last one. out[0, k) are the best keys, padded with 0. Grid: 1; block: 512; thread j holds member j of
+// each group on the path; thread 0 writes out.
 GRIFFIN_KERNEL(selection_heap_extract, SelectionHeapExtractParams, 512) {
     if (is_skipped(p.source)) return;
     __shared__ uint32_t found;

@@ -30,9 +30,8 @@ GRIFFIN_DEVICE void radix_range(const SelectionRadixParams& p, uint32_t* first, 
     *last = min(static_cast<uint64_t>(n), tiles * (blockIdx.x + 1) / p.numBlocks * kTileLen);
 }
 
-// A digit that is equal in all keys needs no pass. radix_passes returns the
-// number of passes for the digits below digit: then keys[radix_passes % 2]
-// holds the keys.
+// A digit that is equal in all keys needs no pass. radix_passes returns the number of passes for the digits below
+// digit: then keys[radix_passes % 2] holds the keys.
 GRIFFIN_DEVICE bool radix_has_pass(uint64_t differing, uint32_t digit) {
     return differing >> digit * kRadixBits & (kRadix - 1);
 }
@@ -43,13 +42,11 @@ GRIFFIN_DEVICE uint32_t radix_passes(uint64_t differing, uint32_t digit) {
     return passes;
 }
 
-// Radix sort of all keys in descending order, by digits of 8 bits from the
-// lowest up; the first k are the result (griffin18 §3.1.3; Satish, Harris and
-// Garland, "Designing efficient sorting algorithms for manycore GPUs", IPDPS
-// 2009: count, scan, scatter). We differ: digits of 8 bits; a digit that is
-// equal in all keys has no pass. Launches, on one stream: keys; for each digit
-// count, scan, scatter; first. Grid: numBlocks, scan and first 1; block: 256,
-// scan 1024. out[0, k): descending, padded with 0.
+// Radix sort of all keys in descending order, by digits of 8 bits from the lowest up; the first k are the result
+// (griffin18 §3.1.3; Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs", IPDPS
+// 2009: count, scan, scatter). We differ: digits of 8 bits; a digit that is equal in all keys has no pass. Launches, on
+// one stream: keys; for each digit count, scan, scatter; first. Grid: numBlocks, scan and first 1; block: 256, scan
+// 1024. out[0, k): descending, padded with 0.
 GRIFFIN_KERNEL(selection_radix_keys, SelectionRadixParams, 256) {
     if (is_skipped(p.source)) return;
     uint32_t first, last;
@@ -72,8 +69,7 @@ GRIFFIN_KERNEL(selection_radix_keys, SelectionRadixParams, 256) {
     if (threadIdx.x % 32 == 0 && (low | high)) atomicOr(p.differing, static_cast<uint64_t>(high) << 32 | low);
 }
 
-// selection_radix_count: counts[(255 - digit) * numBlocks + b] of the keys of
-// block b.
+// counts[(255 - digit) * numBlocks + b] of the keys of block b.
 GRIFFIN_KERNEL(selection_radix_count, SelectionRadixParams, 256) {
     if (is_skipped(p.source) || !radix_has_pass(*p.differing, p.digit)) return;
     __shared__ uint32_t counts[kRadix];
@@ -89,8 +85,8 @@ GRIFFIN_KERNEL(selection_radix_count, SelectionRadixParams, 256) {
     p.counts[(kRadix - 1 - threadIdx.x) * p.numBlocks + blockIdx.x] = counts[threadIdx.x];
 }
 
-// selection_radix_scan: exclusive prefix sums of the counts. A thread processes
-// 16 counts at a time, in vectors of 4: their number is a multiple of 256.
+// Exclusive prefix sums of the counts. A thread processes 16 at a time, in vectors of 4: their number is a multiple of
+// 256.
 GRIFFIN_KERNEL(selection_radix_scan, SelectionRadixParams, 1024) {
     if (is_skipped(p.source) || !radix_has_pass(*p.differing, p.digit)) return;
     constexpr uint32_t kVectors = 4;
@@ -117,9 +113,8 @@ GRIFFIN_KERNEL(selection_radix_scan, SelectionRadixParams, 1024) {
     }
 }
 
-// selection_radix_scatter: a stable scatter of the keys by the digit. A warp
-// has 512 keys of a tile, in 16 rounds of 32. Lanes with the same digit find
-// their ranks by __match_any_sync, warps by a scan per digit.
+// A stable scatter of the keys by the digit. A warp has 512 keys of a tile, in 16 rounds of 32. Lanes with the same
+// digit find their ranks by __match_any_sync, warps by a scan per digit.
 GRIFFIN_KERNEL(selection_radix_scatter, SelectionRadixParams, 256) {
     if (is_skipped(p.source) || !radix_has_pass(*p.differing, p.digit)) return;
     __shared__ uint32_t next[kRadix];  // output index of the next key with the digit
@@ -166,7 +161,7 @@ GRIFFIN_KERNEL(selection_radix_scatter, SelectionRadixParams, 256) {
     }
 }
 
-// selection_radix_first: out[0, k) are the first of the sorted keys.
+// out[0, k) are the first of the sorted keys.
 GRIFFIN_KERNEL(selection_radix_first, SelectionRadixParams, 256) {
     if (is_skipped(p.source)) return;
     uint32_t n = num_scores(p.source);

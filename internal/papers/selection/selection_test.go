@@ -14,7 +14,6 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// bench is a device with a selector.
 type bench struct {
 	*gputest.Session
 	selector *selection.Selector
@@ -29,14 +28,14 @@ func newBench(t testing.TB) *bench {
 	return &bench{Session: s, selector: selector}
 }
 
-// input is a Source on the host. docIDs and live may be nil.
+// A Source on the host; docIDs and live may be nil.
 type input struct {
 	scores, docIDs, live []uint32
 	base                 base.DocID
 	least                uint32
 }
 
-// oracle returns the best k hits by package topk.
+// By package topk.
 func (in *input) oracle(k int) []base.Hit {
 	var q topk.Queue
 	q.Reset(k)
@@ -52,7 +51,6 @@ func (in *input) oracle(k int) []base.Hit {
 	return q.AppendSorted(nil)
 }
 
-// source copies the input to the device.
 func (in *input) source(b *bench) selection.Source[uint32] {
 	s := selection.Source[uint32]{Scores: gputest.Upload(b.Session, in.scores), Base: in.base, LeastScore: in.least}
 	if in.docIDs != nil {
@@ -64,7 +62,6 @@ func (in *input) source(b *bench) selection.Source[uint32] {
 	return s
 }
 
-// scoresOf are distributions of scores.
 var scoresOf = []struct {
 	name  string
 	score func(rng *rand.Rand, i, n int) uint32
@@ -79,7 +76,7 @@ var scoresOf = []struct {
 	{"extremes", func(rng *rand.Rand, _, _ int) uint32 { return -rng.Uint32N(2) }},
 }
 
-// randomInput returns n scores, alternately with DocIDs, deletions and a base.
+// Alternately with DocIDs, deletions and a base.
 func randomInput(rng *rand.Rand, n int, score func(rng *rand.Rand, i, n int) uint32) input {
 	in := input{scores: make([]uint32, n)}
 	for i := range in.scores {
@@ -110,7 +107,7 @@ func randomInput(rng *rand.Rand, n int, score func(rng *rand.Rand, i, n int) uin
 	return in
 }
 
-// compare runs all methods on a source, and compares the results with want.
+// All methods.
 func (b *bench) compare(name string, source selection.Source[uint32], numDocs, k int, want []base.Hit) {
 	b.Helper()
 	scratch, err := b.selector.NewScratch(source.Scores.Len(), k, selection.Methods()...)
@@ -143,8 +140,7 @@ func (b *bench) compare(name string, source selection.Source[uint32], numDocs, k
 	b.Must(scratch.Free())
 }
 
-// heapK limits k for Heap, which extracts one hit at a time and is slow on the
-// emulator.
+// Heap extracts one hit at a time and is slow on the emulator.
 var heapK = 20
 
 func TestMethodsAgreeWithQueue(t *testing.T) {
@@ -170,8 +166,7 @@ func TestMethodsAgreeWithQueue(t *testing.T) {
 	}
 }
 
-// TestTopCountedOnDevice runs Top's two launches with a number of scores and a
-// condition known only to the device.
+// Only the device knows the number of scores and a condition.
 func TestTopCountedOnDevice(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(23, 24))
@@ -200,8 +195,8 @@ func TestTopCountedOnDevice(t *testing.T) {
 	}
 }
 
-// TestTopOfWholeStripes has the maximum of remaining groups: k-1 whole stripes
-// of the emulator's grid, and the best of another.
+// The maximum of remaining groups: k-1 whole stripes of the emulator's grid,
+// and the best of another.
 func TestTopOfWholeStripes(t *testing.T) {
 	b := newBench(t)
 	const n, k, stripeLen, stripes = 2 * 128 * 128, 40, 128, 128

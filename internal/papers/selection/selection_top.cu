@@ -20,10 +20,8 @@ struct SelectionTopParams {
     uint32_t reserved;
 };
 
-// Returns the lane's maximum key of the warp's stripe: the warps of the grid
-// take chunks of 128 scores in turn. plain: there are no DocIDs and no
-// deletions. Then only the 16-byte aligned scores are read, 16 bytes per lane,
-// with four loads in flight.
+// The lane's maximum key of the warp's stripe: the warps of the grid take chunks of 128 scores in turn. plain: without
+// DocIDs and deletions, only the 16-byte aligned scores are read, 16 bytes per lane, with four loads in flight.
 GRIFFIN_DEVICE uint64_t best_of_stripe(const SelectionSource& source, bool plain) {
     const uint32_t* scores = static_cast<const uint32_t*>(source.scores);
     const uint32_t n = num_scores(source), lane = threadIdx.x % 32;
@@ -67,9 +65,8 @@ GRIFFIN_DEVICE uint64_t best_of_stripe(const SelectionSource& source, bool plain
     return best;
 }
 
-// Pushes the non-zero keys numbered 0 to n - 1: load sets keys to those at i, i
-// + 512, i + 1024 and i + 1536, 0 from n on. Called by all threads of the
-// block.
+// Pushes the non-zero keys numbered 0 to n - 1: load sets keys to those at i, i + 512, i + 1024 and i + 1536, 0 from n
+// on. Called by all threads of the block.
 template <typename Load>
 GRIFFIN_DEVICE void push_all(BlockTopK& top, uint32_t n, Load load) {
     uint64_t next[kAtOnce];
@@ -86,7 +83,7 @@ GRIFFIN_DEVICE void push_all(BlockTopK& top, uint32_t n, Load load) {
     }
 }
 
-// Pushes n keys written by this launch.
+// Keys written by this launch.
 GRIFFIN_DEVICE void push_keys(BlockTopK& top, const uint64_t* keys, uint32_t n) {
     push_all(top, n, [=](uint64_t i, uint64_t(&to)[kAtOnce]) {
 #pragma unroll
@@ -96,26 +93,21 @@ GRIFFIN_DEVICE void push_keys(BlockTopK& top, const uint64_t* keys, uint32_t n) 
     });
 }
 
-// Sorts and writes the best k of the pushed keys, padded with 0.
+// The best k of the pushed keys, sorted, padded with 0.
 __device__ inline void write_hits(BlockTopK& top, uint64_t* out, uint32_t k) {
     block_topk_sort(top);
     for (uint32_t i = threadIdx.x; i < k; i += kTopThreads) out[i] = i < top.count ? top.keys[i] : 0;
 }
 
-// Our method for one array of any length. At least k keys reach the k-th
-// greatest maximum of groups, so lower keys can be skipped. A group is a warp's
-// stripe of the array. Stripes interleave, so the best keys of a run of
-// documents lie in different groups, and little more than k keys remain. (If
-// high scores occur only at the stripes' distance, k whole stripes remain:
-// correct, but slow.) The scores are read once, and k/8448 of them again on an
-// H200. The idea is the lowest level of ding09's heap (§8.2); we differ: no
-// heap is built on it. Launches, on one stream: maxima, gather. Grid: at most
-// the number of resident blocks, the same for both; block: 512; shared memory:
-// 4096 keys. k at most 2048. out[0, k) are the best keys in descending order,
-// padded with 0, written by the last block.
+// Our method for one array of any length. At least k keys reach the k-th greatest maximum of groups, so lower keys can
+// be skipped. A group is a warp's stripe of the array. Stripes interleave, so the best keys of a run of documents lie
+// in different groups, and little more than k keys remain. (If high scores occur only at the stripes' distance, k whole
+// stripes remain: correct, but slow.) The scores are read once, and k/8448 of them again on an H200. The idea is the
+// lowest level of ding09's heap (§8.2); we differ: no heap is built on it. Launches, on one stream: maxima, gather.
+// Grid: at most the number of resident blocks, the same for both; block: 512; shared memory: 4096 keys. k at most 2048.
+// out[0, k) are the best keys in descending order, padded with 0, written by the last block.
 
-// selection_top_maxima: the maxima of warps and of blocks, and in the last
-// block the bound.
+// The maxima of warps and of blocks, and in the last block the bound.
 GRIFFIN_KERNEL(selection_top_maxima, SelectionTopParams, 512) {
     if (is_skipped(p.source)) return;
     __shared__ BlockTopK top;
@@ -142,8 +134,7 @@ GRIFFIN_KERNEL(selection_top_maxima, SelectionTopParams, 512) {
     if (threadIdx.x == 0) *p.bound = top.threshold;
 }
 
-// selection_top_gather: the keys that reach the bound, and in the last block
-// the best k of them.
+// The keys that reach the bound, and in the last block the best k of them.
 GRIFFIN_KERNEL(selection_top_gather, SelectionTopParams, 512) {
     if (is_skipped(p.source)) return;
     __shared__ BlockTopK top;
@@ -172,7 +163,6 @@ GRIFFIN_KERNEL(selection_top_gather, SelectionTopParams, 512) {
     if (threadIdx.x == 0) *p.numGathered = 0;
 }
 
-// Selects from one array by one block.
 GRIFFIN_DEVICE void select_one(const SelectionSource& source, uint64_t* out, uint32_t k) {
     __shared__ BlockTopK top;
     if (is_skipped(source)) return;
@@ -189,9 +179,8 @@ struct SelectionOneParams {
     uint32_t reserved;
 };
 
-// selection_one: our method for a short array. Grid: 1; block: 512; shared
-// memory: 4096 keys. k at most 2048. out[0, k) are the best keys in descending
-// order, padded with 0.
+// For a short array. Grid: 1; block: 512; shared memory: 4096 keys. k at most 2048. out[0, k) are the best keys in
+// descending order, padded with 0.
 GRIFFIN_KERNEL(selection_one, SelectionOneParams, 512) {
     select_one(p.source, p.out, p.k);
 }
@@ -203,10 +192,8 @@ struct SelectionArraysParams {
     uint32_t reserved;
 };
 
-// selection_arrays: the same for many arrays, such as the segments of a batch
-// of queries: one block each. Grid: the arrays; block: 512; shared memory: 4096
-// keys. k at most 2048. out[a][0, k) are the best keys of array a in descending
-// order, padded with 0, written by block a.
+// For many arrays, such as the segments of a batch of queries. Grid: the arrays; block: 512; shared memory: 4096 keys.
+// k at most 2048. out[a][0, k) are the best keys of array a in descending order, padded with 0, written by block a.
 GRIFFIN_KERNEL(selection_arrays, SelectionArraysParams, 512) {
     const SelectionSource source = p.sources[blockIdx.x];
     select_one(source, p.out + static_cast<uint64_t>(blockIdx.x) * p.k, p.k);

@@ -11,8 +11,8 @@ import (
 //go:embed image/*.ptx
 var images embed.FS
 
-// ErrShape means that buffers are too short for their declared content, or that
-// k is greater than MaxK: a bug of the caller.
+// ErrShape means that buffers are too short, or that k is greater than MaxK: a
+// bug of the caller.
 var ErrShape = errors.New("selection: buffers do not fit")
 
 // Method is a selection method on the device.
@@ -62,7 +62,7 @@ func New(d *cuda.Device) (*Selector, error) {
 	return s, nil
 }
 
-// Close unloads the kernels. None of them may be running or be launched again.
+// Close unloads the kernels, which must not be running.
 func (s *Selector) Close() error {
 	var errs []error
 	for _, m := range s.modules {
@@ -96,7 +96,6 @@ func (s *Selector) load() error {
 	return l.err
 }
 
-// loader loads kernels and their modules until the first error.
 type loader struct {
 	s       *Selector
 	modules map[string]*cuda.Module
@@ -123,8 +122,8 @@ func loadKernel[P any](l *loader, to **cuda.Kernel, image, name string) {
 	*to, l.err = cuda.LoadKernel[P](m, "selection_"+name)
 }
 
-// Select enqueues writing the best k of a source to out[0, k) in descending
-// order, padded with 0. k is at most MaxK.
+// Select enqueues writing the best k, at most MaxK, of a source to out[0, k) in
+// descending order, padded with 0.
 func (s *Selector) Select(st *cuda.Stream, m Method, source Source[uint32], k int, out cuda.Buffer[Key], scratch *Scratch) error {
 	array, err := source.array()
 	if err != nil {
@@ -166,7 +165,7 @@ type countParams struct {
 	count  cuda.Ptr[uint32]
 }
 
-// Count enqueues adding the number of hits of a source to *count.
+// Count enqueues adding the number of hits to *count.
 func (s *Selector) Count(st *cuda.Stream, source Source[uint32], count cuda.Buffer[uint32]) error {
 	return countHits(s, st, s.count, &source, count)
 }
@@ -188,8 +187,8 @@ func countHits[S Score](s *Selector, st *cuda.Stream, kernel *cuda.Kernel, sourc
 	return cuda.Launch(st, kernel, cuda.D1(s.blocks(int(array.maxScores), countThreads, countBlocks)), cuda.D1(countThreads), 0, &p)
 }
 
-// blocks returns the number of blocks of the given threads for n elements,
-// limited to perMultiprocessor on each multiprocessor.
+// blocks is for n elements, limited to perMultiprocessor on each
+// multiprocessor.
 func (s *Selector) blocks(n, threads, perMultiprocessor int) int {
 	return max(1, min(s.multiprocessors*perMultiprocessor, (n+threads-1)/threads))
 }

@@ -7,37 +7,34 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Score is a score in memory: 32 bits, or the wide sum of package scoring.
+// Score is in 32 bits, or the wide sum of package scoring.
 type Score interface{ uint32 | uint64 }
 
-// Source is an array of scores in device memory, with the conditions for hits.
+// Source is scores in device memory, with conditions for hits.
 type Source[S Score] struct {
 	Scores cuda.Buffer[S] // 16-byte aligned
-	// DocIDs of the scores, distinct, each below 2^32-1 with Base added. The
-	// zero Buffer: score i belongs to document i, as in accumulators.
+	// Distinct, each below 2^32-1 with Base added. Zero: score i belongs to
+	// document i, as in accumulators.
 	DocIDs cuda.Buffer[uint32]
-	// Live has bit d%32 of word d/32 set if document d is not deleted. The zero
-	// Buffer: all are live.
+	// Bit d%32 of word d/32 is set if document d is not deleted. Zero: all are
+	// live.
 	Live cuda.Buffer[uint32]
-	// Count, unless it is the zero Buffer, holds the number of scores, known
-	// only to the device. It is limited to Scores.Len().
+	// Count, unless it is the zero Buffer, holds the number of scores in device
+	// memory, at most Scores.Len().
 	Count cuda.Buffer[uint32]
-	// Matches and Enough are a condition: if *Matches, written by earlier work,
-	// is at least Enough, nothing is done and the results stay unchanged. The
-	// zero Buffer: no condition.
+	// If *Matches, written by earlier work, is at least Enough, the results stay
+	// unchanged. Zero: no condition.
 	Matches cuda.Buffer[uint32]
 	Enough  uint32
-	// Base is added to DocIDs.
-	Base base.DocID
-	// LeastScore excludes documents that score less. Narrow accumulators need
-	// 1: there 0 is a document without postings.
+	Base    base.DocID
+	// Lower scores are excluded. Narrow accumulators need 1: there 0 is a document
+	// without postings.
 	LeastScore uint32
-	// LeastPostings excludes documents with fewer postings, for wide sums: 1
-	// for OR.
+	// Documents with fewer postings are excluded, for wide sums: 1 for OR.
 	LeastPostings uint32
 }
 
-// Array is a Source of narrow scores in the kernels' layout.
+// Array is a Source of narrow scores for kernels.
 type Array struct {
 	scores                              uint64
 	docIDs, live, numScores, matches    cuda.Ptr[uint32]
@@ -45,8 +42,8 @@ type Array struct {
 	leastMatches, _                     uint32
 }
 
-// NewArray converts a Source to the kernels' layout, for Selector.Arrays. The
-// error wraps ErrShape if its buffers do not fit together.
+// NewArray is for Selector.Arrays. The error wraps ErrShape if buffers do not
+// fit together.
 func NewArray(s Source[uint32]) (Array, error) { return s.array() }
 
 func (s *Source[S]) array() (Array, error) {
@@ -60,7 +57,6 @@ func (s *Source[S]) array() (Array, error) {
 	}, nil
 }
 
-// check reports buffers that do not fit together.
 func (s *Source[S]) check() error {
 	n, byNumber := s.Scores.Len(), s.DocIDs.IsZero()
 	switch {
@@ -76,15 +72,14 @@ func (s *Source[S]) check() error {
 	return nil
 }
 
-// Key is a hit as one number that increases with its rank in the order of
-// results: the score above, ^DocID below. 0 is not a hit.
+// Key is a hit as one number that increases with its rank: the score above,
+// ^DocID below. 0 is not a hit.
 type Key uint64
 
-// WideKey is the same for scores that need more than 32 bits: the low and the
-// high word of a number of 128 bits.
+// WideKey is the same in 128 bits: the low and the high word.
 type WideKey [2]uint64
 
-// AppendHits appends the hits of keys to dst, up to the first key 0.
+// AppendHits appends hits up to the first key 0.
 func AppendHits(dst []base.Hit, keys []Key) []base.Hit {
 	for _, k := range keys {
 		if k == 0 {

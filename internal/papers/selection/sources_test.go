@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// The number of scores, and a condition, may be known only to the device.
+// Known only to the device.
 func TestCountAndConditionOnDevice(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -66,7 +66,7 @@ func TestArrays(t *testing.T) {
 	}
 }
 
-// TestWide covers scores of up to 48 bits, and documents with too few postings.
+// Scores of up to 48 bits, and documents with too few postings.
 func TestWide(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(7, 8))

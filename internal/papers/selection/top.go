@@ -14,7 +14,6 @@ type topParams struct {
 	k, _                                     uint32
 }
 
-// topBlocks returns the number of blocks for n scores.
 func (s *Selector) topBlocks(n int) int { return s.blocks(n, topWarps*topChunk, topBlocks) }
 
 // maxGathered bounds the number of keys that reach the bound of a selection of
@@ -56,9 +55,8 @@ type arraysParams struct {
 	k, _    uint32
 }
 
-// Arrays enqueues selecting from many arrays, one block for each: out[a*k:][:k]
-// are the best k of array a in descending order, padded with 0. k is at most
-// MaxK.
+// Arrays enqueues selecting from many arrays: out[a*k:][:k] are the best k, at
+// most MaxK, of array a in descending order, padded with 0.
 func (s *Selector) Arrays(st *cuda.Stream, arrays cuda.Buffer[Array], k int, out cuda.Buffer[Key]) error {
 	if k < 0 || k > MaxK || out.Len() < arrays.Len()*k {
 		return fmt.Errorf("k=%d of %d arrays to %d keys: %w", k, arrays.Len(), out.Len(), ErrShape)

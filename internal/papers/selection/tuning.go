@@ -1,7 +1,7 @@
 package selection
 
 const (
-	// MaxK is the maximum k of every method except CPU.
+	// MaxK does not limit CPU.
 	MaxK = 2048
 
 	// Heap.
@@ -32,8 +32,7 @@ const (
 	topChunk       = 128
 	topCapacity    = 4096
 	topSharedBytes = 8 * topCapacity
-	// topOneBlock is the number of scores up to which one block is at least as
-	// fast as two launches of many blocks.
+	// Up to here one block is at least as fast as two launches of many blocks.
 	topOneBlock = 16384
 	// topCoarse: with at least this times k blocks, the blocks' maxima give the
 	// bound.

@@ -10,10 +10,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// line is the number of accumulators of one bitmap word.
+// Accumulators of one bitmap word.
 const line = 64
 
-// width is the width of an accumulator: 8, 16 or 32 bits.
+// Of an accumulator: 8, 16 or 32 bits.
 type width int
 
 func (w width) bytes() int { return int(w) / 8 }
@@ -43,8 +43,8 @@ func main() {
 
 func pointer(name string) reg.Register { return build.Load(build.Param(name), build.GP64()) }
 
-// scatter adds v to the accumulators of DocIDs, which are loaded one by one. The additions
-// are independent loads and stores, which the processor overlaps.
+// DocIDs are loaded one by one: the additions are independent loads and stores, which the
+// processor overlaps.
 func scatter(w width) {
 	build.TEXT(fmt.Sprintf("scatter%dAMD64", int(w)), build.NOSPLIT,
 		fmt.Sprintf("func(acc *%[1]s, numAccs int, docIDs *uint32, n int, v %[1]s) (done int)", w.typ()))
@@ -123,7 +123,7 @@ func paramMem(name string) operand.Mem {
 	return c.Addr
 }
 
-// bitmapAVX512 adds v under a mask: one line of 8-bit accumulators at a time.
+// Adds v under a mask: one line of 8-bit accumulators at a time.
 func bitmapAVX512(w width) {
 	build.TEXT(fmt.Sprintf("bitmap%dAVX512", int(w)), build.NOSPLIT,
 		fmt.Sprintf("func(acc *%[1]s, words *byte, n int, v %[1]s)", w.typ()))
@@ -159,8 +159,8 @@ func bitmapAVX512(w width) {
 	build.RET()
 }
 
-// tables of bitmapAVX2: shuffle moves the byte of each bit to its position, bits selects
-// the bit there.
+// For bitmapAVX2: shuffle moves the byte of each bit to its position, bits selects the
+// bit there.
 type tables struct {
 	shuffle operand.Mem
 	bits    map[width]operand.Mem
@@ -188,7 +188,7 @@ func bitTables() tables {
 	return t
 }
 
-// bitmapAVX2 converts bits to vectors of v and 0, and adds them.
+// Converts bits to vectors of v and 0, and adds them.
 func bitmapAVX2(w width, t tables) {
 	build.TEXT(fmt.Sprintf("bitmap%dAVX2", int(w)), build.NOSPLIT,
 		fmt.Sprintf("func(acc *%[1]s, words *byte, n int, v %[1]s)", w.typ()))
@@ -241,7 +241,7 @@ func bitmapAVX2(w width, t tables) {
 	build.RET()
 }
 
-// atLeast is the predicate "not less than" of VPCMPU.
+// The predicate of VPCMPU.
 const atLeast = 5
 
 func drainAVX512(w width) {
@@ -295,8 +295,7 @@ func drainAVX512(w width) {
 	build.RET()
 }
 
-// drainAVX2 compares one line at a time: a value reaches least if it is the maximum of the
-// two.
+// One line at a time: a value reaches least if it is the maximum of the two.
 func drainAVX2(w width) {
 	build.TEXT(fmt.Sprintf("drain%dAVX2", int(w)), build.NOSPLIT,
 		fmt.Sprintf("func(acc *%[1]s, lines int, least %[1]s) (done int)", w.typ()))

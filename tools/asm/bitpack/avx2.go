@@ -64,7 +64,6 @@ func table2() Mem {
 	return t
 }
 
-// unpacker2 holds the registers of a kernel.
 type unpacker2 struct {
 	dst, src, stride, groups, upper  Register // upper: start of the upper half in a group
 	mask, add                        VecVirtual
@@ -156,8 +155,7 @@ func (u *unpacker2) extractWide(v VecVirtual) {
 	VPBLENDD(Imm(0xaa), odd, v, v)
 }
 
-// loop writes the loop over groups for one method of loading and extracting, and the return
-// after it.
+// For one method of loading and extracting, and the return after it.
 func (u *unpacker2) loop(name string, load func() VecVirtual, extract func(VecVirtual)) {
 	Label(name)
 	v := load()

@@ -6,11 +6,11 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A group fills a vector. 16 values of w bits take 2*w bytes, so every group begins at a
-// byte and all groups share the same indices and shifts.
+// A group fills a vector. Every group of 16 values begins at a byte, so all share the
+// same indices and shifts.
 const group512 = 16
 
-// mostNarrow is the maximum width at which a value lies in 4 bytes, for any bit offset.
+// Up to this width a value lies in 4 bytes, for any bit offset.
 const mostNarrow = 25
 
 // avx512 writes the kernels for AVX-512.
@@ -81,7 +81,6 @@ func unpackN512(t tables512, gaps bool, name, doc string) {
 	u.loop("wideLoop", size, groups, true)
 }
 
-// newUnpacker512 loads the parameters. width is the width of the values.
 func newUnpacker512(t tables512, gaps bool) (u *unpacker512, width GPVirtual) {
 	u = &unpacker512{}
 	u.dst, u.src, u.stride = Load(Param("dst"), GP64()), Load(Param("src"), GP64()), GP64()
@@ -106,7 +105,6 @@ func newUnpacker512(t tables512, gaps bool) (u *unpacker512, width GPVirtual) {
 	return u, width
 }
 
-// unpacker512 holds the registers of a kernel.
 type unpacker512 struct {
 	dst, src, stride   Register // stride: bytes of a group
 	valid              Register // mask of the bytes of a group
@@ -120,7 +118,7 @@ const (
 	rowWide   = 3 * 64 // word indices, indices of the next words, shifts
 )
 
-// tables512 are the tables. narrow and wide have a row for each width.
+// narrow and wide have a row for each width.
 type tables512 struct {
 	narrow, wide, third Mem
 	pairs               tablesPairs
@@ -162,7 +160,7 @@ func (u *unpacker512) setRow(table Mem, width GPVirtual, size int) {
 	VMOVDQU64(Mem{Base: at, Disp: size - 64}, u.shift)
 }
 
-// groups writes the code for all groups of a full block.
+// Of a full block.
 func (u *unpacker512) groups(wide bool) {
 	for g := range blockLen / group512 {
 		v := u.group(wide)
@@ -173,8 +171,7 @@ func (u *unpacker512) groups(wide bool) {
 	}
 }
 
-// loop writes the loop over the groups of a block that may be partial, and the return after
-// it.
+// Of a block that may be partial, and the return after it.
 func (u *unpacker512) loop(name string, size, groups Register, wide bool) {
 	ones, valid, take := GP64(), GP64(), GP64()
 	MOVQ(I32(-1), ones)
@@ -241,7 +238,7 @@ func newSums512(t tables512, base VecVirtual) *sums512 {
 	return s
 }
 
-// group returns the DocIDs of a group of negated gaps.
+// From negated gaps.
 func (s *sums512) group(v VecVirtual) VecVirtual {
 	t := ZMM()
 	VPSLLDQ(Imm(4), v, t)

@@ -10,7 +10,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// Values of a block, as in package bitpack.
+// As in package bitpack.
 const blockLen = 128
 
 const maxWidth = 32
@@ -22,7 +22,6 @@ func main() {
 	Generate()
 }
 
-// data32 appends n 32-bit values to the current table at offset at.
 func data32(at, n int, value func(i int) int) {
 	for i := range n {
 		DATA(at+4*i, U32(value(i)))

@@ -24,10 +24,10 @@ const (
 	mostWords = 14
 )
 
-// rowPairs is the size of a row of the tables for pairs: byte indices and bit positions.
+// Byte indices and bit positions.
 const rowPairs = 2 * 64
 
-// tablesPairs are the tables for pairs: a row for each width.
+// A row for each width.
 type tablesPairs struct{ rows, bytes, words Mem }
 
 // Offsets in tablesPairs.bytes and words.
@@ -84,8 +84,7 @@ type pairs512 struct {
 	last                  VecVirtual // index of the last lane
 }
 
-// newPairs512 loads the parameters and the row of the width. per is the number of values of
-// a vector; broadcast fills lanes of their size.
+// per is the number of values of a vector; broadcast fills lanes of their size.
 func newPairs512(t tablesPairs, width GPVirtual, per int, broadcast func(...Op)) *pairs512 {
 	p := &pairs512{
 		dst: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64()), stride: GP64(), valid: K(),
@@ -120,7 +119,7 @@ func (p *pairs512) unpack() VecVirtual {
 	return v
 }
 
-// gapsOfBytes writes the kernel up to mostBytes bits.
+// Up to mostBytes bits.
 func gapsOfBytes(t tablesPairs, width GPVirtual) {
 	p := newPairs512(t, width, 64, VPBROADCASTB)
 	odd4, upper, evenWords := K(), K(), K()
@@ -170,7 +169,7 @@ func gapsOfBytes(t tablesPairs, width GPVirtual) {
 	RET()
 }
 
-// gapsOfWords writes the kernel up to mostWords bits.
+// Up to mostWords bits.
 func gapsOfWords(t tables512, width GPVirtual) {
 	p := newPairs512(t.pairs, width, 32, VPBROADCASTW)
 	VPABSW(p.ones, p.one)

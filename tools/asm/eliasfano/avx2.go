@@ -37,7 +37,7 @@ func tables2() (t tables) {
 	return t
 }
 
-// combiner2 holds the registers of a kernel in its second phase.
+// In the second phase.
 type combiner2 struct {
 	kernel
 	tables
@@ -84,8 +84,7 @@ func avx2(k kernel, t tables) {
 	end(high, true)
 }
 
-// find2 writes the bit index of each end, modulo 256, to memory. It processes the unary
-// part byte by byte and takes the bit indexes from a table.
+// Writes the bit index of each end, modulo 256, to memory: byte by byte, from a table.
 func (k kernel) find2(t tables, src, width, bits Register) {
 	unary, ones, count := GP64(), GP64(), GP64()
 	MOVQ(width, unary)
@@ -131,7 +130,7 @@ func spread2(r Register, v VecVirtual) {
 	VPBROADCASTD(x, v)
 }
 
-// constants is combiner512.constants for AVX2.
+// combiner512.constants for AVX2.
 func (c *combiner2) constants(base Register) {
 	c.add, c.step, c.before, c.falls = YMM(), YMM(), YMM(), YMM()
 	VPXOR(c.before, c.before, c.before)
@@ -205,7 +204,7 @@ func (c *combiner2) vector() {
 	c.vectorsDone++
 }
 
-// moved returns v moved up by one lane, with the last lane of the previous vector first.
+// v moved up by one lane, with the last lane of the previous vector first.
 func (c *combiner2) moved(v VecVirtual) VecVirtual {
 	out := YMM()
 	VPERM2I128(Imm(0x21), v, c.before, out) // the previous upper half and the lower half of v

@@ -27,7 +27,7 @@ func tables512() (t tables) {
 	return t
 }
 
-// combiner512 holds the registers of a kernel in its second phase.
+// In the second phase.
 type combiner512 struct {
 	kernel
 	dst, src, stride, highs Register
@@ -114,7 +114,7 @@ func (k kernel) find512(t tables, src, width, highs Register) {
 	JB(LabelRef("none"))
 }
 
-// constants loads the addends of the first vector and the state before it.
+// The addends of the first vector and the state before it.
 func (c *combiner512) constants(t tables, base Register) {
 	c.add, c.step, c.before = ZMM(), ZMM(), ZMM()
 	VPXORD(c.before, c.before, c.before)
@@ -183,7 +183,7 @@ func (c *combiner512) vector() {
 	c.vectorsDone++
 }
 
-// moved returns v moved up by one lane, with the last lane of the previous vector first.
+// v moved up by one lane, with the last lane of the previous vector first.
 func (c *combiner512) moved(v VecVirtual) VecVirtual {
 	out := ZMM()
 	VALIGND(Imm(lanes512-1), c.before, v, out)

@@ -42,8 +42,7 @@ func main() {
 	Generate()
 }
 
-// begin opens the function and loads its parameters. The kernels for frequencies have no
-// base.
+// The kernels for frequencies have no base.
 func (k kernel) begin(level string) (dst, src, width, base Register) {
 	signature := "func(dst *[128]uint32, src *byte, base uint32, width uint8) int"
 	if k.freqs {
@@ -61,7 +60,7 @@ func (k kernel) begin(level string) (dst, src, width, base Register) {
 	return dst, src, w, base
 }
 
-// end returns the number of bits of the unary part, or 0 at the label "none".
+// The number of bits of the unary part, or 0 at the label "none".
 func end(bits Register, vectors bool) {
 	Store(bits, ReturnIndex(0))
 	if vectors {
@@ -78,7 +77,7 @@ func end(bits Register, vectors bool) {
 	RET()
 }
 
-// table8 writes a table of bytes, whose length is a multiple of 8.
+// The length is a multiple of 8.
 func table8(name string, values []byte) Mem {
 	t := GLOBL(name, RODATA|NOPTR)
 	for i := 0; i < len(values); i += 8 {
@@ -95,8 +94,8 @@ func table32(name string, values []uint32) Mem {
 	return table8(name, b)
 }
 
-// slots returns a row for each width: for each lane, the indices of the 4 bytes of its
-// slot, and the shift. bit returns the start of the slot.
+// A row for each width: for each lane, the indices of the 4 bytes of its slot, and the
+// shift. bit returns the start of the slot.
 func slots(lanes int, bit func(lane, width int) int) (rows []uint32) {
 	for w := range maxWidth + 1 {
 		for i := range lanes {
@@ -117,7 +116,7 @@ func count[T byte | uint32](n int) []T {
 	return values
 }
 
-// row returns a register with the address of the row of a width.
+// The address of the row of a width.
 func row(table Mem, width Register, size int) Register {
 	at, offset := GP64(), GP64()
 	IMUL3Q(Imm(uint64(size)), width, offset)

@@ -27,7 +27,7 @@ func begin(name string) (dst, start, slope Register) {
 	return Load(Param("dst"), GP64()), Load(Param("start"), GP64()), Load(Param("slope"), GP64())
 }
 
-// multiples stores start plus k times slope for each k in memory.
+// start plus k times slope for each k, in memory.
 func multiples(start, slope Register, ks ...int) Mem {
 	at := AllocLocal(8 * len(ks))
 	for i, k := range ks {

@@ -97,7 +97,6 @@ type patcher struct {
 	size        int
 }
 
-// newPatcher loads the parameters and follows the list.
 func newPatcher(size int) *patcher {
 	p := &patcher{
 		size: size, dst: Load(Param("dst"), GP64()), values: Load(Param("values"), GP64()),
@@ -144,7 +143,6 @@ func (p *patcher) done() {
 
 func (p *patcher) at(g int) Mem { return Mem{Base: p.dst, Disp: 4 * group * g} }
 
-// group returns the slots of a group with its exceptions patched in.
 func (p *patcher) group(g int) VecVirtual {
 	word := p.marks[g/4]
 	mark, take := GP64(), GP64()

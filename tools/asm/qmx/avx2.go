@@ -6,7 +6,6 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// lanes2 is the number of values of a vector.
 const lanes2 = 8
 
 type kernel2 struct {
@@ -57,8 +56,7 @@ func (k *kernel2) run(n int, s selector) {
 	})
 }
 
-// noteWide writes code that sets wide if some of the first 4 lanes of v have more than 24
-// bits.
+// Sets wide if some of the first 4 lanes of v have more than 24 bits.
 func (k *kernel2) noteWide(v VecVirtual) {
 	high, found := YMM(), GP64()
 	VPSLLD(Imm(safe), k.ones, high)
@@ -97,7 +95,7 @@ func (k *kernel2) unpack(n int, s selector, mask VecVirtual) {
 	}
 }
 
-// put finishes the values in the first lanes of v and stores them at index at after out.
+// Finishes the first lanes of v and stores them at index at after out.
 func (k *kernel2) put(v VecVirtual, at, lanes int) {
 	v = k.finish(v, lanes)
 	to := Mem{Base: k.out, Disp: 4 * at}
@@ -108,8 +106,7 @@ func (k *kernel2) put(v VecVirtual, at, lanes int) {
 	VMOVDQU(v, to)
 }
 
-// finish adds base to the values in the first lanes of v, or sums gaps up as the kernel of
-// package bitpack does.
+// Adds base to the first lanes of v, or sums gaps up as in package bitpack.
 func (k *kernel2) finish(v VecVirtual, lanes int) VecVirtual {
 	if !k.gaps {
 		VPADDD(k.base, v, v)
@@ -134,9 +131,8 @@ func (k *kernel2) finish(v VecVirtual, lanes int) VecVirtual {
 	return out
 }
 
-// tail writes the unpacking of the tail: for each value, the 32-bit word in which it
-// begins, shifted right, and the next word, shifted left. It fails with a different number
-// unless a whole word follows src.
+// For each value, the 32-bit word in which it begins, shifted right, and the next word,
+// shifted left. Fails with a different number unless a whole word follows src.
 func (k *kernel2) tail() {
 	width, size := k.kernel.tail()
 	whole := GP64()
@@ -188,8 +184,7 @@ func (k *kernel2) tail() {
 	RET()
 }
 
-// lastValues writes code that stores the last values of a tail, fewer than a vector,
-// through the stack.
+// The last values of a tail, fewer than a vector, through the stack.
 func (k *kernel2) lastValues(v VecVirtual) {
 	Label("lastValues")
 	buffer := AllocLocal(4 * lanes2)

@@ -6,7 +6,6 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// lanes512 is the number of values of a vector.
 const lanes512 = 16
 
 type kernel512 struct {
@@ -92,7 +91,7 @@ func (k *kernel512) run(n int, s selector) {
 	})
 }
 
-// gather writes the unpacking of the words of times applications of a selector.
+// The words of times applications of a selector.
 func (k *kernel512) gather(n int, s selector, times int, mask VecVirtual) {
 	words := ZMM()
 	switch times * s.words * wordSize {
@@ -121,7 +120,7 @@ func (k *kernel512) gather(n int, s selector, times int, mask VecVirtual) {
 	}
 }
 
-// noteWide writes code that sets wide if some lane of v has more than 24 bits.
+// Sets wide if some lane of v has more than 24 bits.
 func (k *kernel512) noteWide(v VecVirtual) {
 	high, found, lanes := ZMM(), K(), GP64()
 	VPSLLD(Imm(safe), k.ones, high)
@@ -144,8 +143,7 @@ func (k *kernel512) unpack(n int, s selector, mask VecVirtual) {
 	}
 }
 
-// put finishes the values in the first lanes of v and stores them under a mask at index at
-// after out.
+// Finishes the first lanes of v and stores them under a mask at index at after out.
 func (k *kernel512) put(v, mask VecVirtual, at, lanes int) {
 	v = k.finish(v, mask, lanes)
 	to := Mem{Base: k.out, Disp: 4 * at}
@@ -161,9 +159,9 @@ func (k *kernel512) put(v, mask VecVirtual, at, lanes int) {
 	}
 }
 
-// finish adds base to the values in the first lanes of v, or sums gaps up as the kernel of
-// package bitpack does: NOT (v AND mask) is -(v+1), and the carry into base is computed
-// separately from the sums. A group of 8 lanes needs one step less, a group of 4 two.
+// Adds base to the first lanes of v, or sums gaps up as in package bitpack: NOT (v AND
+// mask) is -(v+1), and the carry into base is computed separately from the sums. A group
+// of 8 lanes needs one step less, a group of 4 two.
 func (k *kernel512) finish(v, mask VecVirtual, lanes int) VecVirtual {
 	if !k.gaps {
 		VPANDD(mask, v, v)
@@ -191,8 +189,8 @@ func (k *kernel512) finish(v, mask VecVirtual, lanes int) VecVirtual {
 	return out
 }
 
-// tail writes the unpacking of the tail: for each value, the 32-bit word in which it begins
-// and the next word, shifted together (VPSHRDVD takes the shift modulo 32).
+// For each value, the 32-bit word in which it begins and the next word, shifted together
+// (VPSHRDVD takes the shift modulo 32).
 func (k *kernel512) tail() {
 	width, size := k.kernel.tail()
 	ones, at := GP64(), GP64()

@@ -5,16 +5,16 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// batch describes the unpacking of words that are loaded together, 32 or 64 bytes, in steps
-// of one vector. VPERMB gathers the 4 bytes of each value to its lane; values that do not
-// begin at a byte are shifted right.
+// Words that are loaded together, 32 or 64 bytes, unpacked in steps of one vector. VPERMB
+// gathers the 4 bytes of each value to its lane; values that do not begin at a byte are
+// shifted right.
 type batch struct{ at, steps int }
 
-// rowGather is the size of the constants of a step: byte indices and shifts.
+// Byte indices and shifts of a step.
 const rowGather = 2 * 64
 
-// several returns the number of applications of a selector that are unpacked together if a
-// run is long enough, to fill vectors better.
+// Applications of a selector that are unpacked together if a run is long enough, to fill
+// vectors better.
 func (s selector) several() int {
 	switch s.bits {
 	case 3, 5:
@@ -50,8 +50,8 @@ func (t *tables) writeGathers() {
 	}
 }
 
-// bytes returns the indices of the 4 bytes of value i in consecutive words of a selector,
-// the first in the lowest bits.
+// The indices of the 4 bytes of value i in consecutive words of a selector, the first in
+// the lowest bits.
 func (s selector) bytes(i int) (indices uint32) {
 	word, j := i/s.count*s.words, i%s.count
 	for b := range 4 {

@@ -51,15 +51,15 @@ func main() {
 	Generate()
 }
 
-// shift is a step of unpacking: a shift of the first or the second word, to the right, or
-// to the left if negative, by a number of bits for each group of 4 lanes.
+// A shift of the first or the second word, to the right, or to the left if negative, by a
+// number of bits for each group of 4 lanes.
 type shift struct {
 	second, left bool
 	counts       []int
 }
 
-// shifts returns the shifts whose combined results are the values of a selector from a slot
-// on, one slot for each group of lanes. A slot is 4 values.
+// The shifts whose combined results are the values of a selector from a slot of 4 values
+// on, one slot for each group of lanes.
 func (s selector) shifts(slot, groups int) []shift {
 	first := shift{}
 	low, high := shift{second: true}, shift{second: true, left: true}
@@ -93,17 +93,17 @@ func (s selector) shifts(slot, groups int) []shift {
 	return out
 }
 
-// steps returns the number of vectors for the values of a word, or of two.
+// Vectors for the values of a word, or of two.
 func (s selector) steps(lanes int) int { return (s.count + lanes - 1) / lanes }
 
-// tables are the constants of the kernels of one level.
+// Constants of one level.
 type tables struct {
 	shifts Mem
 	at     map[[3]int]int // offset in shifts, by selector, step and number of shift
 	iota   Mem
 	lanes  int
 
-	// Only with 16 lanes: indices for the third step of a sum, and gathers.
+	// Only with 16 lanes: for the third step of a sum, and gathers.
 	third, gathers Mem
 	batches        map[[2]int]batch // by selector and times
 }
@@ -142,7 +142,7 @@ func writeTables(suffix string, lanes int) tables {
 	return t
 }
 
-// kernel holds the general registers of the kernels of all levels.
+// General registers of all levels.
 type kernel struct {
 	src, sel, selEnd Register // src: the next word; sel: the next selector byte
 	avail, left      Register // bytes after src; values left to unpack
@@ -172,9 +172,8 @@ func load(name, doc string) *kernel {
 	return k
 }
 
-// selectors writes the loop over the selectors. run writes the code of a selector's run,
-// without the size checks; it jumps back to "next". The code at "tail" follows the last
-// selector.
+// The loop over the selectors. run writes the code of a selector's run, without the size
+// checks; it jumps back to "next". The code at "tail" follows the last selector.
 func (k *kernel) selectors(run func(n int, s selector)) {
 	code, bytes := GP64(), GP64()
 	Label("next")
@@ -216,7 +215,6 @@ func (k *kernel) loop(n int, s selector, body func()) {
 	JNZ(LabelRef(label("word", n)))
 }
 
-// advance moves past the words of times applications of a selector.
 func (k *kernel) advance(s selector, times int) {
 	if s.words > 0 {
 		ADDQ(U32(times*wordSize*s.words), k.src)
@@ -224,7 +222,7 @@ func (k *kernel) advance(s selector, times int) {
 	ADDQ(U32(times*4*s.count), k.out)
 }
 
-// tree writes the jump to the code of one of the selectors from..to-1.
+// The jump to the code of one of the selectors from..to-1.
 func tree(code Register, from, to int) {
 	if to-from == 1 {
 		if from == len(selectors)-1 {
@@ -244,8 +242,8 @@ func tree(code Register, from, to int) {
 
 func label(name string, n int) string { return name + string(rune('A'+n)) }
 
-// tail writes code that reads the width of a tail and checks its size. It goes to "end" if
-// there is no tail. Afterwards, src is at the tail's bytes, size of them.
+// Reads the width of a tail and checks its size. Goes to "end" if there is no tail.
+// Afterwards, src is at the tail's bytes, size of them.
 func (k *kernel) tail() (width, size GPVirtual) {
 	width, size = GP64(), GP64()
 	Label("tail")

@@ -8,8 +8,8 @@ import (
 
 const collectSignature = "func(sums *uint32, marks *uint8, toDocIDs, toSums *uint32, first uint32, lines int, least uint32) int"
 
-// collectAVX512 goes from mark to mark, 64 marks at a time. It compares a line with least
-// and compresses it without a branch.
+// From mark to mark, 64 at a time; a line is compared with least and compressed without a
+// branch.
 func collectAVX512(iota16 operand.Mem) {
 	build.TEXT("collectAVX512", build.NOSPLIT, collectSignature)
 	build.Doc("collectAVX512 reads lines of 16 sums, rounded up to a multiple of 64 lines.")
@@ -67,8 +67,7 @@ func collectAVX512(iota16 operand.Mem) {
 	build.RET()
 }
 
-// collectAVX2 is collectAVX512 with 32 marks at a time; it compresses half lines by a
-// table.
+// As collectAVX512 with 32 marks at a time; half lines are compressed by a table.
 func collectAVX2(iota16, compress operand.Mem) {
 	build.TEXT("collectAVX2", build.NOSPLIT, collectSignature)
 	build.Doc("collectAVX2 reads lines of 16 sums, rounded up to a multiple of 32 lines.")
@@ -122,8 +121,8 @@ func collectAVX2(iota16, compress operand.Mem) {
 	build.RET()
 }
 
-// appendEnough writes the lanes of d and s whose s reaches least at index found of the two
-// arrays, and adds their number to found. It may write garbage after them, 8 lanes in all.
+// Writes the lanes of d and s whose s reaches least at index found, and adds their number
+// to found. May write garbage after them, 8 lanes in all.
 func appendEnough(s, d, least reg.VecVirtual, table, toDocIDs, toSums reg.Register, found reg.GPVirtual) {
 	enough, order, mask := build.YMM(), build.YMM(), build.GP64()
 	build.VPMAXUD(s, least, enough)
@@ -140,7 +139,7 @@ func appendEnough(s, d, least reg.VecVirtual, table, toDocIDs, toSums reg.Regist
 
 const selectSignature = "func(toDocIDs, toScores, docIDs, scores *uint32, n int, least uint32) int"
 
-// selectAVX512 compresses 16 documents at a time, the last ones under masks.
+// 16 documents at a time, the last ones under masks.
 func selectAVX512() {
 	build.TEXT("selectAVX512", build.NOSPLIT, selectSignature)
 	build.Doc("selectAVX512 reads n >= 0 documents.")
@@ -196,7 +195,7 @@ func selectAVX512() {
 	build.RET()
 }
 
-// selectAVX2 compresses 8 documents at a time by a table.
+// 8 documents at a time, by a table.
 func selectAVX2(compress operand.Mem) {
 	build.TEXT("selectAVX2", build.NOSPLIT, selectSignature)
 	build.Doc("selectAVX2 reads n documents, a multiple of 8 and at least 8.")

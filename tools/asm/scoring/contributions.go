@@ -10,7 +10,7 @@ import (
 
 const contributionsSignature = "func(dst, docIDs, freqs, lengths *uint32, n int, weight, c0, c1 float32)"
 
-// contributionsAVX512 scores 16 postings at a time, the last ones under a mask.
+// 16 postings at a time, the last ones under a mask.
 func contributionsAVX512(linear bool) {
 	build.TEXT(linearName("contributionsAVX512", linear), build.NOSPLIT, contributionsSignature)
 	build.Doc(linearName("contributionsAVX512", linear) + " scores n >= 1 postings, 16 at a time.")
@@ -72,7 +72,7 @@ func contributionsAVX512(linear bool) {
 	build.RET()
 }
 
-// tailMask sets the lowest n bits of mask, n below 32.
+// The lowest n bits, n below 32.
 func tailMask(mask reg.OpmaskVirtual, n reg.GPVirtual) {
 	bits := build.GP32()
 	build.MOVL(operand.U32(0xffffffff), bits)
@@ -80,7 +80,7 @@ func tailMask(mask reg.OpmaskVirtual, n reg.GPVirtual) {
 	build.KMOVW(bits, mask)
 }
 
-// contributionsAVX2 scores n postings, a multiple of 8.
+// n postings, a multiple of 8.
 func contributionsAVX2(linear bool) {
 	build.TEXT(linearName("contributionsAVX2", linear), build.NOSPLIT, contributionsSignature)
 	build.Doc(linearName("contributionsAVX2", linear) + " scores n postings, a multiple of 8 and at least 8.")

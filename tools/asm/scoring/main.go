@@ -87,7 +87,7 @@ func table32(name string, values []uint32) operand.Mem {
 	return t
 }
 
-// every returns n numbers step-1, 2*step-1, ...: the last index of each chunk of a block.
+// step-1, 2*step-1, ...: the last index of each chunk of a block.
 func every(step uint32, n int) []uint32 {
 	values := make([]uint32, n)
 	for i := range values {
@@ -96,8 +96,8 @@ func every(step uint32, n int) []uint32 {
 	return values
 }
 
-// compressTable has, for each 8-bit mask, the positions of its bits, one byte each.
-// Permuting a vector by them moves the selected lanes to the front.
+// For each 8-bit mask, the positions of its bits, one byte each: permuting a vector
+// by them moves the selected lanes to the front.
 func compressTable() operand.Mem {
 	t := build.GLOBL("compress8", build.RODATA|build.NOPTR)
 	for mask := range 256 {

@@ -7,9 +7,8 @@ import (
 
 const matchSignature = "func(of, at *uint8, docIDs *uint32, n int, block *uint32, last uint32) (looked, matches int)"
 
-// matchAVX512 finds the chunk of 16 of a DocID by counting chunks whose last DocIDs are
-// less, and its position by comparing it with the whole chunk. Only the loop branch depends
-// on DocIDs.
+// Finds the chunk of 16 of a DocID by counting chunks whose last DocIDs are less, and its
+// position by comparing it with the whole chunk. Only the loop branch depends on DocIDs.
 func matchAVX512(lasts operand.Mem) {
 	build.TEXT("matchAVX512", build.NOSPLIT, matchSignature)
 	build.Doc("matchAVX512 looks up n >= 1 DocIDs.")
