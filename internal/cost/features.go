@@ -26,6 +26,7 @@ type Features struct {
 	Batch int
 }
 
-// TightFactor is the ratio of the thresholds of Features.Tight and Essential:
-// among 1.2, 1.5 and 2, it predicted the time of pruned ORs best.
+// TightFactor is the ratio of the thresholds of Features.Tight and Essential.
+// Among 1, 1.2, 1.5 and 2, the pair 1 and 1.2 predicted the time of pruned ORs
+// best.
 const TightFactor = 1.2

@@ -24,7 +24,7 @@ type fitted struct {
 	coefficients [NumKinds][maxBasis]float64
 	samples      [NumKinds]int     // samples of the fit; 0: the coefficients are priors
 	fitErrors    [NumKinds]float64 // mean relative error on left-out samples; 0: unknown
-	// where they are clearly better
+	// own trees replace coefficients where they are clearly better.
 	own   [NumKinds]*Tree
 	trees Trees // for PredictTree
 }

@@ -5,7 +5,7 @@
 //
 // [Scheduler] is a state machine without clock, goroutines or locks: every
 // method receives the time. It has two drivers: [Pool] runs real work on the
-// calling goroutines, and package simulation simulates.
+// calling goroutines, and package simulation simulates a load.
 //
 // # Policies
 //
@@ -37,7 +37,8 @@
 // place runs such a job from time to time, using at most a sixteenth of its
 // time, to detect wrong predictions.
 //
-// Package cost predicts the times; package dispatch connects both.
+// Package cost predicts the times of jobs; package dispatch connects both
+// packages.
 //
 // A Scheduler is for one goroutine at a time. A Pool is safe for concurrent
 // use.

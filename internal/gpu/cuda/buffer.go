@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Ptr is the device address of Ts in a kernel's parameter struct: 8 bytes;
-// zero is null.
+// Ptr is the device address of values of type T, for a kernel's parameter
+// struct: 8 bytes; zero is null.
 type Ptr[T any] uint64
 
 // Buffer refers to device memory for Len values of type T (a number of fixed

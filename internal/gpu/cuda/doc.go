@@ -2,8 +2,8 @@
 // CUDA toolkit.
 //
 // A [Library] has devices; a [Device] has memory, modules, streams and events; a
-// [Kernel] of a [Module] is launched on a [Stream]. It does not know posting
-// lists. Every call that waits documents it.
+// [Kernel] of a [Module] is launched on a [Stream]. The package does not know
+// posting lists. Every call that waits documents it.
 //
 // # Goroutines and threads
 //
@@ -18,8 +18,8 @@
 //     any order unless [Stream.Wait] orders it.
 //   - An [Event] may be queried and waited for by many goroutines; only the
 //     goroutine that owns the stream records it.
-//   - A [Buffer] and a [HostBuffer] are values that refer to memory. Its
-//     allocator frees it, once, when no stream uses it any more.
+//   - A [Buffer] and a [HostBuffer] are values that refer to memory. The code
+//     that allocated it frees it, once, when no stream uses it any more.
 //   - Calls that wait ([Stream.Synchronize], [Event.Synchronize], [Buffer.Free],
 //     [Device.Close]) hold an OS thread while they wait. All others return at
 //     once.

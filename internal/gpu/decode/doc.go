@@ -1,5 +1,6 @@
-// Package decode decodes posting lists in device memory, as in the index file:
-// whole lists or selected blocks, many lists in one launch.
+// Package decode decodes posting lists in device memory, in the format of the
+// index file, to DocIDs, gaps or frequencies: whole lists or selected blocks,
+// many lists in one launch.
 //
 // A list on the device consists of its blocks and its directory as package
 // postings lays them out: a BlockEntry is 4 words. For lists of one block,

@@ -21,9 +21,10 @@
 //     thread.
 //   - [Intersector.Adaptive]: MergePath or Probe by the ratio of the lengths.
 //
-// B compressed in blocks: [Intersector.IntersectBlocks] decodes only the blocks that
-// can contain elements of A. (Ding et al. §8.1; PPoPP 2018 §3.1.2). [Intersector.All]
-// intersects any number of lists of both kinds, the shortest first.
+// B compressed in blocks: [Intersector.IntersectBlocks] decodes only the blocks
+// that can contain elements of A (Ding et al. §8.1; PPoPP 2018 §3.1.2).
+// [Intersector.All] intersects any number of lists of both kinds, the shortest
+// first.
 //
 // Any number of lists together: a thread of a [Searcher] searches an element of the
 // shortest list in the other lists in turn, by the methods of Ao et al. (PVLDB 4(8),
