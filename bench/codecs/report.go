@@ -183,7 +183,6 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// The first row is the header.
 func table(w io.Writer, rows [][]string) {
 	for i, row := range rows {
 		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))

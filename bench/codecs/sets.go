@@ -23,7 +23,6 @@ type set struct {
 	lists []list
 }
 
-// Blocks per list of a set.
 const blocksOf = 16
 
 // The DocIDs of a synthetic list stay below 2^32.
@@ -51,7 +50,6 @@ func synthetic(width int) set {
 	return s
 }
 
-// Of an index's default field.
 type lists struct{ snapshot *index.Snapshot }
 
 func openLists(dir string) (*lists, error) {
@@ -89,7 +87,6 @@ func (l *lists) each(visit func(p *postings.List) error) error {
 	return nil
 }
 
-// Blocks [from, to).
 func (l *list) decode(p *postings.List, from, to int) error {
 	var docIDs, freqs [codec.BlockLen]uint32
 	for i := from; i < to; i++ {

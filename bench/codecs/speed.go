@@ -207,7 +207,6 @@ func leastTime(decode func(check bool) error, budget time.Duration) (time.Durati
 const (
 	// Long enough to hide the clock's overhead, and short enough for some passes
 	// to be undisturbed.
-	pass = 10 * time.Microsecond
-	// However slow they are.
+	pass        = 10 * time.Microsecond
 	leastPasses = 32
 )

@@ -18,7 +18,6 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// Queries used from a log.
 const maxQueries = 10_000
 
 // A collection with its queries; close releases the index.

@@ -33,7 +33,6 @@ type collectionStats struct {
 	Packed []*packedFigure `json:"packed,omitempty"`
 }
 
-// One kind of query.
 type figure struct {
 	Query    string  `json:"query"` // such as "or k=10"
 	Postings float64 `json:"postings_per_query"`
@@ -65,7 +64,6 @@ type batchFigure struct {
 	CopyPercent float64 `json:"copy_percent"` // of CopyGBs
 }
 
-// With its batch sizes.
 type kindOfQuery struct {
 	name    string
 	mode    imagesearch.Mode
@@ -142,7 +140,6 @@ func (t *target) close() error {
 	return errors.Join(errs...)
 }
 
-// In the types of both engines.
 func (t *target) query(q *benchQuery, k kindOfQuery) (imagesearch.Query, traverse.Query) {
 	gpu := imagesearch.Query{Mode: k.mode, K: k.k, Count: k.count}
 	cpu := traverse.Query{NumDocs: t.numDocs}
@@ -249,7 +246,6 @@ func (t *target) cpu(ctx context.Context, f *figure, k kindOfQuery, gpu []images
 	return t.compare(gpu[:n], want)
 }
 
-// In a batch or alone.
 func (t *target) compare(queries []imagesearch.Query, want [][]base.Hit) error {
 	b, err := t.batch(queries, len(queries))
 	if err != nil {

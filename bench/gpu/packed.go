@@ -51,7 +51,6 @@ var packedKinds = []struct {
 	{"and candidates", traverse.And, 0, false},
 }
 
-// Of payloads and directories.
 var packedPlaces = []struct {
 	name               string
 	payload, directory bool // whether it is in host memory
@@ -73,10 +72,9 @@ type packedTarget struct {
 	at      []listWords
 }
 
-// Offsets in both memories, in words.
+// Offsets in words.
 type listWords struct{ payload, directory int }
 
-// In all places.
 func measurePacked(ctx context.Context, o *options, d *cuda.Device, b *bench) (figures []*packedFigure, err error) {
 	t := &packedTarget{bench: b, options: o}
 	kernels, err := packedsearch.New(d)
@@ -155,7 +153,6 @@ func putEntry(to []byte, e *postings.BlockEntry) {
 	binary.LittleEndian.PutUint32(to[12:], uint32(e.Bound)|uint32(e.DocWidth)<<16|uint32(e.FreqWidth)<<24)
 }
 
-// In the types of both engines.
 func (t *packedTarget) query(i, kind, place int) (gpu packedsearch.Query, cpu traverse.Query) {
 	k, p := &packedKinds[kind], &packedPlaces[place]
 	gpu = packedsearch.Query{Conjunctive: k.mode == traverse.And, K: k.k, Count: k.count}
@@ -188,7 +185,6 @@ func (t *packedTarget) query(i, kind, place int) (gpu packedsearch.Query, cpu tr
 	return gpu, cpu
 }
 
-// Time in microseconds.
 type timed struct {
 	postings float64
 	took     float64

@@ -108,7 +108,6 @@ func (m *sparse) vector(dst []weighted, doc int) []weighted {
 // From 1 to 255.
 func quantised(w float64) uint32 { return uint32(min(max(math.Round(w*40), 1), sparseMaxFreq)) }
 
-// Queries resemble documents.
 func newSparse(docs int) (*bench, error) {
 	m := newSparseModel()
 	b := &bench{
@@ -155,7 +154,6 @@ type plain struct {
 	freqs  []uint8
 }
 
-// The lists of the wanted terms.
 func invert(m *sparse, docs int, wanted []int32, numLists int) []plain {
 	parts := (docs + sparseDocsPart - 1) / sparseDocsPart
 	made := make([][]plain, parts)
@@ -195,7 +193,6 @@ func invert(m *sparse, docs int, wanted []int32, numLists int) []plain {
 	return lists
 }
 
-// On all processors.
 func parallel(n int, f func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

@@ -26,7 +26,6 @@ import (
 // Title and text.
 const contentsField = "contents"
 
-// As both engines read it.
 type passage struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -242,7 +241,6 @@ func mergeToOne(ctx context.Context, idx bleve.Index) error {
 	return s.ForceMerge(ctx, &mergeplan.SingleSegmentMergePlanOptions)
 }
 
-// The component that has the segments.
 func scorchOf(idx bleve.Index) (*scorch.Scorch, error) {
 	advanced, err := idx.Advanced()
 	if err != nil {
@@ -255,7 +253,6 @@ func scorchOf(idx bleve.Index) (*scorch.Scorch, error) {
 	return s, nil
 }
 
-// Of several goroutines.
 type firstError struct {
 	mu  sync.Mutex
 	err error

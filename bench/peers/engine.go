@@ -8,9 +8,7 @@ import (
 // engine is a search engine under test. Calls are sequential: first build, at
 // least once, then the others, which use the last build.
 type engine interface {
-	// With version.
 	name(ctx context.Context) (string, error)
-	// From scratch.
 	build(ctx context.Context) (buildTimes, error)
 	indexBytes() (int64, error)
 	// On one thread, with k results each.

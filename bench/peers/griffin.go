@@ -57,7 +57,6 @@ func (e *griffinEngine) indexBytes() (int64, error) { return folderBytes(e.dir) 
 
 func (e *griffinEngine) close() error { return nil }
 
-// By griffin bench.
 func (e *griffinEngine) query(ctx context.Context, mode queryMode) (queryResult, error) {
 	traversal := "block-max-maxscore"
 	if mode == modeAnd {

@@ -28,7 +28,6 @@ func (m machine) String() string {
 	return fmt.Sprintf("%s, %d CPUs, %s, %s.", m.CPU, m.CPUs, m.OS, m.Go)
 }
 
-// If Linux provides it.
 func cpuModel() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/latency"
 )
 
-// Relative to bleve.
+// Minimum speed of Griffin relative to bleve.
 const (
 	leastIndexRatio = 5
 	leastOrRatio    = 20
@@ -89,7 +89,6 @@ func (r *report) sameWork() error {
 	return nil
 }
 
-// An error for each missed target.
 func (r *report) fastEnough() error {
 	var broken []string
 	if r.Ratios.IndexOneSegment < leastIndexRatio {

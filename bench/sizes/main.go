@@ -164,7 +164,7 @@ func readList(s *segment.Segment, term []byte) (docIDs, freqs []uint32, err erro
 	return docIDs, freqs, nil
 }
 
-// Like internal/postings.
+// Lists are encoded as in internal/postings.
 func measure(ctx context.Context, c codec.Codec, docIDs, freqs [][]uint32) (Size, error) {
 	var n, docBytes, freqBytes int
 	var long, longBytes [len(least)]int

@@ -143,7 +143,6 @@ func readLog(path string, every int) ([]trec.Topic, error) {
 	return some, nil
 }
 
-// By log, mode and k.
 type bench struct {
 	options
 	planner *plan.Planner

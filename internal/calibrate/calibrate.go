@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// Without fitting.
+	// calibrationTime excludes fitting.
 	calibrationTime    = 7 * time.Second
 	calibrationQueries = 4000
 	// With shorter posting lists calibration does not pay: every query takes about
@@ -133,7 +133,6 @@ func Run(ctx context.Context, d *dispatch.Dispatcher, snapshot *index.Snapshot, 
 	return nil
 }
 
-// One goroutine of a calibration.
 type calibrating struct {
 	m       *measurer
 	terms   termSample

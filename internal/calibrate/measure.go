@@ -56,7 +56,7 @@ type whole struct {
 const (
 	// Runs after the first, which fills the caches.
 	times = 2
-	// From here on one run suffices.
+	// If a run takes tooLong, it is the only one.
 	tooLong = 20 * time.Millisecond
 	// short is the time below which the caches matter: a query after others takes
 	// up to four times as long as a repeated one.
@@ -65,7 +65,6 @@ const (
 	cacheBytes = 4 << 20
 )
 
-// Cache lines have 64 bytes.
 func (m *measurer) evict() {
 	for i := 0; i < len(m.evicted); i += 64 {
 		m.read += m.evicted[i]
@@ -271,7 +270,7 @@ func (m *measurer) repeat(ctx context.Context, at sched.Place, s *dispatch.Step)
 	return least, nil
 }
 
-// From the beginning of the stage.
+// once runs a step from the beginning of the stage.
 func (m *measurer) once(ctx context.Context, at sched.Place, s *dispatch.Step) (time.Duration, error) {
 	took, err := m.Run(ctx, at, s)
 	m.Rewind()

@@ -24,7 +24,7 @@ type termSample struct {
 	// Up to perStratum terms for each number of bits of the length.
 	strata [bits.UintSize][][]byte
 	seen   [bits.UintSize]int
-	// The strata with terms.
+	// full lists the strata with terms.
 	full []int
 }
 
@@ -81,7 +81,7 @@ func sampleTerms(ctx context.Context, snapshot *index.Snapshot, rng *rand.Rand, 
 	return s, ctx.Err()
 }
 
-// By reservoir sampling.
+// add is reservoir sampling.
 func (s *termSample) add(term []byte, docFreq uint32) {
 	i := bits.Len32(docFreq)
 	s.seen[i]++

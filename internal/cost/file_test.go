@@ -231,7 +231,6 @@ func TestSaveIsAtomic(t *testing.T) {
 	}
 }
 
-// Only Save fails.
 func TestSaveReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o555); err != nil {

@@ -35,7 +35,7 @@ type content struct {
 	Queries int
 }
 
-// At Quick.
+// Sizes at Quick.
 const (
 	quickDocs    = 12_000
 	quickQueries = 60

@@ -26,7 +26,7 @@ type Collection struct {
 	tokens   []analysis.Token
 }
 
-// Query is a query as terms.
+// Query is a query of a log, as terms.
 type Query struct {
 	ID    string
 	Text  string

@@ -31,7 +31,6 @@ const (
 	hitBytes      = 16
 )
 
-// By a range of key hashes.
 type shard struct {
 	mu      sync.Mutex
 	serial  uint64 // of the snapshot of all entries

@@ -100,7 +100,6 @@ func (l *connections) left(client netip.Addr) {
 	}
 }
 
-// countedConn counts until it is closed.
 type countedConn struct {
 	net.Conn
 	of     *connections

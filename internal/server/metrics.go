@@ -22,7 +22,7 @@ type metrics struct {
 	follow   followMetrics
 }
 
-// By the kind of request.
+// admissionCollector is by the kind of request.
 type admissionCollector map[string]*admission
 
 var (

@@ -69,7 +69,6 @@ func (f *Faults) Calls() map[string]int {
 	return calls
 }
 
-// take counts a call.
 func (f *Faults) take(fn function) Code {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

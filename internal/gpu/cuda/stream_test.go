@@ -141,7 +141,7 @@ func TestGraph(t *testing.T) {
 	wantMisuse(t, "the second Close of an executable", x.Close)
 }
 
-// Of a query in flight.
+// The calls of a query in flight.
 func TestHotCallsAllocateNothing(t *testing.T) {
 	d := gputest.Open(t)
 	s := newStream(t, d)

@@ -60,7 +60,7 @@ var scenes = []scene{
 	{kernel: "index", blocks: 1, block: 64, want: []string{"thread (63,0,0): undefined behaviour: an array's index"}},
 }
 
-// On a GPU, too.
+// Kernels without their fault cause no report, also on a GPU.
 func TestCleanKernels(t *testing.T) {
 	d := gputest.Open(t)
 	m := load(t, d)
@@ -71,7 +71,6 @@ func TestCleanKernels(t *testing.T) {
 	}
 }
 
-// On the emulator.
 func TestFaultsAreFound(t *testing.T) {
 	for _, s := range scenes {
 		t.Run(s.kernel, func(t *testing.T) {

@@ -61,7 +61,6 @@ func variant() (own, kernels, link []string, err error) {
 	}
 }
 
-// One object file of the library.
 type unit struct {
 	name   string // of the object
 	folder string // the kernel package's, or the emulator's

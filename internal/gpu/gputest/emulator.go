@@ -81,7 +81,7 @@ func Report(t testing.TB) string {
 	return report
 }
 
-// With functions beyond the driver's.
+// emulator has functions beyond the driver's.
 type emulator struct {
 	path      string
 	report    func(buffer []byte, size uint64) uint64

@@ -13,7 +13,7 @@ var image []byte
 // Image is the PTX of the kernels below.
 func Image() []byte { return image }
 
-// Documented in gputest.cu.
+// The parameters are documented in gputest.cu.
 type (
 	// CopyParams are the parameters of gputest_copy.
 	CopyParams struct {

@@ -77,7 +77,7 @@ type splitState struct {
 	_       uint32
 }
 
-// Block number split of queryParams.splits.
+// Block split of the query's queryParams.splits blocks.
 type blockParams struct{ query, split uint32 }
 
 type searchParams struct {
@@ -107,7 +107,6 @@ const maxOneTerms = 30
 // maxFewTerms: 1 KB of parameters arrives a microsecond sooner than 4 KB.
 const maxFewTerms = 8
 
-// oneParams has the only query.
 type oneParams struct {
 	search searchParams
 	query  queryParams

@@ -16,7 +16,7 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Of the documents; 0: one document.
+// Shares of the documents in random lists; 0: one document.
 var shares = []float64{1, 0.5, 0.1, 0.1, 0.02, 0.006, 0.006, 0.001, 0.001, 0}
 
 // Every other list is clustered.
@@ -101,7 +101,7 @@ func (c *collection) variants(rng *rand.Rand, name string, q *testQuery) {
 	c.check(fmt.Sprintf("%s, count from %d lists", name, at), q, matches)
 }
 
-// At all places.
+// Queries at all places.
 func TestRandomCollections(t *testing.T) {
 	for _, tt := range []struct {
 		numDocs, lists, queries int

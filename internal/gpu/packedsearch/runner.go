@@ -154,7 +154,7 @@ func (r *Runner) gather(out *Candidates) {
 	}
 }
 
-// Stats is for after Finish.
+// Stats returns the work of the last query, after Finish.
 func (r *Runner) Stats() Stats {
 	w := &r.result.Data()[0].work
 	return Stats{Blocks: int64(w[0]), Bytes: int64(w[1]) * 16, Ranges: int64(w[2])}

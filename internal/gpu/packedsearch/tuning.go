@@ -9,8 +9,7 @@ const (
 	// per thread.
 	rangeDocs = 32 * threads
 	// chunk is the number of ranges for which a block of threads reads directories at once.
-	chunk = 8
-	// numBuckets of the histogram of scores.
+	chunk      = 8
 	numBuckets = 256
 	// inFlight is the number of blocks that a warp loads at once.
 	inFlight = 4
@@ -21,7 +20,6 @@ const (
 	pending = 4
 )
 
-// capacity has numCapacities values from minCapacity.
 const (
 	minCapacity   = 2 * threads
 	numCapacities = 3

@@ -78,7 +78,6 @@ func Gov(seed uint64, numDocs, numLists, numQueries int) *Workload {
 	return w
 }
 
-// topicOf is a hash.
 func topicOf(d uint32) uint32 { return d * 2654435769 >> 16 % numTopics }
 
 // A query's topic, and the lengths of its lists relative to the mean of

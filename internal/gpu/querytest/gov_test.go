@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Published lengths, reproducible.
+// Lengths are as published, and the workload is reproducible.
 func TestGov(t *testing.T) {
 	const numDocs = GovDocs / 20
 	w := Gov(7, numDocs, 512, 2000)

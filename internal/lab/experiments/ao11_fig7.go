@@ -27,12 +27,10 @@ func ao11Fig7() lab.Experiment {
 	}
 }
 
-// Shares of exceptions.
 func ao11ShareSteps(env *lab.Env) []float64 {
 	return lab.Pick(env, []float64{0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6}, []float64{0, 0.3})
 }
 
-// The sample of lists to compress.
 func ao11Lists(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]uint32, error) {
 	return listsOf(c, queries, lab.Pick(env, 4_000_000, 50_000))
 }

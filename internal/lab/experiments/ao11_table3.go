@@ -184,7 +184,6 @@ func deviceWays(ctx context.Context, env *lab.Env, d *lab.Device, t *lab.Table, 
 	return nil
 }
 
-// Queries, prepared for one method.
 type intersections struct {
 	queries  []preparedQuery
 	buffer   []uint32

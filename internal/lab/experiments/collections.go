@@ -33,7 +33,7 @@ func clueweb(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, e
 	return env.Generated(ctx, lab.Spec{Like: "clueweb12", Order: collection.Crawl, Log: lab.TB06, Docs: 41_000_000 / 3, Queries: 1000})
 }
 
-// The collection of a table's column.
+// A collection of a table's column.
 type named struct {
 	name string
 	open func(context.Context, *lab.Env) (*lab.Collection, []lab.Query, error)

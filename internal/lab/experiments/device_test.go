@@ -10,7 +10,6 @@ import (
 	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
-// Experiments that measure on a GPU.
 var onDevice = []string{
 	"griffin18-fig7", "griffin18-fig8", "griffin18-fig12", "griffin18-fig13", "griffin18-fig14", "griffin18-fig15", "griffin18-regret",
 	"ding09-table1", "ding09-fig4", "ding09-fig6", "ding09-fig7", "ding09-table2", "ding09-table3", "ding08-table1",

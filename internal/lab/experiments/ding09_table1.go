@@ -25,7 +25,7 @@ func ding09Table1() lab.Experiment {
 	}
 }
 
-// Although there is a GPU.
+// For an empty cell although there is a GPU.
 const noKernel = "The GPU does not decode this codec; the CPU does."
 
 func runDing09Table1(ctx context.Context, env *lab.Env) (*lab.Result, error) {

@@ -7,7 +7,6 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// Device memory, freed together.
 type deviceMemory struct {
 	device *lab.Device
 	frees  []func() error

@@ -72,7 +72,6 @@ func runGriffin18Fig11(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// By distinct terms.
 func countTerms(c *lab.Collection, topics []trec.Topic) (counts [termCounts]float64) {
 	for _, topic := range topics {
 		if n := len(c.Terms(topic.Title)); n > 0 {
@@ -82,7 +81,7 @@ func countTerms(c *lab.Collection, topics []trec.Topic) (counts [termCounts]floa
 	return counts
 }
 
-// To percentages.
+// share converts counts to percentages.
 func share(counts []float64) {
 	sum := 0.0
 	for _, n := range counts {

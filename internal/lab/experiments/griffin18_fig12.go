@@ -133,7 +133,7 @@ func runGriffin18Fig12(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// Without SIMD instructions.
+// pureGo runs f without SIMD instructions.
 func pureGo[T any](f func() (T, error)) (T, error) {
 	best := simd.Current()
 	defer simd.Set(best)

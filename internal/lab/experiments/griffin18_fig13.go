@@ -151,7 +151,6 @@ func intersectTimes(ctx context.Context, lists [][]uint32, rounds int, method fu
 	return times, nil
 }
 
-// mergeIntersect steps through both lists.
 func mergeIntersect(dst, a, b []uint32) []uint32 {
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch x, y := a[i], b[j]; {

@@ -35,7 +35,6 @@ func griffin18Fig14() lab.Experiment {
 // By number of terms; the last includes higher numbers.
 var fig14Terms = []string{"1", "2", "3", "4", "5", "6 and more"}
 
-// The columns.
 var fig14Variants = []struct{ variant, name string }{
 	{baselineName, "CPU, the paper's kind"},
 	{string(dispatch.PolicyCPU), "CPU, ours"},
@@ -152,7 +151,6 @@ func fig14Of(runs *policyRuns, i int, name string, device bool, noDevice string)
 	return t, f
 }
 
-// False if there are none.
 func meanOf(us []float64, members []int) (float64, bool) {
 	if us == nil || len(members) == 0 {
 		return 0, false
@@ -187,7 +185,6 @@ func fig14Groups(runs *policyRuns) (groups [][]int, names []string) {
 	return groups, names
 }
 
-// The last rows.
 var fig14Totals = []string{"2 and more", "all"}
 
 func withTotals(groups [][]int, names []string) [][]int {

@@ -130,7 +130,7 @@ func fig15Fill(t *lab.Table, f, speed *lab.Figure, runs *policyRuns, setting int
 	speed.Series = append(speed.Series, lab.Series{Name: "the paper", Paper: true, Points: lab.Heights(papers...)})
 }
 
-// 0 if there are none.
+// at returns 0 if there are no values.
 func at(values []float64, i int) float64 {
 	if values == nil {
 		return 0

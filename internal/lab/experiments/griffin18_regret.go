@@ -90,7 +90,7 @@ func regretResult(runs *policyRuns, device bool, noDevice string) *lab.Result {
 	return r
 }
 
-// Returns the means of a setting.
+// regretRows returns the means of a setting.
 func regretRows(t *lab.Table, runs *policyRuns, setting int) (means []float64) {
 	hindsight, all := runs.hindsight[setting].Report(), runs.all[setting].Report()
 	for row, name := range t.Rows {

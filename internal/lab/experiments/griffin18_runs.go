@@ -52,7 +52,6 @@ func every4th[T any](all []T) (fourth, others []T) {
 	return fourth, others
 }
 
-// For package regret.
 func asNodes(queries []lab.Query) []regret.Query {
 	nodes := make([]regret.Query, len(queries))
 	for i, q := range queries {
@@ -133,7 +132,6 @@ const (
 	partWhole
 )
 
-// Including cpu.
 var griffin18Policies = []dispatch.Policy{dispatch.PolicyCPU, dispatch.PolicyGPU, dispatch.PolicyRatio, dispatch.PolicyQuery, dispatch.PolicyCost}
 
 // griffin18Runs measures, or returns earlier measurements; hindsight requests
@@ -337,7 +335,6 @@ func (r *policyRuns) reason(setting int, variant, noDevice string) string {
 	return "The lists are resident: see the column of the GPU alone."
 }
 
-// The failures.
 func (r *policyRuns) notes() (notes []string) {
 	for part, what := range []string{"policies", "every placement", "whole lists"} {
 		for i, failed := range r.failed[part] {
@@ -361,7 +358,7 @@ func mediansOf(m *regret.Measured, variant string) []float64 {
 	return us
 }
 
-// Terms that occur in the collection.
+// numTerms counts the terms that occur in the collection.
 func numTerms(m *regret.Measurement) int {
 	n := 0
 	for _, f := range m.DocFreqs {

@@ -57,7 +57,6 @@ func listsOf(c *lab.Collection, queries []lab.Query, budget int) ([][]uint32, er
 	return lists, nil
 }
 
-// Total number of values.
 func count(lists [][]uint32) int {
 	n := 0
 	for _, l := range lists {

@@ -39,7 +39,6 @@ func impactQueries(ctx context.Context, env *lab.Env, n int) ([]saat.Query, erro
 	return found, nil
 }
 
-// One by one.
 func searchAll(ctx context.Context, e *saat.Engine, queries []saat.Query) error {
 	hits := make([]base.Hit, 0, saatK)
 	for i := range queries {

@@ -35,7 +35,6 @@ type Batch struct {
 	kernels *Kernels
 	options Options
 
-	// In the device's layout (layout.go).
 	content
 
 	memory  memory

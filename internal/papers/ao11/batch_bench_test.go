@@ -50,7 +50,6 @@ func (e engine) benchmark(b *testing.B, name string, a intersect.Search, bitmaps
 // Queries per batch whose probes are counted; the mean is used for the others.
 const countedQueries = 200
 
-// One batch, repeatedly.
 func (e engine) benchmarkDevice(b *testing.B, o ao11.Options, l *lists, w *querytest.Workload) {
 	batch, err := e.kernels.NewBatch(o)
 	must(b, err)

@@ -42,7 +42,6 @@ func newEngine(t testing.TB) engine {
 	return engine{d, s, k}
 }
 
-// On the device, uncompressed or compressed.
 type lists struct {
 	plain      []intersect.View
 	compressed []intersect.CompressedView
@@ -86,7 +85,7 @@ func (e engine) upload(t testing.TB, a intersect.Search, c intersect.Contraction
 	return out
 }
 
-// A query is list numbers.
+// A query is given as list numbers.
 func (l *lists) add(b *ao11.Batch, query []int) error {
 	l.query, l.compressedQuery = l.query[:0], l.compressedQuery[:0]
 	for _, n := range query {
@@ -398,7 +397,6 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// In a batch that has grown.
 func TestBatchAllocatesNothing(t *testing.T) {
 	e := newEngine(t)
 	w := edges()

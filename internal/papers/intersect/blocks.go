@@ -45,7 +45,7 @@ type Selection struct {
 	Len     cuda.Buffer[uint32] // total elements of the selected blocks
 }
 
-// NewSelection allocates at most capacity blocks.
+// NewSelection allocates a selection of at most capacity blocks.
 func NewSelection(d *cuda.Device, capacity int) (Selection, error) {
 	var sel Selection
 	var err error

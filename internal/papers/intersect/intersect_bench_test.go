@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// GOV2's.
+// The number of documents of GOV2.
 const benchDocs = 25_200_000
 
 // Intersections per measurement.

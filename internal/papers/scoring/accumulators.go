@@ -15,7 +15,6 @@ type Unless struct {
 	Enough  uint32
 }
 
-// Unless for kernels.
 type unless struct {
 	matches   cuda.Ptr[uint32]
 	enough, _ uint32

@@ -55,7 +55,7 @@ type bucketParams struct {
 	k, _               uint32
 }
 
-// For keys of size bytes.
+// bucketSelect is for keys of size bytes.
 func (s *Selector) bucketSelect(st *cuda.Stream, kernels *bucketKernels, a Array, k int, out uint64, scratch *Scratch, size int) error {
 	p := bucketParams{source: a, state: scratch.state.Ptr(), extremes: uint64(scratch.extremes.Ptr()), selected: out, k: uint32(k)}
 	grid, block := cuda.D1(s.blocks(int(a.maxScores), bucketThreads, bucketBlocks)), cuda.D1(bucketThreads)

@@ -85,7 +85,7 @@ func take[T any](a *allocator, to *cuda.Buffer[T], n int) {
 	}
 }
 
-// These must be 0 between selections.
+// clear sets the buffers that must be 0 between selections.
 func (c *Scratch) clear(d *cuda.Device) error {
 	s, err := d.NewStream()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/selection"
 )
 
-// Timed together on a GPU.
+// Selections timed together on a GPU.
 const rounds = 20
 
 // griffin18 Fig. 7 with our method: the best k of n scores like BM25's, from

@@ -35,7 +35,6 @@ type input struct {
 	least                uint32
 }
 
-// By package topk.
 func (in *input) oracle(k int) []base.Hit {
 	var q topk.Queue
 	q.Reset(k)
@@ -107,7 +106,7 @@ func randomInput(rng *rand.Rand, n int, score func(rng *rand.Rand, i, n int) uin
 	return in
 }
 
-// All methods.
+// compare runs all methods.
 func (b *bench) compare(name string, source selection.Source[uint32], numDocs, k int, want []base.Hit) {
 	b.Helper()
 	scratch, err := b.selector.NewScratch(source.Scores.Len(), k, selection.Methods()...)
