@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Config is the emulated devices.
+// Config describes the emulated devices.
 type Config struct {
 	Devices     int   // 0 to 4
 	MemoryBytes int64 // of each device, up to 4 GiB less 64 MiB
@@ -127,7 +127,8 @@ func emulated(t testing.TB) *emulator {
 	return e
 }
 
-// With source lines in place of code addresses.
+// takeReport returns and clears the report, with source lines in place of code
+// addresses.
 func (e *emulator) takeReport() string {
 	return codePlace.ReplaceAllStringFunc(e.take(e.report), func(place string) string {
 		pc, err := strconv.ParseUint(codePlace.FindStringSubmatch(place)[1], 16, 64)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// An address within the library.
+// codePlace matches an address within the library.
 var codePlace = regexp.MustCompile(`\{pc 0x([0-9a-f]+)\}`)
 
 // sourceLines returns "file:line" for an address in the library at path, with

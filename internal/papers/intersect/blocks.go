@@ -101,11 +101,11 @@ type probeBlocksParams struct {
 // merged.
 func (x *Intersector) byElement(a List, b *Blocks) bool { return b.Len >= x.BlockCrossing*a.bound() }
 
-// SelectBlocks selects the blocks of b that can contain elements of a: from the
-// block's first DocID up to the next block's (Ding et al., WWW 2009, §8.1;
-// PPoPP 2018, §3.1.2). sel must have room for the number of blocks or of
-// elements of a, whichever is smaller. It enqueues two launches. The error is
-// of the arguments (base.ErrBadInput) or of a launch.
+// SelectBlocks selects the blocks of b that can contain elements of a: a has an
+// element from the block's first DocID up to the next block's (Ding et al., WWW
+// 2009, §8.1; PPoPP 2018, §3.1.2). sel must have room for the number of blocks
+// or of elements of a, whichever is smaller. It enqueues two launches. The
+// error is of the arguments (base.ErrBadInput) or of a launch.
 //
 // We differ: if a has at least about the number of elements that b has blocks,
 // blocks are searched in a (BlockCrossing).
