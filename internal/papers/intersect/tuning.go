@@ -1,7 +1,8 @@
 package intersect
 
-// DefaultBlockCrossing is the number of elements of a block: from there on some
-// block contains no element of the shorter list (PPoPP 2018, §3.2).
+// DefaultBlockCrossing is the ratio for compressed lists, the number of
+// elements of a block: from there on some block contains no element of the
+// shorter list (PPoPP 2018, §3.2).
 const DefaultBlockCrossing = 128
 
 // DefaultCrossing is the ratio for uncompressed lists. On an H200 with lists of

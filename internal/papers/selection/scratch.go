@@ -110,7 +110,7 @@ func (c *Scratch) Free() error {
 	return errors.Join(errs...)
 }
 
-// The selection must not exceed the scratch or the output.
+// check reports a selection that exceeds the scratch or the output.
 func (c *Scratch) check(m Method, n, k, out int) error {
 	if n > c.maxScores || k < 0 || k > c.maxK || out < k || !slices.Contains(c.methods, m) {
 		return fmt.Errorf("%v of k=%d of %d scores to %d keys with scratch for %d of %d by %v: %w", m, k, n, out, c.maxK, c.maxScores, c.methods, ErrShape)

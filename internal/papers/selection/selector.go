@@ -187,8 +187,8 @@ func countHits[S Score](s *Selector, st *cuda.Stream, kernel *cuda.Kernel, sourc
 	return cuda.Launch(st, kernel, cuda.D1(s.blocks(int(array.maxScores), countThreads, countBlocks)), cuda.D1(countThreads), 0, &p)
 }
 
-// blocks is for n elements, limited to perMultiprocessor on each
-// multiprocessor.
+// blocks returns the number of blocks for n elements, limited to
+// perMultiprocessor on each multiprocessor.
 func (s *Selector) blocks(n, threads, perMultiprocessor int) int {
 	return max(1, min(s.multiprocessors*perMultiprocessor, (n+threads-1)/threads))
 }
