@@ -1,7 +1,9 @@
 #include "../device/cuda.cuh"
 
-/* Kernels that are faulty if p.fault is 1. Grid and block are in emulatortest_test.go, one thread per word of data
- * unless stated otherwise. */
+/*
+ * Kernels that are faulty if p.fault is 1. Grid and block are in emulatortest_test.go, one thread per word of data
+ * unless stated otherwise.
+ */
 
 /* Mirrored by params in emulatortest_test.go. */
 struct FaultParams {
