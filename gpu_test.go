@@ -57,7 +57,7 @@ func TestIndexOnGPU(t *testing.T) {
 	compare := func() {
 		t.Helper()
 		got, want := search(""), search(griffin.PolicyCPU)
-		if got.Traversal != "gpu" || want.Traversal == "gpu" || int(got.Matches) != got.NumDocs {
+		if got.Traversal != griffin.TraversalGPU || want.Traversal == griffin.TraversalGPU || int(got.Matches) != got.NumDocs {
 			t.Fatalf("%s on the GPU, %s on the CPU, %d matches in %d documents", got.Traversal, want.Traversal, got.Matches, got.NumDocs)
 		}
 		want.Traversal = got.Traversal

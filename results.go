@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/plan"
 )
 
@@ -16,8 +17,8 @@ type Results struct {
 	Hits []Hit `json:"hits"`
 	// Mode is the mode of the hits: in ModeAndOr, the one that found them.
 	Mode Mode `json:"mode"`
-	// Traversal names the algorithm that found them; in ModeSaat, the accumulators;
-	// "gpu" if a GPU did; "steps" if the CPU finished a conjunction list by list.
+	// Traversal names the algorithm that found them: one of Traversals(Mode), in
+	// ModeSaat one of Accumulators, or TraversalGPU or TraversalSteps.
 	Traversal string `json:"traversal"`
 	// Missed bounds the amount by which any score is too low because the Budget of
 	// ModeSaat ended the search; 0 if it did not.
@@ -37,6 +38,15 @@ type Results struct {
 	// Trace is set if Query.Trace is.
 	Trace *Trace `json:"trace,omitempty"`
 }
+
+// Values of Results.Traversal that are no algorithms of Query.Traversal.
+const (
+	// TraversalGPU: a GPU answered the query, or its last step.
+	TraversalGPU = dispatch.TraversalGPU
+	// TraversalSteps: the CPU finished a conjunction that ran list by list, in steps on
+	// the CPU and on a GPU.
+	TraversalSteps = dispatch.TraversalSteps
+)
 
 // DocID is the number of a document within an index, from 0. It is valid for one
 // commit: later commits can renumber documents.

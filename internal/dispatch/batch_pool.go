@@ -75,7 +75,7 @@ func (r *queryRun) completeFromBatch(result *pipeline.Result) (more bool) {
 // traceBatch adds the step of a batch that answered the run to its trace.
 func (r *queryRun) traceBatch(began time.Time, size int) {
 	r.trace.Add(began, plan.Step{
-		Name: plan.StepGPU, Processor: sched.GPU.String(), Place: sched.GPU, Traversal: gpuTraversal, Mode: r.answer.Mode, Batch: size,
+		Name: plan.StepGPU, Processor: sched.GPU.String(), Place: sched.GPU, Traversal: TraversalGPU, Mode: r.answer.Mode, Batch: size,
 		Predicted: r.predictor.batchShare, Lists: r.plan.StageLists(r.stage),
 	})
 }

@@ -225,7 +225,7 @@ func TestPolicyOfOneQuery(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if onGPU := a.Traversal == gpuTraversal; trace.Policy != asked || onGPU == (asked == PolicyCPU) {
+			if onGPU := a.Traversal == TraversalGPU; trace.Policy != asked || onGPU == (asked == PolicyCPU) {
 				t.Errorf("dispatcher %s, asked %s: traversal %s\n%s", of, asked, a.Traversal, &trace)
 			}
 		}
@@ -234,7 +234,7 @@ func TestPolicyOfOneQuery(t *testing.T) {
 		}
 		// Where the GPU is lost, the CPU answers whatever was asked for.
 		d.pool.Lose(sched.GPU)
-		if a := p.check(t, frequentWords(rng, 3), Options{K: 10, Policy: PolicyGPU}); a.Traversal == gpuTraversal {
+		if a := p.check(t, frequentWords(rng, 3), Options{K: 10, Policy: PolicyGPU}); a.Traversal == TraversalGPU {
 			t.Errorf("dispatcher %s: answered by a GPU that is lost", of)
 		}
 	}

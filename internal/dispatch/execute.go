@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// stepsTraversal is the Answer.Traversal of conjunctions that ran in several steps.
-const stepsTraversal = "steps"
+// TraversalSteps is the Answer.Traversal of conjunctions that ran in several steps.
+const TraversalSteps = "steps"
 
 // cpuNoGPU is the refusal without a GPU.
 const cpuNoGPU = "there is no GPU"
@@ -42,7 +42,7 @@ func (r *queryRun) onCPU(ctx context.Context, c *Step, began time.Time) error {
 	r.answer.Work.Add(work)
 	if r.trace.isOn() {
 		r.trace.Add(began, plan.Step{
-			Name: plan.StepIntersect, Processor: plan.CPUName, Place: sched.CPU, Traversal: stepsTraversal, Mode: st.Mode(), Work: work, Predicted: c.took,
+			Name: plan.StepIntersect, Processor: plan.CPUName, Place: sched.CPU, Traversal: TraversalSteps, Mode: st.Mode(), Work: work, Predicted: c.took,
 			Lists: r.plan.StageLists(r.stage)[r.pos:c.to], Candidates: int64(from), Left: int64(r.have.Len()),
 		})
 	}
@@ -110,7 +110,7 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 			left = len(s.Result.Hits)
 		}
 		r.trace.addGPU(began, plan.Step{
-			Name: plan.StepIntersect, Place: sched.GPU, Traversal: gpuTraversal, Mode: p.modeOf(r.stage), Predicted: c.took,
+			Name: plan.StepIntersect, Place: sched.GPU, Traversal: TraversalGPU, Mode: p.modeOf(r.stage), Predicted: c.took,
 			Lists: r.plan.StageLists(r.stage)[r.pos:c.to], Candidates: int64(from), Left: int64(left),
 		})
 	}
@@ -140,7 +140,7 @@ func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) err
 		return r.refuse(err)
 	}
 	if r.trace.isOn() {
-		r.trace.addGPU(began, plan.Step{Name: plan.StepGPU, Place: sched.GPU, Traversal: gpuTraversal, Mode: r.plan.modeOf(r.stage), Predicted: c.took, Lists: r.plan.StageLists(r.stage)})
+		r.trace.addGPU(began, plan.Step{Name: plan.StepGPU, Place: sched.GPU, Traversal: TraversalGPU, Mode: r.plan.modeOf(r.stage), Predicted: c.took, Lists: r.plan.StageLists(r.stage)})
 	}
 	r.filled(&r.gpu.results[0])
 	return nil

@@ -25,8 +25,8 @@ const (
 	cpuBudget     = "it has a budget, or accumulators by name"
 )
 
-// gpuTraversal is the Answer.Traversal of queries that a GPU answers.
-const gpuTraversal = "gpu"
+// TraversalGPU is the Answer.Traversal of queries that a GPU answers.
+const TraversalGPU = "gpu"
 
 // maxNarrowScore is the greatest sum of the MaxScores of a query that is not wide on a GPU, which sums
 // its bounds in 32 bits. Bounds may be slightly larger than scores.
@@ -134,7 +134,7 @@ func (q *Query) gpuImpacts(x *plan.ImpactQuery) string {
 
 // fillFromGPU sets the answer to the result of a stage.
 func (q *Query) fillFromGPU(a *plan.Answer, stage int, r *pipeline.Result) {
-	a.Hits, a.Mode, a.Traversal, a.Matches, a.By = r.Hits, q.modeOf(stage), gpuTraversal, r.Matches, sched.GPU
+	a.Hits, a.Mode, a.Traversal, a.Matches, a.By = r.Hits, q.modeOf(stage), TraversalGPU, r.Matches, sched.GPU
 	if x := q.Impacts(); x != nil {
 		x.Scale(a.Hits)
 	}

@@ -209,7 +209,7 @@ func TestGPUTrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(trace.Steps) != 1 || a.Traversal != gpuTraversal {
+		if len(trace.Steps) != 1 || a.Traversal != TraversalGPU {
 			t.Fatalf("%s: %d steps, want 1:\n%s", a.Traversal, len(trace.Steps), &trace)
 		}
 		s := &trace.Steps[0]

@@ -95,7 +95,7 @@ func TestBatchWithTruncatedFile(t *testing.T) {
 						t.Errorf("%s over the other index: %v", s.text, err)
 					default:
 						checkRun(t, i, &queryRun{answer: a}, &s.want)
-						if a.Traversal != gpuTraversal {
+						if a.Traversal != TraversalGPU {
 							t.Errorf("%s over the other index is answered by %s", s.text, a.Traversal)
 						}
 					}

@@ -83,7 +83,7 @@ func TestQueryPanics(t *testing.T) {
 				if c == nil || !strings.Contains(c.Error(), poisoned) || !strings.Contains(c.Error(), "internal/gpu/pipeline") {
 					t.Fatalf("it panics with %v", c)
 				}
-				if a := p.check(t, plantest.Parse(t, "w2 w3"), Options{K: 10}); a.Traversal != gpuTraversal {
+				if a := p.check(t, plantest.Parse(t, "w2 w3"), Options{K: 10}); a.Traversal != TraversalGPU {
 					t.Errorf("the next query is answered by %s", a.Traversal)
 				}
 			}

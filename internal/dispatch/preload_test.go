@@ -89,7 +89,7 @@ func TestPreloadAfterClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		waitUntilRested(t, d)
-		if after := p.check(t, plantest.Parse(t, "e2 e3 e5 e7"), Options{K: 10}); after.Traversal == gpuTraversal {
+		if after := p.check(t, plantest.Parse(t, "e2 e3 e5 e7"), Options{K: 10}); after.Traversal == TraversalGPU {
 			t.Error("a query ran on a GPU that is closed")
 		}
 	}

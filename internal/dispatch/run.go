@@ -314,7 +314,7 @@ func (r *queryRun) endStage(at sched.Place) (done bool) {
 func (r *queryRun) finished(at sched.Place) {
 	r.answer.Mode = r.plan.Stage(r.stage).Mode()
 	r.answer.By = at
-	if r.answer.Traversal = stepsTraversal; at == sched.GPU {
-		r.answer.Traversal = gpuTraversal
+	if r.answer.Traversal = TraversalSteps; at == sched.GPU {
+		r.answer.Traversal = TraversalGPU
 	}
 }

@@ -31,7 +31,7 @@ func TestTraceSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if trace.Policy != PolicyRatio || trace.Migrations != 1 || a.Migrations != 1 || a.Traversal != stepsTraversal || len(trace.Steps) != 3 {
+	if trace.Policy != PolicyRatio || trace.Migrations != 1 || a.Migrations != 1 || a.Traversal != TraversalSteps || len(trace.Steps) != 3 {
 		t.Fatalf("traversal %s, %d migrations:\n%s", a.Traversal, a.Migrations, &trace)
 	}
 	first, last := &trace.Steps[1], &trace.Steps[2]
