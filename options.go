@@ -22,7 +22,8 @@ type Options struct {
 	IndexThreads int
 	// ResultCache is the memory in bytes for answers (DocIDs and scores) that later
 	// searches of the same meaning reuse, regardless of case, word forms and order;
-	// 0 keeps none. Documents and snippets are read for each search. A commit
+	// 0 keeps none. Each Index has a cache of its own: a program that opens many divides
+	// its memory among them. Documents and snippets are read for each search. A commit
 	// invalidates all answers. Equal searches at the same time run once. Searches
 	// with a Traversal, Accumulators, Policy, Budget or Trace bypass the cache.
 	ResultCache int64
