@@ -106,6 +106,13 @@ func TestSliceSize(t *testing.T) {
 	if n := gather(); len(n) != 1 { // it has uploaded its share
 		t.Errorf("%d queries, want 1", len(n))
 	}
+	for size, want := range map[int64]int{whole: 0, whole - 1: 1} { // a query of exactly the limit fits
+		d.Probe().SetLimit(size)
+		p := slicedRun{view: v, queries: queries[:1], results: make([]Result, 1)}
+		if left := p.sort(); len(left) != want {
+			t.Errorf("list of %d bytes, limit %d: %d queries are left", whole, size, len(left))
+		}
+	}
 	d.Probe().SetLimit(limit)
 	if n := gather(); len(n) != sliceQueries {
 		t.Errorf("%d queries, want %d", len(n), sliceQueries)

@@ -86,6 +86,17 @@ func TestTraceMerge(t *testing.T) {
 	}
 }
 
+// Launches are counted by kernel, in the order of the first launch.
+func TestCountKernels(t *testing.T) {
+	var l lane
+	for _, kernel := range []string{"x", "y", "x", "z", "y", "x"} {
+		l.count(kernel)
+	}
+	if want := []KernelTrace{{"x", 3}, {"y", 2}, {"z", 1}}; !slices.Equal(l.counts.kernels, want) {
+		t.Errorf("kernels %v, want %v", l.counts.kernels, want)
+	}
+}
+
 // Costs are logarithms to base 4 of the postings.
 func TestCost(t *testing.T) {
 	c := newCollection(t, 1000, 2, "")
