@@ -6,21 +6,16 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
-	"time"
 
-	"github.com/griffin-search/griffin/internal/gpu/gputest"
-	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/query"
 )
 
 // SearchBatch returns the results and errors of Search for each query.
 func TestSearchBatch(t *testing.T) {
-	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
 	for name, o := range map[string]Options{
 		"plain":   {},
 		"cached":  {ResultCache: 1 << 20},
 		"limited": {Runtime: newTestRuntime(t, RuntimeOptions{Limits: &Limits{Running: 1, Waiting: 1}})},
-		"gpu":     {Runtime: newTestRuntime(t, RuntimeOptions{GPU: GPUOptions{Device: "0", Memory: MemorySize{Bytes: 4 << 20}}, Limits: &Limits{Running: 1}})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ix := newTestIndexWith(t, truncationDocs(), Settings{}, o)
@@ -31,7 +26,6 @@ func TestSearchBatch(t *testing.T) {
 					Query{Node: query.All(&query.Term{Text: fmt.Sprint("w", i%50)}, &query.Words{Text: "w1 w2"}), Count: true, Load: Load(i % 4)})
 			}
 			queries = append(queries, Query{Text: `"w1 w2"`, SnippetLength: 80}, Query{Text: "(w1"}, Query{Text: "w1", K: -1}, Query{Text: "w1", Mode: ModeSaat}, Query{}, Query{Text: "no:field"})
-			onGPU := 0
 			for range 2 {
 				got, err := ix.SearchBatch(t.Context(), queries)
 				if err != nil || len(got) != len(queries) {
@@ -47,19 +41,10 @@ func TestSearchBatch(t *testing.T) {
 					}
 					want.Took, got[i].Took = 0, 0
 					want.Cached, got[i].Cached = false, false
-					if got[i].Traversal == "gpu" {
-						onGPU++
-					}
-					if name == "gpu" {
-						want.Traversal = got[i].Traversal
-					}
 					if !reflect.DeepEqual(&got[i].Results, want) {
 						t.Fatalf("%+v:\n got %+v\nwant %+v", q, got[i].Results, *want)
 					}
 				}
-			}
-			if all := 2 * len(queries); (onGPU > all/3) != (name == "gpu") || onGPU == all {
-				t.Errorf("%d of %d queries on the GPU", onGPU, all)
 			}
 		})
 	}
@@ -106,15 +91,5 @@ func TestSearchBatchTruncated(t *testing.T) {
 				t.Errorf("query %d: %d hits, error %v", i, len(r[i].Hits), r[i].Err)
 			}
 		}
-	}
-}
-
-// Queries of a batch have the public error types.
-func TestSearchBatchPublicErrors(t *testing.T) {
-	b := batch{results: make([]BatchResult, 1)}
-	b.Fail(0, fmt.Errorf("query: %w", &sched.Overload{Reason: sched.TooLate, RetryAfter: time.Second}))
-	var o *Overload
-	if err := b.results[0].Err; !errors.As(err, &o) || o.Reason != ReasonTooLate || o.RetryAfter != time.Second {
-		t.Errorf("error %#v, want *Overload", err)
 	}
 }
