@@ -68,10 +68,11 @@ unit-all: unit ## unit tests with whole matrices
 	$(TEST) -tags noasm ./codec/... ./internal/simd/... ./internal/traverse/...
 
 .PHONY: race
-race: $(BIN)/gotestsum ## short tests under the race detector, of the packages that start goroutines
-	CGO_ENABLED=1 $(TEST) -race -short $$(.ci/race-packages)
+race: $(BIN)/gotestsum ## short tests that start goroutines, under the race detector
+	.ci/race $(TEST)
 
 .PHONY: race-all
+race-all: export GRIFFIN_TEST_ALL := 1
 race-all: $(BIN)/gotestsum ## tests of all packages under the race detector
 	CGO_ENABLED=1 $(TEST) -race ./...
 

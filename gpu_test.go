@@ -14,6 +14,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 // libraryVariable is the environment variable with the driver's path.
@@ -173,7 +174,7 @@ func TestTwoIndexesShareAGPU(t *testing.T) {
 		}
 		return got.Traversal == "gpu"
 	}
-	const searches = 120
+	searches := sampletest.UnderRace(120, 30)
 	var onGPU [2]atomic.Int64
 	var wg sync.WaitGroup
 	for n, ix := range indexes {
@@ -189,7 +190,7 @@ func TestTwoIndexesShareAGPU(t *testing.T) {
 	}
 	wg.Wait()
 	for n := range onGPU {
-		if got := onGPU[n].Load(); got < searches*9/10 {
+		if got := onGPU[n].Load(); got < int64(searches*9/10) {
 			t.Errorf("index %d: %d of %d searches on the GPU", n, got, searches)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/trec"
 )
@@ -98,6 +99,7 @@ func generate(t *testing.T, source *index.Snapshot, log []trec.Topic, o Options)
 }
 
 func TestGenerateReachesTheTargets(t *testing.T) {
+	sampletest.SkipRace(t)
 	source, log := testSource(t)
 	near := func(what string, got, want, tolerance float64) {
 		t.Helper()
@@ -130,10 +132,11 @@ func TestGenerateIsDeterministic(t *testing.T) {
 	source, log := testSource(t)
 	sum := func(o Options) uint32 {
 		o.Like = testPreset()
+		o.NumDocs = sampletest.UnderRace(o.Like.NumDocs, 8_000)
 		s, _ := generate(t, source, log, o)
 		return s.Segments[0].Meta().Sum()
 	}
-	for _, order := range Orders() {
+	for _, order := range sampletest.Some(t, sampletest.UnderRace(len(Orders()), 1), Orders()) {
 		one := sum(Options{Order: order, Seed: 7, Threads: 1})
 		if three := sum(Options{Order: order, Seed: 7, Threads: 3}); three != one {
 			t.Errorf("order %s: 1 and 3 threads make different collections", order)
@@ -146,6 +149,7 @@ func TestGenerateIsDeterministic(t *testing.T) {
 
 // Each document is composed separately.
 func TestGenerateEqualsComposingEachDocument(t *testing.T) {
+	sampletest.SkipRace(t)
 	source, log := testSource(t)
 	o := Options{Like: testPreset(), Order: Rank, Seed: 3, Threads: 2}
 	s, r := generate(t, source, log, o)
@@ -223,6 +227,7 @@ func readList(t *testing.T, s *index.Snapshot, term string) (list []uint64) {
 
 // The orders have the same documents; sites make lists less linear.
 func TestOrders(t *testing.T) {
+	sampletest.SkipRace(t)
 	source, log := testSource(t)
 	lengths := map[Order][]uint32{}
 	ratio := map[Order]float64{}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -19,6 +20,7 @@ func vectorPreset() Preset {
 }
 
 func TestVectorsReachTheTargets(t *testing.T) {
+	sampletest.SkipRace(t)
 	source, log := testSource(t)
 	p := vectorPreset()
 	s, r := generate(t, source, log, Options{Like: p, Order: Crawl, Seed: 1})
@@ -59,6 +61,7 @@ func TestVectorsReachTheTargets(t *testing.T) {
 
 // Unreachable targets accept all draws and shrink with the collection.
 func TestVectorsTakeWhatThereIs(t *testing.T) {
+	sampletest.SkipRace(t)
 	source, log := testSource(t)
 	p := vectorPreset()
 	p.MeanPostings *= 100
@@ -74,6 +77,7 @@ func TestVectorsAreDeterministic(t *testing.T) {
 	source, log := testSource(t)
 	sum := func(o Options) (uint32, []Query) {
 		o.Like = vectorPreset()
+		o.NumDocs = sampletest.UnderRace(o.Like.NumDocs, 1_500)
 		s, r := generate(t, source, log, o)
 		return s.Segments[0].Meta().Sum(), r.Queries
 	}
@@ -91,6 +95,7 @@ func TestVectorsAreDeterministic(t *testing.T) {
 
 // Each vector is made separately.
 func TestVectorsEqualMakingEach(t *testing.T) {
+	sampletest.SkipRace(t)
 	source, log := testSource(t)
 	o := Options{Like: vectorPreset(), Order: Rank, Seed: 3, Threads: 2}
 	s, _ := generate(t, source, log, o)
@@ -147,6 +152,7 @@ func testModel(t *testing.T, o *Options) (*vocabulary, *model, *plan) {
 
 // A vector contains its passage's words, which weigh more; the others are of the same topic.
 func TestVectorsAreOfTheirPassage(t *testing.T) {
+	sampletest.SkipRace(t)
 	o := Options{Like: vectorPreset(), Order: Crawl, Seed: 3}
 	o.Like.Vectors.Vocabulary = 5000 // all words are terms
 	if err := o.fill(); err != nil {

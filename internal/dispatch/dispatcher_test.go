@@ -20,6 +20,7 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/query"
 )
@@ -433,7 +434,7 @@ func TestDispatcherSheds(t *testing.T) {
 
 // Queries through the queues allocate nothing, on either processor or both.
 func TestDispatcherDoesNotAllocate(t *testing.T) {
-	if raceEnabled || invariant.Enabled {
+	if sampletest.Race || invariant.Enabled {
 		t.Skip("the race detector and invariants allocate")
 	}
 	rng := rand.New(rand.NewPCG(39, 1))
@@ -471,7 +472,7 @@ func TestDispatcherDoesNotAllocate(t *testing.T) {
 
 // Weighing all placements allocates nothing.
 func TestDecideDoesNotAllocate(t *testing.T) {
-	if raceEnabled || invariant.Enabled {
+	if sampletest.Race || invariant.Enabled {
 		t.Skip("the race detector and invariants allocate")
 	}
 	g := testGPU(t, pipeline.Options{})

@@ -20,6 +20,7 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -337,7 +338,7 @@ func TestGPUConcurrent(t *testing.T) {
 
 // Once lists are there and memory has grown, neither a query nor a batch allocates.
 func TestGPUDoesNotAllocate(t *testing.T) {
-	if raceEnabled || invariant.Enabled {
+	if sampletest.Race || invariant.Enabled {
 		t.Skip("the race detector and invariants allocate")
 	}
 	rng := rand.New(rand.NewPCG(19, 1))

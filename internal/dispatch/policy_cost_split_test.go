@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
@@ -66,7 +67,14 @@ func TestBestSplit(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken := [sched.NumPlaces]int{}
+	// Splits are rare: with seeds 3 and 6 some are taken.
+	var seeds []int
 	for seed := range 60 {
+		if seed != 3 && seed != 6 {
+			seeds = append(seeds, seed)
+		}
+	}
+	for _, seed := range append(sampletest.Some(t, sampletest.UnderRace(8, 0), seeds), 3, 6) {
 		randomTimes(rand.New(rand.NewPCG(51, uint64(seed))), d)
 		r := &p.sc.run
 		r.begin(d, prepared, p.sc, nil, nil)
@@ -104,6 +112,7 @@ func TestBestSplit(t *testing.T) {
 // Where the GPU is far ahead of the least that the CPU can take, nobody counts what is
 // essential; but who traces sees it, and the place is the same.
 func TestLowerBoundsSuffice(t *testing.T) {
+	sampletest.SkipRace(t)
 	g := testGPU(t, pipeline.Options{})
 	snapshot := indextest.Snapshot(t, spacedIndex(t, 30000, 2, 3, 5))
 	if _, _, err := g.Warm(t.Context(), snapshot, WarmOptions{}); err != nil {
@@ -129,6 +138,7 @@ func TestLowerBoundsSuffice(t *testing.T) {
 // What runs on the GPU by a way that nobody chose says nothing of the way that was
 // predicted: only cost, which looks where lists are, and chooses, learns.
 func TestLearnsFromPathThatRan(t *testing.T) {
+	sampletest.SkipRace(t)
 	for _, c := range []struct {
 		policy Policy
 		learns bool

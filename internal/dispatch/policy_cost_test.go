@@ -9,12 +9,14 @@ import (
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
 // A query that the CPU is predicted to answer sooner stays on the GPU if the CPU's times
 // have been many times their predictions, or a small part of them.
 func TestUncertainStaysOnGPU(t *testing.T) {
+	sampletest.SkipRace(t)
 	g := testGPU(t, pipeline.Options{})
 	snapshot := indextest.Snapshot(t, spacedIndex(t, 30000, 2, 3, 5))
 	if _, _, err := g.Warm(t.Context(), snapshot, WarmOptions{}); err != nil {

@@ -11,11 +11,13 @@ import (
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
 // Every placement of a query gives the CPU's answer, with its steps where it says.
 func TestPlacements(t *testing.T) {
+	sampletest.SkipRace(t)
 	rng := rand.New(rand.NewPCG(41, 1))
 	g := testGPU(t, pipeline.Options{})
 	p, _ := dispatched(t, indextest.Snapshot(t, plantest.RandomIndex(t, rng, 700, 2, true)), g, Config{})

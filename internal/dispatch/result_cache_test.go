@@ -20,6 +20,7 @@ import (
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 	"github.com/griffin-search/griffin/internal/resultcache"
 	"github.com/griffin-search/griffin/internal/saat"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -280,7 +281,7 @@ func TestResultCacheConcurrent(t *testing.T) {
 
 // A query whose answer is there allocates nothing.
 func TestResultCacheDoesNotAllocate(t *testing.T) {
-	if raceEnabled || invariant.Enabled {
+	if sampletest.Race || invariant.Enabled {
 		t.Skip("under the race detector pools allocate; so do the arguments of the invariants' messages")
 	}
 	rng := rand.New(rand.NewPCG(4, 4))

@@ -16,6 +16,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -131,7 +132,7 @@ func indexOf(t testing.TB, docs []corpus.Document, commits int) *index.Index {
 
 // Planning a flat query into the memory of an earlier plan does not allocate.
 func TestPrepareIntoDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if sampletest.Race {
 		t.Skip("under the race detector pools allocate")
 	}
 	rng := rand.New(rand.NewPCG(4, 4))
@@ -156,7 +157,7 @@ func TestPrepareIntoDoesNotAllocate(t *testing.T) {
 // Running a prepared plan does not allocate, nor does planning and running with any traversal once
 // its derived data is cached.
 func TestTraversalsDoNotAllocate(t *testing.T) {
-	if raceEnabled || invariant.Enabled {
+	if sampletest.Race || invariant.Enabled {
 		t.Skip("under the race detector pools allocate; so do the arguments of the invariants' messages")
 	}
 	rng := rand.New(rand.NewPCG(4, 4))
@@ -204,7 +205,7 @@ func TestRunDoesNotAllocate(t *testing.T) {
 				}
 			}
 			run()
-			if raceEnabled || invariant.Enabled { // pools and the arguments of invariant messages allocate
+			if sampletest.Race || invariant.Enabled { // pools and the arguments of invariant messages allocate
 				continue
 			}
 			if n := testing.AllocsPerRun(20, run); n != 0 {

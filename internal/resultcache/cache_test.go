@@ -18,6 +18,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 type prepared struct {
@@ -169,7 +170,7 @@ func TestEdges(t *testing.T) {
 
 // SizeBytes is close to the heap used and not below it.
 func TestMemory(t *testing.T) {
-	if raceEnabled {
+	if sampletest.Race {
 		t.Skip("the race detector allocates on the heap")
 	}
 	const limit = 8 << 20

@@ -2,6 +2,7 @@
 // default and all of them in make test-all.
 //
 // Some draws the sample and logs its seed; GRIFFIN_SEED repeats it and
-// GRIFFIN_TEST_ALL=1 runs every case. It is for tests only. Its functions are safe for
+// GRIFFIN_TEST_ALL=1 runs every case. SkipRace and UnderRace leave out or shorten, under the
+// race detector, work on one goroutine. The package is for tests only. Its functions are safe for
 // concurrent use.
 package sampletest

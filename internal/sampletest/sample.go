@@ -50,3 +50,12 @@ func Some[T any](t testing.TB, n int, cases []T) []T {
 	}
 	return chosen
 }
+
+// Rounds returns some, or all if All: the number of rounds of a test that draws each at
+// random.
+func Rounds(some, all int) int {
+	if All() {
+		return all
+	}
+	return some
+}

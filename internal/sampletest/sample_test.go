@@ -38,11 +38,39 @@ func TestSome(t *testing.T) {
 		if got := Some(t, 10, cases); !slices.Equal(got, cases) {
 			t.Errorf("10 of 10 are %v", got)
 		}
+		if n := Rounds(3, 9); n != 3 {
+			t.Errorf("%d rounds, want 3", n)
+		}
 	})
 	t.Run("all", func(t *testing.T) {
 		t.Setenv(AllVariable, "1")
 		if got := Some(t, 1, cases); !slices.Equal(got, cases) {
 			t.Errorf("all are %v", got)
 		}
+		if n := Rounds(3, 9); n != 9 {
+			t.Errorf("%d rounds, want all 9", n)
+		}
+		if n := UnderRace(3, 9); n != 3 {
+			t.Errorf("a size of %d, want the normal 3", n)
+		}
 	})
+}
+
+func TestRace(t *testing.T) {
+	t.Setenv(AllVariable, "")
+	want := 1
+	if Race {
+		want = 2
+	}
+	if got := UnderRace(1, 2); got != want {
+		t.Errorf("a size of %d, want %d", got, want)
+	}
+	skipped := false
+	t.Run("skip", func(t *testing.T) {
+		defer func() { skipped = t.Skipped() }()
+		SkipRace(t)
+	})
+	if skipped != Race {
+		t.Errorf("skipped %t, want %t", skipped, Race)
+	}
 }

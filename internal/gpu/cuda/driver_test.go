@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 // testDriver compiles testdata/driver.c with macros such as "VERSION=11080" and
@@ -169,7 +171,7 @@ func TestLaunchPassesParametersAndAllocatesNothing(t *testing.T) {
 			t.Errorf("Query = %t, %v", done, err)
 		}
 	})
-	if n != 0 && !raceEnabled {
+	if n != 0 && !sampletest.Race {
 		t.Errorf("a launch and a query allocate %.2f times", n)
 	}
 	if err := Launch(s, k, D1(5), D1(32), 64, &nothingParams{6, 32, 0xdeadbeef}); !errors.Is(err, ErrLaunch) || !errors.Is(err, ErrDeviceLost) {

@@ -15,6 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 const canary = 0xA5A5A5A5
@@ -433,7 +434,7 @@ func TestAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() {
 		r.Must(r.kernels.DecodeList(r.Stream, c, decode.DocIDs, d.lists[0]))
 		r.Must(r.kernels.Decode(r.Stream, c, decode.Freqs, lists, batch))
-	}); n != 0 && !raceEnabled {
+	}); n != 0 && !sampletest.Race {
 		t.Errorf("%v allocations for two launches", n)
 	}
 	r.Must(r.Stream.Synchronize())

@@ -1,5 +1,0 @@
-//go:build !race
-
-package resultcache
-
-const raceEnabled = false
