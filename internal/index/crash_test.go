@@ -18,6 +18,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
@@ -163,10 +164,10 @@ func (b *childOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-const (
-	crashes            = 25  // of each kind
-	maxCrashOperations = 500 // for a child that commits
-)
+const maxCrashOperations = 500 // for a child that commits
+
+// crashes returns the number of children of each kind that are killed.
+func crashes() int { return sampletest.Rounds(10, 25) }
 
 // The kill leaves no index or a whole one.
 func TestKillBuild(t *testing.T) {
@@ -174,7 +175,7 @@ func TestKillBuild(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, uint64(time.Now().UnixNano())))
 	dir := filepath.Join(t.TempDir(), "index")
 	none, whole, all := 0, 0, 0
-	for i := range crashes {
+	for i := range crashes() {
 		after := math.MaxInt // the first child ends and gives the number of operations
 		switch {
 		case i == 1:
@@ -215,7 +216,7 @@ func TestKillCommits(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	var m model
 	generation := uint64(0)
-	for range crashes {
+	for range crashes() {
 		operations := killed(t, rng, "commit", dir, 1+rng.IntN(maxCrashOperations))
 		ix, err := Open(vfs.OS, dir)
 		if errors.Is(err, base.ErrNotIndex) && generation == 0 {
@@ -255,7 +256,7 @@ func TestKillMerge(t *testing.T) {
 	rng := rand.New(rand.NewPCG(46, uint64(time.Now().UnixNano())))
 	former, merged, all := 0, 0, 0
 	dir := filepath.Join(t.TempDir(), "index")
-	for i := range crashes {
+	for i := range crashes() {
 		prepareMerge(t, dir, docs)
 		after := math.MaxInt // the first child ends and gives the number of operations
 		switch {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
@@ -163,7 +164,11 @@ func TestFaults(t *testing.T) {
 			check(t, s.work(t, count))
 			total := count.Ops()
 			prepared := s.prepare(t)
-			for at := 1; at <= total; at++ {
+			operations := make([]int, total)
+			for i := range operations {
+				operations[i] = 1 + i
+			}
+			for _, at := range sampletest.Some(t, (total+2)/3, operations) {
 				plan := vfstest.Plan{FailAt: at, Once: at%2 == 0, ShortWrite: at%4 < 2}
 				mem := prepared.Clone()
 				err := s.work(t, vfstest.NewFaulty(mem, plan))
