@@ -94,16 +94,31 @@ mutate: ## change the code at random and report what no test notices (MUTANTS=20
 	go -C tools build -o ../$(BIN)/mutate ./mutate
 	$(BIN)/mutate -n $(or $(MUTANTS),20) $(if $(SEED),-seed $(SEED)) $(MUTATE)
 
+# Independent parts, two at a time: each uses one processor much of the time. The longest
+# begin first.
+LINT := lint-griffin generate-check lint-modules cross-build kernels-check format-check tidy-check
+
 .PHONY: lint
-lint: $(TOOLS) tidy-check generate-check kernels-check ## formatting, vet and golangci-lint, go.mod, generated files, kernels, other targets compile
-	@out=$$($(BIN)/gofumpt -l $$(git ls-files -co --exclude-standard '*.go')); \
-		[ -z "$$out" ] || { echo "not formatted (make fmt):"; echo "$$out"; exit 1; }
-	$(BIN)/golangci-lint run ./...
-	cd tools && ../$(BIN)/golangci-lint run ./...
-	cd tools/asm && ../../$(BIN)/golangci-lint run ./...
-	cd bench/peers && ../../$(BIN)/golangci-lint run ./...
+lint: $(TOOLS) ## formatting, vet and golangci-lint, go.mod, generated files, kernels, other targets compile
+	@$(MAKE) --no-print-directory -j2 --output-sync=target $(LINT)
+
+.PHONY: lint-griffin lint-modules
+lint-griffin: $(BIN)/golangci-lint
+	$(BIN)/golangci-lint run --allow-parallel-runners ./...
+lint-modules: $(BIN)/golangci-lint
+	cd tools && ../$(BIN)/golangci-lint run --allow-parallel-runners ./...
+	cd tools/asm && ../../$(BIN)/golangci-lint run --allow-parallel-runners ./...
+	cd bench/peers && ../../$(BIN)/golangci-lint run --allow-parallel-runners ./...
+
+.PHONY: cross-build
+cross-build:
 	go build -tags nogpu -o /dev/null ./cmd/griffin
 	GOARCH=arm64 go build ./...
+
+.PHONY: format-check
+format-check: $(BIN)/gofumpt
+	@out=$$($(BIN)/gofumpt -l $$(git ls-files -co --exclude-standard '*.go')); \
+		[ -z "$$out" ] || { echo "not formatted (make fmt):"; echo "$$out"; exit 1; }
 
 # golangci-lint runs vet for the default build. These check the others, tests included.
 .PHONY: cross
