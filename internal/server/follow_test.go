@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +20,27 @@ type refreshed struct {
 	err     error
 }
 
+// followLog is a log that Follow writes while the test reads it.
+type followLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *followLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *followLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // followed runs Follow with a backend that returns the answers in turn, then no change. Read
 // the log after synctest.Wait.
-func followed(t *testing.T, o FollowOptions, answers ...refreshed) (*Handler, *bytes.Buffer) {
+func followed(t *testing.T, o FollowOptions, answers ...refreshed) (*Handler, *followLog) {
 	t.Helper()
 	b := fakeBackend()
 	b.refresh = func() (bool, error) {
@@ -32,7 +51,7 @@ func followed(t *testing.T, o FollowOptions, answers ...refreshed) (*Handler, *b
 		answers = answers[1:]
 		return a.changed, a.err
 	}
-	var log bytes.Buffer
+	var log followLog
 	h := newHandler(Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, b)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -49,10 +68,10 @@ func TestFollow(t *testing.T) {
 			t.Errorf("the metrics do not have %q", want)
 		}
 	}
-	lines := func(t *testing.T, log *bytes.Buffer, text string, want int) {
+	lines := func(t *testing.T, log *followLog, text string, want int) {
 		t.Helper()
 		if got := strings.Count(log.String(), text); got != want {
-			t.Errorf("%q is logged %d times, want %d:\n%s", text, got, want, log)
+			t.Errorf("%q is logged %d times, want %d:\n%s", text, got, want, log.String())
 		}
 	}
 
