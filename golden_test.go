@@ -28,17 +28,19 @@ func TestVersion1Searches(t *testing.T) {
 		"+roc +legs number":           "d000 4.3041",
 		"d100 phoenix":                "",
 	} {
-		r, err := ix.Search(t.Context(), griffin.Query{Text: query, K: 3})
-		if err != nil {
-			t.Errorf("%s: %v", query, err)
-			continue
-		}
-		var got []string
-		for _, h := range r.Hits {
-			got = append(got, fmt.Sprintf("%s %.4f", h.ID, h.Score))
-		}
-		if got := strings.Join(got, ", "); got != want {
-			t.Errorf("%s: got %s, want %s", query, got, want)
-		}
+		t.Run(query, func(t *testing.T) {
+			r, err := ix.Search(t.Context(), griffin.Query{Text: query, K: 3})
+			if err != nil {
+				t.Errorf("%s: %v", query, err)
+				return
+			}
+			var got []string
+			for _, h := range r.Hits {
+				got = append(got, fmt.Sprintf("%s %.4f", h.ID, h.Score))
+			}
+			if got := strings.Join(got, ", "); got != want {
+				t.Errorf("%s: got %s, want %s", query, got, want)
+			}
+		})
 	}
 }

@@ -283,9 +283,11 @@ func TestErrors(t *testing.T) {
 		"no such file":     {filesErr, os.ErrNotExist},
 		"document, no ID":  {ix.Add(t.Context(), Document{Text: "x"}), ErrBadInput},
 	} {
-		if !errors.Is(test.got, test.want) {
-			t.Errorf("%s: error %v, want %v", name, test.got, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if !errors.Is(test.got, test.want) {
+				t.Errorf("%s: error %v, want %v", name, test.got, test.want)
+			}
+		})
 	}
 }
 
@@ -587,8 +589,10 @@ func TestNames(t *testing.T) {
 		"english": Analyzers(), "simdbp": Codecs(), "jsonl": Formats(),
 		"block-max-maxscore": Traversals(ModeOr), "svs": Traversals(ModeAnd), "exhaustive-daat": Traversals(ModeAndOr),
 	} {
-		if !slices.Contains(names, what) {
-			t.Errorf("%q lacks %q", names, what)
-		}
+		t.Run(what, func(t *testing.T) {
+			if !slices.Contains(names, what) {
+				t.Errorf("%q lacks %q", names, what)
+			}
+		})
 	}
 }

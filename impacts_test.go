@@ -33,11 +33,13 @@ func TestSaat(t *testing.T) {
 		"ox":      {},
 		"the":     {},
 	} {
-		for _, accumulators := range append(Accumulators(), "paged:heap=1,outlined", "") {
-			if got := searchIDs(t, ix, Query{Text: query, Mode: ModeSaat, Accumulators: accumulators}); !slices.Equal(got, want) {
-				t.Errorf("%s with %s: got %q, want %q", query, accumulators, got, want)
+		t.Run(query, func(t *testing.T) {
+			for _, accumulators := range append(Accumulators(), "paged:heap=1,outlined", "") {
+				if got := searchIDs(t, ix, Query{Text: query, Mode: ModeSaat, Accumulators: accumulators}); !slices.Equal(got, want) {
+					t.Errorf("%s with %s: got %q, want %q", query, accumulators, got, want)
+				}
 			}
-		}
+		})
 	}
 	if err := ix.Verify(t.Context(), nil); err != nil {
 		t.Error(err)

@@ -202,14 +202,16 @@ func TestErrorsSayWhere(t *testing.T) {
 		{"version", "\x08\x01\x10\x02", "\x08\x09\x10\x02", "header: invalid CIFF data: version 9"},
 		{"type", "\x10\x02\x18\x04", "\x12\x02\x18\x04", "a field has the wrong type"},
 	} {
-		bad := bytes.Replace(b, []byte(c.old), []byte(c.new), 1)
-		if bytes.Equal(bad, b) {
-			t.Fatalf("%s: nothing was replaced", c.name)
-		}
-		_, err := read(bytes.NewReader(bad))
-		if !errors.Is(err, ciff.ErrInvalid) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "ciff: byte ") {
-			t.Errorf("%s: %v, want %s", c.name, err, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			bad := bytes.Replace(b, []byte(c.old), []byte(c.new), 1)
+			if bytes.Equal(bad, b) {
+				t.Fatalf("%s: nothing was replaced", c.name)
+			}
+			_, err := read(bytes.NewReader(bad))
+			if !errors.Is(err, ciff.ErrInvalid) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "ciff: byte ") {
+				t.Errorf("%s: %v, want %s", c.name, err, c.want)
+			}
+		})
 	}
 }
 
@@ -292,11 +294,13 @@ func TestWriterRefusesInvalidInput(t *testing.T) {
 		"total":            func(ix *index) { ix.header.TotalDocs = 2 },
 		"description":      func(ix *index) { ix.header.Description = "\xff" },
 	} {
-		ix := worked()
-		spoil(ix)
-		if err := ix.write(io.Discard); !errors.Is(err, ciff.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			ix := worked()
+			spoil(ix)
+			if err := ix.write(io.Discard); !errors.Is(err, ciff.ErrInvalid) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 

@@ -54,10 +54,12 @@ func TestEFFreqForms(t *testing.T) {
 		{"past 2^32", block(1<<31, nil), 16 * 31, 63, 63},
 		{"one", []uint32{9}, 1, 36, 36}, // packed in 4 bits is no larger than sums
 	} {
-		got, width := codec.EF{}.AppendFreqs(nil, tt.freqs)
-		if len(got) != tt.size || width < tt.lo || width > tt.hi {
-			t.Errorf("%s: %d bytes, width %d; want %d, width %d to %d", tt.name, len(got), width, tt.size, tt.lo, tt.hi)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			got, width := codec.EF{}.AppendFreqs(nil, tt.freqs)
+			if len(got) != tt.size || width < tt.lo || width > tt.hi {
+				t.Errorf("%s: %d bytes, width %d; want %d, width %d to %d", tt.name, len(got), width, tt.size, tt.lo, tt.hi)
+			}
+		})
 	}
 }
 

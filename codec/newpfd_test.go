@@ -47,10 +47,12 @@ func TestNewPFDRefusesBadExceptions(t *testing.T) {
 		{"width", 32 | 64, make([]byte, 64)},
 		{"width bit", 1 | 64 | 128, make([]byte, 64)},
 	} {
-		var dst [codec.BlockLen]uint32
-		if err := (codec.NewPFD{}).DecodeFreqs(&dst, tt.src, 4, tt.width); !errors.Is(err, codec.ErrCorrupt) {
-			t.Errorf("%s: %v", tt.name, err)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			var dst [codec.BlockLen]uint32
+			if err := (codec.NewPFD{}).DecodeFreqs(&dst, tt.src, 4, tt.width); !errors.Is(err, codec.ErrCorrupt) {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+		})
 	}
 }
 

@@ -43,11 +43,13 @@ func TestParaPForRefusesBadExceptions(t *testing.T) {
 		"width":             func(src []byte) { src[0] = 0x60 },
 		"width bit":         func(src []byte) { src[0] |= 0x80 },
 	} {
-		src := bytes.Clone(good)
-		change(src)
-		if err := (codec.ParaPFor{}).DecodeFreqs(&dst, src, 4, 0); !errors.Is(err, codec.ErrCorrupt) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			src := bytes.Clone(good)
+			change(src)
+			if err := (codec.ParaPFor{}).DecodeFreqs(&dst, src, 4, 0); !errors.Is(err, codec.ErrCorrupt) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 
@@ -84,9 +86,11 @@ func TestParaPForOptions(t *testing.T) {
 		"newpfd:segment=128":                  "newpfd",
 		"pfordelta:segment=32,exceptions=0.1": "pfordelta:segment=32",
 	} {
-		if c, err := codec.Lookup(spec); err != nil || c.Name() != want {
-			t.Errorf("%s: %v, %v; want %s", spec, c, err, want)
-		}
+		t.Run(spec, func(t *testing.T) {
+			if c, err := codec.Lookup(spec); err != nil || c.Name() != want {
+				t.Errorf("%s: %v, %v; want %s", spec, c, err, want)
+			}
+		})
 	}
 }
 

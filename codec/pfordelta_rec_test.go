@@ -132,11 +132,13 @@ func TestPForDeltaRecRefusesBadLists(t *testing.T) {
 		"starts fall":         func(list []byte) { list[8+8+4] = 0 },
 		"start beyond":        func(list []byte) { list[8+8+6] = 1 },
 	} {
-		list := bytes.Clone(good)
-		change(list)
-		if err := c.DecodeList(make([]uint32, len(docIDs)), list); !errors.Is(err, codec.ErrCorrupt) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			list := bytes.Clone(good)
+			change(list)
+			if err := c.DecodeList(make([]uint32, len(docIDs)), list); !errors.Is(err, codec.ErrCorrupt) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 

@@ -84,15 +84,17 @@ func TestPForDeltaRefusesBadLists(t *testing.T) {
 			{"out of a short block", 10, 0, 5, codec.ErrCorrupt},
 			{"more than there are", 10, 0, 10, codec.ErrCorrupt},
 		} {
-			src := append(slices.Clone(slots[:tt.n/2]), tt.first, tt.count)
-			src = append(src, bytes.Repeat([]byte{7}, int(tt.count)+1)...)
-			var dst [codec.BlockLen]uint32
-			if _, err := (codec.PForDelta{}).DecodeDocIDs(&dst, src, 5, tt.n, 4|1<<6); !errors.Is(err, tt.want) {
-				t.Errorf("%s: DecodeDocIDs: %v", tt.name, err)
-			}
-			if err := (codec.PForDelta{}).DecodeFreqs(&dst, src, tt.n, 4|1<<6); !errors.Is(err, tt.want) {
-				t.Errorf("%s: DecodeFreqs: %v", tt.name, err)
-			}
+			t.Run(tt.name, func(t *testing.T) {
+				src := append(slices.Clone(slots[:tt.n/2]), tt.first, tt.count)
+				src = append(src, bytes.Repeat([]byte{7}, int(tt.count)+1)...)
+				var dst [codec.BlockLen]uint32
+				if _, err := (codec.PForDelta{}).DecodeDocIDs(&dst, src, 5, tt.n, 4|1<<6); !errors.Is(err, tt.want) {
+					t.Errorf("%s: DecodeDocIDs: %v", tt.name, err)
+				}
+				if err := (codec.PForDelta{}).DecodeFreqs(&dst, src, tt.n, 4|1<<6); !errors.Is(err, tt.want) {
+					t.Errorf("%s: DecodeFreqs: %v", tt.name, err)
+				}
+			})
 		}
 	})
 }
@@ -135,10 +137,12 @@ func TestShareSpecifications(t *testing.T) {
 		{"pfordelta:exceptions=best", "pfordelta:exceptions=best"},
 		{"pfordelta:plain=1,segment=128", "pfordelta:plain=1"},
 	} {
-		c, err := codec.Lookup(tt.spec)
-		if err != nil || c.Name() != tt.want {
-			t.Errorf("%s: %v, %v; want %s", tt.spec, c, err, tt.want)
-		}
+		t.Run(tt.spec, func(t *testing.T) {
+			c, err := codec.Lookup(tt.spec)
+			if err != nil || c.Name() != tt.want {
+				t.Errorf("%s: %v, %v; want %s", tt.spec, c, err, tt.want)
+			}
+		})
 	}
 	for _, spec := range []string{"pfordelta:exceptions=1.5", "pfordelta:exceptions=-1", "pfordelta:exceptions=few", "pfordelta:exceptions=NaN", "pfordelta:b=3"} {
 		if _, err := codec.Lookup(spec); !errors.Is(err, codec.ErrUnknown) {

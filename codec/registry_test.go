@@ -28,20 +28,22 @@ func TestParams(t *testing.T) {
 		{"size=", "is not key=value"},
 		{"size=2,size=3", "twice"},
 	} {
-		p, err := parseParams(c.text, c.text != "")
-		got := ""
-		if err == nil {
-			size, share := p.int("size", 4, 1, 8), p.float("share", 0.5, 0, 1)
-			got, err = fmt.Sprintf("size=%d,share=%g", size, share), p.err()
-		}
-		if err != nil {
-			if got = err.Error(); !errors.Is(err, ErrUnknown) {
-				t.Errorf("%q: unexpected kind of error: %v", c.text, err)
+		t.Run(c.text, func(t *testing.T) {
+			p, err := parseParams(c.text, c.text != "")
+			got := ""
+			if err == nil {
+				size, share := p.int("size", 4, 1, 8), p.float("share", 0.5, 0, 1)
+				got, err = fmt.Sprintf("size=%d,share=%g", size, share), p.err()
 			}
-		}
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%q: %s, want %s", c.text, got, c.want)
-		}
+			if err != nil {
+				if got = err.Error(); !errors.Is(err, ErrUnknown) {
+					t.Errorf("%q: unexpected kind of error: %v", c.text, err)
+				}
+			}
+			if !strings.Contains(got, c.want) {
+				t.Errorf("%q: %s, want %s", c.text, got, c.want)
+			}
+		})
 	}
 	if _, err := Lookup("raw:size=1"); !errors.Is(err, ErrUnknown) {
 		t.Errorf("Lookup of a codec with a parameter that it does not have: %v", err)

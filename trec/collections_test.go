@@ -24,23 +24,25 @@ func TestCollections(t *testing.T) {
 		{"npl_vaswani", 93, 93},
 	}
 	for _, tt := range tests {
-		collection := filepath.Join(dir, "collections", tt.name)
-		if topics := topicsOf(t, filepath.Join(collection, "queries.tsv")); len(topics) != tt.queries {
-			t.Errorf("%s: %d queries, want %d", tt.name, len(topics), tt.queries)
-		}
-		f, err := os.Open(filepath.Join(collection, "qrels.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		qrels, err := ReadQrels(f)
-		f.Close()
-		if err != nil {
-			t.Fatalf("%s: %v", tt.name, err)
-		}
-		if len(qrels.Queries()) != tt.judged {
-			t.Errorf("%s: %d judged queries, want %d", tt.name, len(qrels.Queries()), tt.judged)
-		}
-		checkIdealRun(t, tt.name, qrels)
+		t.Run(tt.name, func(t *testing.T) {
+			collection := filepath.Join(dir, "collections", tt.name)
+			if topics := topicsOf(t, filepath.Join(collection, "queries.tsv")); len(topics) != tt.queries {
+				t.Errorf("%s: %d queries, want %d", tt.name, len(topics), tt.queries)
+			}
+			f, err := os.Open(filepath.Join(collection, "qrels.txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			qrels, err := ReadQrels(f)
+			f.Close()
+			if err != nil {
+				t.Fatalf("%s: %v", tt.name, err)
+			}
+			if len(qrels.Queries()) != tt.judged {
+				t.Errorf("%s: %d judged queries, want %d", tt.name, len(qrels.Queries()), tt.judged)
+			}
+			checkIdealRun(t, tt.name, qrels)
+		})
 	}
 }
 
@@ -90,8 +92,10 @@ func TestQueryLogs(t *testing.T) {
 		"trec_tb05_efficiency.tsv": 50_000, "trec_tb06_efficiency.tsv": 100_000,
 		"tb05-1000.tsv": 1000, "tb06-1000.tsv": 1000,
 	} {
-		if topics := topicsOf(t, filepath.Join(dir, "queries", file)); len(topics) != want {
-			t.Errorf("%s: %d topics, want %d", file, len(topics), want)
-		}
+		t.Run(file, func(t *testing.T) {
+			if topics := topicsOf(t, filepath.Join(dir, "queries", file)); len(topics) != want {
+				t.Errorf("%s: %d topics, want %d", file, len(topics), want)
+			}
+		})
 	}
 }

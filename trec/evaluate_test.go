@@ -201,9 +201,11 @@ func TestTies(t *testing.T) {
 		{"signed zero", "1 0 a 1\n", "1 Q0 a 1 0 t\n1 Q0 b 2 -0.0 t\n", "recip_rank", 0.5},
 	}
 	for _, tt := range tests {
-		if got := mustEvaluate(t, tt.qrels, tt.run, Options{}, tt.measure).All[0]; !near(got, tt.want) {
-			t.Errorf("%s: %s = %v, want %v", tt.name, tt.measure, got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if got := mustEvaluate(t, tt.qrels, tt.run, Options{}, tt.measure).All[0]; !near(got, tt.want) {
+				t.Errorf("%s: %s = %v, want %v", tt.name, tt.measure, got, tt.want)
+			}
+		})
 	}
 }
 
@@ -288,13 +290,15 @@ func TestParseMeasures(t *testing.T) {
 		{"recall", "recall_5 recall_10 recall_15 recall_20 recall_30 recall_100 recall_200 recall_500 recall_1000"},
 	}
 	for _, tt := range tests {
-		var names []string
-		for _, m := range mustMeasures(t, tt.name) {
-			names = append(names, m.String())
-		}
-		if got := strings.Join(names, " "); got != tt.want {
-			t.Errorf("ParseMeasures(%q) = %s, want %s", tt.name, got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			var names []string
+			for _, m := range mustMeasures(t, tt.name) {
+				names = append(names, m.String())
+			}
+			if got := strings.Join(names, " "); got != tt.want {
+				t.Errorf("ParseMeasures(%q) = %s, want %s", tt.name, got, tt.want)
+			}
+		})
 	}
 	for _, name := range []string{"", "GM_MAP", "ndcg@", "ndcg@0", "ndcg@-1", "ndcg@x", "AP(rel=2)", "Rprec@10", "numq@5", "@10", "P_", "P_0", "P_-5", "P_+5", "P_5,10", "P.5,", "map_5", "mapx", "recall5", "P_99999999999999999999"} {
 		if _, err := ParseMeasures(name); !errors.Is(err, ErrUnknownMeasure) {

@@ -52,7 +52,9 @@ func TestReadQrelsErrors(t *testing.T) {
 		{"long line", "1 0 a 1\n" + strings.Repeat("x", maxLineBytes+1), 2, "longer than"},
 	}
 	for _, tt := range tests {
-		_, err := ReadQrels(strings.NewReader(tt.input))
-		checkSyntaxError(t, tt.name, err, tt.line, tt.message)
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ReadQrels(strings.NewReader(tt.input))
+			checkSyntaxError(t, tt.name, err, tt.line, tt.message)
+		})
 	}
 }

@@ -54,8 +54,10 @@ func TestReadRunErrors(t *testing.T) {
 		{"document twice", "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 b 2 2 t\n1 Q0 a 3 1 t\n", 4, `"a" is already on line 1 for query "1"`},
 	}
 	for _, tt := range tests {
-		_, err := ReadRun(strings.NewReader(tt.input))
-		checkSyntaxError(t, tt.name, err, tt.line, tt.message)
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ReadRun(strings.NewReader(tt.input))
+			checkSyntaxError(t, tt.name, err, tt.line, tt.message)
+		})
 	}
 }
 
@@ -79,9 +81,11 @@ func TestAddRanking(t *testing.T) {
 		"document twice": r.AddRanking("r", []RunEntry{{"a", 2}, {"a", 1}}),
 		"not a number":   r.AddRanking("r", []RunEntry{{"a", math.NaN()}}),
 	} {
-		if !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 
@@ -166,9 +170,11 @@ func TestKeepOrderErrors(t *testing.T) {
 		"infinite":     {{"a", math.Inf(1)}},
 		"no room":      {{"a", -math.MaxFloat32}, {"b", -math.MaxFloat32}},
 	} {
-		if _, err := KeepOrder(entries); !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := KeepOrder(entries); !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 
@@ -191,9 +197,11 @@ func TestRunWriterErrors(t *testing.T) {
 		"no document":           w.WriteRanking("1", []RunEntry{{"", 1}}),
 		"not a number":          w.WriteRanking("1", []RunEntry{{"a", math.NaN()}}),
 	} {
-		if !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	if err := w.Flush(); err != nil || b.Len() != 0 {
 		t.Errorf("rejected rankings were written: %q, %v", b.String(), err)

@@ -103,14 +103,16 @@ func TestReadTopics(t *testing.T) {
 		}},
 	}
 	for _, tt := range tests {
-		got, err := ReadTopics(strings.NewReader(tt.input))
-		if err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-			continue
-		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s:\n got %+v\nwant %+v", tt.name, got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := ReadTopics(strings.NewReader(tt.input))
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+				return
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%s:\n got %+v\nwant %+v", tt.name, got, tt.want)
+			}
+		})
 	}
 }
 
@@ -141,8 +143,10 @@ func TestReadTopicsErrors(t *testing.T) {
 		{"long line", "1\ta\n2\t" + strings.Repeat("x", maxLineBytes), 2, "longer than"},
 	}
 	for _, tt := range tests {
-		_, err := ReadTopics(strings.NewReader(tt.input))
-		checkSyntaxError(t, tt.name, err, tt.line, tt.message)
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ReadTopics(strings.NewReader(tt.input))
+			checkSyntaxError(t, tt.name, err, tt.line, tt.message)
+		})
 	}
 }
 
@@ -193,10 +197,12 @@ func TestReadErrors(t *testing.T) {
 func TestTopicText(t *testing.T) {
 	topic := Topic{ID: "1", Title: "a", Description: "b c"}
 	for part, want := range map[string]string{"title": "a", "desc": "b c", "title+desc": "a b c"} {
-		p, err := ParseTopicPart(part)
-		if err != nil || topic.Text(p) != want || p.String() != part {
-			t.Errorf("part %q (%v): %q, %v; want %q", part, p, topic.Text(p), err, want)
-		}
+		t.Run(part, func(t *testing.T) {
+			p, err := ParseTopicPart(part)
+			if err != nil || topic.Text(p) != want || p.String() != part {
+				t.Errorf("part %q (%v): %q, %v; want %q", part, p, topic.Text(p), err, want)
+			}
+		})
 	}
 	if got := (Topic{Description: "b"}).Text(PartTitleDescription); got != "b" {
 		t.Errorf("without a title: %q", got)

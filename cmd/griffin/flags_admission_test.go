@@ -16,14 +16,16 @@ func TestShareProcessors(t *testing.T) {
 		debug.SetGCPercent(percent)
 	}()
 	for gogc, want := range map[string]int{"": 200, "50": 100 /* as it was: the runtime read it */} {
-		t.Setenv("GOGC", gogc)
-		runtime.GOMAXPROCS(3)
-		debug.SetGCPercent(100)
-		if n := shareProcessors(); n != 3 || runtime.GOMAXPROCS(0) != 8 {
-			t.Errorf("%d processors, GOMAXPROCS %d", n, runtime.GOMAXPROCS(0))
-		}
-		if got := debug.SetGCPercent(100); got != want {
-			t.Errorf("GOGC=%q: %d, want %d", gogc, got, want)
-		}
+		t.Run(gogc, func(t *testing.T) {
+			t.Setenv("GOGC", gogc)
+			runtime.GOMAXPROCS(3)
+			debug.SetGCPercent(100)
+			if n := shareProcessors(); n != 3 || runtime.GOMAXPROCS(0) != 8 {
+				t.Errorf("%d processors, GOMAXPROCS %d", n, runtime.GOMAXPROCS(0))
+			}
+			if got := debug.SetGCPercent(100); got != want {
+				t.Errorf("GOGC=%q: %d, want %d", gogc, got, want)
+			}
+		})
 	}
 }

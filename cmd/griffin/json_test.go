@@ -60,9 +60,11 @@ func TestJSONGuide(t *testing.T) {
 		"index": griffin.FilesReport{}, "load": loadResult{}, "policies": policiesResult{}, "train": trainResult{}, "lab simulate": simulateResult{}, "bench": benchResult{},
 		"dispatch": griffin.DispatchStats{}, "gpu": gpuResult{},
 	} {
-		keys := map[string]bool{}
-		keysOf(reflect.TypeOf(v), "", keys)
-		checkSection(t, name, sections[name], keys)
+		t.Run(name, func(t *testing.T) {
+			keys := map[string]bool{}
+			keysOf(reflect.TypeOf(v), "", keys)
+			checkSection(t, name, sections[name], keys)
+		})
 	}
 }
 

@@ -174,14 +174,16 @@ func TestExitCodes(t *testing.T) {
 		{"index /nowhere", exitUsage},
 		{"eval --qrels /nowhere run", exitFailure},
 	} {
-		var out, errOut bytes.Buffer
-		got := realMain(strings.Fields(c.args), terminal{in: strings.NewReader(""), out: &out, err: &errOut})
-		if got != c.want {
-			t.Errorf("griffin %s: exit code %d, want %d\n%s", c.args, got, c.want, errOut.String())
-		}
-		if got != exitOK && !strings.HasPrefix(errOut.String(), "griffin: ") {
-			t.Errorf("griffin %s: no message on standard error: %q", c.args, errOut.String())
-		}
+		t.Run(c.args, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			got := realMain(strings.Fields(c.args), terminal{in: strings.NewReader(""), out: &out, err: &errOut})
+			if got != c.want {
+				t.Errorf("griffin %s: exit code %d, want %d\n%s", c.args, got, c.want, errOut.String())
+			}
+			if got != exitOK && !strings.HasPrefix(errOut.String(), "griffin: ") {
+				t.Errorf("griffin %s: no message on standard error: %q", c.args, errOut.String())
+			}
+		})
 	}
 }
 
@@ -261,10 +263,12 @@ func TestWrap(t *testing.T) {
 
 func TestSizeFlag(t *testing.T) {
 	for text, want := range map[string]int64{"512M": 512 << 20, "1GiB": 1 << 30, "2000000": 2000000, "1.5g": 3 << 29, "64 KB": 64 << 10} {
-		var s sizeFlag
-		if err := s.Set(text); err != nil || int64(s) != want {
-			t.Errorf("Set(%q) = %d, %v; want %d", text, s, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			var s sizeFlag
+			if err := s.Set(text); err != nil || int64(s) != want {
+				t.Errorf("Set(%q) = %d, %v; want %d", text, s, err, want)
+			}
+		})
 	}
 	for _, text := range []string{"", "M", "-1", "0", "1X", "x", "1e400", "9999999T", "NaN"} {
 		var s sizeFlag

@@ -10,8 +10,10 @@ func TestPlainText(t *testing.T) {
 		`{"cat": 1.5, "dog": 2}`:  `{"cat": 1.5, "dog": 2}`,
 		` {"cat": 1.5, "dog": 2}`: ` {"cat": 1.5, "dog": 2}`,
 	} {
-		if got := plainText(text); got != want {
-			t.Errorf("%q is asked as %q, want %q", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := plainText(text); got != want {
+				t.Errorf("%q is asked as %q, want %q", text, got, want)
+			}
+		})
 	}
 }

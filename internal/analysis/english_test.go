@@ -9,9 +9,11 @@ func TestTrimPossessive(t *testing.T) {
 		"": "", "s": "s", "'s": "", "dog's": "dog", "DOG'S": "DOG", "dog’s": "dog", "dog＇s": "dog",
 		"dogs'": "dogs'", "dogs": "dogs", "it's's": "it's", "dog`s": "dog`s", "\x99s": "\x99s",
 	} {
-		if got := string(trimPossessive([]byte(word))); got != want {
-			t.Errorf("trimPossessive(%q) = %q, want %q", word, got, want)
-		}
+		t.Run(word, func(t *testing.T) {
+			if got := string(trimPossessive([]byte(word))); got != want {
+				t.Errorf("trimPossessive(%q) = %q, want %q", word, got, want)
+			}
+		})
 	}
 }
 

@@ -37,9 +37,11 @@ func TestPorterStemPaper(t *testing.T) {
 		"ies": "i", "is": "is", "ion": "ion", "s": "s", "eed": "eed", "ing": "ing", "ed": "ed", "sion": "sion", "yyy": "yyi",
 		"café": "café", "cafés": "café", "fooääed": "fooä", "𝐀s": "𝐀",
 	} {
-		if got := string(appendPorterStem(nil, []byte(word))); got != want {
-			t.Errorf("stem of %q is %q, want %q", word, got, want)
-		}
+		t.Run(word, func(t *testing.T) {
+			if got := string(appendPorterStem(nil, []byte(word))); got != want {
+				t.Errorf("stem of %q is %q, want %q", word, got, want)
+			}
+		})
 	}
 }
 

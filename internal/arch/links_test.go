@@ -164,9 +164,11 @@ func TestCheckLink(t *testing.T) {
 		"go.mod#x":                   false,
 		"https://example.org/x#frag": true,
 	} {
-		if msg := checkLink(docs, "README.md", target); (msg == "") != ok {
-			t.Errorf("checkLink(%s) = %q, want ok=%t", target, msg, ok)
-		}
+		t.Run(target, func(t *testing.T) {
+			if msg := checkLink(docs, "README.md", target); (msg == "") != ok {
+				t.Errorf("checkLink(%s) = %q, want ok=%t", target, msg, ok)
+			}
+		})
 	}
 	line := `[![badge](b.svg)](ci "title") and [x](<y.md>) <img alt="" src="z.png">`
 	if got := strings.Join(targets(line), " "); got != "b.svg ci y.md z.png" {

@@ -273,12 +273,14 @@ func TestGenerateRefuses(t *testing.T) {
 		"order":               func(o *Options) []trec.Topic { o.Order = "up"; return log },
 		"documents":           func(o *Options) []trec.Topic { o.NumDocs = -1; return log },
 	} {
-		o := Options{Like: testPreset(), Order: Crawl}
-		queries := do(&o)
-		_, err := Generate(t.Context(), vfs.OS, filepath.Join(t.TempDir(), "made"), source, queries, o)
-		if !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			o := Options{Like: testPreset(), Order: Crawl}
+			queries := do(&o)
+			_, err := Generate(t.Context(), vfs.OS, filepath.Join(t.TempDir(), "made"), source, queries, o)
+			if !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 

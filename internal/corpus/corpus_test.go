@@ -226,9 +226,11 @@ func TestMessagesNamePlacesOnce(t *testing.T) {
 		{RecordError{Location: Location{File: "a\xff", Offset: 9}, Field: "x", Err: errMissing}, `"a\xff"@9: field "x": missing: bad input`},
 		{RecordError{Location: Location{File: "ä b", Line: 1}, Err: errMissing}, "ä b:1: missing: bad input"},
 	} {
-		if got := c.err.Error(); got != c.want {
-			t.Errorf("%s, want %s", got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := c.err.Error(); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
 	}
 }
 

@@ -148,9 +148,11 @@ func TestSymbolicLinks(t *testing.T) {
 		"z-too.txt": "z.txt",
 		"self":      "self",
 	} {
-		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	res := mustCollect(t, []string{dir}, Options{})
 	var ids []string

@@ -223,10 +223,12 @@ func TestJSONLVectors(t *testing.T) {
 		{`{"id": "1", "vector": {"": 1}}`, `an empty term`},
 		{`{"id": "1", "vector": {"a": 1, "a": 2}}`, `twice`},
 	} {
-		res := collectString(t, c.line+"\n", Options{Format: "jsonl", Weights: true})
-		if len(res.docs) != 0 || len(res.bad) != 1 || !strings.Contains(res.bad[0], c.want) {
-			t.Errorf("%s: %v, %v; want an error with %q", c.line, res.docs, res.bad, c.want)
-		}
+		t.Run(c.line, func(t *testing.T) {
+			res := collectString(t, c.line+"\n", Options{Format: "jsonl", Weights: true})
+			if len(res.docs) != 0 || len(res.bad) != 1 || !strings.Contains(res.bad[0], c.want) {
+				t.Errorf("%s: %v, %v; want an error with %q", c.line, res.docs, res.bad, c.want)
+			}
+		})
 	}
 	res = collectString(t, `{"id": "1", "vector": {"a": 1}}`+"\n", Options{Format: "jsonl"})
 	if len(res.bad) != 1 || !strings.Contains(res.bad[0], "index it as weights") {

@@ -39,21 +39,23 @@ func TestPipe(t *testing.T) {
 		fmt.Fprintf(&tsv, "%d\tsome text that fills the buffers\n", i)
 	}
 	for name, content := range map[string]string{"jsonl": jsonl.String(), "tsv": tsv.String()} {
-		path := pipe(t, name, content)
-		r, err := Open([]string{path}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, total := r.Progress(); total != 0 {
-			t.Errorf("%s: total %d, want 0: unknown", name, total)
-		}
-		res, err := collect(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(res.docs) != numDocs || len(res.bad) != 0 {
-			t.Errorf("%s: %d documents of %d, bad: %q", name, len(res.docs), numDocs, res.bad)
-		}
+		t.Run(name, func(t *testing.T) {
+			path := pipe(t, name, content)
+			r, err := Open([]string{path}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, total := r.Progress(); total != 0 {
+				t.Errorf("%s: total %d, want 0: unknown", name, total)
+			}
+			res, err := collect(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(res.docs) != numDocs || len(res.bad) != 0 {
+				t.Errorf("%s: %d documents of %d, bad: %q", name, len(res.docs), numDocs, res.bad)
+			}
+		})
 	}
 	if res := mustCollect(t, []string{pipe(t, "note", "one document")}, Options{Format: formatFolder}); len(res.docs) != 1 || res.docs[0].Text != "one document" {
 		t.Errorf("as a document: %+v", res)

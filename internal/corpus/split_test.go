@@ -133,16 +133,20 @@ func TestCompressionIsSeenThrough(t *testing.T) {
 		"zstd skip":    "\x50\x2a\x4d\x18\x03\x00\x00\x00abc" + zstded(t, line),
 		"bzip2":        string(bz),
 	} {
-		res := mustCollect(t, []string{filepath.Join(writeFiles(t, map[string]string{"file.txt": content}), "file.txt")}, Options{})
-		checkBad(t, res.bad)
-		if len(res.docs) == 0 || res.docs[0].ID != "1" {
-			t.Errorf("%s: %+v", name, res.docs)
-		}
-		checkBad(t, collectString(t, content, Options{}).bad)
+		t.Run(name, func(t *testing.T) {
+			res := mustCollect(t, []string{filepath.Join(writeFiles(t, map[string]string{"file.txt": content}), "file.txt")}, Options{})
+			checkBad(t, res.bad)
+			if len(res.docs) == 0 || res.docs[0].ID != "1" {
+				t.Errorf("%s: %+v", name, res.docs)
+			}
+			checkBad(t, collectString(t, content, Options{}).bad)
+		})
 	}
 	for content, want := range map[string]string{"\xfd7zXZ\x00": "xz compression is not supported", "\x1f\x9dxyz": "compress (.Z) is not supported"} {
-		res := collectString(t, content, Options{Format: "jsonl"})
-		checkBad(t, res.bad, "-: "+want)
+		t.Run(content, func(t *testing.T) {
+			res := collectString(t, content, Options{Format: "jsonl"})
+			checkBad(t, res.bad, "-: "+want)
+		})
 	}
 }
 
@@ -154,24 +158,26 @@ func TestCutOffStreams(t *testing.T) {
 		fmt.Fprintf(&lines, `{"id":"%d","text":"%x"}`+"\n", i, rand.New(rand.NewPCG(uint64(i), 1)).Uint64())
 	}
 	for name, content := range map[string]string{"gzip": gzipped(t, lines.String()), "zstd": zstded(t, lines.String(), zstd.WithEncoderLevel(zstd.SpeedFastest))} {
-		dir := writeFiles(t, map[string]string{"1.jsonl": content[:len(content)*2/3], "2.jsonl": `{"id":"last","text":"x"}`})
-		res := mustCollect(t, []string{dir}, Options{})
-		n := len(res.docs)
-		if n < 1 || n > 2900 || res.docs[n-1].ID != "last" {
-			t.Errorf("%s: %d documents", name, n)
-		}
-		if name == "gzip" && n < 1000 {
-			t.Errorf("%s: only %d documents of the first two thirds", name, n)
-		}
-		used := 0
-		for _, d := range res.docs[:n-1] {
-			used += len(fmt.Sprintf(`{"id":"%s","text":"%s"}`+"\n", d.ID, d.Text))
-		}
-		place := filepath.Join(dir, "1.jsonl")
-		if used > 0 {
-			place = fmt.Sprintf("%s@%d", place, used)
-		}
-		checkBad(t, res.bad, fmt.Sprintf("%s: reading the %s stream after %d bytes; the rest of the file is lost: cut off: unexpected EOF", place, name, used))
+		t.Run(name, func(t *testing.T) {
+			dir := writeFiles(t, map[string]string{"1.jsonl": content[:len(content)*2/3], "2.jsonl": `{"id":"last","text":"x"}`})
+			res := mustCollect(t, []string{dir}, Options{})
+			n := len(res.docs)
+			if n < 1 || n > 2900 || res.docs[n-1].ID != "last" {
+				t.Errorf("%s: %d documents", name, n)
+			}
+			if name == "gzip" && n < 1000 {
+				t.Errorf("%s: only %d documents of the first two thirds", name, n)
+			}
+			used := 0
+			for _, d := range res.docs[:n-1] {
+				used += len(fmt.Sprintf(`{"id":"%s","text":"%s"}`+"\n", d.ID, d.Text))
+			}
+			place := filepath.Join(dir, "1.jsonl")
+			if used > 0 {
+				place = fmt.Sprintf("%s@%d", place, used)
+			}
+			checkBad(t, res.bad, fmt.Sprintf("%s: reading the %s stream after %d bytes; the rest of the file is lost: cut off: unexpected EOF", place, name, used))
+		})
 	}
 }
 

@@ -72,11 +72,13 @@ func TestTRECErrors(t *testing.T) {
 		{"binary", "<DOC><DOCNO>2</DOCNO>\xff\x00</DOC>", "-:5: neither UTF-8 nor Windows-1252"},
 		{"too long", "<DOC><DOCNO>2</DOCNO>" + strings.Repeat("x", 200) + "</DOC>", "-:5: the record is longer than the limit of 150 bytes"},
 	} {
-		res := collectString(t, good+c.text+good, Options{MaxRecordBytes: 150})
-		checkBad(t, res.bad, c.want)
-		if len(res.docs) != 2 {
-			t.Errorf("%s: %d documents, want the 2 around the bad one", c.name, len(res.docs))
-		}
+		t.Run(c.name, func(t *testing.T) {
+			res := collectString(t, good+c.text+good, Options{MaxRecordBytes: 150})
+			checkBad(t, res.bad, c.want)
+			if len(res.docs) != 2 {
+				t.Errorf("%s: %d documents, want the 2 around the bad one", c.name, len(res.docs))
+			}
+		})
 	}
 	res := collectString(t, good+"<DOC>\n<DOCNO>2</DOCNO>", Options{})
 	checkBad(t, res.bad, "-:5: <DOC> without </DOC>")

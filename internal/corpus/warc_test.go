@@ -61,21 +61,23 @@ func TestWARC(t *testing.T) {
 		members += gzipped(t, r)
 	}
 	for name, content := range map[string]string{"plain": all, "a gzip member each": members, "one zstd frame": zstded(t, all)} {
-		res := collectString(t, content, Options{})
-		checkBad(t, res.bad)
-		ids := ""
-		for _, d := range res.docs {
-			ids += d.ID + " "
-			if d.ID != "wet" && (d.Title != "T" || d.Text != "a page") {
-				t.Errorf("%s: %+v", name, d)
+		t.Run(name, func(t *testing.T) {
+			res := collectString(t, content, Options{})
+			checkBad(t, res.bad)
+			ids := ""
+			for _, d := range res.docs {
+				ids += d.ID + " "
+				if d.ID != "wet" && (d.Title != "T" || d.Text != "a page") {
+					t.Errorf("%s: %+v", name, d)
+				}
 			}
-		}
-		if want := "plain chunked not-chunked gzip not-gzip zlib flate zstd lf sniffed wet clueweb-1 http://only.uri/ "; ids != want {
-			t.Errorf("%s: ids %s, want %s", name, ids, want)
-		}
-		if res.skipped != 4 {
-			t.Errorf("%s: %d skipped, want 4", name, res.skipped)
-		}
+			if want := "plain chunked not-chunked gzip not-gzip zlib flate zstd lf sniffed wet clueweb-1 http://only.uri/ "; ids != want {
+				t.Errorf("%s: ids %s, want %s", name, ids, want)
+			}
+			if res.skipped != 4 {
+				t.Errorf("%s: %d skipped, want 4", name, res.skipped)
+			}
+		})
 	}
 	res := collectString(t, all, Options{})
 	checkDocs(t, res.docs[:1], Document{
@@ -107,11 +109,13 @@ func TestWARCErrors(t *testing.T) {
 		},
 		{"header", "WARC/1.0\r\n" + strings.Repeat("X: y\r\n", maxHeaderBytes/4), "malformed WARC record: its header is longer"},
 	} {
-		res := collectString(t, ok+c.record+ok, Options{Format: "warc", MaxRecordBytes: 2000})
-		checkBad(t, res.bad, fmt.Sprintf("-@%d: %s", len(ok), c.want))
-		if len(res.docs) != 2 {
-			t.Errorf("%s: %d documents, want the 2 around the bad one", c.name, len(res.docs))
-		}
+		t.Run(c.name, func(t *testing.T) {
+			res := collectString(t, ok+c.record+ok, Options{Format: "warc", MaxRecordBytes: 2000})
+			checkBad(t, res.bad, fmt.Sprintf("-@%d: %s", len(ok), c.want))
+			if len(res.docs) != 2 {
+				t.Errorf("%s: %d documents, want the 2 around the bad one", c.name, len(res.docs))
+			}
+		})
 	}
 	for cut := 1; cut < len(ok)-4; cut++ {
 		res := collectString(t, ok+ok[:cut], Options{})

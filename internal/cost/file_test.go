@@ -162,30 +162,32 @@ func TestLoadDamaged(t *testing.T) {
 		{"a huge variance", `"variance": `, `"variance": 99`, base.ErrCorrupt},
 		{"negative samples", `"samples": `, `"samples": -`, base.ErrCorrupt},
 	} {
-		damaged := strings.Replace(string(valid), c.from, c.to, 1)
-		if damaged == string(valid) {
-			t.Errorf("%s: nothing was changed", c.name)
-			continue
-		}
-		disk := vfstest.NewMem()
-		disk.Set("x/"+FileName, []byte(damaged))
-		if _, err := Load(disk, "x/"+FileName, here); !errors.Is(err, c.want) || !strings.Contains(err.Error(), FileName) {
-			t.Errorf("%s: %v, want %v", c.name, err, c.want)
-		}
-		m := calibrated(t)
-		if err := m.Save(disk, "x/"+FileName); err != nil {
-			t.Errorf("%s: save: %v", c.name, err)
-		}
-		if _, err := Load(disk, "x/"+FileName, here); err != nil {
-			t.Errorf("%s: load what was saved over it: %v", c.name, err)
-		}
-		old := damaged
-		if errors.Is(c.want, ErrForeign) {
-			old = ""
-		}
-		if got := string(disk.Get("x/" + OldName)); got != old {
-			t.Errorf("%s: %s has %.100q, want %.100q", c.name, OldName, got, old)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			damaged := strings.Replace(string(valid), c.from, c.to, 1)
+			if damaged == string(valid) {
+				t.Errorf("%s: nothing was changed", c.name)
+				return
+			}
+			disk := vfstest.NewMem()
+			disk.Set("x/"+FileName, []byte(damaged))
+			if _, err := Load(disk, "x/"+FileName, here); !errors.Is(err, c.want) || !strings.Contains(err.Error(), FileName) {
+				t.Errorf("%s: %v, want %v", c.name, err, c.want)
+			}
+			m := calibrated(t)
+			if err := m.Save(disk, "x/"+FileName); err != nil {
+				t.Errorf("%s: save: %v", c.name, err)
+			}
+			if _, err := Load(disk, "x/"+FileName, here); err != nil {
+				t.Errorf("%s: load what was saved over it: %v", c.name, err)
+			}
+			old := damaged
+			if errors.Is(c.want, ErrForeign) {
+				old = ""
+			}
+			if got := string(disk.Get("x/" + OldName)); got != old {
+				t.Errorf("%s: %s has %.100q, want %.100q", c.name, OldName, got, old)
+			}
+		})
 	}
 	if _, err := Load(vfs.OS, filepath.Join(t.TempDir(), FileName), here); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
@@ -253,9 +255,11 @@ func TestIsTemp(t *testing.T) {
 	for name, want := range map[string]bool{
 		"costs.json.0123456789abcdef.tmp": true, "costs.json": false, "costs.json.tmp": false, "costs.json.bak": false, "x.costs.json.1.tmp": false, "": false,
 	} {
-		if IsTemp(name) != want {
-			t.Errorf("%q: %v", name, !want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if IsTemp(name) != want {
+				t.Errorf("%q: %v", name, !want)
+			}
+		})
 	}
 }
 

@@ -53,19 +53,21 @@ func TestCalibrateRecoversAModel(t *testing.T) {
 			return math.Exp(0.02 * rng.NormFloat64())
 		}, 0.06},
 	} {
-		samples := measuredAnd(rng, 600, c.noise)
-		m := New(Machine{})
-		m.Calibrate(samples)
-		if w := worst(m, samples, trueAnd); w > c.most {
-			t.Errorf("%s: off by up to %.3f", c.name, w)
-		}
-		fits := m.Fits()
-		if len(fits) != 1 || fits[0].Kind != CPUAnd || fits[0].Samples != 600 || fits[0].Leaves != 0 {
-			t.Errorf("%s: %+v, not a linear model of 600 samples", c.name, fits)
-		}
-		if !m.Calibrated() || New(Machine{}).Calibrated() {
-			t.Errorf("%s: calibrated %v", c.name, m.Calibrated())
-		}
+		t.Run(c.name, func(t *testing.T) {
+			samples := measuredAnd(rng, 600, c.noise)
+			m := New(Machine{})
+			m.Calibrate(samples)
+			if w := worst(m, samples, trueAnd); w > c.most {
+				t.Errorf("%s: off by up to %.3f", c.name, w)
+			}
+			fits := m.Fits()
+			if len(fits) != 1 || fits[0].Kind != CPUAnd || fits[0].Samples != 600 || fits[0].Leaves != 0 {
+				t.Errorf("%s: %+v, not a linear model of 600 samples", c.name, fits)
+			}
+			if !m.Calibrated() || New(Machine{}).Calibrated() {
+				t.Errorf("%s: calibrated %v", c.name, m.Calibrated())
+			}
+		})
 	}
 }
 

@@ -453,20 +453,22 @@ func TestDispatcherDoesNotAllocate(t *testing.T) {
 		"to the GPU": func(pos, n int) (sched.Place, int) { return sched.Place(min(pos, 1)), min(pos+2, n) },
 		"policy":     nil,
 	} {
-		if d.policy = (costPolicy{}); choose != nil {
-			d.policy = &anyPolicy{choose}
-		}
-		run := func() {
-			if _, err := prepared.Run(context.Background(), p.sc, hits); err != nil {
-				t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			if d.policy = (costPolicy{}); choose != nil {
+				d.policy = &anyPolicy{choose}
 			}
-		}
-		for range 2 * g.engine.Lanes() {
-			run()
-		}
-		if n := testing.AllocsPerRun(20, run); n > 0 {
-			t.Errorf("%s: %g allocations", name, n)
-		}
+			run := func() {
+				if _, err := prepared.Run(context.Background(), p.sc, hits); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 * g.engine.Lanes() {
+				run()
+			}
+			if n := testing.AllocsPerRun(20, run); n > 0 {
+				t.Errorf("%s: %g allocations", name, n)
+			}
+		})
 	}
 }
 

@@ -363,18 +363,20 @@ func TestGPUDoesNotAllocate(t *testing.T) {
 		},
 		"batch": func() error { return s.dispatcher.SearchPrepared(ctx, plans, &batch, answers) },
 	} {
-		for range 2 * g.engine.Lanes() { // each has to grow
-			if err := run(); err != nil {
-				t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			for range 2 * g.engine.Lanes() { // each has to grow
+				if err := run(); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		if n := testing.AllocsPerRun(20, func() {
-			if err := run(); err != nil {
-				t.Fatal(err)
+			if n := testing.AllocsPerRun(20, func() {
+				if err := run(); err != nil {
+					t.Fatal(err)
+				}
+			}); n > 0 {
+				t.Errorf("%s: %g allocations", name, n)
 			}
-		}); n > 0 {
-			t.Errorf("%s: %g allocations", name, n)
-		}
+		})
 	}
 	if s := g.Stats(); s.OnCPU != 0 {
 		t.Errorf("%d queries on the CPU", s.OnCPU)

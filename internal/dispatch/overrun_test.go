@@ -81,14 +81,16 @@ func TestNoOverrun(t *testing.T) {
 		{"ratio", g, PolicyRatio, none},
 		{"query", g, PolicyQuery, none},
 	} {
-		p, d := dispatched(t, snapshot, c.g, Config{Policy: c.policy, Admit: true})
-		d.overrunFactor = c.patience
-		for i := range 6 {
-			p.check(t, frequentWords(rng, 3), Options{Mode: []plan.Mode{plan.ModeAnd, plan.ModeAndOr, plan.ModeOr}[i%3], K: 10})
-		}
-		if s := d.Stats(); s.Restarted != 0 {
-			t.Errorf("%s: %d restarted", c.name, s.Restarted)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			p, d := dispatched(t, snapshot, c.g, Config{Policy: c.policy, Admit: true})
+			d.overrunFactor = c.patience
+			for i := range 6 {
+				p.check(t, frequentWords(rng, 3), Options{Mode: []plan.Mode{plan.ModeAnd, plan.ModeAndOr, plan.ModeOr}[i%3], K: 10})
+			}
+			if s := d.Stats(); s.Restarted != 0 {
+				t.Errorf("%s: %d restarted", c.name, s.Restarted)
+			}
+		})
 	}
 }
 

@@ -22,9 +22,11 @@ func TestStatus(t *testing.T) {
 		{"negative", "RssAnon:\t -1 kB\n", 0, false},
 		{"too large", "RssAnon:\t 9223372036854775807 kB\n", 0, false},
 	} {
-		if n, ok := anonymousBytes(c.status); n != c.want || ok != c.ok {
-			t.Errorf("%s: %d, %t, want %d, %t", c.name, n, ok, c.want, c.ok)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if n, ok := anonymousBytes(c.status); n != c.want || ok != c.ok {
+				t.Errorf("%s: %d, %t, want %d, %t", c.name, n, ok, c.want, c.ok)
+			}
+		})
 	}
 }
 

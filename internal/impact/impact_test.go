@@ -170,21 +170,23 @@ func TestAddRefuses(t *testing.T) {
 		"terms out of order":  {{"b", []impact.Posting{{DocID: 2, Impact: 1}}}, {"a", []impact.Posting{{DocID: 2, Impact: 1}}}},
 		"term without an end": {{string(make([]byte, 1<<17)), []impact.Posting{{DocID: 2, Impact: 1}}}},
 	} {
-		fs := vfstest.NewMem()
-		w, err := impact.Create(fs, "impacts", external(10, impact.Options{}))
-		check(t, err)
-		for _, l := range lists {
-			err = w.Add([]byte(l.term), l.postings)
-		}
-		if !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := w.Close(); !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: Close: %v", name, err)
-		}
-		if _, err := fs.Stat("impacts"); err == nil {
-			t.Errorf("%s: the file is there", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			fs := vfstest.NewMem()
+			w, err := impact.Create(fs, "impacts", external(10, impact.Options{}))
+			check(t, err)
+			for _, l := range lists {
+				err = w.Add([]byte(l.term), l.postings)
+			}
+			if !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := w.Close(); !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: Close: %v", name, err)
+			}
+			if _, err := fs.Stat("impacts"); err == nil {
+				t.Errorf("%s: the file is there", name)
+			}
+		})
 	}
 	for _, o := range []impact.Options{
 		{Ranking: impact.Ranking{Name: "tfidf"}},

@@ -370,15 +370,17 @@ func TestForeignSegment(t *testing.T) {
 	}
 	ours := committed("lion", "a")
 	for what, theirs := range map[string]*vfstest.Mem{"text": committed("bear", "a"), "deleted document": committed("lion", "b")} {
-		mixed := ours.Clone()
-		for _, name := range theirs.Names() {
-			if strings.Contains(name, "seg-") {
-				mixed.Set(name, theirs.Get(name))
+		t.Run(what, func(t *testing.T) {
+			mixed := ours.Clone()
+			for _, name := range theirs.Names() {
+				if strings.Contains(name, "seg-") {
+					mixed.Set(name, theirs.Get(name))
+				}
 			}
-		}
-		if _, err := Open(mixed, "ix"); !errors.Is(err, base.ErrCorrupt) {
-			t.Errorf("with another %s: error %v, want ErrCorrupt", what, err)
-		}
+			if _, err := Open(mixed, "ix"); !errors.Is(err, base.ErrCorrupt) {
+				t.Errorf("with another %s: error %v, want ErrCorrupt", what, err)
+			}
+		})
 	}
 }
 

@@ -77,21 +77,23 @@ func TestVersion1StaysReadable(t *testing.T) {
 		"title":  {"griffin": 149, "roc": 1},
 		"author": {"adler": 3 + 1, "löwe": 3},
 	} {
-		for term, want := range terms {
-			got := 0
-			for i := range s.Segments {
-				f, _ := s.Segments[i].FieldID(field)
-				var l postings.List
-				found, err := s.Segments[i].Find(f, []byte(term), &l)
-				check(t, err)
-				if found {
-					got += int(l.DocFreq)
+		t.Run(field, func(t *testing.T) {
+			for term, want := range terms {
+				got := 0
+				for i := range s.Segments {
+					f, _ := s.Segments[i].FieldID(field)
+					var l postings.List
+					found, err := s.Segments[i].Find(f, []byte(term), &l)
+					check(t, err)
+					if found {
+						got += int(l.DocFreq)
+					}
+				}
+				if got != want {
+					t.Errorf("field %q: term %q is in %d documents, want %d", field, term, got, want)
 				}
 			}
-			if got != want {
-				t.Errorf("field %q: term %q is in %d documents, want %d", field, term, got, want)
-			}
-		}
+		})
 	}
 	for _, want := range live {
 		view, doc, found, err := s.Lookup(want.ID)

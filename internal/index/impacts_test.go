@@ -180,16 +180,18 @@ func TestImpactsOfAnotherIndex(t *testing.T) {
 		"another generation": {IndexID: s.indexID, Generation: s.Generation - 1, NumDocs: s.NumDocs},
 		"more documents":     {IndexID: s.indexID, Generation: s.Generation, NumDocs: s.NumDocs + 1},
 	} {
-		o.Ranking.Name = impact.RankingExternal
-		w, err := impact.Create(fs, ix.path(impactsName(s.Generation)), o)
-		check(t, err)
-		check(t, w.Close())
-		if _, err := s.Impacts(); !errors.Is(err, base.ErrCorrupt) {
-			t.Errorf("lists of %s: %v", name, err)
-		}
-		if err := s.Verify(t.Context(), nil); !errors.Is(err, base.ErrCorrupt) {
-			t.Errorf("Verify with lists of %s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			o.Ranking.Name = impact.RankingExternal
+			w, err := impact.Create(fs, ix.path(impactsName(s.Generation)), o)
+			check(t, err)
+			check(t, w.Close())
+			if _, err := s.Impacts(); !errors.Is(err, base.ErrCorrupt) {
+				t.Errorf("lists of %s: %v", name, err)
+			}
+			if err := s.Verify(t.Context(), nil); !errors.Is(err, base.ErrCorrupt) {
+				t.Errorf("Verify with lists of %s: %v", name, err)
+			}
+		})
 	}
 }
 

@@ -93,13 +93,15 @@ func TestManifestContradictions(t *testing.T) {
 		"too many":          func(m *manifest) { m.Segments[0].NumDocs = 1 << 32; m.Segments[0].NumLive = 1 << 32 },
 		"no fields":         func(m *manifest) { m.Options.Fields = nil },
 	} {
-		m := testManifest(t)
-		change(m)
-		data, err := m.encode()
-		check(t, err)
-		if _, err := parseManifest(data); !errors.Is(err, base.ErrCorrupt) {
-			t.Errorf("%s: error %v, want ErrCorrupt", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := testManifest(t)
+			change(m)
+			data, err := m.encode()
+			check(t, err)
+			if _, err := parseManifest(data); !errors.Is(err, base.ErrCorrupt) {
+				t.Errorf("%s: error %v, want ErrCorrupt", name, err)
+			}
+		})
 	}
 	newer := []byte("griffin-manifest 2 crc64 00\n...")
 	if _, err := parseManifest(newer); !errors.Is(err, base.ErrVersion) {

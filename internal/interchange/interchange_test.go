@@ -293,9 +293,11 @@ func TestImportErrors(t *testing.T) {
 		"out of order": func(l []ciff.PostingsList) { l[0].Term = l[5].Term },
 		"empty":        func(l []ciff.PostingsList) { l[0].Term = "" },
 	} {
-		if _, err := interchange.NewSource(opener(rewrite(t, valid, order), true)); !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := interchange.NewSource(opener(rewrite(t, valid, order), true)); !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	for cut := 0; cut < len(valid); cut += 7 {
 		if _, err := interchange.NewSource(opener(valid[:cut], true)); !errors.Is(err, ciff.ErrInvalid) {

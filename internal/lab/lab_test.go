@@ -67,11 +67,13 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 		"infinity":          func(t *Table) { t.Set(1, 0, math.Inf(1)) },
 		"number and reason": func(t *Table) { t.Set(0, 1, 3) },
 	} {
-		table := sampleTable()
-		spoil(table)
-		if table.Check() == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			table := sampleTable()
+			spoil(table)
+			if table.Check() == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 	for name, spoil := range map[string]func(f *Figure){
 		"no series":         func(f *Figure) { f.Series = nil },
@@ -80,11 +82,13 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 		"unknown kind":      func(f *Figure) { f.Kind = "pie" },
 		"series of nothing": func(f *Figure) { f.Series[1].Points = nil },
 	} {
-		figure := sampleFigure(Lines)
-		spoil(figure)
-		if figure.Check() == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			figure := sampleFigure(Lines)
+			spoil(figure)
+			if figure.Check() == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 	bars := sampleFigure(Bars)
 	bars.Categories = bars.Categories[:1]
@@ -339,14 +343,16 @@ func TestTicks(t *testing.T) {
 		{99, 101, false, "99 99.5 100 100.5 101"},
 		{7, 7, false, "7"},
 	} {
-		var labels []string
-		for _, m := range (ticks{log: c.log}).Ticks(c.low, c.high) {
-			if m.Label != "" {
-				labels = append(labels, m.Label)
+		t.Run(c.want, func(t *testing.T) {
+			var labels []string
+			for _, m := range (ticks{log: c.log}).Ticks(c.low, c.high) {
+				if m.Label != "" {
+					labels = append(labels, m.Label)
+				}
 			}
-		}
-		if got := strings.Join(labels, " "); got != c.want {
-			t.Errorf("from %g to %g, log=%t: %s; want %s", c.low, c.high, c.log, got, c.want)
-		}
+			if got := strings.Join(labels, " "); got != c.want {
+				t.Errorf("from %g to %g, log=%t: %s; want %s", c.low, c.high, c.log, got, c.want)
+			}
+		})
 	}
 }

@@ -122,9 +122,11 @@ func TestSaatBoosts(t *testing.T) {
 		"+w4":           o.best(10, map[string]int{"w4": 1}, 0),
 		"w0 (w1 OR w2)": o.best(10, map[string]int{"w0": 1, "w1": 1, "w2": 1}, 0),
 	} {
-		if got := answer(t, s, sc, plantest.Parse(t, text), Options{Mode: ModeSaat, K: 10}); !slices.Equal(got.Hits, want) {
-			t.Errorf("%s: got %v, want %v", text, got.Hits, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := answer(t, s, sc, plantest.Parse(t, text), Options{Mode: ModeSaat, K: 10}); !slices.Equal(got.Hits, want) {
+				t.Errorf("%s: got %v, want %v", text, got.Hits, want)
+			}
+		})
 	}
 }
 
@@ -139,10 +141,12 @@ func TestSaatRefuses(t *testing.T) {
 		"w0 -w1":      "bags of words",
 		"title:w0 w1": "default field",
 	} {
-		_, err := s.Prepare(sc, plantest.Parse(t, text), Options{Mode: ModeSaat, K: 10})
-		if !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), reason) {
-			t.Errorf("%s: %v", text, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			_, err := s.Prepare(sc, plantest.Parse(t, text), Options{Mode: ModeSaat, K: 10})
+			if !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), reason) {
+				t.Errorf("%s: %v", text, err)
+			}
+		})
 	}
 	for _, o := range []Options{
 		{Mode: ModeSaat, K: 10, Traversal: "svs"},

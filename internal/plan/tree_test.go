@@ -54,20 +54,22 @@ func TestCompile(t *testing.T) {
 		{"", "<nil>", "<nil>"},
 	}
 	for _, test := range tests {
-		for mode, want := range map[Mode]string{ModeOr: test.or, ModeAnd: test.and} {
-			root, err := newCompiler(t, "simple", true).compile(plantest.Parse(t, test.text), mode, 1)
-			if err != nil {
-				t.Errorf("%s: %v", test.text, err)
-				continue
+		t.Run(test.text, func(t *testing.T) {
+			for mode, want := range map[Mode]string{ModeOr: test.or, ModeAnd: test.and} {
+				root, err := newCompiler(t, "simple", true).compile(plantest.Parse(t, test.text), mode, 1)
+				if err != nil {
+					t.Errorf("%s: %v", test.text, err)
+					continue
+				}
+				got := "<nil>"
+				if root != nil {
+					got = nodeString(root)
+				}
+				if got != want {
+					t.Errorf("%s in mode %s: got %s, want %s", test.text, mode, got, want)
+				}
 			}
-			got := "<nil>"
-			if root != nil {
-				got = nodeString(root)
-			}
-			if got != want {
-				t.Errorf("%s in mode %s: got %s, want %s", test.text, mode, got, want)
-			}
-		}
+		})
 	}
 }
 

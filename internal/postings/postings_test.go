@@ -165,11 +165,13 @@ func TestWriterRefusesBadInput(t *testing.T) {
 		{"positions cut", []uint32{1}, []uint32{1}, []byte{0x80}},
 		{"positions over", []uint32{1}, []uint32{1}, []byte{1, 1}},
 	} {
-		w := postings.NewWriter(postings.Options{Codec: codec.Raw{}, Saturation: saturation, Positions: true}, discard{}, discard{}, discard{})
-		w.Begin(lengths)
-		if err := w.AddBlock(tt.docIDs, tt.freqs, tt.positions); !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: %v", tt.name, err)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			w := postings.NewWriter(postings.Options{Codec: codec.Raw{}, Saturation: saturation, Positions: true}, discard{}, discard{}, discard{})
+			w.Begin(lengths)
+			if err := w.AddBlock(tt.docIDs, tt.freqs, tt.positions); !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+		})
 	}
 }
 

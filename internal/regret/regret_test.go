@@ -98,9 +98,11 @@ func TestRegretWithOracle(t *testing.T) {
 		t.Errorf("oracle %g µs, want 20", o.Latency.Mean)
 	}
 	for name, want := range map[string][2]float64{"cpu": {90, 3.5}, "gpu": {30, 0}, "cost": {18, 0.2}} {
-		if f := r.find(name); f.Latency.Mean != want[0] || math.Abs(*f.Regret-want[1]) > 1e-9 {
-			t.Errorf("%s: %g µs, regret %g; want %g", name, f.Latency.Mean, *f.Regret, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if f := r.find(name); f.Latency.Mean != want[0] || math.Abs(*f.Regret-want[1]) > 1e-9 {
+				t.Errorf("%s: %g µs, regret %g; want %g", name, f.Latency.Mean, *f.Regret, want)
+			}
+		})
 	}
 }
 

@@ -202,9 +202,11 @@ func TestValidate(t *testing.T) {
 		"not spanning":  {Offsets: []uint64{0, 1}, Terms: []uint32{0, 0}, NumTerms: 1},
 		"term too high": {Offsets: []uint64{0, 1}, Terms: []uint32{4}, NumTerms: 4},
 	} {
-		if _, err := Bisect(t.Context(), f, Options{}); !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: error %v, want ErrBadInput", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := Bisect(t.Context(), f, Options{}); !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: error %v, want ErrBadInput", name, err)
+			}
+		})
 	}
 }
 

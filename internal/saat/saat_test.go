@@ -219,13 +219,15 @@ func TestWidthIsTheNarrowestThatHolds(t *testing.T) {
 	} {
 		q := &Query{Index: x, K: 1}
 		for term, weight := range map[string]uint32{"a": c.a, "b": c.b} {
-			if weight == 0 {
-				continue
-			}
-			tm := Term{Weight: weight}
-			_, err := x.Find([]byte(term), &tm.List)
-			check(t, err)
-			q.Terms = append(q.Terms, tm)
+			t.Run(term, func(t *testing.T) {
+				if weight == 0 {
+					return
+				}
+				tm := Term{Weight: weight}
+				_, err := x.Find([]byte(term), &tm.List)
+				check(t, err)
+				q.Terms = append(q.Terms, tm)
+			})
 		}
 		for _, accumulators := range []string{Windowed, Flat} {
 			r, err := newEngine(t, Variant{Accumulators: accumulators}).Search(t.Context(), q, nil)

@@ -62,12 +62,14 @@ func TestOptions(t *testing.T) {
 		"batch":      {MaxBatch: -1},
 		"urgent":     {Urgent: 1.1},
 	} {
-		if _, err := New(o); !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := NewPool(o); !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: pool: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := New(o); !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, err := NewPool(o); !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: pool: %v", name, err)
+			}
+		})
 	}
 }
 
@@ -708,23 +710,25 @@ func TestQueueDefaults(t *testing.T) {
 		"no limit":           {Options{CPUs: 2, MaxQueue: -1}, 4000},
 		"the smallest limit": {Options{CPUs: 2, MaxQueue: 1}, 1},
 	} {
-		s := newScheduler(t, c.o)
-		waiting := 0
-		for waiting < 4000 {
-			err := s.Arrive(0, &Job{Cost: both(ms, ms)})
-			if o := (*Overload)(nil); errors.As(err, &o) && o.Reason == QueueFull {
-				break
-			} else if err != nil {
-				t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			s := newScheduler(t, c.o)
+			waiting := 0
+			for waiting < 4000 {
+				err := s.Arrive(0, &Job{Cost: both(ms, ms)})
+				if o := (*Overload)(nil); errors.As(err, &o) && o.Reason == QueueFull {
+					break
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				for p := range Place(NumPlaces) {
+					s.Next(0, p, nil)
+				}
+				waiting = s.Queued()
 			}
-			for p := range Place(NumPlaces) {
-				s.Next(0, p, nil)
+			if waiting != c.waiting {
+				t.Errorf("%s: %d may wait, want %d", name, waiting, c.waiting)
 			}
-			waiting = s.Queued()
-		}
-		if waiting != c.waiting {
-			t.Errorf("%s: %d may wait, want %d", name, waiting, c.waiting)
-		}
+		})
 	}
 }
 

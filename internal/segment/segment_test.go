@@ -472,12 +472,14 @@ func TestWriteRefusesBrokenSources(t *testing.T) {
 		"positions too many":  {terms: []string{"a"}, docIDs: []uint32{1}, freq: 1, positions: append(gaps, gaps...)},
 		"positions cut off":   {terms: []string{"a"}, docIDs: []uint32{1}, freq: 1, positions: []byte{0x80}},
 	} {
-		for _, order := range [][]base.DocID{nil, {3, 2, 1, 0}} {
-			opts := options(1)
-			opts.Stored, opts.Order = false, order
-			src := &brokenSource{Source: segmenttest.Source{Docs: docs}, lists: func() segment.ListIterator { c := l; return &c }}
-			expectBadInput(t, name, opts, src)
-		}
+		t.Run(name, func(t *testing.T) {
+			for _, order := range [][]base.DocID{nil, {3, 2, 1, 0}} {
+				opts := options(1)
+				opts.Stored, opts.Order = false, order
+				src := &brokenSource{Source: segmenttest.Source{Docs: docs}, lists: func() segment.ListIterator { c := l; return &c }}
+				expectBadInput(t, name, opts, src)
+			}
+		})
 	}
 	ok := &segmenttest.Source{Docs: docs}
 	expectBadInput(t, "no stored documents", options(1), ok)
@@ -490,9 +492,11 @@ func TestWriteRefusesBrokenSources(t *testing.T) {
 		"order not 1:1":     func(o *segment.Options) { o.Order = []base.DocID{0, 1, 1, 2} },
 		"order too high":    func(o *segment.Options) { o.Order = []base.DocID{0, 1, 2, 4} },
 	} {
-		opts := options(1)
-		opts.Stored = false
-		change(&opts)
-		expectBadInput(t, name, opts, ok)
+		t.Run(name, func(t *testing.T) {
+			opts := options(1)
+			opts.Stored = false
+			change(&opts)
+			expectBadInput(t, name, opts, ok)
+		})
 	}
 }

@@ -94,10 +94,12 @@ func TestDocumentFailures(t *testing.T) {
 		{griffin.ErrClosed, http.StatusServiceUnavailable, "the server is stopping"},
 		{errors.New("broken"), http.StatusInternalServerError, "the request for a document failed"},
 	} {
-		h := makeHandler(Options{Logger: quiet()}, fakeDocument(func(context.Context) error { return c.err }))
-		if w := get(t, h.routes(), "/document?id=a"); w.Code != c.want || !strings.Contains(w.Body.String(), c.text) || h.documents.running != 0 {
-			t.Errorf("%v: status %d, %d are left:\n%s", c.err, w.Code, h.documents.running, w.Body)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			h := makeHandler(Options{Logger: quiet()}, fakeDocument(func(context.Context) error { return c.err }))
+			if w := get(t, h.routes(), "/document?id=a"); w.Code != c.want || !strings.Contains(w.Body.String(), c.text) || h.documents.running != 0 {
+				t.Errorf("%v: status %d, %d are left:\n%s", c.err, w.Code, h.documents.running, w.Body)
+			}
+		})
 	}
 	h := makeHandler(Options{Logger: quiet(), Processors: 1}, fakeDocument(func(context.Context) error { panic("broken") }))
 	for range 3 {

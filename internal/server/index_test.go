@@ -27,25 +27,27 @@ func TestRealIndex(t *testing.T) {
 		"q=xylophone":                           "",
 		"q=server+handler&k=1&offset=2&trace=1": "context.txt",
 	} {
-		w := get(t, h, "/search?"+query)
-		var got searchResponse
-		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
-			t.Errorf("%s: status %d, %v: %s", query, w.Code, err, w.Body)
-			continue
-		}
-		var ids []string
-		for _, hit := range got.Hits {
-			ids = append(ids, hit.ID)
-			if hit.Snippet == "" || hit.Score <= 0 {
-				t.Errorf("%s: hit %+v", query, hit)
+		t.Run(query, func(t *testing.T) {
+			w := get(t, h, "/search?"+query)
+			var got searchResponse
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
+				t.Errorf("%s: status %d, %v: %s", query, w.Code, err, w.Body)
+				return
 			}
-		}
-		if strings.Join(ids, " ") != want {
-			t.Errorf("%s found %q, want %q", query, ids, want)
-		}
-		if (got.Trace != nil) != strings.Contains(query, "trace=1") {
-			t.Errorf("%s: trace %v", query, got.Trace)
-		}
+			var ids []string
+			for _, hit := range got.Hits {
+				ids = append(ids, hit.ID)
+				if hit.Snippet == "" || hit.Score <= 0 {
+					t.Errorf("%s: hit %+v", query, hit)
+				}
+			}
+			if strings.Join(ids, " ") != want {
+				t.Errorf("%s found %q, want %q", query, ids, want)
+			}
+			if (got.Trace != nil) != strings.Contains(query, "trace=1") {
+				t.Errorf("%s: trace %v", query, got.Trace)
+			}
+		})
 	}
 }
 
@@ -77,11 +79,13 @@ func TestHostileQueries(t *testing.T) {
 		"quotes":             strings.Repeat(`"`, 4001),
 		"backslashes":        strings.Repeat(`\`, 4001),
 	} {
-		for _, target := range []string{"/search?mode=and%2Bor&q=", "/?q="} {
-			if w := get(t, h, target+url.QueryEscape(text)); w.Code >= 500 {
-				t.Errorf("%s: %s: status %d: %.200s", name, target, w.Code, w.Body)
+		t.Run(name, func(t *testing.T) {
+			for _, target := range []string{"/search?mode=and%2Bor&q=", "/?q="} {
+				if w := get(t, h, target+url.QueryEscape(text)); w.Code >= 500 {
+					t.Errorf("%s: %s: status %d: %.200s", name, target, w.Code, w.Body)
+				}
 			}
-		}
+		})
 	}
 }
 

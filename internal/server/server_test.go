@@ -432,8 +432,10 @@ func TestNewRefuses(t *testing.T) {
 		"negative timeout": {Index: &griffin.Index{}, Timeout: -1},
 		"long timeout":     {Index: &griffin.Index{}, Timeout: MaxTimeout + 1},
 	} {
-		if _, err := New(o); err == nil {
-			t.Errorf("%s: New returned no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := New(o); err == nil {
+				t.Errorf("%s: New returned no error", name)
+			}
+		})
 	}
 }

@@ -40,32 +40,34 @@ func TestText(t *testing.T) {
 		"plain.txt":  {Width: 80, Plain: true},
 		"colour.txt": {Width: 60, Color: func(k Kind) string { return "<" + string(k) + ">" }, Reset: "</>"},
 	} {
-		got := chart.Text(s)
-		path := "testdata/" + name
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+		t.Run(name, func(t *testing.T) {
+			got := chart.Text(s)
+			path := "testdata/" + name
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s: got\n%swant\n%s(go test -update, if it is correct)", name, got, want)
-		}
-		if s.Color != nil {
-			continue
-		}
-		for line := range strings.Lines(got) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > max(s.Width, leastWidth) {
-				t.Errorf("%s: a line of %d columns: %s", name, n, line)
+			if got != string(want) {
+				t.Errorf("%s: got\n%swant\n%s(go test -update, if it is correct)", name, got, want)
 			}
-		}
-		plain := strings.ReplaceAll(got, "µ", "")
-		if s.Plain && len(plain) != utf8.RuneCountInString(plain) {
-			t.Errorf("%s: more than ASCII:\n%s", name, got)
-		}
+			if s.Color != nil {
+				return
+			}
+			for line := range strings.Lines(got) {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > max(s.Width, leastWidth) {
+					t.Errorf("%s: a line of %d columns: %s", name, n, line)
+				}
+			}
+			plain := strings.ReplaceAll(got, "µ", "")
+			if s.Plain && len(plain) != utf8.RuneCountInString(plain) {
+				t.Errorf("%s: more than ASCII:\n%s", name, got)
+			}
+		})
 	}
 }
 

@@ -77,13 +77,15 @@ func TestConjunctionsLookAtContext(t *testing.T) {
 			return traverse.Intersect(ctx, s, &rest, &given)
 		}},
 	} {
-		var s traverse.Scratch
-		ctx := &looks{Context: t.Context()}
-		if err := tt.run(ctx, &s); err != nil {
-			t.Fatal(err)
-		}
-		if most := int64(128 + 2*tt.part); s.Stats.BlocksDecoded < candidates || s.Stats.BlocksDecoded > most*int64(ctx.n) {
-			t.Errorf("%s: %d blocks are decoded with %d checks, want one each %d", tt.name, s.Stats.BlocksDecoded, ctx.n, most)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			var s traverse.Scratch
+			ctx := &looks{Context: t.Context()}
+			if err := tt.run(ctx, &s); err != nil {
+				t.Fatal(err)
+			}
+			if most := int64(128 + 2*tt.part); s.Stats.BlocksDecoded < candidates || s.Stats.BlocksDecoded > most*int64(ctx.n) {
+				t.Errorf("%s: %d blocks are decoded with %d checks, want one each %d", tt.name, s.Stats.BlocksDecoded, ctx.n, most)
+			}
+		})
 	}
 }

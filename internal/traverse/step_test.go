@@ -148,15 +148,17 @@ func TestCandidatesAreExact(t *testing.T) {
 				break
 			}
 			for name, got := range map[string][]base.Hit{"Begin": began, "Finish": finished} {
-				slices.SortFunc(got, func(a, b base.Hit) int {
-					if a.Before(b) {
-						return -1
+				t.Run(name, func(t *testing.T) {
+					slices.SortFunc(got, func(a, b base.Hit) int {
+						if a.Before(b) {
+							return -1
+						}
+						return 1
+					})
+					if !slices.Equal(got, want) {
+						t.Fatalf("%s, %d lists: %s leaves something else: %s", x.name, upTo, name, difference(got, want))
 					}
-					return 1
 				})
-				if !slices.Equal(got, want) {
-					t.Fatalf("%s, %d lists: %s leaves something else: %s", x.name, upTo, name, difference(got, want))
-				}
 			}
 		}
 	}
@@ -225,12 +227,14 @@ func TestStepsRefuse(t *testing.T) {
 		"beyond the segment": {DocIDs: []uint32{uint32(q.NumDocs)}, Scores: []uint32{1}},
 		"without scores":     {DocIDs: []uint32{0}},
 	} {
-		if err := traverse.Intersect(t.Context(), &s, &q, &c); !errors.Is(err, base.ErrCorrupt) {
-			t.Errorf("Intersect of candidates %s: %v", name, err)
-		}
-		if err := traverse.Finish(t.Context(), &s, &q, &c, &queue, false /* all */); !errors.Is(err, base.ErrCorrupt) {
-			t.Errorf("Finish of candidates %s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := traverse.Intersect(t.Context(), &s, &q, &c); !errors.Is(err, base.ErrCorrupt) {
+				t.Errorf("Intersect of candidates %s: %v", name, err)
+			}
+			if err := traverse.Finish(t.Context(), &s, &q, &c, &queue, false /* all */); !errors.Is(err, base.ErrCorrupt) {
+				t.Errorf("Finish of candidates %s: %v", name, err)
+			}
+		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

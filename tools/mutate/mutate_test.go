@@ -41,9 +41,11 @@ func TestMutate(t *testing.T) {
 	for name, text := range map[string]string{
 		"go.mod": "module sign\ngo 1.26\n", "sign.go": module, "sign_test.go": tests, "equivalent.txt": "",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	t.Chdir(dir)
 	all, err := findMutants(".", "")
@@ -97,9 +99,11 @@ func TestFailingTests(t *testing.T) {
 		"go.mod": "module p\ngo 1.26\n", "p.go": "package p\n",
 		"p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestP(t *testing.T) { t.Fail() }\n",
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	if _, err := timeLimit(t.Context(), settings{timeout: time.Hour}, []string{"."}); err == nil {
 		t.Error("no error")

@@ -98,17 +98,19 @@ func TestOpenRefusesWhatIsTooOld(t *testing.T) {
 		{"VERSION=11080", "CUDA 11.8"},
 		{"MAJOR=7", "compute capability 7.1"},
 	} {
-		l, err := Load(testDriver(t, c.macro))
-		if err != nil {
-			t.Fatal(err)
-		}
-		infos, err := l.Devices()
-		if err != nil || len(infos) != 1 || !strings.Contains(infos[0].Unusable(), c.want) {
-			t.Errorf("%s: Devices = %+v, %v, want one that is unusable for %q", c.macro, infos, err, c.want)
-		}
-		if _, err := l.Open(0); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: Open = %v, want unavailable for %q", c.macro, err, c.want)
-		}
+		t.Run(c.macro, func(t *testing.T) {
+			l, err := Load(testDriver(t, c.macro))
+			if err != nil {
+				t.Fatal(err)
+			}
+			infos, err := l.Devices()
+			if err != nil || len(infos) != 1 || !strings.Contains(infos[0].Unusable(), c.want) {
+				t.Errorf("%s: Devices = %+v, %v, want one that is unusable for %q", c.macro, infos, err, c.want)
+			}
+			if _, err := l.Open(0); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: Open = %v, want unavailable for %q", c.macro, err, c.want)
+			}
+		})
 	}
 }
 

@@ -92,9 +92,11 @@ func TestALostDeviceStaysLost(t *testing.T) {
 			"Free":        b.Free,
 			"Close":       s.Close,
 		} {
-			if err := call(); err != error(e) { //nolint:errorlint // the very same error is meant
-				t.Errorf("code %d: %s after the loss = %v, want %v", code, what, err, first)
-			}
+			t.Run(what, func(t *testing.T) {
+				if err := call(); err != error(e) { //nolint:errorlint // the very same error is meant
+					t.Errorf("code %d: %s after the loss = %v, want %v", code, what, err, first)
+				}
+			})
 		}
 		if after := f.Calls(); len(after) != len(calls) || after["cuStreamSynchronize"] != 1 {
 			t.Errorf("calls went on after the loss: %v, then %v", calls, after)

@@ -320,7 +320,9 @@ func TestTwoDevicesAreKeptApart(t *testing.T) {
 		"FillWords":    func() error { return cuda.FillWords(s, other, 1) },
 		"FreeAsync":    func() error { return other.FreeAsync(s) },
 	} {
-		wantMisuse(t, what+" across devices", call)
+		t.Run(what, func(t *testing.T) {
+			wantMisuse(t, what+" across devices", call)
+		})
 	}
 	if infos, err := devices[0].Library().Devices(); err != nil || len(infos) != 2 || infos[0].UUID == infos[1].UUID {
 		t.Errorf("Devices = %+v, %v, want two", infos, err)
@@ -339,9 +341,11 @@ func TestCloseReportsWhatIsLeft(t *testing.T) {
 		"Synchronize after Close": d.Synchronize,
 		"Err after Close":         d.Err,
 	} {
-		if err := call(); !errors.Is(err, cuda.ErrMisuse) {
-			t.Errorf("%s = %v, want an error of a closed device", what, err)
-		}
+		t.Run(what, func(t *testing.T) {
+			if err := call(); !errors.Is(err, cuda.ErrMisuse) {
+				t.Errorf("%s = %v, want an error of a closed device", what, err)
+			}
+		})
 	}
 	if err := b.Free(); !errors.Is(err, cuda.ErrMisuse) {
 		t.Errorf("Free after Close = %v, want an error of a closed device", err)

@@ -63,11 +63,13 @@ func TestLaunchThatTheDriverRefuses(t *testing.T) {
 		"-1 blocks":            {-1, 64, 0},
 		"a GiB of shared":      {1, 64, 1 << 30},
 	} {
-		err := cuda.Launch(s, k, cuda.D1(c.blocks), cuda.D1(c.threads), c.sharedBytes, &p)
-		e := new(cuda.Error)
-		if !errors.Is(err, cuda.ErrLaunch) || !errors.As(err, &e) || e.Sticky() || !strings.Contains(err.Error(), "cuLaunchKernel gputest_add: CUDA_ERROR_") {
-			t.Errorf("%s: %v, want a launch failure that names the kernel and is not sticky", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := cuda.Launch(s, k, cuda.D1(c.blocks), cuda.D1(c.threads), c.sharedBytes, &p)
+			e := new(cuda.Error)
+			if !errors.Is(err, cuda.ErrLaunch) || !errors.As(err, &e) || e.Sticky() || !strings.Contains(err.Error(), "cuLaunchKernel gputest_add: CUDA_ERROR_") {
+				t.Errorf("%s: %v, want a launch failure that names the kernel and is not sticky", name, err)
+			}
+		})
 	}
 	must(t, d.Err())
 	add(t, s, k, a, a, 1)

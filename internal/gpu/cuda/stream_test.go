@@ -173,9 +173,11 @@ func TestHotCallsAllocateNothing(t *testing.T) {
 		"Synchronize":  s.Synchronize,
 		"event":        e.Synchronize,
 	} {
-		n := gputest.AllocsPerRun(50, func() { must(t, call()) })
-		if n != 0 {
-			t.Errorf("%s allocates %.0f times a call", name, n)
-		}
+		t.Run(name, func(t *testing.T) {
+			n := gputest.AllocsPerRun(50, func() { must(t, call()) })
+			if n != 0 {
+				t.Errorf("%s allocates %.0f times a call", name, n)
+			}
+		})
 	}
 }

@@ -409,9 +409,11 @@ func TestShapes(t *testing.T) {
 			return decode.NewList(decode.Source{Payload: payload.Slice(1, 100), Directory: directory, NumPostings: 256}, all, out)
 		},
 	} {
-		if _, err := f(); !errors.Is(err, decode.ErrShape) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := f(); !errors.Is(err, decode.ErrShape) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	if err := r.kernels.Decode(r.Stream, c, decode.DocIDs, cuda.Buffer[decode.List]{}, decode.Plan(make([]decode.List, 1))); !errors.Is(err, decode.ErrShape) {
 		t.Errorf("a batch without a buffer: %v", err)

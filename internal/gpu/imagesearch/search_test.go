@@ -202,11 +202,13 @@ func TestAddRefuses(t *testing.T) {
 		{"lengths", func(q *Query) { q.Terms[0].Lengths = cuda.Buffer[uint32]{} }, base.ErrBadInput},
 		{"linear", func(q *Query) { q.Terms[0].Term.Linear = true }, base.ErrBadInput},
 	} {
-		q := c.query(Or, 10, nil, c.Saturation.AvgLen, 0, 1)
-		tt.edit(&q.gpu)
-		if _, err := b.Add(&q.gpu); !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			q := c.query(Or, 10, nil, c.Saturation.AvgLen, 0, 1)
+			tt.edit(&q.gpu)
+			if _, err := b.Add(&q.gpu); !errors.Is(err, tt.want) {
+				t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+			}
+		})
 	}
 	q := c.query(Or, 10, nil, c.Saturation.AvgLen, 0, 1)
 	b.Reset(Segment{NumDocs: c.NumDocs, Live: gputest.Upload(c.Session, make([]uint32, 300/32))})

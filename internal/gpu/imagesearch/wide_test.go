@@ -137,10 +137,12 @@ func TestTooWide(t *testing.T) {
 	b.Reset(c.segment)
 	limit := 65536 / float64(c.Lists[0].Max)
 	for name, boost := range map[string]float64{"contribution": limit, "far more": 1e9} {
-		q := c.query(Or, 10, map[int]float64{0: boost}, 0, 0)
-		if _, err := b.Add(&q.gpu); !errors.Is(err, ErrUnsuited) {
-			t.Errorf("%s: %v, want %v", name, err, ErrUnsuited)
-		}
+		t.Run(name, func(t *testing.T) {
+			q := c.query(Or, 10, map[int]float64{0: boost}, 0, 0)
+			if _, err := b.Add(&q.gpu); !errors.Is(err, ErrUnsuited) {
+				t.Errorf("%s: %v, want %v", name, err, ErrUnsuited)
+			}
+		})
 	}
 	q := c.query(Or, 10, map[int]float64{0: limit * 0.999}, 0, 0)
 	if _, err := b.Add(&q.gpu); err != nil {

@@ -303,11 +303,13 @@ func TestRefuses(t *testing.T) {
 		{"candidate outside", func(q *Query) { q.From = &Candidates{DocIDs: []uint32{300}, Scores: []uint32{1}} }, base.ErrBadInput},
 		{"candidates of any", func(q *Query) { q.Conjunctive, q.From = false, &Candidates{} }, base.ErrBadInput},
 	} {
-		q := c.query(true, 10, 1, c.Saturation.AvgLen, onDevice, 0, 1)
-		tt.edit(&q.gpu)
-		if _, _, err := c.runner.Run(c.Stream, c.segment, &q.gpu, nil, nil); !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			q := c.query(true, 10, 1, c.Saturation.AvgLen, onDevice, 0, 1)
+			tt.edit(&q.gpu)
+			if _, _, err := c.runner.Run(c.Stream, c.segment, &q.gpu, nil, nil); !errors.Is(err, tt.want) {
+				t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+			}
+		})
 	}
 	all := c.query(true, 10, 1, c.Saturation.AvgLen, onDevice, 0, 1)
 	if _, _, err := c.runner.Run(c.Stream, imagesearch.Segment{NumDocs: base.MaxDocs}, &all.gpu, nil, nil); !errors.Is(err, ErrUnsuited) {

@@ -117,9 +117,11 @@ func TestIntersectRejects(t *testing.T) {
 		"other segments":  {Legs: q.Legs, NumTerms: 2, From: &Candidates{Segments: make([]packedsearch.Candidates, 1)}},
 		"scores are less": {Legs: q.Legs, NumTerms: 2, From: &Candidates{Segments: []packedsearch.Candidates{{DocIDs: []uint32{1}}, {}}}},
 	} {
-		if err := v.Intersect(t.Context(), &s, nil); err != nil || !errors.Is(s.Result.Err, base.ErrBadInput) {
-			t.Errorf("%s: error %v, result %+v; want ErrBadInput", name, err, s.Result)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := v.Intersect(t.Context(), &s, nil); err != nil || !errors.Is(s.Result.Err, base.ErrBadInput) {
+				t.Errorf("%s: error %v, result %+v; want ErrBadInput", name, err, s.Result)
+			}
+		})
 	}
 	var from Candidates
 	from.Reset(2)

@@ -12,9 +12,11 @@ func TestParseHostMemory(t *testing.T) {
 	for text, want := range map[string]HostMemory{
 		"": {}, "0": {None: true}, "50%": {Memory: Memory{Percent: 50}}, "2GiB": {Memory: Memory{Bytes: 2 << 30}},
 	} {
-		if got, err := ParseHostMemory(text); err != nil || got != want {
-			t.Errorf("ParseHostMemory(%q) = %+v, %v; want %+v", text, got, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, err := ParseHostMemory(text); err != nil || got != want {
+				t.Errorf("ParseHostMemory(%q) = %+v, %v; want %+v", text, got, err, want)
+			}
+		})
 	}
 	for _, text := range []string{"none", "-1", "00%"} {
 		if got, err := ParseHostMemory(text); !errors.Is(err, base.ErrBadInput) {
@@ -75,14 +77,16 @@ func TestAvailable(t *testing.T) {
 			"/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n", "/sys/fs/cgroup/memory/memory.usage_in_bytes": "600000\n",
 		}, 1500000},
 	} {
-		got := available(func(name string) ([]byte, error) {
-			if text, ok := c.files[name]; ok {
-				return []byte(text), nil
+		t.Run(c.name, func(t *testing.T) {
+			got := available(func(name string) ([]byte, error) {
+				if text, ok := c.files[name]; ok {
+					return []byte(text), nil
+				}
+				return nil, os.ErrNotExist
+			})
+			if got != c.want {
+				t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
 			}
-			return nil, os.ErrNotExist
 		})
-		if got != c.want {
-			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
-		}
 	}
 }

@@ -12,13 +12,15 @@ func TestParseSelection(t *testing.T) {
 	for text, want := range map[string]Selection{
 		"": {}, "cpu": {}, "gpu": {All: true}, "auto": {Auto: true}, "0": {Ordinals: []int{0}}, "1,0": {Ordinals: []int{1, 0}},
 	} {
-		got, err := ParseSelection(text)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("ParseSelection(%q) = %+v, %v; want %+v", text, got, err, want)
-		}
-		if again, err := ParseSelection(got.String()); err != nil || !reflect.DeepEqual(again, got) {
-			t.Errorf("%q became %q, parsed as %+v, %v", text, got, again, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			got, err := ParseSelection(text)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("ParseSelection(%q) = %+v, %v; want %+v", text, got, err, want)
+			}
+			if again, err := ParseSelection(got.String()); err != nil || !reflect.DeepEqual(again, got) {
+				t.Errorf("%q became %q, parsed as %+v, %v", text, got, again, err)
+			}
+		})
 	}
 	for _, text := range []string{"gpu0", "0,0", "-1", "0,", "0;1", "cuda", "99999999"} {
 		if got, err := ParseSelection(text); !errors.Is(err, base.ErrBadInput) {
@@ -32,9 +34,11 @@ func TestParseMemory(t *testing.T) {
 		"": {}, "10%": {Percent: 10}, "0.5 %": {Percent: 0.5}, "4096": {Bytes: 4096}, "4096B": {Bytes: 4096},
 		"512MiB": {Bytes: 512 << 20}, "40G": {Bytes: 40 << 30}, "1.5 gb": {Bytes: 3 << 29}, "2TiB": {Bytes: 2 << 40}, "8ki": {Bytes: 8 << 10},
 	} {
-		if got, err := ParseMemory(text); err != nil || got != want {
-			t.Errorf("ParseMemory(%q) = %+v, %v; want %+v", text, got, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, err := ParseMemory(text); err != nil || got != want {
+				t.Errorf("ParseMemory(%q) = %+v, %v; want %+v", text, got, err, want)
+			}
+		})
 	}
 	for _, text := range []string{"%", "-1", "0", "0%", "1P", "much", "1bG", "1GG", "10%%", "NaN", "1e40", "inf", "0.1"} {
 		if got, err := ParseMemory(text); !errors.Is(err, base.ErrBadInput) {

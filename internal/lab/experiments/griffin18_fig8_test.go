@@ -57,8 +57,10 @@ func TestCrossing(t *testing.T) {
 		{"a group without pairs", [][]float64{{2, 1}, nil, {2, 1}, {2, 1}, {2, 1}, {1, 2}, nil}, 256},
 		{"not once for all", [][]float64{{1, 2}, {2, 1}, {2, 1}, {2, 1}, {2, 1}, {2, 1}, {1, 2}}, 512},
 	} {
-		if got := crossing(c.us, 0, 1); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := crossing(c.us, 0, 1); got != c.want {
+				t.Errorf("%s: %d, want %d", c.name, got, c.want)
+			}
+		})
 	}
 }

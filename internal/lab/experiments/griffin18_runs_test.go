@@ -83,12 +83,14 @@ func TestGriffin18RunsAreKept(t *testing.T) {
 			for name, r := range map[string]*lab.Result{
 				"fig14": fig14Result(&broken, device, noDevice), "fig15": fig15Result(&broken, device, noDevice), "regret": regretResult(&broken, device, noDevice),
 			} {
-				if err := r.Check(); err != nil {
-					t.Errorf("%s without %s of %s: %v", name, of[part], settings[i].name, err)
-				}
-				if want := settings[i].name + ", " + of[part] + ": It failed: a fault."; !slices.Contains(r.Notes, want) {
-					t.Errorf("%s: notes %q, want %q", name, r.Notes, want)
-				}
+				t.Run(name, func(t *testing.T) {
+					if err := r.Check(); err != nil {
+						t.Errorf("%s without %s of %s: %v", name, of[part], settings[i].name, err)
+					}
+					if want := settings[i].name + ", " + of[part] + ": It failed: a fault."; !slices.Contains(r.Notes, want) {
+						t.Errorf("%s: notes %q, want %q", name, r.Notes, want)
+					}
+				})
 			}
 		}
 	}

@@ -236,9 +236,11 @@ func TestBlockArguments(t *testing.T) {
 		{"a selection that is too small", good, small},
 		{"room to decode that is too small", good, sel},
 	} {
-		if err := r.x.IntersectBlocks(r.Stream, w, a, c.b, c.sel, decoded, out); !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: error %v", c.name, err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if err := r.x.IntersectBlocks(r.Stream, w, a, c.b, c.sel, decoded, out); !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: error %v", c.name, err)
+			}
+		})
 	}
 	chain, err := NewChain(r.Device, 3, 8, 1000, 7)
 	r.Must(err)

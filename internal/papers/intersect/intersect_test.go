@@ -397,11 +397,13 @@ func TestArguments(t *testing.T) {
 		{"no count", few, few, Candidates{DocIDs: room.DocIDs}},
 		{"a workspace for shorter lists", many, many, wide},
 	} {
-		for _, m := range Methods() {
-			if err := m.Run(r.x, r.Stream, w, c.a, c.b, c.out); !errors.Is(err, base.ErrBadInput) {
-				t.Errorf("%s, %s: error %v", c.name, m.Name, err)
+		t.Run(c.name, func(t *testing.T) {
+			for _, m := range Methods() {
+				if err := m.Run(r.x, r.Stream, w, c.a, c.b, c.out); !errors.Is(err, base.ErrBadInput) {
+					t.Errorf("%s, %s: error %v", c.name, m.Name, err)
+				}
 			}
-		}
+		})
 	}
 	if err := r.x.MergeFind(r.Stream, w, MaxLevels+1, few, few, bare); !errors.Is(err, base.ErrBadInput) {
 		t.Errorf("too many levels: error %v", err)

@@ -223,9 +223,11 @@ func TestSumsOf(t *testing.T) {
 		{"far above", []scoring.Bounded{{bm25, 1 << 63}, {bm25, 1 << 63}}, scoring.Wide},
 		{"contributions of 0", []scoring.Bounded{{bm25, 5 << 16}, {tiny, 2}}, scoring.Wide},
 	} {
-		if got := scoring.SumsOf(tt.terms, 1000); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if got := scoring.SumsOf(tt.terms, 1000); got != tt.want {
+				t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+			}
+		})
 	}
 }
 
@@ -272,8 +274,10 @@ func TestScoringAllocatesNothing(t *testing.T) {
 			return scoring.AccumulateAll(b.kernels, b.Stream, lists, n, accumulators, scoring.Unless{})
 		},
 	} {
-		if got := gputest.AllocsPerRun(2, func() { b.Must(put()) }); got != 0 {
-			t.Errorf("%s: %v allocations", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := gputest.AllocsPerRun(2, func() { b.Must(put()) }); got != 0 {
+				t.Errorf("%s: %v allocations", name, got)
+			}
+		})
 	}
 }

@@ -154,14 +154,16 @@ func TestMethodsAgreeWithQueue(t *testing.T) {
 		shapes = append(shapes, []struct{ n, k int }{{16384, 1000}, {16385, 1000}, {100000, 2048}, {300000, 1}, {1 << 20, 1000}, {3000001, 100}}...)
 	}
 	for i, kind := range scoresOf {
-		for _, shape := range shapes {
-			if shape.n > 10000 && i%2 == 1 && !large {
-				continue // to save time
+		t.Run(kind.name, func(t *testing.T) {
+			for _, shape := range shapes {
+				if shape.n > 10000 && i%2 == 1 && !large {
+					continue // to save time
+				}
+				in := randomInput(rng, shape.n, kind.score)
+				name := fmt.Sprintf("%s n=%d docIDs=%t live=%t base=%d least=%d", kind.name, shape.n, in.docIDs != nil, in.live != nil, in.base, in.least)
+				b.compare(name, in.source(b), 32*len(in.live), shape.k, in.oracle(shape.k))
 			}
-			in := randomInput(rng, shape.n, kind.score)
-			name := fmt.Sprintf("%s n=%d docIDs=%t live=%t base=%d least=%d", kind.name, shape.n, in.docIDs != nil, in.live != nil, in.base, in.least)
-			b.compare(name, in.source(b), 32*len(in.live), shape.k, in.oracle(shape.k))
-		}
+		})
 	}
 }
 
@@ -220,14 +222,16 @@ func TestTopOfScoresAlone(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(21, 22))
 	for _, kind := range scoresOf {
-		for _, shape := range []struct{ n, k int }{{16385, 10}, {20001, 3}, {33000, 1}} {
-			in := input{scores: make([]uint32, shape.n), base: 7, least: rng.Uint32N(3)}
-			for i := range in.scores {
-				in.scores[i] = kind.score(rng, i, shape.n)
+		t.Run(kind.name, func(t *testing.T) {
+			for _, shape := range []struct{ n, k int }{{16385, 10}, {20001, 3}, {33000, 1}} {
+				in := input{scores: make([]uint32, shape.n), base: 7, least: rng.Uint32N(3)}
+				for i := range in.scores {
+					in.scores[i] = kind.score(rng, i, shape.n)
+				}
+				if got, want := b.hits(selection.Top, &in, shape.k), in.oracle(shape.k); !slices.Equal(got, want) {
+					t.Errorf("%s n=%d least=%d:\n got %v\nwant %v", kind.name, shape.n, in.least, got, want)
+				}
 			}
-			if got, want := b.hits(selection.Top, &in, shape.k), in.oracle(shape.k); !slices.Equal(got, want) {
-				t.Errorf("%s n=%d least=%d:\n got %v\nwant %v", kind.name, shape.n, in.least, got, want)
-			}
-		}
+		})
 	}
 }

@@ -145,8 +145,10 @@ func TestShapesAreChecked(t *testing.T) {
 		"cpu, k below 0":   onCPU(source, -1),
 		"arrays":           b.selector.Arrays(b.Stream, cuda.Buffer[selection.Array]{}, selection.MaxK+1, out),
 	} {
-		if !errors.Is(err, selection.ErrShape) {
-			t.Errorf("%s: %v, want ErrShape", what, err)
-		}
+		t.Run(what, func(t *testing.T) {
+			if !errors.Is(err, selection.ErrShape) {
+				t.Errorf("%s: %v, want ErrShape", what, err)
+			}
+		})
 	}
 }

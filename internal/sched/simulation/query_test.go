@@ -34,10 +34,12 @@ func TestReadCosts(t *testing.T) {
 		{"1\t1\t1\t1\tmany", "column 5"},
 		{"1\t-\t-", "no processor"},
 	} {
-		_, err := ReadCosts(strings.NewReader(c.text))
-		if !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%q: %v, want %q", c.text, err, c.says)
-		}
+		t.Run(c.says, func(t *testing.T) {
+			_, err := ReadCosts(strings.NewReader(c.text))
+			if !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%q: %v, want %q", c.text, err, c.says)
+			}
+		})
 	}
 }
 

@@ -317,11 +317,13 @@ func TestRunRefuses(t *testing.T) {
 		"policy":     func(o *Options) []Arrival { o.Sched.Policy = "best"; return one },
 		"no servers": func(o *Options) []Arrival { o.Sched.CPUs = -1; return one },
 	} {
-		o := good
-		arrivals := change(&o)
-		if _, err := Run(t.Context(), o, arrivals); !errors.Is(err, base.ErrBadInput) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			o := good
+			arrivals := change(&o)
+			if _, err := Run(t.Context(), o, arrivals); !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	// The arrivals span more time than can be represented.
 	if _, err := At(t.Context(), good, Load{Arrivals: 1000}, 1e-8); !errors.Is(err, base.ErrBadInput) {

@@ -142,14 +142,16 @@ func TestUnpackPanicsRatherThanReadOutside(t *testing.T) {
 			"UnpackGapsN of more than Len":  func() { bitpack.UnpackGapsN(&dst, src, 0, 0, bitpack.Len+1) },
 			"UnpackN of fewer than nothing": func() { bitpack.UnpackN(&dst, src, 5, 0, -1) },
 		} {
-			func() {
-				defer func() {
-					if recover() == nil {
-						t.Errorf("%s: no panic", name)
-					}
+			t.Run(name, func(t *testing.T) {
+				func() {
+					defer func() {
+						if recover() == nil {
+							t.Errorf("%s: no panic", name)
+						}
+					}()
+					f()
 				}()
-				f()
-			}()
+			})
 		}
 	})
 }

@@ -163,17 +163,19 @@ func TestDecodeRefuses(t *testing.T) {
 		"width":          func(b *pfor.Block) { b.Width = 32 },
 		"few slots":      func(b *pfor.Block) { b.Slots = b.Slots[:1:1] },
 	} {
-		b := good
-		change(&b)
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
+		t.Run(name, func(t *testing.T) {
+			b := good
+			change(&b)
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s: no panic", name)
+					}
+				}()
+				var dst [pfor.Len]uint32
+				pfor.Decode(&dst, &b)
 			}()
-			var dst [pfor.Len]uint32
-			pfor.Decode(&dst, &b)
-		}()
+		})
 	}
 }
 
