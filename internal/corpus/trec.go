@@ -146,15 +146,25 @@ type element struct{ name, text string }
 
 // elements splits a document into its outermost elements, in one pass.
 type elements struct {
-	rest string
-	end  int            // offset of the end of rest in the document
-	last map[string]int // offset of the last end tag of each name
+	rest     string
+	end      int            // offset of the end of rest in the document
+	last     map[string]int // offset of the last end tag of each name
+	searched int            // bytes that all searches looked at, for tests
+}
+
+// find returns the index of sub in s, -1 if it is absent.
+func (e *elements) find(s, sub string) int {
+	i := strings.Index(s, sub)
+	if e.searched += i + len(sub); i < 0 {
+		e.searched += len(s)
+	}
+	return i
 }
 
 func newElements(s string) *elements {
 	e := &elements{rest: s, end: len(s), last: map[string]int{}}
 	for at := 0; ; at += 2 {
-		i := strings.Index(s[at:], "</")
+		i := e.find(s[at:], "</")
 		if i < 0 {
 			return e
 		}
@@ -169,7 +179,7 @@ func newElements(s string) *elements {
 func (e *elements) next() element {
 	s := e.rest
 	for at := 0; ; {
-		i := strings.IndexByte(s[at:], '<')
+		i := e.find(s[at:], "<")
 		if i < 0 {
 			e.rest = ""
 			return element{text: s}
@@ -189,7 +199,7 @@ func (e *elements) next() element {
 			e.rest = s[at:]
 			return element{text: s[:at]}
 		}
-		end := start + strings.Index(s[start:], "</"+name+">") // there: last is one
+		end := start + e.find(s[start:], "</"+name+">") // there: last is one
 		e.rest = s[end+len(name)+len("</>"):]
 		return element{strings.ToUpper(name), s[start:end]}
 	}

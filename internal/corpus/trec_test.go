@@ -100,16 +100,27 @@ func TestLongTRECDocuments(t *testing.T) {
 	}
 }
 
-// A megabyte of unclosed tags.
+// TestTRECTextIsLinear: searches in a document whose tags are not closed look at each byte a
+// limited number of times.
 func TestTRECTextIsLinear(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("<DOC><DOCNO>1</DOCNO>")
-	for i := range 200_000 {
-		fmt.Fprintf(&b, "<P><a%d>", i)
-	}
-	b.WriteString("</DOC>")
-	if res := collectString(t, b.String(), Options{}); len(res.docs) != 1 || res.docs[0].Text != "" {
-		t.Errorf("%d documents", len(res.docs))
+	for _, end := range []string{"", "</P>", "</P></a0>"} {
+		var b strings.Builder
+		b.WriteString("<DOCNO>1</DOCNO>")
+		for i := range 20_000 {
+			fmt.Fprintf(&b, "<P><a%d>", i)
+		}
+		b.WriteString(end)
+		e := newElements(b.String())
+		for e.rest != "" {
+			e.next()
+		}
+		if most := 4 * b.Len(); e.searched < b.Len() || e.searched > most {
+			t.Errorf("end %q: searches looked at %d bytes of a document of %d, want at most %d", end, e.searched, b.Len(), most)
+		}
+		res := collectString(t, "<DOC>"+b.String()+"</DOC>", Options{})
+		if checkBad(t, res.bad); len(res.docs) != 1 || res.docs[0].ID != "1" || res.docs[0].Text != "" {
+			t.Errorf("end %q: %d documents", end, len(res.docs))
+		}
 	}
 }
 
