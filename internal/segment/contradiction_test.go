@@ -96,6 +96,55 @@ func TestMetaUnknownField(t *testing.T) {
 	}
 }
 
+// TestStoredBlockLimits: the length of a block is limited by its frame's and by documents'.
+func TestStoredBlockLimits(t *testing.T) {
+	mem := vfstest.NewMem()
+	w, err := NewStoredWriter(mem, "stored")
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := make([]byte, 200_000) // incompressible
+	rng := rand.New(rand.NewPCG(2, 9))
+	for i := range large {
+		large[i] = byte(rng.Uint32())
+	}
+	for _, text := range []string{strings.Repeat("small ", storedBlockLen), strings.Repeat("other ", storedBlockLen), string(large)} {
+		if err := w.Add("", text, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := OpenStored(mem, "stored")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	good := bytes.Clone(r.file.Bytes())
+	for i, limit := range []int64{1 << 15, 1 << 15, 2 * maxStoredDoc} {
+		b, err := r.block(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i < 2 {
+			limit *= int64(len(b.frame))
+		}
+		for more := range int64(2) {
+			payload := bytes.Clone(good)
+			at := len(good) - storedTrailerLen - storedEntryLen*(r.numBlocks()-i)
+			binary.LittleEndian.PutUint32(payload[at+12:], uint32(limit+more))
+			changed, err := newStoredReader(sealPayload(t, fileStored, payload))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := changed.block(i); more == 0 && err != nil || more == 1 && !errors.Is(err, base.ErrCorrupt) {
+				t.Errorf("block %d of %d bytes, the limit is %d: error %v", i, limit+more, limit, err)
+			}
+		}
+	}
+}
+
 // TestStoredBlockOfTooManyDocs: each document has a size of a byte or more.
 func TestStoredBlockOfTooManyDocs(t *testing.T) {
 	r, err := newStoredReader(sealPayload(t, fileStored, storedPayload(t)))
