@@ -3,11 +3,16 @@ package inverter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/inverter/invertertest"
 	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
 // TestPartialListsStop checks that an iterator that failed stays at its end, although
@@ -111,4 +116,90 @@ func TestForwardFaults(t *testing.T) {
 	if _, err := Forward(ctx, src, 1<<30, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want Canceled", err)
 	}
+}
+
+// TestBatchFaults injects an error at each file operation of a batch whose partial indexes
+// are spilled. Some method of the batch or of its sources returns it.
+func TestBatchFaults(t *testing.T) {
+	docs := invertertest.RandomDocs(23, 30, false)
+	analyzer, err := analysis.New("english")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := testSchema()
+	schema.Stored = true
+	run := func(plan vfstest.Plan) (ops int, err error) {
+		fs := vfstest.NewFaulty(vfs.OS, plan)
+		b := NewBatch(Options{Schema: schema, FS: fs, Dir: t.TempDir(), MemoryBytes: 22_000}, analyzer)
+		err = readBatch(b, docs)
+		return fs.Ops(), errors.Join(err, b.Close())
+	}
+	ops, err := run(vfstest.Plan{})
+	if err != nil || ops < 20 {
+		t.Fatalf("%d operations, %v", ops, err)
+	}
+	for _, once := range []bool{false, true} {
+		for at := 1; at <= ops; at++ {
+			if _, err := run(vfstest.Plan{FailAt: at, Once: once}); !errors.Is(err, vfstest.ErrInjected) {
+				t.Errorf("operation %d of %d fails, once: %t: error %v", at, ops, once, err)
+			}
+		}
+	}
+}
+
+// readBatch adds documents to a batch and reads all of its sources.
+func readBatch(b *Batch, docs []corpus.Document) error {
+	for i := range docs {
+		if err := b.Add(&docs[i]); err != nil {
+			return err
+		}
+	}
+	partials, err := b.Partials()
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, src := range partials.Sources() {
+		for d := range src.NumDocs() {
+			if string(src.ID(d)) != docs[n].ID && partials.Err() == nil {
+				return fmt.Errorf("document %d has another id", n)
+			}
+			n++
+		}
+		if err := errors.Join(partials.Err(), readLists(src), readStored(src)); err != nil {
+			return err
+		}
+	}
+	if n != len(docs) || partials.Spilled() < 2 {
+		return fmt.Errorf("%d documents, %d spilled partial indexes", n, partials.Spilled())
+	}
+	return nil
+}
+
+func readLists(src segment.Source) error {
+	lists, err := src.Lists()
+	if err != nil {
+		return err
+	}
+	var b segment.PostingBlock
+	for lists.Next() {
+		for b.N = 1; b.N > 0; {
+			if err := lists.ReadBlock(&b); err != nil {
+				return errors.Join(err, lists.Close())
+			}
+		}
+	}
+	return errors.Join(lists.Err(), lists.Close())
+}
+
+func readStored(src segment.Source) error {
+	stored, err := src.Stored()
+	if err != nil {
+		return err
+	}
+	var d segment.StoredDoc
+	for i := range src.NumDocs() {
+		err = errors.Join(err, stored.Get(base.DocID(i), &d))
+	}
+	return errors.Join(err, stored.Close())
 }
