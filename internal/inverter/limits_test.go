@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/inverter/invertertest"
 	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // TestPartialsErr: the error of any partial index is reported, and its ids are empty.
@@ -224,5 +226,44 @@ func TestDropDuplicatesOfSource(t *testing.T) {
 		if ok && err != nil || !ok && !errors.Is(err, base.ErrBadInput) {
 			t.Errorf("id of %d bytes: %v", n, err)
 		}
+	}
+}
+
+func TestTermTableUsedBytes(t *testing.T) {
+	var table termTable
+	table.reset()
+	length := 0
+	for i := range 1000 {
+		term := fmt.Sprint(i % 600)
+		if _, isNew := table.insert([]byte(term)); isNew {
+			length += len(term)
+		}
+	}
+	// A term takes its bytes, their end, and two slots of 8 bytes on average.
+	if want := int64(600*20 + length); table.usedBytes() != want {
+		t.Errorf("%d bytes, want %d", table.usedBytes(), want)
+	}
+}
+
+// TestInvertWindows: the partial indexes of Invert are read through windows of an eighth of
+// the memory.
+func TestInvertWindows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "docs.jsonl")
+	if err := os.WriteFile(path, []byte(`{"id":"a","text":"some words"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := corpus.Open([]string{path}, corpus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const memory = 1 << 20
+	schema := testSchema()
+	p, err := Invert(t.Context(), reader, Options{Schema: schema, FS: vfs.OS, Dir: t.TempDir(), MemoryBytes: memory, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if want := p.store.windowBytes(memory/8, len(schema.Fields)); p.Len() != 1 || p.list[0].streamBuf != want || want != 32<<10 {
+		t.Errorf("%d partial indexes, the first with a window of %d bytes, want %d", p.Len(), p.list[0].streamBuf, want)
 	}
 }
