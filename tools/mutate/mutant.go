@@ -16,7 +16,7 @@ type mutant struct {
 	file       string // relative to the module
 	line       int
 	function   string
-	source     string // of the line, without space around it
+	source     string // of the line, without space around it and comment behind it
 	original   []byte // text of the file, which may change while mutants are tested
 	start, end int    // bytes that are replaced
 	text       string // by this
@@ -227,6 +227,7 @@ func (s *scanner) replace(from, to token.Pos, text, what string) {
 	at := s.files.Position(from)
 	start := strings.LastIndexByte(string(s.src[:at.Offset]), '\n') + 1
 	line, _, _ := strings.Cut(string(s.src[start:]), "\n")
+	line, _, _ = strings.Cut(line, " // ")
 	s.found = append(s.found, mutant{
 		file: filepath.ToSlash(s.path), original: s.src, line: at.Line, function: s.function, source: strings.TrimSpace(line),
 		start: at.Offset, end: s.offset(to), text: text, what: what,

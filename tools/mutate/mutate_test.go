@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -144,12 +145,40 @@ func TestLate(t *testing.T) {
 // TestKeys checks that equal changes of a line have different keys.
 func TestKeys(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("p.go", []byte("package p\n\nfunc f(a, b, c bool) bool { return a || b || c }\n"), 0o600); err != nil {
+	if err := os.WriteFile("p.go", []byte("package p\n\nfunc f(a, b, c bool) bool { return a || b || c } // why\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	all, err := findMutants(".", "")
-	if err != nil || len(all) != 2 || all[0].key() == all[1].key() {
-		t.Errorf("%v, %v; want two mutants with different keys", all, err)
+	if err != nil || len(all) != 2 || all[0].key() == all[1].key() || strings.Contains(all[0].key(), "why") {
+		t.Errorf("%v, %v; want two mutants with different keys, without the comment", all, err)
+	}
+}
+
+// TestEquivalentsExist checks that each entry of equivalent.txt is a mutant of the present
+// code. Comments do not count.
+func TestEquivalentsExist(t *testing.T) {
+	known, err := readEquivalents("equivalent.txt")
+	if err != nil || len(known) == 0 {
+		t.Fatalf("%d entries, %v", len(known), err)
+	}
+	t.Chdir("../..")
+	found := map[string]map[string]bool{}
+	for key := range known {
+		file, _, _ := strings.Cut(key, " | ")
+		dir := filepath.Dir(file)
+		if found[dir] == nil {
+			all, err := findMutants(dir, "invariants")
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[dir] = map[string]bool{}
+			for _, m := range all {
+				found[dir][m.key()] = true
+			}
+		}
+		if !found[dir][key] {
+			t.Errorf("no mutant is %s", key)
+		}
 	}
 }
 
