@@ -148,6 +148,6 @@ func (p *Plan) RunLists(ctx context.Context, sc *Scratch, lists Lists, segment i
 
 // Forget drops the references of sc to posting lists.
 func (sc *Scratch) Forget() {
-	clear(sc.legs)
-	sc.legs = sc.legs[:0]
+	clear(sc.legs[:cap(sc.legs)]) // earlier steps may have had more lists
+	sc.query = traverse.Query{}
 }
