@@ -243,3 +243,19 @@ func TestSaatDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// The error of a cancelled run is the context's, without the query.
+func TestSaatCancelled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(49, 49))
+	s, _ := withImpacts(t, rng)
+	sc := testScratch(t, "whitespace")
+	p, err := s.Prepare(sc, plantest.Parse(t, "w0 w1"), Options{Mode: ModeSaat, K: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.RunCPU(ctx, sc, nil, nil); !errors.Is(err, context.Canceled) || err.Error() != context.Canceled.Error() {
+		t.Errorf("got the error %v", err)
+	}
+}
