@@ -23,7 +23,7 @@ func TestTraceText(t *testing.T) {
 			{Name: "plan", Processor: CPUName, Mode: ModeAndOr, Took: 1234 * time.Nanosecond},
 			{Name: StepWait, Processor: "gpu", Place: sched.GPU, Mode: ModeAnd, Took: time.Microsecond},
 			{Name: StepSegment, Processor: CPUName, Segment: "seg-1", Traversal: "svs", Mode: ModeAnd, Lists: lists, Work: work, Took: time.Millisecond, Predicted: 2 * time.Millisecond},
-			{Name: StepGivenUp, Processor: CPUName, Traversal: "svs", Mode: ModeAnd, Work: work, Took: time.Millisecond},
+			{Name: StepOverrun, Processor: CPUName, Traversal: "svs", Mode: ModeAnd, Work: work, Took: time.Millisecond},
 			{Name: StepIntersect, Processor: CPUName, Mode: ModeAnd, Work: work, Left: 11},
 			{Name: StepIntersect, Processor: "gpu0", Mode: ModeAnd, Candidates: 11, Left: 2, Device: device},
 			{Name: StepGPU, Processor: "gpu0", Mode: ModeOr, Device: &inPlace},
@@ -38,7 +38,7 @@ wait      gpu         1µs
 segment   cpu         1ms (predicted 2ms)  seg-1 and svs: postings decoded 307, scored 99; blocks decoded 4, skipped 2
     rain                           300 postings in      3 blocks
     title:snow                       7 postings in      1 blocks
-given up  cpu         1ms  and svs, for a GPU to do: postings decoded 307, scored 99
+overrun   cpu         1ms  and svs, for a GPU to do: postings decoded 307, scored 99
 intersect cpu          0s  and: from first list to 11; postings decoded 307, scored 99; blocks decoded 4, skipped 2
 intersect gpu0         0s  and: from 11 candidates to 2; lists there 1, brought 2 (640 bytes, 3µs); device 12µs; bytes to it 128, from it 80
 gpu       gpu0         0s  or: lists there 1, brought 2 (640 bytes, 3µs); device 12µs; bytes to it 128, from it 80; 512 bytes of lists read where they lie
