@@ -1,8 +1,6 @@
 package server
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/griffin-search/griffin"
@@ -74,7 +72,7 @@ func (c dispatchCollector) Collect(ch chan<- prometheus.Metric) {
 	send(policyDesc, prometheus.GaugeValue, 1, string(s.Policy))
 	for i := range s.Errors {
 		e := &s.Errors[i]
-		kind, from := fmt.Sprint(e.Kind), e.From.String()
+		kind, from := e.Kind, e.From.String()
 		ch <- prometheus.MustNewConstSummary(predictErrDesc, uint64(e.Count), e.Mean*float64(e.Count), nil, kind, from)
 		send(predictBiasDesc, prometheus.GaugeValue, e.Bias, kind, from)
 		send(correctionDesc, prometheus.GaugeValue, e.Correction, kind, from)

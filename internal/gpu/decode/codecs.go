@@ -38,6 +38,7 @@ const (
 	DocIDs What = iota
 	// Gaps are differences between DocIDs; the first counts from -1.
 	Gaps
+	// Freqs of the postings.
 	Freqs
 	numWhat
 )
