@@ -36,7 +36,7 @@
 //
 // Errors wrap one of the Err values of this package if the caller can act on them.
 // ErrBadInput stands for every invalid argument. When a context ends, the work stops
-// within about a millisecond, and the error is that of the context.
+// within about a millisecond, and the error is the context's.
 package griffin
 
 // Version is the version of this module, as CHANGELOG.md lists it.

@@ -81,7 +81,7 @@ type Collection struct {
 	Format  string `json:"format"`
 	Records int64  `json:"records"` // good ones
 	// ID, Title and Text are the names of the fields of records that became these
-	// parts of documents, and Fields those of the others that were kept.
+	// parts of documents, and Fields the other fields that were kept.
 	ID     []string `json:"id,omitempty"`
 	Title  []string `json:"title,omitempty"`
 	Text   []string `json:"text,omitempty"`

@@ -38,7 +38,7 @@ func (ix *Index) ResultCacheStats() (stats ResultCacheStats, used bool) {
 type WarmOptions struct {
 	// MinDocFreq excludes lists with fewer documents in a segment; 0: none.
 	MinDocFreq uint32
-	// Impacts loads impact-ordered lists instead of those of the segments.
+	// Impacts loads impact-ordered lists instead of the segments' lists.
 	Impacts bool
 	// Progress, if not nil, is called a few times a second with postings.
 	Progress func(done, total int64)

@@ -100,7 +100,7 @@ func TestSaatRefuses(t *testing.T) {
 	}
 }
 
-// Zeros are parameters; without parameters, those of the index apply.
+// Zeros are parameters; without parameters, the index's apply.
 func TestImpactsWithZeroBM25(t *testing.T) {
 	ix := newTestIndexWith(t, animals, Settings{BM25: &BM25{K1: 2, B: 1}}, Options{})
 	for _, c := range []struct {

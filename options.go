@@ -37,5 +37,5 @@ func (o *Options) check() error {
 	return o.BM25.check()
 }
 
-// bm25 returns the parameters for searchers; nil: those of the index.
+// bm25 returns the parameters for searchers; nil: the index's.
 func (o *Options) bm25() *score.BM25 { return o.BM25.override() }

@@ -58,7 +58,7 @@ func (b *BM25) check() error {
 	return nil
 }
 
-// override returns the parameters for a searcher; nil: those of the index.
+// override returns the parameters for a searcher; nil: the index's.
 func (b *BM25) override() *score.BM25 {
 	if b == nil {
 		return nil

@@ -99,7 +99,7 @@ func lastEFDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, low uint8) int
 	return eliasfano.DocIDs(dst, p[:], base, low)
 }
 
-// Short blocks, and those of width 0 or of an invalid width.
+// Short blocks, and blocks of width 0 or of an invalid width.
 func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
 	if width == 0 && uint(n-1) < BlockLen {
 		if uint64(base+1)+uint64(n) > uint64(NoBase) {

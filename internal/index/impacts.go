@@ -30,7 +30,7 @@ var ErrNoImpacts = fmt.Errorf("no impact-ordered lists: %w", base.ErrBadInput)
 
 // ImpactOptions are the options of BuildImpacts; zero values mean defaults.
 type ImpactOptions struct {
-	// Ranking names the formula; "" is impact.RankingBM25. BM25 has its parameters; nil: those of
+	// Ranking names the formula; "" is impact.RankingBM25. BM25 has its parameters; nil: as in
 	// the index. An index of weights has impact.RankingWeights only, without parameters.
 	Ranking string
 	BM25    *score.BM25

@@ -31,7 +31,7 @@ func (l *Leg) DocFreq() uint32 {
 	return 0
 }
 
-// ID identifies the list, which must exist, among those of its kind in the segment.
+// ID identifies the list, which must exist, among the segment's lists of its kind.
 func (l *Leg) ID() base.ListID {
 	if l.List != nil {
 		return l.List.ID()

@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// FuzzQuery parses and runs any text. Hits are sorted, those of a smaller k are a prefix, and
+// FuzzQuery parses and runs any text. Hits are sorted, hits of a smaller k are a prefix, and
 // Explain agrees with them.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{

@@ -11,7 +11,7 @@ import (
 // no place can run them.
 var errLeader = fmt.Errorf("the work that led the batch panicked: %w", ErrFailed)
 
-// lead runs the batch that the job leads; its results are those of run. If the
+// lead runs the batch that the job leads; its results are run's. If the
 // work panics, the panic continues, and the others run again, because the job
 // that caused it is unknown.
 func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {

@@ -40,7 +40,7 @@ type Kernels struct {
 	wideErr               error
 }
 
-// Load loads the kernels; those of wide queries are loaded by Batch.Add.
+// Load loads the kernels; Batch.Add loads the kernels of wide queries.
 func Load(d *cuda.Device) (*Kernels, error) {
 	k := &Kernels{device: d, maxWindow: maxWindow}
 	if err := k.load(); err != nil {
@@ -132,7 +132,7 @@ func (k *Kernels) Close() error {
 // lengths the lengths of all documents (not read if the Saturation is linear). The inputs are
 // needed until the kernel has ended.
 //
-// The bytes equal those of Encode, except for the slots of long frequencies. Errors wrap
+// Encode writes the same bytes, except for the slots of long frequencies. Errors wrap
 // base.ErrBadInput or are the device's.
 func (k *Kernels) Build(s *cuda.Stream, data cuda.Buffer[byte], shape Shape, docIDs, freqs, lengths cuda.Buffer[uint32]) (Image, error) {
 	m, err := NewImage(data, shape)
