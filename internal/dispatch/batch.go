@@ -25,7 +25,6 @@ type batch struct {
 	results []pipeline.Result
 }
 
-// batchItem is a query of a batch.
 type batchItem struct {
 	query  *Query          // nil: it could not be planned
 	run    *queryRun       // of a scheduler's batch; else nil
@@ -37,7 +36,8 @@ type batchItem struct {
 	refused, err error
 }
 
-// unanswered reports whether the item has neither failed nor a cached answer before the batch runs.
+// unanswered reports whether the item has neither an error nor a cached answer before the batch
+// runs.
 func (it *batchItem) unanswered() bool { return it.query != nil && it.query.cached == nil }
 
 // memory returns memory for the item's hits.
@@ -75,7 +75,6 @@ func (it *batchItem) complete(r *pipeline.Result) (more bool) {
 	return true
 }
 
-// prepare sets the query for the GPU.
 func (it *batchItem) prepare() {
 	if r := it.run; r != nil {
 		r.gpu.query = *r.gpuQuery()
@@ -86,8 +85,8 @@ func (it *batchItem) prepare() {
 	it.gpu = &it.query.gpu.stages[it.stage]
 }
 
-// runGPU has the GPU answer the waiting items, stage by stage. Items with refused or err set were not
-// answered; helpers have answered others.
+// runGPU has the GPU answer the waiting items, stage by stage. Items with refused or err set
+// are not answered; helpers may have answered others.
 func (b *batch) runGPU(ctx context.Context, costs *cost.Model) {
 	for len(b.waiting) > 0 {
 		for len(b.waiting) > 0 {
@@ -98,7 +97,6 @@ func (b *batch) runGPU(ctx context.Context, costs *cost.Model) {
 	}
 }
 
-// next takes all items of the first one's view out of those that wait.
 func (b *batch) next() {
 	view := b.items[b.waiting[0]].view
 	b.now, b.queries, b.results = b.now[:0], b.queries[:0], b.results[:0]
@@ -118,7 +116,6 @@ func (b *batch) next() {
 	b.waiting = b.waiting[:rest]
 }
 
-// launch answers the items that are next.
 func (b *batch) launch(ctx context.Context, costs *cost.Model) {
 	kind, features, known := b.features()
 	view := b.items[b.now[0]].view
@@ -146,8 +143,8 @@ func (b *batch) launch(ctx context.Context, costs *cost.Model) {
 	}
 }
 
-// features sums the features of the items that are next. known is false if they are not of one kind,
-// if lists may have to be loaded for them, or if nothing is known of them.
+// features sums the features of the items that are next. known is false if they differ in kind,
+// may need lists to be loaded, or have no predictions.
 func (b *batch) features() (kind cost.Kind, sum cost.Features, known bool) {
 	if b.items[b.now[0]].run == nil {
 		return kind, sum, false
@@ -171,7 +168,6 @@ func (b *batch) features() (kind cost.Kind, sum cost.Features, known bool) {
 	return kind, sum, true
 }
 
-// reset forgets the queries and hits of the batch.
 func (b *batch) reset() {
 	clear(b.items)
 	clear(b.queries[:cap(b.queries)])

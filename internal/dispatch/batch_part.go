@@ -24,12 +24,11 @@ type batchPart struct {
 	from, n int // the range: n queries from a number on
 	slots   chan struct{}
 
-	// The present phase and its goroutines.
 	phase phase
 	turns turns
 	group invariant.Group
 
-	// With a GPU, by query of the range:
+	// By query of the range; with a GPU only.
 	plans   []Query
 	answers []plan.Answer
 	views   []batchView
@@ -56,8 +55,8 @@ const (
 // allCPUs are the slots of batches without a GPU and limits.
 var allCPUs = sync.OnceValue(func() chan struct{} { return make(chan struct{}, runtime.GOMAXPROCS(0)) })
 
-// batchSlots returns a channel with room for each goroutine that may work for a batch at the same time.
-// A goroutine sends before it works on queries (acquire), and receives afterwards.
+// batchSlots returns a channel with room for each goroutine that may work for a batch at the
+// same time (acquire).
 func (d *Dispatcher) batchSlots() chan struct{} {
 	if d == nil || d.slots == nil {
 		return allCPUs()
@@ -65,7 +64,6 @@ func (d *Dispatcher) batchSlots() chan struct{} {
 	return d.slots
 }
 
-// acquire waits for a slot. The error is the context's.
 func acquire(ctx context.Context, slots chan struct{}) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -78,21 +76,19 @@ func acquire(ctx context.Context, slots chan struct{}) error {
 	}
 }
 
-// begin makes p the queries [from, to) of a batch.
 func (p *batchPart) begin(ctx context.Context, d *Dispatcher, queries BatchQueries, from, to int) {
 	p.batch.reset()
 	p.ctx, p.d, p.queries, p.from, p.n, p.slots = ctx, d, queries, from, to-from, d.batchSlots()
 	p.turns.failed.Store(nil)
 }
 
-// forget forgets the queries and hits of the batch.
 func (p *batchPart) forget() {
 	p.batch.reset()
 	p.ctx, p.d, p.queries = nil, nil, nil
 }
 
-// each does the work of a phase on each query, on this goroutine and on up to workers-1 others, until
-// one fails.
+// each does a phase on each query, on this goroutine and up to workers-1 others, until one
+// fails.
 func (p *batchPart) each(phase phase, workers int, maxTurn int64) error {
 	workers = max(min(workers, p.n), 1)
 	p.phase = phase
@@ -110,7 +106,6 @@ func (p *batchPart) each(phase phase, workers int, maxTurn int64) error {
 	return nil
 }
 
-// work takes turns until no query is left.
 func (p *batchPart) work() {
 	w, err := p.queries.NewWorker()
 	if err != nil {
@@ -125,8 +120,8 @@ func (p *batchPart) work() {
 	}
 }
 
-// turn waits for a slot and works on the next queries. more: there may be others. It returns the
-// worker for them, nil if there is none.
+// turn waits for a slot and works on the next queries. It returns the worker for the following
+// ones, nil if there is none; more: there may be others.
 func (p *batchPart) turn(w BatchWorker) (_ BatchWorker, more bool) {
 	if err := acquire(p.ctx, p.slots); err != nil {
 		p.turns.fail(err)
@@ -154,8 +149,8 @@ func (p *batchPart) turn(w BatchWorker) (_ BatchWorker, more bool) {
 	return w, from < to && to < int64(p.n)
 }
 
-// do works on query i of the part. It reports whether the worker can be used again: after a fault,
-// the state of its memory is unknown.
+// do reports whether the worker can be used again: after a fault, the state of its memory is
+// unknown.
 func (p *batchPart) do(w BatchWorker, i int) (intact bool) {
 	err := p.attempt(w, i)
 	if err == nil {
@@ -165,7 +160,7 @@ func (p *batchPart) do(w BatchWorker, i int) (intact bool) {
 	return !errors.As(err, new(*vfs.Fault))
 }
 
-// attempt works on query i of the part. A mapped file that cannot be read is an error of this query.
+// attempt makes a mapped file that cannot be read an error of this query only.
 func (p *batchPart) attempt(w BatchWorker, i int) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	switch p.phase {
@@ -185,7 +180,6 @@ func (p *batchPart) attempt(w BatchWorker, i int) (err error) {
 	return w.Complete(number, q, &sc.batch.answer)
 }
 
-// turns distributes numbers from 0 to n-1 among workers.
 type turns struct {
 	n, workers, longest int64
 	next                atomic.Int64
@@ -195,11 +189,10 @@ type turns struct {
 // errPanic ends the other goroutines of a batch that panicked.
 var errPanic = errors.New("a query of the batch panicked")
 
-// fail ends the distribution.
 func (t *turns) fail(err error) { t.failed.CompareAndSwap(nil, &err) }
 
-// claim returns the range of the next turn. It is empty if there is none, or after fail. At the end,
-// turns become shorter: the workers wait for the one with the last turn.
+// claim returns the range of the next turn, empty if there is none. Turns become shorter at the
+// end, because the workers wait for the last one.
 func (t *turns) claim() (from, to int64) {
 	const turnsLeft = 4 // of each worker
 	for {
@@ -214,7 +207,7 @@ func (t *turns) claim() (from, to int64) {
 	}
 }
 
-// queryInBatch is a query of a batch without a GPU while a CPU runs it. It implements sched.Work.
+// queryInBatch is a query of a batch without a GPU while a CPU runs it.
 type queryInBatch struct {
 	plan   Query // its memory
 	query  *Query
@@ -224,8 +217,8 @@ type queryInBatch struct {
 	took   time.Duration // by the last query
 }
 
-// runInBatch sets sc.batch.answer. It waits for a CPU of the pool, if there is one, and is never shed. It
-// takes an answer from the result cache, but does not store one.
+// runInBatch sets sc.batch.answer. It waits for a CPU of the pool, is never shed, and reads the
+// result cache but does not store into it.
 func (q *Query) runInBatch(ctx context.Context, sc *Scratch) (err error) {
 	w := &sc.batch
 	if q.cached != nil {
@@ -252,7 +245,6 @@ func (w *queryInBatch) run(ctx context.Context) error {
 	return nil
 }
 
-// Run implements sched.Work.
 func (w *queryInBatch) Run(ctx context.Context, _ sched.Place) error {
 	began := time.Now()
 	err := w.run(ctx)
@@ -260,7 +252,7 @@ func (w *queryInBatch) Run(ctx context.Context, _ sched.Place) error {
 	return err
 }
 
-// RunBatch implements sched.Work. The queries are alone.
+// RunBatch implements sched.Work; the queries are alone.
 func (w *queryInBatch) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
 	for i := range all {
 		outcomes[i] = all[i].Run(ctx, sched.CPU)

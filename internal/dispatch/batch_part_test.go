@@ -19,7 +19,6 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// testBatch is a batch of queries that are planned in it.
 type testBatch struct {
 	t        testing.TB
 	searcher *Searcher
@@ -27,9 +26,8 @@ type testBatch struct {
 	hits     [][]base.Hit // of queries that were completed
 	errs     []error      // of queries that failed
 	workers  atomic.Int64 // not released
-	// before, if set, is called in Prepare and Complete.
-	before func(w *testWorker, i int) error
-	// newWorker, if set, is called in NewWorker.
+	// Called in Prepare and Complete.
+	before    func(w *testWorker, i int) error
 	newWorker func() error
 }
 
@@ -82,8 +80,8 @@ func (w *testWorker) Complete(i int, _ *Query, a *plan.Answer) error {
 	return nil
 }
 
-// batchPlaces calls f with Searchers of Dispatchers with two CPUs, without and with a GPU. Its index
-// has the words w0 to w3, and is in the folder dir.
+// batchPlaces calls f with Searchers of Dispatchers with two CPUs, without and with a GPU, over
+// an index of the words w0 to w3 in the folder dir.
 func batchPlaces(t *testing.T, f func(t *testing.T, s *Searcher, dir string)) {
 	for _, gpu := range []bool{false, true} {
 		t.Run(fmt.Sprintf("gpu=%t", gpu), func(t *testing.T) {
@@ -103,7 +101,6 @@ func batchPlaces(t *testing.T, f func(t *testing.T, s *Searcher, dir string)) {
 	}
 }
 
-// Config.CPUs bounds the goroutines of all batches together, in all phases.
 func TestBatchLimit(t *testing.T) {
 	batchPlaces(t, func(t *testing.T, s *Searcher, _ string) {
 		const limit = 2
@@ -138,7 +135,6 @@ func TestBatchLimit(t *testing.T) {
 	})
 }
 
-// A batch that waits for a slot ends with its context.
 func TestBatchContextWhileWaiting(t *testing.T) {
 	batchPlaces(t, func(t *testing.T, s *Searcher, _ string) {
 		d := s.Dispatcher()
@@ -167,7 +163,6 @@ func TestBatchContextWhileWaiting(t *testing.T) {
 	})
 }
 
-// CPUs that help a GPU stop waiting for a slot when the context of the batch ends.
 func TestHelpersContextWhileWaiting(t *testing.T) {
 	slots := make(chan struct{}, 1)
 	slots <- struct{}{}
@@ -182,7 +177,7 @@ func TestHelpersContextWhileWaiting(t *testing.T) {
 	}
 }
 
-// The error of a query, in any phase, fails this query once and no other.
+// The error of a query, in any phase, fails only this query, once.
 func TestBatchErrorsStayApart(t *testing.T) {
 	errPrepare, errComplete := errors.New("it cannot be planned"), errors.New("it cannot be completed")
 	batchPlaces(t, func(t *testing.T, s *Searcher, _ string) {
@@ -211,8 +206,7 @@ func TestBatchErrorsStayApart(t *testing.T) {
 	})
 }
 
-// A file that is truncated while a batch runs fails each query that reads it; their workers are not
-// used again.
+// The workers of queries that read a truncated file are not used again.
 func TestBatchFault(t *testing.T) {
 	batchPlaces(t, func(t *testing.T, s *Searcher, dir string) {
 		files, err := filepath.Glob(filepath.Join(dir, "seg-*", "*postings*"))
@@ -247,7 +241,7 @@ func TestBatchFault(t *testing.T) {
 	})
 }
 
-// A batch ends if no worker can be made, also in the midst of it.
+// Also in the midst of a batch.
 func TestBatchWithoutWorkers(t *testing.T) {
 	errWorker := errors.New("no memory")
 	batchPlaces(t, func(t *testing.T, s *Searcher, _ string) {
@@ -270,7 +264,6 @@ func TestBatchWithoutWorkers(t *testing.T) {
 	})
 }
 
-// A panic in any phase continues in the caller of the batch and keeps no slot.
 func TestBatchPhasePanics(t *testing.T) {
 	batchPlaces(t, func(t *testing.T, s *Searcher, _ string) {
 		d := s.Dispatcher()

@@ -9,9 +9,9 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// RunBatch implements sched.Work: it answers several runs together on the GPU, with the help of idle
-// CPUs. A run that the GPU does not answer gets an outcome that wraps sched.ErrFailed, and continues on
-// the CPU. After a panic all runs begin again when they are run.
+// RunBatch implements sched.Work: it answers several runs together on the GPU, with the help of
+// idle CPUs. A run that the GPU does not answer gets an outcome that wraps sched.ErrFailed and
+// continues on the CPU. After a panic all runs begin again when they are run.
 func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
 	b := &r.group
 	done := false
@@ -60,8 +60,7 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 	done = true
 }
 
-// completeFromBatch takes the result of the run's stage from a batch. more: the next stage has to
-// answer.
+// more: the next stage has to answer.
 func (r *queryRun) completeFromBatch(result *pipeline.Result) (more bool) {
 	r.filled(result)
 	r.arrive(sched.GPU)
@@ -72,7 +71,6 @@ func (r *queryRun) completeFromBatch(result *pipeline.Result) (more bool) {
 	return true
 }
 
-// traceBatch adds the step of a batch that answered the run to its trace.
 func (r *queryRun) traceBatch(began time.Time, size int) {
 	r.trace.Add(began, plan.Step{
 		Name: plan.StepGPU, Processor: sched.GPU.String(), Place: sched.GPU, Traversal: TraversalGPU, Mode: r.answer.Mode, Batch: size,
@@ -80,7 +78,6 @@ func (r *queryRun) traceBatch(began time.Time, size int) {
 	})
 }
 
-// markIndeterminate notes that runs may be in any state.
 func markIndeterminate(all []sched.Work) {
 	for _, w := range all {
 		w.(*queryRun).indeterminate = true

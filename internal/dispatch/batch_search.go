@@ -13,38 +13,34 @@ import (
 
 // BatchQueries are the queries of a batch. Its methods may be called concurrently.
 type BatchQueries interface {
-	// Len returns the number of queries.
 	Len() int
-	// NewWorker returns a worker for a goroutine. Its error ends the batch.
+	// The error of NewWorker ends the batch.
 	NewWorker() (BatchWorker, error)
-	// Fail takes the error of query i: of Prepare or Complete, or of running it. A mapped file that
-	// cannot be read is such an error, too. The other queries continue.
+	// Fail takes the error of query i, also of a mapped file that cannot be read. The other
+	// queries continue.
 	Fail(i int, err error)
 }
 
-// BatchWorker plans and completes queries of a batch. One goroutine at a time uses it. After a panic it
-// is not used any more.
+// BatchWorker plans and completes queries of a batch, on one goroutine at a time. It is not
+// used again after a panic.
 type BatchWorker interface {
-	// Scratch returns the memory for queries that run on the worker's goroutine.
+	// Scratch is for queries that run on the worker's goroutine.
 	Scratch() *Scratch
-	// Prepare plans query i and returns it. It may use the memory of into, a former query that is no
-	// longer used.
+	// Prepare plans query i. It may use the memory of into, a former query.
 	Prepare(i int, into *Query) (*Query, error)
-	// Complete takes the answer of query i, which may be called on another worker than its Prepare. a is
-	// valid until it returns. It may keep a.Hits if it leaves other memory there.
+	// Complete takes the answer of query i, possibly on another worker than Prepare. a is valid
+	// until it returns. It may keep a.Hits if it leaves other memory there.
 	Complete(i int, q *Query, a *plan.Answer) error
-	// Release ends the use of the worker.
 	Release()
 }
 
-// BatchScratch is the memory of SearchBatch. It grows to the needs of the largest batch. One goroutine
-// at a time may use it, not after a panic. The zero value is ready for use.
+// BatchScratch is the memory of SearchBatch. It grows to the needs of the largest batch. One
+// goroutine at a time may use it, not after a panic. The zero value is ready for use.
 type BatchScratch struct {
 	parts    []*batchPart
 	prepared preparedBatch
 }
 
-// take returns memory for n parts.
 func (sc *BatchScratch) take(n int) []*batchPart {
 	for len(sc.parts) < n {
 		sc.parts = append(sc.parts, new(batchPart))
@@ -58,18 +54,19 @@ const defaultPartQueries = 1024
 
 // SearchBatch answers queries of the Dispatcher's Searchers together.
 //
-// Without a GPU, each of several goroutines plans, runs and completes one query after another. With
-// one, a batch has parts of at most 1.5 * defaultPartQueries. The queries of a part are planned; the GPU
-// answers those that it supports, in few launches; CPUs answer the rest and, if the lists do not fit
-// into the GPU's memory, some of the others; then all are completed. Several parts are under way at
-// the same time. Answers do not depend on the parts.
+// Without a GPU, several goroutines plan, run and complete one query after another. With one, a
+// batch has parts of at most 1.5 * defaultPartQueries. The queries of a part are planned; the
+// GPU answers the ones that it supports, in few launches; CPUs answer the rest, and some of the
+// others if the lists do not fit into the GPU's memory; then all are completed. Several parts
+// are under way at the same time.
 //
-// All goroutines of all batches share as many CPUs as Config.CPUs says. Without a GPU, each query
-// also waits for a CPU of the Dispatcher's pool, if it has one. A batch is never shed, and
-// has no deadline but the context's. A nil Dispatcher runs on the CPUs. A query with Options.Cached takes
-// its answer from the result cache, but does not store it there.
+// All batches together use as many CPUs as Config.CPUs says. Without a GPU, each query also
+// waits for a CPU of the Dispatcher's pool, if it has one. A batch is never shed, and has no
+// deadline but the context's. A nil Dispatcher runs on the CPUs. Queries with Options.Cached
+// read the result cache but do not store into it.
 //
-// The error is the context's, or of queries.NewWorker. Then some queries are neither completed nor failed.
+// The error is the context's, or of queries.NewWorker; then some queries are neither completed
+// nor failed.
 func (d *Dispatcher) SearchBatch(ctx context.Context, queries BatchQueries, sc *BatchScratch) error {
 	n := queries.Len()
 	if err := ctx.Err(); n == 0 || err != nil {
@@ -91,8 +88,7 @@ func (d *Dispatcher) SearchBatch(ctx context.Context, queries BatchQueries, sc *
 	return d.searchParts(ctx, queries, sc)
 }
 
-// searchParts answers a batch that is too large for one part on a GPU. While some parts are in
-// its lanes, another is planned or completed.
+// searchParts plans or completes one part while others are in the GPU's lanes.
 func (d *Dispatcher) searchParts(ctx context.Context, queries BatchQueries, sc *BatchScratch) error {
 	n := queries.Len()
 	parts := (n + d.partQueries - 1) / d.partQueries
@@ -127,7 +123,6 @@ func (d *Dispatcher) searchParts(ctx context.Context, queries BatchQueries, sc *
 	return nil
 }
 
-// searchPart answers queries [from, to) of a batch with the help of a GPU.
 func (d *Dispatcher) searchPart(ctx context.Context, queries BatchQueries, from, to int, p *batchPart) error {
 	defer p.forget()
 	p.begin(ctx, d, queries, from, to)
@@ -147,7 +142,7 @@ func (d *Dispatcher) searchPart(ctx context.Context, queries BatchQueries, from,
 	return ctx.Err()
 }
 
-// batchView is the view of a snapshot that a batch uses.
+// batchView is a snapshot's view that a batch uses.
 type batchView struct {
 	snapshot *index.Snapshot
 	impacts  bool
@@ -155,7 +150,6 @@ type batchView struct {
 	err      error // why there is none
 }
 
-// grow makes room for the items of the part.
 func (p *batchPart) grow() {
 	if more := p.n - len(p.plans); more > 0 {
 		p.plans = append(p.plans, make([]Query, more)...)
@@ -164,7 +158,6 @@ func (p *batchPart) grow() {
 	p.items = append(p.items[:0], make([]batchItem, p.n)...)
 }
 
-// plan plans query i of the part.
 func (p *batchPart) plan(w BatchWorker, i int) error {
 	q, err := w.Prepare(p.from+i, &p.plans[i])
 	if err != nil {
@@ -180,7 +173,6 @@ func (p *batchPart) plan(w BatchWorker, i int) error {
 	return nil
 }
 
-// answer has the GPU and CPUs answer the items.
 func (p *batchPart) answer() error {
 	g, h := p.d.gpu, &p.helpers
 	h.reset(p.ctx, p.slots, p.items, g.idle > 0)
@@ -222,7 +214,6 @@ func (p *batchPart) answer() error {
 	return err
 }
 
-// complete completes query i of the part.
 func (p *batchPart) complete(w BatchWorker, i int) error {
 	it := &p.items[i]
 	switch {
@@ -234,7 +225,7 @@ func (p *batchPart) complete(w BatchWorker, i int) error {
 	return w.Complete(p.from+i, it.query, it.answer)
 }
 
-// attach sets the view of an item that a GPU may answer, and reports whether one may.
+// attach sets the view of an item, and reports whether a GPU may answer it.
 func (p *batchPart) attach(it *batchItem) bool {
 	q := it.query
 	if q.gpu.refusal != "" || q.policyOf(p.d).traits().noGPU {
@@ -254,7 +245,6 @@ func (p *batchPart) attach(it *batchItem) bool {
 	return v.err == nil
 }
 
-// release gives the views of the part back.
 func (p *batchPart) release() {
 	for i := range p.views {
 		if v := &p.views[i]; v.err == nil {
@@ -265,7 +255,6 @@ func (p *batchPart) release() {
 	p.views = p.views[:0]
 }
 
-// count counts who answered the items.
 func (p *batchPart) count() {
 	var n [sched.NumPlaces]int64
 	for i := range p.items {

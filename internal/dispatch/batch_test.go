@@ -57,8 +57,7 @@ func checkRun(t *testing.T, i int, r *queryRun, want *plan.Answer) {
 	}
 }
 
-// A batch answers runs of several snapshots and modes; runs of plan.ModeAndOr with too few hits run
-// again, and none is left out.
+// Runs of plan.ModeAndOr with too few hits run again.
 func TestBatchOfRuns(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	d, runs, works, want := batchRuns(t, g)
@@ -75,7 +74,7 @@ func TestBatchOfRuns(t *testing.T) {
 	}
 }
 
-// Runs of a batch that the GPU fails at go on on the CPU, each from where it is.
+// The runs continue on the CPU, each from where it is.
 func TestBatchOfRunsFails(t *testing.T) {
 	var faults cuda.Faults
 	g := testGPU(t, pipeline.Options{Faults: &faults, Lanes: 1})
@@ -102,8 +101,8 @@ func TestBatchOfRunsFails(t *testing.T) {
 	}
 }
 
-// A device that is lost while queries come from all sides costs no answer: those that are
-// on it, alone or in a batch, and those that wait for it are answered by the CPU.
+// No answer is lost: neither of queries on the device, alone or in a batch, nor of waiting
+// ones.
 func TestDeviceLostUnderLoad(t *testing.T) {
 	rng := rand.New(rand.NewPCG(42, 1))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 2, true))
@@ -147,8 +146,8 @@ func TestDeviceLostUnderLoad(t *testing.T) {
 	}
 }
 
-// The time that a query adds to a batch is never close to 0, though it is predicted by one
-// model alone and by another in a batch: what waits for the GPU is summed up from it.
+// The queue of the GPU sums the predicted times that queries add to batches, so these are never
+// close to 0, although different models predict queries alone and in a batch.
 func TestBatchShareIsPositive(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	snapshot := indextest.Snapshot(t, spacedIndex(t, 50000, 2, 3, 5))
@@ -176,7 +175,7 @@ func TestBatchShareIsPositive(t *testing.T) {
 }
 
 // A run that has ended, and the leader of a batch, hold nothing of the plans and hits of
-// others, which are used again or given back.
+// others, which are reused.
 func TestRunsReleaseMemory(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	_, runs, works, _ := batchRuns(t, g)
@@ -211,8 +210,7 @@ func TestRunsReleaseMemory(t *testing.T) {
 	}
 }
 
-// SearchBatch answers queries of different snapshots and modes together, with the answers of single
-// queries: on CPUs alone, on a GPU, and with policy cpu.
+// On CPUs alone, on a GPU, and with policy cpu.
 func TestSearchBatchOfAnyQueries(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -298,7 +296,7 @@ func TestSearchBatchOfAnyQueries(t *testing.T) {
 	}
 }
 
-// CPUs help with a scheduler's batch whose lists do not fit into the GPU's memory.
+// The lists of the batch do not fit into the GPU's memory.
 func TestHelpersInBatchOfPool(t *testing.T) {
 	rng := rand.New(rand.NewPCG(62, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 24 << 10}, Lanes: 1})
@@ -342,8 +340,7 @@ func TestHelpersInBatchOfPool(t *testing.T) {
 	}
 }
 
-// TestHelperErrorsStayApart: in a batch of queries of several users, an index that is damaged fails
-// its own queries only.
+// A damaged index fails its own queries only.
 func TestHelperErrorsStayApart(t *testing.T) {
 	damaged := plantest.FrequentIndex(t, "simdbp", 300)
 	snapshots := []*index.Snapshot{
@@ -381,8 +378,7 @@ func TestHelperErrorsStayApart(t *testing.T) {
 	}
 }
 
-// A query that does not fit into the GPU's memory belongs to the CPUs even if the launch ends
-// before a CPU is free.
+// This holds even if the launch ends before a CPU is free.
 func TestHelpersAnswerWhatDoesNotFit(t *testing.T) {
 	s := NewSearcher(indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 300)), nil)
 	sc := testScratch(t, "whitespace")
@@ -409,7 +405,6 @@ func TestHelpersAnswerWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// holdCPU is work that keeps a CPU until done is closed.
 type holdCPU struct{ has, done chan struct{} }
 
 func (w *holdCPU) Run(context.Context, sched.Place) error {
@@ -419,7 +414,7 @@ func (w *holdCPU) Run(context.Context, sched.Place) error {
 }
 func (w *holdCPU) RunBatch(context.Context, []sched.Work, []error) {}
 
-// Batches without a GPU wait for the CPUs of the pool, also where its queue is full.
+// Also where the pool's queue is full.
 func TestBatchSharesCPUs(t *testing.T) {
 	d, err := NewDispatcher(nil, Config{CPUs: 1, MaxQueue: 1})
 	if err != nil {

@@ -21,7 +21,6 @@ func testScratch(t testing.TB, analyzer string) *Scratch {
 	return sc
 }
 
-// answer prepares and runs a query.
 func answer(t testing.TB, s *Searcher, sc *Scratch, q query.Node, o Options) plan.Answer {
 	p, err := s.Prepare(sc, q, o)
 	if err != nil {
@@ -34,11 +33,10 @@ func answer(t testing.TB, s *Searcher, sc *Scratch, q query.Node, o Options) pla
 	return a
 }
 
-// head returns the first hits, for messages.
 func head(hits []base.Hit) []base.Hit { return hits[:min(len(hits), 10)] }
 
-// anyPolicy is a policy that lets a test choose: at returns where the lists from pos on of n run next,
-// and up to which. nil: as policy cost.
+// anyPolicy lets a test choose: at returns where the lists from pos on of n run next, and up to
+// which. nil: as policy cost.
 type anyPolicy struct {
 	at func(pos, n int) (at sched.Place, to int)
 }
@@ -62,7 +60,6 @@ func (p *anyPolicy) choose(r *queryRun) {
 	}
 }
 
-// withoutPool returns a Dispatcher of policy gpu without queues or limits.
 func withoutPool(g *GPU) *Dispatcher {
 	return &Dispatcher{gpu: g, policy: gpuPolicy{}, ratio: DefaultRatio, costs: cost.New(cost.Machine{}), start: time.Now(), partQueries: defaultPartQueries, slots: make(chan struct{}, idleCPUs())}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// LoadCosts sets Costs to the model of this machine with g that is saved in the folder of
-// an index, and reports whether it was measured. If there is none that can be read, or
-// nothing to decide, it is one of built-in times. g may be nil.
+// LoadCosts sets Costs to the saved model of this machine with g, which may be nil, and reports
+// whether it was measured. If no saved model can be read, or there is nothing to decide, the
+// model has built-in times.
 func (o *Config) LoadCosts(fsys vfs.FS, dir string, g *GPU) (measured bool) {
 	machine := g.machine()
 	o.CostsErr = nil
@@ -30,7 +30,6 @@ func (o *Config) LoadCosts(fsys vfs.FS, dir string, g *GPU) (measured bool) {
 	return false
 }
 
-// machine describes the processors. g may be nil.
 func (g *GPU) machine() cost.Machine {
 	if g == nil {
 		return cost.Here(nil)
@@ -42,13 +41,12 @@ func (g *GPU) machine() cost.Machine {
 	return cost.Here(gpus)
 }
 
-// SaveCosts saves the predictions to the folder of an index, with everything learnt since they were
-// loaded. Errors are of the file system: the folder may be read-only.
+// SaveCosts saves the predictions, with everything learnt, to the folder of an index. Errors
+// are of the file system: the folder may be read-only.
 func (d *Dispatcher) SaveCosts(fsys vfs.FS, dir string) error {
 	return d.costs.Save(fsys, filepath.Join(dir, cost.FileName))
 }
 
-// worthSaving is the number of observations that are worth a save.
 const worthSaving = 1000
 
 // CostsChanged reports whether worthSaving observations were made since the predictions were loaded

@@ -15,7 +15,7 @@ type DeviceReport struct {
 	Devices []DeviceInfo `json:"devices"`
 }
 
-// DeviceInfo describes one GPU.
+// DeviceInfo describes a GPU.
 type DeviceInfo struct {
 	Ordinal         int    `json:"ordinal"` // what --device takes
 	Name            string `json:"name"`
@@ -31,9 +31,8 @@ type DeviceInfo struct {
 	Reason          string `json:"reason,omitempty"` // why it is not used
 }
 
-// Devices loads the driver and lists its GPUs. Each usable one is opened and
-// closed again to see that it works, which takes a few tenths of a second. To have no GPU is no
-// error: the report has the reason.
+// Devices loads the driver and lists its GPUs. It opens and closes each usable one to see that
+// it works, which takes a few tenths of a second. Without a GPU the report has the reason.
 func Devices() DeviceReport {
 	report := DeviceReport{Devices: []DeviceInfo{}}
 	library, err := cuda.Load("")
@@ -55,7 +54,6 @@ func Devices() DeviceReport {
 	return report
 }
 
-// examine finds out whether a device can be used.
 func examine(library *cuda.Library, info cuda.Info) DeviceInfo {
 	u := info.UUID
 	d := DeviceInfo{

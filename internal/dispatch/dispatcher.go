@@ -18,8 +18,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// Dispatcher decides where and when the steps of queries run. It has the GPU, the predictions and the
-// queues that the Searchers of an index share. It is safe for concurrent use.
+// Dispatcher decides where and when the steps of queries run. It owns the GPU, the predictions
+// and the queues that the Searchers of an index share. It is safe for concurrent use.
 //
 // Without a GPU and without limits it is inactive: a query takes no lock and is not counted.
 type Dispatcher struct {
@@ -40,8 +40,7 @@ type Dispatcher struct {
 	bugs        atomic.Int64
 	// overrunFactor is defaultOverrunFactor, except in tests; 0: no query restarts.
 	overrunFactor float64
-	// partQueries is defaultPartQueries, except in tests.
-	partQueries int
+	partQueries   int
 
 	// onBug, if set by a test, gets bugs instead of the log.
 	onBug func(*invariant.Caught)
@@ -56,12 +55,12 @@ type Config struct {
 	// CPUs is the number of queries that run on the CPU at the same time, and of goroutines that work
 	// for batches; default GOMAXPROCS.
 	CPUs int
-	// MaxQueue is the number of queries that may wait. Excess queries return *sched.Overload. The
-	// default is the same as in sched.Options: 64 for each of the CPUs, and more with a GPU, but at most 1024.
-	// Negative: unlimited.
+	// MaxQueue is the number of queries that may wait; excess queries return *sched.Overload.
+	// The default is sched.Options': 64 for each of the CPUs, and more with a GPU, but at most
+	// 1024. Negative: unlimited.
 	MaxQueue int
-	// Deadline is the time limit of a query, from its arrival. A query that is predicted to miss it is
-	// shed. Default none.
+	// Deadline is the time limit of a query from its arrival (default: none). A query that is
+	// predicted to miss it is shed.
 	Deadline time.Duration
 	// Window is the longest time that a query waits at an idle GPU for others to share a launch;
 	// default 0.
@@ -70,14 +69,13 @@ type Config struct {
 	Pin bool
 	// Admit enables queues and admission without a GPU. CPUs, MaxQueue and Deadline enable them too.
 	Admit bool
-	// Costs predicts; nil: a model that is not calibrated.
+	// Costs predicts; nil: an uncalibrated model.
 	Costs *cost.Model
-	// CostsErr is set by LoadCosts to the reason why the saved file is unusable on any machine, for
-	// example damage. It does not prevent the use of a Config.
+	// CostsErr is the reason, from LoadCosts, why the saved file is unusable on any machine,
+	// for example damage. The Config is valid all the same.
 	CostsErr error
 }
 
-// limited reports whether limits are asked for.
 func (o *Config) limited() bool {
 	return o.Admit || o.CPUs != 0 || o.MaxQueue != 0 || o.Deadline != 0
 }
@@ -124,7 +122,6 @@ func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
 	return d, err
 }
 
-// active reports whether d has anything to decide.
 func (d *Dispatcher) active() bool { return d != nil && (d.gpu != nil || d.pool != nil) }
 
 // Close releases the GPU. Later queries run on the CPU. A nil Dispatcher has nothing to release.
@@ -196,7 +193,6 @@ func (d *Dispatcher) reportBug(doing string, c *invariant.Caught) {
 	}
 }
 
-// run answers a query where and when the policy says.
 func (d *Dispatcher) run(ctx context.Context, p *Query, sc *Scratch, dst []base.Hit, trace *plan.Trace) (plan.Answer, error) {
 	r := &sc.run
 	r.begin(d, p, sc, dst, trace)
@@ -224,8 +220,8 @@ func (d *Dispatcher) run(ctx context.Context, p *Query, sc *Scratch, dst []base.
 	return r.result(err)
 }
 
-// offer fills the run's job from its choices. With own, a policy that is not the Dispatcher's, the pool
-// may run it only where that policy begins.
+// offer fills the run's job from its choices. With own, for a policy that is not the
+// Dispatcher's, the pool may run it only where that policy begins.
 func (r *queryRun) offer(own bool) {
 	j, gpu := &r.job, &r.choices[sched.GPU] // the pool resets the other fields
 	j.Cost = [sched.NumPlaces]time.Duration{r.choices[sched.CPU].total, gpu.total}

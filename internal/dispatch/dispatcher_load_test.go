@@ -24,8 +24,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// leaver is a client under load: its queries have policies, modes, deadlines and lengths of
-// patience by chance, and half of them come through a cache of answers.
+// leaver is a client under load: its queries have random policies, modes, deadlines and lengths
+// of patience, and half of them use a cache.
 type leaver struct {
 	snapshots []*index.Snapshot
 	d         *Dispatcher
@@ -36,7 +36,7 @@ type leaver struct {
 	answered, left, shed, panicked *atomic.Int64
 }
 
-// ask asks one query, and compares the answer, if it gets one, with the CPU's.
+// ask compares the answer, if there is one, with the CPU's.
 func (l *leaver) ask() error {
 	snapshot := l.snapshots[l.rng.IntN(len(l.snapshots))]
 	o := Options{Mode: []plan.Mode{plan.ModeOr, plan.ModeAnd, plan.ModeAndOr}[l.rng.IntN(3)], K: []int{1, 10, 1000}[l.rng.IntN(3)], Count: l.rng.IntN(2) == 0}
@@ -98,9 +98,8 @@ func (l *leaver) ask() error {
 	return nil
 }
 
-// Clients that leave at any moment, while they wait, run, lead a batch or follow one, take
-// no slot, no view and no answer with them; with a device that fails now and then, or is
-// lost, and with queries that panic there, too.
+// Clients that leave while they wait, run, lead a batch or follow one, keep no slot, view or
+// answer, also with a device that fails or is lost, and with queries that panic there.
 func TestCancelledClients(t *testing.T) {
 	rng := rand.New(rand.NewPCG(44, 1))
 	snapshots := []*index.Snapshot{

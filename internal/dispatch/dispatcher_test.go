@@ -25,7 +25,6 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// dispatched returns a snapshot's searchers, on the CPU alone and through a Dispatcher.
 func dispatched(t testing.TB, snapshot *index.Snapshot, g *GPU, o Config) (*gpuPair, *Dispatcher) {
 	t.Helper()
 	d, err := NewDispatcher(g, o)
@@ -37,15 +36,14 @@ func dispatched(t testing.TB, snapshot *index.Snapshot, g *GPU, o Config) (*gpuP
 	return p, d
 }
 
-// anyPlacement chooses places and pieces by chance. It may be used by one goroutine.
+// anyPlacement chooses random places and pieces, for one goroutine.
 func anyPlacement(rng *rand.Rand) func(pos, n int) (sched.Place, int) {
 	return func(pos, n int) (sched.Place, int) {
 		return sched.Place(rng.IntN(sched.NumPlaces)), min(pos+1+rng.IntN(n), n)
 	}
 }
 
-// Whatever the place of each list of a query, the answer is the CPU's: over several
-// segments, with deletions, for every k, with and without a count, in every mode.
+// Over several segments, with deletions, for every k, with and without a count, in every mode.
 func TestAnyPlacement(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -75,8 +73,8 @@ func TestAnyPlacement(t *testing.T) {
 	}
 }
 
-// Lists that a GPU cannot read where they lie, and those that several GPUs share, are not
-// cut there: the CPU takes such pieces, and a policy does not ask for them.
+// The CPU takes pieces of lists that a GPU cannot read where they lie or that several GPUs
+// share; a policy does not ask for them.
 func TestPlacementWithoutSplits(t *testing.T) {
 	library := gputest.Library(t)
 	if infos, err := library.Devices(); err != nil || !gputest.OnGPU() || len(infos) < 2 {
@@ -111,7 +109,6 @@ func TestPlacementWithoutSplits(t *testing.T) {
 	}
 }
 
-// frequentWords are words that are likely to be in a document together.
 func frequentWords(rng *rand.Rand, n int) query.Node {
 	text := make([]string, n)
 	for i := range text {
@@ -120,7 +117,7 @@ func frequentWords(rng *rand.Rand, n int) query.Node {
 	return &query.Words{Text: strings.Join(text, " "), Boost: 1}
 }
 
-// On the CPU alone, too: its steps, through the queues.
+// The steps go through the queues.
 func TestAnyPlacementWithoutGPU(t *testing.T) {
 	rng := rand.New(rand.NewPCG(32, 1))
 	p, d := dispatched(t, indextest.Snapshot(t, plantest.RandomIndex(t, rng, 900, 3, true)), nil, Config{Admit: true})
@@ -133,8 +130,7 @@ func TestAnyPlacementWithoutGPU(t *testing.T) {
 	}
 }
 
-// Every policy, in every mode, with many queries at the same time, gives the CPU's
-// answers; and none is lost.
+// In every mode, with many queries at the same time.
 func TestEveryPolicy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -186,7 +182,6 @@ func TestEveryPolicy(t *testing.T) {
 	}
 }
 
-// agree is check for goroutines.
 func (p *gpuPair) agree(q query.Node, o Options) error {
 	var answers [2]plan.Answer
 	for i, s := range []*Searcher{p.cpu, p.gpu} {
@@ -209,7 +204,7 @@ func (p *gpuPair) agree(q query.Node, o Options) error {
 	return nil
 }
 
-// A policy that is asked for one query is taken in the place of the dispatcher's.
+// It replaces the dispatcher's.
 func TestPolicyOfOneQuery(t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -233,7 +228,7 @@ func TestPolicyOfOneQuery(t *testing.T) {
 		if _, err := p.gpu.Prepare(p.sc, frequentWords(rng, 1), Options{K: 1, Policy: "best"}); !errors.Is(err, base.ErrBadInput) {
 			t.Errorf("policy best: %v", err)
 		}
-		// Where the GPU is lost, the CPU answers whatever was asked for.
+		// Without the GPU, the CPU answers under any policy.
 		d.pool.Lose(sched.GPU)
 		if a := p.check(t, frequentWords(rng, 3), Options{K: 10, Policy: PolicyGPU}); a.Traversal == TraversalGPU {
 			t.Errorf("dispatcher %s: answered by a GPU that is lost", of)
@@ -241,8 +236,8 @@ func TestPolicyOfOneQuery(t *testing.T) {
 	}
 }
 
-// A query of a policy of its own that the GPU refuses comes to the CPU with the time that
-// it has left, not with all of it again.
+// A query with its own policy that the GPU refuses comes to the CPU with the time that it has
+// left.
 func TestPolicyOfOneQueryKeepsItsDeadline(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	const limit = 10 * time.Second
@@ -260,7 +255,7 @@ func TestPolicyOfOneQueryKeepsItsDeadline(t *testing.T) {
 	}
 }
 
-// spacedIndex has words of which word "e<n>" is in every n-th document.
+// spacedIndex has words "e<n>", each in every n-th document.
 func spacedIndex(t testing.TB, numDocs int, every ...int) *index.Index {
 	t.Helper()
 	return indextest.Write(t, index.Options{Analyzer: "whitespace", NoStored: true}, func(w *indextest.Writer) {
@@ -277,7 +272,7 @@ func spacedIndex(t testing.TB, numDocs int, every ...int) *index.Index {
 }
 
 // The rule of griffin18: on the GPU while the next list is shorter than the ratio times the
-// candidates; once on the CPU, it stays there.
+// candidates; once on the CPU, the query stays there.
 func TestRatio(t *testing.T) {
 	const numDocs = 9000
 	snapshot := indextest.Snapshot(t, spacedIndex(t, numDocs, 1, 3, 5, 7, 11, 13, 300, 1000))
@@ -323,8 +318,7 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// Whichever call of the driver fails in whatever piece of a query, the CPU continues, and the
-// answer is right.
+// Each driver call fails once, in each piece of a query.
 func TestPlacementFaults(t *testing.T) {
 	rng := rand.New(rand.NewPCG(36, 1))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 2, true))
@@ -388,7 +382,6 @@ func TestPlacementFaults(t *testing.T) {
 	}
 }
 
-// Queries beyond the limits are shed with an *sched.Overload, and the rest answered.
 func TestDispatcherSheds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(38, 1))
 	p, d := dispatched(t, indextest.Snapshot(t, plantest.RandomIndex(t, rng, 500, 1, false)), nil, Config{CPUs: 1, MaxQueue: 1})
@@ -432,7 +425,6 @@ func TestDispatcherSheds(t *testing.T) {
 	}
 }
 
-// Queries through the queues allocate nothing, on either processor or both.
 func TestDispatcherDoesNotAllocate(t *testing.T) {
 	if sampletest.Race || invariant.Enabled {
 		t.Skip("the race detector and invariants allocate")
@@ -472,7 +464,6 @@ func TestDispatcherDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Weighing all placements allocates nothing.
 func TestDecideDoesNotAllocate(t *testing.T) {
 	if sampletest.Race || invariant.Enabled {
 		t.Skip("the race detector and invariants allocate")

@@ -1,19 +1,18 @@
 // Package dispatch decides where and when queries run, and runs them.
 //
-// A Searcher prepares queries (package plan), looks answers up in a result cache, and hands the rest
-// to a Dispatcher. Without a GPU or an admission limit a query runs on the CPU at once. Otherwise one
-// state machine runs it stage by stage; a conjunction can be split after any list, and its candidates
-// then move to the other processor. Before each step the policy predicts the remaining time on each
-// processor; afterwards the cost model learns from the measured time. A query that overruns on the CPU
-// restarts on the GPU. Missing lists are loaded in the background.
+// A Searcher prepares queries (package plan), looks answers up in a result cache, and hands the
+// rest to a Dispatcher; SearchBatch is the engine of all batches. Without a GPU or an admission
+// limit a query runs on the CPU at once. Otherwise one state machine runs it stage by stage; a
+// conjunction can be split after any list, and its candidates then move to the other processor.
+// Before each step the policy predicts the remaining time on each processor; afterwards the
+// cost model learns from the measured time. A query that overruns on the CPU restarts on the
+// GPU. Missing lists are loaded in the background.
 //
-// SearchBatch is the engine of all batches of queries, with and without a GPU.
-//
-// The package does not parse or plan queries, does not schedule (package sched), does not manage GPU
-// memory (package gpu/pipeline), and does not measure on purpose (package calibrate).
+// The package does not parse or plan queries, schedule (package sched), manage GPU memory
+// (package gpu/pipeline), or measure on purpose (package calibrate).
 //
 // # Concurrency
 //
-// A Dispatcher, a GPU and a Searcher are safe for concurrent use. A Query is read-only once prepared
-// and may be run by several goroutines, each with its own Scratch.
+// A Dispatcher, a GPU and a Searcher are safe for concurrent use. A Query is read-only once
+// prepared and may be run by several goroutines, each with its own Scratch.
 package dispatch

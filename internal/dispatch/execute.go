@@ -13,10 +13,9 @@ import (
 // TraversalSteps is the Answer.Traversal of conjunctions that ran in several steps.
 const TraversalSteps = "steps"
 
-// cpuNoGPU is the refusal without a GPU.
 const cpuNoGPU = "there is no GPU"
 
-// onCPU runs a step on the CPU: the whole stage by the planned traversal, or some lists of a conjunction.
+// onCPU runs a whole stage by the planned traversal, or some lists of a conjunction.
 func (r *queryRun) onCPU(ctx context.Context, c *Step, began time.Time) error {
 	if r.pos == 0 && c.to == len(r.predictor.lengths) {
 		return r.wholeOnCPU(ctx, c)
@@ -57,7 +56,6 @@ func (r *queryRun) onCPU(ctx context.Context, c *Step, began time.Time) error {
 	return nil
 }
 
-// wholeOnCPU runs a whole stage on the CPU.
 func (r *queryRun) wholeOnCPU(ctx context.Context, c *Step) (err error) {
 	firstStep := 0
 	if r.trace.isOn() {
@@ -73,8 +71,8 @@ func (r *queryRun) wholeOnCPU(ctx context.Context, c *Step) (err error) {
 	return nil
 }
 
-// onGPU runs a step on the GPU. If the GPU cannot, the error wraps sched.ErrFailed, and the refusal is
-// the reason.
+// onGPU returns an error that wraps sched.ErrFailed if the GPU cannot run the step; the refusal
+// is the reason.
 func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 	if err := r.attach(); err != nil {
 		return r.refuse(err)
@@ -127,7 +125,6 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 	return nil
 }
 
-// wholeOnGPU runs a whole stage on the GPU.
 func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) error {
 	r.gpu.query = *r.gpuQuery()
 	r.gpu.query.Path = c.path
@@ -146,16 +143,13 @@ func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) err
 	return nil
 }
 
-// filled takes the result of a whole stage from the GPU.
 func (r *queryRun) filled(result *pipeline.Result) {
 	r.plan.fillFromGPU(&r.answer, r.stage, result)
 	r.pos = len(r.predictor.lengths)
 }
 
-// gpuQuery returns the stage's query for a GPU.
 func (r *queryRun) gpuQuery() *pipeline.Query { return &r.plan.gpu.stages[r.stage] }
 
-// attach gets the GPU's view of the snapshot.
 func (r *queryRun) attach() (err error) {
 	if r.gpu.view == nil {
 		r.gpu.view, err = r.d.gpu.begin(r.plan.Snapshot(), r.plan.Mode() == plan.ModeSaat)
@@ -163,7 +157,6 @@ func (r *queryRun) attach() (err error) {
 	return err
 }
 
-// attachOrRefuse attaches the run to the GPU. If that fails, it notes the reason and returns false.
 func (r *queryRun) attachOrRefuse() bool {
 	err := r.attach()
 	if err != nil {
@@ -172,8 +165,7 @@ func (r *queryRun) attachOrRefuse() bool {
 	return err == nil
 }
 
-// locate tells the predictor where the lists of the stage are. It returns false if the GPU cannot be
-// used.
+// locate tells the predictor where the lists of the stage are, false if the GPU cannot be used.
 func (r *queryRun) locate() bool {
 	if !r.attachOrRefuse() {
 		return false
@@ -191,7 +183,7 @@ func (r *queryRun) locateWhole() bool {
 	return true
 }
 
-// refuse records why the GPU did not run a step. The run continues on the CPU.
+// refuse records why the GPU did not run a step; the run continues on the CPU.
 func (r *queryRun) refuse(err error) error {
 	r.gpu.refusal = err.Error()
 	if r.trace.isOn() {

@@ -11,9 +11,9 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 )
 
-// GPU answers flat queries over any number of indexes on one or more GPUs. The Searchers of their snapshots
-// share it. Queries that it cannot answer run on the CPU, with the identical result. It is safe for
-// concurrent use until Close.
+// GPU answers flat queries over any number of indexes on one or more GPUs. Queries that it
+// cannot answer run on the CPU, with the identical result. It is safe for concurrent use until
+// Close.
 type GPU struct {
 	engine *pipeline.Engine
 	lanes  int // of the engine
@@ -28,7 +28,7 @@ type GPU struct {
 	views  map[index.Owner]*[2]*gpuViews // of the last two snapshots of each index, the one used last first
 }
 
-// gpuViews are the views of a snapshot. Its address identifies it while it is kept here.
+// gpuViews are the views of a snapshot, identified by its address while it is kept here.
 type gpuViews struct {
 	snapshot *index.Snapshot
 	postings *pipeline.View // nil: not asked for yet
@@ -37,23 +37,22 @@ type gpuViews struct {
 
 // GPUOptions select GPUs and limit their memory.
 type GPUOptions struct {
-	// Device is "cpu" (or ""), "gpu" (all that are usable), "auto" (those, if there
-	// are any), or numbers of GPUs such as "0" or "0,1".
+	// Device is "cpu" (or ""), "gpu" (all usable ones), "auto" (the same, if there are any), or
+	// numbers of GPUs such as "0" or "0,1".
 	Device string
-	// Memory that posting lists may take on each: "" (90 % of the free memory), bytes such as "40GiB", or
-	// a percentage such as "10%": of the size of the posting lists that OpenGPU gets, or, if that is 0, of
-	// the total memory of the GPU.
+	// Memory that posting lists may take on each GPU: "" (90 % of the free memory), bytes such
+	// as "40GiB", or a percentage such as "10%" of the posting lists' size given to OpenGPU, or
+	// of the GPU's total memory if that size is 0.
 	Memory string
-	// HostMemory is the page-locked memory that compressed posting lists may take: "" (half of the
-	// available memory), "0" (none), bytes, or a percentage: of the size of the posting lists, or, if
-	// that is 0, of the available memory. Share is the number of GPUs of the process that share the
-	// available memory; 0: 1.
+	// HostMemory is the page-locked memory for compressed posting lists: "" (half of the
+	// available memory), "0" (none), bytes, or a percentage of the posting lists' size, or of
+	// the available memory if that size is 0. Share is the number of GPUs of the process that
+	// share the available memory; 0: 1.
 	HostMemory string
 	Share      int
 }
 
-// Check returns an error that wraps base.ErrBadInput if an option cannot be read. It
-// opens nothing.
+// Check returns an error that wraps base.ErrBadInput if an option cannot be read.
 func (o GPUOptions) Check() error {
 	_, err := pipeline.ParseSelection(o.Device)
 	if err == nil {
@@ -84,10 +83,10 @@ func ListBytes(snapshot *index.Snapshot) int64 {
 	return n
 }
 
-// OpenGPU returns a GPU for an index whose posting lists take indexBytes, or, with 0, for any indexes. It is nil,
-// without an error, if no GPU was asked for, or "auto" found none that opens. The error
-// wraps base.ErrBadInput if an option cannot be read; if a requested GPU does not exist, it names
-// the request.
+// OpenGPU returns a GPU for an index whose posting lists take indexBytes, or, with 0, for any
+// indexes. It is nil, without an error, if no GPU was requested, or "auto" found none that
+// opens. The error wraps base.ErrBadInput if an option cannot be read; if a requested GPU does
+// not exist, it names the request.
 func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 	selection, err := pipeline.ParseSelection(o.Device)
 	if err != nil {
@@ -117,11 +116,11 @@ func NewGPU(e *pipeline.Engine) *GPU {
 	return &GPU{engine: e, lanes: e.Lanes(), idle: idleCPUs()}
 }
 
-// IsGPUUnavailable reports whether err of OpenGPU says that there is no usable GPU.
+// IsGPUUnavailable reports whether err of OpenGPU means that there is no usable GPU.
 func IsGPUUnavailable(err error) bool { return pipeline.IsUnavailable(err) }
 
-// IsGPUError reports whether err, of Warm, is of a GPU or its driver: queries are
-// answered all the same.
+// IsGPUError reports whether err, of Warm, is of a GPU or its driver; queries are answered all
+// the same.
 func IsGPUError(err error) bool { return pipeline.IsDeviceError(err) }
 
 // Close releases the devices after the present runs have ended. Later runs use the CPU. Close of a nil
@@ -146,8 +145,8 @@ func (g *GPU) Close() error {
 	return g.engine.Close()
 }
 
-// Forget releases the device memory of an index that is closed, as soon as its running
-// queries have ended. Later queries of it run on the CPU. A nil GPU holds none.
+// Forget releases the device memory of a closed index when its running queries have ended.
+// Later queries of it run on the CPU. A nil GPU holds none.
 func (g *GPU) Forget(ix *index.Index) {
 	if g == nil {
 		return
@@ -158,7 +157,7 @@ func (g *GPU) Forget(ix *index.Index) {
 	g.releaseViews(ix.Owner())
 }
 
-// releaseViews releases the views of an index. g.mu is held.
+// g.mu is held.
 func (g *GPU) releaseViews(owner index.Owner) {
 	if views := g.views[owner]; views != nil {
 		for _, v := range views {
@@ -192,8 +191,8 @@ func (g *GPU) Stats() GPUStats {
 	return GPUStats{OnGPU: g.onGPU.Load(), OnCPU: g.onCPU.Load(), Stats: g.engine.Stats()}
 }
 
-// Since returns the counts since before, an earlier Stats of the same GPU. Present contents and limits
-// are not differences.
+// Since returns the counts since before, an earlier Stats of the same GPU. Contents and limits
+// stay the present ones.
 func (s GPUStats) Since(before *GPUStats) GPUStats {
 	s.OnGPU -= before.OnGPU
 	s.OnCPU -= before.OnCPU
@@ -201,17 +200,16 @@ func (s GPUStats) Since(before *GPUStats) GPUStats {
 	return s
 }
 
-// Lost reports whether the devices are not used any more, though they are not closed.
+// Lost reports whether the devices became unusable before Close.
 func (g *GPU) Lost() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return !g.closed && g.engine.Lost() != nil
 }
 
-// errGPUClosed is the refusal after Close.
 var errGPUClosed = errors.New("the index is being closed")
 
-// begin returns the view of a snapshot, to be given to end. It creates the view if necessary.
+// begin returns the view of a snapshot, created if necessary, to be given to end.
 func (g *GPU) begin(snapshot *index.Snapshot, impacts bool) (*pipeline.View, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -236,13 +234,12 @@ func (g *GPU) begin(snapshot *index.Snapshot, impacts bool) (*pipeline.View, err
 	return (*place).Retain(), nil
 }
 
-// end gives a view back.
 func (g *GPU) end(v *pipeline.View) {
 	v.Release()
 	g.runs.Done()
 }
 
-// viewsOf returns the views of a snapshot and makes them the first ones of its index.
+// viewsOf makes the views of a snapshot the first ones of its index.
 func (g *GPU) viewsOf(snapshot *index.Snapshot) *gpuViews {
 	owner := snapshot.Owner()
 	views := g.views[owner]
@@ -264,8 +261,8 @@ func (g *GPU) viewsOf(snapshot *index.Snapshot) *gpuViews {
 	return views[0]
 }
 
-// gpuSegments describes the segments of a snapshot, or its impact-ordered lists,
-// which are over all documents, as one segment.
+// gpuSegments describes the segments of a snapshot, or its impact-ordered lists, which cover
+// all documents, as one segment.
 func gpuSegments(snapshot *index.Snapshot, impacts bool) ([]pipeline.Segment, error) {
 	if impacts {
 		x, err := snapshot.Impacts()
@@ -297,8 +294,9 @@ type WarmOptions struct {
 	Progress func(done, total int64)
 }
 
-// Warm loads posting lists of a snapshot to the devices, the longest first, until all are loaded or
-// memory is full, so that no query waits for them. It returns the number of loaded lists, and of all.
+// Warm loads posting lists of a snapshot to the devices, the longest first, until all are
+// loaded or memory is full, so that no query waits for them. It returns the numbers of loaded
+// lists and of all.
 func (g *GPU) Warm(ctx context.Context, snapshot *index.Snapshot, o WarmOptions) (lists, total int64, err error) {
 	v, err := g.begin(snapshot, o.Impacts)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// buildIndex indexes files, each group as one commit.
+// buildIndex indexes each group of files as one commit.
 func buildIndex(t testing.TB, o index.Options, groups ...[]string) *index.Index {
 	t.Helper()
 	ix, err := index.Create(vfs.OS, t.TempDir()+"/index", o)
@@ -38,8 +38,8 @@ func buildIndex(t testing.TB, o index.Options, groups ...[]string) *index.Index 
 	return ix
 }
 
-// compareLog answers all queries of a log on both processors, in every mode and for
-// several k, size at a time and, of each mode, some alone.
+// compareLog answers a log on both processors, in every mode and for several k, size at a time
+// and, of each mode, some alone.
 func (p *gpuPair) compareLog(t *testing.T, texts []string, modes []plan.Mode, size, alone int) {
 	for _, mode := range modes {
 		for i, k := range []int{10, 100, 1000} {
@@ -57,7 +57,6 @@ func (p *gpuPair) compareLog(t *testing.T, texts []string, modes []plan.Mode, si
 	}
 }
 
-// logQuery returns a query of a log: words, or a vector.
 func logQuery(t *testing.T, text string) query.Node {
 	t.Helper()
 	if !query.IsWeights(text) {
@@ -70,8 +69,7 @@ func logQuery(t *testing.T, text string) query.Node {
 	return w
 }
 
-// A judged collection and a slice of the wiki passages, with real words and real
-// queries, by several codecs.
+// A judged collection and a slice of the wiki passages, by several codecs.
 func TestGPUCollections(t *testing.T) {
 	numQueries, numPassages := 6, 1500
 	if gputest.OnGPU() {
@@ -140,8 +138,8 @@ const (
 	logQueriesVariable = "GRIFFIN_TEST_QUERIES"
 )
 
-// All queries of a log on an index that is too large to be made by a test, resident
-// and with memory for a tenth of it (bench/gpu/run).
+// An index that is too large to be made by a test, resident and with memory for a tenth of it
+// (bench/gpu/run).
 func TestGPUQueryLog(t *testing.T) {
 	dir, queries := os.Getenv(logIndexVariable), os.Getenv(logQueriesVariable)
 	if dir == "" {

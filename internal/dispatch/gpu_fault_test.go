@@ -19,7 +19,6 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// faultWork is a few queries, one at a time and together, and their right answers.
 type faultWork struct {
 	snapshot *index.Snapshot
 	queries  []query.Node
@@ -38,9 +37,8 @@ func newFaultWork(t testing.TB) *faultWork {
 	return w
 }
 
-// run opens a GPU whose driver has faults, asks the queries of it and compares the
-// answers. It returns what the GPU did, and the calls of its driver; opened is false
-// if it could not be opened, which is an error that says why.
+// run asks the queries of a GPU whose driver has faults and compares the answers. It returns
+// the counts of the GPU and of driver calls; opened is false if the GPU gave an error.
 func (w *faultWork) run(t *testing.T, faults *cuda.Faults) (stats GPUStats, calls map[string]int, opened bool) {
 	t.Helper()
 	e, err := pipeline.Open(pipeline.Options{
@@ -80,8 +78,7 @@ func (w *faultWork) run(t *testing.T, faults *cuda.Faults) (stats GPUStats, call
 	return stats, calls, true
 }
 
-// Whichever call of the driver fails, for want of memory, at a launch, or because the
-// device is lost, every query is answered right.
+// Each driver call fails, for lack of memory, at a launch, or because the device is lost.
 func TestGPUFaults(t *testing.T) {
 	w := newFaultWork(t)
 	var none cuda.Faults
@@ -122,7 +119,7 @@ func TestGPUFaults(t *testing.T) {
 	}
 }
 
-// spread returns up to n of the calls 1 to calls: the first, the last, and some between.
+// spread returns up to n of the calls 1 to calls, with the first and the last.
 func spread(calls, n int) []int {
 	var nths []int
 	for i := range min(calls, n) {
@@ -131,8 +128,7 @@ func spread(calls, n int) []int {
 	return nths
 }
 
-// A device that is lost while a kernel runs is used no more, and the query that it
-// was at is answered all the same.
+// A device that is lost while a kernel runs is used no more; its query is answered.
 func TestGPULostInMidQuery(t *testing.T) {
 	w := newFaultWork(t)
 	library := gputest.Configure(t, gputest.Config{Devices: 1, MemoryBytes: 256 << 20})
@@ -159,8 +155,8 @@ func TestGPULostInMidQuery(t *testing.T) {
 	}
 }
 
-// A plan that asks for no hits keeps no other of its batch off a GPU, and each query
-// counts for one processor, in whichever stage it went to the CPU.
+// A plan without hits keeps no other of its batch off a GPU, and each query counts for one
+// processor, whichever stage went to the CPU.
 func TestGPUBatchCounts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 1))
 	var faults cuda.Faults
@@ -201,7 +197,7 @@ func TestGPUBatchCounts(t *testing.T) {
 	}
 }
 
-// Without a driver, or without the GPU that was named, opening fails with the name of the request; "auto" does without.
+// The error names the request; "auto" works without a GPU.
 func TestOpenGPU(t *testing.T) {
 	t.Setenv(cuda.LibraryVariable, "/nowhere/libcuda.so.1")
 	for _, device := range []string{"gpu", "0", "0,1"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// Reasons why a query runs on the CPU although there is a GPU. Traces show them.
+// Reasons, for traces, why a query runs on the CPU although there is a GPU.
 const (
 	cpuAsked      = "the CPU was asked for"
 	cpuTraversal  = "a traversal was asked for by name"
@@ -28,11 +28,11 @@ const (
 // TraversalGPU is the Answer.Traversal of queries that a GPU answers.
 const TraversalGPU = "gpu"
 
-// maxNarrowScore is the greatest sum of the MaxScores of a query that is not wide on a GPU, which sums
-// its bounds in 32 bits. Bounds may be slightly larger than scores.
+// maxNarrowScore is the greatest sum of MaxScores of a query that is not wide: the GPU sums its
+// bounds, which may be slightly larger than scores, in 32 bits.
 const maxNarrowScore = math.MaxUint32 / 2
 
-// prepareGPU derives the queries of the stages for a GPU, or notes why there are none.
+// prepareGPU derives the queries of the stages, or notes why there are none.
 func (q *Query) prepareGPU(opts *Options) {
 	q.SortTerms()
 	q.gpu.stages = [2]pipeline.Query{}
@@ -46,7 +46,7 @@ func (q *Query) prepareGPU(opts *Options) {
 	}
 }
 
-// gpuRefusal returns the reason why no query with such options runs on a GPU, "" if one may.
+// gpuRefusal returns why no query with such options runs on a GPU, "" if one may.
 func (q *Query) gpuRefusal(opts *Options) string {
 	switch {
 	case opts.K == 0:
@@ -67,7 +67,6 @@ func (q *Query) gpuRefusal(opts *Options) string {
 	return ""
 }
 
-// takeLegs returns memory for n legs of a stage.
 func (g *gpuPlan) takeLegs(stage, n int) []pipeline.Leg {
 	if cap(g.legs[stage]) < n {
 		g.legs[stage] = make([]pipeline.Leg, n)
@@ -75,7 +74,7 @@ func (g *gpuPlan) takeLegs(stage, n int) []pipeline.Leg {
 	return g.legs[stage][:n]
 }
 
-// gpuStage derives a stage's query for a GPU, or returns why there is none.
+// gpuStage returns why a stage cannot run on a GPU, "" if it can.
 func (q *Query) gpuStage(stage int) string {
 	st := q.Stage(stage)
 	switch {
@@ -109,7 +108,6 @@ func (q *Query) gpuStage(stage int) string {
 	return ""
 }
 
-// gpuImpacts derives the query over impact-ordered lists.
 func (q *Query) gpuImpacts(x *plan.ImpactQuery) string {
 	n := len(x.Terms)
 	if n == 0 {
@@ -132,7 +130,6 @@ func (q *Query) gpuImpacts(x *plan.ImpactQuery) string {
 	return ""
 }
 
-// fillFromGPU sets the answer to the result of a stage.
 func (q *Query) fillFromGPU(a *plan.Answer, stage int, r *pipeline.Result) {
 	a.Hits, a.Mode, a.Traversal, a.Matches, a.By = r.Hits, q.modeOf(stage), TraversalGPU, r.Matches, sched.GPU
 	if x := q.Impacts(); x != nil {
@@ -140,7 +137,6 @@ func (q *Query) fillFromGPU(a *plan.Answer, stage int, r *pipeline.Result) {
 	}
 }
 
-// modeOf returns the mode of an answer from a stage.
 func (q *Query) modeOf(stage int) plan.Mode {
 	if q.Impacts() != nil {
 		return plan.ModeSaat

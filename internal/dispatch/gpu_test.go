@@ -24,11 +24,10 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// testMemory is enough for all lists of the tests' indexes, and small enough to be
-// had at once.
+// testMemory is enough for all lists of the tests' indexes.
 const testMemory = 8 << 20
 
-// testGPU opens the tests' device, with the options that are not set filled in.
+// testGPU opens the tests' device with defaults for unset options.
 func testGPU(t testing.TB, o pipeline.Options) *GPU {
 	t.Helper()
 	if o.Library == "" {
@@ -61,7 +60,6 @@ func testGPU(t testing.TB, o pipeline.Options) *GPU {
 	return g
 }
 
-// gpuPair is a snapshot's searchers, on the CPU alone and on a GPU.
 type gpuPair struct {
 	cpu, gpu *Searcher
 	sc       *Scratch
@@ -73,7 +71,6 @@ func newGPUPair(t testing.TB, snapshot *index.Snapshot, g *GPU) *gpuPair {
 	return p
 }
 
-// check answers a query on both and compares the answers.
 func (p *gpuPair) check(t *testing.T, q query.Node, o Options) plan.Answer {
 	t.Helper()
 	want := answer(t, p.cpu, p.sc, q, o)
@@ -85,7 +82,6 @@ func (p *gpuPair) check(t *testing.T, q query.Node, o Options) plan.Answer {
 	return got
 }
 
-// checkBatch answers queries together, and one by one on the CPU.
 func (p *gpuPair) checkBatch(t *testing.T, queries []query.Node, o Options) {
 	t.Helper()
 	plans := make([]*Query, len(queries))
@@ -108,8 +104,7 @@ func (p *gpuPair) checkBatch(t *testing.T, queries []query.Node, o Options) {
 	}
 }
 
-// In every mode, for every k, over several segments with deletions, a GPU gives the
-// hits of the CPU, one query or many at a time; and it is the GPU that does.
+// In every mode, for every k, over several segments with deletions, single and in batches.
 func TestGPUAgreement(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 1))
 	ix := plantest.RandomIndex(t, rng, 500, 3, true)
@@ -133,7 +128,7 @@ func TestGPUAgreement(t *testing.T) {
 	}
 }
 
-// Queries that a GPU cannot answer run on the CPU, and the trace has the reason.
+// The trace has the reason.
 func TestGPURefusals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -174,7 +169,7 @@ func TestGPURefusals(t *testing.T) {
 	}
 }
 
-// A GPU that outlives many indexes keeps nothing of them; queries of their snapshots run on the CPU.
+// Queries of closed indexes run on the CPU.
 func TestGPUForgetsClosedIndexes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -230,7 +225,7 @@ func TestGPUTrace(t *testing.T) {
 	}
 }
 
-// Lists of every codec, decoded by the device or by the CPU, give the CPU's hits.
+// The device or the CPU decodes the lists.
 func TestGPUCodecs(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	names := codec.Names()
@@ -251,7 +246,6 @@ func TestGPUCodecs(t *testing.T) {
 	}
 }
 
-// With memory for a few lists, lists come and go, and answers stay right.
 func TestGPUEviction(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 24 << 10}})
@@ -272,7 +266,6 @@ func TestGPUEviction(t *testing.T) {
 	}
 }
 
-// With two devices each has a part of every segment; answers are merged.
 func TestGPUTwoDevices(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 1))
 	library := gputest.Library(t)
@@ -289,7 +282,7 @@ func TestGPUTwoDevices(t *testing.T) {
 		p.check(t, plantest.Words(rng, 3), Options{Mode: mode, K: 10, Count: true})
 		p.checkBatch(t, []query.Node{plantest.Words(rng, 2), plantest.Words(rng, 4), plantest.Words(rng, 1)}, Options{Mode: mode, K: 30})
 	}
-	// Lists that devices decode, of which each takes its documents.
+	// Each device takes its documents of the lists that it decodes.
 	p = newGPUPair(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 4000)), g)
 	p.check(t, plantest.Parse(t, "w0 w1 w3"), Options{K: 20})
 	p.check(t, plantest.Parse(t, "w0 w2"), Options{Mode: plan.ModeAnd, K: 20, Count: true})
@@ -299,8 +292,7 @@ func TestGPUTwoDevices(t *testing.T) {
 	}
 }
 
-// Searches at the same time, single and in batches, while memory is short and
-// commits change, give the CPU's hits.
+// Single searches and batches run while memory is short and commits change.
 func TestGPUConcurrent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 48 << 10}})
@@ -336,7 +328,6 @@ func TestGPUConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// Once lists are there and memory has grown, neither a query nor a batch allocates.
 func TestGPUDoesNotAllocate(t *testing.T) {
 	if sampletest.Race || invariant.Enabled {
 		t.Skip("the race detector and invariants allocate")
@@ -383,7 +374,6 @@ func TestGPUDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Warm brings all lists, so that no query misses any.
 func TestGPUWarm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -412,8 +402,8 @@ func TestGPUWarm(t *testing.T) {
 	}
 }
 
-// weightedIndex returns an index of vectors whose weights are kept in steps of
-// 1/scale: with 100 they take two bytes on a GPU, with 1 one.
+// weightedIndex keeps weights in steps of 1/scale: with 100 they take two bytes on a GPU, with
+// 1 one.
 func weightedIndex(t testing.TB, rng *rand.Rand, scale float64) *index.Index {
 	t.Helper()
 	return indextest.Write(t, index.Options{WeightScale: scale, NoStored: true}, func(w *indextest.Writer) {
@@ -433,7 +423,7 @@ func weightedIndex(t testing.TB, rng *rand.Rand, scale float64) *index.Index {
 	})
 }
 
-// Vectors of many terms, over an index of weights of one byte or two.
+// Vectors of many terms, with weights of one byte or two.
 func TestGPUWeights(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	for _, scale := range []float64{1, 100} {
@@ -455,8 +445,7 @@ func TestGPUWeights(t *testing.T) {
 	}
 }
 
-// Quantised learned-sparse queries, whose scores pass 2^32, run on the GPU: alone and in
-// batches, on the path of images and where compressed lists would be read.
+// Scores pass 2^32: alone and in batches, by images and where compressed lists would be read.
 func TestGPUWideWeights(t *testing.T) {
 	for name, o := range map[string]pipeline.Options{
 		"images": {},
@@ -486,7 +475,7 @@ func TestGPUWideWeights(t *testing.T) {
 	}
 }
 
-// Batches that compete for memory wait for each other, and do not go to the CPU.
+// Batches do not go to the CPU instead.
 func TestGPUWaitsForMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 12 << 10}, Lanes: 3})

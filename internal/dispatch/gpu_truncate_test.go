@@ -21,8 +21,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// truncatePostings empties the mapped posting lists of an index's first segment. It returns
-// the name of the file.
+// truncatePostings empties the first segment's posting lists and returns the name of the file.
 func truncatePostings(t *testing.T, ix *index.Index, s *index.Snapshot) string {
 	t.Helper()
 	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
@@ -35,14 +34,13 @@ func truncatePostings(t *testing.T, ix *index.Index, s *index.Snapshot) string {
 	return name
 }
 
-// recovered runs a query as the public API does: a fault of a mapped file is an error.
+// recovered turns a fault of a mapped file into an error, as the public API does.
 func recovered(run func() (plan.Answer, error)) (a plan.Answer, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	return run()
 }
 
-// In a batch over two indexes, one of which has a truncated file, only the queries of that
-// index fail, whichever query leads the batch.
+// Only the queries of the truncated index fail, whichever query leads the batch.
 func TestBatchWithTruncatedFile(t *testing.T) {
 	damaged, sound := plantest.FrequentIndex(t, "simdbp", 600), plantest.FrequentIndex(t, "simdbp", 700)
 	snapshots := []*index.Snapshot{indextest.Snapshot(t, damaged), indextest.Snapshot(t, sound)}
@@ -117,7 +115,7 @@ func TestBatchWithTruncatedFile(t *testing.T) {
 	checkClose(t, d)
 }
 
-// A truncated file neither stops the loading of lists in the background nor counts as a bug.
+// It neither stops the background loading nor counts as a bug.
 func TestPreloadOfTruncatedFile(t *testing.T) {
 	for _, path := range []pipeline.Path{pipeline.PathImages, pipeline.PathPacked} {
 		ix := plantest.FrequentIndex(t, "simdbp", 600)

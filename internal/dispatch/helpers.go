@@ -11,10 +11,10 @@ import (
 	"github.com/griffin-search/griffin/internal/plan"
 )
 
-// helpers are CPUs that answer queries of a batch beside a GPU: those that the GPU cannot answer, and some
-// of the rest while it loads lists. The GPU takes queries from one end of an order and the CPUs from the
-// other, so that both end at about the same time at any speed. An error of a CPU ends its item, not the
-// batch. helpers implements pipeline.Others.
+// helpers are CPUs that answer queries of a batch beside a GPU: the ones that the GPU cannot
+// answer, and some of the rest while it loads lists. The GPU takes queries from one end of an
+// order and the CPUs from the other, so both end at about the same time at any speed. An error
+// of a CPU ends its item, not the batch. helpers implements pipeline.Others.
 type helpers struct {
 	ctx     context.Context //nolint:containedctx // of the batch, which ends before its caller goes on
 	slots   chan struct{}   // Dispatcher.batchSlots
@@ -31,23 +31,20 @@ type helpers struct {
 	err     error
 }
 
-// Owners of an item.
 const (
 	nobody uint32 = iota
 	gpuOwns
 	cpuOwns
 )
 
-// idleCPUs returns the number of CPUs that help a GPU: all but those that keep it busy.
 func idleCPUs() int {
 	n := runtime.GOMAXPROCS(0)
 	return max(n-1-n/8, 1)
 }
 
-// idleScratches lends memory to helpers: for running only, without an analyzer.
+// idleScratches lends memory without an analyzer, for running only.
 var idleScratches = sync.Pool{New: func() any { return new(plan.Scratch) }}
 
-// reset begins a batch.
 func (h *helpers) reset(ctx context.Context, slots chan struct{}, items []batchItem, besides bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,7 +58,6 @@ func (h *helpers) reset(ctx context.Context, slots chan struct{}, items []batchI
 	}
 }
 
-// launch offers the items of a launch to the GPU and the CPUs.
 func (h *helpers) launch(items []int) {
 	h.mu.Lock()
 	h.begun, h.order = false, h.order[:0]
@@ -72,7 +68,6 @@ func (h *helpers) launch(items []int) {
 	}
 }
 
-// Begin implements pipeline.Others: the CPUs begin to help.
 func (h *helpers) Begin(order, left []int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,13 +86,13 @@ func (h *helpers) Begin(order, left []int) {
 	h.start(len(order) + len(left))
 }
 
-// Take implements pipeline.Others: it gives the GPU a query.
+// Take gives the GPU a query.
 func (h *helpers) Take(query int) bool {
 	owner := &h.owners[h.numbers[query]]
 	return owner.CompareAndSwap(nobody, gpuOwns) || owner.Load() == gpuOwns
 }
 
-// add gives an item to the CPUs only. It begins with start.
+// add gives an item to the CPUs only, which begin with start.
 func (h *helpers) add(item int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,14 +100,13 @@ func (h *helpers) add(item int) {
 	h.left = append(h.left, item)
 }
 
-// start starts goroutines for n items.
 func (h *helpers) start(n int) {
 	for range min(n, cap(h.slots)) {
 		h.workers.Go(h.work)
 	}
 }
 
-// finish has the CPUs answer the added items, with the help of this goroutine, and waits for them.
+// finish has the CPUs and this goroutine answer the added items, and waits.
 func (h *helpers) finish() error {
 	h.mu.Lock()
 	n := len(h.left)
@@ -124,16 +118,15 @@ func (h *helpers) finish() error {
 	return h.wait()
 }
 
-// settle ends the offer of an item at the end of its launch. It reports whether a CPU has taken it.
+// settle ends the offer of an item and reports whether a CPU has taken it.
 func (h *helpers) settle(item int) (onCPU bool) {
 	h.owners[item].CompareAndSwap(nobody, gpuOwns)
 	return h.answered(item)
 }
 
-// answered reports whether a CPU has answered an item, or is doing so.
 func (h *helpers) answered(item int) bool { return h.owners[item].Load() == cpuOwns }
 
-// take returns the next item for a CPU, -1 if there is none.
+// take returns -1 if no item is left.
 func (h *helpers) take() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -156,7 +149,6 @@ func (h *helpers) take() int {
 	return -1
 }
 
-// work answers items until there is none.
 func (h *helpers) work() {
 	sc := idleScratches.Get().(*plan.Scratch)
 	for h.answerNext(sc) {
@@ -182,7 +174,6 @@ func (h *helpers) answerNext(sc *plan.Scratch) (more bool) {
 	return true
 }
 
-// errAbandoned ends the helpers of a batch that panicked.
 var errAbandoned = errors.New("the batch is given up")
 
 // abandon ends the help for a batch whose answers nobody waits for any more.
@@ -191,7 +182,6 @@ func (h *helpers) abandon() {
 	_ = h.wait()
 }
 
-// fail ends the batch with an error.
 func (h *helpers) fail(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -200,7 +190,6 @@ func (h *helpers) fail(err error) {
 	}
 }
 
-// wait waits for the CPUs.
 func (h *helpers) wait() error {
 	h.workers.Wait()
 	h.mu.Lock()

@@ -16,7 +16,6 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// frequentBatch asks for words of a frequentIndex.
 func frequentBatch(t testing.TB, rng *rand.Rand, n int) []query.Node {
 	queries := make([]query.Node, n)
 	for i := range queries {
@@ -29,8 +28,7 @@ func frequentBatch(t testing.TB, rng *rand.Rand, n int) []query.Node {
 	return queries
 }
 
-// Where memory is short the CPUs answer part of a batch, as the GPU does; lists that come
-// back come from page-locked memory.
+// CPUs answer part of a batch; lists that come back come from page-locked memory.
 func TestHelpersShortMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 48 << 10}, Lanes: 2})

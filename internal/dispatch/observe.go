@@ -2,14 +2,13 @@ package dispatch
 
 import "time"
 
-// alwaysTimed is the predicted time from which on every step is timed. Of shorter steps one of timeOneOf
-// is, because reading the clock and learning cost a part of their time.
+// alwaysTimed is the predicted time from which on every step is timed. Of shorter steps one in
+// timeOneOf is, because reading the clock and learning take a part of their time.
 const (
 	alwaysTimed = 100 * time.Microsecond
 	timeOneOf   = 4
 )
 
-// isTimed reports whether a step of a predicted time is timed.
 func (p *predictor) isTimed(predicted time.Duration) bool {
 	if predicted >= alwaysTimed {
 		return true
@@ -18,7 +17,6 @@ func (p *predictor) isTimed(predicted time.Duration) bool {
 	return p.ticks%timeOneOf == 0
 }
 
-// observe tells the cost model the time of a step that began with list from.
 func (r *queryRun) observe(s *Step, from int, took time.Duration) {
 	r.predictor.model.learn(s, took)
 	if r.have != nil && s.to == r.pos && s.to < len(r.predictor.lengths) && len(r.predictor.expected) == len(r.predictor.lengths) {
@@ -26,14 +24,14 @@ func (r *queryRun) observe(s *Step, from int, took time.Duration) {
 	}
 }
 
-// learnLowerBound tells the cost model that a step which was ended takes longer than a time.
+// learnLowerBound learns from a step that was ended early.
 func (m *model) learnLowerBound(s *Step, after time.Duration) {
 	if after > s.took {
 		m.learn(s, after)
 	}
 }
 
-// learn tells the cost model the time of a step. The difference is attributed to its largest prediction.
+// learn attributes the difference to the step's largest prediction.
 func (m *model) learn(s *Step, took time.Duration) {
 	if l := s.largest(); l != nil && !s.guessed {
 		rest := s.took - l.Took

@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// A step that is ended after its predicted time raises the prediction: otherwise queries that never
-// end in time would be begun forever. A step that is ended earlier changes nothing.
+// A step that is ended after its predicted time raises the prediction: otherwise queries that
+// never finish in time would be started forever. A step that is ended earlier changes nothing.
 func TestLearnsFromOverrun(t *testing.T) {
 	for _, c := range []struct {
 		predicted time.Duration

@@ -9,24 +9,24 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// defaultOverrunFactor is the multiple of the predicted time on the GPU, with its queue, that a query
-// may take on the CPU before it restarts on the GPU. Occasionally a pruned OR takes a hundred times its
-// prediction.
+// defaultOverrunFactor is the multiple of the predicted GPU time, with its queue, that a query
+// may take on the CPU before it restarts on the GPU. Occasionally a pruned OR takes a hundred
+// times its prediction.
 //
-// On an H200, one query at a time, 0 to 11 of a run of thousands were restarted, by collection, log, mode
-// and place of the lists (docs/benchmarks/one-engine.md). The value was chosen on paper: 1,000 queries of
-// the Terabyte track of 2006 as ORs over a collection like GOV2, timed on a CPU, against a GPU that takes
-// 16 µs + 2 µs a list + 0.04 ns a posting, 172 µs on the mean. With a model's predictions (boosted trees
-// over the features of CPUOr, times 1.1) and no limit the mean was 202 µs, because of one query of 30 ms;
-// limits of 2, 1, 0.5 and 0.3 gave 168.7, 168.9, 171.4 and 171.9. With a calibrated cost.Model no such
-// query came to the CPU: 169.3 without a limit and with limits of 2 and 1.
+// On an H200, one query at a time, 0 to 11 of a run of thousands were restarted, by collection,
+// log, mode and place of the lists (docs/benchmarks/one-engine.md). The value was chosen on
+// paper: 1,000 queries of the Terabyte track of 2006 as ORs over a collection like GOV2, timed
+// on a CPU, against a GPU that takes 16 µs + 2 µs a list + 0.04 ns a posting, 172 µs on the
+// mean. With a model's predictions (boosted trees over the features of CPUOr, times 1.1) and no
+// limit the mean was 202 µs, because of one query of 30 ms; limits of 2, 1, 0.5 and 0.3 gave
+// 168.7, 168.9, 171.4 and 171.9. With a calibrated cost.Model no such query came to the CPU:
+// 169.3 without a limit and with limits of 2 and 1.
 const defaultOverrunFactor = 2
 
-// errOverrun ends a step on the CPU that restarts on the GPU.
 var errOverrun = errors.New("the step overran on the CPU and restarts on the GPU")
 
-// overrun interrupts a stage that the CPU runs whole although a GPU could run it: when its context ends,
-// or with errOverrun when it has taken too long. One goroutine may use it.
+// overrun interrupts a stage that the CPU runs whole although a GPU could: with the context's
+// error, or with errOverrun when it has taken too long. One goroutine may use it.
 type overrun struct {
 	ctx     context.Context //nolint:containedctx // of the step, during which it is used
 	run     *queryRun
@@ -40,8 +40,7 @@ type overrun struct {
 
 var _ traverse.Interrupt = (*overrun)(nil)
 
-// interrupt returns the Interrupt of a step on the CPU: ctx if the query cannot restart elsewhere, or
-// has restarted once.
+// interrupt returns ctx if the query cannot restart elsewhere, or has restarted once.
 func (r *queryRun) interrupt(ctx context.Context) traverse.Interrupt {
 	if !r.rules.restarts || r.d.overrunFactor == 0 || r.gpu.refusal != "" || r.overrun.noted || r.plan.Impacts() != nil {
 		return ctx
@@ -50,8 +49,8 @@ func (r *queryRun) interrupt(ctx context.Context) traverse.Interrupt {
 	return &r.overrun
 }
 
-// Err implements traverse.Interrupt. It is polled every ten microseconds or less often, except for the
-// first time, so that reading the clock costs little.
+// Err is polled at most every ten microseconds, except for the first time, so reading the clock
+// costs little.
 func (o *overrun) Err() error {
 	if o.isOver {
 		return errOverrun
@@ -75,8 +74,8 @@ func (o *overrun) Err() error {
 	return nil
 }
 
-// firstLimit is the time on the CPU before the GPU's queue is looked at, or before the GPU's time is
-// predicted, if the choice of the CPU did not need that.
+// firstLimit is the time on the CPU before the GPU's queue, and its time if not yet predicted,
+// are looked at.
 func (o *overrun) firstLimit() time.Duration {
 	gpu := o.run.choices[sched.GPU].total
 	if gpu == sched.Never {
@@ -85,7 +84,7 @@ func (o *overrun) firstLimit() time.Duration {
 	return time.Duration(o.run.d.overrunFactor * float64(gpu))
 }
 
-// limitNow is the time that the query has on the CPU with the present queue of the GPU.
+// limitNow is the limit with the present queue of the GPU.
 func (o *overrun) limitNow() time.Duration {
 	r := o.run
 	gpu := &r.choices[sched.GPU]
@@ -100,7 +99,6 @@ func (o *overrun) limitNow() time.Duration {
 	return time.Duration(r.d.overrunFactor * float64(gpu.total+wait))
 }
 
-// noteOverrun records that the step s on the CPU was interrupted to restart on the GPU.
 func (r *queryRun) noteOverrun(s *Step) {
 	r.overrun.noted = true
 	r.d.restarted.Add(1)

@@ -22,8 +22,7 @@ import (
 // none is less patience than anything takes.
 const none = 1e-12
 
-// A query that overruns on the CPU, in any mode, gets the same answer from the GPU. The trace, the
-// answer and the counts show it.
+// In any mode, with the same answer; trace, answer and counts show it.
 func TestOverrunRestartsOnGPU(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -63,7 +62,7 @@ func TestOverrunRestartsOnGPU(t *testing.T) {
 	}
 }
 
-// A query stays on the CPU without a limit, without a GPU, or with another policy.
+// Without a limit, without a GPU, or with another policy.
 func TestNoOverrun(t *testing.T) {
 	rng := rand.New(rand.NewPCG(72, 1))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 3, true))
@@ -94,7 +93,6 @@ func TestNoOverrun(t *testing.T) {
 	}
 }
 
-// If the GPU fails at a query that overran, the CPU answers it.
 func TestOverrunWhenGPUFails(t *testing.T) {
 	rng := rand.New(rand.NewPCG(73, 1))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 3, true))
@@ -124,8 +122,7 @@ func TestOverrunWhenGPUFails(t *testing.T) {
 	}
 }
 
-// If the GPU fails at a run that has moved, in any stage, the pool gets a new prediction for the
-// CPU: the old one is of the run's arrival, or raised.
+// The pool gets a new prediction for the CPU: the old one is of the run's arrival, or raised.
 func TestRefusedAfterMove(t *testing.T) {
 	p, d := dispatched(t, indextest.Snapshot(t, spacedIndex(t, 100, 2, 3)), testGPU(t, pipeline.Options{}), Config{})
 	prepared, err := p.gpu.Prepare(p.sc, plantest.Parse(t, "e2 e3"), Options{K: 10})
@@ -147,8 +144,8 @@ func TestRefusedAfterMove(t *testing.T) {
 	}
 }
 
-// An overrun check ends with its context first, stays over once it is, and its limit grows with the
-// queue of the GPU.
+// An overrun check ends with its context first and stays over; its limit grows with the queue
+// of the GPU.
 func TestOverrunLimit(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	p, d := dispatched(t, indextest.Snapshot(t, spacedIndex(t, 100, 2, 3)), g, Config{})
@@ -196,7 +193,7 @@ func TestOverrunLimit(t *testing.T) {
 	}
 }
 
-// BenchmarkInterrupt is a check of an Interrupt that watches for overruns, and of a context.
+// BenchmarkInterrupt checks overruns, and a context for comparison.
 func BenchmarkInterrupt(b *testing.B) {
 	r := &queryRun{d: &Dispatcher{overrunFactor: defaultOverrunFactor}, plan: &Query{}, rules: costPolicy{}.traits()}
 	r.choices[sched.GPU].total = time.Hour

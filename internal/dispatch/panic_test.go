@@ -22,17 +22,15 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// poisoned is a part of the panic that a poisoned plan causes.
 const poisoned = "index out of range [99]"
 
-// poison makes a stage of a plan one over which the GPU's code panics. The CPU's does not.
+// poison makes the GPU's code, not the CPU's, panic over a stage.
 func (q *Query) poison(stage int) {
 	for i := range q.gpu.stages[stage].Legs {
 		q.gpu.stages[stage].Legs[i].Field = 99 // no segment has so many
 	}
 }
 
-// caught calls f and returns the value of its panic, or nil.
 func caught(f func()) (c *invariant.Caught) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -43,13 +41,12 @@ func caught(f func()) (c *invariant.Caught) {
 	return nil
 }
 
-// allStacks returns the stacks of all goroutines.
 func allStacks() string {
 	stacks := make([]byte, 4<<20)
 	return string(stacks[:runtime.Stack(stacks, true)])
 }
 
-// checkClose checks that a Dispatcher's queues are empty, and that it closes.
+// checkClose checks that the queues are empty and that the Dispatcher closes.
 func checkClose(t *testing.T, d *Dispatcher) {
 	t.Helper()
 	s := d.Stats().Pool
@@ -70,8 +67,8 @@ func checkClose(t *testing.T, d *Dispatcher) {
 	}
 }
 
-// A query over which the GPU's code panics panics in its caller, with the original stack; it keeps
-// neither lane nor view, and the queries after it are answered there.
+// The panic reaches the caller with the original stack; the query keeps neither lane nor view,
+// and the GPU answers the next queries.
 func TestQueryPanics(t *testing.T) {
 	for _, queues := range []bool{true, false} {
 		t.Run(fmt.Sprintf("queues=%t", queues), func(t *testing.T) {
@@ -99,7 +96,6 @@ func TestQueryPanics(t *testing.T) {
 	}
 }
 
-// gate is work that keeps a lane until it is opened.
 type gate struct{ entered, open chan struct{} }
 
 func (g *gate) Run(context.Context, sched.Place) error {
@@ -110,8 +106,7 @@ func (g *gate) Run(context.Context, sched.Place) error {
 
 func (g *gate) RunBatch(context.Context, []sched.Work, []error) { panic("it is alone") }
 
-// One query of a batch over which the GPU's code panics costs one caller his answer. Each
-// of the others has the right one, once.
+// One query panics on the GPU; each of the others gets the right answer, once.
 func TestBatchPanics(t *testing.T) {
 	g := testGPU(t, pipeline.Options{Lanes: 1})
 	snapshot := indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 600))
@@ -174,8 +169,7 @@ func TestBatchPanics(t *testing.T) {
 	checkClose(t, d)
 }
 
-// Runs whose batch panicked begin again, however far they had come: some were answered,
-// some had a stage behind them.
+// Runs begin again, however far they had come.
 func TestBatchOfRunsPanics(t *testing.T) {
 	for _, at := range []sched.Place{sched.CPU, sched.GPU} {
 		g := testGPU(t, pipeline.Options{})
@@ -202,8 +196,8 @@ func TestBatchOfRunsPanics(t *testing.T) {
 	}
 }
 
-// A bug in bringing lists beside queries is reported, and ends neither the process nor the
-// loading of other lists, nor is anything kept for it.
+// The bug is reported; the process and the loading of other lists continue, and nothing is
+// kept.
 func TestPreloadPanics(t *testing.T) {
 	g := testGPU(t, pipeline.Options{Lanes: 1})
 	p, d := dispatched(t, indextest.Snapshot(t, spacedIndex(t, 50000, 2, 3, 5, 7)), g, Config{})
@@ -236,8 +230,8 @@ func TestPreloadPanics(t *testing.T) {
 	checkClose(t, d)
 }
 
-// A bug that no query waits for ends the process where invariants are checked, and else is
-// logged with its stack.
+// A bug that no query waits for ends the process where invariants are checked, else is logged
+// with its stack.
 func TestReportBug(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
@@ -253,7 +247,7 @@ func TestReportBug(t *testing.T) {
 	}
 }
 
-// askedContext calls asked when a function asks for its error, or something that the function calls.
+// askedContext calls asked when its error is read.
 type askedContext struct {
 	context.Context
 	function string
@@ -267,8 +261,7 @@ func (c askedContext) Err() error {
 	return c.Context.Err()
 }
 
-// A panic of a CPU that answers queries of a batch beside a GPU continues in the caller of the
-// batch, and keeps no CPU.
+// The panic continues in the caller of the batch, and no CPU stays taken.
 func TestHelperPanics(t *testing.T) {
 	g := testGPU(t, pipeline.Options{Lanes: 1})
 	p := newGPUPair(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 600)), g)
@@ -300,7 +293,7 @@ func TestHelperPanics(t *testing.T) {
 	}
 }
 
-// A batch over which the GPU's code panics ends when nobody writes to its answers any more.
+// The batch ends when nobody writes to its answers any more.
 func TestBatchOfSearcherPanics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 24 << 10}, Lanes: 1})

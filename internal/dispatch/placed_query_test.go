@@ -13,8 +13,8 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// Any placement of any form of a conjunction gives the CPU's answer: with boosts, words
-// twice, words that no document has, words of fields, and, by required parts, in every mode.
+// With boosts, words twice, words without documents, words of fields, and, by required parts,
+// in every mode.
 func TestAnyPlacementOfAnyQuery(t *testing.T) {
 	rng := rand.New(rand.NewPCG(46, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -40,8 +40,8 @@ func TestAnyPlacementOfAnyQuery(t *testing.T) {
 	}
 }
 
-// Of documents that are the same, of which there are more than are wanted, those with the
-// least DocIDs are found, wherever the lists are.
+// Of more equal documents than are wanted, the ones with the least DocIDs are found, wherever
+// the lists are.
 func TestAnyPlacementOfTies(t *testing.T) {
 	rng := rand.New(rand.NewPCG(47, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -56,7 +56,7 @@ func TestAnyPlacementOfTies(t *testing.T) {
 	}
 }
 
-// Weights are not counts: their contributions are linear, and their sums large.
+// Contributions of weights are linear, and their sums large.
 func TestAnyPlacementOfWeights(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 1))
 	g := testGPU(t, pipeline.Options{})

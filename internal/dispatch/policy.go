@@ -19,17 +19,16 @@ const (
 	PolicyCost  = sched.PolicyCost
 )
 
-// policy chooses where the steps of queries run. Each policy has a file, policy_NAME.go, and an entry in
-// policies; package sched has its rules for queues.
+// policy chooses where the steps of queries run. Each policy has a file, policy_NAME.go, and an
+// entry in policies; package sched has its queue rules.
 type policy interface {
 	info() PolicyInfo
-	// choose sets the next step at each place (queryRun.choices) and predicts the time of it and of all
-	// that follows. It is called before each step.
+	// choose sets the next step at each place (queryRun.choices) and predicts the time of it
+	// and of the rest. It is called before each step.
 	choose(r *queryRun)
 	traits() traits
 }
 
-// traits are the rules of a policy beside choose.
 type traits struct {
 	noGPU      bool // it never uses a GPU
 	prefersGPU bool // a step runs on the GPU wherever choose offers it
@@ -39,7 +38,6 @@ type traits struct {
 	trees      bool // it predicts by model trees
 }
 
-// policies holds all policies, the default last.
 var policies = []policy{cpuPolicy{}, gpuPolicy{}, ratioPolicy{}, queryPolicy{}, batchPolicy{}, costPolicy{}}
 
 // PolicyInfo describes a policy in a line.
@@ -67,7 +65,6 @@ func Predicts(name Policy) bool {
 	return err == nil && p.traits().predicts
 }
 
-// findPolicy returns the implementation of a policy; "" is the default.
 func findPolicy(name Policy) (policy, error) {
 	name, err := ParsePolicy(string(name))
 	if err != nil {

@@ -1,7 +1,7 @@
 package dispatch
 
-// batchPolicy gathers queries until there is enough work for a batch on the GPU (Ao et al., VLDB 2011).
-// Package sched gathers them.
+// batchPolicy has package sched gather queries until there is enough work for a batch on the
+// GPU (Ao et al., VLDB 2011).
 type batchPolicy struct{}
 
 func (batchPolicy) info() PolicyInfo {

@@ -13,7 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 )
 
-// slowCPU tells a Dispatcher that its CPU takes tens of microseconds for anything.
+// slowCPU makes the CPU take tens of microseconds for anything.
 func slowCPU(d *Dispatcher) {
 	var samples []cost.Measured
 	for i := range 400 {
@@ -25,7 +25,7 @@ func slowCPU(d *Dispatcher) {
 	d.Costs().Calibrate(samples)
 }
 
-// A decision takes less than a microsecond if the lists are loaded, and allocates nothing. The
+// A decision with loaded lists takes less than a microsecond and allocates nothing. The
 // difference between cost and gpu is the comparison.
 func BenchmarkDecide(b *testing.B) {
 	for _, there := range []bool{true, false} {
@@ -38,7 +38,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// The median of decisions between which other work fills the caches of a processor.
+// The median of decisions while other work fills the processor's caches.
 func BenchmarkDecideCold(b *testing.B) {
 	other := make([]byte, 3<<20)
 	benchmarkDecisions(b, true, "images=true", func(b *testing.B, decide func()) {
@@ -56,8 +56,7 @@ func BenchmarkDecideCold(b *testing.B) {
 	})
 }
 
-// benchmarkDecisions has decisions measured about queries whose lists have images, or no
-// room for them.
+// benchmarkDecisions measures queries whose lists have images, or no room for them.
 func benchmarkDecisions(b *testing.B, there bool, name string, measure func(b *testing.B, decide func())) {
 	o := pipeline.Options{}
 	if !there {

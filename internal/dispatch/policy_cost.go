@@ -8,12 +8,13 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// costPolicy runs each step where it is predicted to end first. A query can run on one processor, by
-// images or by lists where they are, or begin on one and continue on the other (policy_cost_split.go).
+// costPolicy runs each step where it is predicted to end first. A query can run on one
+// processor, by images or by lists where they are, or begin on one and continue on the other
+// (policy_cost_split.go).
 //
-// Deciding must be cheap beside a query of 20 µs, so it looks no further than the choice depends on: if
-// the CPU is predicted to end before the GPU could even with all lists loaded, nobody looks for lists
-// there, and if the GPU is clearly faster, the CPU is only bounded from below.
+// Deciding must be cheap beside a query of 20 µs: if the CPU is predicted to end before a GPU
+// with all lists loaded could, lists are not located, and if the GPU is clearly faster, the CPU
+// is only bounded from below.
 type costPolicy struct{}
 
 func (costPolicy) info() PolicyInfo {
@@ -24,8 +25,8 @@ func (costPolicy) traits() traits { return traits{restarts: true, predicts: true
 // minGPUTime is a lower bound of every query on a GPU: launching and waiting.
 const minGPUTime = 8 * time.Microsecond
 
-// clearlyFaster is the factor by which the GPU must be faster than the lower bound of the CPU for a
-// better prediction of the CPU to be omitted.
+// clearlyFaster is the factor by which the GPU must beat the CPU's lower bound for a better
+// prediction of the CPU to be omitted.
 const clearlyFaster = 1.5
 
 func (costPolicy) choose(r *queryRun) {
@@ -69,11 +70,11 @@ func chooseByCost(r *queryRun) {
 	}
 }
 
-// overrunPenalty is the multiple of the time taken so far, and of the GPU's time, that a query which
-// overran is predicted to take on the CPU. It is not taken back unless the GPU's queue becomes that long.
+// overrunPenalty is the multiple of the time taken so far, and of the GPU's time, that an
+// overrun query is predicted to take on the CPU. The query returns only if the GPU's queue
+// becomes that long.
 const overrunPenalty = 4
 
-// chooseAfterOverrun has the GPU run the stage, unless it fails.
 func chooseAfterOverrun(r *queryRun) {
 	p := &r.predictor
 	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
@@ -90,8 +91,8 @@ func chooseAfterOverrun(r *queryRun) {
 	}
 }
 
-// leastOnGPU predicts all that is left on a GPU that has all lists, by images or compressed, before it
-// is known where they are. If the CPU takes clearly more, it may return any time below that.
+// leastOnGPU predicts the rest on a GPU that has all lists, by images or compressed, before
+// they are located. If the CPU takes clearly more, it may return any time below that.
 func (p *predictor) leastOnGPU(onCPU time.Duration) time.Duration {
 	if p.done > 0 {
 		return minGPUTime

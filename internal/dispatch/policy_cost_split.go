@@ -9,29 +9,28 @@ import (
 )
 
 const (
-	// splitGain is the part of the time on one processor that a split, or a move to the other processor in
-	// the middle of a query, must be predicted to stay below: it is a sum of several predictions, each of
-	// which may be wrong.
+	// splitGain is the part of the time on one processor that a split, or a move in the middle
+	// of a query, must be predicted to stay below, because it sums several predictions that may
+	// be wrong.
 	splitGain = 0.8
 	// splitLaunches is the number of launches that the best whole must take for splits to be considered.
 	splitLaunches = 2
-	// splitWithin is the ratio of the CPU's time to the GPU's up to which splits are considered. It is a
-	// rule of thumb: if the CPU needs five times the GPU's time, a fifth of the work must leave the
-	// GPU for a split to pay; on the CPU this fifth takes the GPU's time for everything, unless the
-	// CPU is far better at it.
+	// splitWithin is the ratio of the CPU's time to the GPU's up to which splits are
+	// considered. As a rule of thumb, with a ratio of five, a fifth of the work must leave the
+	// GPU for a split to pay; on the CPU this fifth takes the GPU's time for everything, unless
+	// the CPU is far better at it.
 	splitWithin = 1 / (1 - splitGain)
 )
 
-// maySplit reports whether splits are considered.
 func maySplit(r *queryRun) bool {
 	located := &r.predictor.located
 	return located.Packed && (r.pos > 0 || located.BytesImage > 0) && r.splits() &&
 		float64(r.choices[sched.CPU].took) < splitWithin*float64(r.choices[sched.GPU].total)
 }
 
-// splitByCost looks for a split that is clearly better than the whole on one processor, which
-// wholeByCost has predicted: the first lists on one processor, the rest on the other. Times add up, so it
-// stops in each direction where the lists on the CPU and a launch already take too long.
+// splitByCost looks for a split that is clearly better than the whole on one processor, as
+// wholeByCost predicts it. Times add up, so it stops in each direction where the CPU's lists
+// and a launch already take too long.
 func splitByCost(r *queryRun) {
 	p := &r.predictor
 	n, from := len(p.lengths), r.pos
@@ -77,7 +76,7 @@ func splitByCost(r *queryRun) {
 	}
 }
 
-// listsOnGPU predicts the lists [from, to) on the GPU. The result is valid until the next call.
+// listsOnGPU predicts the lists [from, to) on the GPU, valid until the next call.
 func (p *predictor) listsOnGPU(from, to int) *Step {
 	p.other.begin(to, pipeline.PathPacked)
 	p.addGPULists(&p.other, from, to)

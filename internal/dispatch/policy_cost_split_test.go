@@ -14,7 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// randomTimes gives kinds of work times by chance: of a launch and of each posting.
+// randomTimes sets random times of a launch and of each posting.
 func randomTimes(rng *rand.Rand, d *Dispatcher) {
 	var samples []cost.Measured
 	for _, k := range []cost.Kind{cost.CPUAnd, cost.CPUBegin, cost.CPUIntersect, cost.CPUSelect, cost.GPUImagesAnd, cost.GPUPackedAnd, cost.GPUIntersect} {
@@ -34,8 +34,8 @@ func randomTimes(rng *rand.Rand, d *Dispatcher) {
 	d.costs.Calibrate(samples)
 }
 
-// bestSplit is the least time of any split that begins at a place, and where it is cut;
-// 0 if none is less than a limit.
+// bestSplit is the least time of any split that begins at a place, and its cut; 0 if none is
+// less than a limit.
 func bestSplit(r *queryRun, at sched.Place, limit time.Duration) (cut int, least time.Duration) {
 	n, least := len(r.predictor.lengths), limit
 	for to := 1; to < n; to++ {
@@ -56,8 +56,7 @@ func bestSplit(r *queryRun, at sched.Place, limit time.Duration) (cut int, least
 	return cut, least
 }
 
-// Whatever the times are, the split that is taken is the best of all, or there is none
-// that clearly beats both processors alone.
+// For any times, the split taken is the best, or none clearly beats both processors alone.
 func TestBestSplit(t *testing.T) {
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 1 << 15}})
 	snapshot := indextest.Snapshot(t, spacedIndex(t, 6000, 2, 3, 5, 7))
@@ -109,8 +108,8 @@ func TestBestSplit(t *testing.T) {
 	}
 }
 
-// Where the GPU is far ahead of the least that the CPU can take, nobody counts what is
-// essential; but who traces sees it, and the place is the same.
+// If the GPU is far ahead of the CPU's lower bound, essential postings are not counted, except
+// for a trace; the place is the same.
 func TestLowerBoundsSuffice(t *testing.T) {
 	sampletest.SkipRace(t)
 	g := testGPU(t, pipeline.Options{})
@@ -135,8 +134,8 @@ func TestLowerBoundsSuffice(t *testing.T) {
 	}
 }
 
-// What runs on the GPU by a way that nobody chose says nothing of the way that was
-// predicted: only cost, which looks where lists are, and chooses, learns.
+// Only policy cost learns, because it locates lists and chooses the path; a path that nobody
+// chose teaches nothing about the predicted one.
 func TestLearnsFromPathThatRan(t *testing.T) {
 	sampletest.SkipRace(t)
 	for _, c := range []struct {
@@ -159,8 +158,7 @@ func TestLearnsFromPathThatRan(t *testing.T) {
 	}
 }
 
-// Where the CPU takes many times the GPU's time, no part of the work is better done
-// there, and nobody looks for one.
+// If the CPU takes many times the GPU's time, splits are not considered.
 func TestMaySplit(t *testing.T) {
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 1 << 15}})
 	snapshot := indextest.Snapshot(t, spacedIndex(t, 6000, 2, 3, 5))

@@ -13,8 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// A query that the CPU is predicted to answer sooner stays on the GPU if the CPU's times
-// have been many times their predictions, or a small part of them.
+// The CPU is predicted to be faster, but its times have been many times their predictions, or a
+// small part of them.
 func TestUncertainStaysOnGPU(t *testing.T) {
 	sampletest.SkipRace(t)
 	g := testGPU(t, pipeline.Options{})

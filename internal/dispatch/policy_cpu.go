@@ -1,6 +1,5 @@
 package dispatch
 
-// cpuPolicy runs every step on the CPU.
 type cpuPolicy struct{}
 
 func (cpuPolicy) info() PolicyInfo   { return PolicyInfo{PolicyCPU, "every step on the CPU"} }

@@ -2,7 +2,7 @@ package dispatch
 
 import "github.com/griffin-search/griffin/internal/sched"
 
-// gpuPolicy runs every step on the GPU, if it can.
+// gpuPolicy runs every step on the GPU, or on the CPU if the GPU fails.
 type gpuPolicy struct{}
 
 func (gpuPolicy) info() PolicyInfo {
@@ -10,7 +10,6 @@ func (gpuPolicy) info() PolicyInfo {
 }
 func (gpuPolicy) traits() traits { return traits{prefersGPU: true} }
 
-// choose implements policy: it offers all that is left on the GPU, and on the CPU if the GPU fails.
 func (gpuPolicy) choose(r *queryRun) {
 	if r.gpu.refusal != "" {
 		r.chooseCPU()

@@ -8,17 +8,16 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// Placement prescribes where the steps of a query run, instead of a policy: it measures the
-// alternatives of a policy. It needs a Dispatcher of PolicyCost; a query that
-// cannot run on the GPU, or whose step fails there, runs on the CPU all the same.
+// Placement prescribes where the steps of a query run, to measure the alternatives of a policy.
+// It needs a Dispatcher of PolicyCost; a query or step that fails on the GPU runs on the CPU.
 type Placement struct {
-	// First is where the first Lists lists of a conjunction run, in rising order of
-	// length, before the rest runs at the other place; 0: all do. Any other query than a conjunction
-	// of several lists runs at First whole.
+	// First is where the first Lists lists of a conjunction run, in rising order of length,
+	// before the rest runs at the other place; 0: all do. Queries other than conjunctions of
+	// several lists run whole at First.
 	First sched.Place
 	Lists int
-	// Path that the GPU takes if it begins with all lists; steps that have a part of
-	// them only take lists where they lie.
+	// Path of a GPU that begins with all lists; steps with a part of them take lists only where
+	// they lie.
 	Path pipeline.Path
 	// Or is where the second stage of plan.ModeAndOr runs, and OrPath the path there.
 	Or     sched.Place
@@ -43,21 +42,18 @@ func (p Placement) String() string {
 	return s
 }
 
-// WholeLists is the placement of all on the GPU, by images: lists that are not there are
-// brought whole.
+// WholeLists is the placement on the GPU by images, loading whole lists that are missing.
 func WholeLists() *Placement {
 	return &Placement{First: sched.GPU, Path: pipeline.PathImages, Or: sched.GPU, OrPath: pipeline.PathImages}
 }
 
-// places are those where a whole stage can run.
 var places = [...]struct {
 	at   sched.Place
 	path pipeline.Path
 }{{sched.CPU, pipeline.PathAuto}, {sched.GPU, pipeline.PathImages}, {sched.GPU, pipeline.PathPacked}}
 
-// Placements returns all placements of the plan: each stage whole on the CPU, on the GPU
-// by images, and there where lists lie; a conjunction of several lists in two pieces, at
-// every list, both ways, too.
+// Placements returns all placements of the plan: each stage whole on the CPU, on the GPU by
+// images, and there where lists lie; and each conjunction split at every list, both ways.
 func (q *Query) Placements() []Placement {
 	var first []Placement
 	for _, w := range places {
@@ -97,13 +93,11 @@ func (p *Placement) check(d *Dispatcher) error {
 	return nil
 }
 
-// info implements policy. A placement has no name of its own.
+// A placement has no name of its own.
 func (*Placement) info() PolicyInfo { return PolicyInfo{Name: PolicyCost} }
 
-// traits implements policy.
 func (*Placement) traits() traits { return traits{} }
 
-// choose implements policy: the steps run where the Placement says.
 func (p *Placement) choose(r *queryRun) {
 	if r.gpu.refusal != "" {
 		r.chooseCPU()

@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// Every placement of a query gives the CPU's answer, with its steps where it says.
+// Each gives the CPU's answer, with its steps where it says.
 func TestPlacements(t *testing.T) {
 	sampletest.SkipRace(t)
 	rng := rand.New(rand.NewPCG(41, 1))
@@ -66,7 +66,7 @@ func TestPlacements(t *testing.T) {
 	}
 }
 
-// A placement is refused where there is nothing to place, or another policy rules.
+// There is nothing to place, or another policy rules.
 func TestPlacementRefused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(42, 1))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 50, 1, false))

@@ -2,8 +2,8 @@ package dispatch
 
 import "github.com/griffin-search/griffin/internal/sched"
 
-// queryPolicy runs whole queries where trained model trees predict the least time, in three groups, with
-// stealing (Ding et al., WWW 2009, §9). Package sched has the groups.
+// queryPolicy runs whole queries where trained model trees predict the least time, in three
+// groups, with stealing (Ding et al., WWW 2009, §9). Package sched forms the groups.
 type queryPolicy struct{}
 
 func (queryPolicy) info() PolicyInfo {

@@ -10,8 +10,8 @@ import (
 // which nearly every block of the longer list has a posting to look at.
 const DefaultRatio = 128
 
-// ratioPolicy is griffin18 (PPoPP 2018, §3.2): two lists are intersected on the GPU if the longer one is
-// less than a ratio times as long. After each intersection the next list is compared with the remaining
+// ratioPolicy is griffin18 (PPoPP 2018, §3.2): two lists are intersected on the GPU if the
+// longer one is less than a ratio times as long; the next list is compared with the remaining
 // candidates. A query that has reached the CPU stays there.
 type ratioPolicy struct{}
 

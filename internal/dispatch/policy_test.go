@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// The policies are the same as in package sched, in its order, and each is found by its name.
+// They are the policies of package sched, in its order.
 func TestPolicies(t *testing.T) {
 	var names []Policy
 	for _, info := range Policies() {

@@ -11,14 +11,13 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// model predicts the times of work with the cost model of a Dispatcher, and learns from measured times.
+// model predicts and learns times of work with a Dispatcher's cost model.
 type model struct {
 	costs       *cost.Model
 	selectivity *selectivity
 	trees       bool // whole stages are predicted by model trees (traits.trees)
 }
 
-// predict predicts the time of a whole stage.
 func (m *model) predict(k cost.Kind, f *cost.Features) time.Duration {
 	if m.trees {
 		return m.costs.PredictTree(k, f)
@@ -26,8 +25,8 @@ func (m *model) predict(k cost.Kind, f *cost.Features) time.Duration {
 	return m.costs.Predict(k, f)
 }
 
-// predictor predicts the time of the rest of a stage, on each processor. Its inputs are the model
-// (begin), a stage (describe), the progress of a run (advanceTo), and the locations of the lists
+// predictor predicts the time of the rest of a stage, on each processor, from the model
+// (begin), a stage (describe), a run's progress (advanceTo), and the locations of the lists
 // (relocate, haveImages).
 type predictor struct {
 	model   model
@@ -40,21 +39,21 @@ type predictor struct {
 
 	// lengths of the lists, over all segments, in the order of the stage: rising.
 	lengths []int64
-	// expected is the number of documents in the first lists up to each: counted for lists that have
-	// run, estimated for the others.
+	// expected is the number of documents in the first lists up to each: counted for finished
+	// lists, estimated for others.
 	expected []float64
 	// whole has the features of the whole stage. Essential and Tight of a pruned OR are known only if
 	// hasEssential is set. ModeSaat has neither.
 	whole        cost.Features
 	hasEssential bool
-	// cumulative sums the reads of a GPU from the lists up to each, without loading them, if
-	// hasCumulative is set.
+	// cumulative sums the reads of a GPU from the lists up to each, if hasCumulative is set.
 	cumulative    []reading
 	hasCumulative bool
-	// located has the locations of the lists, if isLocated is set. If all have images, it may have no more than this fact.
+	// located has the locations of the lists, if isLocated is set, or only the fact that all
+	// have images.
 	located   pipeline.Located
 	isLocated bool
-	// imagesTime is the result of wholeByImages; 0: not predicted yet.
+	// 0: not predicted yet.
 	imagesTime time.Duration
 	// batchShare is the predicted time that the query adds to a batch; 0: it cannot be in one.
 	batchShare time.Duration
@@ -62,14 +61,11 @@ type predictor struct {
 	ticks      uint // counts steps, because not all short ones are timed
 }
 
-// begin sets the model. It keeps the memory of earlier queries. batches: queries may be answered in
-// batches.
+// begin keeps the memory of earlier queries. batches: queries may be answered in batches.
 func (p *predictor) begin(m model, batches bool) { p.model, p.batches = m, batches }
 
-// end forgets the query.
 func (p *predictor) end() { p.model, p.query = model{}, nil }
 
-// describe sets the stage, of which nothing has run.
 func (p *predictor) describe(q *Query, stage int) {
 	p.query, p.stage, p.done, p.candidates = q, stage, 0, 0
 	st := q.Stage(stage)
@@ -107,7 +103,7 @@ func (p *predictor) describe(q *Query, stage int) {
 // manyPostings is the number of postings from which essential ones are counted.
 const manyPostings = 4096
 
-// countEssential counts the essential postings of a pruned OR, which takes a while.
+// countEssential counts the essential postings of a pruned OR, which is slow.
 func (p *predictor) countEssential() {
 	if p.hasEssential {
 		return
@@ -121,8 +117,8 @@ func (p *predictor) countEssential() {
 	}
 }
 
-// bounded returns the features of the whole stage for a lower bound of its time on the CPU: as if only
-// the shortest list were essential.
+// bounded returns features for a lower bound on the CPU: as if only the shortest list were
+// essential.
 func (p *predictor) bounded() cost.Features {
 	f := p.whole
 	if !p.hasEssential {
@@ -131,22 +127,19 @@ func (p *predictor) bounded() cost.Features {
 	return f
 }
 
-// advanceTo sets the number of lists that have run, and of the candidates that they left.
+// advanceTo sets the finished lists and the candidates that they left.
 func (p *predictor) advanceTo(done, candidates int) { p.done, p.candidates = done, int64(candidates) }
 
-// relocate returns the memory for the locations of the stage's lists, which the caller fills.
 func (p *predictor) relocate() *pipeline.Located {
 	p.isLocated, p.hasCumulative = true, false
 	return &p.located
 }
 
-// haveImages notes that all lists of the stage have images.
 func (p *predictor) haveImages() {
 	p.located = pipeline.Located{Forms: p.located.Forms[:0], Compressed: p.located.Compressed[:0], ImageRoom: true, Path: pipeline.PathImages}
 	p.isLocated, p.hasCumulative = true, false
 }
 
-// hasImages reports whether a list has its image in all segments.
 func (p *predictor) hasImages(list int) bool {
 	for i := list; i < len(p.located.Forms); i += len(p.lengths) {
 		if p.located.Forms[i] < pipeline.FormImage {
@@ -156,7 +149,6 @@ func (p *predictor) hasImages(list int) bool {
 	return true
 }
 
-// missingImages describes the lists without images.
 func (p *predictor) missingImages() (f cost.Features) {
 	for i, n := range p.lengths {
 		if !p.hasImages(i) {
@@ -169,7 +161,7 @@ func (p *predictor) missingImages() (f cost.Features) {
 	return f
 }
 
-// kind returns the kind of the whole stage at a place, on the GPU by images.
+// kind returns the kind of the whole stage, on the GPU by images.
 func (p *predictor) kind(at sched.Place) cost.Kind {
 	st := p.query.Stage(p.stage)
 	conjunctive := st.Kind() == traverse.And
@@ -192,7 +184,7 @@ func (p *predictor) kind(at sched.Place) cost.Kind {
 	return cost.CPUOr
 }
 
-// wholeOn predicts all that is left of the stage at a place, on the GPU by the path that it chooses
+// wholeOn predicts the rest of the stage at a place, on the GPU by the path that it chooses
 // itself.
 func (p *predictor) wholeOn(s *Step, at sched.Place) {
 	s.begin(len(p.lengths), pipeline.PathAuto)
@@ -215,8 +207,8 @@ func (p *predictor) wholeOn(s *Step, at sched.Place) {
 	s.add(k, &p.whole, p.model.predict(k, &p.whole))
 }
 
-// lowerBoundOnCPU is wholeOn of the CPU, or a lower bound of it that is cheap to compute. Nothing is
-// learnt from the time of a lower bound.
+// lowerBoundOnCPU is wholeOn of the CPU, or a lower bound of it that is cheap to compute; then
+// nothing is learnt from its time.
 func (p *predictor) lowerBoundOnCPU(s *Step) {
 	if p.done > 0 || p.hasEssential {
 		p.wholeOn(s, sched.CPU)
@@ -226,22 +218,21 @@ func (p *predictor) lowerBoundOnCPU(s *Step) {
 	s.is(len(p.lengths), pipeline.PathAuto, p.model.costs.Predict(p.kind(sched.CPU), &f))
 }
 
-// inflateByUncertainty raises the total of a whole stage on the CPU to its expected mean: times scatter
-// about predictions, by 40 % and more on the CPU and by 10 % on the GPU. Parts of a stage are compared
-// without it.
+// inflateByUncertainty raises the total of a whole stage on the CPU to its expected mean: times
+// scatter about predictions by 40 % and more on the CPU, by 10 % on the GPU. Parts of a stage
+// are compared without it.
 func (p *predictor) inflateByUncertainty(s *Step) {
 	if p.done == 0 {
 		s.total = time.Duration(p.model.costs.Doubt(p.kind(sched.CPU)) * float64(s.total))
 	}
 }
 
-// inflatedOnCPU is wholeOn of the CPU with inflateByUncertainty.
 func (p *predictor) inflatedOnCPU(s *Step) {
 	p.wholeOn(s, sched.CPU)
 	p.inflateByUncertainty(s)
 }
 
-// wholeByImages predicts the whole stage on a GPU that has images of all lists.
+// wholeByImages assumes images of all lists.
 func (p *predictor) wholeByImages() time.Duration {
 	if p.imagesTime == 0 {
 		p.imagesTime = max(p.model.costs.Predict(p.kind(sched.GPU), &p.whole), 1)
@@ -249,7 +240,7 @@ func (p *predictor) wholeByImages() time.Duration {
 	return p.imagesTime
 }
 
-// wholeByCost predicts all that is left on the GPU, after locate.
+// wholeByCost predicts the rest on the GPU, after locate.
 func (p *predictor) wholeByCost(gpu *Step) {
 	n := len(p.lengths)
 	if p.done > 0 {
@@ -285,7 +276,7 @@ func (p *predictor) wholeByCost(gpu *Step) {
 	}
 }
 
-// wholePacked predicts the whole stage on the GPU by lists where they are.
+// wholePacked predicts the whole stage by lists where they are.
 func (p *predictor) wholePacked(s *Step) {
 	s.begin(len(p.lengths), pipeline.PathPacked)
 	if p.query.splits(p.stage) {
@@ -300,7 +291,6 @@ func (p *predictor) wholePacked(s *Step) {
 	s.add(cost.GPUPackedOr, &f, p.model.costs.Predict(cost.GPUPackedOr, &f))
 }
 
-// addFileCopies adds to s the copying of lists from files to page-locked memory.
 func (p *predictor) addFileCopies(s *Step, sizeBytes int64) {
 	if sizeBytes == 0 {
 		return
@@ -309,11 +299,11 @@ func (p *predictor) addFileCopies(s *Step, sizeBytes int64) {
 	s.add(cost.BringHost, &f, p.model.costs.Predict(cost.BringHost, &f))
 }
 
-// BatchMeasured is the size of the batches that package calibrate measures, and that the share of
-// one query is predicted by.
+// BatchMeasured is the size of the batches that package calibrate measures and that predict one
+// query's share.
 const BatchMeasured = 16
 
-// predictBatchShare predicts the time that a query adds to a batch on the GPU, from its time alone.
+// predictBatchShare derives the share from the query's time alone.
 func (p *predictor) predictBatchShare(alone time.Duration) {
 	if !p.batches || p.done > 0 {
 		return
@@ -325,12 +315,11 @@ func (p *predictor) predictBatchShare(alone time.Duration) {
 		*n *= BatchMeasured
 	}
 	together := p.model.costs.Predict(p.kind(sched.GPU), &f)
-	// One that is alone may be predicted by another model: its part of the batch without the launch is
-	// then taken to be at least a quarter.
+	// A different model may predict one alone: its part of the batch without the launch is then
+	// taken to be at least a quarter.
 	p.batchShare = min(max((together-alone)/(BatchMeasured-1), together/(4*BatchMeasured), 1), alone)
 }
 
-// work is the length of the shortest list.
 func (p *predictor) work() int64 {
 	if len(p.lengths) == 0 {
 		return 0

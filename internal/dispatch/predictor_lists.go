@@ -11,7 +11,6 @@ import (
 
 // This file predicts the lists of a conjunction, one by one.
 
-// expectCandidates estimates the number of candidates after each list, from the present candidates.
 func (p *predictor) expectCandidates() {
 	numDocs := max(float64(p.query.Snapshot().NumDocs), 1)
 	p.expected, p.hasCumulative = p.expected[:0], false
@@ -30,7 +29,7 @@ func (p *predictor) expectCandidates() {
 	}
 }
 
-// listFeatures describes a list of a conjunction on the CPU.
+// listFeatures is for the CPU.
 func (p *predictor) listFeatures(i int) (cost.Kind, cost.Features) {
 	if i == 0 {
 		return cost.CPUBegin, cost.Features{Shortest: p.lengths[0]}
@@ -38,20 +37,18 @@ func (p *predictor) listFeatures(i int) (cost.Kind, cost.Features) {
 	return cost.CPUIntersect, cost.Features{Candidates: int64(p.expected[i-1]), Longest: p.lengths[i]}
 }
 
-// cpuListTime predicts a list of a conjunction on the CPU.
 func (p *predictor) cpuListTime(i int) time.Duration {
 	k, f := p.listFeatures(i)
 	return p.model.costs.Predict(k, &f)
 }
 
-// selection predicts the selection of the best on the CPU.
 func (p *predictor) selection() time.Duration {
 	f := cost.Features{Candidates: int64(p.expected[len(p.lengths)-1]), K: p.query.K()}
 	return p.model.costs.Predict(cost.CPUSelect, &f)
 }
 
-// addCPULists adds to s the lists [from, to) of a conjunction on the CPU, and the selection of the best
-// after the last list.
+// addCPULists adds to s the lists [from, to) on the CPU, and after the last list the selection
+// of the best.
 func (p *predictor) addCPULists(s *Step, from, to int) {
 	for i := from; i < to; i++ {
 		k, f := p.listFeatures(i)
@@ -63,7 +60,7 @@ func (p *predictor) addCPULists(s *Step, from, to int) {
 	}
 }
 
-// addGPULists adds to s the lists [from, to) of a conjunction on the GPU, where they are.
+// addGPULists adds to s the lists [from, to) on the GPU, where they are.
 func (p *predictor) addGPULists(s *Step, from, to int) {
 	f, file := p.packedFeatures(from, to)
 	p.addFileCopies(s, file)
@@ -75,9 +72,9 @@ func (p *predictor) addGPULists(s *Step, from, to int) {
 	s.add(k, &f, p.model.costs.Predict(k, &f))
 }
 
-// packedFeatures describes the lists [from, to) on a GPU that reads them where they are, after the lists
-// that are done. Its input is the candidates, or the first list. bytesFile must be copied to page-locked
-// memory before. It needs expectCandidates and locate.
+// packedFeatures describes the lists [from, to) on a GPU that reads them where they are, with
+// the candidates or the first list as input. bytesFile must be copied to page-locked memory
+// before. It needs expectCandidates and locate.
 func (p *predictor) packedFeatures(from, to int) (f cost.Features, bytesFile int64) {
 	p.sum()
 	a, b := &p.cumulative[from], &p.cumulative[to]
@@ -97,15 +94,15 @@ func (p *predictor) packedFeatures(from, to int) (f cost.Features, bytesFile int
 	return f, b.file - a.file
 }
 
-// reading sums the reads of a GPU from the lists before one, without loading them.
+// reading sums the reads of a GPU from the lists before one.
 type reading struct {
 	postings    int64
 	blocks, bus float64
 	file        int64 // bytes to be copied to page-locked memory before
 }
 
-// sum fills cumulative: of the first list all is read, of the others the blocks with expected
-// candidates, over the bus if they are not on the GPU.
+// sum fills cumulative: all of the first list, of the others the blocks with expected
+// candidates, over the bus if not on the GPU.
 func (p *predictor) sum() {
 	if p.hasCumulative {
 		return
@@ -130,8 +127,8 @@ func (p *predictor) sum() {
 	}
 }
 
-// notOnGPU returns the bytes of a compressed list that are not on the GPU, over all segments, and
-// the part of them that is in files only.
+// notOnGPU returns a compressed list's bytes that are not on the GPU, over all segments, and
+// the part that is in files only.
 func (p *predictor) notOnGPU(list int) (host, file int64) {
 	legs := p.query.gpu.stages[p.stage].Legs
 	for i := list; i < len(p.located.Compressed); i += len(p.lengths) {
@@ -147,8 +144,8 @@ func (p *predictor) notOnGPU(list int) (host, file int64) {
 	return host, file
 }
 
-// blocksTouched returns the expected number of blocks of a list of that length that have one of n
-// documents, if the documents are spread evenly.
+// blocksTouched returns the expected number of blocks of a list of that length that have one of
+// n evenly spread documents.
 func blocksTouched(n float64, length int64) float64 {
 	blocks := float64((length + codec.BlockLen - 1) / codec.BlockLen)
 	if blocks == 0 {

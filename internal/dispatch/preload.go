@@ -14,9 +14,9 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// preloader loads lists to the GPU in the background. A query that would be faster with images of its
-// lists, but not including the time to load them, runs elsewhere, and its lists are loaded for the next
-// query. Only the lists of one query are loaded at a time. Other requests are dropped, since such queries
+// preloader loads lists to the GPU in the background. A query that would be faster with images
+// of its lists, not counting the time to load them, runs elsewhere, and its lists are loaded
+// for the next query, one query's at a time. Other requests are dropped, since such queries
 // come again.
 type preloader struct {
 	busy      atomic.Bool
@@ -24,13 +24,13 @@ type preloader struct {
 	preloaded atomic.Int64 // queries whose lists were loaded
 }
 
-// preloadGain is the factor by which a query must become faster for its lists to be loaded.
+// preloadGain is the speedup from which lists are worth loading.
 const preloadGain = 1.2
 
 // preloadPause follows a load that failed.
 const preloadPause = time.Second
 
-// preloadRequest is a query whose lists are to be loaded, in memory of its own. It implements sched.Work.
+// preloadRequest is a query whose lists are to be loaded, in memory of its own.
 type preloadRequest struct {
 	d        *Dispatcher
 	snapshot *index.Snapshot
@@ -41,7 +41,6 @@ type preloadRequest struct {
 
 var _ sched.Work = (*preloadRequest)(nil)
 
-// requestPreload has the missing lists of the run's stage loaded if that makes it faster.
 func (r *queryRun) requestPreload() {
 	f := &r.d.preloader
 	l := &r.predictor.located
@@ -73,7 +72,6 @@ func (r *queryRun) requestPreload() {
 	go w.serve()
 }
 
-// serve loads the lists when the GPU has time.
 func (w *preloadRequest) serve() {
 	f := &w.d.preloader
 	began := time.Now()
@@ -89,7 +87,7 @@ func (w *preloadRequest) serve() {
 	f.busy.Store(false)
 }
 
-// ask has the query answered on the GPU. A panic becomes an error, since nobody waits for the answer.
+// ask turns a panic into an error, since nobody waits for the answer.
 func (w *preloadRequest) ask() (err error) {
 	defer func() {
 		if bug := recover(); bug != nil {
@@ -107,7 +105,6 @@ func (w *preloadRequest) ask() (err error) {
 	return w.d.pool.Do(context.Background(), &j, w)
 }
 
-// Run implements sched.Work: it answers the query, which loads the lists.
 func (w *preloadRequest) Run(ctx context.Context, _ sched.Place) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	view, err := w.d.gpu.begin(w.snapshot, false /* impacts */)
@@ -121,7 +118,7 @@ func (w *preloadRequest) Run(ctx context.Context, _ sched.Place) (err error) {
 	return err
 }
 
-// RunBatch implements sched.Work. Requests are alone.
+// RunBatch implements sched.Work; requests are alone.
 func (w *preloadRequest) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
 	for i := range all {
 		outcomes[i] = all[i].Run(ctx, sched.GPU)

@@ -14,10 +14,8 @@ import (
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 )
 
-// longWait is the time after which a test that waits for a condition fails.
 const longWait = 3 * time.Minute
 
-// waitUntil waits until a condition holds, and fails with what told returns if it does not.
 func waitUntil(t *testing.T, holds func() bool, told func() string) {
 	t.Helper()
 	for began := time.Now(); !holds(); time.Sleep(time.Millisecond) {
@@ -27,7 +25,6 @@ func waitUntil(t *testing.T, holds func() bool, told func() string) {
 	}
 }
 
-// waitUntilFed waits until lists were brought for a query.
 func waitUntilFed(t *testing.T, d *Dispatcher) {
 	t.Helper()
 	waitUntil(t, func() bool { return d.Stats().Preloaded > 0 }, func() string {
@@ -35,14 +32,13 @@ func waitUntilFed(t *testing.T, d *Dispatcher) {
 	})
 }
 
-// waitUntilRested waits until no lists are being brought.
 func waitUntilRested(t *testing.T, d *Dispatcher) {
 	t.Helper()
 	waitUntil(t, func() bool { return !d.preloader.busy.Load() }, func() string { return "something is still being brought" })
 }
 
-// A query whose lists would take too long to bring runs without, and they come for the
-// next one, which is answered from images.
+// A query whose lists would take too long to load runs without; the next one is answered from
+// images.
 func TestPreload(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	snapshot := indextest.Snapshot(t, spacedIndex(t, 50000, 2, 3, 5, 7))
@@ -78,7 +74,7 @@ func TestPreload(t *testing.T) {
 	}
 }
 
-// Closing while lists are being brought waits for that, and ends it for good.
+// Closing waits for a running load and prevents others.
 func TestPreloadAfterClose(t *testing.T) {
 	snapshot := indextest.Snapshot(t, spacedIndex(t, 50000, 2, 3, 5, 7))
 	for range 3 {
@@ -95,7 +91,6 @@ func TestPreloadAfterClose(t *testing.T) {
 	}
 }
 
-// Queries have little time; bringing lists for later ones has no limit.
 func TestPreloadHasNoDeadline(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	snapshot := indextest.Snapshot(t, spacedIndex(t, 50000, 2, 3, 5, 7))

@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// Prober runs steps of queries where its caller says, so that package calibrate can time them. It
-// uses the code that runs queries otherwise. One goroutine at a time may use it.
+// Prober runs steps of queries where its caller says, with the code of normal queries, so that
+// package calibrate can time them. One goroutine at a time may use it.
 type Prober struct {
 	searcher *Searcher
 	sc       *Scratch
@@ -52,11 +52,11 @@ func (p *Prober) Begin(q *Query) {
 // End releases the resources of the query.
 func (p *Prober) End() { p.run.end() }
 
-// Lengths returns the lengths of the stage's lists, in rising order if it is flat.
+// Lengths returns the lengths of the stage's lists, rising if it is flat.
 func (p *Prober) Lengths() []int64 { return p.run.predictor.lengths }
 
-// Features returns the features of the whole stage. For a pruned OR they are complete after
-// WholeStep of the CPU.
+// Features describes the whole stage, for a pruned OR completely only after WholeStep of the
+// CPU.
 func (p *Prober) Features() *cost.Features { return &p.run.predictor.whole }
 
 // Kind returns the kind of the whole stage at a place, on a GPU by images.
@@ -68,13 +68,13 @@ func (p *Prober) Splits() bool { return p.run.splits() }
 // HasGPU reports whether the query can run on a GPU.
 func (p *Prober) HasGPU() bool { return p.run.gpu.refusal == "" }
 
-// Attach makes the snapshot known to the GPU. It reports whether that is possible.
+// Attach makes the snapshot known to the GPU, if that is possible.
 func (p *Prober) Attach() bool { return p.run.attach() == nil }
 
 // IsAttached reports whether the GPU knows the snapshot.
 func (p *Prober) IsAttached() bool { return p.run.gpu.view != nil }
 
-// Locate finds out where the lists of the stage are. The result is valid until the next call.
+// Locate finds out where the lists of the stage are, valid until the next call.
 func (p *Prober) Locate() *pipeline.Located {
 	p.run.gpu.view.Locate(p.run.gpuQuery(), &p.run.predictor.located)
 	return &p.run.predictor.located
@@ -114,7 +114,7 @@ func (p *Prober) WholeStep() (s Step) {
 	return s
 }
 
-// ImagesStep returns the whole stage on the GPU by images as one step, without a prediction.
+// ImagesStep returns the whole stage on the GPU by images, without a prediction.
 func (p *Prober) ImagesStep() Step {
 	s := Step{to: len(p.run.predictor.lengths), path: pipeline.PathImages}
 	s.add(p.run.predictor.kind(sched.GPU), &p.run.predictor.whole, 0)
@@ -127,8 +127,7 @@ func (p *Prober) PackedStep() (s Step) {
 	return s
 }
 
-// CPULists returns the step that takes a conjunction from where it is through the lists before to, on
-// the CPU.
+// CPULists returns the step from the present list to before to, on the CPU.
 func (p *Prober) CPULists(to int) Step {
 	p.run.syncPredictor()
 	p.run.predictor.expectCandidates()
@@ -146,7 +145,7 @@ func (p *Prober) GPULists(to int) Step {
 	return s
 }
 
-// Run runs a step. It returns the time.
+// Run runs a step and returns its time.
 func (p *Prober) Run(ctx context.Context, at sched.Place, s *Step) (time.Duration, error) {
 	began := time.Now()
 	var err error
@@ -158,7 +157,7 @@ func (p *Prober) Run(ctx context.Context, at sched.Place, s *Step) (time.Duratio
 	return time.Since(began), err
 }
 
-// TryOnGPU is Run on the GPU, and leaves the query where it was.
+// TryOnGPU is Run on the GPU, but does not advance the query.
 func (p *Prober) TryOnGPU(ctx context.Context, s *Step) (time.Duration, error) {
 	pos, have := p.run.pos, p.run.have
 	took, err := p.Run(ctx, sched.GPU, s)
@@ -166,7 +165,7 @@ func (p *Prober) TryOnGPU(ctx context.Context, s *Step) (time.Duration, error) {
 	return took, err
 }
 
-// Done is how many lists of a conjunction are done, and Left how many candidates there are then.
+// Done returns the finished lists of a conjunction and the candidates left.
 func (p *Prober) Done() (lists, left int) {
 	if p.run.have == nil {
 		return p.run.pos, 0

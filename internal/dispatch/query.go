@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// Options describe the wanted answer of a query, and how it is found. It repeats the fields of
+// Options describe the wanted answer of a query, and how it is found. They repeat the fields of
 // plan.Options, so that callers fill one struct.
 type Options struct {
 	// See plan.Options for Mode, K, Traversal, Accumulators, Budget and Count.
@@ -27,10 +27,9 @@ type Options struct {
 	Count        bool
 	// CPU keeps the query off GPUs.
 	CPU bool
-	// Cached allows the answer to come from the Searcher's result cache, and to be stored there.
-	// It has no effect on queries whose answer or way is prescribed: by a Budget, a Traversal,
-	// Accumulators, CPU, a Policy or a Placement. A query prepared with it can only be run, by
-	// itself and without a trace.
+	// Cached lets the answer come from the Searcher's result cache and be stored there. It has
+	// no effect with a Budget, a Traversal, Accumulators, CPU, a Policy or a Placement. A query
+	// prepared with it can only be run alone and without a trace.
 	Cached bool
 	// Policy chooses where the steps of the query run ("": the Dispatcher's policy). Policies that
 	// gather or group queries (query, batch) do so only as the Dispatcher's policy.
@@ -43,13 +42,12 @@ func (o *Options) plan() plan.Options {
 	return plan.Options{Mode: o.Mode, K: o.K, Traversal: o.Traversal, Accumulators: o.Accumulators, Budget: o.Budget, Count: o.Count}
 }
 
-// cacheable reports whether the answer may come from a result cache.
 func (o *Options) cacheable() bool {
 	return o.Cached && o.Budget == (saat.Budget{}) && o.Traversal == "" && o.Accumulators == "" && !o.CPU && o.Policy == "" && o.Placement == nil
 }
 
-// Searcher answers queries over one snapshot of an index. The snapshot must be held until the last
-// Query has run. A Searcher is safe for concurrent use.
+// Searcher answers queries over one snapshot, which must be held until the last Query has run.
+// It is safe for concurrent use.
 type Searcher struct {
 	planner    *plan.Planner
 	dispatcher *Dispatcher        // nil: all queries run on the CPU
@@ -62,12 +60,11 @@ func NewSearcher(snapshot *index.Snapshot, bm25 *score.BM25) *Searcher {
 	return &Searcher{planner: plan.New(snapshot, bm25)}
 }
 
-// Use lets d choose where queries run. It must be called before the first Prepare. With nil they
-// run on the CPU.
+// Use lets d, or with nil the CPU, run queries. It must be called before the first Prepare.
 func (s *Searcher) Use(d *Dispatcher) { s.dispatcher = d }
 
-// UseResults lets queries with Options.Cached take their answers from c, which belongs to the
-// Searcher's index and may be nil. It must be called before the first Prepare.
+// UseResults gives queries with Options.Cached the cache c, which belongs to the Searcher's
+// index and may be nil. It must be called before the first Prepare.
 func (s *Searcher) UseResults(c *resultcache.Cache) { s.results = c }
 
 // Dispatcher returns the Dispatcher of Use, nil without one.
@@ -79,8 +76,8 @@ func (s *Searcher) Fields() []string { return s.planner.Fields() }
 // BM25 returns the scoring parameters.
 func (s *Searcher) BM25() score.BM25 { return s.planner.BM25() }
 
-// Query is a plan with the data that executors need beside it. Several goroutines may run it at
-// the same time, each with its own Scratch.
+// Query is a plan with the data that executors need. Several goroutines may run it at the same
+// time, each with its own Scratch.
 type Query struct {
 	plan.Plan
 	searcher  *Searcher
@@ -91,7 +88,6 @@ type Query struct {
 	gpu       gpuPlan
 }
 
-// policyOf returns the policy of the query, or of d if the query has none.
 func (q *Query) policyOf(d *Dispatcher) policy {
 	if q.policy != nil {
 		return q.policy
@@ -99,14 +95,13 @@ func (q *Query) policyOf(d *Dispatcher) policy {
 	return d.policy
 }
 
-// splits reports whether a stage can run in several steps.
 func (q *Query) splits(stage int) bool {
 	st := q.Stage(stage)
 	return q.Impacts() == nil && st.IsFlat() && st.Kind() == traverse.And && len(st.Order()) > 1 && !q.gpu.stages[stage].Wide
 }
 
-// Scratch is the memory for preparing and running a query. It grows to the needs of the largest
-// query. One goroutine at a time may use it, with any Searcher whose index has its analyzer.
+// Scratch is the memory for preparing and running a query. One goroutine at a time may use it,
+// with any Searcher whose index has its analyzer.
 type Scratch struct {
 	plan.Scratch
 	run   queryRun
@@ -132,9 +127,9 @@ func (s *Searcher) Prepare(sc *Scratch, node query.Node, opts Options) (*Query, 
 	return q, nil
 }
 
-// PrepareInto is Prepare into the memory of a former query that is no longer used, of any Searcher
-// or none. For a flat query that is not larger than any former one it allocates nothing. After an
-// error q may only be prepared again.
+// PrepareInto is Prepare into the memory of a former query of any Searcher or none. For a flat
+// query that is not larger than any former one it allocates nothing. After an error q may only
+// be prepared again.
 func (s *Searcher) PrepareInto(q *Query, sc *Scratch, node query.Node, opts Options) error {
 	q.policy = nil
 	if opts.Policy != "" {
@@ -171,12 +166,10 @@ func (s *Searcher) PrepareInto(q *Query, sc *Scratch, node query.Node, opts Opti
 	return nil
 }
 
-// errCached is the error of operations that a query with Options.Cached does not support.
 var errCached = fmt.Errorf("a query whose answer may be a cached one can only be run by itself: %w", base.ErrBadInput)
 
-// Run answers the query. The hits are appended to dst[:0]. Where it runs is the Dispatcher's
-// choice. It allocates nothing under the conditions of plan.Plan.RunCPU, or on a GPU that has all
-// lists.
+// Run answers the query where the Dispatcher chooses, and appends the hits to dst[:0]. It
+// allocates nothing under the conditions of plan.Plan.RunCPU, or on a GPU that has all lists.
 //
 // The error is the context's if it ends, and wraps base.ErrCorrupt if a list is damaged. A
 // Dispatcher with limits adds *sched.Overload.
@@ -190,7 +183,7 @@ func (q *Query) Run(ctx context.Context, sc *Scratch, dst []base.Hit) (plan.Answ
 	return q.run(ctx, sc, dst, nil)
 }
 
-// RunTraced is Run, and adds the steps to the trace. With a nil trace it is Run.
+// RunTraced is Run, and adds the steps to the trace if it is not nil.
 func (q *Query) RunTraced(ctx context.Context, sc *Scratch, dst []base.Hit, t *plan.Trace) (plan.Answer, error) {
 	if t == nil {
 		return q.Run(ctx, sc, dst)
@@ -201,7 +194,6 @@ func (q *Query) RunTraced(ctx context.Context, sc *Scratch, dst []base.Hit, t *p
 	return q.run(ctx, sc, dst, t)
 }
 
-// run answers the query on the CPU, or as the Dispatcher says.
 func (q *Query) run(ctx context.Context, sc *Scratch, dst []base.Hit, trace *plan.Trace) (plan.Answer, error) {
 	trace.Begin()
 	if d := q.searcher.dispatcher; d.active() {

@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// BenchmarkResultCache compares a query whose answer is kept with one that is run, both
-// planned each time, by one goroutine and by all processors.
+// BenchmarkResultCache compares cached queries with run ones, both planned each time, by one
+// goroutine and by all processors.
 func BenchmarkResultCache(b *testing.B) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	snapshot := indextest.Snapshot(b, plantest.RandomIndex(b, rng, 20_000, 1, false))

@@ -24,8 +24,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// shuffled returns a tree that means the same: the clauses of its groups are in another
-// order.
+// shuffled reorders the clauses of groups, which keeps the meaning.
 func shuffled(rng *rand.Rand, n query.Node) query.Node {
 	b, ok := n.(*query.Boolean)
 	if !ok {
@@ -38,8 +37,8 @@ func shuffled(rng *rand.Rand, n query.Node) query.Node {
 	return other
 }
 
-// checkCached compares the answer of a searcher with a cache with the answer of a searcher without
-// one, and reports whether it was cached.
+// checkCached compares a Searcher with a cache to one without, and reports whether the answer
+// was cached.
 func checkCached(t *testing.T, cached, plain *Searcher, sc *Scratch, q query.Node, o Options) bool {
 	t.Helper()
 	want, err := plain.Prepare(sc, q, o)
@@ -69,8 +68,7 @@ func checkCached(t *testing.T, cached, plain *Searcher, sc *Scratch, q query.Nod
 	return got.Cached
 }
 
-// Whatever is asked, in whatever order, before and after commits that add, delete and
-// merge: a cached answer is the one that a search would give.
+// Before and after commits that add, delete and merge.
 func TestResultCacheAgreement(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	ix := plantest.RandomIndex(t, rng, 300, 2, true)
@@ -149,7 +147,6 @@ func TestResultCacheOfImpacts(t *testing.T) {
 	}
 }
 
-// Equivalent queries have the same key, and others have another.
 func TestResultKeys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	docs := []corpus.Document{{ID: "1", Title: "Cat", Text: "cats and dogs run in the rain of 2009"}}
@@ -217,7 +214,6 @@ func TestResultKeys(t *testing.T) {
 	}
 }
 
-// englishIndex makes an index that stems.
 func englishIndex(t testing.TB, docs []corpus.Document) *index.Index {
 	t.Helper()
 	return indextest.Write(t, index.Options{Analyzer: "english", Positions: true}, func(w *indextest.Writer) {
@@ -227,7 +223,7 @@ func englishIndex(t testing.TB, docs []corpus.Document) *index.Index {
 	})
 }
 
-// Searches and commits at the same time: every answer belongs to its own snapshot.
+// Every answer belongs to its own snapshot.
 func TestResultCacheConcurrent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	ix := plantest.RandomIndex(t, rng, 200, 1, false)
@@ -279,7 +275,6 @@ func TestResultCacheConcurrent(t *testing.T) {
 	}
 }
 
-// A query whose answer is there allocates nothing.
 func TestResultCacheDoesNotAllocate(t *testing.T) {
 	if sampletest.Race || invariant.Enabled {
 		t.Skip("under the race detector pools allocate; so do the arguments of the invariants' messages")
@@ -306,7 +301,6 @@ func TestResultCacheDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A query that may be answered by the cache can only be run.
 func TestCachedQueryOnlyRuns(t *testing.T) {
 	s := NewSearcher(indextest.Snapshot(t, englishIndex(t, []corpus.Document{{ID: "1", Text: "cat"}})), nil)
 	s.UseResults(resultcache.New(1 << 20))

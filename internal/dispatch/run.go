@@ -11,9 +11,9 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// queryRun is the state machine of a query: it takes a plan stage by stage and step by step, at the
-// place that the policy chooses for each. It implements sched.Work: it can continue at another place
-// wherever it was left. Its memory is a Scratch's.
+// queryRun is the state machine of a query: it takes a plan stage by stage and step by step, at
+// the place that the policy chooses for each. As a sched.Work it can continue at another place.
+// Its memory is a Scratch's.
 type queryRun struct {
 	d      *Dispatcher
 	plan   *Query
@@ -36,8 +36,8 @@ type queryRun struct {
 	group     batch   // that it leads
 }
 
-// position is how far a run has come: the stage, the lists of it that are done, in the order of the
-// stage, and the remaining candidates of a conjunction.
+// position is the stage, the finished lists in its order, and the remaining candidates of a
+// conjunction.
 type position struct {
 	stage int
 	pos   int
@@ -46,7 +46,6 @@ type position struct {
 	moved bool        // last is set
 }
 
-// gpuState is the state of a run on a GPU.
 type gpuState struct {
 	view    *pipeline.View // of the snapshot; nil: not asked for yet
 	refusal string         // why the GPU is not used; "": it may be
@@ -58,7 +57,6 @@ type gpuState struct {
 
 var _ sched.Work = (*queryRun)(nil)
 
-// begin makes r a run of a query.
 func (r *queryRun) begin(d *Dispatcher, q *Query, sc *Scratch, dst []base.Hit, trace *plan.Trace) {
 	r.d, r.plan, r.sc, r.dst = d, q, sc, dst
 	r.trace.Trace = trace
@@ -78,13 +76,12 @@ func (r *queryRun) begin(d *Dispatcher, q *Query, sc *Scratch, dst []base.Hit, t
 	}
 }
 
-// rewind puts r before its first step.
 func (r *queryRun) rewind() {
 	r.position, r.indeterminate, r.overrun = position{}, false, overrun{}
 	r.answer = plan.Answer{}
 }
 
-// restart makes r, whose batch panicked, begin again.
+// restart begins again after a panic of the batch.
 func (r *queryRun) restart() {
 	r.rewind()
 	if r.trace.isOn() {
@@ -93,7 +90,7 @@ func (r *queryRun) restart() {
 	r.decide()
 }
 
-// end forgets the query, and gives the view of the GPU back.
+// end also gives the view of the GPU back.
 func (r *queryRun) end() {
 	if r.gpu.view != nil {
 		r.d.gpu.end(r.gpu.view)
@@ -110,7 +107,6 @@ func (r *queryRun) end() {
 	clear(r.gpu.results)
 }
 
-// result returns the answer, or the error.
 func (r *queryRun) result(err error) (plan.Answer, error) {
 	if err != nil {
 		return plan.Answer{}, err
@@ -125,7 +121,7 @@ func (r *queryRun) result(err error) (plan.Answer, error) {
 	return r.answer, nil
 }
 
-// Run implements sched.Work: it runs the rest of the plan, beginning at a place.
+// Run runs the rest of the plan, beginning at a place.
 func (r *queryRun) Run(ctx context.Context, at sched.Place) error {
 	r.trace.addWait(r.d.pool, &r.job)
 	if r.indeterminate {
@@ -154,7 +150,6 @@ func (r *queryRun) Run(ctx context.Context, at sched.Place) error {
 	}
 }
 
-// decide has the policy choose the next step at each place.
 func (r *queryRun) decide() {
 	if r.pos == 0 {
 		r.describe()
@@ -170,10 +165,8 @@ func (r *queryRun) decide() {
 	}
 }
 
-// describe tells the predictor the run's stage.
 func (r *queryRun) describe() { r.predictor.describe(r.plan, r.stage) }
 
-// syncPredictor tells the predictor how far the run has come in its stage.
 func (r *queryRun) syncPredictor() {
 	candidates := 0
 	if r.have != nil {
@@ -182,13 +175,13 @@ func (r *queryRun) syncPredictor() {
 	r.predictor.advanceTo(r.pos, candidates)
 }
 
-// chooseCPU has all that is left run on the CPU.
+// chooseCPU has the rest run on the CPU.
 func (r *queryRun) chooseCPU() {
 	r.predictor.wholeOn(&r.choices[sched.CPU], sched.CPU)
 	r.choices[sched.GPU].never()
 }
 
-// updateRemainingCost tells the pool the predicted time of the rest of a run that leaves a place. With
+// updateRemainingCost tells the pool the predicted time of the rest of a run that moves. With
 // the time of an earlier step, an idle processor could take it back at once.
 func (r *queryRun) updateRemainingCost() {
 	for at := range r.choices {
@@ -196,7 +189,6 @@ func (r *queryRun) updateRemainingCost() {
 	}
 }
 
-// first is where the run begins without a pool.
 func (r *queryRun) first() sched.Place {
 	gpu, cpu := r.choices[sched.GPU].total, r.choices[sched.CPU].total
 	if gpu != sched.Never && (r.rules.prefersGPU || gpu < cpu) {
@@ -205,7 +197,6 @@ func (r *queryRun) first() sched.Place {
 	return sched.CPU
 }
 
-// next is where a run at a place continues.
 func (r *queryRun) next(at sched.Place) sched.Place {
 	other := at.Other()
 	here, there := r.choices[at].total, r.choices[other].total
@@ -229,7 +220,6 @@ func (r *queryRun) next(at sched.Place) sched.Place {
 	return at
 }
 
-// wait is the predicted wait of a query for a place.
 func (r *queryRun) wait(at sched.Place) time.Duration {
 	if r.d.pool == nil {
 		return 0
@@ -240,12 +230,12 @@ func (r *queryRun) wait(at sched.Place) time.Duration {
 // isFree reports whether a query would not wait for a place.
 func (r *queryRun) isFree(at sched.Place) bool { return r.d.pool == nil || r.d.pool.Free(at) }
 
-// splits reports whether the stage can run in several steps: a conjunction of several lists, whose
-// candidates have scores below 2^32.
+// splits reports whether the stage can run in several steps: a conjunction of several lists
+// with scores below 2^32.
 func (r *queryRun) splits() bool { return r.plan.splits(r.stage) }
 
-// advance runs the next step of the plan, at a place. It is done if that was the last one. An error that
-// wraps sched.ErrFailed means that the GPU did not do it; the run can continue on the CPU.
+// advance runs the next step of the plan at a place. It is done if that was the last one. After
+// an error that wraps sched.ErrFailed, of the GPU, the run can continue on the CPU.
 func (r *queryRun) advance(ctx context.Context, at sched.Place) (done bool, err error) {
 	s := &r.choices[at]
 	if s.total == sched.Never { // the pool overrules the policy: everything can run on the CPU
@@ -281,7 +271,6 @@ func (r *queryRun) advance(ctx context.Context, at sched.Place) (done bool, err 
 	return false, nil
 }
 
-// arrive counts a step that ran at a place.
 func (r *queryRun) arrive(at sched.Place) {
 	r.d.steps[at].Add(1)
 	r.answer.StepsAt[at]++
@@ -295,7 +284,7 @@ func (r *queryRun) arrive(at sched.Place) {
 	r.last, r.moved = at, true
 }
 
-// endStage goes to the next stage if the plan falls back to it. done: it does not.
+// endStage goes to the next stage if the plan falls back to it, else it is done.
 func (r *queryRun) endStage(at sched.Place) (done bool) {
 	if r.pos < len(r.predictor.lengths) { // a conjunction without candidates
 		r.answer.Hits, r.answer.Matches = r.dst[:0], 0
@@ -310,7 +299,7 @@ func (r *queryRun) endStage(at sched.Place) (done bool) {
 	return false
 }
 
-// finished sets the fields of the answer for a stage that has ended at a place.
+// finished completes the answer for a stage that ended at a place.
 func (r *queryRun) finished(at sched.Place) {
 	r.answer.Mode = r.plan.Stage(r.stage).Mode()
 	r.answer.By = at

@@ -10,7 +10,6 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// tracer adds the steps of a run to its trace.
 type tracer struct {
 	*plan.Trace                // nil: the run is not traced
 	waited      time.Duration  // the part of the job's waits that the trace has
@@ -19,7 +18,7 @@ type tracer struct {
 
 func (t *tracer) isOn() bool { return t.Trace != nil }
 
-// addWait adds a job's wait for its present processor, if there was one. pool may be nil.
+// pool may be nil.
 func (t *tracer) addWait(pool *sched.Pool, j *sched.Job) {
 	if !t.isOn() || pool == nil {
 		return
@@ -32,7 +31,7 @@ func (t *tracer) addWait(pool *sched.Pool, j *sched.Job) {
 	t.AddFor(pool.TimeOf(j.Began-waited), waited, plan.Step{Name: plan.StepWait, Processor: j.Place.String(), Place: j.Place, Mode: t.Mode})
 }
 
-// forDevice returns the trace that a GPU fills, nil if the run is not traced.
+// forDevice returns nil if the run is not traced.
 func (t *tracer) forDevice() *pipeline.Trace {
 	if !t.isOn() {
 		return nil
@@ -40,7 +39,6 @@ func (t *tracer) forDevice() *pipeline.Trace {
 	return &t.device
 }
 
-// addGPU adds a step for each device that took part in it.
 func (t *tracer) addGPU(began time.Time, s plan.Step) {
 	for i := range t.device.Devices {
 		d := newDeviceTrace(&t.device.Devices[i])
@@ -54,8 +52,8 @@ func (t *tracer) addGPU(began time.Time, s plan.Step) {
 	}
 }
 
-// addOverrun adds the step of a stage that overran on the CPU. It replaces the steps of segments searched
-// since it began.
+// addOverrun replaces the steps of segments searched since a stage that overran on the CPU
+// began.
 func (t *tracer) addOverrun(began time.Time, st *plan.Stage, predicted time.Duration) {
 	step := plan.Step{Name: plan.StepOverrun, Processor: plan.CPUName, Place: sched.CPU, Traversal: st.Traversal(), Mode: st.Mode(), Predicted: predicted}
 	n := len(t.Steps)
@@ -66,7 +64,6 @@ func (t *tracer) addOverrun(began time.Time, st *plan.Stage, predicted time.Dura
 	t.Add(began, step)
 }
 
-// noteChoice adds a note with the predictions that the policy compared.
 func (t *tracer) noteChoice(r *queryRun) {
 	if r.gpu.refusal != "" {
 		if r.pos == 0 && r.stage == 0 && r.d.gpu != nil && r.plan.gpu.refusal != "" {

@@ -16,8 +16,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// A trace has the steps in the order in which they ran, on a line of time, with their
-// places, what was predicted, and what went over the bus.
+// Steps are in order of time, with their places, predictions and bus bytes.
 func TestTraceSteps(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	p, _ := dispatched(t, indextest.Snapshot(t, spacedIndex(t, 9000, 2, 7, 300)), g, Config{Policy: PolicyRatio})
@@ -67,8 +66,7 @@ func TestTraceSteps(t *testing.T) {
 	}
 }
 
-// shut keeps a place, of which there is one server, busy until the function that it returns is
-// called.
+// shut keeps a place with one server busy until the returned function is called.
 func shut(t *testing.T, d *Dispatcher, at sched.Place, wg *sync.WaitGroup) (open func()) {
 	t.Helper()
 	door := &gate{make(chan struct{}), make(chan struct{})}
@@ -83,15 +81,13 @@ func shut(t *testing.T, d *Dispatcher, at sched.Place, wg *sync.WaitGroup) (open
 	return func() { close(door.open) }
 }
 
-// queued waits until n queries wait for a place.
 func queued(d *Dispatcher, at sched.Place, n int) {
 	for d.Stats().Pool.Places[at].Queued < n {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// checkWaits checks that the steps of a query follow one another, and that those in which it
-// waited are all of its waits. It returns them.
+// checkWaits checks that steps follow one another and include all waits, which it returns.
 func checkWaits(t *testing.T, trace *plan.Trace, r *queryRun) (waits []*plan.Step) {
 	t.Helper()
 	var sum, end time.Duration
@@ -111,8 +107,7 @@ func checkWaits(t *testing.T, trace *plan.Trace, r *queryRun) (waits []*plan.Ste
 	return waits
 }
 
-// The wait of a query that is answered in a batch ends before the batch begins; what fails in
-// the batch waits a second time.
+// The wait ends before the batch begins; a query that fails in the batch waits a second time.
 func TestTraceWaitsInBatch(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		t.Run(fmt.Sprintf("fails=%t", fails), func(t *testing.T) {
@@ -177,7 +172,6 @@ func TestTraceWaitsInBatch(t *testing.T) {
 	}
 }
 
-// A query that changes the processor waits for the other one, and its trace has both waits.
 func TestTraceWaitsOfMigration(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	p, d := dispatched(t, indextest.Snapshot(t, spacedIndex(t, 9000, 2, 7, 300)), g, Config{Policy: PolicyRatio, CPUs: 1})

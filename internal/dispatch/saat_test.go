@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// commonWords returns a snapshot with impact-ordered lists in which "common" and "frequent" have
-// more than manyPostings postings together.
+// commonWords has impact-ordered lists, with more than manyPostings postings of "common" and
+// "frequent" together.
 func commonWords(t testing.TB) *index.Snapshot {
 	t.Helper()
 	ix := indextest.Write(t, index.Options{Analyzer: "whitespace"}, func(w *indextest.Writer) {
@@ -31,8 +31,8 @@ func commonWords(t testing.TB) *index.Snapshot {
 	return indextest.Snapshot(t, ix)
 }
 
-// Lists that are long enough for a dispatcher to count the essential postings of an OR have the
-// same answer in plan.ModeSaat, which has no legs to count them in.
+// The lists are long enough for essential postings of an OR to be counted; plan.ModeSaat has no
+// legs to count them in.
 func TestSaatOfLongListsDispatched(t *testing.T) {
 	snapshot := commonWords(t)
 	q := &query.Words{Text: "common frequent", Boost: 1}

@@ -5,16 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// selectivity corrects the estimate that terms occur independently of each other, by the number of lists
-// that were intersected before: the words of a query occur together. It is safe for concurrent use.
+// selectivity corrects the estimate that terms are independent, by the number of lists
+// intersected before: the words of a query occur together. It is safe for concurrent use.
 type selectivity struct {
 	logs    [maxSelectivity]atomic.Uint64 // bits of a logarithm, minus the initial one
 	factors [maxSelectivity]atomic.Uint64 // bits of e to the power of that logarithm; 0: the initial one
 }
 
-// firstSelectivity has the logarithms of the initial corrections, from the second list on: means over
-// the queries, of 2,000 of the TREC Terabyte logs on the Wikipedia passages, for which more than one
-// document was expected (760, 207, 68, 29 and 9).
+// firstSelectivity has the logarithms of the initial corrections, from the second list on:
+// means over the queries, of 2,000 of the TREC Terabyte logs on the Wikipedia passages, that
+// expect more than one document (760, 207, 68, 29 and 9).
 var firstSelectivity = [maxSelectivity]float64{0.75, 0.7, 0.3, 0.17, 0.12}
 
 const (
@@ -29,8 +29,8 @@ func (s *selectivity) log(i int) float64 {
 	return math.Float64frombits(s.logs[at].Load()) + firstSelectivity[at]
 }
 
-// factor returns the ratio of the documents in list i, among those in the lists before, to the number
-// that independence predicts.
+// factor returns the ratio of documents in list i, among the documents of the lists before, to
+// the number that independence predicts.
 func (s *selectivity) factor(i int) float64 {
 	at := min(i, maxSelectivity) - 1
 	if bits := s.factors[at].Load(); bits != 0 {
@@ -39,7 +39,6 @@ func (s *selectivity) factor(i int) float64 {
 	return firstFactors[at]
 }
 
-// firstFactors are e to the power of firstSelectivity.
 var firstFactors = func() (f [maxSelectivity]float64) {
 	for i, l := range firstSelectivity {
 		f[i] = math.Exp(l)
@@ -47,7 +46,7 @@ var firstFactors = func() (f [maxSelectivity]float64) {
 	return f
 }()
 
-// observe records the numbers of documents expected and found in the lists [from, to), among those in
+// observe records documents expected and found in the lists [from, to), among the documents of
 // the lists before.
 func (s *selectivity) observe(from, to int, expected float64, found int) {
 	from = max(from, 1)

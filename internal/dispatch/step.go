@@ -21,22 +21,19 @@ type Step struct {
 	numPredictions int
 }
 
-// Prediction is the predicted time of some work.
 type Prediction struct {
 	Kind     cost.Kind
 	Features cost.Features
 	Took     time.Duration
 }
 
-// maxPredictions is the number of predictions that a step remembers, to be compared with its time.
+// maxPredictions is the number of predictions kept for comparison with the time.
 const maxPredictions = 3
 
-// lastResort is the cost of a place that a policy does not choose, but where a query can run if the
-// other place fails.
+// lastResort is the cost of a place that is used only if the other place fails.
 const lastResort = time.Hour
 
-// begin makes s the step up to a list by a path, without predictions. It keeps the memory of
-// predictions as it is.
+// begin makes s the step up to a list by a path, and keeps the memory of predictions.
 func (s *Step) begin(to int, path pipeline.Path) {
 	s.to, s.path, s.took, s.total, s.guessed, s.numPredictions = to, path, 0, 0, false, 0
 }
@@ -47,13 +44,11 @@ func (s *Step) is(to int, path pipeline.Path, took time.Duration) {
 	s.took, s.total = took, took
 }
 
-// never makes s a step that cannot run.
 func (s *Step) never() {
 	s.begin(0, pipeline.PathAuto)
 	s.total = sched.Never
 }
 
-// add adds a prediction to the step.
 func (s *Step) add(k cost.Kind, f *cost.Features, took time.Duration) {
 	if s.numPredictions < maxPredictions {
 		s.predictions[s.numPredictions] = Prediction{k, *f, took}
@@ -63,7 +58,7 @@ func (s *Step) add(k cost.Kind, f *cost.Features, took time.Duration) {
 	s.total += took
 }
 
-// largest returns the prediction of at least half of the step's time, nil if there is none.
+// largest returns the prediction of at least half of the time, nil if there is none.
 func (s *Step) largest() *Prediction {
 	for i := range s.predictions[:s.numPredictions] {
 		if p := &s.predictions[i]; 2*p.Took >= s.took {
@@ -76,6 +71,5 @@ func (s *Step) largest() *Prediction {
 // Took returns the predicted time of the step.
 func (s *Step) Took() time.Duration { return s.took }
 
-// Predictions returns the predictions that the time of the step is the sum of. A step with more than
-// maxPredictions has only the first ones.
+// Predictions returns the predictions whose sum is the step's time, at most maxPredictions.
 func (s *Step) Predictions() []Prediction { return s.predictions[:s.numPredictions] }

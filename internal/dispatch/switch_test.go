@@ -14,7 +14,6 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// tell has a Dispatcher predict one time for all work of some kinds.
 func tell(d *Dispatcher, took map[cost.Kind]time.Duration) {
 	var samples []cost.Measured
 	for i := range 400 {
@@ -44,8 +43,8 @@ func uselessCPU(d *Dispatcher) {
 	})
 }
 
-// A query that has moved stays there: the prediction of an earlier stage is no reason for an idle
-// processor to take it back.
+// The prediction of an earlier stage is no reason for an idle processor to take back a query
+// that moved.
 func TestStagesStayAfterSwitch(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	snapshot := indextest.Snapshot(t, spacedIndex(t, 30000, 2, 3, 7001, 9001))
@@ -66,8 +65,7 @@ func TestStagesStayAfterSwitch(t *testing.T) {
 	}
 }
 
-// If the GPU fails at a query that moved to it, or is lost, the query returns, also with a policy
-// of its own.
+// Also for a lost GPU, and with a policy of its own.
 func TestStagesReturnAfterFailure(t *testing.T) {
 	snapshot := indextest.Snapshot(t, spacedIndex(t, 30000, 2, 3, 7001, 9001))
 	for _, code := range []cuda.Code{cuda.LaunchOutOfResources, cuda.IllegalAddress} {
