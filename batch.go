@@ -17,13 +17,12 @@ type BatchResult struct {
 	Err error
 }
 
-// SearchBatch answers many queries on one commit. Use it for throughput: the
-// queries are planned and their documents are loaded on all processors, and a GPU
-// answers them in as few launches as its memory allows. Result i belongs to query i;
-// its Err is the error that Search would return. Took is the time of the whole
-// batch. Queries of a batch cannot have a Trace. Limits.Waiting and Limits.Deadline
-// do not apply. The error is the error of ctx, or of an index that is closed; then there
-// are no results.
+// SearchBatch answers many queries on one commit. Use it for throughput: all processors plan
+// the queries and load their documents, and a GPU answers them in few launches. Result i
+// belongs to query i; its Err is the error that Search would return; its Took is the time of
+// the whole batch. Queries of a batch cannot have a Trace. Limits.Waiting and Limits.Deadline
+// do not apply. The error is the error of ctx, or of an index that is closed; then there are no
+// results.
 func (ix *Index) SearchBatch(ctx context.Context, queries []Query) (_ []BatchResult, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := time.Now()
@@ -54,7 +53,7 @@ func (ix *Index) SearchBatch(ctx context.Context, queries []Query) (_ []BatchRes
 	return b.results, nil
 }
 
-// batch is one call of SearchBatch. It implements dispatch.BatchQueries.
+// batch is one call of SearchBatch, as dispatch.BatchQueries.
 type batch struct {
 	ctx      context.Context //nolint:containedctx // of the call
 	index    *Index
@@ -64,13 +63,10 @@ type batch struct {
 	results  []BatchResult
 }
 
-// Len implements dispatch.BatchQueries.
 func (b *batch) Len() int { return len(b.queries) }
 
-// Fail implements dispatch.BatchQueries.
 func (b *batch) Fail(i int, err error) { b.results[i] = BatchResult{Err: publicError(err)} }
 
-// NewWorker implements dispatch.BatchQueries.
 func (b *batch) NewWorker() (dispatch.BatchWorker, error) {
 	sc, err := b.index.scratch(b.snapshot.Options.Analyzer)
 	if err != nil {
@@ -80,27 +76,24 @@ func (b *batch) NewWorker() (dispatch.BatchWorker, error) {
 	return (*batchWorker)(sc), nil
 }
 
-// batchWorker plans and completes queries of a batch in the memory of a single search. It implements
-// dispatch.BatchWorker.
+// batchWorker plans and completes queries, as dispatch.BatchWorker, in the memory of a single
+// search.
 type batchWorker scratch
 
-// Scratch implements dispatch.BatchWorker.
 func (w *batchWorker) Scratch() *dispatch.Scratch { return w.search }
 
-// Release implements dispatch.BatchWorker. It leaves nothing of the batch in the scratch.
+// Release leaves nothing of the batch in the scratch.
 func (w *batchWorker) Release() {
 	ix := w.batch.index
 	w.batch, w.slab, w.batched = nil, nil, Query{}
 	ix.scratches.Put((*scratch)(w))
 }
 
-// begin returns the state of query i of the batch.
 func (w *batchWorker) begin(q *Query) search {
 	b := w.batch
 	return search{index: b.index, snapshot: b.snapshot, searcher: b.searcher, sc: (*scratch)(w), query: q}
 }
 
-// Prepare implements dispatch.BatchWorker.
 func (w *batchWorker) Prepare(i int, into *dispatch.Query) (*dispatch.Query, error) {
 	q := &w.batched
 	*q = w.batch.queries[i]
@@ -119,7 +112,6 @@ func (w *batchWorker) Prepare(i int, into *dispatch.Query) (*dispatch.Query, err
 	return into, nil
 }
 
-// Complete implements dispatch.BatchWorker.
 func (w *batchWorker) Complete(i int, p *dispatch.Query, a *plan.Answer) error {
 	b := w.batch
 	s := w.begin(&b.queries[i])
@@ -135,7 +127,7 @@ func (w *batchWorker) Complete(i int, p *dispatch.Query, a *plan.Answer) error {
 // slabHits is the number of hits of a batch that share an allocation.
 const slabHits = 160
 
-// newHits returns memory for n hits. In a batch, hits share allocations.
+// In a batch, hits share allocations.
 func (sc *scratch) newHits(n int) []Hit {
 	if sc.batch == nil || n > slabHits/4 {
 		return make([]Hit, n)

@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// SearchBatch on a GPU returns the results and errors of searches on the CPU, also with a limit.
+// Results and errors are the same as on the CPU, also with a limit.
 func TestSearchBatchOnGPU(t *testing.T) {
 	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
 	for _, limits := range []*Limits{nil, {Running: 1}} {
@@ -56,7 +56,6 @@ func TestSearchBatchOnGPU(t *testing.T) {
 	}
 }
 
-// Queries of a batch have the public error types.
 func TestSearchBatchPublicErrors(t *testing.T) {
 	b := batch{results: make([]BatchResult, 1)}
 	b.Fail(0, fmt.Errorf("query: %w", &sched.Overload{Reason: sched.TooLate, RetryAfter: time.Second}))

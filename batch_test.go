@@ -10,7 +10,6 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// SearchBatch returns the results and errors of Search for each query.
 func TestSearchBatch(t *testing.T) {
 	for name, o := range map[string]Options{
 		"plain":   {},
@@ -71,7 +70,7 @@ func TestSearchBatchErrors(t *testing.T) {
 	}
 }
 
-// A query that reads a truncated file has an error; the others of the batch have their answers.
+// The other queries of the batch have their answers.
 func TestSearchBatchTruncated(t *testing.T) {
 	skipWithoutMapping(t)
 	dir := newTestIndex(t, truncationDocs()).ix.Dir()

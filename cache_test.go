@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// searchBoth searches one index with and without a cache, checks that the answers are equal, and
-// returns the cached one.
+// searchBoth searches with and without a cache, checks that the answers are equal, and returns
+// the cached one.
 func searchBoth(t *testing.T, cached, plain *Index, q Query) *Results {
 	t.Helper()
 	var answers [2]*Results
@@ -89,7 +89,6 @@ func TestResultCache(t *testing.T) {
 	}
 }
 
-// Traces and explanations bypass the cache.
 func TestResultCacheTrace(t *testing.T) {
 	ix := newTestIndexWith(t, animals, Settings{}, Options{ResultCache: 1 << 20})
 	for range 2 {

@@ -10,9 +10,9 @@ import (
 // calibration configures Calibrate; tests shorten it.
 var calibration calibrate.Options
 
-// Calibrated reports whether Calibrate would change nothing of use: the cost model
-// of the Runtime was calibrated on this machine, or it is not needed (no GPU, a
-// policy that does not predict, or an index of short lists only).
+// Calibrated reports whether Calibrate would be useless: the cost model of the Runtime was
+// calibrated on this machine, or is not needed (no GPU, a policy that does not predict, or an
+// index of short lists only).
 func (ix *Index) Calibrated() bool {
 	if ix.runtime.measured.Load() {
 		return true
@@ -25,12 +25,10 @@ func (ix *Index) Calibrated() bool {
 	return !calibrate.Pays(ix.runtime.dispatcher, snapshot)
 }
 
-// Calibrate measures searches of this index on the processors of this machine, in
-// less than ten seconds, fits the cost model of the Runtime to the times, and keeps
-// it in RuntimeOptions.CostDir if that is writable. Until then, built-in times
-// apply, corrected by observation. progress, if not nil, is called a few times a
-// second with queries. Searches can run meanwhile. If the context ends, nothing
-// changes.
+// Calibrate measures searches of this index on this machine in less than ten seconds, fits the
+// cost model of the Runtime to the times, and keeps it in RuntimeOptions.CostDir if that is
+// writable. Until then, built-in times apply, corrected by observation. Searches can run
+// meanwhile. If the context ends, nothing changes.
 func (ix *Index) Calibrate(ctx context.Context, progress func(done, total int64)) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	snapshot, err := ix.ix.Snapshot()
@@ -49,8 +47,8 @@ func (ix *Index) Calibrate(ctx context.Context, progress func(done, total int64)
 	return nil
 }
 
-// adoptCosts reads the cost model that an earlier version kept in the folder of an
-// index, if the Runtime has none of this machine.
+// adoptCosts reads the cost model that an earlier version kept in the folder of an index,
+// unless the Runtime has one of this machine.
 func (r *Runtime) adoptCosts(dir string) {
 	if r.measured.Load() {
 		return

@@ -81,7 +81,6 @@ func TestCalibrate(t *testing.T) {
 	if err := os.WriteFile(file, before[:len(before)/2], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// With limits, the file is read.
 	limited := newRuntime(t, griffin.RuntimeOptions{CostDir: dir, Limits: &griffin.Limits{Running: 1, Waiting: 1}})
 	ix, err = griffin.Open(dir, griffin.Options{Runtime: limited})
 	if err != nil {
@@ -98,7 +97,7 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// An index with long lists needs one calibration on a GPU. Opening an index does not calibrate. A
+// An index with long lists needs one calibration on a GPU; opening it does not calibrate. A
 // calibration in the folder of an index is read.
 func TestCalibrated(t *testing.T) {
 	if testing.Short() {

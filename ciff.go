@@ -20,8 +20,8 @@ type CIFFImportOptions struct {
 	Reorder string
 	// Progress, if not nil, is called a few times a second and at the end.
 	Progress func(Progress)
-	// OnDuplicate, if not nil, is called for each id that several documents have; the
-	// last of them is kept.
+	// OnDuplicate, if not nil, is called for each id of several documents; the last one is
+	// kept.
 	OnDuplicate func(id string)
 }
 
@@ -32,12 +32,11 @@ type CIFFReport struct {
 	Took  time.Duration `json:"took_ns"`
 }
 
-// ImportCIFF adds the documents of a file in the Common Index File Format and commits
-// them. open returns the file from its start; it is called more than once. The index
-// must have NoStored, NoPositions and no Fields, because CIFF has none of them. Terms
-// are kept unchanged; choose an Analyzer whose terms match them. The error wraps
-// ErrBadInput if the file is not valid, and ErrLocked if another process writes to the
-// index.
+// ImportCIFF adds the documents of a file in the Common Index File Format and commits them.
+// open returns the file from its start, more than once. The index must have NoStored,
+// NoPositions and no Fields, because CIFF has none of them; terms are kept unchanged, so choose
+// an Analyzer whose terms match. The error wraps ErrBadInput if the file is not valid, and
+// ErrLocked if another process writes to the index.
 func (ix *Index) ImportCIFF(ctx context.Context, open func() (io.ReadCloser, error), o CIFFImportOptions) (CIFFReport, error) {
 	began := time.Now()
 	source, err := interchange.NewSource(open)
@@ -73,9 +72,9 @@ type CIFFExportOptions struct {
 	Progress func(done, total int64)
 }
 
-// ExportCIFF writes the terms, posting lists, lengths and IDs of the last commit in the
-// Common Index File Format. Deleted documents are left out; the others are renumbered
-// without gaps. After an error the output is not valid.
+// ExportCIFF writes the terms, posting lists, lengths and IDs of the last commit in the Common
+// Index File Format. Deleted documents are left out and the others renumbered. After an error
+// the output is not valid.
 func (ix *Index) ExportCIFF(ctx context.Context, w io.Writer, o CIFFExportOptions) (_ CIFFReport, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := time.Now()

@@ -10,10 +10,10 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Documents iterates over all documents that a search can find, as stored, in the
-// order of their DocIDs; if the index stores no text (Settings.NoStored), they have
-// only an ID. It sees one commit, regardless of later commits. An error ends the
-// iteration; it is the error of ctx, ErrClosed, or ErrCorrupt.
+// Documents iterates over all documents of the last commit, as stored, in the order of their
+// DocIDs; if the index stores no text (Settings.NoStored), they have only an ID. Later commits
+// do not affect it. An error ends the iteration; it is the error of ctx, ErrClosed, or
+// ErrCorrupt.
 func (ix *Index) Documents(ctx context.Context) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		snapshot, err := ix.ix.Snapshot()
@@ -30,7 +30,7 @@ func (ix *Index) Documents(ctx context.Context) iter.Seq2[Document, error] {
 	}
 }
 
-// yieldSegment yields the live documents of one segment. false ends the iteration.
+// false ends the iteration.
 func yieldSegment(ctx context.Context, view *index.View, yield func(Document, error) bool) bool {
 	var stored segment.StoredDoc
 	for i := range view.NumDocs() {
@@ -45,7 +45,6 @@ func yieldSegment(ctx context.Context, view *index.View, yield func(Document, er
 	return true
 }
 
-// readDocument reads a document as it is stored, in the memory of stored.
 func readDocument(ctx context.Context, view *index.View, doc base.DocID, stored *segment.StoredDoc) (_ Document, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	if err := ctx.Err(); err != nil {

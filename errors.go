@@ -6,11 +6,10 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// The kinds of error, for errors.Is. Other types of error are *query.Error,
-// *Overload, and the errors of contexts and of the file system.
+// The kinds of error, for errors.Is. Other errors are *query.Error, *Overload, and the errors
+// of contexts and of the file system.
 var (
-	// ErrBadInput: an argument, an option, a document or a query is not valid; the
-	// message gives the reason.
+	// ErrBadInput: an argument, an option, a document or a query is not valid.
 	ErrBadInput = base.ErrBadInput
 	// ErrNotFound: the index has no document with the given ID.
 	ErrNotFound = errors.New("no such document")

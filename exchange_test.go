@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// An export that is imported again has the same documents and scores.
+// Documents and scores stay the same.
 func TestCIFF(t *testing.T) {
 	settings := Settings{NoStored: true, NoPositions: true, Fields: []string{}}
 	ix := newTestIndexWith(t, truncationDocs()[:300], settings, Options{})
@@ -43,7 +43,6 @@ func TestCIFF(t *testing.T) {
 	}
 }
 
-// Replace exchanges an index for a new one, or leaves it if the new one fails.
 func TestReplace(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	build := func(id string, fail error) error {
@@ -98,7 +97,6 @@ func TestTrainWithoutFolder(t *testing.T) {
 	}
 }
 
-// Train needs a log of queries, and keeps the model.
 func TestTrain(t *testing.T) {
 	costs := t.TempDir()
 	r := newTestRuntime(t, RuntimeOptions{Limits: &Limits{}, CostDir: costs})

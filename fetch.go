@@ -11,7 +11,6 @@ import (
 	"github.com/griffin-search/griffin/internal/snippet"
 )
 
-// fetch reads the documents of hits.
 func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hit) ([]Hit, error) {
 	out := s.sc.newHits(len(hits))
 	if reading := s.index.runtime.reading; reading != nil && len(hits) > 0 && s.query.Load < LoadIDs {
@@ -64,11 +63,10 @@ func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hi
 	return out, nil
 }
 
-// sharedIDs is the number of hits whose ids share an allocation. A program that keeps one id keeps
-// the memory of all of them.
+// sharedIDs is the number of hits whose ids share an allocation: a program that keeps one id
+// keeps the memory of all.
 const sharedIDs = 32
 
-// fetchIDs reads the ids of at most sharedIDs hits.
 func (s *search) fetchIDs(ctx context.Context, hits []base.Hit, out []Hit) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -93,7 +91,6 @@ func (s *search) fetchIDs(ctx context.Context, hits []base.Hit, out []Hit) error
 	return nil
 }
 
-// viewOf returns the segment that has a document.
 func (s *search) viewOf(doc base.DocID) *index.View {
 	views := s.snapshot.Segments
 	return &views[sort.Search(len(views), func(i int) bool { return views[i].Base > doc })-1]
@@ -108,10 +105,8 @@ func (s *search) snippetMaker(plan *dispatch.Query) *snippet.Maker {
 	return snippet.New(s.sc.search.Analyzer(), q, snippet.Options{MaxChars: s.query.SnippetLength})
 }
 
-// ellipsis marks omitted text.
 const ellipsis = "…"
 
-// joinFragments joins the passages of a snippet.
 func joinFragments(fragments []snippet.Fragment) Snippet {
 	var text strings.Builder
 	var s Snippet

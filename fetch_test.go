@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Limits.Running bounds the searches that read documents. Others wait until their context ends.
-// Searches without documents do not wait.
+// Limits.Running bounds the searches that read documents; others wait until their context ends.
 func TestReadingIsBounded(t *testing.T) {
 	ix := newTestIndexWith(t, animals, Settings{}, Options{Runtime: newTestRuntime(t, RuntimeOptions{Limits: &Limits{Running: 2, Waiting: 8}})})
 	reading := ix.runtime.reading

@@ -13,41 +13,41 @@ import (
 	"github.com/griffin-search/griffin/internal/suggest"
 )
 
-// FilesOptions say how IndexFiles reads its input. The zero value recognises
-// everything by itself.
+// FilesOptions configure how IndexFiles reads its input. The zero value recognises everything
+// by itself.
 type FilesOptions struct {
 	// Format is one of Formats; "" recognises it.
 	Format string
-	// IDField, TitleField and TextField name the parts of JSON and CSV records; ""
-	// for the usual names. A dotted name is a member of an object: "meta.author".
+	// IDField, TitleField and TextField name the parts of JSON and CSV records; "" for the
+	// usual names, dotted for members of objects: "meta.author".
 	IDField, TitleField, TextField string
-	// ExtraFields names the further fields of records to keep, each with the fields
-	// below it; nil keeps all.
+	// ExtraFields names the other fields of records to keep, each with the fields below it; nil
+	// keeps all.
 	ExtraFields []string
 	// Stdin is what the path "-" reads; nil: os.Stdin.
 	Stdin io.Reader
-	// MaxErrors is how many bad records are passed over before indexing ends
-	// with an error; -1: any number.
+	// MaxErrors is the number of bad records to skip before indexing ends with an error; -1:
+	// unlimited.
 	MaxErrors int
-	// Reorder is "none" (the default) or "bp": documents are renumbered so that
-	// similar ones are neighbours, which makes the index smaller and faster.
+	// Reorder is "none" (the default) or "bp", which renumbers documents so that similar ones
+	// are neighbours: the index is smaller and faster.
 	Reorder string
 	// Progress, if set, is called a few times a second and at the end.
 	Progress func(Progress)
-	// OnBadRecord, if set, is called for each record that could not be used;
-	// the error tells file and line.
+	// OnBadRecord, if set, is called for each record that could not be used; the error has file
+	// and line.
 	OnBadRecord func(error)
-	// OnDuplicate, if set, is called for each document that replaces an earlier
-	// one of the same input; earlier and later are places such as "a.jsonl:7".
+	// OnDuplicate, if set, is called for each document that replaces an earlier one of the
+	// input; earlier and later are places such as "a.jsonl:7".
 	OnDuplicate func(id, earlier, later string)
 }
 
-// Progress is how far IndexFiles has come.
+// Progress is the progress of IndexFiles.
 type Progress struct {
 	// Phase is "read", "merge", "reorder" or "write"; in Index.Merge also "impacts".
 	Phase string
-	// Done and Total are bytes of input, as stored, while reading and thousandths
-	// otherwise; Total is 0 if it is not known.
+	// Done and Total are bytes of input, as stored, while reading and thousandths otherwise; an
+	// unknown Total is 0.
 	Done, Total int64
 	// Docs were indexed so far, of Bytes of uncompressed input.
 	Docs, Bytes int64
@@ -55,7 +55,7 @@ type Progress struct {
 	Elapsed     time.Duration
 }
 
-// FilesReport is what IndexFiles did.
+// FilesReport is the result of IndexFiles.
 type FilesReport struct {
 	Docs       int64         `json:"docs"`        // indexed
 	InputBytes int64         `json:"input_bytes"` // of the records, uncompressed
@@ -68,10 +68,10 @@ type FilesReport struct {
 	// sorted, at most 10,000.
 	SkippedBy    map[string]int64 `json:"skipped_by,omitempty"`
 	SkippedFiles []SkippedFile    `json:"skipped_files,omitempty"`
-	// Collections are the files that were split into records, in the order of the input.
+	// Collections are the files that were split into records, in input order.
 	Collections []Collection `json:"collections,omitempty"`
-	// Notes are remarks for the user: declared fields that no document has, files
-	// that could be read in another way.
+	// Notes are remarks for the user: declared fields that no document has, files that could be
+	// read in another way.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -80,14 +80,14 @@ type Collection struct {
 	File    string `json:"file"`
 	Format  string `json:"format"`
 	Records int64  `json:"records"` // good ones
-	// ID, Title and Text are the names of the fields of records that became these
-	// parts of documents, and Fields the other fields that were kept.
+	// ID, Title and Text are the field names of records that became these parts of documents,
+	// and Fields the other fields that were kept.
 	ID     []string `json:"id,omitempty"`
 	Title  []string `json:"title,omitempty"`
 	Text   []string `json:"text,omitempty"`
 	Fields []string `json:"fields,omitempty"`
-	// Numbered counts records without an id; their IDs are file:line, or file:number
-	// in a JSON list.
+	// Numbered counts records without an id; their IDs are file:line, or file:number in a JSON
+	// list.
 	Numbered int64 `json:"numbered,omitempty"`
 	// Recoded counts records that are not UTF-8 and were read as Windows-1252.
 	Recoded int64 `json:"recoded,omitempty"`
@@ -99,10 +99,9 @@ type SkippedFile struct {
 	Reason string `json:"reason"`
 }
 
-// IndexFiles adds the documents of files and folders, "-" being standard
-// input, and commits them: all at once, at the end. It reads in parallel and
-// keeps within the memory of WithMemory. ErrLocked if something was added or
-// deleted and neither committed nor rolled back, by this process or another.
+// IndexFiles adds the documents of files and folders, "-" being standard input, and commits
+// them all at once. It reads in parallel within Options.IndexMemory. The error wraps ErrLocked
+// if this or another process has uncommitted changes.
 func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptions) (FilesReport, error) {
 	began := time.Now()
 	reader, err := corpus.Open(paths, corpus.Options{
@@ -149,8 +148,8 @@ func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptio
 	return report, nil
 }
 
-// absentFields returns a note for each declared field that no document has. An
-// index that declares only the title, the default, is not told that there is none.
+// absentFields returns a note for each declared field that no document has, except if only the
+// title, the default, is declared.
 func absentFields(declared, found []string) []string {
 	if len(declared) == 1 && declared[0] == "title" {
 		return nil
@@ -174,7 +173,7 @@ func absentFields(declared, found []string) []string {
 	return notes
 }
 
-// listFields lists field names for a note, at most 20 of them.
+// listFields lists at most 20 names.
 func listFields(names []string) string {
 	const maxListed = 20
 	if len(names) <= maxListed {
@@ -183,7 +182,6 @@ func listFields(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
 }
 
-// dropsExtra reports whether nobody needs the further fields of records.
 func (ix *Index) dropsExtra() bool {
 	o := ix.ix.Options()
 	if !o.NoStored {

@@ -9,8 +9,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// TestVersion1Searches: the index of version 1 keeps its hits and scores. internal/index makes it
-// (goldenDocs).
+// The index of version 1, made by internal/index (goldenDocs), keeps its hits and scores.
 func TestVersion1Searches(t *testing.T) {
 	ix, err := griffin.Open(filepath.Join("internal", "index", "testdata", "v1"), griffin.Options{})
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 
 // ResultCacheStats describe the result cache of an Index.
 type ResultCacheStats struct {
-	// Hits counts searches whose answer was kept, Waits those that waited for an equal
-	// search that ran, Misses those that ran. HitRate is the share of hits and waits.
+	// Hits counts searches with a cached answer, Waits the ones that waited for an equal
+	// running search, Misses the ones that ran. HitRate is the share of hits and waits.
 	Hits    int64   `json:"hits"`
 	Waits   int64   `json:"waits"`
 	Misses  int64   `json:"misses"`
 	HitRate float64 `json:"hit_rate"`
-	// Evictions counts answers that were dropped to make room, Invalidations answers that
-	// a commit made obsolete.
+	// Evictions counts answers dropped to make room, Invalidations answers that a commit made
+	// obsolete.
 	Evictions     int64 `json:"evictions"`
 	Invalidations int64 `json:"invalidations"`
 	// Entries and SizeBytes are the present contents, of at most LimitBytes.
@@ -28,8 +28,7 @@ type ResultCacheStats struct {
 // Runtime returns the Runtime that the Index uses.
 func (ix *Index) Runtime() *Runtime { return ix.runtime }
 
-// ResultCacheStats returns the counts. used is false if the Index keeps no answers
-// (Options.ResultCache).
+// ResultCacheStats returns the counts; used is false without a cache (Options.ResultCache).
 func (ix *Index) ResultCacheStats() (stats ResultCacheStats, used bool) {
 	return ResultCacheStats(ix.results.Stats()), ix.results != nil
 }
@@ -50,9 +49,8 @@ type WarmReport struct {
 	Total int64 `json:"total"` // that were selected
 }
 
-// Warm loads posting lists of the Index to the GPUs, the longest first, until all
-// are resident or memory is full, so that no search waits for them. Without a GPU
-// it does nothing.
+// Warm loads posting lists to the GPUs, the longest first, until all are resident or memory is
+// full, so that no search waits for them. Without a GPU it does nothing.
 func (ix *Index) Warm(ctx context.Context, o WarmOptions) (_ WarmReport, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	g := ix.runtime.dispatcher.GPU()

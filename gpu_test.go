@@ -17,10 +17,9 @@ import (
 	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
-// libraryVariable is the environment variable with the driver's path.
 const libraryVariable = "GRIFFIN_CUDA_LIBRARY"
 
-// An index on a GPU gives the results of the CPU, before and after commits, and during Close.
+// Before and after commits, and during Close.
 func TestIndexOnGPU(t *testing.T) {
 	t.Setenv(libraryVariable, gputest.Library(t).Path())
 	ctx := t.Context()
@@ -106,8 +105,8 @@ func TestIndexOnGPU(t *testing.T) {
 	}
 }
 
-// Two indexes share a GPU with memory for one and a half of them. Searches of both run on the GPU
-// with the answers of the CPU. Closing one frees its lists and does not disturb the other.
+// The GPU has memory for one and a half of the indexes. Closing one frees its lists and does
+// not disturb the other.
 func TestTwoIndexesShareAGPU(t *testing.T) {
 	t.Setenv(libraryVariable, gputest.Library(t).Path())
 	ctx := t.Context()
@@ -214,7 +213,6 @@ func TestTwoIndexesShareAGPU(t *testing.T) {
 	}
 }
 
-// NewRuntime fails without a GPU, except for the device "auto".
 func TestNoSuchDevice(t *testing.T) {
 	t.Setenv(libraryVariable, "/nowhere/libcuda.so.1")
 	options := func(device string) griffin.RuntimeOptions {

@@ -15,7 +15,6 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// newTestIndex creates an index with documents and closes it at the end of the test.
 func newTestIndex(t testing.TB, docs []Document) *Index {
 	t.Helper()
 	return newTestIndexWith(t, docs, Settings{}, Options{})

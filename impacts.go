@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/saat"
 )
 
-// ErrNoImpacts is the error of a search in ModeSaat if the last commit has no
-// impact-ordered lists; Index.BuildImpacts makes them. It wraps ErrBadInput.
+// ErrNoImpacts is the error of a search in ModeSaat if the last commit has no impact-ordered
+// lists (Index.BuildImpacts). It wraps ErrBadInput.
 var ErrNoImpacts = index.ErrNoImpacts
 
 // DefaultImpactCodec is the default of ImpactOptions.Codec.
@@ -18,17 +18,15 @@ const DefaultImpactCodec = impact.DefaultCodec
 
 // ImpactOptions configure BuildImpacts. The zero value has the defaults.
 type ImpactOptions struct {
-	// Ranking is "bm25" (the default), the formula of all other modes, or "atire",
-	// the formula of the search engines ATIRE and JASS. BM25 has its parameters; nil:
-	// the parameters of the index. Neither applies to an index of learned weights,
-	// which are the impacts.
+	// Ranking is "bm25" (the default), the formula of all other modes, or "atire", the formula
+	// of the search engines ATIRE and JASS. BM25 has its parameters; nil: the ones of the
+	// index. Neither applies to an index of learned weights, which are the impacts.
 	Ranking string
 	BM25    *BM25
 	// Codec compresses the DocIDs: one of Codecs; "" is DefaultImpactCodec.
 	Codec string
-	// BitmapBits limits the size of bitmaps in bits per posting: documents of one
-	// impact are stored as a bitmap, which is larger and faster to search, up to this
-	// size. 0 is 16; negative: no bitmaps.
+	// BitmapBits is the limit, in bits per posting, up to which documents of one impact are
+	// stored as a bitmap, which is larger and faster to search. 0 is 16; negative: no bitmaps.
 	BitmapBits int
 	// Progress, if not nil, is called a few times a second with postings. Each posting
 	// is read twice.
@@ -56,12 +54,11 @@ func impactStats(m *impact.Meta, sizeBytes int64) *ImpactStats {
 	}
 }
 
-// BuildImpacts makes the impact-ordered lists that ModeSaat searches, of the live
-// documents of the last commit and the default field: for each term its documents,
-// ordered by the contribution of the term to their scores, quantised to 8 bits. They
-// are valid for that commit; the next one removes them. The error wraps ErrLocked if
-// this Index or another process is writing to the index, and ErrBadInput if an option
-// is not valid or nothing was committed yet.
+// BuildImpacts makes the impact-ordered lists that ModeSaat searches, of the live documents of
+// the last commit and the default field: for each term its documents, ordered by the term's
+// contribution to their scores, quantised to 8 bits. The next commit removes them. The error
+// wraps ErrLocked if this Index or another process is writing to the index, and ErrBadInput if
+// an option is not valid or nothing was committed yet.
 func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (ImpactStats, error) {
 	_, err := ix.ix.BuildImpacts(ctx, index.ImpactOptions{
 		Ranking: opts.Ranking, BM25: opts.BM25.override(),
@@ -82,7 +79,6 @@ func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (ImpactSt
 	return *impactStats(x.Meta(), x.SizeBytes()), nil
 }
 
-// statsOfImpacts returns nil if the snapshot has no impact-ordered lists.
 func statsOfImpacts(snapshot *index.Snapshot) (*ImpactStats, error) {
 	x, err := snapshot.Impacts()
 	if errors.Is(err, ErrNoImpacts) {
@@ -97,9 +93,9 @@ func statsOfImpacts(snapshot *index.Snapshot) (*ImpactStats, error) {
 // Accumulators returns the names of the accumulators of ModeSaat, the default first.
 func Accumulators() []string { return saat.Accumulators() }
 
-// ParseAccumulators checks a value of Query.Accumulators: a name, and after a colon
-// the parameters that differ from the default, as in "array:heap=1,outlined". The
-// error wraps ErrBadInput.
+// ParseAccumulators checks a value of Query.Accumulators: a name, and after a colon the
+// parameters that differ from the default, as in "array:heap=1,outlined". The error wraps
+// ErrBadInput.
 func ParseAccumulators(text string) error {
 	_, err := saat.ParseVariant(text)
 	return err

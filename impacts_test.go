@@ -117,7 +117,6 @@ func TestImpactsWithZeroBM25(t *testing.T) {
 	}
 }
 
-// Mode saat works with admission limits and long lists.
 func TestSaatOfLongListsWithLimits(t *testing.T) {
 	docs := make([]Document, 2100)
 	for i := range docs {

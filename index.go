@@ -16,8 +16,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Index is an open index. Create, Open and OpenOrCreate return one; Close releases
-// it. All methods are safe for concurrent use.
+// Index is an open index of Create, Open or OpenOrCreate; Close releases it. All methods are
+// safe for concurrent use.
 type Index struct {
 	ix      *index.Index
 	options Options
@@ -33,7 +33,6 @@ type Index struct {
 	closed bool
 }
 
-// scratch is the working memory of one search.
 type scratch struct {
 	search   *dispatch.Scratch
 	analyzer string // of search
@@ -42,7 +41,7 @@ type scratch struct {
 	ids      []byte
 	stored   segment.StoredDoc
 
-	// In a batch: the batch, the query that is planned, and memory for hits.
+	// In a batch only.
 	batch   *batch
 	batched Query
 	slab    []Hit
@@ -64,9 +63,9 @@ func Create(dir string, s Settings, o Options) (*Index, error) {
 	})
 }
 
-// Open opens the index in the folder dir. It reads the metadata and maps the files;
-// a search checks each part of a file before its first use. Open measures nothing
-// and writes nothing. The error wraps ErrNotIndex if the folder holds no index.
+// Open opens the index in the folder dir. It reads the metadata and maps the files; a search
+// checks each part before its first use. Open measures nothing and writes nothing. The error
+// wraps ErrNotIndex if the folder holds no index.
 func Open(dir string, o Options) (*Index, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -95,9 +94,8 @@ func OpenOrCreate(dir string, s Settings, o Options) (*Index, error) {
 	return ix, err
 }
 
-// openWith returns an Index of what open returns, with the Runtime of o or its own. It
-// makes the first scratch, so that an unknown analyzer is an error now and not in every
-// search.
+// openWith makes the first scratch, so that an unknown analyzer is an error now and not in
+// every search.
 func openWith(o Options, open func(cache *derived.Cache) (*index.Index, error)) (_ *Index, err error) {
 	ix := &Index{options: o, runtime: o.Runtime, results: resultcache.New(o.ResultCache)}
 	if ix.runtime == nil {
@@ -126,7 +124,6 @@ func openWith(o Options, open func(cache *derived.Cache) (*index.Index, error)) 
 	return ix, nil
 }
 
-// releaseRuntime gives the Runtime back, once.
 func (ix *Index) releaseRuntime() error {
 	ix.runtime.release()
 	if ix.own {
@@ -143,8 +140,8 @@ func (ix *Index) newScratch(analyzer string) (*scratch, error) {
 	return &scratch{search: sc, analyzer: analyzer}, nil
 }
 
-// scratch returns a scratch for an analyzer; the caller puts it back into scratches.
-// After Refresh the folder can hold an index with another analyzer.
+// scratch returns a scratch for an analyzer, which Refresh can change; the caller puts it back
+// into scratches.
 func (ix *Index) scratch(analyzer string) (*scratch, error) {
 	if sc, ok := ix.scratches.Get().(*scratch); ok && sc.analyzer == analyzer {
 		return sc, nil
@@ -152,8 +149,8 @@ func (ix *Index) scratch(analyzer string) (*scratch, error) {
 	return ix.newScratch(analyzer)
 }
 
-// Close releases the index and what it holds of the Runtime. Changes that were not committed are lost. Running
-// searches go on and keep the files that they need; later calls return ErrClosed.
+// Close releases the index and its part of the Runtime. Uncommitted changes are lost. Running
+// searches finish; later calls return ErrClosed.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -166,11 +163,10 @@ func (ix *Index) Close() error {
 	return errors.Join(ix.endWriter(), err, ix.ix.Close())
 }
 
-// Add adds documents and replaces those with the same IDs. Searches find them after
-// Commit. The first Add or Delete after Open, Commit or Rollback takes the index's
-// write lock; the error wraps ErrLocked if another process holds it. If a document
-// cannot be indexed, the error wraps ErrBadInput and names it; the documents before
-// it were added.
+// Add adds documents, which searches find after Commit, and replaces those with the same IDs.
+// The first Add or Delete after Open, Commit or Rollback takes the index's write lock; the
+// error wraps ErrLocked if another process holds it. If a document cannot be indexed, the error
+// wraps ErrBadInput and names it; the documents before it were added.
 func (ix *Index) Add(ctx context.Context, docs ...Document) error {
 	return ix.write(ctx, len(docs), func(w *index.Writer, i int) error {
 		d := corpus.Document{ID: docs[i].ID, Title: docs[i].Title, Text: docs[i].Text, Vector: docs[i].vector()}
@@ -187,7 +183,6 @@ func (ix *Index) Delete(ctx context.Context, ids ...string) error {
 	return ix.write(ctx, len(ids), func(w *index.Writer, i int) error { return w.Delete(ids[i]) })
 }
 
-// write calls do for 0 to n-1 with the writer.
 func (ix *Index) write(ctx context.Context, n int, do func(w *index.Writer, i int) error) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -205,7 +200,7 @@ func (ix *Index) write(ctx context.Context, n int, do func(w *index.Writer, i in
 	return nil
 }
 
-// beginWriter makes a writer if there is none. ix.mu is held.
+// ix.mu is held.
 func (ix *Index) beginWriter() error {
 	if ix.closed {
 		return fmt.Errorf("index %s: %w", ix.ix.Dir(), ErrClosed)
@@ -221,7 +216,7 @@ func (ix *Index) beginWriter() error {
 	return nil
 }
 
-// endWriter closes the writer, if there is one. ix.mu is held.
+// ix.mu is held.
 func (ix *Index) endWriter() error {
 	if ix.writer == nil {
 		return nil
@@ -231,10 +226,9 @@ func (ix *Index) endWriter() error {
 	return err
 }
 
-// Commit makes all changes since the last Commit durable and visible, atomically.
-// If it returns an error, no change is visible, and it can be repeated. It releases
-// the write lock. The first Commit of a new index creates it, even without
-// documents.
+// Commit makes all changes since the last Commit durable and visible, atomically, and releases
+// the write lock. After an error no change is visible, and it can be repeated. The first Commit
+// of a new index creates it, even without documents.
 func (ix *Index) Commit(ctx context.Context) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -261,9 +255,8 @@ func (ix *Index) Rollback() error {
 // were any.
 func (ix *Index) Refresh() (changed bool, err error) { return ix.ix.Refresh() }
 
-// Document returns the stored document with the given id; if the index stores no
-// text (Settings.NoStored), only the ID. The error wraps ErrNotFound if there is no
-// such document.
+// Document returns the stored document with the given id; if the index stores no text
+// (Settings.NoStored), only the ID. The error wraps ErrNotFound if there is none.
 func (ix *Index) Document(ctx context.Context, id string) (_ Document, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	snapshot, err := ix.ix.Snapshot()

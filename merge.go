@@ -15,7 +15,7 @@ type MergeOptions struct {
 	// Reorder is "none" (the default), which keeps the order of the documents, or
 	// "bp", as in FilesOptions. With "bp" every segment is written again.
 	Reorder string
-	// DryRun reports what a merge would do and changes nothing. It takes no lock.
+	// DryRun reports what a merge would do, without changes or a lock.
 	DryRun bool
 	// Progress, if set, is called a few times a second and at the end.
 	Progress func(Progress)
@@ -25,12 +25,10 @@ type MergeOptions struct {
 type MergeReport struct {
 	Before MergeSize `json:"before"`
 	After  MergeSize `json:"after"`
-	// Changed is false if the index had no more segments than wanted and no deleted
-	// document.
+	// Changed is false if the index already had few enough segments and no deleted document.
 	Changed bool `json:"changed"`
-	// Impacts is "rebuilt" if the index has impact-ordered lists, which a merge
-	// computes again; "dropped" if they came from another program, so that the merged
-	// index has none; else "".
+	// Impacts is "rebuilt" if the merge computed impact-ordered lists again; "dropped" if they
+	// came from another program and are gone; else "".
 	Impacts string        `json:"impacts,omitempty"`
 	Took    time.Duration `json:"took_ns"`
 }
@@ -38,23 +36,22 @@ type MergeReport struct {
 // MergeSize is the size of an index.
 type MergeSize struct {
 	Segments int `json:"num_segments"`
-	// Docs counts all documents, Deleted the deleted or replaced ones among them, which
-	// count in the statistics of terms until a merge.
+	// Docs counts all documents, Deleted the deleted or replaced ones among them, which count
+	// in the statistics of terms until a merge.
 	Docs    int `json:"num_docs"`
 	Deleted int `json:"num_deleted"`
-	// SizeBytes is the size of the segments. After a dry run it is an estimate.
+	// SizeBytes is the size of the segments, after a dry run an estimate.
 	SizeBytes int64 `json:"size_bytes"`
 }
 
-// Merge writes adjacent segments as one until at most Segments are left, and
-// every segment with deleted documents without them. Documents keep their order
-// unless Reorder is set. Merged into one segment, an index gives the scores of a new
-// index of the same documents.
+// Merge merges adjacent segments until at most Segments are left, and rewrites every segment
+// with deleted documents without them. Documents keep their order unless Reorder is set. Merged
+// into one segment, an index gives the scores of a new index of the same documents.
 //
-// A merge is one commit: if ctx ends or anything fails, the index stays as it was.
-// Searches go on meanwhile. The disk needs room for the segments before and after.
-// ErrLocked if something was added or deleted and neither committed nor rolled back, by
-// this process or another; ErrBadInput for options and for an index without a commit.
+// A merge is one commit: if ctx ends or anything fails, the index stays unchanged. Searches
+// continue meanwhile. The disk needs room for the segments before and after. The error wraps
+// ErrLocked if this or another process has uncommitted changes, and ErrBadInput for invalid
+// options and an index without a commit.
 func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (MergeReport, error) {
 	began := time.Now()
 	o := index.MergeOptions{

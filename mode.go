@@ -2,8 +2,8 @@ package griffin
 
 import "github.com/griffin-search/griffin/internal/plan"
 
-// Mode is the meaning of the words of a query without + and -. Its text form, which
-// JSON has too, is "or", "and", "and+or" or "saat".
+// Mode is the meaning of the words of a query without + and -. Its text form, also in JSON, is
+// "or", "and", "and+or" or "saat".
 type Mode uint8
 
 // The modes.
@@ -15,10 +15,9 @@ const (
 	// ModeAndOr finds documents with all of the words or, if these are fewer than
 	// K plus Offset, with any.
 	ModeAndOr = Mode(plan.ModeAndOr)
-	// ModeSaat finds documents with any of the words by impact-ordered lists, score
-	// at a time (Index.BuildImpacts makes the lists). Scores are sums of 8-bit
-	// impacts; their order is close to the order of ModeOr. The query is a bag of
-	// words of the default field, with boosts.
+	// ModeSaat finds documents with any of the words of the default field, with boosts, by
+	// impact-ordered lists (Index.BuildImpacts), score at a time. Scores are sums of 8-bit
+	// impacts; their order is close to the order of ModeOr.
 	ModeSaat = Mode(plan.ModeSaat)
 )
 

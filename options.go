@@ -6,26 +6,23 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Options apply to one open Index, not to the index in the folder. The zero value
-// has the defaults.
+// Options apply to one open Index. The zero value has the defaults.
 type Options struct {
-	// Runtime runs the searches. Indexes that share one share its GPUs, processors,
-	// caches and limits. nil: the Index gets its own, with default options and
-	// without a GPU, and Index.Close closes it.
+	// Runtime runs the searches; indexes that share one share its GPUs, processors, caches and
+	// limits. nil: the Index gets its own, without a GPU, and Index.Close closes it.
 	Runtime *Runtime
-	// BM25, if not nil, replaces the parameters of the index for the searches of
-	// this Index, which then skip fewer postings.
+	// BM25, if not nil, replaces the parameters of the index; searches then skip fewer
+	// postings.
 	BM25 *BM25
 	// IndexMemory bounds the memory of Add and IndexFiles in bytes; 0 is 1 GiB.
 	IndexMemory int64
 	// IndexThreads is the number of processors that indexing uses; 0 is all.
 	IndexThreads int
-	// ResultCache is the memory in bytes for answers (DocIDs and scores) that later
-	// searches of the same meaning reuse, regardless of case, word forms and order;
-	// 0 keeps none. Each Index has a cache of its own: a program that opens many divides
-	// its memory among them. Documents and snippets are read for each search. A commit
-	// invalidates all answers. Equal searches at the same time run once. Searches
-	// with a Traversal, Accumulators, Policy, Budget or Trace bypass the cache.
+	// ResultCache is the memory in bytes for answers (DocIDs and scores) that later searches of
+	// the same meaning reuse, regardless of case, word forms and order; 0 keeps none. Each
+	// Index has its own cache. Documents and snippets are read for each search. A commit
+	// invalidates all answers; equal searches at the same time run once. Searches with a
+	// Traversal, Accumulators, Policy, Budget or Trace bypass the cache.
 	ResultCache int64
 }
 
@@ -37,5 +34,5 @@ func (o *Options) check() error {
 	return o.BM25.check()
 }
 
-// bm25 returns the parameters for searchers; nil: the index's.
+// nil: the parameters of the index.
 func (o *Options) bm25() *score.BM25 { return o.BM25.override() }

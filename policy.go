@@ -38,12 +38,12 @@ func Policies() []PolicyInfo {
 	return all
 }
 
-// Overload is the error of a search that was rejected because too many searches
-// wait, or because it was predicted to miss its deadline.
+// Overload is the error of a search that was rejected because too many searches wait, or
+// because it was predicted to miss its deadline.
 type Overload struct {
 	Reason OverloadReason
-	// RetryAfter is the predicted time after which an equal search would be
-	// accepted if no other arrived. It is more than 0.
+	// RetryAfter is the predicted time, more than 0, after which an equal search would be
+	// accepted if no other arrived.
 	RetryAfter time.Duration
 }
 
@@ -68,7 +68,6 @@ const (
 // String describes the reason.
 func (r OverloadReason) String() string { return sched.Reason(r).String() }
 
-// publicError returns err with the error types of this package.
 func publicError(err error) error {
 	var o *sched.Overload
 	if errors.As(err, &o) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// After Refresh, queries use the analyzer of the index that replaced this one.
+// Another index replaced the first one.
 func TestRefreshOtherAnalyzer(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the second search reuses the pooled memory of the first
 	dir := filepath.Join(t.TempDir(), "index")

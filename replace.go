@@ -7,11 +7,11 @@ import (
 	"github.com/griffin-search/griffin/internal/staging"
 )
 
-// Replace puts a new index at the folder dir. If there is none, it calls build(dir).
-// If there is one, build makes the new index in another folder beside it, and Replace
-// exchanges the two in one step (atomically on Linux) and removes the old one. Open
-// readers keep the old index until Refresh. If build returns an error, the index at dir
-// stays as it was. build must commit and close the index that it makes.
+// Replace puts a new index at the folder dir. If there is none, it calls build(dir); else build
+// makes the new index in a folder beside it, and Replace exchanges the two in one step
+// (atomically on Linux) and removes the old one, which open readers keep until Refresh. If
+// build returns an error, the index at dir stays unchanged. build must commit and close its
+// index.
 func Replace(dir string, build func(dir string) error) (err error) {
 	ix, err := Open(dir, Options{})
 	if errors.Is(err, ErrNotIndex) {

@@ -17,15 +17,14 @@ type Results struct {
 	Hits []Hit `json:"hits"`
 	// Mode is the mode of the hits: in ModeAndOr, the one that found them.
 	Mode Mode `json:"mode"`
-	// Traversal names the algorithm that found them: one of Traversals(Mode), in
-	// ModeSaat one of Accumulators, or TraversalGPU or TraversalSteps.
+	// Traversal names their algorithm: one of Traversals(Mode), in ModeSaat one of
+	// Accumulators, or TraversalGPU or TraversalSteps.
 	Traversal string `json:"traversal"`
-	// Missed bounds the amount by which any score is too low because the Budget of
-	// ModeSaat ended the search; 0 if it did not.
+	// Missed bounds the amount by which any score is too low because the Budget of ModeSaat
+	// ended the search; else 0.
 	Missed float64 `json:"missed,omitempty"`
-	// Notes are remarks about the query: syntax faults that were ignored
-	// (Query.Lenient), fields and operators that do not exist, words that the
-	// analyzer drops.
+	// Notes are remarks about the query: ignored syntax faults (Query.Lenient), unknown fields
+	// and operators, words that the analyzer drops.
 	Notes []string `json:"notes,omitempty"`
 	// Matches is the number of documents that match in Mode, if Query.Count is set.
 	Matches int64 `json:"matches,omitempty"`
@@ -43,13 +42,13 @@ type Results struct {
 const (
 	// TraversalGPU: a GPU answered the query, or its last step.
 	TraversalGPU = dispatch.TraversalGPU
-	// TraversalSteps: the CPU finished a conjunction that ran list by list, in steps on
-	// the CPU and on a GPU.
+	// TraversalSteps: the CPU finished a conjunction that ran list by list on the CPU and a
+	// GPU.
 	TraversalSteps = dispatch.TraversalSteps
 )
 
-// DocID is the number of a document within an index, from 0. It is valid for one
-// commit: later commits can renumber documents.
+// DocID is the number of a document within an index, from 0, valid for one commit: later
+// commits can renumber documents.
 type DocID uint32
 
 // Hit is one document of the results.
@@ -64,7 +63,7 @@ type Hit struct {
 	Snippet Snippet `json:"snippet,omitzero"`
 }
 
-// Snippet is the passage of a document's text that fits the query best.
+// Snippet is the passage of a text that fits the query best.
 type Snippet struct {
 	// Text is one line; an ellipsis (…) marks omitted text.
 	Text string `json:"text"`
@@ -78,7 +77,7 @@ type Span struct {
 	End   int `json:"end"`
 }
 
-// Parts iterates over the highlighted and other ranges of the text, in order.
+// Parts iterates over the highlighted (true) and other ranges, in order.
 func (s Snippet) Parts() iter.Seq2[string, bool] {
 	return func(yield func(text string, highlighted bool) bool) {
 		end := 0
@@ -97,8 +96,8 @@ func (s Snippet) Parts() iter.Seq2[string, bool] {
 	}
 }
 
-// Mark returns the text with before and after around each highlight. It escapes
-// nothing: for HTML, escape each text of Parts.
+// Mark returns the text with before and after around each highlight. It escapes nothing: for
+// HTML, escape each text of Parts.
 func (s Snippet) Mark(before, after string) string {
 	var b strings.Builder
 	for text, highlighted := range s.Parts() {
@@ -113,12 +112,12 @@ func (s Snippet) Mark(before, after string) string {
 
 // Explanation is the score of one document for a query, part by part.
 type Explanation struct {
-	// Matches reports whether the query finds the document. If not, Score is 0, and
-	// Parts are the parts of the query that the document has.
+	// Matches reports whether the query finds the document. If not, Score is 0, and Parts are
+	// the parts that the document has.
 	Matches bool `json:"matches"`
 	// Score is exactly the sum of the Contributions.
 	Score float64 `json:"score"`
-	// Mode is the mode of the hits: in ModeAndOr, the one that finds them.
+	// Mode is the mode of the hits, as in Results.
 	Mode Mode `json:"mode"`
 	// Parts are the terms and phrases of the query, in its order, duplicates summed.
 	Parts []ExplanationPart `json:"parts"`
@@ -143,8 +142,8 @@ type ExplanationPart struct {
 	Excluded bool `json:"excluded,omitempty"`
 	// Freq is the number of occurrences in the field of the document.
 	Freq uint32 `json:"freq"`
-	// Length is the number of tokens in the field of the document, AvgLength the mean
-	// over all documents, deleted ones included until a merge.
+	// Length is the number of tokens in the document's field, AvgLength the mean over all
+	// documents, deleted ones included until a merge.
 	Length    uint32  `json:"length"`
 	AvgLength float64 `json:"avg_length"`
 	// DocFreq is the number of documents of each term, of NumDocs.
@@ -161,7 +160,6 @@ type ExplanationPart struct {
 	Contribution float64 `json:"contribution"`
 }
 
-// newExplanation returns the Explanation of a plan with notes.
 func newExplanation(e *plan.Explanation, notes []string) *Explanation {
 	out := &Explanation{Matches: e.Matches, Score: e.Score, Mode: Mode(e.Mode), Parts: make([]ExplanationPart, len(e.Parts)), Notes: notes}
 	for i := range e.Parts {

@@ -17,11 +17,9 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Runtime owns the resources that exist once in a process: GPUs and the posting
-// lists in their memory, the queues for processors, caches, limits, and the cost
-// model that predicts how long searches take. Indexes that are opened with the
-// same Runtime (Options.Runtime) share them. All methods are safe for concurrent
-// use.
+// Runtime owns the resources of a process: GPUs and the posting lists in their memory, the
+// queues for processors, caches, limits, and the cost model that predicts times. Indexes share
+// it through Options.Runtime. All methods are safe for concurrent use.
 type Runtime struct {
 	options    RuntimeOptions
 	dispatcher *dispatch.Dispatcher
@@ -29,7 +27,7 @@ type Runtime struct {
 	costDir    string      // "": the cost model is not kept
 	measured   atomic.Bool // the cost model was calibrated on this machine
 	derived    *derived.Cache
-	// reading limits how many searches read documents at the same time; nil: no limit.
+	// reading has room for the searches that read documents; nil: no limit.
 	reading chan struct{}
 
 	mu      sync.Mutex
@@ -40,86 +38,79 @@ type Runtime struct {
 // RuntimeOptions configure a Runtime. The zero value has the defaults.
 type RuntimeOptions struct {
 	GPU GPUOptions
-	// Limits bound how many searches run and wait. nil: searches are neither
-	// limited nor queued, unless there is a GPU.
+	// Limits bound running and waiting searches. nil: neither limits nor queues, unless there
+	// is a GPU.
 	Limits *Limits
-	// Policy chooses the processor for each part of a search; "" is PolicyCost.
-	// Queries can ask for another.
+	// Policy chooses the processor for each part of a search; "" is PolicyCost. Queries can
+	// replace it.
 	Policy Policy
-	// Ratio is the parameter of PolicyRatio: lists are intersected on the GPU while
-	// the next list is less than Ratio times as long as the intermediate result.
-	// 0 is 128.
+	// Ratio is the parameter of PolicyRatio: lists are intersected on the GPU while the next
+	// list is less than Ratio times as long as the intermediate result. 0 is 128.
 	Ratio float64
-	// CacheBytes bounds the memory for structures that searches derive from posting
-	// lists and keep, such as the range bounds of block-max pruning. 0 is 512 MiB;
-	// negative keeps none. Posting lists are memory-mapped files and do not count.
+	// CacheBytes bounds the memory for structures that searches derive from posting lists, such
+	// as the range bounds of block-max pruning. 0 is 512 MiB; negative keeps none. Posting
+	// lists are memory-mapped and do not count.
 	CacheBytes int64
-	// CostDir is the folder that keeps the cost model of this machine, in
-	// costs.json. "" is DefaultCostDir. NewRuntime reads it. Only Calibrate, Train
-	// and Close write to it, and Close only if there is a GPU and the model has
-	// learned.
+	// CostDir is the folder of this machine's cost model, costs.json. "" is DefaultCostDir.
+	// NewRuntime reads it; only Calibrate, Train and Close write it, and Close only if there is
+	// a GPU and the model has learned.
 	CostDir string
 }
 
-// GPUOptions select GPUs and bound the memory that posting lists take. What a GPU
-// cannot answer runs on the CPU. Answers are identical, ties included.
+// GPUOptions select GPUs and bound the memory of posting lists. The CPU runs everything that a
+// GPU cannot, with identical answers, ties included.
 type GPUOptions struct {
-	// Device is "cpu" or "" (no GPU), "gpu" (all usable GPUs), "auto" (those, if
-	// there are any), or numbers of GPUs such as "0" or "0,1". NewRuntime fails if
-	// there is none, except with "auto". Opening a GPU takes about 0.3 s.
+	// Device is "cpu" or "" (no GPU), "gpu" (all usable GPUs), "auto" (the same, if there are
+	// any), or numbers of GPUs such as "0" or "0,1". NewRuntime fails if there is none, except
+	// with "auto". Opening a GPU takes about 0.3 s.
 	Device string
-	// Memory bounds the memory of each GPU for posting lists. The zero value is
-	// 90 % of the free memory. With less than the lists in use need, the lists with
-	// the greatest benefit stay, and others are loaded and evicted.
+	// Memory bounds the memory of each GPU for posting lists; the zero value is 90 % of the
+	// free memory. If the lists in use need more, the lists with the greatest benefit stay, and
+	// others are loaded and evicted.
 	Memory MemorySize
-	// HostMemory bounds the page-locked memory of the host, from which GPUs read
-	// lists that do not fit into their own. The zero value is half of the available
-	// memory.
+	// HostMemory bounds the page-locked host memory from which GPUs read other lists; the zero
+	// value is half of the available memory.
 	HostMemory MemorySize
 	// NoHostMemory uses no page-locked memory for posting lists.
 	NoHostMemory bool
 }
 
-// MemorySize is an amount of memory: Bytes or, if Bytes is 0, Percent of the total
-// memory of the GPU or of the available memory of the host. The zero value is the
-// default of its field.
+// MemorySize is Bytes or, if that is 0, Percent of the total memory of the GPU or of the
+// available memory of the host. The zero value is the default of its field.
 type MemorySize struct {
 	Bytes   int64
 	Percent float64 // 0 to 100
 }
 
-// Limits bound the searches of a Runtime. Excess searches return *Overload. The
-// zero value of each field is its default.
+// Limits bound the searches of a Runtime. Excess searches return *Overload. The zero value of
+// each field is its default.
 //
-// A program whose searches keep all processors busy answers nothing else: the Go
-// runtime preempts goroutines after 10 ms at the earliest, also those that accept
-// requests. Set GOMAXPROCS to more than twice the number of processors after
-// NewRuntime, as griffin serve does, so that the operating system shares the
-// processors. Set GOGC to 200 with it, because the garbage collector takes its
-// share of GOMAXPROCS.
+// Searches that keep all processors busy delay everything else: the Go runtime preempts
+// goroutines after 10 ms at the earliest, also the ones that accept requests. Set GOMAXPROCS to
+// more than twice the number of processors after NewRuntime, as griffin serve does, so that the
+// operating system shares the processors. Set GOGC to 200 with it, because the garbage
+// collector takes its share of GOMAXPROCS.
 type Limits struct {
-	// Running is the number of searches that run on the CPU at the same time; 0 is
-	// the number of processors. The same limit applies to searches that read
-	// documents and make snippets, and to the goroutines that work for all batches.
+	// Running is the number of searches that run on the CPU at the same time, that read
+	// documents and make snippets, and of goroutines for all batches; 0 is the number of
+	// processors.
 	Running int
 	// Waiting is the number of searches that may wait for a processor. 0 is 64 for
 	// each running one and 256 for each GPU lane, at most 1024.
 	Waiting int
-	// Deadline is the time that each search has from its arrival; 0: none. A search
-	// that is predicted to miss it is rejected. The deadline of the context applies
-	// in the same way.
+	// Deadline is the time that each search has from its arrival; 0: none. A search that is
+	// predicted to miss it, or the deadline of its context, is rejected.
 	Deadline time.Duration
-	// BatchWindow is the time that a search may wait at an idle GPU for others to
-	// share a launch with. With 0, searches share a launch if they arrived while
-	// the GPU was busy.
+	// BatchWindow is the time that a search may wait at an idle GPU for others to share a
+	// launch with; with 0, only searches that arrived while the GPU was busy share one.
 	BatchWindow time.Duration
 	// PinThreads binds threads that run long searches on the CPU to one processor
 	// each (Linux).
 	PinThreads bool
 }
 
-// DefaultCostDir returns the folder "griffin" in os.UserCacheDir, or "", which
-// keeps no cost model, if the system has no such folder.
+// DefaultCostDir returns the folder "griffin" in os.UserCacheDir, or "", which keeps no cost
+// model, if there is none.
 func DefaultCostDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -152,7 +143,7 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 	return r, nil
 }
 
-// internal returns the options of the packages below, or what is wrong with o.
+// internal converts and checks o.
 func (o *RuntimeOptions) internal() (gpu dispatch.GPUOptions, config dispatch.Config, err error) {
 	gpu = dispatch.GPUOptions{Device: o.GPU.Device}
 	if gpu.Memory, err = o.GPU.Memory.text(); err != nil {
@@ -176,7 +167,7 @@ func (o *RuntimeOptions) internal() (gpu dispatch.GPUOptions, config dispatch.Co
 	return gpu, config, errors.Join(gpu.Check(), config.Check())
 }
 
-// text returns the size in the notation of dispatch.GPUOptions.
+// text returns the notation of dispatch.GPUOptions.
 func (m MemorySize) text() (string, error) {
 	switch {
 	case m.Bytes < 0 || !(m.Percent >= 0 && m.Percent <= 100):
@@ -189,7 +180,6 @@ func (m MemorySize) text() (string, error) {
 	return "", nil
 }
 
-// cacheBytes returns the limit of the cache of derived structures.
 func (o *RuntimeOptions) cacheBytes() int64 {
 	if o.CacheBytes == 0 {
 		return derived.DefaultLimit
@@ -197,8 +187,8 @@ func (o *RuntimeOptions) cacheBytes() int64 {
 	return max(o.CacheBytes, 0)
 }
 
-// Close releases the GPUs. Close the indexes of the Runtime first: until then the
-// error wraps ErrBadInput and nothing is released. A second Close does nothing.
+// Close releases the GPUs. Close the Runtime's indexes first: until then the error wraps
+// ErrBadInput and nothing is released. A second Close does nothing.
 func (r *Runtime) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -215,8 +205,7 @@ func (r *Runtime) Close() error {
 	return r.dispatcher.Close()
 }
 
-// saveCosts keeps the cost model. Callers may ignore the error: the folder may be
-// read-only.
+// Callers may ignore the error: the folder may be read-only.
 func (r *Runtime) saveCosts() error {
 	if r.costDir == "" {
 		return fmt.Errorf("the system has no folder for the cost model: %w", ErrBadInput)
@@ -227,13 +216,12 @@ func (r *Runtime) saveCosts() error {
 	return r.dispatcher.SaveCosts(vfs.OS, r.costDir)
 }
 
-// CostModelError returns the reason why NewRuntime could not use the cost model that
-// RuntimeOptions.CostDir keeps for this machine; nil if it could, or there is none. The
-// error wraps ErrCorrupt or ErrVersion if the file is damaged or too new: saving a model
-// then renames it to costs.json.old. A file with another error is not replaced.
+// CostModelError returns the reason why NewRuntime could not use the cost model kept for this
+// machine; nil if it could, or there is none. It wraps ErrCorrupt or ErrVersion if the file is
+// damaged or too new: saving a model then renames it to costs.json.old. A file with another
+// error is not replaced.
 func (r *Runtime) CostModelError() error { return r.config.CostsErr }
 
-// retain counts an index that is opened.
 func (r *Runtime) retain() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -244,7 +232,6 @@ func (r *Runtime) retain() error {
 	return nil
 }
 
-// release counts an index that was closed.
 func (r *Runtime) release() {
 	r.mu.Lock()
 	r.indexes--

@@ -12,7 +12,7 @@ type GPUStats struct {
 	// OnGPU and OnCPU count queries by the processor that answered them.
 	OnGPU int64 `json:"on_gpu"`
 	OnCPU int64 `json:"on_cpu"`
-	// Devices are the GPUs of the Runtime.
+	// Devices has an entry for each GPU of the Runtime.
 	Devices []GPUDeviceStats `json:"devices"`
 }
 
@@ -30,8 +30,8 @@ type GPUDeviceStats struct {
 	Host HostMemoryStats `json:"host"`
 	// Asked counts the lists of queries by their form at the time of the query.
 	Asked ListForms `json:"asked"`
-	// BytesUploaded counts the bytes of lists sent to the device, compressed or decoded.
-	// BytesInPlace counts the bytes of page-locked lists that kernels read over the bus.
+	// BytesUploaded counts bytes of lists sent to the device, compressed or decoded,
+	// BytesInPlace bytes that kernels read over the bus.
 	BytesUploaded int64 `json:"bytes_uploaded"`
 	BytesInPlace  int64 `json:"bytes_in_place"`
 	// Packed counts the queries answered from compressed lists, Steps the parts of
@@ -41,11 +41,9 @@ type GPUDeviceStats struct {
 	// Queries counts the queries of this device, Launches the launched batches.
 	Queries  int64 `json:"queries"`
 	Launches int64 `json:"launches"`
-	// Busy is the kernel time of batches and of traced single queries, measured on the
-	// device.
+	// Busy is the kernel time of batches and of traced single queries.
 	Busy time.Duration `json:"busy_ns"`
-	// Errors counts failed driver calls. Lost is the error that made the device
-	// unusable, or "".
+	// Errors counts failed driver calls. Lost is the error that made the device unusable.
 	Errors int64  `json:"errors"`
 	Lost   string `json:"lost,omitempty"`
 }
@@ -56,14 +54,13 @@ type GPUCacheStats struct {
 	// uploaded or read over the bus.
 	Hits   int64 `json:"hits"`
 	Misses int64 `json:"misses"`
-	// Streamed counts misses that were not kept. Evictions counts evicted lists and
-	// directories of blocks. Refused counts lists for which there was no room; their
-	// queries ran on the CPU or waited for other queries.
+	// Streamed counts misses that were not kept, Evictions evicted lists and directories of
+	// blocks, Refused lists without room; their queries ran on the CPU or waited for other
+	// queries.
 	Streamed  int64 `json:"streamed"`
 	Evictions int64 `json:"evictions"`
 	Refused   int64 `json:"refused"`
-	// Lists, Compressed, Directories and SizeBytes describe the current contents. Lists
-	// includes Compressed lists and excludes Directories.
+	// Lists (with Compressed ones, without Directories) and SizeBytes are the current contents.
 	Lists       int64 `json:"lists"`
 	Compressed  int64 `json:"compressed"`
 	Directories int64 `json:"directories"`
@@ -72,18 +69,16 @@ type GPUCacheStats struct {
 
 // HostMemoryStats describe the posting lists in page-locked memory of the host.
 type HostMemoryStats struct {
-	// Lists and SizeBytes are the current contents, of at most LimitBytes.
 	Lists      int64 `json:"lists"`
 	SizeBytes  int64 `json:"size_bytes"`
 	LimitBytes int64 `json:"limit_bytes"`
-	// Filled counts lists copied from files of the index, FilledBytes their size;
-	// Evictions counts evicted lists.
+	// Filled counts lists copied from files of the index, FilledBytes their size.
 	Filled      int64 `json:"filled"`
 	FilledBytes int64 `json:"filled_bytes"`
 	Evictions   int64 `json:"evictions"`
 }
 
-// DispatchStats count where the parts of searches ran since the Runtime was made.
+// DispatchStats count the parts of searches by place since the Runtime was made.
 type DispatchStats struct {
 	Policy Policy `json:"policy"` // of the Runtime
 	// CPUSteps and GPUSteps count the steps of queries by the processor that ran them;
@@ -93,13 +88,13 @@ type DispatchStats struct {
 	Migrations int64 `json:"migrations"`
 	// Restarted counts steps that overran on the CPU and restarted on the GPU.
 	Restarted int64 `json:"restarted"`
-	// Preloaded counts queries whose missing lists were loaded to the GPU in the background.
+	// Preloaded counts queries whose missing lists were loaded in the background.
 	Preloaded int64 `json:"preloaded"`
 	// Bugs counts panics of background work. slog.Default has their stacks.
 	Bugs int64 `json:"bugs,omitempty"`
-	// Errors are the errors of predicted times, by kind of work and predicted time.
+	// Errors are by kind of work and predicted time.
 	Errors []PredictionError `json:"prediction_errors,omitempty"`
-	// Pool describes the queues; nil if there are none.
+	// Pool is nil if there are no queues.
 	Pool *PoolStats `json:"pool,omitempty"`
 }
 
@@ -124,15 +119,15 @@ type PoolStats struct {
 	Places [2]PlaceStats `json:"places"`
 	// Open is the number of queries that wait for either place (PolicyQuery).
 	Open int `json:"open"`
-	// Arrived counts queries that a place can run. Each waits, runs, or is in Ended,
-	// Cancelled or Shed.
+	// Arrived counts queries that a place can run; each waits, runs, or is in Ended, Cancelled
+	// or Shed.
 	Arrived   int64 `json:"arrived"`
 	Ended     int64 `json:"ended"`
 	Cancelled int64 `json:"cancelled"`
 	// Shed counts *Overload errors, by OverloadReason.
 	Shed [3]int64 `json:"shed"`
-	// Stolen counts queries that ran at another place than first chosen, Moved the
-	// changes of place within queries, Failed the queries whose run failed at a place.
+	// Stolen counts queries that ran at another place than first chosen, Moved changes of place
+	// within queries, Failed queries that failed at a place.
 	Stolen int64 `json:"stolen"`
 	Moved  int64 `json:"moved"`
 	Failed int64 `json:"failed"`
@@ -157,8 +152,8 @@ type PlaceStats struct {
 	// QueueTime is the sum of the waits of all queries.
 	QueueTime   time.Duration `json:"queue_time_ns"`
 	LongestWait time.Duration `json:"longest_wait_ns"`
-	// Waits counts queries by the time that they waited: Waits[i] counts waits of
-	// less than 2^i µs that Waits[i-1] does not count, the last one all longer waits.
+	// Waits[i] counts waits of less than 2^i µs that Waits[i-1] does not count, the last one
+	// all longer waits.
 	Waits [26]int64 `json:"waits"`
 	// Slowdown is the moving mean of measured over predicted time of runs.
 	Slowdown float64 `json:"slowdown"`

@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// newTestRuntime returns a Runtime with its cost model in a temporary folder.
 func newTestRuntime(t testing.TB, o RuntimeOptions) *Runtime {
 	t.Helper()
 	if o.CostDir == "" {
@@ -23,7 +22,7 @@ func newTestRuntime(t testing.TB, o RuntimeOptions) *Runtime {
 	return r
 }
 
-// A Runtime outlives its indexes: Close fails while one is open; after Close none can be opened.
+// Close fails while an index is open; after Close none can be opened.
 func TestRuntimeClose(t *testing.T) {
 	r := newTestRuntime(t, RuntimeOptions{})
 	ix := newTestIndexWith(t, animals, Settings{}, Options{Runtime: r})
@@ -45,7 +44,6 @@ func TestRuntimeClose(t *testing.T) {
 	}
 }
 
-// OpenOrCreate creates an index once and keeps its settings.
 func TestOpenOrCreate(t *testing.T) {
 	dir := t.TempDir() + "/index"
 	for _, analyzer := range []string{"simple", "english"} {
@@ -73,7 +71,6 @@ func TestOpenOrCreate(t *testing.T) {
 	}
 }
 
-// A phrase needs positions.
 func TestNoPositions(t *testing.T) {
 	ix := newTestIndexWith(t, animals, Settings{NoPositions: true}, Options{})
 	if _, err := ix.Search(t.Context(), Query{Text: `"cat sat"`}); !errors.Is(err, ErrBadInput) {

@@ -16,37 +16,36 @@ import (
 // Query is a search. The zero value of each field is its default; one of Text and
 // Node is set.
 type Query struct {
-	// Text is in the query language (package query): words, "phrases", field:word,
-	// +required and -excluded parts, AND, OR and NOT, parentheses, boosts (word^2).
-	// In an index of learned weights, a JSON object of terms and weights is a vector.
+	// Text is in the query language (package query): words, "phrases", field:word, +required
+	// and -excluded parts, AND, OR and NOT, parentheses, boosts (word^2). In an index of
+	// learned weights, a JSON object of terms and weights is a vector.
 	Text string
-	// Node is a query that was built or parsed already; Text is then empty.
+	// Node is a built or parsed query; Text is then empty.
 	Node query.Node
 	// Mode is the meaning of words without + and -; default ModeOr.
 	Mode Mode
 	// K is the maximum number of hits, 1 to MaxK; 0 is DefaultK.
 	K int
-	// Offset is the number of best hits to skip, for further pages. K plus Offset
-	// is at most MaxK.
+	// Offset is the number of best hits to skip; K plus Offset is at most MaxK.
 	Offset int
-	// Lenient accepts Text with syntax faults: Results.Notes report them.
+	// Lenient accepts syntax faults in Text and reports them in Results.Notes.
 	Lenient bool
-	// Count sets Results.Matches. It reads every posting of the query.
+	// Count sets Results.Matches, which reads every posting of the query.
 	Count bool
 	// Trace sets Results.Trace.
 	Trace bool
-	// Load is the part of stored documents that hits have; default LoadFields.
+	// Load is the part of documents that hits have; default LoadFields.
 	Load Load
 	// SnippetLength is the length of snippets in characters, such as
 	// DefaultSnippetLength; 0: none.
 	SnippetLength int
-	// Traversal is the algorithm for flat queries: one of Traversals. All give the
-	// same answer. "" chooses for each segment, which is nearly always the fastest.
+	// Traversal is the algorithm for flat queries: one of Traversals. "" chooses the usually
+	// fastest for each segment. All give the same answer.
 	Traversal string
 	// Policy replaces the policy of the Runtime; PolicyCPU keeps the search off GPUs.
 	Policy Policy
-	// Accumulators is the way in which ModeSaat adds scores: one of Accumulators,
-	// with parameters as ParseAccumulators describes. All give the same answer.
+	// Accumulators is the way in which ModeSaat adds scores, in the form of ParseAccumulators.
+	// All give the same answer.
 	Accumulators string
 	// Budget bounds the work of ModeSaat.
 	Budget Budget
@@ -66,9 +65,8 @@ const (
 	LoadNone
 )
 
-// Budget bounds a search of ModeSaat: it ends before the number of postings
-// processed exceeds Postings, or after Time; 0 is no bound. Results.Missed bounds the
-// error of the scores.
+// Budget bounds a search of ModeSaat by Postings processed and by Time; 0 is no bound.
+// Results.Missed bounds the error of the scores.
 type Budget struct {
 	Postings int64
 	Time     time.Duration
@@ -83,7 +81,7 @@ const DefaultSnippetLength = 240
 // MaxK is the maximum of Query.K plus Query.Offset.
 const MaxK = 1_000_000
 
-// check sets the default of K and returns what is not valid.
+// check also sets the default of K.
 func (q *Query) check() error {
 	if q.K == 0 {
 		q.K = DefaultK
@@ -108,7 +106,6 @@ func (q *Query) check() error {
 	return nil
 }
 
-// options returns the options of the planner.
 func (q *Query) options(cached bool) dispatch.Options {
 	return dispatch.Options{
 		Mode: plan.Mode(q.Mode), K: q.K + q.Offset, Traversal: q.Traversal, Accumulators: q.Accumulators,
@@ -137,9 +134,9 @@ func (ix *Index) Search(ctx context.Context, q Query) (_ *Results, err error) {
 	return r, nil
 }
 
-// Explain returns the score of the document with the given id for a query, part by
-// part. Of q, Text, Node, Lenient and Mode apply, and K in ModeAndOr. The error wraps
-// ErrNotFound if there is no such document.
+// Explain returns the score of the document with the given id, part by part. Of q, Text, Node,
+// Lenient and Mode apply, and K in ModeAndOr. The error wraps ErrNotFound if there is no such
+// document.
 func (ix *Index) Explain(ctx context.Context, q Query, id string) (_ *Explanation, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	s, err := ix.beginSearch(ctx, &q)
@@ -155,7 +152,6 @@ func (ix *Index) Explain(ctx context.Context, q Query, id string) (_ *Explanatio
 	return e, nil
 }
 
-// search is the state of one query.
 type search struct {
 	index    *Index
 	snapshot *index.Snapshot
@@ -193,8 +189,7 @@ func (ix *Index) searcher(snapshot *index.Snapshot) *dispatch.Searcher {
 	return s
 }
 
-// parse returns the node of a query, and notes on faults, and on fields and operators that do
-// not exist.
+// parse also returns notes on faults, and on unknown fields and operators.
 func (q *Query) parse(searcher *dispatch.Searcher, weighted bool) (node query.Node, notes []string, err error) {
 	isWeights := query.IsWeights(q.Text)
 	switch {
@@ -220,7 +215,7 @@ func (q *Query) parse(searcher *dispatch.Searcher, weighted bool) (node query.No
 	return node, append(notes, query.Hints(q.Text, searcher.Fields())...), nil
 }
 
-// now returns the time, which only traces need.
+// Only traces need the time.
 func (s *search) now() time.Time {
 	if s.query.Trace {
 		return time.Now()
@@ -228,8 +223,8 @@ func (s *search) now() time.Time {
 	return time.Time{}
 }
 
-// prepare parses and plans, in the memory of the scratch. notes are those of parse,
-// then the plan's. With cached, the answer may come from the result cache.
+// prepare uses the memory of the scratch. notes are parse's, then the plan's. With cached, the
+// answer may come from the result cache.
 func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err error) {
 	began := s.now()
 	node, notes, err := s.query.parse(s.searcher, s.snapshot.Options.Weighted())
@@ -279,7 +274,6 @@ func (s *search) run(ctx context.Context) (*Results, error) {
 	return r, nil
 }
 
-// fill sets the fields of r that are of an answer with its loaded hits.
 func (s *search) fill(r *Results, q *dispatch.Query, answer *plan.Answer, hits []Hit) {
 	r.Query, r.Hits, r.Mode, r.Traversal = q.Query().String(), hits, Mode(answer.Mode), answer.Traversal
 	r.Missed, r.Matches, r.NumDocs, r.Cached = answer.Missed.Float64(), answer.Matches, s.snapshot.NumLive, answer.Cached

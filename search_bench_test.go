@@ -9,8 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/plan"
 )
 
-// BenchmarkSearch measures the fixed cost of a search over very few postings, with and without
-// stored documents.
+// BenchmarkSearch measures the fixed cost, with and without stored documents.
 func BenchmarkSearch(b *testing.B) {
 	var docs []Document
 	for i := range 100 {
@@ -37,7 +36,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchBatch compares SearchBatch with single searches without stored documents.
+// Without stored documents.
 func BenchmarkSearchBatch(b *testing.B) {
 	ix := newTestIndexWith(b, truncationDocs(), Settings{NoStored: true, NoPositions: true}, Options{})
 	queries := make([]Query, 1000)
@@ -66,8 +65,7 @@ func BenchmarkSearchBatch(b *testing.B) {
 	})
 }
 
-// BenchmarkBatchHost measures planning and completing queries of a batch, without searching: the
-// work of CPUs beside a GPU.
+// The work of CPUs beside a GPU: planning and completing queries, without searching.
 func BenchmarkBatchHost(b *testing.B) {
 	ix := newTestIndexWith(b, truncationDocs(), Settings{NoPositions: true}, Options{})
 	snapshot, err := ix.ix.Snapshot()

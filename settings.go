@@ -14,30 +14,28 @@ type Settings struct {
 	Analyzer string
 	// Codec compresses posting lists: one of Codecs; "" is "simdbp".
 	Codec string
-	// Fields are the names of the fields that queries can search (name:word), in
-	// addition to the default field. nil is "title" only; an empty slice is none.
+	// Fields are the fields that queries can search (name:word) beside the default field. nil
+	// is "title" only; an empty slice is none.
 	Fields []string
-	// NoPositions leaves out the positions of terms in documents. The index is
-	// smaller and has no phrases.
+	// NoPositions leaves out the positions of terms: the index is smaller and has no phrases.
 	NoPositions bool
-	// NoStored keeps no text: hits have neither title nor snippet. The index is a
-	// third to a half smaller.
+	// NoStored keeps no text: hits have neither title nor snippet, and the index is a third to
+	// a half smaller.
 	NoStored bool
-	// WeightScale, if not 0, makes an index of sparse vectors from learned models:
-	// documents have weighted terms (Document.Vector; the field "vector" of JSON
-	// Lines), queries too ({"term": 1.5, …}, or words of weight 1 each), and a
-	// score is the dot product. Weights are kept to a precision of 1/WeightScale:
-	// use 1 for models with integer weights up to 65535, 100 for most others. Such
-	// an index has no positions and no fields.
+	// WeightScale, if not 0, makes an index of sparse vectors from learned models: documents
+	// have weighted terms (Document.Vector; the field "vector" of JSON Lines), queries too
+	// ({"term": 1.5, …}, or words of weight 1 each), and a score is the dot product. The
+	// precision of weights is 1/WeightScale: use 1 for models with integer weights up to 65535,
+	// 100 for most others. Such an index has no positions and no fields.
 	WeightScale float64
 	// BM25 are the parameters of the ranking function. nil: DefaultBM25.
 	BM25 *BM25
 }
 
-// BM25 holds the parameters of the ranking function. A field that is not set is 0, not
-// its default: BM25{K1: 1.2} ignores the lengths of documents. To change one parameter,
-// start from DefaultBM25. With both 0, a term adds the same to the score of each
-// document that has it. Other values than these are ErrBadInput.
+// BM25 holds the parameters of the ranking function; other values are ErrBadInput. A field that
+// is not set is 0: BM25{K1: 1.2} ignores the lengths of documents. To change one parameter,
+// start from DefaultBM25. With both 0, a term adds the same to the score of each document that
+// has it.
 type BM25 struct {
 	K1 float32 // 0 to 1000: saturation of term frequencies
 	B  float32 // 0 to 1: influence of document length
@@ -47,10 +45,9 @@ type BM25 struct {
 // of BM25 use (Anserini).
 func DefaultBM25() BM25 { return BM25(score.DefaultBM25) }
 
-// maxK1 bounds K1. With more, frequencies hardly saturate.
+// With a greater K1, frequencies hardly saturate.
 const maxK1 = 1000
 
-// check returns an error if b is not nil and not valid.
 func (b *BM25) check() error {
 	if b != nil && !(b.K1 >= 0 && b.K1 <= maxK1 && b.B >= 0 && b.B <= 1) {
 		return fmt.Errorf("BM25 with k1 = %g, b = %g: k1 must be within 0 and %d, b within 0 and 1: %w", b.K1, b.B, maxK1, ErrBadInput)
@@ -58,7 +55,7 @@ func (b *BM25) check() error {
 	return nil
 }
 
-// override returns the parameters for a searcher; nil: the index's.
+// nil: the parameters of the index.
 func (b *BM25) override() *score.BM25 {
 	if b == nil {
 		return nil

@@ -27,8 +27,8 @@ type Stats struct {
 	// SizeBytes of all parts by name ("postings", "stored", …), and in all.
 	Parts     map[string]int64 `json:"parts"`
 	SizeBytes int64            `json:"size_bytes"`
-	// BitsPerPosting is the size of all posting lists (DocIDs, frequencies and
-	// the directory of their blocks) over the number of postings.
+	// BitsPerPosting is the size of all posting lists, with frequencies and directories of
+	// blocks, over the number of postings.
 	BitsPerPosting float64 `json:"bits_per_posting"`
 	// Impacts are the impact-ordered lists; nil if there are none.
 	Impacts *ImpactStats `json:"impacts,omitempty"`
@@ -111,6 +111,5 @@ func Codecs() []string { return codec.Names() }
 // Formats returns the names of all input formats of IndexFiles.
 func Formats() []string { return corpus.Formats() }
 
-// Traversals returns the names of the algorithms that flat queries of a mode
-// can run on, sorted.
+// Traversals returns the sorted names of the algorithms for flat queries of a mode.
 func Traversals(m Mode) []string { return plan.Traversals(plan.Mode(m)) }

@@ -8,14 +8,14 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// Trace reports how a query was answered, step by step, with counts and times.
+// Trace reports step by step, in order, how a query was answered.
 type Trace struct {
-	// Query is the canonical text of the query, Mode the mode that was asked for.
+	// Query is the canonical text, Mode the requested mode.
 	Query string `json:"query"`
 	Mode  Mode   `json:"mode"`
 	// Policy chose the processors of the steps; "" if there was no choice.
 	Policy Policy `json:"policy,omitempty"`
-	// Notes are remarks about the query, as in Results, and the reasons of the policy.
+	// Notes are as in Results, and the reasons of the policy.
 	Notes []string `json:"notes,omitempty"`
 	// Steps are in the order in which they ran.
 	Steps []TraceStep `json:"steps"`
@@ -34,23 +34,21 @@ type TraceStep struct {
 	Place     string `json:"place"`
 	// Segment is the name of the segment of a StepSegment.
 	Segment string `json:"segment,omitempty"`
-	// Traversal is the algorithm of a StepSegment (one of Traversals), or the
-	// accumulators of a StepImpacts.
+	// Traversal is the algorithm of a StepSegment, or the accumulators of a StepImpacts.
 	Traversal string `json:"traversal,omitempty"`
 	// Mode of the step; a query in ModeAndOr can have steps in ModeAnd and ModeOr.
 	Mode Mode `json:"mode"`
 	// Lists are the posting lists that the step read.
 	Lists []TraceList `json:"lists,omitempty"`
-	// Candidates is the number of documents at the start of a StepIntersect (0: it
-	// began with the first list), Left the number at its end.
+	// Candidates is the number of documents before a StepIntersect (0: it began with the first
+	// list), Left the number after it.
 	Candidates int64 `json:"candidates,omitempty"`
 	Left       int64 `json:"left,omitempty"`
 	// Batch is the number of queries that shared the step; 0: not shared.
 	Batch int `json:"batch,omitempty"`
 	Work
-	// Start is the time from the arrival of the query to the step, Took the duration
-	// of the step. Predicted is the predicted duration of the step or, in the first
-	// step of a stage, of the stage; 0: none.
+	// Start is the time from the query's arrival, Took the duration, Predicted the predicted
+	// duration of the step or, in the first step of a stage, of the stage; 0: none.
 	Start     time.Duration `json:"start_ns"`
 	Took      time.Duration `json:"took_ns"`
 	Predicted time.Duration `json:"predicted_ns,omitempty"`
@@ -91,14 +89,12 @@ type Work struct {
 	// BlocksSkipped counts blocks that were not decoded.
 	BlocksDecoded int64 `json:"blocks_decoded,omitempty"`
 	BlocksSkipped int64 `json:"blocks_skipped,omitempty"`
-	// BytesRead is the size of the impact-ordered lists that a StepImpacts read.
-	// BytesMoved is a lower bound of its memory traffic: BytesRead, and the
-	// accumulators read and written once.
+	// BytesRead is the size of the lists that a StepImpacts read, BytesMoved a lower bound of
+	// its memory traffic: BytesRead, and the accumulators read and written once.
 	BytesRead  int64 `json:"bytes_read,omitempty"`
 	BytesMoved int64 `json:"bytes_moved,omitempty"`
 }
 
-// TraceDevice describes the work of a GPU in a step.
 type TraceDevice struct {
 	Device string `json:"device"` // "gpu0"
 	// Kernels are in the order of their first launch.
@@ -106,9 +102,8 @@ type TraceDevice struct {
 	// ListsHit were resident; ListsMissed were loaded or read over the bus.
 	ListsHit    int `json:"lists_hit"`
 	ListsMissed int `json:"lists_missed"`
-	// ListBytes were sent to the device, compressed or decoded. BytesLocked were copied
-	// from files of the index to page-locked memory. Bringing is the duration of both
-	// on the CPU.
+	// ListBytes were sent to the device, compressed or decoded; BytesLocked were copied from
+	// files to page-locked memory; Bringing is the duration of both on the CPU.
 	ListBytes   int64         `json:"list_bytes"`
 	BytesLocked int64         `json:"bytes_locked"`
 	Bringing    time.Duration `json:"bringing_ns"`
@@ -119,11 +114,10 @@ type TraceDevice struct {
 	// BytesTo and BytesFrom are the sizes of queries sent and results received.
 	BytesTo   int64 `json:"bytes_to"`
 	BytesFrom int64 `json:"bytes_from"`
-	// Took is the duration of the kernels, measured on the device.
+	// Took is the device's time in kernels.
 	Took time.Duration `json:"took_ns"`
 }
 
-// TraceKernel counts the launches of a kernel.
 type TraceKernel struct {
 	Name     string `json:"name"`
 	Launches int    `json:"launches"`
@@ -149,7 +143,7 @@ func (t *Trace) Total() Work {
 // String formats the trace for a terminal, one line for each step and list.
 func (t *Trace) String() string { return t.internal().String() }
 
-// newTrace returns the public form of a trace; nil for nil. It shares the notes.
+// newTrace shares the notes.
 func newTrace(t *plan.Trace) *Trace {
 	if t == nil {
 		return nil
@@ -182,7 +176,6 @@ func newTrace(t *plan.Trace) *Trace {
 	return out
 }
 
-// internal is the inverse of newTrace.
 func (t *Trace) internal() *plan.Trace {
 	out := &plan.Trace{
 		Query: t.Query, Mode: plan.Mode(t.Mode), Policy: sched.Policy(t.Policy), Notes: t.Notes,

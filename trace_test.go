@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/plan"
 )
 
-// The public types of traces and counts have the JSON form of the internal ones, with every field.
+// They have every field of the internal types.
 func TestPublicTypesKeepJSON(t *testing.T) {
 	var trace plan.Trace
 	fill(reflect.ValueOf(&trace).Elem(), new(int))
@@ -40,8 +40,8 @@ func TestPublicTypesKeepJSON(t *testing.T) {
 	sameJSON(t, &dispatch.Stats{}, newDispatchStats(&dispatch.Stats{}))
 }
 
-// fill sets every exported field to a value that differs from its zero value and, except for small
-// enumerations, from all others. Slices get two elements.
+// fill sets every exported field to a non-zero value, distinct except for small enumerations.
+// Slices get two elements.
 func fill(v reflect.Value, n *int) {
 	switch v.Kind() {
 	case reflect.Struct:

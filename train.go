@@ -24,13 +24,13 @@ type TrainReport struct {
 	Queries int           `json:"queries"` // that were measured
 	Train   int           `json:"train"`   // that were trained on
 	Trees   []TrainedTree `json:"trees"`
-	// SaveErr is the reason why the model could not be kept in RuntimeOptions.CostDir;
-	// nil: it was. The Runtime uses the model in both cases.
+	// SaveErr is the reason why the model, which the Runtime uses anyway, could not be kept in
+	// RuntimeOptions.CostDir; nil: it was.
 	SaveErr error `json:"-"`
 }
 
-// TrainedTree describes a model tree for one processor and mode. Its errors are the
-// mean of |predicted-measured|/measured over queries that it was not trained on.
+// TrainedTree describes a model tree for one processor and mode. Its errors are the mean of
+// |predicted-measured|/measured over queries that it was not trained on.
 type TrainedTree struct {
 	Processor string  `json:"processor"` // "cpu" or "gpu"
 	Mode      Mode    `json:"mode"`
@@ -42,11 +42,10 @@ type TrainedTree struct {
 	ModelError float64 `json:"model_mean_relative_error"`
 }
 
-// Train measures queries of a log on the CPU and, if there is one, on the GPU, and fits
-// the cost model of the Runtime to their times: the trees of PolicyQuery and the model
-// of PolicyCost. It needs at least 20 queries; the error wraps ErrBadInput if there are
-// fewer. The result is kept in RuntimeOptions.CostDir; that it cannot be written is
-// no error, but TrainReport.SaveErr.
+// Train measures queries of a log on the CPU and any GPU, and fits the trees of PolicyQuery and
+// the cost model of PolicyCost to their times. It needs at least 20 queries; the error wraps
+// ErrBadInput if there are fewer. The result is kept in RuntimeOptions.CostDir
+// (TrainReport.SaveErr).
 func (ix *Index) Train(ctx context.Context, queries []query.Node, o TrainOptions) (_ TrainReport, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	for _, q := range queries {

@@ -16,21 +16,19 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// truncatedIndex is an open index with a truncated file.
 type truncatedIndex struct {
 	*Index
 	t    *testing.T
 	file string // the truncated file
 }
 
-// skipWithoutMapping skips a test on systems without mapped files.
 func skipWithoutMapping(t *testing.T) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
 		t.Skip("files are not mapped on this system")
 	}
 }
 
-// openTruncated opens a copy of an index and truncates one of its files after a first search.
+// openTruncated truncates a file of a copied index after a first search.
 func openTruncated(t *testing.T, dir, file string, o Options) *truncatedIndex {
 	t.Helper()
 	at := filepath.Join(t.TempDir(), "index")
@@ -54,7 +52,6 @@ func openTruncated(t *testing.T, dir, file string, o Options) *truncatedIndex {
 	return &truncatedIndex{Index: ix, t: t, file: filepath.Join(at, file)}
 }
 
-// check checks that an error is about the truncated file.
 func (ix *truncatedIndex) check(what string, err error) (failed bool) {
 	ix.t.Helper()
 	if err == nil {
@@ -66,7 +63,7 @@ func (ix *truncatedIndex) check(what string, err error) (failed bool) {
 	return true
 }
 
-// truncationDocs suffice for lists of several blocks and for several segments.
+// truncationDocs fill lists of several blocks and several segments.
 func truncationDocs() []Document {
 	rng := rand.New(rand.NewPCG(80, 81))
 	var docs []Document
@@ -76,8 +73,7 @@ func truncationDocs() []Document {
 	return docs
 }
 
-// TestTruncatedFiles truncates each file of an open index. Calls that read the file return an error
-// that names it; others succeed.
+// Calls that read the truncated file return an error that names it; others succeed.
 func TestTruncatedFiles(t *testing.T) {
 	skipWithoutMapping(t)
 	built := newTestIndex(t, truncationDocs())
@@ -138,7 +134,7 @@ func TestTruncatedFiles(t *testing.T) {
 	}
 }
 
-// TestTruncatedUnderTraversals: traversals read posting lists in Go and in assembly.
+// Traversals read posting lists in Go and in assembly.
 func TestTruncatedUnderTraversals(t *testing.T) {
 	skipWithoutMapping(t)
 	for _, codec := range Codecs() {
@@ -157,8 +153,8 @@ func TestTruncatedUnderTraversals(t *testing.T) {
 	}
 }
 
-// TestTruncatedUnderLoad: concurrent scheduled searches return the error and do not hang.
-// Afterwards other searches succeed.
+// Concurrent scheduled searches return the error and do not hang; afterwards other searches
+// succeed.
 func TestTruncatedUnderLoad(t *testing.T) {
 	skipWithoutMapping(t)
 	dir := newTestIndex(t, truncationDocs()).ix.Dir()
@@ -187,8 +183,8 @@ func TestTruncatedUnderLoad(t *testing.T) {
 	}
 }
 
-// TestTruncatedOnGPU: Go, not the driver, reads the lists that are copied to a GPU. A search that
-// needs a truncated list fails; searches with lists in device memory succeed.
+// Go, not the driver, reads the lists that are copied to a GPU. A search that needs a truncated
+// list fails; searches with lists in device memory succeed.
 func TestTruncatedOnGPU(t *testing.T) {
 	skipWithoutMapping(t)
 	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
@@ -212,8 +208,8 @@ func TestTruncatedOnGPU(t *testing.T) {
 	}
 }
 
-// TestTruncatedBesideAnotherIndex: indexes of a Runtime share the batches of a GPU. Searches of an
-// index with a truncated file fail; concurrent searches of another index are answered.
+// Indexes of a Runtime share the batches of a GPU. Concurrent searches of the sound index are
+// answered.
 func TestTruncatedBesideAnotherIndex(t *testing.T) {
 	skipWithoutMapping(t)
 	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())

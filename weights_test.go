@@ -18,8 +18,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// randomVector has weights distributed as in learned models: mostly small, with a few terms in
-// nearly all documents, so bounds are weak.
+// randomVector mimics learned models: mostly small weights, with a few terms in nearly all
+// documents, so bounds are weak.
 func randomVector(rng *rand.Rand, terms int) map[string]float64 {
 	v := map[string]float64{}
 	for range terms {
@@ -38,7 +38,7 @@ func jsonVector(v map[string]float64) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// Weighted queries run on block-max-pruning only if the cache holds its derived data. Answers are
+// Weighted queries use block-max pruning only if the cache holds its derived data. Answers are
 // equal.
 func TestCacheDecidesTraversal(t *testing.T) {
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(3, 4))
@@ -92,7 +92,7 @@ func TestCacheDecidesTraversal(t *testing.T) {
 	}
 }
 
-// Weighted queries return the dot products, for every traversal, with segments and deletions.
+// For every traversal, with segments and deletions.
 func TestWeightsAgainstDotProduct(t *testing.T) {
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, 1))
 	for _, codecName := range []string{codec.Default, "raw"} {
@@ -208,8 +208,8 @@ func TestWeightsBadInput(t *testing.T) {
 	}
 }
 
-// Searches share derived structures and impact-ordered lists during commits. Each sees one commit,
-// in which all documents have the same weight.
+// Searches share derived structures and impact-ordered lists; each sees one commit, in which
+// all weights are equal.
 func TestWeightsWhileTheIndexChanges(t *testing.T) {
 	const numDocs = 200
 	ctx := t.Context()
