@@ -2,8 +2,8 @@ package plan
 
 import "github.com/griffin-search/griffin/internal/traverse"
 
-// arena allocates slices of T that do not move before reset, and reuses its
-// memory. New slices hold old values.
+// arena allocates slices of T that do not move before reset, and reuses its memory: new slices
+// hold old values.
 type arena[T any] struct {
 	chunks [][]T
 	chunk  int // current chunk
@@ -30,7 +30,6 @@ func (a *arena[T]) take(n int) []T {
 
 func (a *arena[T]) one() *T { return &a.take(1)[0] }
 
-// planMemory holds the trees of a plan.
 type planMemory struct {
 	leaves  arena[leaf]
 	groups  arena[group]
@@ -58,7 +57,7 @@ func (m *planMemory) leaf(l leaf) *leaf {
 	return p
 }
 
-// group returns an empty group with room for n nodes of each kind.
+// group has room for n nodes of each kind.
 func (m *planMemory) group(n int) *group {
 	g := m.groups.one()
 	*g = group{required: m.nodes.take(n)[:0], optional: m.nodes.take(n)[:0], excluded: m.nodes.take(n)[:0]}

@@ -7,8 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// treeBuilder makes the iterators of a tree for one segment and reuses its
-// memory.
+// treeBuilder makes and reuses the iterators of a tree for one segment.
 type treeBuilder struct {
 	words   *words
 	segment int
@@ -42,7 +41,7 @@ func (b *treeBuilder) reset(ws *words, segment int, pulse *pulse) {
 	b.openTerms, b.openPhrases = b.openTerms[:0], b.openPhrases[:0]
 }
 
-// build returns the iterator of n, or nil if it has no document in the segment.
+// build returns nil if n has no document in the segment.
 func (b *treeBuilder) build(n node) (iterator, error) {
 	switch n := n.(type) {
 	case *leaf:
@@ -85,8 +84,7 @@ func (b *treeBuilder) group(g *group) (iterator, error) {
 	return e, nil
 }
 
-// all returns the conjunction of nodes, or nil without nodes or if one has no
-// document.
+// all returns the conjunction of nodes, nil without nodes or if one has no document.
 func (b *treeBuilder) all(nodes []node) (iterator, error) {
 	children := b.children.take(len(nodes))
 	for i, n := range nodes {
@@ -107,7 +105,7 @@ func (b *treeBuilder) all(nodes []node) (iterator, error) {
 	return c, nil
 }
 
-// any returns the disjunction of nodes, or nil if none has a document.
+// any returns the disjunction of nodes, nil if none has a document.
 func (b *treeBuilder) any(nodes []node) (iterator, error) {
 	children := b.children.take(len(nodes))[:0]
 	for _, n := range nodes {

@@ -15,7 +15,8 @@ type term struct {
 	bytes []byte
 }
 
-// compiler turns query trees into planned ones. The trees of several modes share terms and notes.
+// compiler turns query trees into planned ones; the trees of several modes share terms and
+// notes.
 type compiler struct {
 	analyzer  analysis.Analyzer
 	fields    []string // by FieldID
@@ -29,7 +30,7 @@ type compiler struct {
 	notes  []string
 }
 
-// compile returns the planned form of n in ModeOr or ModeAnd, or nil if analysis leaves no term.
+// compile returns the planned form of n in ModeOr or ModeAnd, nil if analysis leaves no term.
 func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error) {
 	switch n := n.(type) {
 	case *query.Term:
@@ -46,7 +47,7 @@ func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error)
 	return nil, fmt.Errorf("query node of type %T: %w", n, base.ErrBadInput)
 }
 
-// factor returns the value of a Boost field, where 0 means 1.
+// In a Boost field, 0 means 1.
 func factor(boost float64) float64 { return cmp.Or(boost, 1) }
 
 func (c *compiler) group(b *query.Boolean, mode Mode, boost float64) (node, error) {
@@ -92,7 +93,7 @@ func (c *compiler) words(w *query.Words, mode Mode, boost float64) (node, error)
 	return g.simplify(), nil
 }
 
-// weights makes a leaf of each term with a weight other than 0.
+// weights makes leaves of the terms whose weight is not 0.
 func (c *compiler) weights(w *query.Weights, mode Mode, boost float64) (node, error) {
 	if !c.weighted {
 		return nil, fmt.Errorf("a query of terms and weights, but the index is one of texts: %w", base.ErrBadInput)
@@ -121,9 +122,9 @@ func (c *compiler) weights(w *query.Weights, mode Mode, boost float64) (node, er
 	return g.simplify(), nil
 }
 
-// leaf analyses a text. Several terms are a phrase; words that the analyzer drops leave gaps.
-// Without positions, the terms of one word ("wi-fi") are all required instead, and a phrase is an
-// error.
+// leaf analyses a text; several terms are a phrase, with gaps for words that the analyzer
+// drops. Without positions, the terms of one word ("wi-fi") are all required instead, and a
+// phrase is an error.
 func (c *compiler) leaf(field, text string, boost float64, phrase bool) (node, error) {
 	id, terms, err := c.analyze(field, text)
 	if err != nil || len(terms) == 0 {
@@ -151,8 +152,8 @@ func (c *compiler) leaf(field, text string, boost float64, phrase bool) (node, e
 	return l, nil
 }
 
-// analyze returns the terms of a text as indexes into c.terms and leaves the tokens in c.tokens. A
-// text without terms gets a note.
+// analyze returns the terms of a text as indexes into c.terms, with a note if there are none,
+// and leaves the tokens in c.tokens.
 func (c *compiler) analyze(field, text string) (id base.FieldID, terms []int, err error) {
 	id, ok := c.fieldID(field)
 	if !ok {
@@ -181,7 +182,7 @@ func tooManyTerms() error {
 	return &query.Error{Kind: query.ErrTooManyClauses, Reason: fmt.Sprintf("its words become more than %d index terms", query.MaxClauses)}
 }
 
-// intern returns the index of a term in c.terms and adds the term if it is new.
+// intern returns the index of a new or known term in c.terms.
 func (c *compiler) intern(field base.FieldID, text []byte) int {
 	for i, t := range c.terms {
 		if t.field == field && bytes.Equal(t.bytes, text) {

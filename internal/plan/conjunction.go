@@ -6,7 +6,6 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// conjunction yields the documents that all children match.
 type conjunction struct {
 	children []iterator // two or more, by rising Cost
 	doc      base.DocID
@@ -68,15 +67,13 @@ func (c *conjunction) SetNeed(need base.Score) {
 	}
 }
 
-// setNeed lets it prune for a total score of need to which others contribute at
-// most rest.
+// setNeed lets it prune for a total score of need, to which others contribute at most rest.
 func setNeed(it iterator, need, rest base.Score) {
 	if p, ok := it.(pruner); ok && need > rest {
 		p.SetNeed(need - rest)
 	}
 }
 
-// exclusion yields the documents of included that are not in excluded.
 type exclusion struct {
 	included, excluded iterator
 	pulse              *pulse
@@ -103,8 +100,8 @@ func (e *exclusion) NextGEQ(target base.DocID) base.DocID {
 // SetNeed passes need on unchanged: excluded adds no score.
 func (e *exclusion) SetNeed(need base.Score) { setNeed(e.included, need, 0) }
 
-// preference yields the documents of required and adds the score of optional where it matches. Once
-// need exceeds required.MaxScore, it yields only documents in both.
+// preference yields the documents of required and adds the score of optional where it matches.
+// Once need exceeds required.MaxScore, it yields only documents in both.
 type preference struct {
 	required, optional iterator
 	doc                base.DocID

@@ -11,8 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/saat"
 )
 
-// counter counts the matches of flat queries with bitmaps. It reads every
-// posting, scores none, and reuses its memory.
+// counter counts the matches of flat queries with reused bitmaps. It reads every posting and
+// scores none.
 type counter struct {
 	words, next []uint64
 	cursor      postings.Cursor
@@ -21,7 +21,6 @@ type counter struct {
 	docIDs      []base.DocID
 }
 
-// flat counts the matches of a flat stage in a segment.
 func (c *counter) flat(r *stageRun, segment int, w *Work) (int64, error) {
 	st, legs := r.st, r.st.Legs(segment)
 	c.order = c.order[:0]
@@ -69,8 +68,7 @@ func (c *counter) mark(words []uint64, l *postings.List, w *Work) error {
 	return c.cursor.Err()
 }
 
-// cleared returns zeroed words for numDocs documents and reuses the memory of
-// words.
+// cleared returns zeroed words for numDocs documents, reusing words.
 func cleared(words []uint64, numDocs int) []uint64 {
 	n := (numDocs + 63) / 64
 	words = slices.Grow(words[:0], n)[:n]
@@ -89,7 +87,6 @@ func ones(words, live []uint64) (n int64) {
 	return n
 }
 
-// impacts counts the documents that match a query over impact-ordered lists.
 func (c *counter) impacts(q *saat.Query) (int64, error) {
 	c.words = cleared(c.words, q.Index.NumDocs())
 	var err error

@@ -14,8 +14,8 @@ import (
 type disjunction struct {
 	// essential is a min-heap by DocID.
 	essential []iterator
-	// nonEssential has rising MaxScore; bounds[i] is the sum of the MaxScores
-	// of nonEssential[:i+1]. Invariant: bounds[len(nonEssential)-1] < need.
+	// In order of rising MaxScore; bounds[i] is the sum of the MaxScores of nonEssential[:i+1].
+	// Invariant: bounds[len(nonEssential)-1] < need.
 	nonEssential []iterator
 	bounds       []base.Score
 
@@ -32,8 +32,8 @@ type disjunction struct {
 
 var _ pruner = (*disjunction)(nil)
 
-// reset owns children and starts before their first document. heap and bounds
-// are memory of the length of children.
+// reset owns children and starts before their first document. heap and bounds have the length
+// of children.
 func (d *disjunction) reset(children, heap []iterator, bounds []base.Score, p *pulse) {
 	slices.SortStableFunc(children, func(a, b iterator) int {
 		switch x, y := a.MaxScore(), b.MaxScore(); {
@@ -57,7 +57,6 @@ func (d *disjunction) DocID() base.DocID    { return d.doc }
 func (d *disjunction) MaxScore() base.Score { return d.maxScore }
 func (d *disjunction) Cost() int            { return d.cost }
 
-// SetNeed makes children non-essential that cannot reach need together.
 func (d *disjunction) SetNeed(need base.Score) {
 	d.need = need
 	n := len(d.nonEssential)
@@ -113,7 +112,8 @@ func (d *disjunction) advance(target base.DocID) {
 	}
 }
 
-// passes scores doc and reports whether the score reaches need. If not, it may be incomplete.
+// passes scores doc, incompletely if the score does not reach need, and reports whether it
+// does.
 func (d *disjunction) passes(doc base.DocID) bool {
 	d.score = d.sum(0, doc)
 	for i := len(d.nonEssential) - 1; i >= 0; i-- {
@@ -129,7 +129,6 @@ func (d *disjunction) passes(doc base.DocID) bool {
 	return d.score >= d.need
 }
 
-// Score sums the scores of the children that stand at the current document.
 func (d *disjunction) Score() base.Score {
 	if !d.scored {
 		d.score = d.sum(0, d.doc)

@@ -1,15 +1,16 @@
-// Package plan turns queries into plans for the segments of an index, and runs plans on the CPU.
+// Package plan turns queries into plans for the segments of an index, and runs plans on the
+// CPU.
 //
-// A Planner holds one snapshot of an index. Prepare turns a query tree into a Plan: the analyzer
-// turns words into a simplified tree of terms and phrases (compile.go, tree.go); Bind finds the
-// terms' lists in every segment and weights them by statistics over all segments (plan.go). RunCPU
-// searches the segments in order with one top-k queue, so the threshold of one segment prunes in
-// the next (run.go). A flat AND or OR of terms runs on a traversal of package traverse. Other
-// queries run document at a time on the iterators of this package (iterator.go, phrase.go,
-// conjunction.go, disjunction.go). Explain shows how the score of a document is computed.
+// A Planner holds one snapshot of an index. Prepare turns a query tree into a Plan: the
+// analyzer turns words into a simplified tree of terms and phrases (compile.go, tree.go); Bind
+// finds the terms' lists in every segment and weights them by statistics over all segments
+// (plan.go). RunCPU searches the segments in order with one top-k queue, so that the threshold
+// of one segment prunes in the next (run.go). A flat AND or OR of terms runs on a traversal of
+// package traverse, other queries document at a time on the iterators of this package
+// (iterator.go, phrase.go, conjunction.go, disjunction.go).
 //
-// The package does not know GPUs or schedulers: package dispatch derives what they need from a Plan
-// (inspect.go). It does not parse queries, read stored documents, or open files.
+// The package does not know GPUs or schedulers (package dispatch derives what they need,
+// inspect.go), parse queries, read stored documents, or open files.
 //
 // # Semantics
 //
@@ -28,6 +29,6 @@
 //
 // # Concurrency
 //
-// A Planner is safe for concurrent use. A Plan is read-only once prepared and may be run by several
-// goroutines, each with its own Scratch.
+// A Planner is safe for concurrent use. A Plan is read-only once prepared and may be run by
+// several goroutines, each with its own Scratch.
 package plan

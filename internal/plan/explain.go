@@ -7,8 +7,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Explain computes the score of document doc in segment number segment of the snapshot. For
-// ModeAndOr it runs the query to find the stage whose hits RunCPU returns, and explains that stage.
+// Explain computes the score of document doc in segment number segment. For ModeAndOr it runs
+// the query to find the stage whose hits RunCPU returns, and explains that stage.
 func (p *Plan) Explain(ctx context.Context, sc *Scratch, segment int, doc base.DocID) (Explanation, error) {
 	views := p.planner.snapshot.Segments
 	if segment < 0 || segment >= len(views) || int64(doc) >= int64(views[segment].NumDocs()) {
@@ -117,7 +117,7 @@ func (x *explainer) matches(n node) bool {
 	return false
 }
 
-// count marks the leaves that contribute to the score of n, which matches.
+// count marks the contributing leaves of n, which matches.
 func (x *explainer) count(n node) {
 	switch n := n.(type) {
 	case *leaf:

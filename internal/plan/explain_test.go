@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 )
 
-// An explanation is not affected by how the run before it ended. A pulse reports an ended context.
+// The earlier run leaves a pulse that reports an ended context.
 func TestExplainAfterCancelledRun(t *testing.T) {
 	rng := rand.New(rand.NewPCG(48, 48))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 200, 1, false)), nil)

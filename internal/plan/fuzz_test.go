@@ -12,8 +12,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// FuzzQuery parses and runs any text. Hits are sorted, hits of a smaller k are a prefix, and
-// Explain agrees with them.
+// FuzzQuery runs any text. Hits are sorted, a smaller k gives a prefix, and Explain agrees.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		`w0 "w1 w2" -w3`, `+(w0 OR w1^3) title:(w2 AND NOT w4) w0`, `(w0 -(w1 "w2 w0")) OR +w5 w0^0.001`, "-w1", `"w0 w0 w0"^900 w\ 1`,

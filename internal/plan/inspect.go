@@ -46,8 +46,8 @@ func (st *Stage) Mode() Mode { return st.mode }
 // Kind returns whether the traversals of a flat stage are conjunctive.
 func (st *Stage) Kind() traverse.Mode { return st.kind }
 
-// IsFlat reports whether the stage is a list of words, all required or all optional, perhaps with
-// excluded words. Only a flat stage has Legs.
+// IsFlat reports whether the stage has Legs: it is a list of words, all required or all
+// optional, perhaps with excluded words.
 func (st *Stage) IsFlat() bool { return st.flat }
 
 // IsEmpty reports whether the stage matches nothing.
@@ -56,8 +56,8 @@ func (st *Stage) IsEmpty() bool { return !st.flat && (st.root == nil || matchesN
 // Excludes reports whether the stage excludes documents.
 func (st *Stage) Excludes() bool { return len(st.excluded) > 0 }
 
-// SortTerms orders the terms of each flat stage by rising length of their lists (Stage.Order). A
-// dispatcher calls it before it runs the plan.
+// SortTerms orders the terms of each flat stage by rising list length (Stage.Order). A
+// dispatcher calls it before a run.
 func (p *Plan) SortTerms() {
 	for i := range p.stages {
 		st := &p.stages[i]
@@ -75,17 +75,17 @@ func (p *Plan) SortTerms() {
 	}
 }
 
-// Order returns the leg numbers of a flat stage by rising length of their lists over all segments.
-// It is valid after SortTerms.
+// Order returns a flat stage's leg numbers by rising list length over all segments, valid after
+// SortTerms.
 func (st *Stage) Order() []int { return st.order }
 
-// LegDocFreq returns the length of a flat stage's list over all segments.
+// LegDocFreq returns a flat stage's list length over all segments.
 func (p *Plan) LegDocFreq(st *Stage, leg int) uint64 {
 	return p.words.docFreqs[st.leaves[leg].(*leaf).terms[0]]
 }
 
-// StageLists describes the lists of a stage over all segments in the order of SortTerms, or the
-// impact-ordered lists of ModeSaat. A stage that is not flat has none.
+// StageLists describes a flat stage's lists over all segments in the order of SortTerms, or the
+// impact-ordered lists of ModeSaat; other stages have none.
 func (p *Plan) StageLists(stage int) []ListTrace {
 	if p.mode == ModeSaat {
 		lists := make([]ListTrace, len(p.saat.terms))
@@ -115,9 +115,8 @@ type Lists struct {
 	From, To int
 }
 
-// RunLists intersects the candidates of a segment with some lists of a
-// conjunction on the CPU. With From 0 the first list supplies the candidates.
-// After the last list the best go to the queue of sc (ResetHits).
+// RunLists intersects a segment's candidates, or with From 0 the first list, with some lists of
+// a conjunction on the CPU. After the last list the best go to the queue of sc (ResetHits).
 func (p *Plan) RunLists(ctx context.Context, sc *Scratch, lists Lists, segment int, c *traverse.Candidates, w *Work) error {
 	view := &p.planner.snapshot.Segments[segment]
 	legs := lists.Stage.Legs(segment)

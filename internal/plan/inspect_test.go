@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// A conjunction that runs list by list has the hits and the matches of a whole run.
+// Hits and matches are the same as of a whole run.
 func TestRunLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(42, 42))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 900, 3, true))
@@ -85,7 +85,6 @@ func TestRunLists(t *testing.T) {
 	}
 }
 
-// brokenCodec cannot decode.
 type brokenCodec struct{ codec.Codec }
 
 var errBroken = fmt.Errorf("this block is broken: %w", base.ErrCorrupt)
@@ -96,7 +95,7 @@ func (brokenCodec) DecodeDocIDs(*[codec.BlockLen]uint32, []byte, uint32, int, ui
 func (brokenCodec) DecodeFreqs(*[codec.BlockLen]uint32, []byte, int, uint8) error { return errBroken }
 func (brokenCodec) FreqAt([]byte, int, int, uint8) (uint32, error)                { return 0, errBroken }
 
-// A list that cannot be decoded is an error of every way to read it.
+// A broken list is an error of every way to read it.
 func TestDamagedLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 43))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 500, 2, true)), nil)
@@ -146,7 +145,7 @@ func TestDamagedLists(t *testing.T) {
 	}
 }
 
-// Queries with the same answers have the same key, others have other keys.
+// Queries have the same key if, and only if, their answers are the same.
 func TestKeys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(44, 44))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 1, false))
@@ -213,7 +212,7 @@ func TestKeys(t *testing.T) {
 	add(key(New(snapshot, &score.BM25{K1: 2, B: 0.6}), "w1 w2", o), "b 0.6")
 }
 
-// The document frequencies of a cached answer go to the same terms of a plan with the same key.
+// They go to the same terms of a plan with the same key.
 func TestDocFreqsOfKey(t *testing.T) {
 	rng := rand.New(rand.NewPCG(45, 45))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 2, false)), nil)
@@ -240,7 +239,6 @@ func TestDocFreqsOfKey(t *testing.T) {
 	}
 }
 
-// The iterators of a tree reuse the memory of earlier runs.
 func TestTreeReusesMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(46, 46))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 1, true)), nil)

@@ -8,21 +8,17 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// iterator yields the matching documents of a node in a segment, in DocID
-// order. It starts before the first one; call NextGEQ first. At the end, after
-// a stop by its pulse, or after an error, it stays at NoDocID; the run asks the
-// pulse and the cursors for the reason.
+// iterator yields the matching documents of a node in a segment, in DocID order. It starts
+// before the first one; call NextGEQ first. At the end, after a stop by its pulse, or after an
+// error, it stays at NoDocID; the pulse and the cursors have the reason.
 //
-// Calls are dynamic, one for each visited document. Flat queries avoid this
-// cost (package traverse); nested queries spend their time in cursors and
-// positions.
+// Calls are dynamic, one for each visited document: flat queries avoid this cost (package
+// traverse), and nested queries spend their time in cursors and positions.
 type iterator interface {
-	// DocID returns the current document.
 	DocID() base.DocID
-	// NextGEQ moves to the first match >= target, which is at least DocID, and
-	// returns it.
+	// NextGEQ moves to the first match >= target, which is at least DocID.
 	NextGEQ(target base.DocID) base.DocID
-	// Score returns the score of the current document, not NoDocID.
+	// DocID must not be NoDocID.
 	Score() base.Score
 	// MaxScore is an upper bound of Score.
 	MaxScore() base.Score
@@ -30,10 +26,9 @@ type iterator interface {
 	Cost() int
 }
 
-// pruner is an iterator that may skip documents, or score them incompletely, if
-// they cannot reach the rising need. SetNeed is called between calls of
-// NextGEQ. The score of the current document is then either exact or below the
-// need.
+// pruner is an iterator that may skip documents that cannot reach the rising need. SetNeed is
+// called between calls of NextGEQ. The score of the current document is then either exact or
+// below the need.
 type pruner interface {
 	iterator
 	SetNeed(base.Score)

@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// The key of an answer holds everything but the snapshot that the answer depends on: the mode, k,
-// whether matches are counted, the BM25 parameters, and the planned tree of each stage. The tree is
-// in index terms, so letter case, word forms, stop words and different notations of the same group
-// do not matter. The members of a group are sorted, since sums of fixed-point scores are the same
-// in any order; the terms of a phrase are not. Boosts are compared bit by bit.
+// The key of an answer holds everything except the snapshot that it depends on: the mode, k,
+// whether matches are counted, the BM25 parameters, and the planned tree of each stage. The
+// tree is in index terms, so letter case, word forms, stop words and notations of the same
+// group do not matter. Members of a group, but not terms of a phrase, are sorted: sums of
+// fixed-point scores are the same in any order. Boosts are compared bit by bit.
 //
 //	leaf    'L' field u32, boost u64, number of terms u32, (offset u32, length u32, bytes) each
 //	group   'G' number of required, optional, excluded u32 each, then the members, sorted
@@ -24,8 +24,8 @@ type keyBuilder struct {
 	terms  []int    // of appendCanonicalTerms
 }
 
-// AppendKey appends the key of a compiled plan. Plans for one snapshot with equal keys have equal
-// answers, unless the options set a budget, a traversal or accumulators.
+// AppendKey appends the key of a compiled plan. Plans for one snapshot with equal keys have
+// equal answers, unless the options set a budget, a traversal or accumulators.
 func (p *Plan) AppendKey(dst []byte, sc *Scratch) []byte {
 	b := &sc.keys
 	counts := byte(0)
@@ -43,8 +43,8 @@ func (p *Plan) AppendKey(dst []byte, sc *Scratch) []byte {
 	return dst
 }
 
-// AppendDocFreqs appends the document frequencies of the plan's terms in an order that is the same
-// for all plans with the same key. SetDocFreqs reads them.
+// AppendDocFreqs appends the terms' document frequencies in an order that depends only on the
+// key, for SetDocFreqs.
 func (p *Plan) AppendDocFreqs(dst []uint64) []uint64 {
 	for _, t := range appendCanonicalTerms(nil, p) {
 		dst = append(dst, p.words.docFreqs[t])
@@ -52,8 +52,8 @@ func (p *Plan) AppendDocFreqs(dst []uint64) []uint64 {
 	return dst
 }
 
-// SetDocFreqs copies document frequencies from another plan with the same key to a compiled plan.
-// It is enough for Sought and replaces Bind, but the plan cannot run.
+// SetDocFreqs copies them to a compiled plan with the same key. It replaces Bind and is enough
+// for Sought, but the plan cannot run.
 func (p *Plan) SetDocFreqs(freqs []uint64, sc *Scratch) {
 	p.words.docFreqs = append(p.words.docFreqs[:0], make([]uint64, len(p.words.terms))...)
 	sc.keys.terms = appendCanonicalTerms(sc.keys.terms[:0], p)
@@ -110,8 +110,7 @@ func (b *keyBuilder) appendSorted(dst []byte, terms []term, nodes []node) []byte
 	return dst
 }
 
-// appendCanonicalTerms appends the indexes of the terms in the plan's trees in an order that is the
-// same for all plans with the same key.
+// appendCanonicalTerms appends the terms' indexes in an order that depends only on the key.
 func appendCanonicalTerms(dst []int, p *Plan) []int {
 	for i := range p.stages {
 		walkLeaves(p.stages[i].root, false, func(l *leaf, _ bool) {

@@ -7,25 +7,22 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// mask is the set of documents that a traversal may return: a segment's live
-// documents without those of excluded terms. "a b -c" then runs on the
-// traversals of package traverse. On 250,000 passages of Wikipedia, "united
-// kingdom -london" takes 40 µs, as a tree 190 µs; "the of and -united" 390 µs
-// and 14.6 ms (2 cores of a Zen 5 EPYC, one thread, k=10).
+// mask is a segment's live documents without the documents of excluded terms, so "a b -c" runs
+// on the traversals of package traverse. On 250,000 passages of Wikipedia, "united kingdom
+// -london" takes 40 µs, as a tree 190 µs; "the of and -united" 390 µs and 14.6 ms (2 cores of a
+// Zen 5 EPYC, one thread, k=10).
 type mask struct {
 	words  []uint64
 	cursor postings.Cursor
 }
 
-// Costs of both ways to exclude, relative to decoding a posting and clearing
-// its bit, about a nanosecond.
+// Costs of both ways, relative to decoding a posting and clearing its bit, about a nanosecond.
 const (
 	maskDocsPerCost = 64 // documents whose bits are set in that time
 	treePostingCost = 20 // a posting visited by the iterators of a tree
 )
 
-// maskPays reports whether the mask of the excluded terms costs less in a
-// segment than the tree's iterators.
+// maskPays reports whether a segment's mask costs less than the tree's iterators.
 func (st *Stage) maskPays(ws *words, segment int) bool {
 	cost := ws.planner.snapshot.Segments[segment].NumDocs() / maskDocsPerCost
 	for _, n := range st.excluded {
@@ -43,8 +40,7 @@ func (st *Stage) maskPays(ws *words, segment int) bool {
 	return cost <= treePostingCost*sum
 }
 
-// without returns the bits of the segment's live documents without excluded
-// terms, or nil for all documents. It is valid until the next call.
+// without returns the mask, nil for all documents, valid until the next call.
 func (m *mask) without(ws *words, st *Stage, segment int, w *Work) ([]uint64, error) {
 	view := &ws.planner.snapshot.Segments[segment]
 	live := view.Live.Words()

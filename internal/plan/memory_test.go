@@ -9,7 +9,6 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// A plan reuses the memory of the plan before it.
 func TestPlanReusesMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(47, 47))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 2, false)), nil)

@@ -8,22 +8,21 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// Mode determines the meaning of a query's Plain clauses, those without + and
-// -.
+// Mode determines the meaning of clauses without + and -.
 type Mode uint8
 
 const (
-	// ModeOr makes them optional: they add to the score. A document needs at
-	// least one of them, unless another clause of the group is required.
+	// ModeOr makes them optional: a document needs at least one of them, unless another clause
+	// of the group is required.
 	ModeOr Mode = iota
 	// ModeAnd makes them required.
 	ModeAnd
 	// ModeAndOr is ModeAnd, or ModeOr if that gives fewer than K hits: Ding et
 	// al., WWW 2009, §8.3.
 	ModeAndOr
-	// ModeSaat is ModeOr over the impact-ordered lists of the index (if
-	// present), score at a time: package saat. Scores are sums of impacts,
-	// integers from 1 to 255 a term, so their order approximates ModeOr.
+	// ModeSaat is ModeOr over the impact-ordered lists of the index, score at a time (package
+	// saat). Scores are sums of impacts, integers from 1 to 255 a term, so their order
+	// approximates ModeOr.
 	ModeSaat
 )
 
@@ -56,9 +55,8 @@ func (m *Mode) UnmarshalText(name []byte) (err error) {
 	return err
 }
 
-// Traversals returns the sorted names of the algorithms for flat queries of a
-// mode. ModeAndOr has the names of both modes; ModeSaat has none but
-// accumulators (saat.Accumulators).
+// Traversals returns the sorted names of the algorithms for flat queries of a mode: for
+// ModeAndOr of both modes, for ModeSaat none but accumulators (saat.Accumulators).
 func Traversals(m Mode) []string {
 	switch m {
 	case ModeOr:

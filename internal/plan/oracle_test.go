@@ -19,8 +19,8 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// oracle answers queries from the stored texts of a snapshot. It shares only the analyzer
-// ("whitespace") and the contribution of a posting (score.Term) with the engine.
+// oracle answers queries from the stored texts. It shares only the analyzer ("whitespace") and
+// the contribution of a posting (score.Term) with the engine.
 type oracle struct {
 	docs   []oracleDoc
 	fields []string
@@ -63,7 +63,6 @@ func newOracle(t testing.TB, snapshot *index.Snapshot, bm25 score.BM25) *oracle 
 	return o
 }
 
-// freq counts the occurrences of a phrase in a field of a document.
 func (d *oracleDoc) freq(field int, words []string) (n uint32) {
 	tokens := d.tokens[field]
 	for i := range tokens {
@@ -95,7 +94,7 @@ func (o *oracle) idf(field int, words []string) float64 {
 	return sum
 }
 
-// matches evaluates a query for a document by definition and returns its score in float64.
+// matches follows the definition, in float64.
 func (o *oracle) matches(d *oracleDoc, n query.Node, mode Mode, boost float64) (bool, float64) {
 	switch n := n.(type) {
 	case *query.Term:
@@ -138,7 +137,7 @@ func (o *oracle) matchesWords(d *oracleDoc, field string, words []string, boost 
 	return true, o.idf(f, words) * boost * freq / (freq + k)
 }
 
-// score evaluates a planned tree by its definition, in fixed point.
+// score follows the definition, in fixed point.
 func (o *oracle) score(d *oracleDoc, n node, terms []term) (bool, base.Score) {
 	switch n := n.(type) {
 	case *leaf:
@@ -177,8 +176,8 @@ func (o *oracle) score(d *oracleDoc, n node, terms []term) (bool, base.Score) {
 	return false, 0
 }
 
-// answer returns all matching live documents in result order and checks that the planned tree is
-// equivalent to the query.
+// answer returns all matching live documents in result order and checks that the planned tree
+// is equivalent to the query.
 func (o *oracle) answer(t testing.TB, p *Plan, st *Stage) []base.Hit {
 	var hits []base.Hit
 	for i := range o.docs {
@@ -207,7 +206,7 @@ func (o *oracle) answer(t testing.TB, p *Plan, st *Stage) []base.Hit {
 	return hits
 }
 
-// reorderedIndex makes an index with documents renumbered by recursive graph bisection.
+// Recursive graph bisection renumbers the documents.
 func reorderedIndex(t testing.TB, rng *rand.Rand, numDocs int) *index.Index {
 	var lines strings.Builder
 	for i := range numDocs {
@@ -232,8 +231,8 @@ func testScratch(t testing.TB, analyzer string) *Scratch {
 	return sc
 }
 
-// Random trees give the oracle's hits and scores in all modes, with one or several segments, with
-// and without deletions, with the index's BM25 parameters and others.
+// Random trees, in all modes, with one or several segments, with and without deletions, with
+// the index's BM25 parameters and others.
 func TestOracle(t *testing.T) {
 	for _, test := range []struct {
 		docs, commits, queries int

@@ -10,11 +10,9 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// phraseIterator yields the documents with the terms of a phrase at their
-// offsets. It first intersects the terms' lists, shortest first, and reads
-// positions only in documents that contain all terms.
-//
-// A phrase scores like a term with the frequency of the phrase.
+// phraseIterator yields the documents with the terms of a phrase at their offsets, scored like
+// a term with the frequency of the phrase. It intersects the terms' lists, shortest first, and
+// reads positions only in documents with all terms.
 type phraseIterator struct {
 	cursors []phraseCursor // one for each distinct term
 	order   []int          // of cursors, rarest term first
@@ -48,8 +46,7 @@ func (p *phraseIterator) begin(pulse *pulse) {
 	*p = phraseIterator{cursors: p.cursors[:0], order: p.order[:0], slots: p.slots[:0], starts: p.starts[:0], doc: base.NoDocID, pulse: pulse}
 }
 
-// add adds a leg's non-empty term at an offset. The phrase takes its scorer and
-// bound from the legs.
+// add adds a leg's non-empty term; the legs give the phrase its scorer and bound.
 func (p *phraseIterator) add(term int, offset uint32, leg *traverse.Leg) {
 	p.scorer, p.lengths = leg.Term, leg.Lengths
 	if len(p.slots) == 0 || leg.MaxScore < p.maxScore {
@@ -70,7 +67,7 @@ func (p *phraseIterator) add(term int, offset uint32, leg *traverse.Leg) {
 	p.slots = append(p.slots, phraseSlot{cursor: i, offset: offset})
 }
 
-// sortByRarity sorts by rising list length. The result does not depend on the order of ties.
+// The result does not depend on the order of ties.
 func (p *phraseIterator) sortByRarity() {
 	rarer := func(a, b int) int { return p.cursors[a].docFreq - p.cursors[b].docFreq }
 	slices.SortFunc(p.slots, func(a, b phraseSlot) int { return rarer(a.cursor, b.cursor) })
@@ -106,8 +103,7 @@ func (p *phraseIterator) NextGEQ(target base.DocID) base.DocID {
 	}
 }
 
-// align moves all cursors to their first common document >= target and returns
-// it.
+// align moves all cursors to their first common document >= target.
 func (p *phraseIterator) align(target base.DocID) base.DocID {
 	for i := 0; i < len(p.order); {
 		if p.pulse.stopped() {
@@ -160,7 +156,7 @@ func (p *phraseIterator) matches(doc base.DocID) bool {
 	return true
 }
 
-// keepFollowed keeps, in place, the starts for which start+offset is in positions. Both slices are
+// keepFollowed keeps, in place, the starts with start+offset in positions. Both slices are
 // sorted.
 func keepFollowed(starts, positions []uint32, offset uint32) []uint32 {
 	kept := starts[:0]

@@ -11,25 +11,23 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// Options configure a plan.
 type Options struct {
 	Mode Mode
 	// K is the number of requested hits, >= 0.
 	K int
-	// Traversal names the algorithm for flat queries; empty: traverse.Choose
-	// selects one for each segment. Other queries ignore it.
+	// Traversal names the algorithm for flat queries; empty: traverse.Choose selects one for
+	// each segment.
 	Traversal string
 	// Accumulators names the saat.Variant of ModeSaat ("": the default), and Budget bounds its
 	// work.
 	Accumulators string
 	Budget       saat.Budget
-	// Count requests the exact number of matching documents and reads every
-	// posting.
+	// Count requests the exact number of matches and reads every posting.
 	Count bool
 }
 
-// Plan is a query with its lists and weights for the segments of a snapshot. It
-// is safe for concurrent runs while the snapshot is held.
+// Plan is a query with its lists and weights for a snapshot's segments, safe for concurrent
+// runs while the snapshot is held.
 type Plan struct {
 	planner *Planner
 	query   query.Node
@@ -45,12 +43,11 @@ type Plan struct {
 	legs   arena[traverse.Leg]
 }
 
-// Stage is one attempt at an answer. ModeAndOr has up to two.
+// Stage is one attempt at an answer; ModeAndOr has up to two.
 type Stage struct {
 	mode Mode // ModeOr or ModeAnd; ModeSaat has ModeOr
 	root node // nil: matches nothing
-	// The following fields are set for a flat root. legs holds the traversals' input by segment,
-	// then leaf.
+	// For a flat root; legs by segment, then leaf.
 	flat bool
 	flatQuery
 	kind       traverse.Mode
@@ -61,7 +58,6 @@ type Stage struct {
 	order      []int // set by SortTerms
 }
 
-// treeTraversal names the evaluation of queries that are not flat.
 const treeTraversal = "tree"
 
 // Traversal returns the name of the traversal in the segment with the most postings.
@@ -82,9 +78,8 @@ func (s *Planner) Prepare(sc *Scratch, q query.Node, opts Options) (*Plan, error
 	return p, nil
 }
 
-// PrepareInto is Prepare with the memory of an unused plan of any Planner. For
-// a flat query that is not larger than earlier ones it does not allocate. After
-// an error p may only be prepared again.
+// PrepareInto is Prepare with the memory of an unused plan of any Planner. For a flat query no
+// larger than earlier ones it does not allocate. After an error p may only be prepared again.
 func (s *Planner) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options) error {
 	if err := s.Compile(p, sc, q, opts); err != nil {
 		return err
@@ -92,8 +87,8 @@ func (s *Planner) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options) 
 	return p.Bind(opts)
 }
 
-// Compile is the first half of PrepareInto: it makes the trees of the stages.
-// The plan then has a key (AppendKey) but cannot run before Bind.
+// Compile is the first half of PrepareInto and makes the stages' trees. The plan then has a key
+// (AppendKey) but cannot run before Bind.
 func (s *Planner) Compile(p *Plan, sc *Scratch, q query.Node, opts Options) error {
 	if opts.K < 0 {
 		return fmt.Errorf("k is %d: %w", opts.K, base.ErrBadInput)
@@ -131,7 +126,7 @@ func (p *Plan) Bind(opts Options) error {
 // Query returns the query tree as given.
 func (p *Plan) Query() query.Node { return p.query }
 
-// DocFreqs returns the document frequency of each term over all segments. The plan owns the slice.
+// DocFreqs returns each term's document frequency over all segments. The plan owns the slice.
 func (p *Plan) DocFreqs() []uint64 { return p.words.docFreqs }
 
 // Notes lists the omitted parts of the query, with the reasons.
@@ -172,10 +167,9 @@ func (p *Plan) compile(c *compiler, opts Options) error {
 	return nil
 }
 
-// flatten determines whether the stage is flat, and its fixed traversal: the
-// named one if it is of the stage's kind. The kind may differ from the
-// requested mode ("+a +b" is an And in every mode). A name of no kind is an
-// error.
+// flatten determines whether the stage is flat, its kind, which may differ from the mode ("+a
+// +b" is an And in every mode), and the named traversal if it is of that kind. A name of no
+// kind is an error.
 func (st *Stage) flatten(name string, m *planMemory) error {
 	flat, ok := flatten(st.root, m)
 	kind, other := traverse.Or, traverse.And
@@ -203,7 +197,6 @@ func (st *Stage) flatten(name string, m *planMemory) error {
 	return nil
 }
 
-// makeLegs sets the legs and traversals of a flat stage.
 func (st *Stage) makeLegs(p *Plan) error {
 	if !st.flat {
 		return nil
@@ -236,15 +229,13 @@ func (st *Stage) makeLegs(p *Plan) error {
 	return nil
 }
 
-// Legs returns a flat stage's legs in a segment, in the order of the query.
-// ModeSaat has none.
+// Legs returns a flat stage's legs in a segment, in query order; none in ModeSaat.
 func (st *Stage) Legs(segment int) []traverse.Leg {
 	n := len(st.leaves)
 	return st.legs[segment*n : (segment+1)*n]
 }
 
-// phraseTerms reports for each of n terms whether it is part of a phrase; nil:
-// none is.
+// phraseTerms reports for each of n terms whether a phrase has it; nil: none.
 func phraseTerms(stages []Stage, n int) []bool {
 	var phrases []bool
 	for i := range stages {

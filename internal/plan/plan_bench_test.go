@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// BenchmarkQuery measures the fixed cost of a query: planning, dictionary look-ups and the run over
-// very few postings.
+// BenchmarkQuery measures the fixed cost: planning, dictionary look-ups and the run over very
+// few postings.
 func BenchmarkQuery(b *testing.B) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	s := New(indextest.Snapshot(b, plantest.RandomIndex(b, rng, 100, 1, false)), nil)

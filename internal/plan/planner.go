@@ -11,19 +11,19 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// Planner plans queries over one snapshot of an index. The snapshot must be held until the last
-// Plan has run. A Planner is safe for concurrent use.
+// Planner plans queries over one snapshot, which must be held until the last Plan has run. It
+// is safe for concurrent use.
 type Planner struct {
 	snapshot *index.Snapshot
 	bm25     score.BM25
-	// ownBounds is set if bm25 differs from the index's parameters. Bounds are then computed from
-	// the frontiers of the lists.
+	// ownBounds is set if bm25 differs from the index's parameters; the frontiers of the lists
+	// then give the bounds.
 	ownBounds bool
 	fields    []string // by FieldID
 }
 
-// New returns a Planner that scores with bm25, or with the parameters of the index if bm25 is
-// nil. An index of weights ignores them.
+// New returns a Planner that scores with bm25, or with the index's parameters if bm25 is nil.
+// An index of weights ignores both.
 func New(snapshot *index.Snapshot, bm25 *score.BM25) *Planner {
 	s := &Planner{snapshot: snapshot, bm25: snapshot.Options.BM25}
 	if bm25 != nil {
@@ -40,20 +40,19 @@ func New(snapshot *index.Snapshot, bm25 *score.BM25) *Planner {
 // Snapshot returns the snapshot that queries are planned for.
 func (s *Planner) Snapshot() *index.Snapshot { return s.snapshot }
 
-// Fields returns the field names that a query may use, the default field ("") first. The caller
-// must not change the slice.
+// Fields returns the read-only field names that a query may use, the default field ("") first.
 func (s *Planner) Fields() []string { return s.fields }
 
 // BM25 returns the scoring parameters.
 func (s *Planner) BM25() score.BM25 { return s.bm25 }
 
-// OwnBounds reports whether the scoring parameters differ from the index's, so that the stored
+// OwnBounds reports whether the scoring parameters differ from the index's, so that stored
 // bounds do not apply.
 func (s *Planner) OwnBounds() bool { return s.ownBounds }
 
-// Scratch is the memory for planning and running a query on the CPU. It grows to fit the largest
-// query. One goroutine at a time may use it, with any Planner whose index has its analyzer. The
-// memory of traversals is pooled separately, because many more queries wait than run.
+// Scratch is the memory for planning and running a query on the CPU, for one goroutine at a
+// time and any Planner whose index has its analyzer. Traversals pool theirs separately, because
+// many more queries wait than run.
 type Scratch struct {
 	compiler compiler
 	keys     keyBuilder
@@ -76,5 +75,5 @@ func NewScratch(analyzer string) (*Scratch, error) {
 	return &Scratch{compiler: compiler{analyzer: a}}, nil
 }
 
-// Analyzer returns the analyzer. Snippets use it too.
+// Analyzer is also for snippets.
 func (sc *Scratch) Analyzer() analysis.Analyzer { return sc.compiler.analyzer }

@@ -15,18 +15,17 @@ type Answer struct {
 	Hits []base.Hit
 	// Mode of the hits: ModeOr, ModeAnd or ModeSaat.
 	Mode Mode
-	// Traversal names the algorithm for display: the traversal in the segment
-	// with the most postings, the accumulators, or the GPU's.
+	// Traversal names, for display, the traversal in the segment with the most postings, the
+	// accumulators, or the GPU's.
 	Traversal string
 	// By is the kind of processor that completed the answer.
 	By sched.Place
-	// Missed bounds the error of every score if the budget of ModeSaat ended
-	// early; otherwise 0.
+	// Missed bounds the error of every score if the budget of ModeSaat ended early; otherwise
+	// 0.
 	Missed base.Score
-	// Matches is the number of documents that match in Mode. It is set with Options.Count.
+	// Matches is the number of documents that match in Mode, with Options.Count.
 	Matches int64
-	// Migrations counts changes of the processor, StepsAt the steps on each.
-	// Both need a dispatcher.
+	// Migrations counts changes of the processor, StepsAt the steps on each, with a dispatcher.
 	Migrations int
 	StepsAt    [sched.NumPlaces]int
 	// Work for the answer; zero if Cached.
@@ -34,10 +33,10 @@ type Answer struct {
 	Cached bool
 }
 
-// RunCPU answers the query on the CPU. It appends the hits to dst[:0] and a step for each segment
-// to trace, if trace is not nil. It does not allocate once dst has room and sc and the pool of
-// traversal memory have grown to the load. Exceptions: trees with BM25 parameters other than the
-// index's compute bounds in every run, and the garbage collector may free pooled memory.
+// RunCPU answers the query on the CPU, appends the hits to dst[:0] and, if trace is not nil,
+// adds a step for each segment. It does not allocate once dst, sc and the pool of traversal
+// memory have grown to the load. Exceptions: trees with BM25 parameters other than the index's
+// compute bounds in every run, and the garbage collector may free pooled memory.
 //
 // The error is the context's, or wraps base.ErrCorrupt if a list is damaged.
 func (p *Plan) RunCPU(ctx context.Context, sc *Scratch, dst []base.Hit, trace *Trace) (a Answer, err error) {
@@ -53,9 +52,8 @@ func (p *Plan) RunCPU(ctx context.Context, sc *Scratch, dst []base.Hit, trace *T
 	}
 }
 
-// RunStage runs one stage of the query on the CPU and appends the hits to
-// dst[:0]. It sets a, except the counts of a dispatcher, and adds to a.Work.
-// stop can end it before ctx, except in ModeSaat.
+// RunStage runs one stage on the CPU and appends the hits to dst[:0]. It sets a, except the
+// counts of a dispatcher, and adds to a.Work. stop can end it before ctx, except in ModeSaat.
 func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratch, stage int, dst []base.Hit, a *Answer, trace *Trace) (err error) {
 	a.By = sched.CPU
 	if p.mode == ModeSaat {
@@ -77,7 +75,7 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	return err
 }
 
-// ResetHits prepares the queue of hits in sc for a stage.
+// ResetHits prepares the queue of sc for a stage.
 func (p *Plan) ResetHits(sc *Scratch) {
 	sc.queue.Reset(min(p.k, p.planner.snapshot.NumDocs)) // the maximum number of hits
 }
@@ -85,11 +83,10 @@ func (p *Plan) ResetHits(sc *Scratch) {
 // AppendHits moves the hits from the queue to dst, best first.
 func (sc *Scratch) AppendHits(dst []base.Hit) []base.Hit { return sc.queue.AppendSorted(dst) }
 
-// traversalMemory pools scratch memory, up to a quarter of a MiB each.
+// traversalMemory pools up to a quarter of a MiB each.
 var traversalMemory = sync.Pool{New: func() any { return new(traverse.Scratch) }}
 
-// takeTraversalMemory returns memory from the pool. After a panic it is not
-// returned.
+// After a panic the memory is not returned.
 func takeTraversalMemory() *traverse.Scratch {
 	return traversalMemory.Get().(*traverse.Scratch)
 }

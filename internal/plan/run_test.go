@@ -20,7 +20,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// Every named traversal gives the hits of the default one; unknown names are errors.
+// They give the hits of the default one; unknown names are errors.
 func TestAllTraversals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 400, 3, true)), nil)
@@ -42,7 +42,7 @@ func TestAllTraversals(t *testing.T) {
 	}
 }
 
-// Excluded terms give the same hits with a mask as with the iterators of a tree.
+// A mask gives the same hits as a tree's iterators.
 func TestMask(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 600, 3, true)), nil)
@@ -90,8 +90,8 @@ func answer(t testing.TB, s *Planner, sc *Scratch, q query.Node, o Options) Answ
 	return a
 }
 
-// The top k are a prefix of the top k+1, and the number of commits does not change answers. Without
-// deletions: when deleted documents stop counting depends on merges.
+// The top k are a prefix of the top k+1, and commits do not change answers. Without deletions,
+// whose effect on statistics depends on merges.
 func TestMetamorphic(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	var docs []corpus.Document
@@ -130,7 +130,6 @@ func indexOf(t testing.TB, docs []corpus.Document, commits int) *index.Index {
 	})
 }
 
-// Planning a flat query into the memory of an earlier plan does not allocate.
 func TestPrepareIntoDoesNotAllocate(t *testing.T) {
 	if sampletest.Race {
 		t.Skip("under the race detector pools allocate")
@@ -154,8 +153,7 @@ func TestPrepareIntoDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Running a prepared plan does not allocate, nor does planning and running with any traversal once
-// its derived data is cached.
+// Neither does planning and running with any traversal once its derived data is cached.
 func TestTraversalsDoNotAllocate(t *testing.T) {
 	if sampletest.Race || invariant.Enabled {
 		t.Skip("under the race detector pools allocate; so do the arguments of the invariants' messages")
@@ -215,7 +213,7 @@ func TestRunDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A context that ends stops a run at its beginning or in its middle.
+// At its beginning or in its middle.
 func TestCancelledContext(t *testing.T) {
 	var docs []corpus.Document
 	for i := range 20000 {
@@ -238,7 +236,7 @@ func TestCancelledContext(t *testing.T) {
 	}
 }
 
-// The planner chooses a traversal per segment; a named one applies to all segments.
+// A named traversal applies to all segments.
 func TestTraversalOfEachSegment(t *testing.T) {
 	var docs []corpus.Document
 	for i := range 600 {
@@ -320,7 +318,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// K may be any number; memory is bounded by the number of documents.
+// The number of documents bounds the memory.
 func TestHugeK(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 2, true)), nil)
@@ -336,7 +334,6 @@ func TestHugeK(t *testing.T) {
 	}
 }
 
-// Without segments, without words, or with K 0 there are no hits and no error.
 func TestNothing(t *testing.T) {
 	ix := indextest.Create(t, index.Options{Analyzer: "whitespace"})
 	sc := testScratch(t, "whitespace")

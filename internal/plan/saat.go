@@ -20,7 +20,7 @@ type ImpactQuery struct {
 	unitBits int
 }
 
-// Scale converts scores from the query's unit to base.Score.
+// Scale converts scores from the query's unit.
 func (q *ImpactQuery) Scale(hits []base.Hit) {
 	shift := q.shift()
 	for i := range hits {
@@ -28,15 +28,14 @@ func (q *ImpactQuery) Scale(hits []base.Hit) {
 	}
 }
 
-// shift is log2 of a weight unit in units of base.Score. Impacts are integers.
+// Impacts are integers, so a weight unit is a power of 2 in units of base.Score.
 func (q *ImpactQuery) shift() int { return base.ScoreFractionBits - q.unitBits }
 
 // boostBits is the precision of fractional boosts.
 const boostBits = 6
 
-// prepare plans the query for ModeSaat. The error wraps base.ErrBadInput if the query is not a
-// bag of words of the default field, or index.ErrNoImpacts if the snapshot has no impact-ordered
-// lists.
+// prepare's error wraps base.ErrBadInput if the query is not a bag of words of the default
+// field, or index.ErrNoImpacts if the snapshot has no impact-ordered lists.
 func (q *ImpactQuery) prepare(p *Plan, opts Options) (err error) {
 	root, ws := p.stages[0].root, &p.words
 	if q.variant, err = saat.ParseVariant(opts.Accumulators); err != nil {
@@ -104,7 +103,6 @@ func (sc *Scratch) engine(v saat.Variant) (*saat.Engine, error) {
 	return e, nil
 }
 
-// run answers the plan p of ModeSaat as Plan.RunStage does.
 func (q *ImpactQuery) run(ctx context.Context, p *Plan, sc *Scratch, dst []base.Hit, a *Answer, trace *Trace) error {
 	began := time.Now()
 	e, err := sc.engine(q.variant)

@@ -19,7 +19,6 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// withImpacts returns a Planner of a random index with impact-ordered lists.
 func withImpacts(t testing.TB, rng *rand.Rand) (*Planner, *index.Snapshot) {
 	t.Helper()
 	ix := plantest.RandomIndex(t, rng, 500, 3, true)
@@ -60,7 +59,7 @@ func (o *impactOracle) score(d *oracleDoc, word string) base.Score {
 	return o.bm25.NewTerm(o.idf(0, []string{word}), 1, o.avgLen[0]).Score(d.freq(0, []string{word}), d.length[0])
 }
 
-// best returns the best k documents for words with boosts in units of 2^-bits.
+// best returns the best k documents, for boosts in units of 2^-bits.
 func (o *impactOracle) best(k int, words map[string]int, bits int) []base.Hit {
 	var hits []base.Hit
 	for i := range o.docs {
@@ -175,7 +174,7 @@ func TestSaatRefuses(t *testing.T) {
 	}
 }
 
-// The BM25 parameters of a search do not change impacts. A note reports this.
+// They do not change impacts; a note reports this.
 func TestSaatWithOtherBM25(t *testing.T) {
 	s, snapshot := withImpacts(t, rand.New(rand.NewPCG(36, 1)))
 	other := New(snapshot, &score.BM25{K1: 3, B: 1})
@@ -244,7 +243,7 @@ func TestSaatDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// The error of a cancelled run is the context's, without the query.
+// The error is the context's, without the query.
 func TestSaatCancelled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(49, 49))
 	s, _ := withImpacts(t, rng)

@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// A waiting query keeps little memory, because under overload many queries wait.
+// Under overload many queries wait, so each keeps little memory.
 func TestScratchKeepsNoTraversal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 900, 2, true)), nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 )
 
-// Sought lists each term and phrase once, without excluded ones.
+// Each term and phrase is listed once, without excluded ones.
 func TestSought(t *testing.T) {
 	rng := rand.New(rand.NewPCG(81, 1))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 100, 2, false)), nil)

@@ -26,12 +26,12 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// sparseCollection makes vectors shaped like learned sparse models' on real passages. A vector has
-// all words of its passage, stop words included, and as expansion, with less weight, words of the
-// previous passage, which is usually from the same article: 100 terms on average. Weights grow with
-// the logarithm of the frequency and with the root of the idf, times log-normal noise. So frequent
-// terms weigh much, and the bounds of lists are far above most postings (Mackenzie, Trotman and
-// Lin, "Wacky weights in learned sparse representations", 2021, §4).
+// sparseCollection makes vectors shaped like learned sparse models' on real passages. A vector
+// has all words of its passage, stop words included, and with less weight, as expansion, words
+// of the previous passage, usually from the same article: 100 terms on average. Weights grow
+// with the logarithm of the frequency and the root of the idf, times log-normal noise. So
+// frequent terms weigh much, and the bounds of lists are far above most postings (Mackenzie,
+// Trotman and Lin, "Wacky weights in learned sparse representations", 2021, §4).
 type sparseCollection struct {
 	analyzer analysis.Analyzer
 	numbers  map[string]uint32
@@ -75,7 +75,6 @@ func newSparseCollection(tb testing.TB, docs int) *sparseCollection {
 	}
 }
 
-// terms returns the distinct words of a text in order.
 func (c *sparseCollection) terms(text string) (terms []termFreq) {
 	at := map[uint32]int{}
 	for _, t := range c.analyzer.Tokens(nil, []byte(text)) {
@@ -158,7 +157,7 @@ func (c *sparseCollection) snapshot(tb testing.TB) *index.Snapshot {
 	return s
 }
 
-// queries makes vectors of about 20 terms from real users' queries, expanded with the passage that
+// queries makes vectors of about 20 terms from real queries, expanded with the passage that
 // shares most words.
 func (c *sparseCollection) queries(tb testing.TB, n int) []query.Node {
 	tb.Helper()
@@ -203,8 +202,8 @@ func (c *sparseCollection) queries(tb testing.TB, n int) []query.Node {
 	return out
 }
 
-// BenchmarkLearnedSparse times every or-traversal and the planner's choice on learned sparse
-// weights with 20 terms a query, and compares the answers.
+// BenchmarkLearnedSparse times every or-traversal and the planner's choice with 20 terms a
+// query, and compares the answers.
 func BenchmarkLearnedSparse(b *testing.B) {
 	c := newSparseCollection(b, 750_000)
 	queries := c.queries(b, 100)

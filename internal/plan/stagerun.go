@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// stageRun runs a stage on the CPU, segment by segment: it finds hits or counts matches.
+// stageRun finds hits or counts matches of a stage on the CPU.
 type stageRun struct {
 	plan *Plan
 	st   *Stage
@@ -16,8 +16,7 @@ type stageRun struct {
 	stop traverse.Interrupt
 }
 
-// search searches all segments in DocID order, so a later document needs a
-// higher score than the last hit.
+// search goes in DocID order, so a later document needs a higher score than the last hit.
 func (r *stageRun) search(w *Work, trace *Trace) error {
 	p, st := r.plan, r.st
 	for i := range p.planner.snapshot.Segments {
@@ -51,7 +50,6 @@ func (r *stageRun) search(w *Work, trace *Trace) error {
 	return nil
 }
 
-// flat searches a segment with the traversal of a flat stage.
 func (r *stageRun) flat(segment int) (w Work, err error) {
 	st, sc := r.st, r.sc
 	view := &r.plan.planner.snapshot.Segments[segment]
@@ -66,14 +64,13 @@ func (r *stageRun) flat(segment int) (w Work, err error) {
 	return w, err
 }
 
-// iterator makes the iterator of the tree for a segment. It is nil if the segment has no match.
+// iterator returns nil if the segment has no match.
 func (r *stageRun) iterator(segment int) (iterator, error) {
 	r.sc.pulse.reset(r.stop)
 	r.sc.tree.reset(&r.plan.words, segment, &r.sc.pulse)
 	return r.sc.tree.build(r.st.root)
 }
 
-// tree searches a segment with the iterators of the tree.
 func (r *stageRun) tree(segment int) (w Work, err error) {
 	sc := r.sc
 	view := &r.plan.planner.snapshot.Segments[segment]
@@ -107,7 +104,6 @@ func (r *stageRun) tree(segment int) (w Work, err error) {
 	return w, err
 }
 
-// count counts the matches in all segments.
 func (r *stageRun) count(w *Work) (n int64, err error) {
 	if r.st.root == nil {
 		return 0, nil
@@ -148,7 +144,6 @@ func (r *stageRun) countTree(segment int, w *Work) (n int64, err error) {
 	return n, err
 }
 
-// step describes the search of a segment for a trace.
 func (r *stageRun) step(segment int, traversal string, work Work) Step {
 	p, ws := r.plan, &r.plan.words
 	s := Step{

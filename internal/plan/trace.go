@@ -8,26 +8,26 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// Trace records how a query was answered: its steps in the order in which they ran.
+// Trace records the steps that answered a query, in order.
 type Trace struct {
 	// Query is the canonical text of the parsed query.
 	Query string `json:"query"`
 	Mode  Mode   `json:"mode"`
 	// Policy chose the places of the steps; "" if there was no choice.
 	Policy sched.Policy `json:"policy,omitempty"`
-	// Notes list the words that the planner left out and the reasons of the policy.
+	// Notes are the left out words and the reasons of the policy.
 	Notes []string `json:"notes,omitempty"`
 	Steps []Step   `json:"steps"`
 	// Migrations is the number of moves between processors.
 	Migrations int `json:"migrations,omitempty"`
-	// Began is the arrival time of the query, to which the Start of each step is relative.
+	// Began is the query's arrival.
 	Began time.Time `json:"-"`
 }
 
 // Step is a unit of work on one processor.
 type Step struct {
-	// Name is one of the Step constants below, "parse", "plan" or "fetch" (reads stored documents
-	// and makes snippets).
+	// Name is a Step constant, "parse", "plan" or "fetch" (reads stored documents and makes
+	// snippets).
 	Name string `json:"name"`
 	// Processor is "cpu" or a GPU such as "gpu0". Place is its kind.
 	Processor string      `json:"processor"`
@@ -38,16 +38,15 @@ type Step struct {
 	// Mode of the step; ModeAndOr can have steps of both modes.
 	Mode  Mode        `json:"mode"`
 	Lists []ListTrace `json:"lists,omitempty"`
-	// Candidates is the number at the start of an "intersect" (0: begin with
-	// the first list), Left the number at its end.
+	// Candidates is the number before an "intersect" (0: begin with the first list), Left the
+	// number after it.
 	Candidates int64 `json:"candidates,omitempty"`
 	Left       int64 `json:"left,omitempty"`
 	// Batch is the number of queries that shared the step; 0: not shared.
 	Batch int `json:"batch,omitempty"`
 	Work
-	// Start is the time from the query's arrival to the step, Took its
-	// duration. Predicted is the predicted duration of the step, or, in the
-	// first step, of the whole stage; 0: none.
+	// Start is the time from Began, Took the duration, Predicted the predicted duration of the
+	// step, or, in the first step, of the whole stage; 0: none.
 	Start     time.Duration `json:"start_ns"`
 	Took      time.Duration `json:"took_ns"`
 	Predicted time.Duration `json:"predicted_ns,omitempty"`
@@ -62,10 +61,9 @@ type DeviceTrace struct {
 	Device string `json:"device"` // "gpu0"
 	// Kernels of the queries, in the order of their first launch.
 	Kernels []KernelTrace `json:"kernels"`
-	// ListsHit were resident; ListsMissed were loaded or read over the bus.
-	// ListBytes were sent to the device, compressed or decoded. BytesLocked
-	// were copied from the index's file to page-locked memory. Bringing is the
-	// duration of both on the CPU.
+	// ListsHit were resident; ListsMissed were loaded or read over the bus. ListBytes were sent
+	// to the device, compressed or decoded; BytesLocked were copied from the index's file to
+	// page-locked memory; Bringing is the duration of both on the CPU.
 	ListsHit    int           `json:"lists_hit"`
 	ListsMissed int           `json:"lists_missed"`
 	ListBytes   int64         `json:"list_bytes"`
@@ -88,8 +86,8 @@ type KernelTrace struct {
 	Launches int    `json:"launches"`
 }
 
-// ListForms counts posting lists by location and form: only in the index's
-// file, in page-locked host memory, compressed on the device, or decoded there.
+// ListForms counts posting lists: only in the index's file, in page-locked host memory,
+// compressed on the device, or decoded there.
 type ListForms struct {
 	File   int64 `json:"file"`
 	Host   int64 `json:"host"`
@@ -115,7 +113,7 @@ type Work struct {
 	// BlocksSkipped counts blocks that were not decoded.
 	BlocksDecoded int64 `json:"blocks_decoded,omitempty"`
 	BlocksSkipped int64 `json:"blocks_skipped,omitempty"`
-	// BytesRead is the size of the segments that a ModeSaat step read. BytesMoved is a lower bound
+	// BytesRead is the size of the segments that a ModeSaat step read, BytesMoved a lower bound
 	// of its memory traffic: BytesRead, and the accumulators read and written once.
 	BytesRead  int64 `json:"bytes_read,omitempty"`
 	BytesMoved int64 `json:"bytes_moved,omitempty"`

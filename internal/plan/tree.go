@@ -7,8 +7,8 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// node is a part of a planned query: *leaf or *group. Unlike query.Node it has no mode: analysis is
-// done and the boosts of groups are applied.
+// node is a part of a planned query: *leaf or *group. Analysis is done and the boosts of groups
+// are applied.
 type node interface{ isNode() }
 
 // leaf is a term (one element in terms, no offsets) or a phrase.
@@ -20,9 +20,9 @@ type leaf struct {
 	boost   float64
 }
 
-// group matches the documents that match all of required, at least one of optional if required is
-// empty, and none of excluded. The score is the sum over the required and optional nodes that
-// match. An empty group matches nothing.
+// group matches the documents with all of required, at least one of optional if required is
+// empty, and none of excluded, and sums the scores of matching required and optional nodes. An
+// empty group matches nothing.
 type group struct {
 	required, optional, excluded []node
 }
@@ -40,9 +40,9 @@ func (g *group) matchesNothing() bool { return len(g.required) == 0 && len(g.opt
 
 func nothing() node { return &group{} }
 
-// simplify returns a node with the same matches and scores as g. It moves leaves of nested groups
-// up where possible and merges leaves that occur twice in a group into one with the sum of the
-// boosts. So a query that is equivalent to a flat AND or OR becomes flat.
+// simplify returns a node with the same matches and scores as g: leaves of nested groups move
+// up where possible, and equal leaves of a group become one with the sum of the boosts. So a
+// query that is equivalent to a flat AND or OR becomes flat.
 func (g *group) simplify() node {
 	if !g.inline() {
 		return nothing()
@@ -64,8 +64,8 @@ func (g *group) simplify() node {
 	return g
 }
 
-// inline replaces simplified groups within g by their members. It returns false if a required
-// member matches nothing.
+// inline replaces simplified groups within g by their members, false if a required member
+// matches nothing.
 func (g *group) inline() bool {
 	if hasGroup(g.required) {
 		members := g.required
@@ -128,7 +128,7 @@ func (g *group) mergeDuplicates() {
 	g.excluded = mergeInto(g.excluded[:0], g.excluded)
 }
 
-// mergeInto appends nodes to dst and merges leaves that dst already has. dst may alias the
+// mergeInto appends nodes to dst, merging leaves that dst already has. dst may alias the
 // beginning of nodes.
 func mergeInto(dst, nodes []node) []node {
 	for _, n := range nodes {
@@ -139,8 +139,8 @@ func mergeInto(dst, nodes []node) []node {
 	return dst
 }
 
-// absorb adds the boost of n to an equal leaf in nodes. It keeps them apart if the sum exceeds
-// query.MaxBoost, up to which scores are proved to fit (score.Term).
+// absorb adds the boost of n to an equal leaf in nodes, unless the sum exceeds query.MaxBoost,
+// up to which scores are proved to fit (score.Term).
 func absorb(nodes []node, n node) bool {
 	l, ok := n.(*leaf)
 	if !ok {
@@ -164,8 +164,8 @@ func termsOnly(nodes []node) bool {
 	return true
 }
 
-// flatQuery is a tree that package traverse can run: terms that are all required (conjunctive) or
-// all optional, and excluded terms.
+// flatQuery is a tree for package traverse: terms that are all required (conjunctive) or all
+// optional, and excluded terms.
 type flatQuery struct {
 	leaves, excluded []node
 	conjunctive      bool

@@ -21,8 +21,8 @@ func newCompiler(t testing.TB, analyzer string, positions bool) *compiler {
 	return &compiler{analyzer: a, fields: []string{"", "title"}, positions: positions, memory: new(planMemory)}
 }
 
-// Trees are in nodeString's notation: terms by their index in the query, + for required,
-// - for excluded, 0~1@1 for phrases.
+// In nodeString's notation: terms by their index in the query, + for required, - for excluded,
+// 0~1@1 for phrases.
 func TestCompile(t *testing.T) {
 	tests := []struct{ text, or, and string }{
 		{"a0", "0", "0"},
@@ -73,7 +73,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// A word that the analyzer drops leaves a gap in a phrase and a note elsewhere.
+// A dropped word leaves a gap in a phrase and a note elsewhere.
 func TestCompileStopWords(t *testing.T) {
 	c := newCompiler(t, "english", true)
 	root, err := c.compile(plantest.Parse(t, `"lord of the rings" the`), ModeOr, 1)
@@ -156,8 +156,7 @@ func TestArena(t *testing.T) {
 	}
 }
 
-// appendNode appends the structure of n for messages: terms by their index, +(required) (optional)
-// -(excluded).
+// appendNode writes terms by their index, +(required) (optional) -(excluded).
 func appendNode(b *strings.Builder, n node) {
 	switch n := n.(type) {
 	case *leaf:

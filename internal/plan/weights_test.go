@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// In an index of weights a score is the sum of the products of weights, also where it is explained.
+// A score, also an explained one, is the sum of the products of weights.
 func TestWeights(t *testing.T) {
 	weights := [][3]float64{{1, 0.5, 0}, {0.25, 2, 3}, {0, 0, 5.75}, {4, 0, 0.25}}
 	terms := [...]string{"sea", "wind", "salt"}

@@ -23,16 +23,14 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// exhaustive is the reference traversal.
 const exhaustive = "exhaustive-daat"
 
-// wikiKs are the values of k that are compared.
 var wikiKs = []int{10, 1000}
 
-// TestWikiAgreement compares every traversal with the exhaustive one on the wiki passages and the
-// first 1,000 TB05 queries, scores and ties included: in one segment with the default codec, and in
-// one segment per file with another codec. DocIDs follow the corpus, so the hits are equal. By
-// default it draws one of the three files and 150 queries.
+// TestWikiAgreement compares every traversal with the exhaustive one on the wiki passages and
+// the first 1,000 TB05 queries, with scores and ties: in one segment with the default codec,
+// and in one per file with another. DocIDs follow the corpus, so the hits are equal. By default
+// it draws one of the three files and 150 queries.
 func TestWikiAgreement(t *testing.T) {
 	if testing.Short() {
 		t.Skip("indexes 250,000 passages twice: left out with -short")
@@ -61,9 +59,9 @@ func TestWikiAgreement(t *testing.T) {
 }
 
 // TestWikiSliceAgreement compares every traversal over every codec with the exhaustive one over
-// uncompressed lists, on 12,000 passages in natural, shuffled and bisected order, in one segment or
-// three. Codecs alternate between layouts, so each runs in two of four. By default it draws 4
-// codecs.
+// uncompressed lists, on 12,000 passages in natural, shuffled and bisected order, in one
+// segment or three. Codecs alternate between layouts, so each runs in two of four. By default
+// it draws 4 codecs.
 func TestWikiSliceAgreement(t *testing.T) {
 	if testing.Short() {
 		t.Skip("indexes 12,000 passages twice for each codec: left out with -short")
@@ -110,7 +108,6 @@ func TestWikiSliceAgreement(t *testing.T) {
 	}
 }
 
-// wikiLayout is a segmentation of the passages.
 type wikiLayout struct {
 	codec   string
 	reorder string
@@ -141,7 +138,7 @@ func (l *wikiLayout) searcher(t *testing.T) *Planner {
 	return New(snapshot, nil)
 }
 
-// wikiAnswers are the best 1,000 hits of a query in modes or and and.
+// wikiAnswers are a query's best 1,000 hits.
 type wikiAnswers struct{ or, and []base.Hit }
 
 func (a *wikiAnswers) best(mode Mode, k int) []base.Hit {
@@ -152,7 +149,6 @@ func (a *wikiAnswers) best(mode Mode, k int) []base.Hit {
 	return hits[:min(len(hits), k)]
 }
 
-// exhaustiveAnswers answers all queries with the exhaustive traversal.
 func exhaustiveAnswers(t *testing.T, s *Planner, queries []shareddata.Query) []wikiAnswers {
 	answers := make([]wikiAnswers, len(queries))
 	forAllQueries(t, queries, func(sc *Scratch, i int) bool {
@@ -164,7 +160,7 @@ func exhaustiveAnswers(t *testing.T, s *Planner, queries []shareddata.Query) []w
 	return answers
 }
 
-// compareAll compares all traversals in their modes, and the planner's choice, with want.
+// compareAll compares all traversals and the planner's choice with want.
 func compareAll(t *testing.T, s *Planner, queries []shareddata.Query, want []wikiAnswers, modes []Mode) {
 	t.Helper()
 	names := append([]string{""}, Traversals(ModeAndOr)...)
@@ -191,7 +187,7 @@ func compareAll(t *testing.T, s *Planner, queries []shareddata.Query, want []wik
 	})
 }
 
-// forAllQueries calls f with each query's index from GOMAXPROCS goroutines until f returns false.
+// forAllQueries uses GOMAXPROCS goroutines until f returns false.
 func forAllQueries(t *testing.T, queries []shareddata.Query, f func(sc *Scratch, i int) bool) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

@@ -11,8 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// words are the terms of a query with their lists in all segments and their
-// weights. Stages, iterators of trees and explanations read them.
+// words are a query's terms with their lists in all segments and their weights, for stages,
+// iterators and explanations.
 type words struct {
 	planner  *Planner
 	terms    []term
@@ -20,8 +20,7 @@ type words struct {
 	lists    []postings.List // by segment, then term; empty if a segment has none
 }
 
-// find looks up the lists of all terms. phrases reports which of them are part
-// of a phrase; nil: none is.
+// phrases reports the terms of phrases; nil: none.
 func (ws *words) find(phrases []bool) error {
 	segments := ws.planner.snapshot.Segments
 	ws.docFreqs = append(ws.docFreqs[:0], make([]uint64, len(ws.terms))...)
@@ -49,7 +48,6 @@ func (ws *words) find(phrases []bool) error {
 	return nil
 }
 
-// list returns the list of a term in a segment.
 func (ws *words) list(segment, term int) *postings.List {
 	return &ws.lists[segment*len(ws.terms)+term]
 }
@@ -58,7 +56,6 @@ func (ws *words) list(segment, term int) *postings.List {
 // phrase of several rare terms with nearly the largest boost can exceed it.
 const maxWeight = 60000
 
-// idf sums the inverse document frequencies of the leaf's terms.
 func (ws *words) idf(l *leaf) float64 {
 	sum := 0.0
 	for _, t := range l.terms {

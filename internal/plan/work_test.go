@@ -10,7 +10,6 @@ import (
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 )
 
-// recorder is an iterator that records the needs that it is given.
 type recorder struct {
 	iterator
 	max   base.Score
@@ -29,7 +28,7 @@ func (r *recorder) check(t *testing.T, of string, want ...base.Score) {
 	r.needs = nil
 }
 
-// A need of the whole becomes, for each part, the need minus the most of the others.
+// Each part gets the need of the whole minus the most of the others.
 func TestSetNeed(t *testing.T) {
 	required, optional := &recorder{max: 10}, &recorder{max: 4}
 	p := &preference{required: required, optional: optional}
@@ -66,8 +65,8 @@ func TestSetNeed(t *testing.T) {
 	all[2].check(t, "a child of 4 beside 3", 2)
 }
 
-// The work of queries on a fixed index. It changes only on purpose: less pruning gives the same
-// hits, and is a fault all the same.
+// The work on a fixed index changes only on purpose: less pruning gives the same hits, and is a
+// fault all the same.
 func TestWork(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 41))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 6000, 2, false)), nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// Entry is one form of a list that is in a memory or is being uploaded to it.
+// Entry is a form of a list that is in a memory or is being uploaded to it.
 type Entry struct {
 	key    listKey
 	extent extent
@@ -19,17 +19,16 @@ type Entry struct {
 	again    bool              // requested before this acquire
 	image    imagesearch.Image // kindImage only; zero if the shard has no posting of the list
 	packed   packed            // other kinds: addresses of the compressed list or of its directory
-	// lane is the number of the uploader, event the number of its event that completes the
-	// upload. Until publication, and for kindHost, lane is -1.
+	// lane is the uploader's number, event the number of its event that completes the upload.
+	// Until publication, and for kindHost, lane is -1.
 	lane, event int
 
 	refs   atomic.Int32 // pins; negative: dropped
 	uses   atomic.Uint32
 	loaded atomic.Bool // the upload has completed
-	// These fields are used by kindHost only. readers has a bit for each uploader that
-	// copied from the entry. reads counts runs that read it in place; shares sums the shares
-	// of blocks that they read, in units of 1/wholeShare. tried is the value of reads at the
-	// last attempt to promote the list.
+	// For kindHost only. readers has a bit for each uploader that copied from the entry. reads
+	// counts runs that read it in place; shares sums the shares of blocks that they read, in
+	// units of 1/wholeShare. tried is reads at the last attempt to promote the list.
 	readers      atomic.Uint64
 	reads, tried atomic.Uint32
 	shares       atomic.Uint64
@@ -40,7 +39,7 @@ type Entry struct {
 	at        int // index in cache.heap; -1: not in the heap
 }
 
-// pin prevents eviction until Unpin. It returns false if the entry was dropped. It takes no
+// pin prevents eviction until Unpin; it returns false if the entry was dropped. It takes no
 // lock.
 func (e *Entry) pin() bool {
 	for {
@@ -61,7 +60,7 @@ func (e *Entry) Unpin() { e.refs.Add(-1) }
 // wholeShare represents a share of 1 in Entry.shares.
 const wholeShare = 1 << 20
 
-// share is the mean share of the blocks that runs read of a page-locked list.
+// share is the mean share of blocks that runs read of a page-locked list.
 func (e *Entry) share() float64 {
 	n := e.reads.Load()
 	if n == 0 {
@@ -70,22 +69,22 @@ func (e *Entry) share() float64 {
 	return min(float64(e.shares.Load())/wholeShare/float64(n), 1)
 }
 
-// cache records the lists in one memory, either of a device or page-locked. It keeps the
-// lists with the greatest benefit per byte: uses times the time saved by a use (gain.go),
-// divided by size. A list is admitted if its benefit exceeds the total benefit of the lists
-// it would evict. A list that is needed but not admitted streams through a shared reserve.
+// cache records the lists in one memory, of a device or page-locked. It keeps the lists with
+// the greatest benefit per byte: uses times the time saved by a use (gain.go), divided by size.
+// A list is admitted if its benefit exceeds the total benefit of the lists it would evict. A
+// list that is needed but not admitted streams through a reserve.
 //
-// Ding, He, Yan and Suel, WWW 2009, §5, describe such a cache in GPU memory and leave the
-// replacement policy open. We differ: benefits are per byte, since sizes of lists differ by
-// a factor of a million, and frequencies control admission.
+// Ding, He, Yan and Suel, WWW 2009, §5, describe such a cache in GPU memory without a
+// replacement policy. We differ: benefits are per byte, since sizes of lists differ by a factor
+// of a million, and frequencies control admission.
 //
 // It is safe for concurrent use.
 type cache struct {
-	// grow allocates a slab of at least n bytes, for main or for the reserve. It returns the
-	// slab's number and size, or false at the memory limit. The caller holds mu.
+	// grow allocates a slab of at least n bytes, for main or for the reserve, and returns its
+	// number and size, or false at the memory limit. The caller holds mu.
 	grow func(n int64, reserve bool) (slab int, size int64, ok bool)
-	// settle waits until no device writes or reads an unpinned entry, so that its memory can
-	// be reused. The caller holds mu.
+	// settle waits until no device accesses an unpinned entry, so that its memory can be
+	// reused. The caller holds mu.
 	settle  func(e *Entry)
 	records *records // published entries
 
@@ -115,14 +114,12 @@ type CacheStats struct {
 	// or read over the bus.
 	Hits   int64 `json:"hits"`
 	Misses int64 `json:"misses"`
-	// Streamed counts misses that were not admitted. Evictions counts evicted lists and
-	// directories. Refused counts lists for which there was no room; their queries ran on
-	// the CPU or waited for other queries.
+	// Streamed counts misses that were not admitted, Evictions evicted lists and directories,
+	// Refused lists without room; their queries ran on the CPU or waited for other queries.
 	Streamed  int64 `json:"streamed"`
 	Evictions int64 `json:"evictions"`
 	Refused   int64 `json:"refused"`
-	// Lists, Compressed, Directories and SizeBytes describe the current contents. Lists
-	// includes Compressed lists and excludes Directories.
+	// Lists (with Compressed ones, without Directories) and SizeBytes are the current contents.
 	Lists       int64 `json:"lists"`
 	Compressed  int64 `json:"compressed"`
 	Directories int64 `json:"directories"`
@@ -159,8 +156,8 @@ func (c *cache) find(k listKey) *Entry {
 	return nil
 }
 
-// claim returns the pinned entry of a list, or nil. After nil, the caller uploads the list
-// and then calls unclaim, also on failure. Other callers of claim wait until then.
+// claim returns the pinned entry of a list, or nil: then the caller uploads the list and calls
+// unclaim, also on failure. Other callers of claim wait until then.
 func (c *cache) claim(k listKey) *Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,8 +173,7 @@ func (c *cache) claim(k listKey) *Entry {
 	}
 }
 
-// tryClaim claims a list without waiting. It returns false if the list is resident or
-// claimed.
+// tryClaim claims a list without waiting, false if the list is resident or claimed.
 func (c *cache) tryClaim(k listKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,7 +194,6 @@ func (c *cache) unclaim(k listKey) {
 	c.unclaimed.Broadcast()
 }
 
-// admission limits evictions for a new entry.
 type admission uint8
 
 const (
@@ -209,10 +204,10 @@ const (
 	always
 )
 
-// acquire allocates memory for a claimed list and returns its pinned entry, or nil if there
-// is no room. uses counts the uses of the list since the last acquire; gain is the time in
-// nanoseconds that a use saves. The caller fills in the entry and then calls publish or
-// abandon; until then the entry is private to the caller.
+// acquire allocates memory for a claimed list and returns its pinned entry, or nil if there is
+// no room. uses counts uses of the list since the last acquire; gain is the nanoseconds that a
+// use saves. The caller fills the entry, which is private until then, and calls publish or
+// abandon.
 func (c *cache) acquire(k listKey, size int64, uses uint32, gain float64, a admission) *Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,7 +238,6 @@ func (c *cache) acquire(k listKey, size int64, uses uint32, gain float64, a admi
 	return e
 }
 
-// publish makes the entry visible to find.
 func (c *cache) publish(e *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,7 +260,7 @@ func (c *cache) abandon(e *Entry) {
 // gone is the value of Entry.refs of a dropped entry.
 const gone = -1 << 30
 
-// release frees the memory of an entry. The caller holds mu.
+// The caller holds mu.
 func (c *cache) release(e *Entry) {
 	c.settle(e)
 	if e.streamed {
@@ -281,7 +275,7 @@ func (c *cache) release(e *Entry) {
 	c.records.remove(e)
 }
 
-// allocate finds memory for e. It evicts entries if a allows it.
+// allocate finds memory for e, with evictions if a allows them.
 func (c *cache) allocate(e *Entry, size int64, a admission) bool {
 	var ok bool
 	if e.extent, ok = c.take(&c.main, size, false); ok || a == ifFree {
@@ -316,7 +310,7 @@ func (c *cache) allocate(e *Entry, size int64, a admission) bool {
 			return true
 		}
 	}
-	// The list exceeds the reserve, or the reserve is in use: evict any unpinned entry.
+	// The reserve is too small or in use: evict any unpinned entry.
 	e.streamed = false
 	if !c.evict(size, anyDensity, math.MaxInt) {
 		return false
@@ -329,11 +323,10 @@ func (e *Entry) densityAt(frequency float64, size int64) float64 {
 	return frequency * e.gain / float64(size)
 }
 
-// room returns the bytes that main can still take below a limit without eviction.
+// room returns the bytes that main can take below a limit without eviction.
 func (c *cache) room(limit int64) int64 { return limit - c.used.Load() }
 
-// fewVictims bounds the evictions for a list that is not needed at once, since the search
-// holds mu.
+// fewVictims bounds the evictions for a list that is not needed at once: the search holds mu.
 const fewVictims = 64
 
 // anyDensity exceeds the density of every list.
@@ -420,7 +413,7 @@ func (c *cache) age() {
 	c.stretches.set(c.heap)
 }
 
-// drop drops all lists of a shard. No query uses them.
+// drop drops all lists of a shard that no query uses.
 func (c *cache) drop(shard uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

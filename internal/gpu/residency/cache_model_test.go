@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// modelList is a list of a query log in a model of the cache without a GPU and without
-// images.
+// modelList models a list of a query log, without a GPU and without images.
 type modelList struct {
 	number                      uint64
 	postings                    int64
@@ -22,8 +21,8 @@ type modelList struct {
 	readShare                   float64 // sum over reads
 }
 
-// payloadSaves and directorySaves are the nanoseconds that a use saves if the payload or the
-// directory is on the device and the use reads a share of the blocks.
+// payloadSaves and directorySaves are the nanoseconds that a use of a share of the blocks saves
+// if the part is on the device.
 func (l *modelList) payloadSaves(share float64) float64 {
 	return packedGain(l.packedBytes-l.directoryBytes, 0, share) - directoryGain(0)
 }
@@ -37,8 +36,8 @@ type modelUse struct {
 
 const modelDocs = 25_000_000
 
-// modelLog returns lists of 1,000 to 8 million postings and queries. Frequencies are skewed,
-// and long lists are more frequent.
+// modelLog returns lists of 1,000 to 8 million postings and queries with skewed frequencies;
+// long lists are more frequent.
 func modelLog(rng *rand.Rand, numLists, numQueries int, conjunctive bool) (lists []*modelList, queries [][]modelUse) {
 	var sum float64
 	weights := make([]float64, numLists)
@@ -67,9 +66,8 @@ func modelLog(rng *rand.Rand, numLists, numQueries int, conjunctive bool) (lists
 	return lists, queries
 }
 
-// worth returns the total time that lists could save in a log, and the greedy optimum for a
-// memory of limit bytes: known uses, no fragmentation. The greedy choice is at most one list
-// below the true optimum.
+// worth returns the time that lists could save in a log, and the greedy optimum for limit
+// bytes, at most one list below the true one: known uses, no fragmentation.
 func worth(lists []*modelList, limit int64) (all, most float64) {
 	type piece struct {
 		size         int64
@@ -115,7 +113,7 @@ func (c modelCache) put(l *modelList, k kind, size int64, gain float64, uses int
 	return true
 }
 
-// read reads a list and returns the bus time in nanoseconds.
+// read returns the bus time in nanoseconds.
 func (c modelCache) read(u modelUse) float64 {
 	l := u.modelList
 	if c.there(l, kindPacked) {
@@ -138,8 +136,7 @@ func (c modelCache) read(u modelUse) float64 {
 	return ns
 }
 
-// A cache of a tenth of the lists, with all directories at the start, soon saves nearly the
-// optimum.
+// The cache has room for a tenth of the lists, with all directories at the start.
 func TestCacheApproachesOptimum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for i := range 10 {
@@ -163,8 +160,8 @@ func TestCacheApproachesOptimum(t *testing.T) {
 	}
 }
 
-// The cost of the cache per query, which the promoter pays: first passes over a log of 300
-// queries on 6,000 lists, with room for a tenth of them.
+// The cost per query, which the promoter pays: first passes over a log of 300 queries on 6,000
+// lists, with room for a tenth of them.
 func BenchmarkCachePasses(b *testing.B) {
 	const passes = 6
 	var took [passes]time.Duration
@@ -188,7 +185,7 @@ func BenchmarkCachePasses(b *testing.B) {
 	}
 }
 
-// tenth returns a cache of a tenth of the lists, its size, and inserts all directories.
+// tenth returns a cache of a tenth of the lists, with all directories, and its size.
 func tenth(lists []*modelList) (c modelCache, size int64) {
 	for _, l := range lists {
 		size += l.packedBytes

@@ -7,7 +7,6 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// testCache returns a cache with one slab each for main and reserve.
 func testCache(mainBytes, reserveBytes int64) *cache {
 	left := [2]int64{mainBytes, reserveBytes}
 	slabs := 0
@@ -34,7 +33,7 @@ const (
 	refused                   // no room
 )
 
-// request requests a list as an uploader does. The caller publishes an absent one.
+// request acts as an uploader; the caller publishes an absent list.
 func request(c *cache, k listKey, size int64, evict bool) (*Entry, placement) {
 	if e := c.claim(k); e != nil {
 		return e, resident
@@ -86,7 +85,6 @@ func TestCacheKeepsFrequentList(t *testing.T) {
 	}
 }
 
-// A frequently requested list replaces older lists.
 func TestCacheAdmits(t *testing.T) {
 	c := testCache(4*1024, 1024)
 	for i := range uint64(4) {
@@ -105,7 +103,7 @@ func TestCacheAdmits(t *testing.T) {
 	}
 }
 
-// Of equally frequent lists, the long ones are evicted first: they save less per byte.
+// Of equally frequent lists, the long ones save less per byte and are evicted first.
 func TestCacheEvictsByBenefitPerByte(t *testing.T) {
 	c := testCache(64*1024, 4*1024)
 	ask(t, c, 1, 32*1024)
@@ -123,8 +121,8 @@ func TestCacheEvictsByBenefitPerByte(t *testing.T) {
 	}
 }
 
-// A list that is worth more per byte than each victim, but less than all victims together,
-// is not admitted. In fragmented memory a list needs many victims.
+// In fragmented memory a list needs many victims; if it is worth more per byte than each but
+// less than all together, it is not admitted.
 func TestCacheComparesTotalBenefit(t *testing.T) {
 	const numLists, size = 32, 1024
 	for _, c := range []struct {
@@ -171,7 +169,7 @@ func TestCacheEvictsPastALargeList(t *testing.T) {
 	}
 }
 
-// Pinned lists are never evicted; a list without room beside them is refused.
+// A list without room beside pinned ones is refused.
 func TestCachePins(t *testing.T) {
 	c := testCache(4*1024, 1024)
 	var pinned []*Entry
@@ -219,7 +217,7 @@ func TestCacheIfFree(t *testing.T) {
 	}
 }
 
-// drop releases the lists of one shard, also in the reserve, and keeps the lists of another shard, pinned or not.
+// drop also releases lists in the reserve, and keeps other shards' lists, pinned or not.
 func TestCacheDropsOneShard(t *testing.T) {
 	c := testCache(1024, 2048)
 	add := func(shard uint32, list uint64) *Entry {
@@ -262,8 +260,7 @@ func TestCacheDropsOneShard(t *testing.T) {
 	}
 }
 
-// For random requests: extents never overlap, all bytes are accounted for, and drop frees
-// all lists of a shard.
+// Extents never overlap, all bytes are accounted for, and drop frees all lists of a shard.
 func TestCacheRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	const mainBytes, reserveBytes = 64 * 1024, 8 * 1024

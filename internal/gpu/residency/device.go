@@ -13,8 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 )
 
-// Device manages the memory of one GPU and the page-locked host memory beside it: the
-// resident lists and the uploaders.
+// Device manages the lists and uploaders of one GPU's memory and of the page-locked host memory
+// beside it.
 type Device struct {
 	name      string
 	dev       *cuda.Device
@@ -57,8 +57,7 @@ const (
 	slabUnit     = 256 << 20
 )
 
-// OpenDevice opens the device with the given ordinal; devices is the number of devices in
-// use.
+// OpenDevice opens one of the given number of devices.
 func OpenDevice(lib *cuda.Library, ordinal int, o DeviceOptions, devices int) (_ *Device, err error) {
 	dev, err := lib.Open(ordinal)
 	if err != nil {
@@ -125,7 +124,7 @@ func (d *Device) grow(n int64, reserve bool) (slab int, size int64, ok bool) {
 	return len(d.slabs) - 1, size, true
 }
 
-// settle waits for the upload of an entry, or for a device failure.
+// settle waits for an upload, or for a device failure.
 func (d *Device) settle(e *Entry) {
 	if e.loaded.Load() || e.lane < 0 {
 		return
@@ -154,15 +153,15 @@ func (d *Device) memory(e extent) cuda.Buffer[uint32] {
 }
 
 // Room is the memory that optional images may take without eviction. It leaves 1/imageSlack
-// of the memory free: otherwise images would fill the memory freed by evictions, and the
-// next compressed lists would evict them again.
+// free: otherwise images would fill the memory freed by evictions, and the next compressed
+// lists would evict them again.
 func (d *Device) Room() int64 {
 	limit := d.limit[0].Load()
 	return d.cache.room(limit - limit/imageSlack)
 }
 
-// Note counts a driver error and marks the device lost if it failed permanently. It returns
-// err.
+// Note returns err after it has counted a driver error and, after a permanent failure, marked
+// the device lost.
 func (d *Device) Note(err error) error {
 	var call *cuda.Error
 	if !errors.As(err, &call) {
@@ -210,8 +209,7 @@ func (d *Device) Stats() MemoryStats {
 	return s
 }
 
-// Close frees all resources. No run or upload may be active. Close returns nil for a lost
-// device.
+// Close frees all resources, and returns nil for a lost device. No run or upload may be active.
 func (d *Device) Close() error {
 	var errs []error
 	if d.promoter != nil {
@@ -248,7 +246,7 @@ func (d *Device) HasImage(p *Shard, leg *Leg) bool {
 	return d.records.ofLeg(leg, p.id).there(kindImage)
 }
 
-// FormsOf reports whether the image of a leg's list is resident, and the fastest form of its
+// FormsOf reports whether a leg's list has a resident image, and the fastest form of its
 // compressed list.
 func (d *Device) FormsOf(p *Shard, leg *Leg) (image bool, compressed Form) {
 	known := d.records.ofLeg(leg, p.id)
@@ -261,7 +259,7 @@ func (d *Device) CountLists(hit, missed int) {
 	d.cache.misses.Add(int64(missed))
 }
 
-// Limit is the memory limit for lists in bytes, without the reserve for streamed lists.
+// Limit is the memory limit for lists in bytes, without the streaming reserve.
 func (d *Device) Limit() int64 { return d.limit[0].Load() }
 
 // Name is the name of the device, such as "gpu0".
@@ -276,15 +274,15 @@ func (d *Device) Images() *imagesearch.Kernels { return d.fast }
 // Uploader returns the uploader of a lane.
 func (d *Device) Uploader(i int) *Uploader { return d.uploaders[i] }
 
-// BeginRun registers a run that is about to pin lists. It returns the number of ended runs.
+// BeginRun registers a run that is about to pin lists, and returns the number of ended runs.
 func (d *Device) BeginRun() (ended uint64) { return d.holders.begin() }
 
 // EndRun unregisters a run that has unpinned its lists.
 func (d *Device) EndRun() { d.holders.end() }
 
-// WaitForRun waits until another run ends, or until ctx is done. The caller's run found no
-// room and has ended; ended is the result of its BeginRun. It returns false if a retry is
-// useless because no other run holds lists.
+// WaitForRun waits until another run ends, or until ctx is done. The caller's run found no room
+// and has ended; ended is from its BeginRun. It returns false if no other run holds lists, so
+// that a retry is useless.
 func (d *Device) WaitForRun(ctx context.Context, ended uint64) bool {
 	return d.holders.wait(ctx, ended)
 }

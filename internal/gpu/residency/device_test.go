@@ -11,7 +11,6 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// Counts, bytes and sizes of uploads are exact.
 func TestUploadCounts(t *testing.T) {
 	s := makeSegment(t, 3000)
 	for _, hostMemory := range []HostMemory{{None: true}, {}} {
@@ -27,7 +26,6 @@ func TestUploadCounts(t *testing.T) {
 			}
 		}
 		w0, w1 := findLeg(t, s, "w0"), findLeg(t, s, "w1")
-		// Compressed.
 		payload, directory := w1.List.Raw()
 		shape := shapeOf(len(payload), len(directory))
 		sent := int64(4*((len(payload)+3)/4) + 4*decode.EntryWords*len(directory))
@@ -93,7 +91,7 @@ func TestUploadCounts(t *testing.T) {
 			}
 			e.Unpin()
 		}
-		// Images: decoded on the device, and on the CPU.
+		// Images are decoded on the device, and on the CPU.
 		for _, leg := range []*Leg{w0, findLeg(t, s, "w2")} {
 			c = Counts{}
 			before := d.uploaded.Load()
@@ -173,7 +171,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// Memory grows to the limit. A lost device gets none.
+// Memory grows to the limit; a lost device gets none.
 func TestGrow(t *testing.T) {
 	d := openDeviceOnly(t, DeviceOptions{Memory: Memory{Bytes: 16 << 10}, HostMemory: HostMemory{Memory: Memory{Bytes: 10 << 10}}, Uploaders: 1})
 	if m := d.Stats(); m.LimitBytes != 16<<10 || d.Limit() != 14<<10 || d.limit[1].Load() != 2<<10 {
@@ -224,7 +222,6 @@ func TestCloseStopsPromoter(t *testing.T) {
 	<-p.ended
 }
 
-// Kernels read compressed lists of whole segments, of codecs that they support.
 func TestReadsPacked(t *testing.T) {
 	simdbp, err := codec.Lookup("simdbp")
 	if err != nil {
@@ -250,7 +247,7 @@ func TestReadsPacked(t *testing.T) {
 	}
 }
 
-// An upload counts as loaded after a run has awaited it, not before.
+// An upload counts as loaded only after a run has awaited it.
 func TestWaits(t *testing.T) {
 	d, s := openDevice(t, 3000, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, HostMemory: HostMemory{None: true}, Uploaders: 2})
 	p := d.Shard(s, 0, s.NumDocs)

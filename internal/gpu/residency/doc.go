@@ -1,8 +1,8 @@
-// Package residency decides which posting lists are resident in GPU memory and in
-// page-locked host memory, and in which form. It uploads them.
+// Package residency decides which posting lists are resident in GPU memory and page-locked host
+// memory, and in which form, and uploads them.
 //
-// It does not run queries: package pipeline requests the lists of a query, which are
-// returned pinned, and unpins them after the query. It does not read dictionaries.
+// It does not run queries or read dictionaries: package pipeline requests the lists of a query,
+// which are returned pinned, and unpins them afterwards.
 //
 // # Main types
 //
@@ -24,33 +24,31 @@
 //	kindDirectory  device               8 per cent       package packedsearch, if the payload is on the host
 //	kindHost       page-locked, mapped  as in the index  package packedsearch; uploaders
 //
-// The device decodes lists for images if package decode supports the codec, else the CPU
-// does. A compressed list is copied once from the index's file to page-locked memory;
-// kernels read it there over the bus. The promoter copies frequently read lists, or their
-// directories, to the device. A list that is not admitted streams through a reserve of
-// memory.
+// If package decode lacks the codec, the CPU decodes lists for images. A compressed list is
+// copied once from the index's file to page-locked memory, where kernels read it over the bus.
+// The promoter copies frequently read lists, or their directories, to the device. A list that
+// is not admitted streams through a reserve of memory.
 //
 // # Uploads
 //
-// Each lane of package pipeline has an uploader with its own stream: lanes compute while
-// another lane uploads. Only one uploader uploads a list; other uploaders wait for it. A
-// list counts as loaded once the event of its upload has completed; until then each run
-// makes its stream wait for the event.
+// Each lane of package pipeline has an uploader with its own stream, so lanes compute while
+// another uploads. Only one uploader uploads a list; others wait for it, and until the event of
+// its upload has completed, each run makes its stream wait for the event.
 //
 // With several devices, each uploads whole lists and keeps its range of the documents. The
-// kernel residency_rebase subtracts the first DocID of the range (one thread per DocID,
-// blocks of 256, no shared memory; CPU reference: source.next).
+// kernel residency_rebase subtracts the first DocID of the range (one thread per DocID, blocks
+// of 256, no shared memory; CPU reference: source.next).
 //
 // # Failure
 //
-// Device errors are counted (Device.Note). A lost device is not used again. If a mapped file
-// of the index cannot be read, the methods of Uploader return a vfs.Fault, so that only the
-// queries that need the file fail. A panic during an upload frees the list's memory. A panic
-// of the promoter is logged and stops promotion.
+// Device errors are counted (Device.Note); a lost device is not used again. If a mapped file
+// cannot be read, the methods of Uploader return a vfs.Fault, so that only the queries that
+// need it fail. A panic during an upload frees the list's memory; a panic of the promoter is
+// logged and stops promotion.
 //
 // # Concurrency
 //
-// A Device is safe for concurrent use; an Uploader and Waits belong to one goroutine at a
-// time. A request for a resident list allocates no Go memory and holds a lock only for the
-// look-up. Lock order: a cache's lock before the lock of the records.
+// A Device is safe for concurrent use; an Uploader and Waits belong to one goroutine at a time.
+// A request for a resident list allocates no Go memory and locks only for the look-up. Lock
+// order: a cache's lock before the lock of the records.
 package residency

@@ -9,14 +9,13 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// driverError reports whether an error names a driver call.
 func driverError(err error) bool {
 	var e *cuda.Error
 	return errors.As(err, &e)
 }
 
-// Whichever driver call fails while a device opens, the error is returned and nothing leaks:
-// cuda.Device.Close panics over memory that is not freed.
+// The error is returned and nothing leaks: cuda.Device.Close panics over memory that is not
+// freed.
 func TestOpenDeviceFaults(t *testing.T) {
 	lib, err := cuda.Load(gputest.Library(t).Path())
 	if err != nil {
@@ -75,7 +74,6 @@ func TestOpenDeviceFaults(t *testing.T) {
 	}
 }
 
-// uploadCase requests a list in a form.
 type uploadCase struct {
 	name string
 	word string
@@ -124,8 +122,7 @@ func uploadCases() []uploadCase {
 	}
 }
 
-// Whichever driver call of an upload fails, the error is returned, no list is half loaded,
-// the next request succeeds, and nothing leaks.
+// The error is returned, no list is half loaded, the next request succeeds, and nothing leaks.
 func TestUploadFaults(t *testing.T) {
 	s := makeSegment(t, 3000)
 	for _, c := range uploadCases() {

@@ -7,9 +7,9 @@ type Form uint8
 
 // A list may have several forms; Locate reports the fastest.
 const (
-	// FormFile is compressed in the index's file. A device cannot read it in place.
+	// FormFile is compressed in the index's file, which devices cannot read.
 	FormFile Form = iota
-	// FormHost is compressed in page-locked host memory. Kernels read it over the bus.
+	// FormHost is compressed in page-locked host memory; kernels read it over the bus.
 	FormHost
 	// FormDevice is compressed in device memory.
 	FormDevice
@@ -18,7 +18,6 @@ const (
 	numForms
 )
 
-// String returns "file", "host", "device" or "image".
 func (f Form) String() string {
 	if f < numForms {
 		return [...]string{"file", "host", "device", "image"}[f]

@@ -6,14 +6,13 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// Entry.gain is the time in nanoseconds that a use of an entry saves: the cost of a query
-// without the entry. The constants match the order of magnitude of measurements on an H200
-// with PCIe 5 (docs/benchmarks); only their ratios matter.
+// Entry.gain is the nanoseconds that a use of an entry saves compared with a query without it.
+// The constants match the order of magnitude of measurements on an H200 with PCIe 5
+// (docs/benchmarks); only their ratios matter.
 
-// imageGain is the gain of an image. The alternative is an upload: copies, launches,
-// transfer over the bus, and the kernel that builds images. If packed, kernels can instead
-// read the compressed list over the bus, which saves little in comparison with the larger
-// image.
+// imageGain is the cost of an upload: copies, launches, transfer over the bus, and the kernel
+// that builds images. If packed, kernels can instead read the compressed list over the bus, so
+// the larger image saves little.
 func imageGain(sizeBytes int64, packed bool) float64 {
 	const (
 		fixed = 20_000
@@ -34,17 +33,16 @@ const (
 	busSpeed   = 50   // bytes per nanosecond
 )
 
-// packedGain is the gain of a compressed list with its directory on the device instead of in
+// packedGain is the gain of a compressed list and directory on the device instead of in
 // page-locked memory. Kernels read the directory, then a share of the blocks.
 func packedGain(payloadBytes, directoryBytes int64, share float64) float64 {
 	return busLatency + share*float64(payloadBytes)/busSpeed + directoryGain(directoryBytes)
 }
 
-// directoryGain is the gain of a directory on the device. Kernels read all of it first.
+// directoryGain is the gain of a directory on the device; kernels read all of it first.
 func directoryGain(sizeBytes int64) float64 { return busLatency + float64(sizeBytes)/busSpeed }
 
-// hostGain is the gain of a compressed list in page-locked memory. Without it, the CPU
-// copies the list there.
+// hostGain is the time in which the CPU would copy the list to page-locked memory.
 func hostGain(sizeBytes int64) float64 {
 	const (
 		fixed = 2000
@@ -60,7 +58,7 @@ type Shares struct {
 	left        float64 // remaining candidates; -1: no list yet
 }
 
-// NewShares returns the estimator of the list shares that queries of one kind read.
+// NewShares returns the estimator for queries of one kind.
 func NewShares(conjunctive bool, numDocs int) Shares {
 	return Shares{conjunctive, float64(numDocs), -1}
 }
@@ -71,13 +69,13 @@ func (s *Shares) From(candidates int) { s.left = float64(candidates) }
 // usualShare is the share for an OR, which skips blocks, and for unknown queries.
 const usualShare = 0.5
 
-// coOccurrence corrects for correlated terms: a document with the previous terms contains the next
-// one with about twice the probability under independence. The cost model starts with a factor of
+// coOccurrence corrects for correlated terms: a document with the previous terms contains the
+// next one with about twice the probability under independence. The cost model starts with
 // e^0.75 = 2.1 for the second term (package dispatch, selectivity.go) and less for later ones.
 const coOccurrence = 2
 
-// Next returns the share for the next list. A conjunction reads its first list whole, then
-// the blocks that contain candidates, which are assumed to be spread evenly.
+// Next returns the share for the next list. A conjunction reads its first list whole, then the
+// blocks with candidates, assumed to be spread evenly.
 func (s *Shares) Next(postings int64) float64 {
 	if !s.conjunctive {
 		return usualShare

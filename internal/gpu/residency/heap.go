@@ -35,7 +35,6 @@ func (h *entryHeap) fix(i int) {
 	h.down(i)
 }
 
-// init builds a heap from entries in any order.
 func (h *entryHeap) init() {
 	for i := len(*h)/2 - 1; i >= 0; i-- {
 		h.down(i)

@@ -6,7 +6,7 @@ import (
 )
 
 // holders counts the runs that have lists of a device pinned, so that a run without room can
-// wait for another run to end. The zero value is ready for use. Safe for concurrent use.
+// wait for another to end. The zero value is ready for use, and safe for concurrent use.
 type holders struct {
 	mu    sync.Mutex
 	ended chan struct{} // closed when the next run ends; nil: no waiter
@@ -14,7 +14,7 @@ type holders struct {
 	count uint64 // ended runs
 }
 
-// begin registers a run that is about to pin lists. It returns the number of ended runs.
+// begin registers a run that is about to pin lists, and returns the number of ended runs.
 func (h *holders) begin() (count uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -33,10 +33,9 @@ func (h *holders) end() {
 	}
 }
 
-// wait is for a run that found no room and has called end, since its pins may have left
-// other runs without room. count is the result of its begin. wait returns when another run
-// has ended since begin, or ctx is done. It returns false if a retry is useless because no
-// other run holds lists.
+// wait is for a run that found no room and has called end, since its pins may have left other
+// runs without room; count is from its begin. It returns when another run has ended since, or
+// ctx is done, and false if no other run holds lists, so that a retry is useless.
 func (h *holders) wait(ctx context.Context, count uint64) bool {
 	for own := count + 1; ; {
 		h.mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// wait returns true if another run has ended meanwhile, and false if there was none.
 func TestHolders(t *testing.T) {
 	var h holders
 	ended := h.begin()

@@ -11,14 +11,14 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// packed locates a compressed list, or its directory alone. The payload is padded with zeros
-// to a multiple of 16 bytes; the directory has the index file's format.
+// packed locates a compressed list, or its directory alone. The payload is zero-padded to a
+// multiple of 16 bytes; the directory has the index file's format.
 type packed struct {
 	payload, directory cuda.Ptr[uint32] // device addresses
 	words              []uint32         // kindHost only: the memory
 }
 
-// packedShape is the size of a compressed list in words, of the padded payload and in total.
+// packedShape has sizes in words: of the padded payload and in total.
 type packedShape struct{ payload, words int }
 
 func shapeOf(payloadBytes, numBlocks int) packedShape {
@@ -26,17 +26,16 @@ func shapeOf(payloadBytes, numBlocks int) packedShape {
 	return packedShape{payload, payload + numBlocks*decode.EntryWords}
 }
 
-// directoryLen returns the size of a directory in words.
+// In words.
 func directoryLen(docFreq uint32) int {
 	return int((uint64(docFreq)+codec.BlockLen-1)/codec.BlockLen) * decode.EntryWords
 }
 
 func (s packedShape) sizeBytes() int64 { return int64(s.words) * 4 }
 
-// hostMemory keeps compressed lists in page-locked host memory. Kernels read them over the
-// bus, and the device copies them at bus speed without the CPU. Packed runs, repeated
-// uploads and Warm add lists; a cache decides which ones stay. It is safe for concurrent
-// use.
+// hostMemory keeps compressed lists in page-locked host memory, where kernels read them over
+// the bus, and the device copies them at bus speed without the CPU. Packed runs, repeated
+// uploads and Warm add lists; a cache selects them. It is safe for concurrent use.
 type hostMemory struct {
 	device *cuda.Device
 	note   func(error) error // counts driver errors
@@ -50,7 +49,7 @@ type hostMemory struct {
 	slabBytes int64
 }
 
-// hostSlab is the minimum size of a slab. Page-locking it takes about 4 ms.
+// hostSlab is the minimum size of a slab, which takes about 4 ms to page-lock.
 const hostSlab = 16 << 20
 
 func newHostMemory(d *cuda.Device, r *records, limit int64, note func(error) error, settle func(*Entry)) *hostMemory {
@@ -76,7 +75,7 @@ func (h *hostMemory) grow(size int64, reserve bool) (slab int, n int64, ok bool)
 	return len(h.slabs) - 1, n, true
 }
 
-// acquire is cache.acquire for a compressed list. It sets Entry.packed.
+// acquire is cache.acquire for a compressed list, and sets Entry.packed.
 func (h *hostMemory) acquire(k listKey, shape packedShape, a admission) *Entry {
 	e := h.cache.acquire(k, shape.sizeBytes(), 1, hostGain(shape.sizeBytes()), a)
 	if e == nil {
@@ -106,8 +105,7 @@ func (h *hostMemory) close() error {
 	return errors.Join(errs...)
 }
 
-// fillPacked writes a compressed list to page-locked memory; words and bytes are the same
-// memory.
+// words and bytes are the same memory.
 func fillPacked(words []uint32, bytes, payload []byte, directory []postings.BlockEntry) {
 	shape := shapeOf(len(payload), len(directory))
 	copyParallel(bytes, payload)
@@ -115,8 +113,8 @@ func fillPacked(words []uint32, bytes, payload []byte, directory []postings.Bloc
 	directoryWords(words[shape.payload:], directory)
 }
 
-// copyParallel copies src to dst. It copies long ranges with several goroutines: one goroutine
-// reads memory at a fifth of the bus speed.
+// copyParallel copies long ranges with several goroutines: one reads memory at a fifth of the
+// bus speed.
 func copyParallel(dst, src []byte) {
 	const most = 1 << 20 // bytes per goroutine
 	if len(src) <= most {
@@ -132,8 +130,8 @@ func copyParallel(dst, src []byte) {
 	group.Wait()
 }
 
-// lockList returns the pinned page-locked copy of a list. It creates the copy if necessary, and
-// returns nil if there is no room. The caller has checked the directory.
+// lockList returns the pinned page-locked copy of a list, created if necessary, or nil if there
+// is no room. The caller has checked the directory.
 func (d *Device) lockList(k listKey, payload []byte, directory []postings.BlockEntry, a admission) *Entry {
 	c := d.host.cache
 	if e := c.claim(k); e != nil {
@@ -158,7 +156,7 @@ func (d *Device) lockList(k listKey, payload []byte, directory []postings.BlockE
 	return e
 }
 
-// DirectoryBytes is the size on a device of the directory of a list of docFreq postings.
+// DirectoryBytes is the size on a device of the directory of docFreq postings.
 func DirectoryBytes(docFreq uint32) int64 { return roundUp(4 * int64(directoryLen(docFreq))) }
 
 // PackedBytes is the approximate size on a device of a compressed list of length bytes.

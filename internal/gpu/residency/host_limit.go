@@ -11,15 +11,15 @@ import (
 )
 
 // HostMemory limits the page-locked host memory for compressed lists. The zero value allows
-// half of the available memory, divided by the number of engines that share it (Share).
+// half of the available memory, divided by the engines that share it (Share).
 type HostMemory struct {
 	Memory
 	None  bool
 	Share int // number of engines; 0: 1
 }
 
-// ParseHostMemory accepts the syntax of ParseMemory and "0" for none. An empty text means
-// half of the available memory. The error wraps base.ErrBadInput.
+// ParseHostMemory accepts the syntax of ParseMemory, "0" for none, and "" for half of the
+// available memory. The error wraps base.ErrBadInput.
 func ParseHostMemory(text string) (HostMemory, error) {
 	if text == "0" {
 		return HostMemory{None: true}, nil
@@ -28,9 +28,9 @@ func ParseHostMemory(text string) (HostMemory, error) {
 	return HostMemory{Memory: m}, err
 }
 
-// limit returns the bytes that lists may take; indexBytes is the size of the index's posting
-// lists. It leaves at least a quarter of the available memory for the page cache, since
-// page-locked memory cannot be swapped out.
+// limit returns the bytes that lists may take, with indexBytes of posting lists. It leaves at
+// least a quarter of the available memory for the page cache, since page-locked memory cannot
+// be swapped out.
 func (m HostMemory) limit(available, indexBytes int64) int64 {
 	available /= int64(max(m.Share, 1))
 	most := available / 4 * 3
@@ -45,12 +45,11 @@ func (m HostMemory) limit(available, indexBytes int64) int64 {
 	return available / 2
 }
 
-// hostAvailable returns the memory that the process can allocate: the system's available
-// memory, or the remaining memory of a control group if that is less.
+// hostAvailable returns the system's available memory, or the remaining memory of a control
+// group if that is less.
 func hostAvailable() int64 { return available(os.ReadFile) }
 
-// available is hostAvailable with files read by read. It returns fallbackMemory if no limit
-// can be read.
+// available returns fallbackMemory if no limit can be read.
 func available(read func(name string) ([]byte, error)) int64 {
 	n := int64(math.MaxInt64)
 	if text, err := read("/proc/meminfo"); err == nil {
@@ -71,8 +70,8 @@ func available(read func(name string) ([]byte, error)) int64 {
 	return n
 }
 
-// groups returns the directories of the process's control groups and their ancestors, for
-// versions 2 and 1 of the kernel interface.
+// groups returns the process's control groups and their ancestors, for versions 2 and 1 of the
+// kernel interface.
 func groups(read func(name string) ([]byte, error)) (version2, version1 []string) {
 	const root2, root1 = "/sys/fs/cgroup", "/sys/fs/cgroup/memory"
 	version2, version1 = []string{root2}, []string{root1}
@@ -98,8 +97,8 @@ func groups(read func(name string) ([]byte, error)) (version2, version1 []string
 	return version2, version1
 }
 
-// left returns the bytes that a control group can still allocate, including reclaimable page
-// cache. It returns math.MaxInt64 if the group has no limit.
+// left returns the bytes that a control group can still allocate, with reclaimable page cache,
+// or math.MaxInt64 without a limit.
 func left(read func(name string) ([]byte, error), limit, used, stat, reclaimable string) int64 {
 	most, ok := number(read, limit)
 	if !ok {
@@ -115,7 +114,6 @@ func left(read func(name string) ([]byte, error), limit, used, stat, reclaimable
 
 const fallbackMemory = 2 << 30
 
-// field returns the number after a name at the start of a line.
 func field(text []byte, name string) (int64, bool) {
 	for line := range bytes.Lines(text) {
 		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
@@ -130,7 +128,7 @@ func field(text []byte, name string) (int64, bool) {
 	return 0, false
 }
 
-// number returns the number in a file; false if there is none (for example "max").
+// number returns false for a file without a number, for example "max".
 func number(read func(name string) ([]byte, error), name string) (int64, bool) {
 	text, err := read(name)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// Page-locked lists have the format that kernels read, stay within the limit, and are
-// dropped with their shard. Promoted copies are equal.
+// Page-locked lists have the kernels' format, stay within the limit, and are dropped with their
+// shard. Promoted copies are equal.
 func TestHostMemory(t *testing.T) {
 	d, s := openDevice(t, 3000, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, HostMemory: HostMemory{Memory: Memory{Bytes: 24 << 10}}, Uploaders: 1})
 	p := d.Shard(s, 0, s.NumDocs)
@@ -98,8 +98,8 @@ func packedOnDevice(t *testing.T, d *Device, host *Entry, docFreq uint32, what k
 	}
 }
 
-// Gains per byte: directory > compressed list > image. An image with a readable compressed
-// list gains a constant fraction of one without.
+// Gains per byte: directory > compressed list > image. A readable compressed list reduces the
+// gain of an image by a constant factor.
 func TestGains(t *testing.T) {
 	for _, packedBytes := range []int64{1 << 16, 1 << 20, 1 << 24} {
 		image, directory := 9*packedBytes, packedBytes/12
@@ -134,13 +134,11 @@ func TestCopyParallel(t *testing.T) {
 	}
 }
 
-// openDevice opens a device and makes a segment.
 func openDevice(tb testing.TB, numDocs int, o DeviceOptions) (*Device, *Segment) {
 	tb.Helper()
 	return openDeviceOnly(tb, o), makeSegment(tb, numDocs)
 }
 
-// openDeviceOnly opens a device until the end of the test.
 func openDeviceOnly(tb testing.TB, o DeviceOptions) *Device {
 	tb.Helper()
 	lib, err := cuda.Load(gputest.Library(tb).Path())
@@ -159,7 +157,7 @@ func openDeviceOnly(tb testing.TB, o DeviceOptions) *Device {
 	return d
 }
 
-// makeSegment makes a segment. Word wi is in every (i+1)-th document.
+// Word wi is in every (i+1)-th document.
 func makeSegment(tb testing.TB, numDocs int) *Segment {
 	tb.Helper()
 	ix := indextest.Write(tb, index.Options{Analyzer: "whitespace", NoStored: true}, func(w *indextest.Writer) {
@@ -187,8 +185,7 @@ func findLeg(tb testing.TB, s *Segment, word string) *Leg {
 	return l
 }
 
-// copyWords and copyBytes for lengths from less than a word to more than all slots; padding
-// is zero.
+// Lengths from less than a word to more than all slots; padding is zero.
 func TestCopies(t *testing.T) {
 	d, _ := openDevice(t, 64, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, Uploaders: 1})
 	u := d.uploaders[0]

@@ -6,8 +6,8 @@ import (
 	"github.com/griffin-search/griffin/internal/leg"
 )
 
-// Leg is a leg of a query in one segment, with the cached record of its list. After the
-// first use, only the embedded Leg may be copied.
+// Leg is a leg of a query in one segment, with its list's cached record. After the first use,
+// only the embedded Leg may be copied.
 type Leg struct {
 	leg.Leg
 	record atomic.Pointer[record]
@@ -17,7 +17,7 @@ func (l *Leg) key(shard uint32) listKey {
 	return listKey{shard: shard, impacts: l.Impacts != nil, list: l.ID()}
 }
 
-// Key returns a key that is unique across the lists of all segments.
+// Key is unique across the lists of all segments.
 func (l *Leg) Key(segment int) ListKey { return l.key(uint32(segment)) }
 
 // ListKey identifies a list of one of several segments.

@@ -17,8 +17,8 @@ type Counts struct {
 	Uploading   time.Duration
 }
 
-// Image returns the pinned entry of the image of a leg's list and uploads it if it is
-// missing. It returns ErrNoRoom if all memory is in use.
+// Image returns the pinned image of a leg's list, uploaded if necessary, or ErrNoRoom if all
+// memory is in use.
 func (u *Uploader) Image(p *Shard, s *Segment, leg *Leg, c *Counts) (*Entry, error) {
 	known := u.d.records.ofLeg(leg, p.id)
 	if known != nil {
@@ -49,9 +49,8 @@ func (u *Uploader) Image(p *Shard, s *Segment, leg *Leg, c *Counts) (*Entry, err
 // directory optionally on the device. The zero value is no list.
 type PackedList struct{ packed, host, directory *Entry }
 
-// Packed returns a leg's compressed list, pinned. A list that is only in the index's file is
-// copied to page-locked memory, else to the device. It returns ErrNoRoom if neither has
-// room.
+// Packed returns a leg's compressed list, pinned. If it is only in the index's file, it is
+// copied to page-locked memory, else to the device; ErrNoRoom means that neither has room.
 func (u *Uploader) Packed(p *Shard, leg *Leg, c *Counts) (PackedList, error) {
 	if known := u.d.records.ofLeg(leg, p.id); known != nil {
 		if e := known.pinned(kindPacked); e != nil {
@@ -68,7 +67,6 @@ func (u *Uploader) Packed(p *Shard, leg *Leg, c *Counts) (PackedList, error) {
 	return u.loadPacked(p, leg, c)
 }
 
-// loadPacked is Packed for a list that is only in the index's file.
 func (u *Uploader) loadPacked(p *Shard, leg *Leg, c *Counts) (l PackedList, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began, before := time.Now(), u.bytes
@@ -94,8 +92,7 @@ func (l *PackedList) IsZero() bool { return l.packed == nil && l.host == nil }
 // OnHost reports whether the payload is read from host memory.
 func (l *PackedList) OnHost() bool { return l.packed == nil }
 
-// Addresses returns the addresses of payload and directory, and whether the directory is in
-// page-locked memory.
+// Addresses also reports whether the directory is in page-locked memory.
 func (l *PackedList) Addresses() (payload, directory cuda.Ptr[uint32], directoryOnHost bool) {
 	switch {
 	case l.packed != nil:
@@ -115,8 +112,8 @@ func (l *PackedList) Unpin() {
 	}
 }
 
-// ReadInPlace counts that a run has read a share of a list in page-locked memory. It
-// periodically requests the list's promotion.
+// ReadInPlace counts that a run has read a share of a page-locked list, and periodically
+// requests its promotion.
 func (d *Device) ReadInPlace(s *Shard, l *PackedList, docFreq uint32, share float64) {
 	host := l.host
 	if host == nil {
@@ -132,8 +129,8 @@ func (d *Device) ReadInPlace(s *Shard, l *PackedList, docFreq uint32, share floa
 	}
 }
 
-// promoteEvery is the maximum number of uses between two attempts to promote a list. The first
-// attempts follow whenever the total number of uses has doubled.
+// promoteEvery is the maximum number of uses between two attempts to promote a list; the first
+// attempts follow each doubling of the uses.
 const promoteEvery = 32
 
 // Image returns the image of an entry of kindImage.

@@ -12,12 +12,12 @@ const (
 	LockList
 	// LockAndPack also copies the compressed list to the device.
 	LockAndPack
-	// LockAndPackDirectory is LockList and also copies the directory to the device.
+	// LockAndPackDirectory is LockList and copies the directory to the device.
 	LockAndPackDirectory
 )
 
-// Warm loads a leg's list as the action specifies, without evicting other lists. It reports
-// whether the list is on the device.
+// Warm loads a leg's list as a specifies, without evictions, and reports whether it is on the
+// device.
 func (u *Uploader) Warm(p *Shard, s *Segment, leg *Leg, a Action) (there bool, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	if a == UploadImage {

@@ -2,24 +2,24 @@ package residency
 
 import "github.com/griffin-search/griffin/internal/invariant"
 
-// Probe gives tests of other packages access to the state of a Device. Only tests use it.
+// Probe gives tests of other packages, and only tests, access to a Device.
 type Probe struct{ d *Device }
 
-// Probe returns the access of tests to the state of the device.
+// Probe returns the tests' access to the device.
 func (d *Device) Probe() Probe { return Probe{d} }
 
 // SetLimit sets the limit for lists in bytes and returns the old one.
 func (p Probe) SetLimit(n int64) int64 { return p.d.limit[0].Swap(n) }
 
-// Hold runs f while the lock of the device's cache is held: no list is uploaded or dropped.
+// Hold runs f with the device cache locked: no list is uploaded or dropped.
 func (p Probe) Hold(f func()) {
 	p.d.cache.mu.Lock()
 	defer p.d.cache.mu.Unlock()
 	f()
 }
 
-// Fill takes size bytes of device memory for a pinned list of great benefit. free unpins the
-// list and sets its benefit to 0.
+// Fill takes size bytes of device memory for a pinned list of great benefit; free unpins it and
+// sets its benefit to 0.
 func (p Probe) Fill(size int64) (free func()) {
 	e := p.d.cache.acquire(listKey{shard: 1 << 30, list: 1}, size, 1, 1e9, always)
 	if e == nil {
@@ -32,7 +32,7 @@ func (p Probe) Fill(size int64) (free func()) {
 	}
 }
 
-// host returns the entry of a page-locked list, not pinned, or nil.
+// host returns an unpinned entry, or nil.
 func (p Probe) host(s *Shard, leg *Leg) *Entry {
 	e := p.d.host.cache.find(leg.key(s.id).of(kindHost))
 	if e != nil {
@@ -50,7 +50,7 @@ func (p Probe) Locked(s *Shard, leg *Leg) (users int, ok bool) {
 	return int(e.refs.Load()), true
 }
 
-// Share is the mean share that runs have read of a page-locked list.
+// Share is the mean share that runs read of a page-locked list.
 func (p Probe) Share(s *Shard, leg *Leg) float64 { return p.host(s, leg).share() }
 
 // Uses is the number of uses counted for the promotion of a list.
@@ -59,7 +59,7 @@ func (p Probe) Uses(s *Shard, leg *Leg) uint32 {
 }
 
 // AskToPromote requests the promotion of a page-locked list with a claimed length of docFreq
-// postings. It reports whether the promoter accepts.
+// postings, and reports whether the promoter accepts.
 func (p Probe) AskToPromote(s *Shard, leg *Leg, docFreq uint32) bool {
 	return p.d.promoter.ask(s, leg.key(s.id).of(kindHost), docFreq, 1)
 }
@@ -72,7 +72,7 @@ func (p Probe) Promote(s *Shard, leg *Leg) error {
 // PromoterStops reports whether the promoter has been told to stop.
 func (p Probe) PromoterStops() bool { return p.d.promoter.stops() }
 
-// OnBug sets a handler for panics of the promoter, which are then not raised again.
+// OnBug handles panics of the promoter, which are then not raised again.
 func (p Probe) OnBug(f func(*invariant.Caught)) { p.d.promoter.onBug = f }
 
 // Users is the total number of pins.
@@ -90,7 +90,7 @@ func (p Probe) Users() (n int) {
 // Lists is the number of lists that are resident in any form.
 func (p Probe) Lists() int { return len(p.d.records.m) }
 
-// Loaded reports whether the image of a list is resident (ok) and marked as loaded.
+// Loaded reports whether a list's image is resident (ok) and marked as loaded.
 func (p Probe) Loaded(s *Shard, leg *Leg) (loaded, ok bool) {
 	e := p.d.cache.find(leg.key(s.id))
 	if e == nil {
@@ -109,8 +109,7 @@ func (p Probe) Forget(leg *Leg) { leg.record.Store(nil) }
 // Shards returns the number of shards.
 func (p Probe) Shards() int { return len(p.d.shards) }
 
-// Holders returns the number of runs that hold lists, and whether a run waits for one of
-// them to end.
+// Holders returns the number of runs that hold lists, and whether a run waits for one.
 func (p Probe) Holders() (n int, waited bool) {
 	h := &p.d.holders
 	h.mu.Lock()

@@ -7,8 +7,9 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// promoter copies page-locked lists that queries read to the device if their benefit
-// justifies it. It runs in the background, since the search for evictions takes the time of a query. It copies one list at a time and so uses no more bus bandwidth than a lane.
+// promoter copies page-locked lists that queries read to the device if their benefit justifies
+// it: in the background, since the search for evictions takes the time of a query, and one list
+// at a time, so that it uses no more bus bandwidth than a lane.
 type promoter struct {
 	d *Device
 	u *Uploader // its own; last of d.uploaders
@@ -22,8 +23,8 @@ type promoter struct {
 	onBug   func(*invariant.Caught)
 }
 
-// promotion is a request to promote a list, which may have been dropped since. It holds a
-// reference to the shard.
+// promotion requests a list, which may have been dropped since. It holds a reference to the
+// shard.
 type promotion struct {
 	shard   *Shard
 	host    listKey // kindHost
@@ -31,8 +32,7 @@ type promotion struct {
 	uses    uint32 // since the last request
 }
 
-// MaxPromotions limits the waiting promotions. Further requests are dropped; they recur with
-// later uses.
+// MaxPromotions limits the waiting promotions; dropped requests recur with later uses.
 const MaxPromotions = 64
 
 func newPromoter(d *Device) (*promoter, error) {
@@ -47,8 +47,7 @@ func newPromoter(d *Device) (*promoter, error) {
 	return p, nil
 }
 
-// ask requests the promotion of a list. It returns false if the queue is full or the
-// promoter is stopped.
+// ask returns false if the queue is full or the promoter is stopped.
 func (p *promoter) ask(s *Shard, host listKey, docFreq, uses uint32) bool {
 	if len(p.queue) == cap(p.queue) {
 		return false
@@ -63,7 +62,7 @@ func (p *promoter) ask(s *Shard, host listKey, docFreq, uses uint32) bool {
 	return true
 }
 
-// stop stops the promoter and waits for it. It is idempotent.
+// stop waits for the promoter and is idempotent.
 func (p *promoter) stop() {
 	p.mu.Lock()
 	if !p.stopped {
@@ -108,7 +107,7 @@ func (p *promoter) stops() bool {
 }
 
 // fulfil promotes a list, or else its directory. Errors count as device errors and affect no
-// query. After a panic, which it returns, no list is promoted.
+// query. After a panic, which it returns, promotion ends.
 func (p *promoter) fulfil(ask *promotion) (bug *invariant.Caught) {
 	p.d.holders.begin()
 	defer p.d.holders.end()
@@ -144,7 +143,7 @@ func (p *promoter) fulfil(ask *promotion) (bug *invariant.Caught) {
 	return nil
 }
 
-// report logs a panic. In builds that check invariants it panics again.
+// In builds that check invariants report panics again.
 func (p *promoter) report(bug *invariant.Caught) {
 	switch {
 	case p.onBug != nil:

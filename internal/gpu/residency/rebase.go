@@ -18,7 +18,7 @@ type rebaseParams struct {
 
 const rebaseThreads = 256
 
-// rebaser converts DocIDs of a segment to DocIDs of a shard, on a device.
+// rebaser converts DocIDs of a segment to a shard's, on a device.
 type rebaser struct {
 	module *cuda.Module
 	kernel *cuda.Kernel

@@ -34,7 +34,7 @@ func (k listKey) of(kind kind) listKey {
 	return k
 }
 
-// recordKey identifies a list in two words, which hash fast.
+// recordKey fits in two words, which hash fast.
 type recordKey struct{ shard, list uint64 }
 
 func (k listKey) name() recordKey {
@@ -45,14 +45,12 @@ func (k listKey) name() recordKey {
 	return n
 }
 
-// record holds the entries of a list in all memories.
 type record struct {
 	name recordKey
 	held [numKinds]atomic.Pointer[Entry]
 	gone atomic.Bool // removed from records; the list may have a new record
 }
 
-// pinned returns the pinned entry of a kind, or nil.
 func (r *record) pinned(k kind) *Entry {
 	if e := r.held[k].Load(); e != nil && e.pin() {
 		return e
@@ -60,7 +58,7 @@ func (r *record) pinned(k kind) *Entry {
 	return nil
 }
 
-// compressed returns the fastest form of the compressed list. r may be nil.
+// compressed returns the fastest compressed form. r may be nil.
 func (r *record) compressed() Form {
 	switch {
 	case r.there(kindPacked):
@@ -71,7 +69,7 @@ func (r *record) compressed() Form {
 	return FormFile
 }
 
-// there reports whether the list is resident as kind k. r may be nil.
+// r may be nil.
 func (r *record) there(k kind) bool {
 	if r == nil {
 		return false
@@ -80,8 +78,8 @@ func (r *record) there(k kind) bool {
 	return e != nil && e.refs.Load() >= 0
 }
 
-// records are the lists that are resident in a device's memory or in its page-locked memory.
-// They are safe for concurrent use. Lock order: a cache's mu before records.mu.
+// records are the lists in a device's memory or in its page-locked memory, safe for concurrent
+// use. Lock order: a cache's mu before records.mu.
 type records struct {
 	mu sync.RWMutex
 	m  map[recordKey]*record
@@ -96,7 +94,6 @@ func (r *records) find(n recordKey) *record {
 	return known
 }
 
-// ofLeg is find with a cache in the leg.
 func (r *records) ofLeg(leg *Leg, shard uint32) *record {
 	n := leg.key(shard).name()
 	if known := leg.record.Load(); known != nil && known.name == n && !known.gone.Load() {

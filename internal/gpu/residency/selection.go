@@ -11,8 +11,8 @@ import (
 
 // Selection selects the devices for queries. The zero value is the CPU only.
 type Selection struct {
-	// Auto selects all usable GPUs, possibly none. All selects them and fails if there is
-	// none. Ordinals selects GPUs by number.
+	// Auto selects all usable GPUs, possibly none; All fails if there is none; Ordinals selects
+	// GPUs by number.
 	Auto, All bool
 	Ordinals  []int
 }
@@ -69,8 +69,8 @@ func (s Selection) String() string {
 }
 
 // Memory limits the memory of each device for posting lists, in bytes or in per cent of
-// Options.IndexBytes or, if that is 0, of the device's total memory (host memory: of the
-// available memory). The zero value allows 90 per cent of the free memory.
+// Options.IndexBytes or, if that is 0, of the device's total (for host memory, the available)
+// memory. The zero value allows 90 per cent of the free memory.
 type Memory struct {
 	Bytes   int64
 	Percent float64
@@ -82,7 +82,7 @@ var memoryUnits = map[byte]int64{'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 
 // optional binary unit ("2000000000", "512MiB", "40G"). The error wraps base.ErrBadInput.
 func ParseMemory(text string) (Memory, error) { return parseMemory("GPU memory", text) }
 
-// parseMemory is ParseMemory; what names the memory in errors.
+// what names the memory in errors.
 func parseMemory(what, text string) (Memory, error) {
 	bad := fmt.Errorf("%s %q: want bytes such as 40GiB, or per cent of the index such as 10%%: %w", what, text, base.ErrBadInput)
 	if text == "" {
@@ -115,8 +115,8 @@ func parseMemory(what, text string) (Memory, error) {
 	return Memory{Bytes: int64(size)}, nil
 }
 
-// limit returns the bytes that lists may take on a device with free bytes free; indexBytes
-// is the size of the index's posting lists.
+// limit returns the bytes that lists may take on a device with free bytes free, with indexBytes
+// of posting lists.
 func (m Memory) limit(free uint64, indexBytes int64) int64 {
 	// The rest is for batches, decoding, lengths, and other processes.
 	most := int64(free / 10 * 9)

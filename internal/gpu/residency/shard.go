@@ -14,22 +14,21 @@ import (
 // Segment describes a segment of a commit, or the file of its impact-ordered lists, for
 // Attach.
 type Segment struct {
-	// Key identifies the content: equal in all commits with this content, different
-	// otherwise.
+	// Key identifies the content across commits.
 	Key     string
 	NumDocs int
 	// Base is added to the segment's DocIDs to form the DocIDs of hits.
 	Base base.DocID
-	// Live has bit d%64 of word d/64 set if document d is live; nil: no document is deleted.
+	// Live has bit d%64 of word d/64 set if document d is live; nil: all are.
 	Live []uint64
-	// Lists come from Segment or from Impacts. It stays open while queries over the View
+	// Lists come from Segment or from Impacts, which stays open while queries over the View
 	// run.
 	Segment *segment.Segment
 	Impacts *impact.Index
 }
 
-// Shard is the range of the documents of a segment that lies on a device. The images of its
-// lists cover this range and serve all commits with the segment.
+// Shard is the range of a segment's documents that lies on a device. The images of its lists
+// serve all commits with the segment.
 type Shard struct {
 	id       uint32
 	segment  string // Segment.Key
@@ -43,7 +42,7 @@ type Shard struct {
 	views    int                   // references; guarded by Device.shardsMu
 }
 
-// Shard returns the shard of the documents [from, to) of a segment and adds a reference.
+// Shard returns the shard of the documents [from, to) with a new reference.
 func (d *Device) Shard(s *Segment, from, to int) *Shard {
 	d.shardsMu.Lock()
 	defer d.shardsMu.Unlock()
@@ -59,7 +58,7 @@ func (d *Device) Shard(s *Segment, from, to int) *Shard {
 	return p
 }
 
-// Retain adds a reference to the shard and returns it.
+// Retain adds a reference.
 func (p *Shard) Retain() *Shard {
 	p.memory.shardsMu.Lock()
 	defer p.memory.shardsMu.Unlock()
@@ -67,7 +66,7 @@ func (p *Shard) Retain() *Shard {
 	return p
 }
 
-// Release drops a reference. The last Release frees the shard's memory on the device.
+// Release drops a reference; the last one frees the shard's device memory.
 func (p *Shard) Release() {
 	d := p.memory
 	d.shardsMu.Lock()
@@ -82,7 +81,7 @@ func (p *Shard) Release() {
 	}
 }
 
-// saturations returns, by field, the parameters of the score bounds in a segment's lists.
+// By field.
 func saturations(s *Segment) []score.Saturation {
 	if s.Impacts != nil {
 		return []score.Saturation{{Linear: true}}
@@ -108,14 +107,12 @@ func (p *Shard) drop() {
 // record by shard number.
 var lastShard atomic.Uint32
 
-// ImageBytes estimates the size of the image of a leg's list, in a segment of numDocs
-// documents.
+// ImageBytes estimates the size of a list's image in a segment of numDocs documents.
 func (p *Shard) ImageBytes(numDocs int, leg *Leg) int64 {
 	share := float64(p.to-p.from) / float64(numDocs)
 	shape := imageShape(p, leg, max(int(share*float64(leg.DocFreq())), 1))
 	return roundUp(shape.SizeBytes())
 }
 
-// Lengths returns the document lengths in a field. They are resident if an image of one of
-// the field's lists is.
+// Lengths returns a field's document lengths, resident if an image of one of its lists is.
 func (p *Shard) Lengths(field base.FieldID) cuda.Buffer[uint32] { return p.lengths[field] }

@@ -14,7 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// source decodes the postings of a list in a shard on the CPU, in rising order of DocIDs. It
+// source decodes the postings of a list in a shard on the CPU, in rising order of DocIDs, and
 // reuses its memory.
 type source struct {
 	list     *postings.List // nil: impact-ordered
@@ -36,7 +36,7 @@ type source struct {
 	segments []impact.Segment
 }
 
-// open starts the postings of a leg and sets count. Errors wrap base.ErrCorrupt.
+// open starts a leg's postings and sets count. Errors wrap base.ErrCorrupt.
 func (s *source) open(p *Shard, leg *Leg) error {
 	s.list, s.from, s.to = leg.List, p.from, p.to
 	s.block, s.first, s.count = 0, 0, int(leg.DocFreq())
@@ -117,11 +117,10 @@ func (s *source) next(docIDs, freqs []uint32) (n int, err error) {
 }
 
 // denseImpacts: a list with a posting in at least 1/denseImpacts of the documents is sorted
-// through an array of one byte per document. At this density, the array costs about the same
-// per posting as sorting.
+// through an array of one byte per document, which at this density costs about the same per
+// posting as sorting.
 const denseImpacts = 32
 
-// openImpacts sorts the postings of an impact-ordered list by DocID.
 func (s *source) openImpacts(p *Shard, l *impact.List) error {
 	var err error
 	if s.segments, err = l.AppendSegments(s.segments[:0]); err != nil {
@@ -157,7 +156,7 @@ func (s *source) openImpacts(p *Shard, l *impact.List) error {
 	return checkDistinct(s.sorted)
 }
 
-// checkDistinct checks that no document occurs twice in source.sorted.
+// No document may occur twice in source.sorted.
 func checkDistinct(sorted []uint64) error {
 	for i := 1; i < len(sorted); i++ {
 		if sorted[i]>>8 == sorted[i-1]>>8 {
@@ -205,7 +204,7 @@ func checkDirectory(payloadBytes int, directory []postings.BlockEntry) error {
 	return nil
 }
 
-// directoryWords writes a directory in the index file's format.
+// In the index file's format.
 func directoryWords(words []uint32, directory []postings.BlockEntry) {
 	for i := range directory {
 		e := &directory[i]
@@ -215,7 +214,6 @@ func directoryWords(words []uint32, directory []postings.BlockEntry) {
 	}
 }
 
-// copyDirectory copies a directory to the device in the index file's format.
 func (u *Uploader) copyDirectory(dst cuda.Buffer[uint32], directory []postings.BlockEntry) error {
 	for at := 0; at < len(directory); {
 		p, err := u.chunk((len(directory) - at) * decode.EntryWords)

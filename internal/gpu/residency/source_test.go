@@ -17,7 +17,7 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// readSource returns the postings of a source, with buffers of room postings.
+// readSource uses buffers of room postings.
 func readSource(t *testing.T, s *source, room int) (docIDs, freqs []uint32) {
 	t.Helper()
 	bufferD, bufferF := make([]uint32, room), make([]uint32, room)
@@ -59,7 +59,7 @@ func checkSource(t *testing.T, what string, leg *Leg, numDocs int, docIDs, freqs
 	}
 }
 
-// A source returns the postings of a list in the shard's range, at any size of the buffers.
+// In the shard's range, with any size of buffers.
 func TestSource(t *testing.T) {
 	s := makeSegment(t, 1400)
 	for _, word := range []string{"w0", "w1", "w2", "w3"} {
@@ -80,7 +80,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// impactLists makes an index with impact-ordered lists: w0 in every other document, w1 in each 50th.
+// w0 is in every other document, w1 in each 50th.
 func impactLists(t *testing.T, numDocs int) (x *impact.Index, lists map[string]*impact.List) {
 	t.Helper()
 	ix := indextest.Write(t, index.Options{Analyzer: "whitespace", NoStored: true}, func(w *indextest.Writer) {
@@ -113,7 +113,7 @@ func impactLists(t *testing.T, numDocs int) (x *impact.Index, lists map[string]*
 	return x, lists
 }
 
-// The same of impact-ordered lists, dense and sparse.
+// Dense and sparse lists.
 func TestSourceOfImpacts(t *testing.T) {
 	const numDocs = 1400
 	x, lists := impactLists(t, numDocs)
@@ -192,7 +192,7 @@ func TestCheckDirectory(t *testing.T) {
 	}
 }
 
-// copyWords and copyDirectory copy more than one slot holds.
+// Longer than one slot.
 func TestLongCopies(t *testing.T) {
 	d := openDeviceOnly(t, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, Uploaders: 1})
 	u := d.uploaders[0]

@@ -17,23 +17,22 @@ type extent struct {
 }
 
 // space allocates extents of slabs, best fit, so that large free extents stay whole. It does
-// not access the memory itself. It is not safe for concurrent use.
+// not access the memory, and is not safe for concurrent use.
 type space struct {
 	// Free extents by slab and offset. Invariant: no two extents of a slab touch.
 	free []extent
 	used int64
 }
 
-// roundUp rounds n up to a multiple of spaceAlign.
 func roundUp(n int64) int64 { return (n + spaceAlign - 1) &^ (spaceAlign - 1) }
 
-// addSlab adds the memory of a new slab. The caller chooses the number.
+// The caller of addSlab chooses the number.
 func (s *space) addSlab(slab int, size int64) {
 	s.insert(extent{slab, 0, size &^ (spaceAlign - 1)})
 }
 
-// take allocates an extent of n > 0 bytes, rounded up to a multiple of spaceAlign. It
-// returns false if no free extent is large enough.
+// take allocates n > 0 bytes, rounded up to a multiple of spaceAlign, false if no free extent
+// is large enough.
 func (s *space) take(n int64) (extent, bool) {
 	n = roundUp(n)
 	best := -1
@@ -64,7 +63,7 @@ func (s *space) give(e extent) {
 	s.insert(e)
 }
 
-// insert adds a free extent and merges it with adjacent ones.
+// insert merges a free extent with adjacent ones.
 func (s *space) insert(e extent) {
 	i, found := slices.BinarySearchFunc(s.free, e, extent.compare)
 	invariant.Check(!found, "extent %+v is free already", e)

@@ -4,7 +4,6 @@ import "sync/atomic"
 
 // HostStats describe the page-locked memory.
 type HostStats struct {
-	// Current lists, their size and its limit.
 	Lists      int64 `json:"lists"`
 	SizeBytes  int64 `json:"size_bytes"`
 	LimitBytes int64 `json:"limit_bytes"`
@@ -14,7 +13,7 @@ type HostStats struct {
 	Evictions   int64 `json:"evictions"`
 }
 
-// Since returns the counts since before. Other fields are unchanged.
+// Since returns the counts since before; other fields are unchanged.
 func (s HostStats) Since(before *HostStats) HostStats {
 	s.Filled -= before.Filled
 	s.FilledBytes -= before.FilledBytes
@@ -56,7 +55,7 @@ func (s *FormStats) add(f Form, n int64) {
 // FormCounts are FormStats for concurrent use.
 type FormCounts [numForms]atomic.Int64
 
-// Add adds s; it is safe for concurrent use.
+// Add is safe for concurrent use.
 func (c *FormCounts) Add(s *FormStats) {
 	for f, n := range [numForms]int64{s.File, s.Host, s.Device, s.Image} {
 		if n != 0 {

@@ -3,12 +3,10 @@ package residency
 import "slices"
 
 const (
-	// stretchBytes is the minimum size for evictStretch. Smaller extents are found without
-	// it.
+	// stretchBytes is the minimum size for evictStretch; smaller extents are found without it.
 	stretchBytes = 64 << 10
-	// stretchEntries is the maximum number of entries for evictStretch: a pass over them
-	// takes some tens of microseconds with mu held. A memory with more entries is large
-	// compared with a list.
+	// stretchEntries is the maximum number of entries for evictStretch: a pass over them takes
+	// some tens of microseconds with mu held. A memory with more is large compared with a list.
 	stretchEntries = 1 << 13
 	// stretchTries limits the passes; a pass is repeated if the worth of its choice was out
 	// of date. stretchVictims limits the evictions.
@@ -23,14 +21,14 @@ type stretches struct {
 	many  bool   // more than stretchEntries entries; spots is nil
 }
 
-// spot is the position of an entry. worth is a lower bound of its current worth.
+// worth is a lower bound of an entry's current worth.
 type spot struct {
 	extent
 	e     *Entry
 	worth float64
 }
 
-// worth is the benefit of the entry with uses more uses than frequency.
+// worth is the benefit with uses more uses than frequency.
 func (e *Entry) worth(uses uint32) float64 {
 	return e.densityAt(e.frequency+float64(uses), e.extent.size) * float64(e.extent.size)
 }
@@ -55,7 +53,6 @@ func (s *stretches) remove(e *Entry) {
 
 func (p spot) compare(e extent) int { return p.extent.compare(e) }
 
-// set replaces the entries by the entries of a heap.
 func (s *stretches) set(heap entryHeap) {
 	s.spots, s.many = s.spots[:0], len(heap) > stretchEntries
 	if s.many {
@@ -67,9 +64,9 @@ func (s *stretches) set(heap entryHeap) {
 	slices.SortFunc(s.spots, func(a, b spot) int { return a.extent.compare(b.extent) })
 }
 
-// evictStretch drops the lists of one contiguous stretch of at least size bytes: the stretch
-// with the least total worth, if that is below limit*size. evict, which selects lists by
-// their own density, may have to drop most of the memory before size bytes are contiguous.
+// evictStretch drops the contiguous stretch of lists of at least size bytes with the least
+// total worth, if that is below limit*size. evict, which selects lists by their own density,
+// may have to drop most of the memory before size bytes are contiguous.
 func (c *cache) evictStretch(size int64, limit float64) bool {
 	if size < stretchBytes || len(c.heap) == 0 || c.heap[0].density >= limit {
 		return false
@@ -96,8 +93,8 @@ func (c *cache) evictStretch(size int64, limit float64) bool {
 	return false
 }
 
-// least returns the spots [from, to) of the stretch with the least total worth, if that is
-// below most. A stretch has at least size bytes of entries and free extents.
+// least returns the spots [from, to) of the stretch with the least total worth, if below most,
+// with at least size bytes of entries and free extents.
 func (s *stretches) least(size int64, most float64, free []extent) (from, to int) {
 	// Two-pointer scan: the stretch is spots[i:j] and free[f:g].
 	i, f, g := 0, 0, 0
@@ -138,8 +135,7 @@ func (s *stretches) least(size int64, most float64, free []extent) (from, to int
 	return from, to
 }
 
-// dropAll drops the entries of the spots. It drops none and returns false if one is pinned
-// or spots is empty.
+// dropAll drops none and returns false if one entry is pinned or spots is empty.
 func (c *cache) dropAll(spots []spot) bool {
 	entries := c.victims[:0]
 	defer func() {

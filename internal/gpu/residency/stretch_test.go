@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// evictStretch drops the contiguous stretch of least total worth, compared with an
-// exhaustive search. It drops nothing if that is worth more than the limit, or pinned.
+// The result equals an exhaustive search. Nothing is dropped if it is worth more than the
+// limit, or pinned.
 func TestEvictStretch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	evicted, kept, held := 0, 0, 0
@@ -45,7 +45,6 @@ func TestEvictStretch(t *testing.T) {
 		if c.main.fits(size) {
 			continue
 		}
-		// Exhaustive search.
 		least, at, to := most, -1, -1
 		for i := range all {
 			length, sum := int64(0), 0.0
@@ -132,7 +131,7 @@ func TestEvictStretchOfUsedLists(t *testing.T) {
 	}
 }
 
-// Above stretchEntries entries nothing is dropped until few are left.
+// Above stretchEntries entries nothing is dropped.
 func TestEvictStretchOfMany(t *testing.T) {
 	const size = 1024
 	c := testCache((stretchEntries+1)*size, 0)

@@ -14,15 +14,15 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// ErrNoRoom reports that lists of other queries occupy the memory. A retry after they end,
-// or the CPU, can succeed.
+// ErrNoRoom reports that lists of other queries occupy the memory. The CPU, or a retry after
+// they end, can succeed.
 var ErrNoRoom = errors.New("GPU memory is full of lists that are in use")
 
 // ErrTooLarge reports that a list exceeds the memory limit for lists.
 var ErrTooLarge = errors.New("a posting list is larger than the GPU memory that lists may take")
 
-// uploadImage returns the pinned entry of a list's image and uploads it if it is missing. It
-// returns ErrNoRoom if the evictions that a allows do not suffice.
+// uploadImage returns a list's pinned image, uploaded if missing, or ErrNoRoom if the evictions
+// that a allows do not suffice.
 func (u *Uploader) uploadImage(p *Shard, s *Segment, leg *Leg, a admission) (_ *Entry, uploaded bool, err error) {
 	k := leg.key(p.id)
 	if e := u.d.cache.claim(k); e != nil {
@@ -60,9 +60,8 @@ func (u *Uploader) uploadImage(p *Shard, s *Segment, leg *Leg, a admission) (_ *
 	return e, true, nil
 }
 
-// uploadPacked returns the pinned compressed list on the device and copies it from the
-// index's file if it is missing. It returns ErrNoRoom if the evictions that a allows do not
-// suffice. The caller has checked the directory.
+// uploadPacked does the same for a compressed list, from the index's file. The caller has
+// checked the directory.
 func (u *Uploader) uploadPacked(p *Shard, leg *Leg, a admission) (_ *Entry, err error) {
 	k := leg.key(p.id).of(kindPacked)
 	if e := u.d.cache.claim(k); e != nil {
@@ -103,8 +102,8 @@ func (u *Uploader) uploadPacked(p *Shard, leg *Leg, a admission) (_ *Entry, err 
 	return e, nil
 }
 
-// promote copies a pinned page-locked list, or its directory, to the device. uses counts the
-// reads since the last attempt. It returns the pinned entry without waiting for the copy. It
+// promote copies a pinned page-locked list, or its directory, to the device, and returns the
+// pinned entry without waiting for the copy; uses counts the reads since the last attempt. It
 // returns nil if the list is resident or claimed, or if the evictions that a allows do not
 // suffice.
 func (u *Uploader) promote(host *Entry, docFreq uint32, what kind, uses uint32, a admission) (_ *Entry, err error) {
@@ -145,7 +144,6 @@ func (u *Uploader) promote(host *Entry, docFreq uint32, what kind, uses uint32, 
 	return e, nil
 }
 
-// promoteFree is promote without evictions.
 func (u *Uploader) promoteFree(host *Entry, docFreq uint32, what kind) error {
 	e, err := u.promote(host, docFreq, what, 1, ifFree)
 	if e != nil {
@@ -154,7 +152,7 @@ func (u *Uploader) promoteFree(host *Entry, docFreq uint32, what kind) error {
 	return err
 }
 
-// finish publishes an entry after the work that fills it was queued in the stream.
+// finish publishes an entry after its work was queued in the stream.
 func (u *Uploader) finish(e *Entry) error {
 	next := (u.event.Load() + 1) % numEvents
 	if err := u.stream.Record(u.events[next]); err != nil {
@@ -168,17 +166,17 @@ func (u *Uploader) finish(e *Entry) error {
 	return nil
 }
 
-// abandonOnError is deferred by functions that upload a list. It abandons an upload that
-// ended with an error. After a panic that is no fault of a file, the owner of the uploader
-// calls AbandonAll.
+// abandonOnError is deferred by functions that upload a list, to abandon an upload that ended
+// with an error. After a panic that is no fault of a file, the owner of the uploader calls
+// AbandonAll.
 func (u *Uploader) abandonOnError(err *error) {
 	if *err != nil && u.Busy() {
 		*err = errors.Join(*err, u.AbandonAll())
 	}
 }
 
-// AbandonAll abandons an interrupted upload: it waits for the stream, which may still write
-// to the entry's memory, unpins the lists being copied, and drops the entry.
+// AbandonAll abandons an interrupted upload: it waits for the stream, which may still write to
+// the entry's memory, unpins the lists being copied, and drops the entry.
 func (u *Uploader) AbandonAll() error {
 	err := u.stream.Synchronize()
 	u.sent()
@@ -189,8 +187,8 @@ func (u *Uploader) AbandonAll() error {
 	return err
 }
 
-// sent unpins the page-locked lists being copied. Their memory is reused only after the
-// event recorded last (Device.settleHost).
+// sent unpins the page-locked lists being copied; their memory is reused only after the event
+// recorded last (Device.settleHost).
 func (u *Uploader) sent() {
 	for i, e := range u.lists {
 		e.readers.Or(1 << (u.number % 64))
@@ -200,7 +198,7 @@ func (u *Uploader) sent() {
 	u.lists = u.lists[:0]
 }
 
-// fill queues the work that builds the image of a list.
+// fill queues the image's work.
 func (u *Uploader) fill(e *Entry, p *Shard, s *Segment, leg *Leg, shape imagesearch.Shape) (imagesearch.Image, error) {
 	var lengths cuda.Buffer[uint32]
 	var err error
@@ -234,8 +232,8 @@ func (u *Uploader) fill(e *Entry, p *Shard, s *Segment, leg *Leg, shape imagesea
 	return u.d.fast.Build(u.stream, u.d.memory(e.extent).Bytes(), shape, docIDs, freqs, lengths)
 }
 
-// grow makes b hold at least n words and discards its contents. It waits for the stream
-// before it frees the old buffer.
+// grow makes b hold at least n words, discards its contents, and waits for the stream before it
+// frees the old buffer.
 func grow(u *Uploader, b *cuda.Buffer[uint32], n int) error {
 	if b.Len() >= n {
 		return nil
@@ -250,7 +248,7 @@ func grow(u *Uploader, b *cuda.Buffer[uint32], n int) error {
 	return err
 }
 
-// decodes returns the device's codec for the list, or false if the CPU decodes it.
+// decodes returns false if the CPU decodes the list.
 func decodes(leg *Leg) (decode.Codec, bool) {
 	// The CPU decodes a shorter list in the time of a kernel launch.
 	const least = 2048
@@ -292,9 +290,8 @@ func (u *Uploader) decodeOnDevice(e *Entry, c decode.Codec, leg *Leg) error {
 	return u.d.decode.DecodeList(u.stream, c, decode.Freqs, freqs)
 }
 
-// copyList copies a list's payload to the start of u.payload and its directory to dir. It
-// reads from page-locked memory if the list is resident there. It adds a list there if it is
-// uploaded repeatedly.
+// copyList copies a list's payload to the start of u.payload and its directory to dir, from
+// page-locked memory if it is resident or, after repeated uploads, added there.
 func (u *Uploader) copyList(e *Entry, dir cuda.Buffer[uint32], payload []byte, directory []postings.BlockEntry) error {
 	k := e.key.of(kindHost)
 	from := u.d.host.cache.find(k)
@@ -315,7 +312,7 @@ func (u *Uploader) copyList(e *Entry, dir cuda.Buffer[uint32], payload []byte, d
 	return u.copyPacked(u.payload, from, from.packed.words)
 }
 
-// copyPacked copies words of a pinned page-locked list. sent unpins the list.
+// sent unpins the list.
 func (u *Uploader) copyPacked(dst cuda.Buffer[uint32], from *Entry, words []uint32) error {
 	u.lists = append(u.lists, from)
 	if err := cuda.CopyToDevice(u.stream, dst, words); err != nil {
@@ -325,7 +322,7 @@ func (u *Uploader) copyPacked(dst cuda.Buffer[uint32], from *Entry, words []uint
 	return nil
 }
 
-// decodeOnHost decodes the n postings of the source on the CPU and copies them to the device.
+// decodeOnHost decodes n postings of the source and copies them to the device.
 func (u *Uploader) decodeOnHost(n int) error {
 	for at := 0; at < n; {
 		docIDs, err := u.chunk(roundBlocks(n - at))
@@ -354,8 +351,8 @@ func (u *Uploader) decodeOnHost(n int) error {
 	return nil
 }
 
-// ReadsPacked reports whether kernels can read a leg's list in compressed form: the shard is
-// the whole segment and package packedsearch supports the codec.
+// ReadsPacked reports whether kernels can read a leg's compressed list: the shard is the whole
+// segment and package packedsearch supports the codec.
 func (d *Device) ReadsPacked(p *Shard, leg *Leg) bool {
 	return p.whole && leg.List != nil && packedsearch.Supported(leg.List.Codec) == nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // mapTruncated maps a file of random bytes and truncates it to whole pages of at most kept
-// bytes. It returns the mapping and the original content.
+// bytes.
 func mapTruncated(t *testing.T, size, kept int) (mapped, content []byte) {
 	t.Helper()
 	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
@@ -41,7 +41,7 @@ func mapTruncated(t *testing.T, size, kept int) (mapped, content []byte) {
 	return m.Bytes(), content
 }
 
-// A copy that a fault interrupts leaves no goroutine that writes to slots.
+// No goroutine that writes to slots is left.
 func TestCopyFault(t *testing.T) {
 	d, _ := openDevice(t, 100, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, Uploaders: 1})
 	u := d.uploaders[0]

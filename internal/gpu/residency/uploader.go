@@ -10,14 +10,13 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Uploader copies lists, lengths and bitmaps to a device, and builds images. Each lane has
-// one with its own stream, so that a lane computes while lists are uploaded for its next
-// queries. Lanes wait on the device for the events of the uploads they need, by any
-// uploader.
+// Uploader copies lists, lengths and bitmaps to a device, and builds images, in the stream of
+// its lane, so that the lane computes while lists are uploaded for its next queries. Lanes wait
+// on the device for the uploads they need, by any uploader.
 //
-// Copies go through a ring of page-locked slots: while the device reads one, the CPU fills
-// the next. Short chunks share a slot. An Uploader belongs to the run that has the lane, or
-// to the promoter.
+// Copies go through a ring of page-locked slots: while the device reads one, the CPU fills the
+// next. Short chunks share a slot. An Uploader belongs to the run that has the lane, or to the
+// promoter.
 type Uploader struct {
 	d      *Device
 	number int // number of the lane; the promoter's is the next one
@@ -39,19 +38,18 @@ type Uploader struct {
 
 const (
 	numSlots = 8
-	// copiers is the number of chunks filled concurrently: less than numSlots, so that the
-	// device reads earlier chunks meanwhile.
+	// copiers is the number of concurrently filled chunks, less than numSlots, so that the
+	// device reads earlier ones meanwhile.
 	copiers = 4
-	// slotWords is the size of a slot, 1 MiB: large compared with the fixed cost of a copy,
-	// and small enough for an early first copy.
+	// slotWords is 1 MiB: large compared with the fixed cost of a copy, and small enough for an
+	// early first copy.
 	slotWords = 1 << 18
 	// numEvents is the number of bits in a word of Waits. A reused event belongs to a later
-	// upload of the same stream: a wait for it may take longer than necessary, never
-	// shorter.
+	// upload of the same stream, so a wait may take longer than necessary, never shorter.
 	numEvents = 32
 )
 
-// slot is page-locked memory. The first used words are taken; all of it is free after the
+// slot is page-locked memory: the first used words are taken, all of it is free after the
 // event.
 type slot struct {
 	words cuda.HostBuffer[uint32]
@@ -67,7 +65,7 @@ type chunk struct {
 func (p *chunk) data() []uint32 { return p.slot.words.Data()[p.at:][:p.words] }
 func (p *chunk) bytes() []byte  { return p.slot.words.Bytes()[4*p.at:][:4*p.words] }
 
-// newUploader returns an uploader. Without slots it can copy only page-locked lists.
+// Without slots it can copy only page-locked lists.
 func newUploader(d *Device, number int, slots bool) (_ *Uploader, err error) {
 	u := &Uploader{d: d, number: number}
 	defer func() {
@@ -119,9 +117,8 @@ func (u *Uploader) close() error {
 	return errors.Join(errs...)
 }
 
-// chunk returns page-locked memory for up to n words. The caller fills and sends it before
-// it requests copiers further chunks. chunk waits until the device has read the slot's old
-// contents.
+// chunk returns page-locked memory for up to n words after the device has read its old
+// contents. The caller fills and sends it before it requests copiers further chunks.
 func (u *Uploader) chunk(n int) (chunk, error) {
 	n = min(n, slotWords)
 	s := &u.slots[u.turn]
@@ -138,7 +135,7 @@ func (u *Uploader) chunk(n int) (chunk, error) {
 	return p, nil
 }
 
-// send copies the first n words of a chunk to dst, in stream order.
+// send copies the first n words of a chunk, in stream order.
 func (u *Uploader) send(p *chunk, dst cuda.Buffer[uint32], n int) error {
 	if err := cuda.CopyToDevice(u.stream, dst, p.data()[:n]); err != nil {
 		return err
@@ -147,7 +144,7 @@ func (u *Uploader) send(p *chunk, dst cuda.Buffer[uint32], n int) error {
 	return u.stream.Record(p.slot.free)
 }
 
-// copyWords copies words of pageable memory to dst.
+// copyWords copies pageable memory.
 func (u *Uploader) copyWords(dst cuda.Buffer[uint32], words []uint32) error {
 	for at := 0; at < len(words); at += slotWords {
 		p, err := u.chunk(len(words) - at)
@@ -162,8 +159,8 @@ func (u *Uploader) copyWords(dst cuda.Buffer[uint32], words []uint32) error {
 	return nil
 }
 
-// copyBytes copies bytes of pageable memory to dst, padded with zeros to a whole word.
-// Several goroutines fill slots, since one reads memory at a fifth of the bus speed.
+// copyBytes copies pageable memory, zero-padded to a whole word, with several goroutines, since
+// one reads memory at a fifth of the bus speed.
 func (u *Uploader) copyBytes(dst cuda.Buffer[uint32], src []byte) error {
 	var chunks [copiers]chunk
 	var group invariant.Group
@@ -220,7 +217,7 @@ func (u *Uploader) Upload(words []uint32) (cuda.Buffer[uint32], error) {
 	return b, nil
 }
 
-// Lengths returns the document lengths of a shard in a field, and uploads them if necessary.
+// Lengths returns a field's document lengths in a shard, uploaded if necessary.
 func (u *Uploader) Lengths(p *Shard, s *Segment, field base.FieldID) (cuda.Buffer[uint32], error) {
 	if p.ready[field].Load() {
 		return p.lengths[field], nil

@@ -6,7 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Waits are the uploads for which the stream of a run waits. They belong to one goroutine.
+// Waits are the uploads for which a run's stream waits. They belong to one goroutine.
 type Waits struct {
 	d       *Device
 	awaited []uint32 // by uploader number; a bit for each event
@@ -40,8 +40,8 @@ func (w *Waits) Packed(s *cuda.Stream, l *PackedList) error {
 	return w.Image(s, e)
 }
 
-// await makes the stream wait for an entry's upload, once per event. The run has gathered
-// all its lists before, so a later use of the event does no harm.
+// await waits once per event. The run has gathered all its lists before, so a later use of the
+// event does no harm.
 func (w *Waits) await(s *cuda.Stream, e *Entry) error {
 	bit := uint32(1) << e.event
 	if w.awaited[e.lane]&bit != 0 {
@@ -52,7 +52,7 @@ func (w *Waits) await(s *cuda.Stream, e *Entry) error {
 }
 
 // Ended removes unfinished uploads, for a run that does not wait for its stream (rejected or
-// without lists to search). MarkLoaded and MarkPackedLoaded may follow.
+// without lists). MarkLoaded and MarkPackedLoaded may follow.
 func (w *Waits) Ended() {
 	for number, word := range w.awaited {
 		for ; word != 0; word &= word - 1 {
@@ -65,8 +65,7 @@ func (w *Waits) Ended() {
 	}
 }
 
-// MarkLoaded marks an entry as loaded if the run awaited its upload. Later runs do not wait
-// for it.
+// MarkLoaded spares later runs the wait for an entry whose upload the run awaited.
 func (w *Waits) MarkLoaded(e *Entry) {
 	if e != nil && w.awaited[e.lane]&(1<<e.event) != 0 {
 		e.loaded.Store(true)
