@@ -16,14 +16,12 @@ import (
 
 const (
 	// maxInitBytes limits the memory that the GPU packages allocate before main in a command
-	// without a GPU. It bounds their start-up cost without measuring time.
-	maxInitBytes = 64 << 10
-	// maxSmallBytes limits the stripped binary of make build-small.
+	// without a GPU, as a bound of their start-up cost without measuring time.
+	maxInitBytes  = 64 << 10
 	maxSmallBytes = 20_000_000
 	smallTags     = "nolab,nethttpomithttp2"
 )
 
-// buildGriffin builds the command without cgo.
 func buildGriffin(t testing.TB, tags string, flags ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "griffin")
@@ -35,8 +33,7 @@ func buildGriffin(t testing.TB, tags string, flags ...string) string {
 	return out
 }
 
-// With the tag nogpu the binary is static, has no loader and reports the missing GPU
-// support. Without it, GPU packages allocate at most maxInitBytes before main.
+// With the tag nogpu the binary is static, has no loader and reports the missing GPU support.
 func TestNoGPUBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary twice")
@@ -66,7 +63,7 @@ func TestNoGPUBuild(t *testing.T) {
 	}
 }
 
-// make build-small makes a small binary without lab and plots.
+// It has no lab and no plots.
 func TestSmallBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")
@@ -92,7 +89,6 @@ func TestSmallBuild(t *testing.T) {
 	}
 }
 
-// initBytes returns the bytes that packages allocate before main.
 func initBytes(t *testing.T, binary string) int {
 	t.Helper()
 	cmd := exec.Command(binary, "version")

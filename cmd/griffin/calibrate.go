@@ -13,8 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// calibrateIndex measures query times with a progress bar, unless that was done on this
-// machine or the flags forbid it.
+// calibrateIndex does nothing if the index was calibrated on this machine or the flags forbid
+// it.
 func (a *app) calibrateIndex(ctx context.Context, d *deviceFlags, ix *griffin.Index) error {
 	if d.noCalibrate || ix.Calibrated() {
 		return nil
@@ -22,8 +22,8 @@ func (a *app) calibrateIndex(ctx context.Context, d *deviceFlags, ix *griffin.In
 	return a.calibrate(ctx, ix.Calibrate)
 }
 
-// newDispatcher returns a dispatcher for commands below the package griffin. It loads the
-// cost model or measures one. It owns the GPU unless it returns an error.
+// newDispatcher is for commands below the package griffin. It loads the cost model or measures
+// one, and owns the GPU unless it returns an error.
 func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string, snapshot *index.Snapshot, gpu *dispatch.GPU) (*dispatch.Dispatcher, error) {
 	o := flags.dispatch()
 	measured := o.LoadCosts(vfs.OS, dir, gpu)
@@ -41,7 +41,6 @@ func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string,
 	})
 }
 
-// noteCosts reports why saved query times cannot be used, if err is not nil.
 func noteCosts(con *console, err error) {
 	switch {
 	case err == nil:
@@ -52,8 +51,7 @@ func noteCosts(con *console, err error) {
 	}
 }
 
-// calibrate calls measure with a progress bar. If measuring fails, built-in times apply;
-// only a cancelled context is an error.
+// If measuring fails, built-in times apply; only a cancelled context is an error.
 func (a *app) calibrate(ctx context.Context, measure func(ctx context.Context, progress func(done, total int64)) error) error {
 	a.notef("measuring query times on this machine, once, for up to ten seconds (--no-calibrate skips it)")
 	bar := a.newProgress()

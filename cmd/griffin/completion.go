@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// flagValues returns the values for shell completion; nil if the flag has no fixed set.
+// flagValues returns nil if the flag has no fixed set of values.
 func flagValues(name string) []string {
 	switch name {
 	case "mode":
@@ -46,7 +46,7 @@ func flagValues(name string) []string {
 	return nil
 }
 
-// registerCompletions completes the values of flags, and folders for an index argument.
+// registerCompletions completes flag values, and folders for an index argument.
 func registerCompletions(c *cobra.Command) {
 	register := func(f *pflag.Flag) {
 		if values := flagValues(f.Name); values != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// onlyParsed has the examples that are parsed but not run.
 var onlyParsed = []struct{ prefix, why string }{
 	{"griffin serve", "it does not end; TestServeProcess runs it"},
 	{"griffin demo  ", "it indexes the documentation of Go"},
@@ -27,7 +26,7 @@ var onlyParsed = []struct{ prefix, why string }{
 	{"griffin search notes.idx --device gpu", "it needs a GPU; gpu.txtar runs it"},
 }
 
-// Every example of a help text parses, and runs in a folder with the files that it names.
+// Every example parses, and runs in a folder with the files that it names.
 func TestExamples(t *testing.T) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {

@@ -30,8 +30,7 @@ func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// badFlags turns bad input into a usage error, for calls whose only input are flags and
-// arguments.
+// badFlags is for calls whose only input are flags and arguments.
 func badFlags(err error) error {
 	if errors.Is(err, base.ErrBadInput) {
 		return usageError{err}
@@ -64,7 +63,6 @@ type hintedError struct {
 
 func (e hintedError) Unwrap() error { return e.error }
 
-// hint returns a remedy for an error of a command, or "".
 func hint(command string, err error) string {
 	var usage usageError
 	var hinted hintedError

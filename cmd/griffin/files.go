@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// interruptible is a reader whose Read returns when ctx ends, even if the input blocks. Do
-// not read it afterwards.
+// interruptible is a reader whose Read returns when ctx ends, even if the input blocks. Do not
+// read the input afterwards.
 type interruptible struct {
 	ctx context.Context // of the command; the reader does not outlive it
 	io.Reader
@@ -57,8 +57,8 @@ func readFile[T any](ctx context.Context, stdin io.Reader, path string, parse fu
 	return v, nil
 }
 
-// writeFile replaces a file atomically, through a temporary file in the same folder. It
-// writes to devices and pipes directly; "-" is standard output.
+// writeFile replaces a file atomically, through a temporary file beside it, but writes directly
+// to devices and pipes; "-" is standard output.
 func (con *console) writeFile(path string, write func(io.Writer) error) (err error) {
 	if path == "-" {
 		return flushed(con.out, write)
@@ -94,8 +94,8 @@ func (con *console) writeFile(path string, write func(io.Writer) error) (err err
 	return os.Rename(f.Name(), path)
 }
 
-// checkOutputs returns an error if writeFile could not write one of the files, so that a
-// command fails before its work. It ignores "".
+// checkOutputs returns an error if writeFile could not write a file, so that a command fails
+// before its work. It ignores "".
 func checkOutputs(paths ...string) error {
 	for _, path := range paths {
 		if path == "" || path == "-" {
@@ -124,7 +124,6 @@ func checkOutputs(paths ...string) error {
 	return nil
 }
 
-// overwrite writes to an existing device or pipe.
 func overwrite(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -133,7 +132,7 @@ func overwrite(path string, write func(io.Writer) error) error {
 	return errors.Join(flushed(f, write), f.Close())
 }
 
-// createBeside creates a hidden file in the folder of path. Its errors name path.
+// createBeside creates a hidden file in the folder of path, which errors name.
 func createBeside(path string, mode fs.FileMode) (*os.File, error) {
 	name := fmt.Sprintf(".%s.%08x", filepath.Base(path), rand.Uint32())
 	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

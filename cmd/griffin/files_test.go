@@ -17,7 +17,7 @@ func writeText(text string) func(io.Writer) error {
 	}
 }
 
-// A file is replaced atomically; links, modes, pipes and devices stay.
+// Links, modes, pipes and devices stay.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")

@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/suggest"
 )
 
-// parseError suggests the nearest flag for one that cannot be parsed, and the syntax for
-// words that begin with a hyphen.
+// parseError suggests the nearest flag for a wrong one, and the syntax for words that begin
+// with a hyphen.
 func parseError(cmd *cobra.Command, err error) error {
 	told := flagError(err)
 	var unknown *pflag.NotExistError
@@ -43,8 +43,8 @@ func nearestFlag(cmd *cobra.Command, typed string) string {
 	return nearest(typed, names)
 }
 
-// nearest returns the name with the least edit distance, at most maxTypos, from a mistyped
-// one, or "". A name that begins with typed counts as maxTypos away.
+// nearest returns the name with the least edit distance, at most maxTypos, or "". A name that
+// begins with typed counts as maxTypos away.
 func nearest(typed string, names []string) string {
 	found, least := "", maxTypos+1
 	for _, name := range names {
@@ -75,8 +75,7 @@ func unknownCommand(parent *cobra.Command, typed string) error {
 	return err
 }
 
-// flagError rewords an error of cobra or pflag: it names the flag as typed and the valid
-// values.
+// flagError rewords an error of cobra or pflag with the flag as typed and the valid values.
 func flagError(err error) error {
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
 		return fmt.Errorf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), wants(invalid))

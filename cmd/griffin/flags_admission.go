@@ -11,7 +11,6 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// admissionFlags bound the numbers of searches that run and wait.
 type admissionFlags struct {
 	cpus     int
 	queue    int
@@ -20,12 +19,11 @@ type admissionFlags struct {
 	window   time.Duration
 }
 
-// serveQueue is the default number of searches that may wait in a server. Their time
-// limits bound the waiting time.
+// serveQueue is a server's default number of waiting searches, whose time limits bound the
+// waiting time.
 const serveQueue = 1024
 
-// register registers the flags. queue is the default number of searches that may wait;
-// 0: the default of griffin.Limits.
+// queue is the default number of waiting searches; 0: as in griffin.Limits.
 func (d *admissionFlags) register(f *pflag.FlagSet, queue int) {
 	f.IntVar(&d.cpus, "cpus", 0, "searches that run on the CPU at the same time (default: the number of processors)")
 	usage := "searches that may wait for a processor; more are rejected"
@@ -38,17 +36,16 @@ func (d *admissionFlags) register(f *pflag.FlagSet, queue int) {
 	f.DurationVar(&d.window, "window", 0, "time that a search may wait at an idle GPU for others to share its launch")
 }
 
-// shareProcessors raises GOMAXPROCS and returns its former value, the number of
-// processors. The operating system then shares the processors between searches, reading
-// documents (both up to one per processor) and the network. Otherwise a request that
-// arrives is not seen before a running search ends, and admission does not count it.
-// Measured with GOMAXPROCS=1 on two processors, a capacity of 200 queries/s and 400
-// requests/s: 40 answers in time before, 215 after. Call it once, after the index is
-// open: opening counts the processors, too.
+// shareProcessors raises GOMAXPROCS and returns its former value, the number of processors. The
+// operating system then shares the processors between searches, reading documents (both up to
+// one per processor) and the network; otherwise a request that arrives is not seen, nor counted
+// by admission, before a running search ends. Measured with GOMAXPROCS=1 on two processors, a
+// capacity of 200 queries/s and 400 requests/s: 40 answers in time before, 215 after. Call it
+// once, after the index is open: opening counts the processors, too.
 //
-// The garbage collector uses a share of GOMAXPROCS, so it takes twice as much of the
-// processors while it marks. It therefore runs half as often, unless GOGC is set
-// (measurements: docs/divergence.md).
+// The garbage collector uses a share of GOMAXPROCS, so it would take twice as much while it
+// marks; it therefore runs half as often, unless GOGC is set (measurements:
+// docs/divergence.md).
 func shareProcessors() int {
 	const others = 2 // what brings searches
 	n := runtime.GOMAXPROCS(0)
@@ -67,7 +64,6 @@ func (d *admissionFlags) check() error {
 	return nil
 }
 
-// limits returns the limits that the flags stand for.
 func (d *admissionFlags) limits() *griffin.Limits {
 	return &griffin.Limits{Running: d.cpus, Waiting: d.queue, Deadline: d.deadline, BatchWindow: d.window, PinThreads: d.pin}
 }

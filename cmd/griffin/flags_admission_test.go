@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// A server has additional threads but no more garbage collection; the number of processors
-// is that of before.
+// There are more threads but no more garbage collection; the number of processors stays.
 func TestShareProcessors(t *testing.T) {
 	before := runtime.GOMAXPROCS(3)
 	percent := debug.SetGCPercent(100)

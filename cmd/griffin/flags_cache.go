@@ -21,7 +21,7 @@ func (c *cacheFlag) bytes() int64 {
 	return int64(c.limit)
 }
 
-// resultCacheFlag bounds the memory of the result cache; 0: no cache.
+// 0: no cache.
 type resultCacheFlag struct{ limit sizeFlag }
 
 func (r *resultCacheFlag) register(f *pflag.FlagSet, limit int64) {

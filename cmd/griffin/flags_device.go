@@ -48,7 +48,6 @@ func (d *deviceFlags) dispatch() dispatch.Config {
 	return dispatch.Config{Policy: dispatch.Policy(d.policy), Ratio: d.ratio}
 }
 
-// policyNames returns lines for a help text.
 func policyNames() string {
 	var b strings.Builder
 	for _, p := range griffin.Policies() {
@@ -61,8 +60,8 @@ func (d *deviceFlags) options() dispatch.GPUOptions {
 	return dispatch.GPUOptions{Device: d.device, Memory: d.memory, HostMemory: d.host}
 }
 
-// openIndex opens an index with its own runtime, configured by the flags, and its cost model
-// in the folder of the index. closeBoth closes both.
+// openIndex opens an index with its own runtime and its cost model in the index's folder.
+// closeBoth closes both.
 func (d *deviceFlags) openIndex(dir string, r griffin.RuntimeOptions, o griffin.Options) (ix *griffin.Index, closeBoth func() error, err error) {
 	r.Policy, r.Ratio, r.CostDir = griffin.Policy(d.policy), d.ratio, dir
 	r.GPU.Device, r.GPU.NoHostMemory = d.device, d.host == "0"
@@ -83,8 +82,8 @@ func (d *deviceFlags) openIndex(dir string, r griffin.RuntimeOptions, o griffin.
 	return ix, func() error { return errors.Join(ix.Close(), o.Runtime.Close()) }, nil
 }
 
-// memoryBytes parses a number of bytes, or a percentage of the posting lists of the index in
-// dir. 0: the default.
+// memoryBytes parses bytes, or a percentage of the posting lists of the index in dir. 0: the
+// default.
 func memoryBytes(text, dir string) (int64, error) {
 	bytes, percent, err := dispatch.ParseMemory(text)
 	if err != nil || percent == 0 {
@@ -98,7 +97,6 @@ func memoryBytes(text, dir string) (int64, error) {
 	return max(int64(percent/100*float64(dispatch.ListBytes(snapshot))), 1), nil
 }
 
-// residentFlag loads lists into GPU memory before queries run.
 type residentFlag struct{ minDocFreq uint32 } // 0: it does not
 
 func (r *residentFlag) register(f *pflag.FlagSet) {
@@ -122,7 +120,6 @@ func warmerOf(gpu *dispatch.GPU, snapshot *index.Snapshot) warmer {
 	}
 }
 
-// check returns a usage error if the flags exclude a GPU.
 func (r residentFlag) check(d *deviceFlags) error {
 	if r.minDocFreq > 0 && (d.device == "" || d.device == "cpu") {
 		return usagef("--resident loads posting lists into GPU memory: choose a GPU with --device gpu")
@@ -130,8 +127,7 @@ func (r residentFlag) check(d *deviceFlags) error {
 	return nil
 }
 
-// warm loads lists into GPU memory with a progress bar. A GPU failure is not an error: the
-// CPU answers instead.
+// A GPU failure is not an error: the CPU answers instead.
 func (a *app) warm(ctx context.Context, r residentFlag, impacts bool, warm warmer) error {
 	lists, total, err := a.bring(ctx, r, impacts, warm)
 	if dispatch.IsGPUError(err) {
@@ -144,7 +140,7 @@ func (a *app) warm(ctx context.Context, r residentFlag, impacts bool, warm warme
 	return err
 }
 
-// bring is warm without notes. It returns the numbers of loaded and requested lists.
+// bring is warm without notes, and returns the numbers of loaded and requested lists.
 func (a *app) bring(ctx context.Context, r residentFlag, impacts bool, warm warmer) (lists, total int64, err error) {
 	if r.minDocFreq == 0 {
 		return 0, 0, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/dispatch"
 )
 
-// A GPU failure while lists are loaded gives a note; other errors end the command.
+// A GPU failure gives a note; other errors end the command.
 func TestWarmErrors(t *testing.T) {
 	t.Setenv("GRIFFIN_CUDA_LIBRARY", "/nowhere/libcuda.so.1")
 	_, driver := dispatch.OpenGPU(dispatch.GPUOptions{Device: "gpu"}, 1)

@@ -27,8 +27,7 @@ func (r *rankingFlags) register(f *pflag.FlagSet, k int) {
 	f.StringVar(&r.accumulators, "accumulators", "", "in mode saat, `NAME` of the accumulators for scores (see griffin bench --help)")
 }
 
-// check returns the mode. For plain words it accepts only the traversals of the mode; a
-// query with operators can use a traversal of any mode.
+// For plain words check accepts only the mode's traversals; a query with operators can use any.
 func (r *rankingFlags) check(plain bool) (griffin.Mode, error) {
 	if err := oneOf("--mode", r.modeName, "or", "and", "and+or", "saat"); err != nil {
 		return 0, err

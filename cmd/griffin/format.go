@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// joinWrapped joins names with spaces, in lines of 70 columns; indent precedes all but the
-// first.
+// In lines of 70 columns; indent precedes all but the first.
 func joinWrapped(names []string, indent string) string {
 	var b strings.Builder
 	column := 0
@@ -30,7 +29,6 @@ func joinWrapped(names []string, indent string) string {
 	return b.String()
 }
 
-// described returns a line for each name, with its description.
 func described(names []string, describe func(name string) string) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -39,7 +37,7 @@ func described(names []string, describe func(name string) string) string {
 	return b.String()
 }
 
-// count formats n with thousands separators: 1,234,567.
+// 1,234,567.
 func count[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -48,7 +46,7 @@ func count[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 	return s
 }
 
-// plural formats a number of things: 1 hit, 1,200 hits, 2 queries.
+// 1 hit, 1,200 hits, 2 queries.
 func plural[T ~int | ~int64](n T, thing string) string {
 	if n == 1 {
 		return count(n) + " " + thing
@@ -59,7 +57,7 @@ func plural[T ~int | ~int64](n T, thing string) string {
 	return count(n) + " " + thing + "s"
 }
 
-// sizeOf formats a number of bytes with a binary unit and three digits.
+// With a binary unit and three digits.
 func sizeOf[T ~int | ~int64 | ~uint64](n T) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	v, u := float64(n), 0
@@ -73,7 +71,7 @@ func sizeOf[T ~int | ~int64 | ~uint64](n T) string {
 	return fmt.Sprintf("%.3g %s", v, units[u])
 }
 
-// took formats a duration for people: 830 µs, 12.3 ms, 4.2 s, 2m05s.
+// 830 µs, 12.3 ms, 4.2 s, 2m05s.
 func took(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -86,7 +84,7 @@ func took(d time.Duration) string {
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// rateOf formats a rate for people: 100, 118.921, 2,500,000.
+// 100, 118.921, 2,500,000.
 func rateOf(perSecond float64) string {
 	if perSecond >= 1e5 {
 		return count(int64(math.Round(perSecond)))
@@ -94,8 +92,7 @@ func rateOf(perSecond float64) string {
 	return strconv.FormatFloat(perSecond, 'g', 6, 64)
 }
 
-// threeDigits formats a non-negative number to three digits or, if it is large, more: 0,
-// 0.0832, 12.3, 1,234.
+// At least three digits of a non-negative number: 0, 0.0832, 12.3, 1,234.
 func threeDigits(v float64) string {
 	digits := 2
 	for w := v; w >= 10 && digits > 0; w /= 10 {
@@ -110,8 +107,7 @@ func threeDigits(v float64) string {
 	return count(int64(math.Round(v)))
 }
 
-// alignRight pads cells so that each column has the width of its widest cell, or at least
-// the given one.
+// alignRight pads each column to its widest cell, or at least the given width.
 func alignRight(rows [][]string, least int) []string {
 	var widths []int
 	for _, row := range rows {
@@ -136,5 +132,4 @@ func alignRight(rows [][]string, least int) []string {
 	return lines
 }
 
-// percentOf formats a fraction.
 func percentOf(part float64) string { return fmt.Sprintf("%.1f %%", 100*part) }

@@ -15,8 +15,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// keysOf collects the JSON keys of a type, nested ones joined with dots; elements of slices
-// and maps have no name of their own.
+// keysOf joins nested keys with dots; elements of slices and maps have no name of their own.
 func keysOf(t reflect.Type, prefix string, keys map[string]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map || t.Kind() == reflect.Array {
 		t = t.Elem()
@@ -41,7 +40,7 @@ func keysOf(t reflect.Type, prefix string, keys map[string]bool) {
 	}
 }
 
-// docs/guides/json.md documents exactly the keys that commands write.
+// The guide, docs/guides/json.md, has exactly the keys that commands write.
 func TestJSONGuide(t *testing.T) {
 	text, err := os.ReadFile("../../docs/guides/json.md")
 	if err != nil {

@@ -1,13 +1,10 @@
 // Command griffin indexes documents and answers queries over them.
 //
-// Run "griffin help" for the list of commands, and "griffin COMMAND --help"
-// for the flags and examples of one command.
+// Run "griffin help" for the list of commands, and "griffin COMMAND --help" for the flags and
+// examples of one command.
 //
-// The files of a group of commands share a prefix: search_, serve_, measure_ and
-// research_, as in the help. Files without one serve all commands: root.go
-// builds the tree of commands, flags*.go hold flags that several commands share,
-// terminal.go, format.go and progress.go write output, exit.go maps errors to
-// exit codes.
+// The files of a group of commands share a prefix, search_, serve_, measure_ or research_, as
+// in the help; other files serve all commands.
 package main
 
 import (
@@ -29,9 +26,8 @@ func main() {
 	}))
 }
 
-// realMain runs one command and returns its exit code. The first interrupt
-// cancels the context of the command, so that it can clean up. A second one ends
-// the process.
+// realMain runs one command and returns its exit code. The first interrupt cancels the
+// command's context, so that it can clean up; a second one ends the process.
 func realMain(args []string, t terminal) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -51,8 +47,7 @@ func realMain(args []string, t terminal) int {
 	return app.report(cmd.CommandPath(), err)
 }
 
-// execute runs a command. An index file that cannot be read any more, as it was truncated
-// while in use, is an error.
+// An index file that was truncated while in use is an error.
 func execute(ctx context.Context, root *cobra.Command) (cmd *cobra.Command, err error) {
 	cmd = root
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)

@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exitCodeCommand runs a command and checks its exit code: exitcode 3 griffin verify x.
+// exitcode 3 griffin verify x.
 func exitCodeCommand(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -63,8 +63,7 @@ func exitCodeCommand(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// eventuallyCommand repeats a measurement until it succeeds, for busy machines: eventually
-// griffin load x.idx --soak.
+// For busy machines: eventually griffin load x.idx --soak.
 func eventuallyCommand(ts *testscript.TestScript, _ bool, args []string) {
 	const attempts = 10
 	var err error
@@ -82,7 +81,7 @@ func asExit(err error, target **exec.ExitError) bool {
 	return ok
 }
 
-// jsonCommand checks values of the JSON on standard output: json hits.0.id=a num_docs=3.
+// Of standard output: json hits.0.id=a num_docs=3.
 func jsonCommand(ts *testscript.TestScript, _ bool, args []string) {
 	var doc any
 	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc); err != nil {
@@ -122,7 +121,7 @@ func lookUp(v any, path []string) (any, bool) {
 	return v, true
 }
 
-// flipCommand inverts the byte in the middle of a file.
+// It inverts the byte in the middle of a file.
 func flipCommand(ts *testscript.TestScript, _ bool, args []string) {
 	name := ts.MkAbs(args[0])
 	data, err := os.ReadFile(name)
@@ -131,7 +130,6 @@ func flipCommand(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(name, data, 0o644))
 }
 
-// Every command and flag has a help text.
 func TestHelp(t *testing.T) {
 	root := newRootCommand(&app{console: &console{}})
 	var walk func(c *cobra.Command)
@@ -154,7 +152,7 @@ func TestHelp(t *testing.T) {
 	walk(root)
 }
 
-// docs/guides/exit-codes.md holds for errors before an index is opened.
+// The guide, docs/guides/exit-codes.md, holds for errors before an index is opened.
 func TestExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		args string
@@ -187,7 +185,6 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// Errors in commands and flags suggest the closest valid name.
 func TestSuggestions(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"serch x.idx word", `unknown command "serch" for "griffin"; did you mean "search"?`},
@@ -237,7 +234,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// Control characters of a document do not reach the terminal.
+// Control characters do not reach the terminal.
 func TestOneLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain":                 "plain",

@@ -135,8 +135,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	return a.benchPlans(ctx, b, dir, topics)
 }
 
-// benchPlans measures queries one at a time, or batches that are planned beforehand, below the
-// package griffin.
+// benchPlans measures single queries, or batches planned beforehand, below the package griffin.
 func (a *app) benchPlans(ctx context.Context, b *benchmark, dir string, topics []trec.Topic) error {
 	o := &b.options
 	snapshot, err := openSnapshotWithCache(dir, int64(o.cache.limit))

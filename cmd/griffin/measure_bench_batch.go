@@ -22,7 +22,6 @@ type batchResult struct {
 	Latency latency.Summary `json:"latency_us"`
 }
 
-// gpuResult has the counts of GPUs in the measured part.
 type gpuResult struct {
 	dispatch.GPUStats
 	// HitRate is the share of requested lists that were in GPU memory.
@@ -33,13 +32,12 @@ type gpuResult struct {
 	DeviceQPS  float64       `json:"device_qps,omitempty"`
 }
 
-// batchAnswerer answers the queries [from, to) of the log, repeated endlessly. One goroutine at a
-// time uses it.
+// batchAnswerer answers the queries [from, to) of the log, repeated endlessly, on one goroutine
+// at a time.
 type batchAnswerer interface {
 	answer(ctx context.Context, from, to int) error
 }
 
-// preparedBatches answers batches of queries that are planned already.
 type preparedBatches struct {
 	*benchmark
 	batch   dispatch.BatchScratch
@@ -55,7 +53,6 @@ func (w *preparedBatches) answer(ctx context.Context, from, to int) error {
 	return w.searcher.Dispatcher().SearchPrepared(ctx, w.plans[:n], &w.batch, w.answers[:n])
 }
 
-// searchBatches answers batches with Index.SearchBatch.
 type searchBatches struct {
 	*benchmark
 	queries []griffin.Query
@@ -78,14 +75,13 @@ func (w *searchBatches) answer(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// query returns query i as the library takes it. Its hits have no documents.
+// The hits have no documents.
 func (b *benchmark) query(i int) griffin.Query {
 	q := b.options.rankingFlags.query(b.result.Mode)
 	q.Node, q.Load = b.nodes[i], griffin.LoadNone
 	return q
 }
 
-// benchBatches measures batches of Index.SearchBatch.
 func (a *app) benchBatches(ctx context.Context, b *benchmark, dir string, topics []trec.Topic) (err error) {
 	o := &b.options
 	ix, closeIndex, err := o.openIndex(dir, griffin.RuntimeOptions{CacheBytes: o.cache.bytes()}, griffin.Options{})
@@ -128,7 +124,7 @@ func (a *app) benchBatches(ctx context.Context, b *benchmark, dir string, topics
 	return a.printBenchmark(b)
 }
 
-// countWork answers every query once by itself and counts the work.
+// Every query runs once by itself.
 func (b *benchmark) countWork(ctx context.Context) error {
 	for i := range b.nodes {
 		q := b.query(i)
@@ -146,7 +142,7 @@ func (b *benchmark) countWork(ctx context.Context) error {
 	return nil
 }
 
-// newBatchWorkers returns an answerer for each thread, warmed up with full batches.
+// One for each thread, warmed up with full batches.
 func (b *benchmark) newBatchWorkers(ctx context.Context) ([]batchAnswerer, error) {
 	workers := make([]batchAnswerer, b.options.threads)
 	n := b.options.batch
@@ -165,12 +161,11 @@ func (b *benchmark) newBatchWorkers(ctx context.Context) ([]batchAnswerer, error
 	return workers, nil
 }
 
-// warmBatches is the number of batches after which the memory of every lane of a GPU has
-// grown.
+// warmBatches let the memory of every GPU lane grow.
 const warmBatches = 4
 
-// measureBatches times batches of all runs of the log, taken as one sequence. The
-// worker of each thread takes the next.
+// measureBatches takes all runs of the log as one sequence, of which each thread's worker takes
+// the next batch.
 func (b *benchmark) measureBatches(ctx context.Context, workers []batchAnswerer) (time.Duration, error) {
 	total := len(b.nodes) * b.options.runs
 	times := make([]time.Duration, (total+b.options.batch-1)/b.options.batch)
@@ -212,10 +207,8 @@ func newGPUResult(s dispatch.GPUStats) *gpuResult {
 	return r
 }
 
-// beginGPU notes what the GPUs have done so far.
 func (b *benchmark) beginGPU() { b.before = b.gpuStats() }
 
-// endGPU adds the counts since beginGPU to the result.
 func (b *benchmark) endGPU(queries int) {
 	if !b.hasGPU {
 		return

@@ -18,10 +18,10 @@ type benchResult struct {
 	Latency benchLatency    `json:"latency_us,omitzero"`
 	AllRuns latency.Summary `json:"all_runs,omitzero"`
 	QPS     float64         `json:"qps"` // over all runs
-	// Batch is set with --batch, instead of the latencies. GPU is set if there is one.
+	// Batch is set with --batch, instead of the latencies.
 	Batch *batchResult `json:"batch,omitempty"`
 	GPU   *gpuResult   `json:"gpu,omitempty"`
-	// Dispatch has the steps by processor, including the warm-up, if there is a GPU.
+	// Dispatch has the steps by processor, including the warm-up, with a GPU.
 	Dispatch *dispatch.Stats `json:"dispatch,omitempty"`
 	// Work of one pass over the queries.
 	Work plan.Work `json:"work"`
@@ -32,7 +32,6 @@ type benchResult struct {
 	Go      string `json:"go"`
 }
 
-// benchLog describes the query log and how it is measured.
 type benchLog struct {
 	Index     string       `json:"index"`
 	Queries   int          `json:"queries"`
@@ -81,7 +80,6 @@ func (l benchLatency) MarshalJSON() ([]byte, error) {
 	return json.Marshal(figures)
 }
 
-// printBenchmark writes and prints the result.
 func (a *app) printBenchmark(b *benchmark) error {
 	o := &b.options
 	if b.result.Mode == griffin.ModeSaat {

@@ -24,7 +24,6 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// benchmark measures a query log on an index.
 type benchmark struct {
 	options  benchOptions
 	planning dispatch.Options
@@ -68,8 +67,7 @@ func (b *benchmark) parse(topics []trec.Topic) error {
 	return nil
 }
 
-// measure makes an untimed pass, which warms up and counts the work, and then times the
-// runs.
+// An untimed pass warms up and counts the work.
 func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 	workers := make([]*benchWorker, b.options.threads)
 	for i := range workers {
@@ -101,7 +99,6 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 	return b.measureRuns(ctx, workers, batchWorkers)
 }
 
-// measureRuns times the runs.
 func (b *benchmark) measureRuns(ctx context.Context, workers []*benchWorker, batchWorkers []batchAnswerer) error {
 	runtime.GC()
 	stop := collectEvery(b.options.collect)
@@ -131,7 +128,7 @@ func (b *benchmark) measureRuns(ctx context.Context, workers []*benchWorker, bat
 	return nil
 }
 
-// run answers all queries options.runs times and returns the elapsed time.
+// All queries options.runs times.
 func (b *benchmark) run(ctx context.Context, workers []*benchWorker, batchWorkers []batchAnswerer) (time.Duration, error) {
 	if batchWorkers != nil {
 		return b.measureBatches(ctx, batchWorkers)
@@ -146,7 +143,6 @@ func (b *benchmark) run(ctx context.Context, workers []*benchWorker, batchWorker
 	return time.Since(start), nil
 }
 
-// pass answers all queries once.
 func (b *benchmark) pass(ctx context.Context, workers []*benchWorker, run int) error {
 	if len(workers) == 1 {
 		for i := range b.nodes {
@@ -177,7 +173,7 @@ func (b *benchmark) pass(ctx context.Context, workers []*benchWorker, run int) e
 	return nil
 }
 
-// now returns elapsed time or processor time of the thread; only differences have a meaning.
+// Elapsed time, or processor time of the thread; only differences have a meaning.
 func (b *benchmark) now() time.Duration {
 	if b.options.cpuTime {
 		d, _ := latency.ThreadTime()
@@ -186,8 +182,7 @@ func (b *benchmark) now() time.Duration {
 	return time.Since(b.began)
 }
 
-// collectEvery runs the garbage collector at intervals until stop is called. It simulates
-// garbage of other parts of a process.
+// collectEvery simulates garbage of other parts of a process until stop is called.
 func collectEvery(interval time.Duration) (stop func()) {
 	if interval <= 0 {
 		return func() {}
@@ -210,8 +205,7 @@ func collectEvery(interval time.Duration) (stop func()) {
 	}
 }
 
-// measureBandwidth compares the memory traffic of the queries with the bandwidth of the
-// machine.
+// measureBandwidth compares the queries' memory traffic with the machine's bandwidth.
 func (b *benchmark) measureBandwidth() {
 	const sizeBytes = 256 << 20 // per thread, larger than any cache
 	r := &b.result
@@ -251,8 +245,8 @@ func (w *benchWorker) timed(ctx context.Context, i, run int) error {
 	return nil
 }
 
-// warmUp answers every query with each worker, so that its scratch memory grows: first with
-// the first worker, which counts the work, then with the others concurrently.
+// Every worker answers every query, so that its scratch memory grows: the first one counts the
+// work, the others follow concurrently.
 func warmUp(ctx context.Context, workers []*benchWorker) error {
 	if err := workers[0].warmUp(ctx, true /* count */); err != nil {
 		return err
@@ -266,8 +260,7 @@ func warmUp(ctx context.Context, workers []*benchWorker) error {
 	return errors.Join(errs...)
 }
 
-// warmUp answers every query once. If count is set, it keeps the counts of work for the
-// result.
+// With count, the counts of work are kept.
 func (w *benchWorker) warmUp(ctx context.Context, count bool) error {
 	for i := range w.nodes {
 		answer, err := w.answer(ctx, i)

@@ -167,13 +167,13 @@ type loadResult struct {
 	// Of --soak.
 	Samples []load.Sample `json:"samples,omitempty"`
 	Verdict *load.Verdict `json:"verdict,omitempty"`
-	// Statistics of an index in this process, including the warm-up.
+	// Of an index in this process, including the warm-up.
 	Dispatch    *griffin.DispatchStats    `json:"dispatch,omitempty"`
 	GPU         *griffin.GPUStats         `json:"gpu,omitempty"`
 	ResultCache *griffin.ResultCacheStats `json:"result_cache,omitempty"`
 	Machine     string                    `json:"machine"` // that sends the load
-	// Error is the reason for missing results, the number of faults, or the failure of the
-	// soak test.
+	// Error is the reason for missing results, the number of faults, or the failure of the soak
+	// test.
 	Error *jsonError `json:"error,omitempty"`
 
 	interrupted bool // in the last point
@@ -241,7 +241,7 @@ func (a *app) load(ctx context.Context, o *loadOptions, target string) error {
 	return err
 }
 
-// measureLoad runs the measurement and fills r; after an error r has the results so far.
+// After an error r has the results so far.
 func (a *app) measureLoad(ctx context.Context, o *loadOptions, lo load.Options, t loadTarget, r *loadResult, bar *progress) error {
 	whole := lo.Warmup + lo.Duration
 	began, rate := time.Now(), o.rates[0]
@@ -306,7 +306,7 @@ func faults(points []load.Point) error {
 	return fmt.Errorf("%s of %s came to nothing: %s", count(faulty), plural(sent, "query"), cmp.Or(oneLine(first), "no answer"))
 }
 
-// readingsFile stores the readings of a soak test; nil stores none.
+// nil stores no readings.
 type readingsFile struct {
 	file *os.File
 	err  error // the first one
@@ -320,7 +320,7 @@ func createReadings(path string) (*readingsFile, error) {
 	return &readingsFile{file: f}, err
 }
 
-// add writes a line without buffering.
+// Without buffering.
 func (r *readingsFile) add(s *load.Sample) {
 	if r == nil || r.err != nil {
 		return

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// runLoad sends queries at equal intervals. Its time limit for an answer is long, so a test
-// in which runLoad repeated a rejected query would not end.
+// runLoad sends queries at equal intervals, with a long time limit: repeating a rejected query
+// would not end.
 func runLoad(t *testing.T, server, queries string, flags ...string) (r loadResult, code int, stdout, stderr string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "log.tsv")
@@ -38,7 +38,6 @@ func runLoad(t *testing.T, server, queries string, flags ...string) (r loadResul
 	return r, code, out.String(), errOut.String()
 }
 
-// answering starts a server with the given status and error code.
 func answering(t *testing.T, answer func(r *http.Request) (status int, code string)) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +50,7 @@ func answering(t *testing.T, answer func(r *http.Request) (status int, code stri
 	return s.URL
 }
 
-// A query that repeating cannot help is reported at once.
+// Repeating cannot help it.
 func TestRefusedLoad(t *testing.T) {
 	for code, c := range map[string]struct{ status, exit int }{
 		"no_impacts":    {http.StatusBadRequest, exitInput},
@@ -69,8 +68,7 @@ func TestRefusedLoad(t *testing.T) {
 	}
 }
 
-// A rejected query in the file does not stop the measurement of the others; the exit code
-// reports it.
+// The measurement of the others continues; the exit code reports the rejected query.
 func TestLoadWithFaultyQuery(t *testing.T) {
 	server := answering(t, func(r *http.Request) (int, string) {
 		if strings.HasPrefix(r.FormValue("q"), "(") {
@@ -89,7 +87,7 @@ func TestLoadWithFaultyQuery(t *testing.T) {
 	}
 }
 
-// Faults give exit code 1, rejected queries do not.
+// Faults give 1, rejected queries do not.
 func TestExitCodeOfFaults(t *testing.T) {
 	for status, want := range map[int]int{
 		http.StatusInternalServerError: exitFailure,

@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/load"
 )
 
-// A figure has its points at the actual arrival rates.
+// Points are at the actual arrival rates.
 func TestDrawnRates(t *testing.T) {
 	r := &loadResult{Points: []load.Point{{Rate: 100, ArrivalRate: 90}, {Rate: 200, ArrivalRate: 180}}, BoundMicros: 1000}
 	for i := range r.Points {

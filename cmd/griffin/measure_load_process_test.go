@@ -18,7 +18,6 @@ import (
 	"github.com/griffin-search/griffin/internal/load"
 )
 
-// countingServer answers every search and serves the metrics of a soak test.
 type countingServer struct {
 	*httptest.Server
 	searches, readings atomic.Int64
@@ -39,7 +38,7 @@ func newCountingServer(t *testing.T) *countingServer {
 	return s
 }
 
-// An interrupted measurement has exit code 130 and prints the results so far.
+// The exit code is 130, with the results so far.
 func TestInterruptedLoad(t *testing.T) {
 	dir := t.TempDir()
 	queries, readings := filepath.Join(dir, "log.tsv"), filepath.Join(dir, "soak.jsonl")
@@ -98,7 +97,7 @@ func TestInterruptedLoad(t *testing.T) {
 	}
 }
 
-// An interrupted search for the highest rate does not report its current rate as failed.
+// The current rate does not count as failed.
 func TestInterruptedSearchForRate(t *testing.T) {
 	queries := filepath.Join(t.TempDir(), "log.tsv")
 	if err := os.WriteFile(queries, []byte("1\talpha\n"), 0o600); err != nil {

@@ -49,7 +49,6 @@ func printLoad(con *console, r *loadResult) {
 	printVerdict(con, r)
 }
 
-// printDispatched prints the statistics of an index in this process.
 func printDispatched(con *console, r *loadResult) {
 	if d := r.Dispatch; d != nil && r.GPU != nil {
 		con.printf("\npolicy %s: %s on the CPU, %s on GPUs, %s", d.Policy, plural(d.CPUSteps, "step"), count(d.GPUSteps), plural(d.Migrations, "migration"))
@@ -78,7 +77,6 @@ func remark(r *loadResult, p *load.Point) string {
 	return ""
 }
 
-// printVerdict prints the growth that a soak test found.
 func printVerdict(con *console, r *loadResult) {
 	v := r.Verdict
 	if v == nil {

@@ -23,7 +23,6 @@ type loadTarget interface {
 	load.Target
 	// read returns the state of the answering process.
 	read(ctx context.Context) (load.Reading, error)
-	// tell adds the statistics of the target to a result.
 	tell(r *loadResult)
 	close()
 }
@@ -63,7 +62,6 @@ func isAddress(target string) bool {
 	return strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://")
 }
 
-// loadTarget opens a server by its address, or an index.
 func (a *app) loadTarget(ctx context.Context, o *loadOptions, name string, texts []string, mode griffin.Mode) (loadTarget, error) {
 	if isAddress(name) {
 		return o.httpTarget(name, texts, mode)
@@ -115,8 +113,8 @@ func (o *loadOptions) httpTarget(address string, texts []string, mode griffin.Mo
 	return httpTarget{h}, nil
 }
 
-// plainQuery returns the query of a topic: with syntax in the query language, else as plain
-// words. A vector of weights stays one.
+// plainQuery is in the query language with syntax, else plain words. A vector of weights stays
+// one.
 func plainQuery(text string, syntax bool) griffin.Query {
 	if syntax || query.IsWeights(text) {
 		return griffin.Query{Text: text}
@@ -124,8 +122,7 @@ func plainQuery(text string, syntax bool) griffin.Query {
 	return griffin.Query{Node: &query.Words{Text: text}}
 }
 
-// plainText quotes the words of a text for the query language. A vector of weights stays
-// unchanged.
+// plainText quotes words for the query language. A vector of weights stays unchanged.
 func plainText(text string) string {
 	if query.IsWeights(text) {
 		return text
@@ -147,7 +144,7 @@ type indexTarget struct {
 	queries    []griffin.Query
 }
 
-// check returns the first error of the queries, before the load begins.
+// The load has not begun.
 func (t *indexTarget) check(topics []trec.Topic) error {
 	stats, err := t.ix.Stats()
 	if err != nil {
@@ -170,7 +167,6 @@ func (t *indexTarget) check(topics []trec.Topic) error {
 	return nil
 }
 
-// Do implements load.Target.
 func (t *indexTarget) Do(ctx context.Context, query int) (load.Outcome, error) {
 	_, err := t.ix.Search(ctx, t.queries[query])
 	var overload *griffin.Overload

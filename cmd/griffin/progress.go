@@ -93,7 +93,7 @@ func (p *progress) showBar(phase string, done, total int64) {
 	p.bar.SetCurrent(done)
 }
 
-// above writes a message above the bar, even with --quiet.
+// Even with --quiet.
 func (p *progress) above(format string, args ...any) {
 	message := fmt.Sprintf(format+"\n", args...)
 	if p.bars != nil {
@@ -103,14 +103,12 @@ func (p *progress) above(format string, args ...any) {
 	_, _ = io.WriteString(p.out, message)
 }
 
-// messages writes up to maxMessages messages of one kind above a bar.
 type messages struct {
 	progress *progress
 	n        int
 }
 
-// maxMessages limits the messages of one kind. The final report has the number of the
-// others.
+// The final report has the number of the others.
 const maxMessages = 1000
 
 func (m *messages) add(format string, args ...any) {
@@ -130,7 +128,7 @@ func (p *progress) endBar() {
 	}
 }
 
-// close removes the bar. It must be called before other output is written.
+// close must be called before other output.
 func (p *progress) close() {
 	p.endBar()
 	if p.bars != nil {

@@ -109,7 +109,7 @@ func (a *app) importCIFF(ctx context.Context, o ciffImportOptions, path string) 
 	return printCIFF(a.console, o.out, &report)
 }
 
-// settings returns the settings of the index: CIFF has neither text nor fields.
+// CIFF has neither text nor fields.
 func (o *ciffImportOptions) settings() griffin.Settings {
 	s := griffin.Settings{
 		Analyzer: o.analyzer, Codec: o.codec, NoPositions: true, NoStored: true, Fields: []string{}, WeightScale: o.weights,

@@ -90,8 +90,8 @@ func (o *labOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.quick, "quick", false, "use toy collections, only to check that an experiment works")
 }
 
-// command returns the command line that repeats the experiments, for their records. It has the
-// flags that change numbers, but no folders, which differ between machines.
+// command is for records of experiments. It has the flags that change numbers, but no folders,
+// which differ between machines.
 func (o *labOptions) command(verb string, names []string) string {
 	words := append([]string{"griffin lab", verb}, names...)
 	if o.index != "" {
@@ -109,7 +109,7 @@ func (o *labOptions) command(verb string, names []string) string {
 	return strings.Join(words, " ")
 }
 
-// env makes the environment of experiments. Close it before bar.
+// Close the environment before bar.
 func (o *labOptions) env(command string, bar *progress) (*lab.Env, error) {
 	if o.work == "" {
 		cache, err := os.UserCacheDir()
@@ -184,8 +184,7 @@ func (a *app) labRun(ctx context.Context, o labOptions, out string, names []stri
 	return err
 }
 
-// checkReport makes the folder of a report. It returns an error if files cannot be written
-// there, so that a command fails before it measures.
+// checkReport makes the folder of a report, so that a command fails before it measures.
 func checkReport(out string) error {
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
@@ -193,9 +192,9 @@ func checkReport(out string) error {
 	return checkOutputs(filepath.Join(out, "README.md"))
 }
 
-// runExperiments runs experiments one after another and returns their records. If out is not
-// empty, it also saves them there. A failure does not stop the others; an interrupt does.
-// skip, which may be nil, excludes experiments by name.
+// runExperiments returns the records of experiments, and saves them in out unless it is empty.
+// A failure does not stop the others; an interrupt does. skip, which may be nil, excludes
+// experiments by name.
 func (a *app) runExperiments(ctx context.Context, o labOptions, chosen []lab.Experiment, out, command string, skip func(name string) bool) ([]*lab.Record, error) {
 	bar := a.newProgress()
 	defer bar.close()

@@ -100,7 +100,7 @@ type policiesResult struct {
 	Go       string          `json:"go"`
 	GPU      *gpuResult      `json:"gpu,omitempty"`
 	Dispatch *dispatch.Stats `json:"dispatch,omitempty"`
-	// Own has the GPU and Dispatch of each policy with GPU memory of its own.
+	// Own has the counts of policies with their own GPU memory.
 	Own map[dispatch.Policy]ownResult `json:"by_policy,omitempty"`
 	*regret.Report
 	// Error is set if fewer rounds than requested were measured.
@@ -186,9 +186,8 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 	return interrupted
 }
 
-// checkOutputs returns an error if a file cannot be written, or if more than one output goes
-// to standard output. toOutput reports whether a file does, so that the table is not
-// printed.
+// checkOutputs returns an error if a file cannot be written, or several outputs go to standard
+// output. toOutput: one does, so the table is not printed.
 func (o *policiesOptions) checkOutputs(asJSON bool) (toOutput bool, err error) {
 	for _, path := range []string{o.costs, o.report, o.times} {
 		if path != "-" {
@@ -202,7 +201,7 @@ func (o *policiesOptions) checkOutputs(asJSON bool) (toOutput bool, err error) {
 	return toOutput, checkOutputs(o.costs, o.report, o.times)
 }
 
-// writeTimes writes the files of --costs, which need a complete measurement, and --times.
+// The file of --costs needs a complete measurement.
 func writeTimes(con *console, o *policiesOptions, m *regret.Measured, complete bool) error {
 	if o.costs != "" && complete {
 		costs, err := m.Costs()
@@ -219,7 +218,6 @@ func writeTimes(con *console, o *policiesOptions, m *regret.Measured, complete b
 	return con.writeFile(o.times, m.WriteTimes)
 }
 
-// check returns the requested policies.
 func (o *policiesOptions) check() ([]dispatch.Policy, error) {
 	var policies []dispatch.Policy
 	for _, name := range o.policies {
@@ -246,11 +244,9 @@ func (o *policiesOptions) check() ([]dispatch.Policy, error) {
 	return policies, nil
 }
 
-// ownMemory reports whether each policy gets GPU memory of its own. Without a limit, one
-// policy takes all of it.
+// Without a limit, one policy takes all GPU memory.
 func (o *policiesOptions) ownMemory() bool { return o.devices.memory != "" }
 
-// deviceOptions returns the options of the GPU of one policy, or of the shared one.
 func (o *policiesOptions) deviceOptions(policies []dispatch.Policy) dispatch.GPUOptions {
 	d := o.devices.options()
 	if o.ownMemory() {
@@ -269,7 +265,6 @@ type policyMeasuring struct {
 	own        map[dispatch.Policy]ownResult // of closed searchers
 }
 
-// ownSearcher opens the searcher of a policy with GPU memory of its own.
 func (m *policyMeasuring) ownSearcher(ctx context.Context, p dispatch.Policy) (regret.OwnSearcher, error) {
 	gpu, err := dispatch.OpenGPU(m.deviceOptions(m.policies), dispatch.ListBytes(m.snapshot))
 	if err != nil {
@@ -338,8 +333,7 @@ func (m *policyMeasuring) measure(ctx context.Context, topics []trec.Topic) (*re
 	return regret.Measure(ctx, queries, options)
 }
 
-// baselineTraversal returns the algorithm of the papers' CPU engines: griffin18 for AND,
-// ding09 (DAAT without pruning) for OR.
+// The papers' CPU engines: griffin18 for AND, ding09 (DAAT without pruning) for OR.
 func baselineTraversal(mode plan.Mode) string {
 	if mode == plan.ModeOr {
 		return "exhaustive-daat"
@@ -384,7 +378,6 @@ func printPolicies(con *console, r *regret.Report, classes bool) {
 	}
 }
 
-// printClasses prints the mean of each class of queries, with a column for each policy.
 func printClasses(con *console, r *regret.Report) {
 	st := con.style(con.out)
 	rows := [][]string{{"queries"}}

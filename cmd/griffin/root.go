@@ -10,7 +10,6 @@ import (
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
-// newRootCommand builds the tree of commands.
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "griffin",
@@ -65,7 +64,6 @@ search it from the command line, in the browser or from Go.`,
 	return root
 }
 
-// wrapUsage turns errors of arguments and flags into usage errors.
 func wrapUsage(c *cobra.Command) {
 	check := c.Args
 	c.Args = func(cmd *cobra.Command, args []string) error {
@@ -92,7 +90,6 @@ func wrapUsage(c *cobra.Command) {
 	}
 }
 
-// oneOf checks the value of a flag that has a fixed set of values.
 func oneOf(flag, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil

@@ -159,8 +159,8 @@ func printHits(con *console, r *griffin.Results) {
 	con.printf("%s%s shown, %s searched in %s (%s, %s)%s\n", st.dim, plural(len(r.Hits), "hit"), plural(r.NumDocs, "document"), took(r.Took), r.Mode, r.Traversal, st.reset)
 }
 
-// oneLine replaces line breaks and control characters by spaces and removes characters that
-// change the direction of writing, so that a document cannot control the terminal.
+// oneLine replaces line breaks and control characters and removes changes of the writing
+// direction, so that a document cannot control the terminal.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Bidi_Control, r) {
@@ -171,8 +171,8 @@ func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, unicode.IsControl), " ")
 }
 
-// wrap breaks a snippet at spaces into indented lines and marks the highlighted words,
-// without colours by asterisks.
+// wrap breaks a snippet at spaces into indented lines and marks highlighted words, without
+// colours by asterisks.
 func wrap(s griffin.Snippet, st style, width int, indent string) string {
 	mark, reset := st.mark, st.reset
 	if mark == "" {
@@ -236,7 +236,7 @@ func (a *app) explain(ctx context.Context, ix *griffin.Index, q griffin.Query, i
 	return nil
 }
 
-// printParts prints the table of an explanation and the formula of a score.
+// With the formula of a score.
 func printParts(con *console, parts []griffin.ExplanationPart) {
 	weighted := len(parts) > 0 && parts[0].Scale != 0
 	if weighted {

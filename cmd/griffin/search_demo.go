@@ -17,8 +17,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// goQueries are the queries over the Go installation, each with the feature that it
-// demonstrates.
+// Each query demonstrates a feature on the Go installation.
 var goQueries = []demoQuery{
 	{"words, best first", griffin.ModeOr, "garbage collector write barrier"},
 	{"a phrase", griffin.ModeOr, `"happens before" memory model`},
@@ -73,7 +72,7 @@ func goRoot(ctx context.Context) (string, error) {
 	return "", errors.New("no Go installation found to index; name a folder: griffin demo DIR")
 }
 
-// demoPaths returns paths relative to a Go installation.
+// Relative to a Go installation.
 func demoPaths() []string {
 	return slices.DeleteFunc([]string{"doc", "src", "api", "README.md"}, func(part string) bool { return !exists(part) })
 }
@@ -150,8 +149,7 @@ func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) (e
 	return nil
 }
 
-// removeUnreadable removes an index of an earlier demo that is damaged or of another
-// version.
+// Of an earlier demo: damaged, or of another version.
 func removeUnreadable(dir string) error {
 	ix, err := griffin.Open(dir, griffin.Options{})
 	switch {
@@ -186,7 +184,7 @@ func printNext(con *console, out string) {
 	}
 }
 
-// folderQueries takes queries from the titles of documents throughout an unknown folder.
+// The titles are of documents throughout an unknown folder.
 func folderQueries(ctx context.Context, ix *griffin.Index) ([]demoQuery, error) {
 	const wanted = 4
 	stats, err := ix.Stats()

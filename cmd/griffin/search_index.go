@@ -34,7 +34,6 @@ type indexOptions struct {
 	files       griffin.FilesOptions
 }
 
-// generalAnalyzers are the analyzers for English and for any language.
 var generalAnalyzers = []string{"english", "english-porter2", "simple", "whitespace"}
 
 func languageAnalyzers() []string {
@@ -110,7 +109,7 @@ Analyzers:
 	return c
 }
 
-// check returns a usage error for invalid or conflicting flags. Create checks the rest.
+// check returns a usage error for invalid or conflicting flags; Create checks the rest.
 func (o *indexOptions) check(flags *pflag.FlagSet) error {
 	if o.update {
 		for _, name := range []string{"analyzer", "codec", "fields", "positions", "no-positions", "no-stored", "weights", "k1", "b"} {
@@ -183,7 +182,6 @@ func (a *app) updateIndex(ctx context.Context, o indexOptions, paths []string) (
 	return built, err
 }
 
-// indexFiles adds the paths to the index and closes it.
 func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions, paths []string) (built indexed, err error) {
 	defer func() {
 		if closeErr := ix.Close(); err == nil {
@@ -246,11 +244,10 @@ func printReport(con *console, out string, r indexed) {
 	}
 }
 
-// limitHeap makes the garbage collector work harder near the memory limit. The extra quarter
-// is memory that indexing does not count.
+// The extra quarter is memory that indexing does not count.
 func limitHeap(memory int64) { debug.SetMemoryLimit(memory + memory/4) }
 
-// sizeFlag is a number of bytes with an optional unit: 512M, 1GiB, 2000000.
+// With an optional unit: 512M, 1GiB, 2000000.
 type sizeFlag int64
 
 const minMemory = 16 << 20
@@ -282,7 +279,7 @@ func (s *sizeFlag) Set(text string) error {
 	return nil
 }
 
-// buildIndex makes an index at out. An existing index is an error unless replace is set.
+// An existing index is an error unless replace is set.
 func buildIndex(out string, replace bool, build func(dir string) error) error {
 	if replace {
 		return griffin.Replace(out, build)

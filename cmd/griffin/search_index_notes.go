@@ -11,8 +11,8 @@ import (
 // maxNotes limits the files of one kind that notes name.
 const maxNotes = 10
 
-// noteInput reports files that were split into records or skipped, and the notes of the
-// index. With verbose it names all files.
+// noteInput reports split and skipped files, all of them with verbose, and the notes of the
+// index.
 func noteInput(con *console, r griffin.FilesReport, verbose bool) {
 	limit := maxNotes
 	if verbose {
@@ -67,7 +67,6 @@ func describeCollection(c griffin.Collection) string {
 	return line
 }
 
-// shortList joins at most 12 names.
 func shortList(names []string) string {
 	const most = 12
 	if len(names) <= most {

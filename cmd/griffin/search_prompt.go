@@ -14,14 +14,13 @@ import (
 	"github.com/peterh/liner"
 )
 
-// prompt answers the queries that a user types.
 type prompt struct {
 	*console
 	answer func(query string) error
 }
 
-// run answers queries until the input ends. At a terminal it edits lines and keeps a
-// history between sessions; otherwise it reads plain lines, for scripts.
+// At a terminal run edits lines and keeps a history between sessions; otherwise it reads plain
+// lines, for scripts.
 func (p *prompt) run(ctx context.Context) error {
 	if !isTerminal(p.in) || !isTerminal(p.out) {
 		return p.runLines(ctx)
@@ -59,7 +58,6 @@ func (p *prompt) run(ctx context.Context) error {
 	}
 }
 
-// promptHelp is the answer to :help.
 const promptHelp = `rate limit             documents with any of the words; --mode and: with all of them
 "rate limit"           a phrase
 +server -client        must have the one, must not have the other
@@ -68,10 +66,9 @@ server^2 (proxy OR cache)   a weight, a group
 :quit, :q or Ctrl-D    leave
 `
 
-// promptCommand matches commands of the prompt, which are not queries.
+// Commands of the prompt are not queries.
 var promptCommand = regexp.MustCompile(`^:[a-z?]+$`)
 
-// answerLine runs a command of the prompt or answers a query.
 func (p *prompt) answerLine(ctx context.Context, text string) (end bool, err error) {
 	if !promptCommand.MatchString(text) {
 		return false, p.answerQuery(ctx, text)
@@ -101,7 +98,7 @@ func (p *prompt) runLines(ctx context.Context) error {
 	return in.Err()
 }
 
-// answerQuery prints the error of a bad query; other errors end the prompt.
+// Only errors of bad queries do not end the prompt.
 func (p *prompt) answerQuery(ctx context.Context, query string) error {
 	err := p.answer(query)
 	if err != nil && ctx.Err() == nil && exitCode(err) == exitInput {
@@ -111,7 +108,7 @@ func (p *prompt) answerQuery(ctx context.Context, query string) error {
 	return err
 }
 
-// historyPath returns "" if the user has no cache folder.
+// "" if the user has no cache folder.
 func historyPath() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

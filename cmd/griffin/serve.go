@@ -37,8 +37,7 @@ type serveOptions struct {
 	results   resultCacheFlag
 }
 
-// serveResultCache is the default size of the result cache: the answers of some hundred
-// thousand queries.
+// For the answers of some hundred thousand queries.
 const serveResultCache = 64 << 20
 
 func newServeCommand(a *app) *cobra.Command {
@@ -84,7 +83,7 @@ Ctrl-C lets running queries end, then stops.`,
 	return c
 }
 
-// noteDevices prints the processors, except for --device cpu.
+// noteDevices prints nothing for --device cpu.
 func noteDevices(con *console, ix *griffin.Index, asked string) {
 	s, used := ix.Runtime().GPUStats()
 	if !used && asked == "auto" {
@@ -150,7 +149,7 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) (err error)
 	return server.Serve(ctx, listener, handler, o.grace)
 }
 
-// calibrateServed calibrates while the server answers searches.
+// The server answers searches meanwhile.
 func calibrateServed(ctx context.Context, ix *griffin.Index, logger *slog.Logger) {
 	logger.Info("measuring the times of searches on this machine, once, for up to ten seconds (--no-calibrate leaves it out)")
 	switch err := ix.Calibrate(ctx, nil); {
@@ -161,7 +160,7 @@ func calibrateServed(ctx context.Context, ix *griffin.Index, logger *slog.Logger
 	}
 }
 
-// follow serves the commits of other processes in the background. stop ends it and waits.
+// follow serves the commits of other processes until stop, which waits.
 func follow(ctx context.Context, o serveOptions, ix *griffin.Index, handler *server.Handler, logger *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	now := make(chan os.Signal, 1)

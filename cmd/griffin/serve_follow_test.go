@@ -13,7 +13,6 @@ import (
 	"testing"
 )
 
-// found is a response of /search.
 type found struct {
 	Hits []struct {
 		ID, Title string
@@ -35,7 +34,7 @@ func lookFor(address, word string) (found, error) {
 	return f, json.NewDecoder(response.Body).Decode(&f)
 }
 
-// griffinIndex indexes one record in another process.
+// In another process.
 func griffinIndex(t *testing.T, out, record string, args ...string) {
 	t.Helper()
 	cmd := griffinProcess(t, append([]string{"index", "--format", "jsonl", "--out", out, "-"}, args...)...)
@@ -56,7 +55,7 @@ func waitForTitle(t *testing.T, address, title string) {
 	})
 }
 
-// A server serves commits of other processes during queries, without stale cached results.
+// During queries, without stale cached results.
 func TestServeFollowsCommits(t *testing.T) {
 	for _, c := range []struct {
 		name, flag string
@@ -104,7 +103,7 @@ func TestServeFollowsCommits(t *testing.T) {
 	}
 }
 
-// SIGHUP makes a server refresh at once and does not stop it.
+// SIGHUP refreshes at once and does not stop the server.
 func TestServeRefreshesOnSignal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x.idx")
 	griffinIndex(t, dir, `{"_id":"1","title":"One","text":"alpha"}`)
@@ -117,8 +116,7 @@ func TestServeRefreshesOnSignal(t *testing.T) {
 	waitForTitle(t, address, "Two")
 }
 
-// If the index is removed, a server keeps the last commit, reports the error once, and
-// follows a new index.
+// The server keeps the last commit, reports the error once, and follows a new index.
 func TestServeIndexRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x.idx")
 	griffinIndex(t, dir, `{"_id":"1","title":"One","text":"alpha"}`)

@@ -22,9 +22,9 @@ import (
 )
 
 // At twice its capacity a server spends little more processor time per answer, rejects the
-// excess, and recovers. The load adapts to the machine: each answer triggers two more
-// searches. One of several attempts must show a similar cost. Tests in internal/server check
-// latencies in virtual time.
+// excess, and recovers. The load adapts to the machine: each answer triggers two more searches.
+// One of several attempts must show it. Tests in internal/server check latencies in virtual
+// time.
 func TestOverloadedProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
@@ -56,7 +56,7 @@ func TestOverloadedProcess(t *testing.T) {
 	loadProcess(t, address, filepath.Join(dir, "queries.tsv"))
 }
 
-// startServer runs griffin serve on one processor until the test ends.
+// On one processor until the test ends.
 func startServer(t *testing.T, args ...string) string {
 	t.Helper()
 	address, _ := startServerProcess(t, args...)
@@ -91,7 +91,7 @@ func startServerProcess(t *testing.T, args ...string) (address string, process *
 	return address, cmd.Process
 }
 
-// makeHeavyIndex makes an index whose snippets are slow to compute, and a file of queries.
+// The snippets are slow to compute.
 func makeHeavyIndex(t *testing.T, dir, file string) []string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -127,7 +127,7 @@ func makeHeavyIndex(t *testing.T, dir, file string) []string {
 	return texts
 }
 
-// heavyK is the number of hits, and so of snippets, of a query.
+// heavyK is the number of hits, and so of snippets.
 const heavyK = "40"
 
 // asked counts the outcomes of searches; cost is processor seconds of the server per answer.
@@ -136,8 +136,7 @@ type asked struct {
 	cost              float64
 }
 
-// ask runs searches until there are enough answers: each client sends one, and each answer
-// triggers more.
+// Each client sends one search, and each answer triggers more.
 func ask(t *testing.T, address string, queries []string, clients int, more int64) asked {
 	t.Helper()
 	h, err := load.NewHTTP(address, queries, url.Values{"k": {heavyK}}, clients)
@@ -190,7 +189,7 @@ func ask(t *testing.T, address string, queries []string, clients int, more int64
 	return a
 }
 
-// loadProcess runs griffin load against an idle server.
+// The server is idle.
 func loadProcess(t *testing.T, address, queries string) {
 	t.Helper()
 	cmd := griffinProcess(t, "load", address, "--queries", queries, "--rate", "20", "--k", heavyK, "--warmup", "100ms", "--for", "500ms",
@@ -212,7 +211,7 @@ func loadProcess(t *testing.T, address, queries string) {
 	}
 }
 
-// processorTime returns the processor seconds that a server has used.
+// In seconds.
 func processorTime(t *testing.T, address string) float64 {
 	t.Helper()
 	for line := range strings.Lines(metricsOf(t, address)) {

@@ -21,11 +21,9 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// patience limits waiting. Only a failing test reaches the limit, even on a slow, busy
-// machine.
+// Only a failing test reaches this limit of waiting, even on a slow, busy machine.
 const patience = 3 * time.Minute
 
-// waitUntil polls until holds returns nil.
 func waitUntil(t *testing.T, holds func() error) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -39,7 +37,7 @@ func waitUntil(t *testing.T, holds func() error) {
 	}
 }
 
-// griffinProcess returns the command as a separate process, for signals.
+// A separate process can get signals.
 func griffinProcess(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -53,7 +51,7 @@ func griffinProcess(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// A server reports its processors, answers over HTTP, and exits with code 0 on an interrupt.
+// The server reports its processors, answers over HTTP, and exits with 0 on an interrupt.
 func TestServeProcess(t *testing.T) {
 	dir := t.TempDir()
 	makeIndex(t, filepath.Join(dir, "x.idx"))
@@ -97,8 +95,7 @@ func TestServeProcess(t *testing.T) {
 	}
 }
 
-// An interrupted build exits with code 130 and leaves no files; an interrupted replacement
-// leaves the old index.
+// The exit code is 130, no files are left, and an interrupted replacement leaves the old index.
 func TestInterruptedIndex(t *testing.T) {
 	for _, replace := range []bool{false, true} {
 		t.Run(fmt.Sprintf("replace=%v", replace), func(t *testing.T) {
@@ -142,7 +139,6 @@ func TestInterruptedIndex(t *testing.T) {
 	}
 }
 
-// feed writes documents until ctx ends.
 func feed(ctx context.Context, in io.WriteCloser) {
 	defer in.Close()
 	for i := 0; ctx.Err() == nil; i++ {
@@ -163,7 +159,7 @@ func (w *countedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// checkLeft checks that dir is empty or has only the index of makeIndex.
+// dir must be empty or have only the index of makeIndex.
 func checkLeft(t *testing.T, dir string, index bool) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -9,7 +9,7 @@ import (
 )
 
 // openSnapshot returns the last commit of the index in dir, for commands below the package
-// griffin. Release it after use.
+// griffin, to be released after use.
 func openSnapshot(dir string) (*index.Snapshot, error) {
 	return openSnapshotWithCache(dir, derived.DefaultLimit)
 }

@@ -7,19 +7,18 @@ import (
 	"github.com/griffin-search/griffin/internal/dispatch"
 )
 
-// gpuStatsOf returns the counts of a Runtime as the type of package dispatch, for commands that
-// also measure below the package griffin. Both types have the same JSON form.
+// gpuStatsOf is for commands that also measure below the package griffin. Both types have the
+// same JSON form.
 func gpuStatsOf(r *griffin.Runtime) dispatch.GPUStats {
 	s, _ := r.GPUStats()
 	return viaJSON[dispatch.GPUStats](s)
 }
 
-// dispatchStatsOf is gpuStatsOf for the counts of the Dispatcher.
 func dispatchStatsOf(r *griffin.Runtime) dispatch.Stats {
 	return viaJSON[dispatch.Stats](r.DispatchStats())
 }
 
-// viaJSON converts between types with the same JSON form. It panics if they differ.
+// viaJSON panics if the JSON forms of the types differ.
 func viaJSON[T any](from any) (to T) {
 	data, err := json.Marshal(from)
 	if err == nil {

@@ -14,16 +14,14 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// terminal holds the input and outputs of a command.
 type terminal struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// app runs the commands.
 type app struct{ *console }
 
-// console writes the output of a command in the form that the global flags ask for.
+// console writes in the form of the global flags.
 type console struct {
 	terminal
 	json  bool
@@ -33,13 +31,11 @@ type console struct {
 	outErr error // first failure of printf
 }
 
-// isTerminal reports whether v (a reader or writer) is a terminal.
 func isTerminal(v any) bool {
 	f, ok := v.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// colored reports whether output to w may hold ANSI colours.
 func (con *console) colored(w io.Writer) bool {
 	switch con.color {
 	case "always":
@@ -50,7 +46,7 @@ func (con *console) colored(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// style is a set of ANSI sequences; the empty one writes plain text.
+// The empty style writes plain text.
 type style struct{ bold, dim, title, mark, reset string }
 
 func (con *console) style(w io.Writer) style {
@@ -60,25 +56,22 @@ func (con *console) style(w io.Writer) style {
 	return style{bold: "\x1b[1m", dim: "\x1b[2m", title: "\x1b[1;36m", mark: "\x1b[1;33m", reset: "\x1b[0m"}
 }
 
-// printf writes to standard output. A failure, such as a full disk, is reported
-// when the command has ended.
+// A failure, such as a full disk, is reported when the command has ended.
 func (con *console) printf(format string, args ...any) {
 	if _, err := fmt.Fprintf(con.out, format, args...); err != nil && con.outErr == nil {
 		con.outErr = err
 	}
 }
 
-// notef writes a message for people to standard error, unless --quiet or --json.
+// For people, on standard error, unless --quiet or --json.
 func (con *console) notef(format string, args ...any) {
 	if !con.quiet && !con.json {
 		fmt.Fprintf(con.err, format+"\n", args...)
 	}
 }
 
-// printJSON writes v as one indented JSON document.
 func (con *console) printJSON(v any) error { return writeJSON(con.out, v) }
 
-// writeJSON writes v for people to read and machines to parse.
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -86,7 +79,7 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// report prints the error of a command, if any, and returns the exit code.
+// report prints the error, if any, and returns the exit code.
 func (con *console) report(command string, err error) int {
 	if err == nil {
 		err = con.outErr
@@ -97,7 +90,7 @@ func (con *console) report(command string, err error) int {
 	return exitCode(err)
 }
 
-// jsonError is an error in JSON, on standard output.
+// On standard output.
 type jsonError struct {
 	Message  string `json:"message"`
 	ExitCode int    `json:"exit_code"`
@@ -105,7 +98,6 @@ type jsonError struct {
 	Offset   *int   `json:"offset,omitempty"` // byte of the query at which the error is
 }
 
-// newJSONError describes the error of a command.
 func newJSONError(command string, err error) jsonError {
 	e := jsonError{Message: message(err), ExitCode: exitCode(err), Hint: hint(command, err)}
 	if e.ExitCode == exitInterrupted {
@@ -118,8 +110,7 @@ func newJSONError(command string, err error) jsonError {
 	return e
 }
 
-// message is the text of an error without "bad input", the text of the sentinel, which
-// does not help a user.
+// Without "bad input", the text of the sentinel, which does not help a user.
 func message(err error) string {
 	kind := base.ErrBadInput.Error()
 	if !errors.Is(err, base.ErrBadInput) || err.Error() == kind {
@@ -129,13 +120,13 @@ func message(err error) string {
 	return strings.ReplaceAll(strings.TrimSuffix(text, ": "+kind), kind+": ", "")
 }
 
-// toldError is an error that the command has already written as part of its JSON.
+// toldError is already in the command's JSON.
 type toldError struct{ error }
 
 func (e toldError) Unwrap() error { return e.error }
 
-// printError writes an error to standard error, with its position in the query and a
-// hint, and with --json to standard output, too.
+// On standard error, with its position in the query and a hint, and with --json to standard
+// output, too.
 func (con *console) printError(command string, err error) {
 	e := newJSONError(command, err)
 	if e.ExitCode == exitInterrupted && isTerminal(con.err) {

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pseudoTerminal runs a command at a terminal.
 type pseudoTerminal struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -29,7 +28,7 @@ type pseudoTerminal struct {
 	done chan struct{} // closed after the last output
 }
 
-// newConsole starts a command at a new terminal with 100 columns.
+// At a new terminal with 100 columns.
 func newConsole(t *testing.T, cmd *exec.Cmd) *pseudoTerminal {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -138,7 +137,7 @@ const (
 	keyLeft, keyUp                   = "\x1b[D", "\x1b[A"
 )
 
-// The prompt edits lines, continues after errors and keeps its history.
+// It edits lines, continues after errors and keeps its history.
 func TestPrompt(t *testing.T) {
 	dir := t.TempDir()
 	index := filepath.Join(dir, "x.idx")
@@ -175,7 +174,6 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// The timeline of --trace has the width of the terminal.
 func TestTimelineWidth(t *testing.T) {
 	index := filepath.Join(t.TempDir(), "x.idx")
 	makeIndex(t, index)
@@ -197,7 +195,6 @@ func TestTimelineWidth(t *testing.T) {
 	}
 }
 
-// Ctrl-C removes the progress bar.
 func TestProgressBarInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "docs.jsonl")
@@ -226,7 +223,6 @@ func TestProgressBarInterrupted(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a command that waits for input.
 func TestInterruptedInput(t *testing.T) {
 	dir := t.TempDir()
 	index := filepath.Join(dir, "x.idx")
@@ -242,7 +238,7 @@ func TestInterruptedInput(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a load on an index in the process, which prints the results so far.
+// The results so far are printed.
 func TestInterruptedLoadInProcess(t *testing.T) {
 	dir := t.TempDir()
 	index, queries := filepath.Join(dir, "x.idx"), filepath.Join(dir, "log.tsv")

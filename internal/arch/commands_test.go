@@ -42,10 +42,10 @@ func blocks(text string) []block {
 	return out
 }
 
-// TestDocumentedCommandsRun runs the documented commands of README.md and the guides: each
-// line of a block fenced as sh, in order, in a new folder with the documents of the
-// repository; and the programs fenced as go. Text that must not run (output, other systems)
-// has a different fence. Parts of programs must be part of a tested example.
+// TestDocumentedCommandsRun runs the commands of README.md and the guides: each line of a block
+// fenced as sh, in order, in a new folder with the documents of the repository; and the
+// programs fenced as go. Other text (output, other systems) has a different fence. Parts of
+// programs must be part of a tested example.
 func TestDocumentedCommandsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")
@@ -83,7 +83,6 @@ func TestDocumentedCommandsRun(t *testing.T) {
 	}
 }
 
-// reader executes the commands of a document.
 type reader struct {
 	t        *testing.T
 	bin, dir string
@@ -139,8 +138,7 @@ func (r reader) run(line string) error {
 	return nil
 }
 
-// checkMake reports targets that the Makefile does not have. It does not run them, because
-// the test itself runs under one of them.
+// checkMake does not run targets, because the test itself runs under one.
 func checkMake(words []string) error {
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
@@ -158,8 +156,8 @@ func checkMake(words []string) error {
 	return nil
 }
 
-// serve starts the server on a free port, waits until it prints its address, interrupts it,
-// and expects a graceful shutdown.
+// The server gets a free port, prints its address, is interrupted, and must shut down
+// gracefully.
 func (r reader) serve(ctx context.Context, line string) error {
 	cmd := r.command(ctx, "exec "+line+" --addr 127.0.0.1:0")
 	stderr, err := cmd.StderrPipe()
@@ -213,7 +211,7 @@ func (r reader) program(b block) {
 	}
 }
 
-// checkFragment returns an error unless the tested examples of the guide contain the code.
+// The tested examples of the guide must contain the code.
 func checkFragment(code string) error {
 	const examples = "example_guide_test.go"
 	source, err := os.ReadFile(filepath.Join(root, examples))

@@ -34,8 +34,8 @@ var layers = [][]string{
 	11: {"bench/codecs", "bench/gpu", "bench/sizes", "bench/traversals", "cmd/griffin"},
 }
 
-// sideways lists the allowed imports within one layer, each with its reason. The compiler
-// prevents cycles.
+// sideways lists the allowed imports within one layer, with reasons. The compiler prevents
+// cycles.
 var sideways = []struct{ from, to, why string }{
 	{"internal/vfs", "internal/base", "Lock returns base.ErrLocked"},
 	{"internal/simd/bitpack", "internal/simd", "kernels ask which instructions there are"},
@@ -63,8 +63,7 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/lab/experiments", "internal/lab", "experiments are written against the lab"},
 }
 
-// restricted lists packages that only some packages may import. An entry includes the
-// packages below it.
+// restricted lists packages that only some packages may import, with the packages below them.
 var restricted = []struct {
 	what string
 	only []string
@@ -92,8 +91,7 @@ func layerOf(pkg string) (int, bool) {
 	return 0, false
 }
 
-// checkImport returns the violation of an import, or "". test means that the importing file
-// is a test.
+// test means that the importing file is a test.
 func checkImport(from, imported string, test bool) string {
 	for _, r := range restricted {
 		if within(imported, r.what) && !slices.ContainsFunc(r.only, func(p string) bool { return within(from, p) }) {

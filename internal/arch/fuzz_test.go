@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// fuzzRepository makes a repository with .ci/fuzz, 20 targets in packages p0 to p9, a
-// second commit that changes p3 and p7, and a go command whose test binaries do nothing.
+// The repository has .ci/fuzz, 20 targets in packages p0 to p9, a second commit that changes p3
+// and p7, and a go command whose test binaries do nothing.
 func fuzzRepository(t *testing.T) (dir string, targets []string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -44,8 +44,8 @@ func TestNoDrawerPackages(t *testing.T) {
 	}
 }
 
-// TestFuzzTargetsAreRun checks that testdata/fuzz.txt, which make fuzz runs, lists exactly
-// the fuzz targets of the tree.
+// TestFuzzTargetsAreRun checks that testdata/fuzz.txt, which make fuzz runs, lists exactly the
+// fuzz targets.
 func TestFuzzTargetsAreRun(t *testing.T) {
 	const list = "testdata/fuzz.txt"
 	var targets []string

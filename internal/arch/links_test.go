@@ -120,8 +120,7 @@ func targets(line string) []string {
 	return out
 }
 
-// checkLink returns the problem with a link in the document from, or "". It does not check
-// external addresses, so it needs no network.
+// External addresses are not checked, so no network is needed.
 func checkLink(docs map[string]document, from, target string) string {
 	u, err := url.Parse(target)
 	if err != nil {

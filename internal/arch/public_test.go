@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Exported declarations of public packages name no type of an internal package: godoc would show
-// neither its fields nor its methods, and programs could not declare a variable of it.
+// godoc would show neither fields nor methods of an internal type, and programs could not
+// declare a variable of it.
 func TestPublicAPINamesNoInternalTypes(t *testing.T) {
 	checked := 0
 	for _, f := range goFiles(t) {
@@ -69,7 +69,7 @@ func J() { var _ plan.Mode }
 	}
 }
 
-// internalTypes returns "NAME names PACKAGE.TYPE" for the exported declarations of a file.
+// In the form "NAME names PACKAGE.TYPE".
 func internalTypes(src *ast.File) (found []string) {
 	internal := map[string]bool{}
 	for _, s := range src.Imports {
@@ -119,7 +119,7 @@ func internalTypes(src *ast.File) (found []string) {
 	return found
 }
 
-// isStructField reports whether a field belongs to a struct within a type, and not to a signature.
+// isStructField is false for a signature.
 func isStructField(t ast.Node, field *ast.Field) (is bool) {
 	ast.Inspect(t, func(n ast.Node) bool {
 		if s, ok := n.(*ast.StructType); ok {

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Limits of hand-written code. A test may be longer than a file of the product, since it has
-// tables.
+// Limits of hand-written code. A test may be longer, since it has tables.
 const (
 	maxLines     = 500
 	maxTestLines = 800
@@ -38,7 +37,6 @@ func TestFileSizes(t *testing.T) {
 	}
 }
 
-// typeSize is what a type declaration and its methods consist of.
 type typeSize struct {
 	methods  map[string]bool // declared; of an interface, required
 	fields   int             // named ones
@@ -80,7 +78,7 @@ func TestTypeSizes(t *testing.T) {
 
 type sizesByType map[string]*typeSize
 
-// methods returns the methods of a type, with those that embedded types of the module promote.
+// With the methods that embedded types of the module promote.
 func (all sizesByType) methods(name string) map[string]bool {
 	out := map[string]bool{}
 	var add func(name string, depth int)
@@ -98,9 +96,8 @@ func (all sizesByType) methods(name string) map[string]bool {
 	return out
 }
 
-// fields counts the fields of a struct. An embedded type is one field if it is exported, if other
-// types embed it too, or if it is embedded by pointer. Otherwise it is a part of the struct, and its
-// fields count.
+// An embedded type is one field if it is exported, if other types embed it too, or if it is
+// embedded by pointer. Otherwise its fields count.
 func (all sizesByType) fields(name string, users map[string]int) int {
 	s := all[name]
 	n := s.fields
@@ -152,7 +149,7 @@ func typeSizes(files []goFile) sizesByType {
 	return all
 }
 
-// sizeOf returns the fields, the methods of an interface, and the embedded types of a declaration.
+// The embedded types and methods of an interface count.
 func (f *goFile) sizeOf(declared ast.Expr) *typeSize {
 	s := &typeSize{methods: map[string]bool{}}
 	var list []*ast.Field
@@ -176,8 +173,8 @@ func (f *goFile) sizeOf(declared ast.Expr) *typeSize {
 	return s
 }
 
-// typeName returns the name of a type as "folder.Type", without its type arguments, and whether x
-// is a pointer to it. Types of other modules keep the name of their import.
+// In the form "folder.Type", without type arguments; types of other modules keep the name of
+// their import. pointer: x is a pointer to it.
 func (f *goFile) typeName(x ast.Expr) (name string, pointer bool) {
 	switch x := x.(type) {
 	case *ast.StarExpr:
@@ -195,7 +192,6 @@ func (f *goFile) typeName(x ast.Expr) (name string, pointer bool) {
 	return "", false
 }
 
-// folderOfImport returns the folder that a file imports under a name.
 func (f *goFile) folderOfImport(name string) string {
 	for i, spec := range f.syntax.Imports {
 		folder, ok := inModule(f.imports[i])

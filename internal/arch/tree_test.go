@@ -18,10 +18,9 @@ import (
 
 const module = "github.com/griffin-search/griffin"
 
-// root is the module's root folder, relative to this package.
 const root = "../.."
 
-// goFile is one Go file of the module, for any build tags.
+// For any build tags.
 type goFile struct {
 	path    string // slash-separated, from the module root
 	pkg     string // folder of it, "." for the root
@@ -63,8 +62,7 @@ func packages(t *testing.T) []string {
 	return slices.Compact(out)
 }
 
-// walk calls fn for each file of the repository, except ignored and hidden files, testdata
-// and, unless nested, nested modules.
+// Ignored and hidden files, testdata and, unless nested, nested modules are left out.
 func walk(nested bool, fn func(name string) error) error {
 	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {

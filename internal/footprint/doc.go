@@ -1,6 +1,6 @@
-// Package footprint reads the private memory of this process, as the operating system
-// counts it: [AnonymousBytes]. It is for metrics and for detecting memory growth. It does
-// not report Go's allocations (package runtime) or memory limits.
+// Package footprint reads the private memory of this process ([AnonymousBytes]), for metrics
+// and for detecting memory growth. It does not report Go's allocations (package runtime) or
+// memory limits.
 //
 // Its functions are safe for concurrent use.
 package footprint

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// AnonymousBytes returns the resident memory of this process that is not backed by a file.
-// It excludes the mapped index, whose pages the system loads and evicts. ok is false where
-// the system does not report it. It reads a small file in /proc, in microseconds.
+// AnonymousBytes returns the resident memory of this process that is not backed by a file, such
+// as the mapped index, whose pages the system loads and evicts. ok is false where the system
+// does not report it. It reads a small file in /proc, in microseconds.
 func AnonymousBytes() (sizeBytes int64, ok bool) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -18,7 +18,7 @@ func AnonymousBytes() (sizeBytes int64, ok bool) {
 	return anonymousBytes(string(status))
 }
 
-// anonymousBytes parses the content of /proc/self/status.
+// Of /proc/self/status.
 func anonymousBytes(status string) (sizeBytes int64, ok bool) {
 	for line := range strings.Lines(status) {
 		value, is := strings.CutPrefix(line, "RssAnon:")

@@ -30,7 +30,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// Memory that the process has written counts, where the system reports it.
+// Written memory counts.
 func TestAnonymousBytes(t *testing.T) {
 	const size = 4 << 20
 	own := make([]byte, size)

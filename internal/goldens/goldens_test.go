@@ -28,7 +28,7 @@ const goldenPath = "testdata/golden.json"
 // and stop words.
 var analyzers = []string{"english", "simple"}
 
-// measureNames are the recorded measures, as trec_eval names them.
+// As trec_eval names them.
 var measureNames = []string{"map", "ndcg_cut.10", "recall.100", "P.30", "recip_rank"}
 
 // depth is the number of documents retrieved for each query, as in the published runs.
@@ -96,8 +96,7 @@ func TestEffectiveness(t *testing.T) {
 }
 
 // TestCACMWithUnpaddedNumbers evaluates CACM as its reference does. Its judgements name
-// documents 1 to 999 without the leading zeros of the collection, so these are never found:
-// docs/effectiveness.md.
+// documents 1 to 999 without leading zeros, so these are never found: docs/effectiveness.md.
 func TestCACMWithUnpaddedNumbers(t *testing.T) {
 	t.Parallel()
 	c := shareddata.OneCollection(t, "cacm")
@@ -157,7 +156,6 @@ func indexAll(t *testing.T, c shareddata.Collection, analyzer string) *griffin.I
 	return ix
 }
 
-// answerAll answers all queries of a collection as plain words.
 func answerAll(t *testing.T, ix *griffin.Index, c shareddata.Collection, mode griffin.Mode) *trec.Run {
 	t.Helper()
 	file, err := os.Open(c.Queries)
@@ -224,8 +222,7 @@ func evaluate(t *testing.T, run *trec.Run, qrels *trec.Qrels) map[string]float64
 	return all
 }
 
-// compareGolden requires the same analyzers, collections, measures and values, to four
-// decimals.
+// To four decimals.
 func compareGolden(t *testing.T, got, want values) {
 	t.Helper()
 	g, w := flatten(got), flatten(want)

@@ -15,8 +15,8 @@ const saatGoldenPath = "testdata/saat.json"
 // counts slightly more.
 const saatBelow, saatAbove = 0.002, 0.01
 
-// Mode saat, whose impacts have 8 bits, ranks nearly as well as mode or with the same BM25,
-// and as BM25 of ATIRE. Every variant gives the same ranking, so one is sufficient.
+// Mode saat ranks nearly as well as mode or with the same BM25, and as BM25 of ATIRE. Every
+// variant gives the same ranking, so one is sufficient.
 func TestEffectivenessOfSaat(t *testing.T) {
 	got := values{}
 	for _, name := range []string{"cranfield", "scifact"} {

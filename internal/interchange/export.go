@@ -27,14 +27,13 @@ type ExportOptions struct {
 	Progress func(done, total int64)
 }
 
-// Export writes the live documents of the parts, in order, as one CIFF file. They are
-// numbered from 0 without gaps. It has the lists of the default field, in byte order of
-// their terms, except lists with only deleted documents. The same parts give the same
-// bytes.
+// Export writes the live documents of the parts, in order, as one CIFF file, numbered from 0
+// without gaps. It has the lists of the default field, in byte order of their terms, except
+// lists with only deleted documents. The same parts give the same bytes.
 //
-// The error wraps base.ErrCorrupt if a segment is damaged, base.ErrBadInput or
-// ciff.ErrInvalid if CIFF cannot represent the index (2^31 documents, terms that are not
-// UTF-8), ctx's error, or w's error. The output is then invalid.
+// The error wraps base.ErrCorrupt if a segment is damaged, base.ErrBadInput or ciff.ErrInvalid
+// if CIFF cannot represent the index (2^31 documents, terms that are not UTF-8), ctx's error,
+// or w's error. The output is then invalid.
 func Export(ctx context.Context, w io.Writer, parts []Part, opts ExportOptions) (ciff.Header, error) {
 	e := &exporter{ctx: ctx, opts: opts}
 	for _, p := range parts {
@@ -77,8 +76,8 @@ type exporter struct {
 type exportPart struct {
 	Part
 	source segment.Source
-	// newID has the number in the file of each live document, -1 for the others. If it is
-	// nil, the number is first + document.
+	// newID has the new number of each live document, -1 for the others; nil: it is first +
+	// document.
 	newID []int32
 	first int32
 
@@ -118,8 +117,8 @@ func (e *exporter) addPart(p Part) error {
 	return nil
 }
 
-// merge calls f for each term with live documents, in order. If countOnly is set, it does
-// not fill e.list.
+// merge calls f for each term with live documents, in order. With countOnly it does not fill
+// e.list.
 func (e *exporter) merge(countOnly bool, f func(term []byte) error) (err error) {
 	defer func() {
 		for i := range e.parts {
@@ -171,7 +170,7 @@ func (e *exporter) merge(countOnly bool, f func(term []byte) error) (err error) 
 	return nil
 }
 
-// smallest sets *term to the least current term of all parts; false at the end.
+// In *term, over all parts; false at the end.
 func (e *exporter) smallest(term *[]byte) bool {
 	var first []byte
 	for i := range e.parts {

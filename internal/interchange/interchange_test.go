@@ -103,8 +103,7 @@ func TestFileByOthersComesBackByteForByte(t *testing.T) {
 	}
 }
 
-// TestCollectionsRoundTrip checks that a built index, exported, imported and exported
-// again, gives the same file.
+// Exported, imported and exported again, a built index gives the same file.
 func TestCollectionsRoundTrip(t *testing.T) {
 	for _, name := range []string{"cacm", "cranfield"} {
 		c := shareddata.OneCollection(t, name)
@@ -134,7 +133,6 @@ func TestCollectionsRoundTrip(t *testing.T) {
 	}
 }
 
-// expect returns the expected export of the live documents of docs.
 func expect(docs []segmenttest.Doc, live func(doc int) bool) []byte {
 	var kept []segmenttest.Doc
 	for i, d := range docs {
@@ -189,8 +187,8 @@ func writeSegment(t *testing.T, source segment.Source, fields ...string) *segmen
 	return s
 }
 
-// TestExportMergesLiveDocuments compares an export with an inversion of the remaining
-// documents, over several segments with deletions.
+// The reference is an inversion of the remaining documents, over several segments with
+// deletions.
 func TestExportMergesLiveDocuments(t *testing.T) {
 	for seed := range uint64(4) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -225,7 +223,7 @@ func TestExportMergesLiveDocuments(t *testing.T) {
 	}
 }
 
-// rewrite writes a file again with its lists in a different order.
+// In a different order of lists.
 func rewrite(t *testing.T, b []byte, order func(lists []ciff.PostingsList)) []byte {
 	t.Helper()
 	r, err := ciff.NewReader(bytes.NewReader(b))
@@ -310,7 +308,7 @@ func TestImportErrors(t *testing.T) {
 	}
 }
 
-// TestFileChangesBetweenReads: the lists are checked again in the second read.
+// The second read checks the lists again.
 func TestFileChangesBetweenReads(t *testing.T) {
 	valid := expect(segmenttest.RandomDocs(rand.New(rand.NewPCG(3, 0)), 50, 40, 1), func(int) bool { return true })
 	b := valid

@@ -12,15 +12,14 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Source is a CIFF file as an input of segment.Write. All its data belongs to the default
-// field.
+// Source is a CIFF file as an input of segment.Write, all in the default field.
 type Source struct {
 	open    func() (io.ReadCloser, error)
 	header  ciff.Header
 	lengths []uint32
 	ids     []byte // concatenated
 	idEnds  []uint64
-	// order has the lists in order of their terms, if the file is unsorted.
+	// In order of the terms, if the file is unsorted.
 	order []listPlace
 }
 
@@ -31,17 +30,15 @@ type listPlace struct {
 	offset int64
 }
 
-// errUnsorted is the error for an unsorted file without random access.
 var errUnsorted = fmt.Errorf("its terms are not in order, so it needs random access, "+
 	"which this input does not support: use a plain, uncompressed file: %w", base.ErrBadInput)
 
-// NewSource reads a whole CIFF file and checks it. It reads it again for the posting lists:
-// open is called each time and returns the file from its start. Terms should be in byte
-// order. If they are not, open must return an io.ReaderAt, and the terms are held in
-// memory.
+// NewSource reads and checks a whole CIFF file, and reads it again for the posting lists: open
+// returns the file from its start each time. If terms are not in byte order, open must return
+// an io.ReaderAt, and the terms are held in memory.
 //
-// The error wraps ciff.ErrInvalid if the file is invalid, base.ErrBadInput if it is valid
-// but cannot be imported.
+// The error wraps ciff.ErrInvalid if the file is invalid, base.ErrBadInput if it is valid but
+// cannot be imported.
 func NewSource(open func() (io.ReadCloser, error)) (s *Source, err error) {
 	s = &Source{open: open}
 	sorted := true
@@ -77,7 +74,6 @@ func (s *Source) readThrough(read func(io.Reader, *ciff.Reader) error) (err erro
 	return read(f, r)
 }
 
-// checkLists reads all posting lists and reports whether they are sorted.
 func checkLists(r *ciff.Reader) (sorted bool, err error) {
 	var l ciff.PostingsList
 	sorted = true

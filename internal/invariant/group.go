@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// Group is a [sync.WaitGroup] for goroutines that may panic because of a bug. Wait
-// re-raises the panic, so that the waiting caller can release its resources and report the
-// error. Without a Group, the panic would end the process. The zero value is ready to use.
+// Group is a [sync.WaitGroup] for goroutines that may panic because of a bug: Wait re-raises
+// the panic, which would otherwise end the process, so that the caller can release its
+// resources and report it. The zero value is ready to use.
 type Group struct {
 	wait   sync.WaitGroup
 	caught atomic.Pointer[Caught]
@@ -28,8 +28,8 @@ func (g *Group) Go(f func()) {
 	})
 }
 
-// Wait waits until all goroutines have ended. If one has panicked since the last Wait, it
-// panics with the *Caught of the first.
+// Wait waits for all goroutines and panics with the *Caught of the first that has panicked
+// since the last Wait.
 func (g *Group) Wait() {
 	g.wait.Wait()
 	if c := g.caught.Swap(nil); c != nil {
@@ -43,8 +43,8 @@ type Caught struct {
 	Stack []byte
 }
 
-// Catch returns the Caught of a recovered value. It must be called in the deferred
-// function. A *Caught, re-raised from another goroutine, is returned unchanged.
+// Catch returns the Caught of a recovered value, a re-raised *Caught unchanged. It must be
+// called in the deferred function.
 func Catch(value any) *Caught {
 	if c, ok := value.(*Caught); ok {
 		return c

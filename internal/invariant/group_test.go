@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Wait re-raises the panic of one goroutine, once, after the others have ended, with its
-// original stack at any depth.
+// The panic comes once, after the other goroutines have ended, with its original stack at any
+// depth.
 func TestGroup(t *testing.T) {
 	var g Group
 	var ended atomic.Int32

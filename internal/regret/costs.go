@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sched/simulation"
 )
 
-// Costs returns each query's time on either processor for a simulation. It
-// requires measurements of policies cpu and gpu.
+// Costs returns each query's time on either processor for a simulation. Policies cpu and gpu
+// must be measured.
 func (m *Measured) Costs() ([]simulation.Query, error) {
 	cpu, gpu := slices.Index(m.Names, string(dispatch.PolicyCPU)), slices.Index(m.Names, string(dispatch.PolicyGPU))
 	if cpu < 0 || gpu < 0 {

@@ -13,9 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/plan"
 )
 
-// Measure measures queries. It returns an error if two ways give different
-// answers. If ctx ends, it returns ctx's error with the complete rounds, if
-// there are at least two.
+// Measure returns an error if two ways give different answers. If ctx ends, it returns ctx's
+// error with the complete rounds, if there are at least two.
 func Measure(ctx context.Context, queries []Query, o Options) (measured *Measured, err error) {
 	o.Rounds = cmp.Or(o.Rounds, DefaultRounds)
 	if o.Rounds < 2 {
@@ -78,7 +77,6 @@ func (m *measuring) close() error {
 	return errors.Join(errs...)
 }
 
-// searcher returns the policy's own Searcher, or the shared one.
 func (m *measuring) searcher(p dispatch.Policy) *dispatch.Searcher {
 	if s, ok := m.own[p]; ok {
 		return s.Searcher
@@ -104,7 +102,7 @@ func (m *measuring) open(ctx context.Context) error {
 	return nil
 }
 
-// prepare opens searchers, runs each query once, and returns all passes.
+// prepare also runs each query once.
 func (m *measuring) prepare(ctx context.Context) ([]pass, error) {
 	if err := m.open(ctx); err != nil {
 		return nil, err
@@ -152,9 +150,8 @@ func (m *measuring) prepare(ctx context.Context) ([]pass, error) {
 	return append(passes, m.besides(passes)...), nil
 }
 
-// besides returns passes of the policies that have their own Searcher with the
-// oracle's Searcher, so that cache contents do not distinguish them from the
-// oracle.
+// besides runs policies with their own Searcher in the oracle's, so that cache contents do not
+// distinguish them from the oracle.
 func (m *measuring) besides(passes []pass) []pass {
 	var more []pass
 	for i := range m.Policies {
@@ -173,8 +170,8 @@ func (m *measuring) besides(passes []pass) []pass {
 	return more
 }
 
-// shares measures batches on the GPU and compares their answers. It divides a
-// batch's time among its queries in proportion to their single times.
+// shares measures batches on the GPU, compares their answers, and divides a batch's time in
+// proportion to its queries' single times.
 func (m *measuring) shares(ctx context.Context) error {
 	gpu := slices.Index(m.Policies, dispatch.PolicyGPU)
 	if gpu < 0 {
@@ -220,7 +217,7 @@ func (m *measuring) shares(ctx context.Context) error {
 	return nil
 }
 
-// median returns the lower median, or 0 without times.
+// The lower median; 0 without times.
 func median(times []time.Duration) time.Duration {
 	if len(times) == 0 {
 		return 0

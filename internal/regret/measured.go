@@ -55,8 +55,8 @@ type Measurement struct {
 
 	placements []dispatch.Placement
 	placed     [][]time.Duration // by placement, then round
-	// beside holds times with the oracle's Searcher, by policy, then round; nil
-	// for a policy that has no other.
+	// beside holds times with the oracle's Searcher, by policy, then round; nil without another
+	// Searcher.
 	beside [][]time.Duration
 	hits   []base.Hit
 }

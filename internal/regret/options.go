@@ -15,33 +15,32 @@ type Query struct {
 
 // Options configure Measure.
 type Options struct {
-	// Searcher answers the queries. Its Dispatcher has dispatch.PolicyCost if
-	// there is a GPU. Analyzer is its index's.
+	// Searcher, with dispatch.PolicyCost if there is a GPU, answers the queries. Analyzer is
+	// its index's.
 	Searcher *dispatch.Searcher
 	Analyzer string
-	// Exec holds Mode, K and the other options that all variants share.
+	// Exec holds options, such as Mode and K, for all variants.
 	Exec dispatch.Options
 	// Policies are measured in this order, each as a Variant of its name.
 	Policies []dispatch.Policy
-	// Own, if set, opens a Searcher with equal answers but another GPU or its
-	// own GPU memory, for each of the Policies but cpu. If memory is short, the
-	// lists that one policy leaves there would affect the next.
+	// Own, if set, opens a Searcher with equal answers but another GPU or its own GPU memory,
+	// for each of the Policies but cpu: otherwise lists that one policy leaves in short memory
+	// would affect the next.
 	Own func(context.Context, dispatch.Policy) (OwnSearcher, error)
 	// Others are further variants to measure.
 	Others []Variant
 	// Oracle enables the measurement of placements.
 	Oracle bool
-	// Rounds is the number of measurements of each query in each way, at least
-	// 2; 0: DefaultRounds.
+	// Rounds is the number of measurements of each query in each way, at least 2; 0:
+	// DefaultRounds.
 	Rounds int
-	// Batch is the number of queries in a GPU batch, to measure a query's share
-	// of it; 0: none.
+	// Batch is the number of queries in a GPU batch, to measure shares; 0: none.
 	Batch int
 	// Progress, if set, receives the number of completed passes.
 	Progress func(done, total int)
 }
 
-// OwnSearcher is a policy's own Searcher. Measure closes it.
+// OwnSearcher is a policy's own Searcher, which Measure closes.
 type OwnSearcher struct {
 	*dispatch.Searcher
 	Close func() error

@@ -14,8 +14,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// pass is one way to answer all queries: a variant, placement number n of each
-// query, or a policy with the oracle's Searcher.
+// pass is a way to answer all queries: a variant, placement number n of each query, or a policy
+// with the oracle's Searcher.
 type pass struct {
 	Variant
 	variant   int // -1: a placement
@@ -30,12 +30,11 @@ func (p *pass) describe(t *Measurement) string {
 	return p.Name
 }
 
-// place returns the pass at position i of a round. A pass affects the caches
-// and clocks of the next one, so rounds should not repeat a pair of consecutive
-// passes. Rounds are rows of a Williams square (Williams, Experimental designs
-// balanced for the estimation of residual effects of treatments, 1949): the
-// first is 0, 1, n-1, 2, n-2 and so on, and each further row adds one. For even
-// n, no pair repeats in n rows.
+// place returns the pass at position i of a round. A pass affects the caches and clocks of the
+// next one, so rounds should not repeat a pair of passes. Rounds are rows of a Williams square
+// (Williams, Experimental designs balanced for the estimation of residual effects of
+// treatments, 1949): the first is 0, 1, n-1, 2, n-2 and so on, and each further row adds one.
+// For even n, no pair repeats in n rows.
 func place(i, round, n int) int {
 	at := i / 2 // for even i: from the end
 	if i%2 == 1 {
@@ -44,15 +43,14 @@ func place(i, round, n int) int {
 	return (n - at + round) % n
 }
 
-// rehearsal is the duration of the untimed queries before a pass. A GPU that
-// was idle for a second takes about ten milliseconds to restore its clock,
-// which may be as long as the pass.
+// rehearsal is the duration of untimed queries before a pass: a GPU that was idle for a second
+// takes about ten milliseconds to restore its clock, perhaps as long as the pass.
 const rehearsal = 60 * time.Millisecond
 
-// rehearse answers the first queries of a pass untimed. If policies have their
-// own GPU memory, it instead answers the whole log on the GPU before a pass in
-// the oracle's memory. Otherwise the few queries of a placement would find all
-// their lists in a cache that normally holds only some of them.
+// rehearse answers the first queries of a pass untimed. If policies have their own GPU memory,
+// it instead answers the whole log on the GPU before a pass in the oracle's memory: otherwise
+// the few queries of a placement would find all their lists in a cache that normally holds only
+// some.
 func (m *measuring) rehearse(ctx context.Context, p *pass, queries []int) error {
 	refills := len(m.own) > 0 && (p.placement >= 0 || p.beside)
 	if refills {
@@ -73,7 +71,6 @@ func (m *measuring) rehearse(ctx context.Context, p *pass, queries []int) error 
 	return nil
 }
 
-// answeredIn returns the indexes of the queries that a pass answers in a round.
 func (m *measuring) answeredIn(p *pass, round int) []int {
 	var queries []int
 	for i := range m.result.Queries {
@@ -88,14 +85,13 @@ func (m *measuring) answeredIn(p *pass, round int) []int {
 	return queries
 }
 
-// hopeless is the factor over a query's fastest placement in the first round
-// beyond which a placement is not measured again. It exceeds the variation of
-// one placement between rounds with lists in host memory (804 to 2,686 µs for
-// one query on an H200). It excludes most CPU placements of long queries.
+// hopeless is the factor over a query's fastest placement in the first round beyond which a
+// placement is not measured again. It exceeds the variation of one placement between rounds
+// with lists in host memory (804 to 2,686 µs for one query on an H200). It excludes most CPU
+// placements of long queries.
 const hopeless = 4
 
-// isHopeless reports whether a placement, or every one, was far too slow in the
-// first round.
+// Also for every placement.
 func (m *measuring) isHopeless(t *Measurement, placement int) bool {
 	times := t.placed[placement]
 	if times == nil {
@@ -110,14 +106,13 @@ func (m *measuring) isHopeless(t *Measurement, placement int) bool {
 	return times[0] == 0 || times[0] > hopeless*least
 }
 
-// errNewAnswer reports an answer that depends on the processor, which is a bug.
+// An answer that depends on the processor is a bug.
 var errNewAnswer = errors.New("the answer is not the one that it had before")
 
-// errOtherAnswer reports an index with other documents.
+// The other index has other documents.
 var errOtherAnswer = fmt.Errorf("its answer is another than that of the index it stands beside: it must hold the same documents in the same order: %w", base.ErrBadInput)
 
-// pass answers all queries in one way and compares the answers. Round -1 is
-// untimed.
+// Round -1 is untimed.
 func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
 	runtime.GC()
 	queries := m.answeredIn(p, round)
@@ -158,7 +153,7 @@ func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
 	return nil
 }
 
-// ranAs reports whether a query followed a placement, at least at its start.
+// The placement must hold at least at the start.
 func ranAs(a *plan.Answer, p *dispatch.Placement) bool {
 	if p.First == sched.GPU || p.Lists > 0 && a.Migrations > 0 {
 		return a.StepsAt[sched.GPU] > 0
@@ -166,7 +161,6 @@ func ranAs(a *plan.Answer, p *dispatch.Placement) bool {
 	return p.Lists > 0 || p.First == sched.CPU
 }
 
-// answer answers query i of a pass.
 func (m *measuring) answer(ctx context.Context, p *pass, i int) (answer plan.Answer, err error) {
 	t, o := &m.result.Queries[i], p.Exec
 	if p.placement >= 0 {

@@ -24,8 +24,8 @@ const us = time.Microsecond
 
 func rounds(d time.Duration) []time.Duration { return []time.Duration{d, d, d, d} }
 
-// Figures calculated by hand: two queries under three policies, with placements
-// that were excluded, impossible, and fast by chance in even rounds only.
+// Calculated by hand: two queries under three policies, with placements that were excluded,
+// impossible, and fast by chance in even rounds only.
 func TestReport(t *testing.T) {
 	m := &Measured{
 		Rounds: 4, Names: []string{"cpu", "gpu", "cost", "baseline"}, policies: 3, oracle: true,
@@ -117,7 +117,6 @@ func TestRatioClasses(t *testing.T) {
 	}
 }
 
-// gpuSearcher returns a Searcher on the emulated GPU.
 func gpuSearcher(t *testing.T, snapshot *index.Snapshot) (*dispatch.Searcher, *dispatch.GPU) {
 	t.Helper()
 	g, err := dispatch.OpenGPU(dispatch.GPUOptions{Device: "gpu", Memory: "64MiB"}, dispatch.ListBytes(snapshot))
@@ -134,7 +133,6 @@ func gpuSearcher(t *testing.T, snapshot *index.Snapshot) (*dispatch.Searcher, *d
 	return s, g
 }
 
-// someQueries returns n queries of three terms.
 func someQueries(rng *rand.Rand, n int) []Query {
 	var queries []Query
 	for i := range n {
@@ -144,8 +142,7 @@ func someQueries(rng *rand.Rand, n int) []Query {
 	return queries
 }
 
-// measuringOnGPU returns a prepared Measure of four queries on the emulated
-// GPU.
+// Four queries on the emulated GPU.
 func measuringOnGPU(t *testing.T, policies ...dispatch.Policy) (m *measuring, passes []pass, g *dispatch.GPU) {
 	t.Helper()
 	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
@@ -180,7 +177,7 @@ func TestSharesCompareAnswers(t *testing.T) {
 	}
 }
 
-// Before a pass in the oracle's GPU memory, all queries run there.
+// In the oracle's GPU memory, all queries run before a pass.
 func TestRehearseRefills(t *testing.T) {
 	m, passes, g := measuringOnGPU(t, dispatch.PolicyCPU)
 	// The second query alone, on the CPU.
@@ -204,8 +201,7 @@ func TestRehearseRefills(t *testing.T) {
 	}
 }
 
-// All policies and placements must give equal answers, and figures must match
-// the runs.
+// All answers must be equal, and figures must match the runs.
 func TestMeasure(t *testing.T) {
 	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/plan"
 )
 
-// Report summarises a Measured. Times are in microseconds.
+// Report summarises a Measured, in microseconds.
 type Report struct {
 	Mode    plan.Mode `json:"mode"`
 	K       int       `json:"k"`
@@ -29,18 +29,16 @@ type Figures struct {
 	Latency Percentiles `json:"latency_us"`
 	// AllRuns summarises all measured times.
 	AllRuns *latency.Summary `json:"all_runs_us,omitempty"`
-	// OverCPU and OverGPU are the speed-ups over these policies, for the mean
-	// and each percentile.
+	// OverCPU and OverGPU are speed-ups, for the mean and each percentile.
 	OverCPU *Percentiles `json:"times_as_fast_as_cpu,omitempty"`
 	OverGPU *Percentiles `json:"times_as_fast_as_gpu,omitempty"`
 	// Regret is the mean excess over the oracle: 0.05 is 5 %.
 	Regret *float64 `json:"regret,omitempty"`
-	// RegretAtMost uses an oracle that is chosen and measured by the same
-	// rounds and is thus too fast. The difference from Regret is noise.
+	// RegretAtMost uses an oracle that is chosen and measured by the same rounds, and is thus
+	// too fast. The difference from Regret is noise.
 	RegretAtMost *float64 `json:"regret_at_most,omitempty"`
-	// Excess is the excess of the minimum times over the better of cpu and gpu,
-	// in the variant's worst class of queries, Worst: 0.03 is 3 %; negative is
-	// faster.
+	// Excess is that of the minimum times over the better of cpu and gpu, in the variant's
+	// worst class of queries, Worst: 0.03 is 3 %; negative is faster.
 	Excess *float64 `json:"excess,omitempty"`
 	Worst  string   `json:"worst_class,omitempty"`
 	// Shares of the runs on one processor and on both; Migrations per query.
@@ -62,9 +60,8 @@ type Percentiles struct {
 	Max  float64 `json:"max"`
 }
 
-// Class is a class of queries with each variant's mean of the queries' minimum
-// times. Classes are small, so medians would be sensitive to disturbances of a
-// few microseconds.
+// Class is a class of queries with each variant's mean of the minimum times: classes are small,
+// so medians would be sensitive to disturbances of a few microseconds.
 type Class struct {
 	By      string             `json:"by"` // "terms", "shortest list" or "ratio"
 	Name    string             `json:"name"`
@@ -95,7 +92,6 @@ func (m *Measured) Report() *Report {
 	return r
 }
 
-// ran fills the fields that summarise all runs of a variant.
 func (f *Figures) ran(m *Measured, variant int) {
 	var all []time.Duration
 	var runs, both, gpu, migrations int
@@ -129,7 +125,6 @@ func (m *Measured) Medians(variant int) []time.Duration {
 	return medians
 }
 
-// find returns the figures of a variant, or nil.
 func (r *Report) find(name string) *Figures {
 	i := slices.IndexFunc(r.Variants, func(f Figures) bool { return f.Name == name })
 	if i < 0 {
@@ -138,7 +133,6 @@ func (r *Report) find(name string) *Figures {
 	return &r.Variants[i]
 }
 
-// addOracle adds the oracle's figures and the policies' regrets.
 func (r *Report) addOracle(m *Measured) {
 	oracle := make([]time.Duration, len(m.Queries))
 	sums := make([]time.Duration, len(m.Names))
@@ -159,9 +153,9 @@ func (r *Report) addOracle(m *Measured) {
 	r.Variants = append(r.Variants, Figures{Name: Oracle, Latency: percentiles(oracle)})
 }
 
-// oracle returns the query's time with the best placement or policy. It chooses
-// by the maximum of the even rounds, to exclude lucky cache hits, and measures
-// by the odd rounds. lucky is the minimum over all ways in the odd rounds.
+// oracle returns the query's time with the best placement or policy, chosen by the maximum of
+// the even rounds, to exclude lucky cache hits, and measured by the odd ones. lucky is the
+// minimum over all ways in the odd rounds.
 func (t *Measurement) oracle(policies int) (took, lucky time.Duration) {
 	best, lucky := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 	ways := slices.Clone(t.placed)
@@ -181,8 +175,7 @@ func (t *Measurement) oracle(policies int) (took, lucky time.Duration) {
 	return took, lucky
 }
 
-// withOracle returns a variant's times by round, with the oracle's Searcher if
-// measured.
+// By round, with the oracle's Searcher if measured.
 func (t *Measurement) withOracle(variant int) []time.Duration {
 	if variant < len(t.beside) && t.beside[variant] != nil {
 		return t.beside[variant]
@@ -213,7 +206,7 @@ func percentiles(times []time.Duration) Percentiles {
 	}
 }
 
-// over returns the speed-up of f over base, or nil without base.
+// nil without base.
 func over(base, f *Figures) *Percentiles {
 	if base == nil {
 		return nil
@@ -225,7 +218,6 @@ func over(base, f *Figures) *Percentiles {
 	}
 }
 
-// classes adds the classes and each policy's worst one.
 func (r *Report) classes(m *Measured) {
 	type key struct{ by, name string }
 	var keys []key
@@ -267,7 +259,7 @@ func (r *Report) classes(m *Measured) {
 	}
 }
 
-// termsClass classifies by the number of terms in the index.
+// Terms in the index count.
 func termsClass(docFreqs []uint64) string {
 	n := 0
 	for _, f := range docFreqs {
@@ -283,8 +275,7 @@ func termsClass(docFreqs []uint64) string {
 
 var shortestClasses = []string{"0", "1-999", "1K-9K", "10K-99K", "100K-999K", "1M+"}
 
-// shortestClass classifies by the length of the shortest list, in powers of
-// ten.
+// In powers of ten.
 func shortestClass(docFreqs []uint64) string {
 	switch {
 	case len(docFreqs) == 0 || docFreqs[0] == 0:
@@ -303,8 +294,7 @@ func shortestClass(docFreqs []uint64) string {
 
 var ratioClasses = []string{"none", "[1,16)", "[16,32)", "[32,64)", "[64,128)", "[128,256)", "[256,512)", "[512,1024)", "1024+"}
 
-// ratioClass classifies by the ratio of the two shortest lists: the groups of
-// griffin18, §3.2.
+// The groups of griffin18, §3.2.
 func ratioClass(docFreqs []uint64) string {
 	if len(docFreqs) < 2 || docFreqs[0] == 0 {
 		return ratioClasses[0]

@@ -9,14 +9,12 @@ import (
 	"time"
 )
 
-// timesHeader names the columns of WriteTimes.
 const timesHeader = "query\tdoc_freqs\tway\tround\tus\tran"
 
-// WriteTimes writes every measured time as tab-separated values: the query, its
-// terms' document frequencies, the way, the round, the microseconds, and the
-// processors ("cpu", "gpu" or "both"; "-" with the oracle). A way is a
-// variant's name, or "oracle: " with a placement or a policy that has its own
-// Searcher. Impossible and excluded placements are omitted.
+// WriteTimes writes every measured time as tab-separated values: the query, its terms' document
+// frequencies, the way, the round, the microseconds, and the processors ("cpu", "gpu" or
+// "both"; "-" with the oracle). A way is a variant's name, or "oracle: " with a placement or a
+// policy with its own Searcher. Impossible and excluded placements are omitted.
 func (m *Measured) WriteTimes(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, timesHeader)

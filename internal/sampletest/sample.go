@@ -12,19 +12,18 @@ import (
 const (
 	// AllVariable is the environment variable that, set to 1, makes Some return every case.
 	AllVariable = "GRIFFIN_TEST_ALL"
-	// SeedVariable is the environment variable that sets the seed of samples.
+	// SeedVariable is the environment variable with the seed of samples.
 	SeedVariable = "GRIFFIN_SEED"
 )
 
-// processSeed is the seed of this test process if SeedVariable is not set.
 var processSeed = uint64(time.Now().UnixNano())
 
 // All reports whether every case runs.
 func All() bool { return os.Getenv(AllVariable) == "1" }
 
-// Some returns n of cases in their order, drawn at random, or all of them if All or if
-// there are no more than n. It logs the seed, and fails t if SeedVariable is no number. The
-// draw depends on the seed and the name of the test only.
+// Some returns n of cases in order, drawn at random, or all of them if All or if there are no
+// more than n. It logs the seed, and fails t if SeedVariable is no number. The draw depends on
+// the seed and t's name only.
 func Some[T any](t testing.TB, n int, cases []T) []T {
 	t.Helper()
 	if All() || n >= len(cases) {

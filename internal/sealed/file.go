@@ -11,8 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// File is an open sealed file. All methods but Close are safe for concurrent
-// use. Call Close only when nobody uses the File or its bytes.
+// File is an open sealed file, safe for concurrent use except Close: call that when nobody uses
+// the File or its bytes.
 type File struct {
 	name    string
 	mapping *vfs.Mapping
@@ -21,9 +21,9 @@ type File struct {
 	checked []atomic.Uint64 // bit i: chunk i is verified
 }
 
-// Open maps a file and validates everything but the payload's bytes. The error
-// wraps base.ErrCorrupt if the file is damaged or of another kind, and
-// base.ErrVersion if its format is newer than maxVersion.
+// Open maps a file and validates all but the payload's bytes. The error wraps base.ErrCorrupt
+// if the file is damaged or of another kind, and base.ErrVersion if its format is newer than
+// maxVersion.
 func Open(fs vfs.FS, name, kind string, maxVersion uint32) (*File, error) {
 	m, err := fs.Map(name)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *File) Name() string { return f.name }
 // Version is the version of the payload's format.
 func (f *File) Version() uint32 { return f.version }
 
-// Sum identifies the content: it is the checksum of the checksum table.
+// Sum, the checksum of the checksum table, identifies the content.
 func (f *File) Sum() uint32 { return f.tableCRC }
 
 // Len is the payload's length in bytes.
@@ -57,15 +57,13 @@ func (f *File) Len() uint64 { return f.payloadLen }
 // SizeBytes is the size of the whole file.
 func (f *File) SizeBytes() int64 { return int64(len(f.mapping.Bytes())) }
 
-// Bytes returns the payload, 64-byte aligned and valid until Close. Slack bytes
-// after its end may be read. A byte is valid only after a successful Check of
-// it.
+// Bytes returns the payload, 64-byte aligned and valid until Close. Slack bytes after its end
+// may be read. A byte is valid only after a successful Check.
 func (f *File) Bytes() []byte { return f.payload }
 
-// Check verifies the bytes [offset, offset+length) of the payload. A range
-// outside the payload or a wrong checksum causes an error that wraps
-// base.ErrCorrupt. The first check of a chunk computes its checksum (about 3 µs
-// in memory); later ones cost a few ns and do not allocate.
+// Check verifies the bytes [offset, offset+length) of the payload. Outside the payload or with
+// a wrong checksum, the error wraps base.ErrCorrupt. The first check of a chunk takes about 3
+// µs in memory; later ones cost a few ns and do not allocate.
 func (f *File) Check(offset, length uint64) error {
 	n := f.payloadLen
 	if offset > n || length > n-offset {
@@ -91,8 +89,7 @@ func (f *File) Check(offset, length uint64) error {
 	return nil
 }
 
-// Range returns a range of the payload after Check. Its capacity extends to the
-// end of the file.
+// Range returns a checked range of the payload; its capacity extends to the end of the file.
 func (f *File) Range(offset, length uint64) ([]byte, error) {
 	if err := f.Check(offset, length); err != nil {
 		return nil, err
@@ -110,9 +107,8 @@ func (f *File) checkChunk(i uint64) error {
 	return nil
 }
 
-// Verify computes the checksums of all chunks, verified or not, and reports the
-// first damaged one. progress, if not nil, receives the number of bytes of each
-// step of about 1 MiB.
+// Verify checks all chunks, verified or not, and reports the first damaged one. progress, if
+// not nil, receives the bytes of each step of about 1 MiB.
 func (f *File) Verify(ctx context.Context, progress func(bytes int64)) error {
 	for i := range numChunks(f.payloadLen) {
 		if i%16 == 0 {

@@ -21,8 +21,8 @@ const (
 	tailMagic = "\nNIFFIRG"
 )
 
-// Slack is the number of readable bytes after the payload, which let decoders
-// load whole words at its end. Their content is undefined.
+// Slack is the number of undefined but readable bytes after the payload, which let decoders
+// load whole words.
 const Slack = footerLen
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -54,7 +54,6 @@ func appendFooter(dst []byte, payload uint64, tableCRC, headerCRC uint32) []byte
 	return binary.LittleEndian.AppendUint32(dst, checksum(dst[start:]))
 }
 
-// layout holds the content of header and footer.
 type layout struct {
 	version    uint32
 	payloadLen uint64
@@ -62,7 +61,7 @@ type layout struct {
 	tableCRC   uint32
 }
 
-// parse validates all of a file but the checksums of its payload.
+// The payload's checksums are not checked.
 func parse(file []byte, kind string, maxVersion uint32) (layout, error) {
 	if len(file) < headerLen+footerLen || string(file[:len(headMagic)]) != headMagic {
 		if len(file) < headerLen && bytes.HasPrefix([]byte(headMagic), file[:min(len(file), len(headMagic))]) {

@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Writer writes a sealed file and buffers one chunk. After the first error
-// every call returns it. A Writer is not safe for concurrent use.
+// Writer writes a sealed file and buffers one chunk. After the first error every call returns
+// it. It is not safe for concurrent use.
 type Writer struct {
 	fs        vfs.FS
 	name      string
@@ -23,8 +23,8 @@ type Writer struct {
 	err       error
 }
 
-// Create creates a file. kind is 1 to 8 ASCII bytes; version is the version of
-// the payload's format, at least 1. The file is valid only after Close.
+// Create creates a file, valid only after Close. kind is 1 to 8 ASCII bytes; version is the
+// payload format's, at least 1.
 func Create(fs vfs.FS, name, kind string, version uint32) (*Writer, error) {
 	if len(kind) == 0 || len(kind) > kindLen || version == 0 {
 		return nil, fmt.Errorf("%s: kind %q, version %d: %w", name, kind, version, base.ErrBadInput)
@@ -113,7 +113,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Abort discards and removes the file. After Close or Abort it does nothing.
+// Abort discards and removes the file; after Close or Abort it does nothing.
 func (w *Writer) Abort() error {
 	if w.file == nil {
 		return nil

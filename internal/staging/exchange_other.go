@@ -4,8 +4,8 @@ package staging
 
 import "os"
 
-// exchangeFolders exchanges two folders. Between the steps there is none at b;
-// if the process ends there, the old one is left at a+".old".
+// Between the steps there is no folder at b; if the process ends there, the old one is left at
+// a+".old".
 func exchangeFolders(a, b string) error {
 	old := a + ".old"
 	if err := os.Rename(b, old); err != nil {

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Folder is a folder beside the final place, in which a new one is built. It is
-// locked while it is in use, so that folders of ended processes can be found and
-// removed.
+// Folder is a folder beside its final place, locked while in use, so that folders of ended
+// processes can be found and removed.
 type Folder struct {
 	Dir  string
 	lock *os.File
@@ -46,7 +45,6 @@ func New(out string) (*Folder, error) {
 	return &Folder{Dir: dir, lock: lock}, nil
 }
 
-// removeAbandoned removes staging folders whose process is gone.
 func removeAbandoned(parent, prefix string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -64,7 +62,7 @@ func removeAbandoned(parent, prefix string) {
 	}
 }
 
-// lockFolder locks a folder until the returned file is closed or the process ends.
+// The lock ends when the file is closed or the process ends.
 func lockFolder(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -77,8 +75,7 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// MoveTo puts the folder at out. It exchanges the two folders in one step, so that
-// there is always one at out.
+// MoveTo puts the folder at out, in one step, so that there is always one at out.
 func (s *Folder) MoveTo(out string) error {
 	if err := os.Remove(out); err == nil || os.IsNotExist(err) {
 		// There was nothing, or an empty folder.

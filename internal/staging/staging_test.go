@@ -13,7 +13,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// New removes a folder that an ended process left, and no folder that is in use.
+// Folders that are in use stay.
 func TestAbandoned(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "x.idx")
@@ -42,7 +42,7 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
-// MoveTo puts a folder at a place that is free, empty or taken.
+// The place is free, empty or taken.
 func TestMoveTo(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	for _, name := range []string{"first", "second"} {

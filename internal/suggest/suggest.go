@@ -5,10 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Closest returns the name with the smallest edit distance to word, ignoring
-// case; "" if every distance exceeds a third of the length of word, rounded up.
-// The last part of a dotted name counts as a name too, so that "author" suggests
-// "meta.author". Of equal distances the first name wins.
+// Closest returns the first name with the smallest edit distance to word, ignoring case; "" if
+// every distance exceeds a third of word's length, rounded up. The last part of a dotted name
+// counts too: "author" suggests "meta.author".
 func Closest(word string, names []string) string {
 	word = strings.ToLower(word)
 	best, least := "", (utf8.RuneCountInString(word)+2)/3+1
@@ -25,9 +24,9 @@ func Closest(word string, names []string) string {
 	return best
 }
 
-// Distance returns the edit distance of two words in characters, following Damerau
-// and Levenshtein: the least number of insertions, deletions, replacements and
-// exchanges of two neighbours, which do not overlap.
+// Distance returns the edit distance in characters, following Damerau and Levenshtein: the
+// least number of insertions, deletions, replacements and exchanges of two neighbours, which do
+// not overlap.
 func Distance(word, name string) int {
 	a, b := []rune(word), []rune(name)
 	var before []int // the row before previous

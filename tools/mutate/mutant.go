@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// mutant is one change of one file.
 type mutant struct {
 	file       string // relative to the module
 	line       int
@@ -30,7 +29,6 @@ func (m mutant) key() string {
 	return strings.Join([]string{m.file, m.function, m.source, m.what}, " | ")
 }
 
-// operators lists the replacements of each binary operator.
 var operators = map[token.Token][]token.Token{
 	token.LSS:  {token.LEQ, token.GEQ},
 	token.LEQ:  {token.LSS, token.GTR},
@@ -50,8 +48,7 @@ var operators = map[token.Token][]token.Token{
 	token.OR:   {token.AND},
 }
 
-// findMutants returns every mutant of the package in a folder: changed operators,
-// conditions that are always true or false, and removed statements.
+// Operators are changed, conditions are always true or false, and statements are removed.
 func findMutants(dir, tags string) ([]mutant, error) {
 	c := build.Default
 	c.BuildTags = strings.FieldsFunc(tags, func(r rune) bool { return r == ',' || r == ' ' })
@@ -88,8 +85,8 @@ func findMutants(dir, tags string) ([]mutant, error) {
 	return all, nil
 }
 
-// number distinguishes equal changes of equal lines of a function, such as those of the
-// two operators in a || b || c.
+// number distinguishes equal changes of equal lines, such as of the two operators in a || b ||
+// c.
 func number(all []mutant) {
 	seen := map[string]int{}
 	for i := range all {
@@ -100,7 +97,6 @@ func number(all []mutant) {
 	}
 }
 
-// scanner collects the mutants of a file.
 type scanner struct {
 	path     string
 	src      []byte
@@ -143,8 +139,8 @@ func (s *scanner) visit(n ast.Node) bool {
 	return true
 }
 
-// assignment removes the assignment if nothing is declared by it. Its right side stays in
-// use, so that the mutant compiles.
+// An assignment without a declaration is removed; its right side stays in use, so that the
+// mutant compiles.
 func (s *scanner) assignment(n *ast.AssignStmt) {
 	if n.Tok == token.DEFINE || isGrow(n.Rhs[0]) {
 		return
@@ -157,8 +153,7 @@ func (s *scanner) assignment(n *ast.AssignStmt) {
 	s.replace(n.Pos(), n.End(), blanks+" = "+right, "assignment removed")
 }
 
-// call visits the parts of a call, except the capacity in a call of make and the length in
-// a call of slices.Grow, which are hints.
+// Capacities of make and lengths of slices.Grow are hints and stay.
 func (s *scanner) call(n *ast.CallExpr) {
 	ast.Inspect(n.Fun, s.visit)
 	args := n.Args
@@ -176,7 +171,6 @@ func (s *scanner) call(n *ast.CallExpr) {
 	}
 }
 
-// isGrow reports whether an expression is a call of slices.Grow.
 func isGrow(n ast.Expr) bool {
 	call, ok := n.(*ast.CallExpr)
 	if !ok {
@@ -190,7 +184,7 @@ func isGrow(n ast.Expr) bool {
 	return ok && id.Name == "slices" && sel.Sel.Name == "Grow"
 }
 
-// isText reports whether an operand is a string literal, or joins one.
+// A string literal, or an operand of one.
 func isText(n *ast.BinaryExpr) bool {
 	for _, x := range []ast.Expr{n.X, n.Y} {
 		switch x := x.(type) {
@@ -207,7 +201,7 @@ func isText(n *ast.BinaryExpr) bool {
 	return false
 }
 
-// isCheck reports whether a call is of package invariant, whose checks are free in release builds.
+// Checks of package invariant are free in release builds.
 func isCheck(call *ast.CallExpr) bool {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {

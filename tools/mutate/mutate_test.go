@@ -35,8 +35,7 @@ func TestSign(t *testing.T) {
 }
 `
 
-// TestMutate tests a package whose tests have a hole at 0: its boundaries survive, all other
-// mutants are killed.
+// The tests have a hole at 0: boundaries survive, all other mutants are killed.
 func TestMutate(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -73,7 +72,7 @@ func TestMutate(t *testing.T) {
 	}
 }
 
-// Text and capacities, whose changes no test could or should find, are not changed.
+// No test could or should find changed text and capacities.
 func TestFindMutants(t *testing.T) {
 	const text = `package p
 
@@ -93,7 +92,7 @@ func f(n int, s string) (string, []int, map[int]int) {
 	}
 }
 
-// TestFailingTests gives the tool tests that fail without a mutation.
+// They fail without a mutation.
 func TestFailingTests(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
@@ -111,7 +110,7 @@ func TestFailingTests(t *testing.T) {
 	}
 }
 
-// TestLate gives tests too little time at first, as on a machine that became slower.
+// The time is too little at first, as on a machine that became slower.
 func TestLate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
@@ -142,7 +141,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestKeys checks that equal changes of a line have different keys.
+// Equal changes of a line have different keys.
 func TestKeys(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("p.go", []byte("package p\n\nfunc f(a, b, c bool) bool { return a || b || c } // why\n"), 0o600); err != nil {
@@ -154,8 +153,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestEquivalentsExist checks that each entry of equivalent.txt is a mutant of the present
-// code. Comments do not count.
+// Each entry of equivalent.txt is a mutant of the present code. Comments do not count.
 func TestEquivalentsExist(t *testing.T) {
 	known, err := readEquivalents("equivalent.txt")
 	if err != nil || len(known) == 0 {
@@ -182,8 +180,7 @@ func TestEquivalentsExist(t *testing.T) {
 	}
 }
 
-// TestProved compares the lower limit with published values: with no survivor it is
-// 0.05^(1/n).
+// Published values: with no survivor the lower limit is 0.05^(1/n).
 func TestProved(t *testing.T) {
 	for _, c := range []struct {
 		killed, survived int

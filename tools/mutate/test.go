@@ -24,7 +24,7 @@ func (t *tally) add(o tally) {
 	t.equivalent += o.equivalent
 }
 
-// share is the percentage of mutants killed among those that are not equivalent.
+// In per cent, without equivalent mutants.
 func (t tally) share() float64 {
 	if t.killed+t.survived == 0 {
 		return 100
@@ -46,8 +46,7 @@ func (t tally) proved() float64 {
 	return 100 * low
 }
 
-// binomialTail is the probability of at least k successes in n trials of probability p,
-// which is in (0, 1).
+// The probability of at least k successes in n trials; p is in (0, 1).
 func binomialTail(n, k int, p float64) float64 {
 	sum, logChoose := 0.0, 0.0
 	for i := n; i >= k; i-- {
@@ -72,7 +71,7 @@ const (
 	invalid // does not compile
 )
 
-// testMutants tests mutants in their order until settings.mutants have a verdict.
+// In order, until settings.mutants have a verdict.
 func testMutants(ctx context.Context, s settings, all []mutant, tests []string, known map[string]bool) (tally, error) {
 	var (
 		t       tally
@@ -123,8 +122,8 @@ func testMutants(ctx context.Context, s settings, all []mutant, tests []string, 
 	return t, errors.Join(failure, ctx.Err())
 }
 
-// timeLimit tests the packages without a mutation. It returns the time after which a
-// mutant counts as killed, at most settings.timeout, or an error if a test fails.
+// timeLimit returns the time after which a mutant counts as killed, at most settings.timeout,
+// or an error if a test fails without a mutation.
 func timeLimit(ctx context.Context, s settings, tests []string) (time.Duration, error) {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -147,7 +146,7 @@ func timeLimit(ctx context.Context, s settings, tests []string) (time.Duration, 
 	return min(s.timeout, 10*time.Second+5*longest), nil
 }
 
-// judge tests one mutant, first by its own package. by names the package that killed it.
+// The mutant's own package comes first. by names the package that killed it.
 func judge(ctx context.Context, s settings, m *mutant, tests []string, known map[string]bool) (v verdict, by string, err error) {
 	if known[m.key()] {
 		return equivalent, "", nil
@@ -181,7 +180,7 @@ func judge(ctx context.Context, s settings, m *mutant, tests []string, known map
 	return survived, "", nil
 }
 
-// overlay writes the changed file and the overlay that puts it in the place of the original.
+// The overlay puts the changed file in the place of the original.
 func (m *mutant) overlay(dir string) (string, error) {
 	changed := filepath.Join(dir, filepath.Base(m.file))
 	out := string(m.original[:m.start]) + m.text + string(m.original[m.end:])
@@ -200,8 +199,8 @@ func (m *mutant) overlay(dir string) (string, error) {
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// testPackage compiles and runs the short tests of a package. own: it is the mutant's,
-// where a failure to compile means that the mutant is invalid.
+// The tests are short ones. own: the package is the mutant's, where a failure to compile means
+// that the mutant is invalid.
 func testPackage(ctx context.Context, s settings, overlay, pkg, binary string, own bool) (verdict, error) {
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-tags", s.tags, "-overlay", overlay, "-o", binary, pkg)
 	if out, err := build.CombinedOutput(); err != nil {
@@ -230,8 +229,7 @@ func testPackage(ctx context.Context, s settings, overlay, pkg, binary string, o
 	return survived, nil
 }
 
-// readEquivalents reads the keys of mutants that no test can notice. Lines that begin
-// with # hold the reasons.
+// Lines that begin with # hold the reasons.
 func readEquivalents(path string) (map[string]bool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -35,11 +35,10 @@ import (
 // server on a new goroutine.
 var starters = map[string]bool{"Go": true, "AfterFunc": true, "NewServer": true, "NewUnstartedServer": true}
 
-// elsewhere are the packages whose goroutines only the tests of their importers start, each
-// with the function that the importers call. It counts as a starter.
+// elsewhere are the packages whose goroutines only their importers' tests start, each with the
+// called function, which counts as a starter.
 var elsewhere = map[string]string{"./internal/inverter": "Invert"}
 
-// omitted are the folders of other modules, and of programs that measure.
 var omitted = []string{"tools", "bench", ".build", ".git", "testdata"}
 
 func main() {
@@ -99,7 +98,7 @@ func list(w io.Writer, root string, verbose bool) error {
 	return err
 }
 
-// function is what the functions of one name in a folder do.
+// For all functions of one name in a folder.
 type function struct {
 	starts bool // a goroutine
 	calls  map[string]bool
@@ -153,7 +152,6 @@ func read(path string) (*folder, error) {
 	return f, nil
 }
 
-// racing returns the names of the tests that may start a goroutine.
 func (f *folder) racing() (found []string) {
 	for changed := true; changed; {
 		changed = false
@@ -173,8 +171,7 @@ func (f *folder) racing() (found []string) {
 	return found
 }
 
-// add adds what a body does. A name counts as a call wherever it stands, since a function
-// may be passed on.
+// A name counts as a call wherever it stands, since a function may be passed on.
 func (f *function) add(body ast.Node) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {

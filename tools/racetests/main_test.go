@@ -47,7 +47,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A package that no listed test covers is an error.
+// No listed test covers the package.
 func TestUntested(t *testing.T) {
 	root := writeTree(t, map[string]string{
 		"a/a.go":      "package a\nfunc Start() { go f() }\n",

@@ -9,8 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Run refuses invalid queries, and all queries on a lost device, and answers those at the
-// limits.
+// Run refuses invalid queries, and all on a lost device, and answers the ones at the limits.
 func TestRunArguments(t *testing.T) {
 	c := newCollection(t, 400, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}})
@@ -79,7 +78,6 @@ func TestRunArguments(t *testing.T) {
 	}
 }
 
-// Intersect refuses invalid steps and answers those at the limits.
 func TestStepArguments(t *testing.T) {
 	c := newCollection(t, 400, 2, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})

@@ -23,8 +23,8 @@ type collection struct {
 	segments []Segment
 }
 
-// numWords is the number of words of a collection. r0 is in nearly all documents; each
-// further word is in about two thirds of the documents of the previous one.
+// r0 is in nearly all documents; each further word is in about two thirds of the documents of
+// the previous one.
 const numWords = 12
 
 func newCollection(tb testing.TB, numDocs, commits int, codecName string) *collection {
@@ -33,7 +33,6 @@ func newCollection(tb testing.TB, numDocs, commits int, codecName string) *colle
 	return newCollectionOf(tb, rng, numDocs, commits, codecName, func(int) string { return collectionText(rng) })
 }
 
-// newCollectionOf makes a collection of the texts returned by text.
 func newCollectionOf(tb testing.TB, rng *rand.Rand, numDocs, commits int, codecName string, text func(doc int) string) *collection {
 	tb.Helper()
 	ix := indextest.Write(tb, index.Options{Analyzer: "whitespace", NoStored: true, Codec: codecName}, func(w *indextest.Writer) {
@@ -85,7 +84,7 @@ func (c *collection) attach(tb testing.TB, e *Engine) *View {
 	return v
 }
 
-// query makes a query of words, rarest first.
+// The words are rarest first.
 func (c *collection) query(tb testing.TB, conjunctive bool, words ...int) *Query {
 	tb.Helper()
 	n := len(words)
@@ -110,8 +109,7 @@ func (c *collection) query(tb testing.TB, conjunctive bool, words ...int) *Query
 	return q
 }
 
-// oracle answers a query by decoding all of its lists. It returns the best hits, and all
-// candidates by segment.
+// oracle decodes all lists of a query. It returns the best hits, and all candidates by segment.
 func (c *collection) oracle(tb testing.TB, q *Query) (hits []base.Hit, candidates *Candidates) {
 	tb.Helper()
 	candidates = new(Candidates)

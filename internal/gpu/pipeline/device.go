@@ -13,7 +13,6 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/packedsearch"
 )
 
-// device is one GPU with its resident lists and its lanes.
 type device struct {
 	*residency.Device
 	images   *imagesearch.Kernels
@@ -55,7 +54,7 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *devi
 	return d, nil
 }
 
-// put returns a lane. It first releases the leftovers of a run that panicked.
+// put first releases the leftovers of a run that panicked.
 func (d *device) put(l *lane) {
 	defer func() { d.lanes <- l }()
 	l.salvage()
@@ -68,8 +67,7 @@ func (d *device) place(words []uint32) (cuda.Buffer[uint32], error) {
 	return l.uploader.Upload(words)
 }
 
-// lane takes a lane, which the caller returns with put or leave. It returns nil if ctx ends
-// first.
+// lane takes a lane, to be returned with put or leave, nil if ctx ends first.
 func (d *device) lane(ctx context.Context) *lane {
 	select {
 	case l := <-d.lanes:
@@ -89,7 +87,7 @@ func (d *device) stats() DeviceStats {
 	}
 }
 
-// close frees all resources. It returns nil for a lost device.
+// close returns nil for a lost device.
 func (d *device) close() error {
 	d.StopPromoting()
 	var errs []error

@@ -1,13 +1,13 @@
-// Package pipeline runs flat queries on GPUs, on the posting lists that package residency
-// keeps there.
+// Package pipeline runs flat queries on GPUs, on the posting lists that package residency keeps
+// there.
 //
-// An Engine opens devices. Attach makes a View of the segments of a commit. View.Run answers
-// queries, one or many at a time, identically to the CPU. View.Intersect runs a step of a
-// conjunction, from candidates to candidates. View.Locate reports the forms of a query's
-// lists. View.Warm uploads an index in advance.
+// An Engine opens devices; Attach makes a View of the segments of a commit. View.Run answers
+// queries, one or many at a time, identically to the CPU; View.Intersect runs a step of a
+// conjunction, from candidates to candidates; View.Locate reports the forms of a query's lists;
+// View.Warm uploads an index in advance.
 //
-// Phrases, trees and filters by words run on the CPU only; package dispatch decides that.
-// This package does not compute weights.
+// Phrases, trees and filters by words run on the CPU only, as package dispatch decides. This
+// package does not compute weights.
 //
 // # Lanes
 //
@@ -15,34 +15,34 @@
 // several runs compute at the same time. A run takes a lane, pins the lists of its queries,
 // uploads missing lists, makes its stream wait for uploads under way, and launches.
 //
-// If the lists of a batch exceed the memory, the batch is answered in slices, one per lane
-// at a time: some compute while lists of others are uploaded. Queries that share long lists
-// are in the same slice or in consecutive ones (slices.go). Others, the CPUs in package
-// dispatch, answer queries that the devices have not started.
+// If the lists of a batch exceed the memory, the batch is answered in slices, one per lane at a
+// time: some compute while lists of others are uploaded. Queries that share long lists are in
+// the same slice or in consecutive ones (slices.go). Others, the CPUs in package dispatch,
+// answer queries not yet started.
 //
 // # Paths
 //
-// Images answer a query (package imagesearch) while its missing images have room. Else
-// package packedsearch answers it from compressed lists, and images serve batches only
-// (PathAuto). Three cases always use images: lists that packedsearch cannot read (impacts,
-// codecs other than simdbp); several devices, since a compressed list cannot be split at a
-// document; and queries whose scores may exceed 2^32.
+// Images answer a query (package imagesearch) while its missing images have room; else package
+// packedsearch answers it from compressed lists, and images serve batches only (PathAuto).
+// Lists that packedsearch cannot read (impacts, codecs other than simdbp), several devices,
+// since a compressed list cannot be split at a document, and scores that may exceed 2^32 always
+// use images.
 //
-// With several devices, each holds a range of the documents of every segment. The results
-// are merged in the total order.
+// Each of several devices holds a range of the documents of every segment; results are merged
+// in the total order.
 //
 // # Failure
 //
-// Device errors never reach a user: an unanswered query has Result.Err, and the CPU answers
-// it. Running out of memory affects only that query. After a device is lost or its kernels
-// fail, the Engine answers no query, because each device holds a shard of every segment.
+// Device errors never reach a user: an unanswered query has Result.Err, and the CPU answers it.
+// Running out of memory affects only that query. After a device is lost or its kernels fail, the
+// Engine answers no query, because each device holds a shard of every segment.
 //
-// A panic, which is a bug, continues in the caller, from any goroutine of the run. The run
-// first returns its lane and its lists.
+// A panic, which is a bug, continues in the caller, from any goroutine of the run, which first
+// returns its lane and lists.
 //
 // # Concurrency
 //
-// An Engine and a View are safe for concurrent use. Several goroutines may run the same
-// Query; a Result and a Step belong to one run. If its lists are resident, a run allocates
-// no memory and holds a lock only for look-ups.
+// An Engine and a View are safe for concurrent use. Several goroutines may run the same Query;
+// a Result and a Step belong to one run. If its lists are resident, a run allocates no memory
+// and holds a lock only for look-ups.
 package pipeline

@@ -22,15 +22,13 @@ func MaxScore(numDocs int) base.Score { return imagesearch.MaxScore(numDocs) }
 // Options configure an Engine. The zero value selects no device.
 type Options struct {
 	Devices Selection
-	// Memory limits the posting lists on each device. Document lengths, deletion bitmaps,
-	// decoding and batches need additional memory.
+	// Memory limits the posting lists on each device; lengths, deletion bitmaps, decoding and
+	// batches need more.
 	Memory Memory
-	// HostMemory limits the page-locked memory for compressed lists, in total for all
-	// devices.
+	// HostMemory limits the page-locked memory for compressed lists of all devices.
 	HostMemory HostMemory
-	// IndexBytes is the size of the index's posting lists, to which percentages in Memory
-	// and HostMemory refer. If it is 0, they refer to the device's memory and to the host's
-	// available memory.
+	// IndexBytes is the size of the posting lists to which percentages in Memory and HostMemory
+	// refer; 0: the device's memory and the host's available memory.
 	IndexBytes int64
 	// Library is the path of the driver; "": the default paths of package cuda.
 	Library string
@@ -40,11 +38,10 @@ type Options struct {
 	Faults *cuda.Faults
 }
 
-// DefaultLanes suffices for one run to compute while another uploads lists and a third reads
-// results.
+// DefaultLanes lets one run compute while another uploads and a third reads results.
 const DefaultLanes = 4
 
-// Engine holds posting lists on GPUs and runs queries there. It is safe for concurrent use.
+// Engine runs queries on GPUs with resident posting lists. It is safe for concurrent use.
 type Engine struct {
 	devices []*device // written by Close with mu held
 
@@ -54,17 +51,16 @@ type Engine struct {
 // IsUnavailable reports whether an error of Open means that there is no usable GPU.
 func IsUnavailable(err error) bool { return errors.Is(err, cuda.ErrUnavailable) }
 
-// IsDeviceError reports whether err is an error of a GPU or its driver and the CPU can do
-// the same work.
+// IsDeviceError reports whether err is of a GPU or its driver and the CPU can do the same work.
 func IsDeviceError(err error) bool {
 	var e *cuda.Error
 	return errors.As(err, &e) && e.CPUValid()
 }
 
-// Open opens the selected devices. IsUnavailable is true of the error if one of them does
-// not exist or is not usable; the error states the reason. With Selection.Auto, Open omits
-// devices that fail to open unless all fail. It takes a third of a second if a driver is
-// installed, and negligible time otherwise.
+// Open opens the selected devices. If one does not exist or is not usable, IsUnavailable is
+// true of the error, which states the reason. With Selection.Auto, Open omits devices that fail
+// to open unless all fail. It takes a third of a second if a driver is installed, else
+// negligible time.
 func Open(o Options) (*Engine, error) {
 	lib, err := cuda.Load(o.Library)
 	if err != nil {
@@ -129,7 +125,7 @@ func choose(s Selection, infos []cuda.Info) (ordinals []int, err error) {
 	return nil, fmt.Errorf("none of %d GPUs can be used: %s: %w", len(infos), strings.Join(reasons, "; "), cuda.ErrUnavailable)
 }
 
-// Close closes the devices. All Views must be released and all runs ended.
+// Close closes the devices, after all Views are released and all runs ended.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	devices := e.devices
@@ -145,8 +141,7 @@ func (e *Engine) Close() error {
 	return errors.Join(errs...)
 }
 
-// Lanes is the number of concurrent runs per device. The memory of a lane grows with its
-// runs.
+// Lanes is the number of concurrent runs per device.
 func (e *Engine) Lanes() int { return e.devices[0].numLanes }
 
 // Stats are counts since an Engine was opened.
@@ -169,8 +164,8 @@ type DeviceStats struct {
 	Host HostStats `json:"host"`
 	// Asked counts the lists of queries by their form at the time of the request.
 	Asked FormStats `json:"asked"`
-	// BytesUploaded counts the bytes of lists sent to the device, compressed or decoded.
-	// BytesInPlace counts the bytes of page-locked lists that packed runs read over the bus.
+	// BytesUploaded counts bytes of lists sent to the device, compressed or decoded,
+	// BytesInPlace bytes of page-locked lists that packed runs read over the bus.
 	BytesUploaded int64 `json:"bytes_uploaded"`
 	BytesInPlace  int64 `json:"bytes_in_place"`
 	// Packed counts the Queries answered from compressed lists, Steps the runs of Intersect.
@@ -179,11 +174,9 @@ type DeviceStats struct {
 	// Queries counts the queries of this device, Launches the launched batches.
 	Queries  int64 `json:"queries"`
 	Launches int64 `json:"launches"`
-	// Busy is the kernel time of batches and of traced single queries, measured on the
-	// device.
+	// Busy is the device's kernel time of batches and of traced single queries.
 	Busy time.Duration `json:"busy_ns"`
-	// Errors counts failed driver calls. Lost is the error that made the device unusable, or
-	// "".
+	// Errors counts failed driver calls. Lost is the error that made the device unusable.
 	Errors int64  `json:"errors"`
 	Lost   string `json:"lost,omitempty"`
 }
@@ -200,8 +193,8 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
-// Since returns the counts since before, an earlier Stats of the same Engine. Lists,
-// Compressed, Directories, sizes, limits and Lost stay current values.
+// Since returns the counts since before, an earlier Stats of the same Engine. Contents, sizes,
+// limits and Lost stay current.
 func (s Stats) Since(before *Stats) Stats {
 	s.Devices = slices.Clone(s.Devices)
 	for i := range min(len(s.Devices), len(before.Devices)) {
@@ -225,8 +218,8 @@ func (s Stats) Since(before *Stats) Stats {
 	return s
 }
 
-// Lost returns the error that made the Engine unusable, or nil. It takes no lock and must
-// not be called after Close.
+// Lost returns the error that made the Engine unusable, or nil. It takes no lock and must not
+// be called after Close.
 func (e *Engine) Lost() error {
 	for _, d := range e.devices {
 		if err := d.Lost(); err != nil {

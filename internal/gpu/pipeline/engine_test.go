@@ -54,7 +54,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Ranges of devices partition the documents at words of bitmaps.
+// They partition the documents at words of bitmaps.
 func TestSplit(t *testing.T) {
 	for _, numDocs := range []int{0, 1, 63, 64, 65, 1000, 4096, 1_000_001} {
 		for devices := 1; devices <= 8; devices++ {
@@ -100,7 +100,7 @@ func TestMergeHits(t *testing.T) {
 	}
 }
 
-// testIndex returns a snapshot with one segment. Word wi is in every (i+1)-th document.
+// Word wi is in every (i+1)-th document.
 func testIndex(tb testing.TB, numDocs, numWords int) *index.Snapshot {
 	tb.Helper()
 	ix := indextest.Write(tb, index.Options{Analyzer: "whitespace", NoStored: true}, func(w *indextest.Writer) {
@@ -120,7 +120,6 @@ func testIndex(tb testing.TB, numDocs, numWords int) *index.Snapshot {
 	return indextest.Snapshot(tb, ix)
 }
 
-// attached returns an engine and a View of a snapshot with one segment.
 func attached(tb testing.TB, s *index.Snapshot, o Options) (*Engine, *View) {
 	tb.Helper()
 	o.Library, o.Devices = gputest.Library(tb).Path(), Selection{Ordinals: []int{0}}
@@ -145,7 +144,6 @@ func attach(tb testing.TB, e *Engine, s *index.Snapshot) *View {
 	return v
 }
 
-// testQuery makes a query of words of a testIndex.
 func testQuery(tb testing.TB, s *index.Snapshot, words ...string) *Query {
 	tb.Helper()
 	q := &Query{K: 5, Count: true, NumTerms: len(words), Legs: make([]Leg, len(words))}
@@ -167,7 +165,7 @@ func testQuery(tb testing.TB, s *index.Snapshot, words ...string) *Query {
 	return q
 }
 
-// Run answers valid queries, and rejects invalid ones and a lost device.
+// Run also rejects invalid queries and a lost device.
 func TestRun(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
@@ -219,8 +217,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// BenchmarkUpload uploads lists: copies through page-locked memory, decodes on the device,
-// builds images.
+// BenchmarkUpload copies through page-locked memory, decodes on the device, and builds images.
 func BenchmarkUpload(b *testing.B) {
 	numDocs := 2000
 	if gputest.OnGPU() {
@@ -242,8 +239,8 @@ func BenchmarkUpload(b *testing.B) {
 	b.ReportMetric(float64(e.Stats().Devices[0].BytesUploaded)/seconds/1e9, "GB/s-up")
 }
 
-// BenchmarkBatchOnHost measures the CPU part of a batch per query with resident lists: pins,
-// kernel parameters, unpins.
+// BenchmarkBatchOnHost measures, per query with resident lists: pins, kernel parameters,
+// unpins.
 func BenchmarkBatchOnHost(b *testing.B) {
 	s := testIndex(b, 2000, 12)
 	e, v := attached(b, s, Options{Memory: Memory{Bytes: 8 << 20}, Lanes: 1})

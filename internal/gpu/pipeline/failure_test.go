@@ -54,8 +54,7 @@ type noOthers struct{ left []int }
 func (o *noOthers) Begin(_, left []int) { o.left = left }
 func (*noOthers) Take(int) bool         { return false }
 
-// Run does not write hits of a query taken by others, even if one of two devices has
-// answered it.
+// They may be writing to their hits, even if one of two devices has answered.
 func TestRunLeavesHits(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
@@ -82,7 +81,6 @@ func TestRunLeavesHits(t *testing.T) {
 	}
 }
 
-// Stats is safe during failing runs and Close.
 func TestStatsConcurrent(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	var faults cuda.Faults
@@ -127,7 +125,7 @@ func TestStatsConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// A run succeeds after memory becomes available. Only driver errors are counted.
+// A run succeeds after memory becomes available; only driver errors are counted.
 func TestRunErrors(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	run := func(v *View) error {
@@ -162,7 +160,6 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// A run whose context ends stops waiting for a lane.
 func TestRunStopsWaitingForLane(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
@@ -190,7 +187,7 @@ func TestRunStopsWaitingForLane(t *testing.T) {
 	}
 }
 
-// Warm treats a failed allocation as full memory, not as an error.
+// A failed allocation is full memory, not an error.
 func TestWarmWithoutMemory(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	var faults cuda.Faults
@@ -203,7 +200,7 @@ func TestWarmWithoutMemory(t *testing.T) {
 	}
 }
 
-// Selection.Auto omits a GPU that fails to open; other selections return the error.
+// Selection.Auto omits a GPU that fails to open; others return the error.
 func TestOpenSome(t *testing.T) {
 	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
 	open := func(s Selection) (int, error) {
@@ -230,7 +227,7 @@ func TestOpenSome(t *testing.T) {
 	}
 }
 
-// A query that falls back from packedsearch to images counts its lists once.
+// The query falls back from packedsearch to images.
 func TestCountedOnce(t *testing.T) {
 	c := newCollection(t, 2400, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
@@ -250,7 +247,7 @@ func TestCountedOnce(t *testing.T) {
 	}
 }
 
-// A run that waits for memory, or waits for its turn to do so, stops when its context ends.
+// Also while it waits for its turn to wait.
 func TestRunWaitsForMemory(t *testing.T) {
 	s := testIndex(t, 12_000, 4)
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 72 << 10}, Lanes: 3})

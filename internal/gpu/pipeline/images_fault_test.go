@@ -10,8 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// After any failing driver call, runs by images have the answer or an error, the error is
-// counted, later runs succeed, and no memory leaks.
+// Runs have the answer or a counted error, later runs succeed, and no memory leaks.
 func TestImageFaults(t *testing.T) {
 	c := newCollection(t, 500, 2, "")
 	var queries []*Query
@@ -84,8 +83,7 @@ func TestImageFaults(t *testing.T) {
 	}
 }
 
-// Whichever driver call fails while an engine opens, nothing leaks. Close releases
-// everything.
+// Nothing leaks; Close releases everything.
 func TestOpenFaults(t *testing.T) {
 	library := gputest.Library(t)
 	open := func(faults *cuda.Faults) error {

@@ -14,8 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/packedsearch"
 )
 
-// lane runs queries on a device: a stream, and the memory of a query or batch. It belongs to
-// one run at a time and reuses its memory.
+// lane is a stream and the reused memory of a query or batch, for one run at a time.
 type lane struct {
 	d            *device
 	uploader     *residency.Uploader
@@ -25,7 +24,7 @@ type lane struct {
 	limits       imagesearch.Limits // of batch
 	begun, ended *cuda.Event        // traced runs only
 
-	// The gathered queries: entries[first[i]:] are the pinned lists of query i by leg, nil
+	// Of the gathered queries: entries[first[i]:] are the pinned lists of query i by leg, nil
 	// for legs without a list to read. If first[i] < 0, the query has failed.
 	entries []*residency.Entry
 	first   []int
@@ -41,7 +40,6 @@ type lane struct {
 	wasted int // lists uploaded for a query that then found no room
 }
 
-// packedState is the state of a run on compressed lists.
 type packedState struct {
 	runner *packedsearch.Runner // nil until the first packed run
 	ask    packedAsk
@@ -104,21 +102,19 @@ func (l *lane) close() error {
 	return errors.Join(errs...)
 }
 
-// enter begins a run; leave ends it. It returns the number of ended runs for WaitForRun.
+// enter begins a run, until leave, and returns the number of ended runs for WaitForRun.
 func (l *lane) enter() (ended uint64) {
 	l.reset()
 	return l.d.BeginRun()
 }
 
-// leave returns the lane. Callers defer it, so that a run that panics releases the lane and
-// its lists.
+// leave is deferred, so that a run that panics releases the lane and its lists.
 func (l *lane) leave() {
 	defer l.d.EndRun()
 	l.d.put(l)
 }
 
-// salvage releases the state of a run that panicked. After other runs it finds nothing to
-// do.
+// salvage releases the state of a run that panicked.
 func (l *lane) salvage() {
 	u := l.uploader
 	if len(l.entries) == 0 && len(l.packed.held) == 0 && !u.Busy() {
@@ -147,9 +143,9 @@ func (l *lane) reset() {
 	l.counts, l.wasted = laneCounts{kernels: l.counts.kernels[:0]}, 0
 }
 
-// gather pins the lists of queries in order and uploads missing lists, until there is no
-// room. It returns the number of gathered queries, including failed ones, whose results have
-// Err. err is ErrNoRoom if a query found no room.
+// gather pins the lists of queries in order, uploading missing ones, until there is no room. It
+// returns the number of gathered queries, including failed ones, whose results have Err. err is
+// ErrNoRoom if a query found no room.
 func (l *lane) gather(v *View, targets []target, queries []*Query, results []Result) (n int, err error) {
 	for i, q := range queries {
 		start, before := len(l.entries), l.counts
@@ -213,8 +209,8 @@ func (l *lane) unpin(start int) {
 	l.entries = l.entries[:start]
 }
 
-// run answers the gathered queries and unpins their lists. It answers up to few queries one
-// by one, more in a batch.
+// run answers the gathered queries, up to few one by one, more in a batch, and unpins their
+// lists.
 func (l *lane) run(targets []target, queries []*Query, results []Result, few int, traced bool) {
 	err := l.search(targets, queries, results, few, traced)
 	if err != nil {
@@ -238,8 +234,7 @@ func (l *lane) run(targets []target, queries []*Query, results []Result, few int
 	l.unpin(0)
 }
 
-// search answers the queries segment by segment: the threshold of one segment prunes the
-// next.
+// The threshold of one segment prunes the next.
 func (l *lane) search(targets []target, queries []*Query, results []Result, few int, traced bool) error {
 	for s := range targets {
 		if targets[s].shard == nil {
@@ -261,8 +256,8 @@ func (l *lane) search(targets []target, queries []*Query, results []Result, few 
 	return nil
 }
 
-// query fills out with gathered query i in a segment. It returns false if the query has no
-// match there. The stream waits for uploads of the lists.
+// query fills out with gathered query i in a segment, false if the query has no match there.
+// The stream waits for uploads of the lists.
 func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.Query) (ok bool, err error) {
 	if l.first[i] < 0 || r.refused() {
 		return false, nil
@@ -302,7 +297,6 @@ func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.
 	return true, nil
 }
 
-// searchOne answers gathered query i in a segment with the whole device.
 func (l *lane) searchOne(p *target, s, i int, q *Query, r *Result, timed bool) error {
 	var query imagesearch.Query
 	ok, err := l.query(p, s, i, q, r, &query)
@@ -348,13 +342,12 @@ func (l *lane) count(kernel string) {
 	l.counts.kernels = append(l.counts.kernels, KernelTrace{Name: kernel, Launches: 1})
 }
 
-// bytes counts bytes sent over the bus for queries and results.
+// bytes counts bus traffic of queries and results.
 func (l *lane) bytes(to, from int64) {
 	l.counts.to += to
 	l.counts.from += from
 }
 
-// elapsed adds the time since begun to the counts.
 func (l *lane) elapsed() error {
 	if err := l.stream.Record(l.ended); err != nil {
 		return err
@@ -367,7 +360,7 @@ func (l *lane) elapsed() error {
 	return err
 }
 
-// searchAll answers queries in a segment with the fewest launches that the batch's limits allow.
+// searchAll uses the fewest launches that the batch's limits allow.
 func (l *lane) searchAll(p *target, s int, queries []*Query, results []Result, traced bool) error {
 	if err := l.reserve(queries); err != nil {
 		return err
@@ -400,7 +393,6 @@ func (l *lane) searchAll(p *target, s int, queries []*Query, results []Result, t
 	return l.flush(queries, results, traced)
 }
 
-// flush launches the batch and merges its results.
 func (l *lane) flush(queries []*Query, results []Result, traced bool) error {
 	if l.batch.Len() == 0 {
 		return nil
@@ -432,7 +424,7 @@ func (l *lane) flush(queries []*Query, results []Result, traced bool) error {
 	return nil
 }
 
-// reserve grows the batch for the queries, up to maxBatch.
+// reserve grows the batch, up to maxBatch.
 func (l *lane) reserve(queries []*Query) error {
 	need := imagesearch.Limits{Queries: min(len(queries), maxBatch.Queries)}
 	for _, q := range queries {
@@ -471,8 +463,7 @@ func (l *lane) merge(r *Result, k int) {
 	r.Hits = mergeHits(r.Hits, l.merged, k)
 }
 
-// mergeHits returns the best k of hits and more, in the memory of hits. All three are in the
-// total order.
+// mergeHits returns the best k of hits and more, in the memory of hits, all in the total order.
 func mergeHits(hits, more []base.Hit, k int) []base.Hit {
 	if len(hits) == 0 {
 		return append(hits, more[:min(k, len(more))]...)

@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 )
 
-// tooManyTerms returns a query with repeated lists of q that exceeds the kernels' limit.
+// tooManyTerms repeats lists of q beyond the kernels' limit.
 func (c *collection) tooManyTerms(q *Query) *Query {
 	n := imagesearch.MaxTerms + 1
 	r := &Query{K: q.K, NumTerms: n, Path: PathImages, Legs: make([]Leg, n*len(c.segments))}
@@ -19,9 +19,9 @@ func (c *collection) tooManyTerms(q *Query) *Query {
 	return r
 }
 
-// An entry is marked as loaded only after its upload. A rejected query that awaited an
-// upload without a launch must not mark it: the next query, on another lane, has to wait.
-// The emulator delays the work of a stream and reports reads of unwritten memory.
+// A rejected query that awaited an upload without a launch must not mark the entry as loaded:
+// the next query, on another lane, has to wait. The emulator delays the work of a stream and
+// reports reads of unwritten memory.
 func TestListsOfRefusedQueries(t *testing.T) {
 	c := newCollection(t, 1000, 1, "")
 	refused := func(t *testing.T, r *Result) {

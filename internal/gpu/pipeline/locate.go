@@ -9,17 +9,16 @@ type Path uint8
 
 const (
 	// PathAuto selects images for batches, and for queries whose missing images have room
-	// (Located.ImageRoom); else compressed lists if the query allows them.
+	// (Located.ImageRoom); else compressed lists if possible.
 	PathAuto Path = iota
 	// PathImages uploads missing images, with evictions if necessary.
 	PathImages
-	// PathPacked answers from compressed lists without copying them to the device (package
-	// packedsearch). It falls back to images for lists that packedsearch cannot read
-	// (impacts, codecs other than simdbp), and if several devices share the segments.
+	// PathPacked answers from compressed lists, not copied to the device (package
+	// packedsearch), or by images for lists that packedsearch cannot read (impacts, codecs
+	// other than simdbp) and with several devices.
 	PathPacked
 )
 
-// String returns "auto", "images" or "packed".
 func (p Path) String() string {
 	if p <= PathPacked {
 		return [...]string{"auto", "images", "packed"}[p]
@@ -27,22 +26,20 @@ func (p Path) String() string {
 	return fmt.Sprintf("Path(%d)", uint8(p))
 }
 
-// Located describes the forms of a query's lists and the bytes that a run would move. Sizes
-// are compressed sizes. With several devices, it describes the worst of them.
+// Located describes the forms of a query's lists and the bytes, in compressed sizes, that a run
+// would move; with several devices, on the worst of them.
 type Located struct {
-	// Forms is the fastest form of each list, by leg as in Query.Legs; FormImage for a leg
-	// without a list. Compressed is the fastest compressed form, for packed runs and
-	// Intersect. Their memory is reused.
+	// Forms is the fastest form of each list, by leg as in Query.Legs (FormImage without a
+	// list), Compressed the fastest compressed form, for packed runs and Intersect. Their
+	// memory is reused.
 	Forms      []Form
 	Compressed []Form
-	// BytesImage is the size of the lists without an image. ImageRoom reports whether the
-	// missing images fit without evictions and leave some memory free
-	// (residency.Device.Room).
+	// BytesImage is the size of the lists without an image. ImageRoom reports whether these fit
+	// without evictions and leave some memory free (residency.Device.Room).
 	BytesImage int64
 	ImageRoom  bool
-	// BytesHost is the size of the lists whose compressed form is not on the device: the
-	// upper bound of a packed run's reads over the bus. BytesFile is the size of those that
-	// are only in the index's file.
+	// BytesHost is the size of the lists that are not compressed on the device, the upper bound
+	// of a packed run's bus reads; BytesFile of the ones only in the index's file.
 	BytesHost int64
 	BytesFile int64
 	// Packed reports whether packed runs and Intersect can answer the query.
@@ -51,9 +48,8 @@ type Located struct {
 	Path Path
 }
 
-// Locate returns the forms of the lists of a query and the bytes that a run would move. It
-// holds a lock only for look-ups. It allocates nothing if l has served a query of the same
-// size. Concurrent runs may change the result at any time.
+// Locate fills l. It holds a lock only for look-ups and allocates nothing if l has served a
+// query of the same size. Concurrent runs may change the result at any time.
 func (v *View) Locate(q *Query, l *Located) {
 	*l = Located{Forms: l.Forms[:0], Compressed: l.Compressed[:0], ImageRoom: true, Packed: q.NumTerms > 0 && len(q.Legs) == q.NumTerms*len(v.segments)}
 	for range q.Legs {
@@ -73,8 +69,8 @@ func (v *View) Locate(q *Query, l *Located) {
 	l.Path = l.path(q.Path, 1)
 }
 
-// HasImages reports whether all lists of a query have images on every device. It is faster
-// than Locate.
+// HasImages reports whether all lists of a query have images on every device. It is faster than
+// Locate.
 func (v *View) HasImages(q *Query) bool {
 	if q.NumTerms == 0 || len(q.Legs) != q.NumTerms*len(v.segments) || v.engine.Lost() != nil {
 		return false
@@ -96,7 +92,7 @@ func (v *View) HasImages(q *Query) bool {
 	return true
 }
 
-// locate is Locate for one device, without Packed and Path. It lowers the forms of worst.
+// locate is Locate for one device, without Packed and Path, and lowers the forms of worst.
 func (v *View) locate(device int, q *Query, worst *Located) Located {
 	var l Located
 	d := v.engine.devices[device]
@@ -135,7 +131,7 @@ func (v *View) locate(device int, q *Query, worst *Located) Located {
 	return l
 }
 
-// path returns the path of one of several queries; asked is its Query.Path.
+// asked is the query's Path, one of several queries.
 func (l *Located) path(asked Path, queries int) Path {
 	switch {
 	case !l.Packed || asked == PathImages:

@@ -5,7 +5,6 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/residency"
 )
 
-// readsPacked reports whether packedsearch can answer a query on a device.
 func (v *View) readsPacked(device int, q *terms, k int) bool {
 	if q.wide || q.len() > packedsearch.MaxLists || k > packedsearch.MaxK {
 		return false
@@ -40,17 +39,15 @@ func (q *Query) terms() terms {
 
 func (t *terms) len() int { return t.end - t.first }
 
-// of returns the legs in a segment.
 func (t *terms) of(segment int) []Leg {
 	return t.legs[segment*t.stride+t.first : segment*t.stride+t.end]
 }
 
-// none reports whether a segment has no match because it lacks a term.
+// none reports whether a segment lacks a required term.
 func (t *terms) none(segment int) bool { return t.conjunctive && lacksOne(t.of(segment)) }
 
-// hold pins the compressed lists of a query, by segment, then term. It copies lists that are
-// only in the index's file (residency.Uploader.Packed). It returns ErrNoRoom if there is no
-// room.
+// hold pins a query's compressed lists, by segment, then term, copying lists that are only in
+// the index's file (residency.Uploader.Packed). It returns ErrNoRoom if there is no room.
 func (l *lane) hold(targets []target) error {
 	t := &l.packed.ask.terms
 	for s := range targets {
@@ -78,7 +75,7 @@ func (l *lane) release() {
 	l.packed.held = l.packed.held[:0]
 }
 
-// listOf converts a pinned list for package packedsearch. The stream waits for its upload.
+// listOf converts a pinned list; the stream waits for its upload.
 func (l *lane) listOf(p *residency.Shard, s *Segment, leg *Leg, h *residency.PackedList) (packedsearch.List, error) {
 	list := packedsearch.List{
 		Leg: leg.Leg,

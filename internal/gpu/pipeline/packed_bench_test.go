@@ -7,8 +7,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// BenchmarkLocate locates three lists: with cached records, with new legs, and without
-// resident lists.
+// BenchmarkLocate has three lists: with cached records, with new legs, and without resident
+// lists.
 func BenchmarkLocate(b *testing.B) {
 	c := newCollection(b, 2000, 1, "")
 	e := open(b, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
@@ -36,8 +36,8 @@ func BenchmarkLocate(b *testing.B) {
 	}
 }
 
-// BenchmarkPaths answers ORs and ANDs of three words from images, from compressed lists on
-// the device and from page-locked lists, and the AND in two steps.
+// BenchmarkPaths answers ORs and ANDs of three words from images, from compressed lists on the
+// device and page-locked, and the AND in two steps.
 func BenchmarkPaths(b *testing.B) {
 	numDocs := 2000
 	if gputest.OnGPU() {

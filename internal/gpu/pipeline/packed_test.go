@@ -26,8 +26,7 @@ func open(tb testing.TB, o Options) *Engine {
 	return e
 }
 
-// closeEngine closes an engine. Close reports leaked memory; the emulator reports invalid
-// accesses of kernels.
+// Close reports leaked memory; the emulator reports invalid accesses of kernels.
 func closeEngine(tb testing.TB, e *Engine) {
 	tb.Helper()
 	if err := e.Close(); err != nil {
@@ -52,7 +51,7 @@ func (c *collection) queries(tb testing.TB) []*Query {
 	return queries
 }
 
-// Both paths agree with the oracle for every combination of list forms and memory limits.
+// Every combination of list forms and memory limits agrees with the oracle.
 func TestPaths(t *testing.T) {
 	c := newCollection(t, 1000, 2, "")
 	for name, o := range map[string]Options{
@@ -97,8 +96,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Counts show the forms before a run: the first run copies from the file, later ones read
-// over the bus or on the device.
+// The first run copies from the file, later ones read over the bus or on the device.
 func TestPackedCounts(t *testing.T) {
 	c := newCollection(t, 2000, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 900}, Lanes: 1})
@@ -134,7 +132,7 @@ func TestPackedCounts(t *testing.T) {
 	}
 }
 
-// Promotion is retried each time the uses have doubled. All uses count.
+// Promotion is retried each time the uses have doubled.
 func TestPromote(t *testing.T) {
 	c := newCollection(t, 600, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 300}, Lanes: 1})
@@ -247,8 +245,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// Lists of other codecs, and lists split between devices, use images; Intersect rejects
-// them.
+// Other codecs, and lists split between devices, use images; Intersect rejects them.
 func TestNotPacked(t *testing.T) {
 	check := func(t *testing.T, c *collection, e *Engine) {
 		t.Helper()
@@ -287,7 +284,7 @@ func TestNotPacked(t *testing.T) {
 	})
 }
 
-// A batch with mixed paths has the answers, counts and trace of both paths.
+// A batch has the answers, counts and trace of both paths.
 func TestBatchOfPaths(t *testing.T) {
 	c := newCollection(t, 1200, 2, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 3})
@@ -348,7 +345,7 @@ func TestPackedBatch(t *testing.T) {
 	}
 }
 
-// Concurrent runs on all paths, with evictions, agree with the oracle and leave no pins.
+// Runs on all paths, with evictions, agree with the oracle and leave no pins.
 func TestPackedConcurrent(t *testing.T) {
 	c := newCollection(t, 2000, 2, "")
 	e := open(t, Options{Memory: Memory{Bytes: 4 << 10}, HostMemory: HostMemory{Memory: Memory{Bytes: 6 << 10}}, Lanes: 3})
@@ -390,7 +387,7 @@ func TestPackedConcurrent(t *testing.T) {
 	}
 }
 
-// With resident lists, runs and steps allocate neither Go nor device memory.
+// With resident lists, neither Go nor device memory is allocated.
 func TestPackedDoesNotAllocate(t *testing.T) {
 	c := newCollection(t, 1500, 2, "")
 	var faults cuda.Faults
@@ -431,8 +428,7 @@ func TestPackedDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// After any failing driver call, a packed run or step has the answer or an error, later runs
-// succeed, and no memory leaks.
+// Runs and steps have the answer or an error, later runs succeed, and no memory leaks.
 func TestPackedFaults(t *testing.T) {
 	c := newCollection(t, 900, 1, "")
 	q := c.query(t, true, 5, 2, 0)

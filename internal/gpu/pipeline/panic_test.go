@@ -15,7 +15,6 @@ type panickingOthers struct{}
 func (panickingOthers) Begin([]int, []int) {}
 func (panickingOthers) Take(int) bool      { panic("others") }
 
-// panics calls f and returns its panic.
 func panics(t *testing.T, f func() error) (c *invariant.Caught) {
 	t.Helper()
 	defer func() {
@@ -30,8 +29,8 @@ func panics(t *testing.T, f func() error) (c *invariant.Caught) {
 	return new(invariant.Caught)
 }
 
-// A run that panics returns its lane, lists and memory. The panic continues in the caller
-// with the original stack.
+// The lane, lists and memory are returned. The panic continues in the caller with the original
+// stack.
 func TestRunPanics(t *testing.T) {
 	c := newCollection(t, 1000, 2, "")
 	const wrong = 99 // no such field

@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// soon fails the test if f does not return within a minute.
+// soon fails the test after a minute.
 func soon(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -36,7 +36,7 @@ func (c *collection) directly(t *testing.T, conjunctive bool, words ...int) *Que
 
 func shardOf(v *View, q *Query, leg int) *residency.Shard { return v.targets[0][leg/q.NumTerms].shard }
 
-// pageLocked returns a query of one word whose list is only page-locked.
+// pageLocked returns a query of a word with an only page-locked list.
 func (c *collection) pageLocked(t *testing.T, v *View, word int) *Query {
 	t.Helper()
 	d := v.engine.devices[0]
@@ -50,8 +50,7 @@ func (c *collection) pageLocked(t *testing.T, v *View, word int) *Query {
 	return q
 }
 
-// Queries do not wait for promotions. A list promoted in the meantime does not get a
-// directory too.
+// A list promoted in the meantime does not get a directory too.
 func TestPromoterDoesNotBlockQueries(t *testing.T) {
 	c := newCollection(t, 900, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 64 << 10}, Lanes: 1})
@@ -79,7 +78,7 @@ func TestPromoterDoesNotBlockQueries(t *testing.T) {
 	}
 }
 
-// Uses are kept if the promoter's queue is full.
+// Also if the promoter's queue is full.
 func TestPromoterCountsUses(t *testing.T) {
 	c := newCollection(t, 900, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 300}, Lanes: 1})
@@ -146,7 +145,7 @@ func TestShares(t *testing.T) {
 	near("step without candidates", d.Probe().Share(shardOf(v, q, 3), &q.Legs[3]), 0)
 }
 
-// Close frees all memory while lists of a released View wait for promotion.
+// Close frees all memory while lists of a released View wait.
 func TestPromotersStop(t *testing.T) {
 	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
 	c := newCollection(t, 50, 1, "") // too few documents to split
@@ -181,7 +180,7 @@ func TestPromotersStop(t *testing.T) {
 	}
 }
 
-// After a panic of the promoter nothing is promoted or left pinned, and queries still work.
+// Nothing is promoted or left pinned, and queries still work.
 func TestPromoterPanics(t *testing.T) {
 	c := newCollection(t, 900, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
@@ -209,7 +208,6 @@ func TestPromoterPanics(t *testing.T) {
 	c.check(t, v, q, nil)
 }
 
-// A run without room waits for the promoter's pins.
 func TestRunWaitsForPromoter(t *testing.T) {
 	c := newCollection(t, 900, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})

@@ -6,8 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Query is a flat query over all segments of a View. Several runs may use it at the same
-// time.
+// Query is a flat query over all segments of a View. Several runs may share it.
 type Query struct {
 	// Conjunctive selects documents with all terms; else with any.
 	Conjunctive bool
@@ -18,21 +17,19 @@ type Query struct {
 	// Legs are the lists by segment, then term: [numSegments][NumTerms].
 	Legs     []Leg
 	NumTerms int
-	// Wide reports that scores may exceed 2^32 (up to MaxScore). Such a query always uses
-	// images.
+	// Wide queries, whose scores may exceed 2^32 (up to MaxScore), always use images.
 	Wide bool
-	// Path selects the method. It does not change the answer.
+	// Path selects the method, not the answer.
 	Path Path
 }
 
 // Result is the answer to a Query.
 type Result struct {
-	// Hits are the best K in the total order, appended to the caller's Hits[:0].
+	// Hits are the best K in the total order, in the memory of the caller's Hits[:0].
 	Hits []base.Hit
 	// Matches is the exact number of matching documents if Query.Count.
 	Matches int64
-	// Err is nil if the query was answered. Else the CPU must answer it, and Hits is
-	// undefined.
+	// Err is not nil if the CPU must answer the query; then Hits is undefined.
 	Err error
 }
 
@@ -48,10 +45,9 @@ type DeviceTrace struct {
 	Device string `json:"device"` // "gpu0"
 	// Kernels in the order of their first launch.
 	Kernels []KernelTrace `json:"kernels"`
-	// ListsHit counts resident lists; ListsMissed counts lists that were uploaded or read
-	// over the bus. ListBytes were sent to the device, compressed or decoded. BytesLocked
-	// were copied from the index's file to page-locked memory. Bringing is the time of
-	// both, measured on the CPU.
+	// ListsHit counts resident lists; ListsMissed lists that were uploaded or read over the
+	// bus. ListBytes were sent to the device, compressed or decoded; BytesLocked were copied
+	// from the index's file to page-locked memory; Bringing is the CPU's time for both.
 	ListsHit    int           `json:"lists_hit"`
 	ListsMissed int           `json:"lists_missed"`
 	ListBytes   int64         `json:"list_bytes"`
@@ -59,7 +55,7 @@ type DeviceTrace struct {
 	Bringing    time.Duration `json:"bringing_ns"`
 	// Forms counts the lists by their form before the run.
 	Forms FormStats `json:"forms"`
-	// BytesInPlace counts the bytes of page-locked lists that kernels read over the bus.
+	// BytesInPlace counts bytes of page-locked lists that kernels read.
 	BytesInPlace int64 `json:"bytes_in_place"`
 	// BytesTo and BytesFrom count bus traffic of queries and results.
 	BytesTo   int64 `json:"bytes_to"`

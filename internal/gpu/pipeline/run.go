@@ -8,11 +8,11 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// Run answers queries. results[i] belongs to query i; its Hits are appended to Hits[:0]. A
-// single query gets the lowest latency, a batch the fewest launches that memory allows. A
-// query that fails has Result.Err, and the CPU must answer it. The returned error is the
-// context's. others, if not nil, may take queries of a batch that exceeds the devices'
-// memory. trace, if not nil, is filled; measuring costs some microseconds.
+// Run answers queries. results[i] belongs to query i; its Hits are appended to Hits[:0], and if
+// it has Err, the CPU must answer it. A single query gets the lowest latency, a batch the
+// fewest launches that memory allows. The returned error is the context's. others, if not nil,
+// may take queries of a batch that exceeds the devices' memory. trace, if not nil, is filled;
+// measuring costs some microseconds.
 func (v *View) Run(ctx context.Context, queries []*Query, results []Result, others Others, trace *Trace) error {
 	for i := range results {
 		results[i] = Result{Hits: results[i].Hits[:0]}
@@ -30,7 +30,6 @@ func (v *View) Run(ctx context.Context, queries []*Query, results []Result, othe
 	return v.runAll(ctx, queries, results, others, trace)
 }
 
-// check returns an error if the arguments are invalid or the engine is lost.
 func (v *View) check(queries []*Query, results []Result) error {
 	if len(queries) != len(results) {
 		return fmt.Errorf("%d queries, but room for %d results", len(queries), len(results))
@@ -49,7 +48,6 @@ func fail(results []Result, err error) {
 	}
 }
 
-// runAll answers queries on all devices and merges the results.
 func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, others Others, trace *Trace) error {
 	n := len(v.engine.devices)
 	parts := make([][]Result, n)
@@ -79,7 +77,7 @@ func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, o
 	return nil
 }
 
-// runOn answers queries on device i, each on its own path.
+// Each on its own path.
 func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -99,8 +97,7 @@ func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Res
 	return v.runSplit(ctx, i, queries, results, others, trace)
 }
 
-// runImages answers queries on device i by images: all at once if the lists fit, else in
-// slices.
+// runImages answers queries all at once if the lists fit, else in slices.
 func (v *View) runImages(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
 	d := v.engine.devices[i]
 	if !d.tight.Load() || v.fits(i, queries) {
@@ -113,7 +110,7 @@ func (v *View) runImages(ctx context.Context, i int, queries []*Query, results [
 	return p.run(ctx)
 }
 
-// runWhole answers queries on device i if all their lists fit. The error is the context's.
+// runWhole answers queries if all their lists fit. The error is the context's.
 func (v *View) runWhole(ctx context.Context, i int, queries []*Query, results []Result, trace *Trace) (whole bool, err error) {
 	d, targets := v.engine.devices[i], v.targets[i]
 	l := d.lane(ctx)
@@ -135,13 +132,13 @@ func (v *View) runWhole(ctx context.Context, i int, queries []*Query, results []
 	return n == len(queries), nil
 }
 
-// shortage is the state of a run that has no room for a single query. One run at a time
-// waits for memory, so that waiting runs do not take it from each other.
+// shortage is the state of a run without room for a query. One run at a time waits, so that
+// waiting runs do not take memory from each other.
 type shortage bool
 
-// wait is called after gather found no room and the lane was returned; ended is the result
-// of enter. It returns true if the run should try again or its context has ended. It returns
-// false if no other run holds lists: then the query never fits.
+// wait is called after gather found no room and the lane was returned; ended is from enter. It
+// returns true if the run should try again or its context has ended, false if no other run
+// holds lists: then the query never fits.
 func (s *shortage) wait(ctx context.Context, d *device, ended uint64) bool {
 	if *s {
 		return d.WaitForRun(ctx, ended)
@@ -154,7 +151,7 @@ func (s *shortage) wait(ctx context.Context, d *device, ended uint64) bool {
 	return true
 }
 
-// end lets another run wait for memory.
+// end lets another run wait.
 func (s *shortage) end(d *device) {
 	if *s {
 		<-d.waiting
@@ -162,7 +159,6 @@ func (s *shortage) end(d *device) {
 	}
 }
 
-// report adds the counts of a lane to the trace of device i.
 func (l *lane) report(trace *Trace, i int) {
 	if trace == nil {
 		return
@@ -194,7 +190,7 @@ func (t *DeviceTrace) add(k KernelTrace) {
 	t.Kernels = append(t.Kernels, k)
 }
 
-// merge adds the counts of another goroutine of the run.
+// merge adds the counts of another goroutine.
 func (t *DeviceTrace) merge(o *DeviceTrace) {
 	if o.Device != "" {
 		t.Device = o.Device

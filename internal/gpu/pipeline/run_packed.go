@@ -14,7 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// pathOn returns the path of one of several queries on a device.
+// queries is the number of queries in the run.
 func (v *View) pathOn(device int, q *Query, queries int) Path {
 	if q.Path == PathImages || q.Path == PathAuto && queries > fewQueries {
 		return PathImages
@@ -32,7 +32,6 @@ func (v *View) pathOn(device int, q *Query, queries int) Path {
 	return PathPacked
 }
 
-// imageRoom reports whether the missing images of a query have room on a device.
 func (v *View) imageRoom(device int, t *terms) bool {
 	d := v.engine.devices[device]
 	room := d.Room()
@@ -58,8 +57,7 @@ func (v *View) imageRoom(device int, t *terms) bool {
 	return true
 }
 
-// runSplit answers queries on device i, some from compressed lists and some by images.
-// others may take queries of the latter.
+// runSplit uses both paths. others may take queries by images.
 func (v *View) runSplit(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
 	var parts [2]subset
 	for j, q := range queries {
@@ -114,7 +112,7 @@ func (s *subset) give(results []Result) {
 	}
 }
 
-// others returns others with the query numbers of the subset, or nil.
+// others returns others with the subset's query numbers, or nil.
 func (s *subset) others(others Others) Others {
 	if others == nil {
 		return nil
@@ -122,7 +120,6 @@ func (s *subset) others(others Others) Others {
 	return &subsetOthers{others, s.numbers}
 }
 
-// subsetOthers translates query numbers of a subset for Others.
 type subsetOthers struct {
 	others  Others
 	numbers []int
@@ -140,9 +137,9 @@ func (o *subsetOthers) inBatch(queries []int) []int {
 	return numbers
 }
 
-// runPacked answers queries on device i from compressed lists. Each query uses the whole
-// device; one per lane runs at a time. Queries that packedsearch cannot answer, or whose
-// lists have no room, run by images. The error is the context's.
+// runPacked answers queries from compressed lists, each on the whole device, one per lane at a
+// time. Queries that packedsearch cannot answer, or whose lists have no room, run by images.
+// The error is the context's.
 func (v *View) runPacked(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
 	if len(queries) == 1 {
 		again, err := v.runOnePacked(ctx, i, queries[0], &results[0], trace, nil)
@@ -184,7 +181,7 @@ func (v *View) runPacked(ctx context.Context, i int, queries []*Query, results [
 	return err
 }
 
-// byCost returns the numbers of the queries without an error, highest cost first.
+// byCost omits queries with an error, highest cost first.
 func byCost(queries []*Query, results []Result) []int {
 	order := make([]int, 0, len(queries))
 	for j := range queries {
@@ -196,8 +193,7 @@ func byCost(queries []*Query, results []Result) []int {
 	return order
 }
 
-// runOnePacked answers a query on device i from compressed lists. again reports that it must
-// run by images instead. mu, if not nil, guards the trace.
+// again reports that the query must run by images instead. mu, if not nil, guards the trace.
 func (v *View) runOnePacked(ctx context.Context, i int, q *Query, r *Result, trace *Trace, mu *sync.Mutex) (again bool, err error) {
 	if r.refused() {
 		return false, nil
@@ -225,12 +221,11 @@ func (v *View) runOnePacked(ctx context.Context, i int, q *Query, r *Result, tra
 	return again, nil
 }
 
-// unanswered reports whether err means that the query must run by images.
+// unanswered errors mean that the query must run by images.
 func unanswered(err error) bool {
 	return errors.Is(err, packedsearch.ErrUnsuited) || errors.Is(err, residency.ErrNoRoom)
 }
 
-// packedAsk is the request to a lane for a packed run.
 type packedAsk struct {
 	terms    terms
 	k        int
@@ -239,8 +234,8 @@ type packedAsk struct {
 	traced   bool
 }
 
-// runPacked answers l.packed.ask segment by segment: the threshold of one segment prunes the
-// next. It then requests promotions. It also stores its error in r.Err.
+// runPacked answers l.packed.ask segment by segment: the threshold of one prunes the next. It
+// then requests promotions, and also stores its error in r.Err.
 func (l *lane) runPacked(v *View, targets []target, r *Result) error {
 	err := l.searchPacked(v, targets, r)
 	if err != nil {
@@ -282,7 +277,6 @@ func (l *lane) searchPacked(v *View, targets []target, r *Result) (err error) {
 	return nil
 }
 
-// searchSegment answers the request in a segment.
 func (l *lane) searchSegment(v *View, p *target, s int, r *Result) error {
 	ask := &l.packed.ask
 	legs := ask.terms.of(s)
@@ -318,7 +312,7 @@ func (l *lane) searchSegment(v *View, p *target, s int, r *Result) error {
 	return l.askPacked(p, q, r, to)
 }
 
-// askPacked runs a query in a segment and merges its hits into r.
+// askPacked merges the hits of a segment into r.
 func (l *lane) askPacked(p *target, q *packedsearch.Query, r *Result, to *packedsearch.Candidates) error {
 	if l.packed.ask.traced {
 		if err := l.stream.Record(l.begun); err != nil {
@@ -342,7 +336,7 @@ func (l *lane) askPacked(p *target, q *packedsearch.Query, r *Result, to *packed
 	return l.elapsed()
 }
 
-// candidateBytes is the bus traffic of candidates.
+// In bytes of bus traffic.
 func candidateBytes(c *packedsearch.Candidates) int64 {
 	if c == nil {
 		return 0
@@ -353,8 +347,8 @@ func candidateBytes(c *packedsearch.Candidates) int64 {
 // hitBytes is the size of a DocID with its score.
 const hitBytes = 8
 
-// settled marks finished uploads as loaded and counts the lists read in page-locked memory,
-// which may request their promotion.
+// settled marks finished uploads as loaded and counts reads of page-locked lists, which may
+// request their promotion.
 func (l *lane) settled(v *View, targets []target) {
 	l.waits.Ended()
 	n := l.packed.ask.terms.len()
@@ -370,7 +364,6 @@ func (l *lane) settled(v *View, targets []target) {
 	}
 }
 
-// sharesOf returns the estimator of the read shares in a segment.
 func (l *lane) sharesOf(v *View, segment int) residency.Shares {
 	s := residency.NewShares(l.packed.ask.terms.conjunctive, v.segments[segment].NumDocs)
 	if l.packed.ask.from != nil {
@@ -379,8 +372,8 @@ func (l *lane) sharesOf(v *View, segment int) residency.Shares {
 	return s
 }
 
-// inPlace estimates the payload bytes that the last query read from page-locked memory: the
-// bytes read by packedsearch, in proportion to the postings of page-locked lists.
+// inPlace estimates the payload bytes that the last query read from page-locked memory:
+// packedsearch's bytes, in proportion to the postings of page-locked lists.
 func (l *lane) inPlace(q *packedsearch.Query) int64 {
 	var here, all int64
 	for i := range q.Lists {

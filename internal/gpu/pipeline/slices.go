@@ -13,23 +13,22 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// Others answer queries of a batch that the devices have not started, on otherwise idle
-// processors. Methods may be called concurrently.
+// Others answer queries of a batch that the devices have not started, on idle processors.
+// Methods may be called concurrently.
 type Others interface {
-	// Begin is called at most once per device, when a batch exceeds the device's memory or
-	// runs on compressed lists. order are the queries, by number in the batch, in the order
-	// in which the device takes them: highest cost first. left are queries whose lists
-	// exceed the device's memory, largest last; only the others answer them.
+	// Begin is called at most once per device, when a batch exceeds the device's memory or runs
+	// on compressed lists. order are the queries, by number in the batch, as the device takes
+	// them: highest cost first. left are queries whose lists exceed the device's memory,
+	// largest last; only the others answer them.
 	Begin(order, left []int)
-	// Take assigns a query to the devices. It returns false if the others have taken it.
+	// Take assigns a query to the devices, false if the others have taken it.
 	Take(query int) bool
 }
 
-// errLeft is the Err of queries taken by Others.
 var errLeft = errors.New("the query was taken by another processor")
 
-// slicedRun answers a batch whose lists exceed a device's memory in slices, one per lane at
-// a time: some compute while lists of others are uploaded.
+// slicedRun answers a batch whose lists exceed a device's memory in slices, one per lane at a
+// time.
 type slicedRun struct {
 	view    *View
 	device  int
@@ -44,17 +43,16 @@ type slicedRun struct {
 }
 
 const (
-	// sliceQueries is the maximum number of queries in a slice that uploads lists.
+	// sliceQueries is the maximum for a slice that uploads lists.
 	sliceQueries = 64
-	// A slice uploads lists for up to 1/sliceShare of the memory, so that the slices of all
-	// lanes fit.
+	// A slice uploads up to 1/sliceShare of the memory, so that the slices of all lanes fit.
 	sliceShare = 8
-	// fewQueries run faster one by one, each with the whole device, than in a batch, which
-	// gives each query a few blocks.
+	// fewQueries run faster one by one, each with the whole device, than in a batch with a few
+	// blocks each.
 	fewQueries = 8
 )
 
-// run answers the queries. The error is the context's.
+// The error is the context's.
 func (p *slicedRun) run(ctx context.Context) error {
 	left := p.sort()
 	if p.others != nil {
@@ -71,7 +69,6 @@ func (p *slicedRun) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// work answers slices until none is left.
 func (p *slicedRun) work(ctx context.Context) {
 	d := p.view.engine.devices[p.device]
 	w := batchSlice{first: -1}
@@ -90,8 +87,8 @@ func (p *slicedRun) work(ctx context.Context) {
 	}
 }
 
-// answer fills w with the next slice and answers it. If w is empty, no query is left, or err
-// is ErrNoRoom. ended is the result of enter.
+// answer fills w with the next slice and answers it. If w is empty, no query is left, or err is
+// ErrNoRoom. ended is from enter.
 func (p *slicedRun) answer(ctx context.Context, w *batchSlice, short *shortage) (ended uint64, err error) {
 	d, targets := p.view.engine.devices[p.device], p.view.targets[p.device]
 	w.reset()
@@ -124,7 +121,7 @@ type batchSlice struct {
 	queries []*Query
 	results []Result
 	// first is the query that found no room in the previous slice, -1: none. uploaded counts
-	// the lists uploaded for it then, which must not count as hits later.
+	// its lists uploaded then, which must not count as hits later.
 	first, uploaded int
 }
 
@@ -132,7 +129,7 @@ func (w *batchSlice) reset() {
 	w.numbers, w.queries, w.results = w.numbers[:0], w.queries[:0], w.results[:0]
 }
 
-// take returns the number of the next query for the device, or -1.
+// take returns -1 if no query is left.
 func (p *slicedRun) take() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,8 +144,8 @@ func (p *slicedRun) take() int {
 	return -1
 }
 
-// gather fills w with the next slice, and pins and uploads its lists. It returns ErrNoRoom
-// if the next query has no room.
+// gather pins and uploads the lists of the next slice, or returns ErrNoRoom if the next query
+// has no room.
 func (p *slicedRun) gather(l *lane, targets []target, w *batchSlice) error {
 	enough := l.uploader.Uploaded() + max(l.d.Limit()/sliceShare, 1)
 	for len(w.numbers) < sliceQueries && l.uploader.Uploaded() < enough {
@@ -176,8 +173,8 @@ func (p *slicedRun) gather(l *lane, targets []target, w *batchSlice) error {
 }
 
 // sort sets the order and returns the queries whose lists exceed the memory, largest last.
-// Queries with a high CPU cost come first, since they gain most. Among equal costs, queries
-// with the same longest lists are adjacent, so that they find them resident.
+// Queries with a high CPU cost, which gain most, come first; among equals, queries with the
+// same longest lists are adjacent, to find them resident.
 func (p *slicedRun) sort() (left []int) {
 	limit := p.view.engine.devices[p.device].Limit()
 	keys := make([]sortKey, 0, len(p.queries))
@@ -224,8 +221,8 @@ func compareLists(a, b *Leg) int {
 	return cmp.Or(cmp.Compare(b.DocFreq(), a.DocFreq()), cmp.Compare(a.ID(), b.ID()))
 }
 
-// cost estimates a query's CPU cost: the logarithm to base 4 of the postings of its lists,
-// or of its shortest list for a conjunction.
+// cost estimates a query's CPU cost: the logarithm to base 4 of its postings, or of its
+// shortest list for a conjunction.
 func cost(q *Query) int {
 	var sum, least uint64
 	for j := range q.NumTerms {
@@ -244,8 +241,7 @@ func cost(q *Query) int {
 	return bits.Len64(sum) / 2
 }
 
-// fits reports whether the lists of queries, by estimated size, fit into a device's memory
-// together.
+// fits estimates whether the queries' lists fit into a device's memory together.
 func (v *View) fits(device int, queries []*Query) bool {
 	left := v.engine.devices[device].Limit()
 	seen := make(map[residency.ListKey]struct{})
@@ -265,8 +261,7 @@ func (v *View) fits(device int, queries []*Query) bool {
 	return true
 }
 
-// imageBytes estimates the size of a list's image on a device, 0 if the device has no part
-// of the segment.
+// imageBytes is an estimate, 0 if the device has no part of the segment.
 func (v *View) imageBytes(device, segment int, leg *Leg) int64 {
 	p := v.targets[device][segment].shard
 	if p == nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// testOthers take one query and record the arguments of Begin.
+// testOthers take one query and record Begin's arguments.
 type testOthers struct {
 	mu          sync.Mutex
 	query       int
@@ -23,9 +23,8 @@ func (o *testOthers) Take(query int) bool {
 	return query != o.query
 }
 
-// A batch that exceeds the memory runs in slices ordered by cost and longest list. Queries
-// that are too large or taken by others have an error. Evicted lists are uploaded again from
-// page-locked memory.
+// Slices are ordered by cost and longest list. Queries that are too large or taken by others
+// have an error. Evicted lists are uploaded again from page-locked memory.
 func TestSlices(t *testing.T) {
 	s := testIndex(t, 12_000, 4)
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 72 << 10}, Lanes: 2})
@@ -75,8 +74,7 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// A slice ends after sliceQueries queries, or once it has uploaded 1/sliceShare of the
-// memory.
+// It ends after sliceQueries queries, or once it has uploaded 1/sliceShare of the memory.
 func TestSliceSize(t *testing.T) {
 	c := newCollection(t, 2000, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, HostMemory: HostMemory{None: true}, Lanes: 1})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// fill sets each number in a struct, and in the structs in it, to n, 2n, 3n and so on, and
-// returns the names in that order.
+// fill sets the numbers in a nested struct to n, 2n, 3n and so on, and returns their names in
+// order.
 func fill(v reflect.Value, n int64, prefix string) (names []string) {
 	var walk func(v reflect.Value, prefix string)
 	walk = func(v reflect.Value, prefix string) {
@@ -26,7 +26,6 @@ func fill(v reflect.Value, n int64, prefix string) (names []string) {
 	return names
 }
 
-// numbers returns the numbers of a struct in the order of fill.
 func numbers(v reflect.Value) (all []int64) {
 	for i := range v.NumField() {
 		switch f := v.Field(i); {
@@ -39,7 +38,7 @@ func numbers(v reflect.Value) (all []int64) {
 	return all
 }
 
-// Since subtracts the counts and keeps current values.
+// Counts are subtracted, current values kept.
 func TestStatsSince(t *testing.T) {
 	var before, after DeviceStats
 	names := fill(reflect.ValueOf(&before).Elem(), 1, "")
@@ -64,7 +63,6 @@ func TestStatsSince(t *testing.T) {
 	}
 }
 
-// A trace sums the counts of a run's goroutines.
 func TestTraceMerge(t *testing.T) {
 	var a, b DeviceTrace
 	names := fill(reflect.ValueOf(&a).Elem(), 1, "")
@@ -86,7 +84,7 @@ func TestTraceMerge(t *testing.T) {
 	}
 }
 
-// Launches are counted by kernel, in the order of the first launch.
+// By kernel, in the order of the first launch.
 func TestCountKernels(t *testing.T) {
 	var l lane
 	for _, kernel := range []string{"x", "y", "x", "z", "y", "x"} {
@@ -97,7 +95,6 @@ func TestCountKernels(t *testing.T) {
 	}
 }
 
-// Costs are logarithms to base 4 of the postings.
 func TestCost(t *testing.T) {
 	c := newCollection(t, 1000, 2, "")
 	for _, conjunctive := range []bool{false, true} {

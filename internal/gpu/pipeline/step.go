@@ -10,13 +10,12 @@ import (
 )
 
 // Candidates are the intermediate result of a conjunction in host memory, by segment: rising
-// DocIDs with the partial sums of the scores. DocIDs are local to the segment (without
-// Segment.Base).
+// DocIDs, local to the segment, with partial sums of scores.
 type Candidates struct {
 	Segments []packedsearch.Candidates
 }
 
-// Reset empties c for numSegments segments and keeps its memory.
+// Reset empties c, keeping its memory.
 func (c *Candidates) Reset(numSegments int) {
 	for len(c.Segments) < numSegments {
 		c.Segments = append(c.Segments, packedsearch.Candidates{})
@@ -37,27 +36,24 @@ func (c *Candidates) Len() int {
 	return n
 }
 
-// Step is a part of a conjunction: it looks up candidates, or the documents of
-// the first list, in further lists. Any division of the same list sequence into Intersects
-// gives the same hits and matches as one Query with all lists.
+// Step looks up candidates, or the documents of the first list, in further lists of a
+// conjunction. Any division into Intersects gives the same hits and matches as one Query.
 type Step struct {
 	// Legs are lists of the conjunction by segment, then term, shortest first:
-	// [numSegments][NumTerms]. NumTerms is at least 1.
+	// [numSegments][NumTerms], NumTerms at least 1.
 	Legs     []Leg
 	NumTerms int
 	// First and End select the terms [First, End) of each segment; both 0: all.
 	First, End int
-	// From are the candidates of the previous step, read-only; nil for the first step. It must not be
-	// &Out.
+	// From are the read-only candidates of the previous step, nil for the first one. It must
+	// not be &Out.
 	From *Candidates
-	// K is the number of hits of the last step, 1 to MaxK; 0: the step writes candidates to
-	// Out.
+	// K is the number of hits of the last step, 1 to MaxK; 0: candidates go to Out.
 	K int
-	// Count requests the number of candidates in Result.Matches. It is always set if K is 0.
+	// Count, always set if K is 0, requests the number of candidates in Result.Matches.
 	Count bool
 
-	// Out receives the remaining candidates if K is 0: live documents with all terms. Its
-	// memory is reused.
+	// Out receives the live documents with all terms if K is 0, in reused memory.
 	Out Candidates
 	// Result is set as by Run: Hits are appended to Result.Hits[:0].
 	Result Result
@@ -79,16 +75,16 @@ func (s *Step) check(v *View) error {
 	return v.engine.Lost()
 }
 
-// Intersect runs a step on a device. Candidates are copied from host memory, stay on the
-// device for all lists of the step, and are copied back, or only the best K. It reads
-// compressed lists in place.
+// Intersect runs a step on a device, on compressed lists in place. Candidates are copied from
+// host memory, stay on the device for all lists of the step, and are copied back, or only the
+// best K.
 //
 // The returned error is the context's. Other failures are in s.Result.Err; the CPU can then
-// continue from the same candidates. Intersect does not support several devices, nor lists
-// that packedsearch cannot read (Located.Packed).
+// continue from the same candidates. Several devices, and lists that packedsearch cannot read
+// (Located.Packed), are not supported.
 //
-// trace, if not nil, is filled as by Run. Intersect allocates nothing if s has served a step
-// of the same size and the lists are resident.
+// trace, if not nil, is filled as by Run. Intersect allocates nothing if s has served a step of
+// the same size and the lists are resident.
 func (v *View) Intersect(ctx context.Context, s *Step, trace *Trace) error {
 	s.Result = Result{Hits: s.Result.Hits[:0]}
 	s.Out.Reset(len(v.segments))

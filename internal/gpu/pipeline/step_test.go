@@ -13,7 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/packedsearch"
 )
 
-// splitOf divides n lists into random steps and returns their ends.
+// splitOf returns the ends of random steps.
 func splitOf(rng *rand.Rand, n int) (ends []int) {
 	for at := 0; at < n; {
 		at += 1 + rng.IntN(n-at)
@@ -22,8 +22,8 @@ func splitOf(rng *rand.Rand, n int) (ends []int) {
 	return ends
 }
 
-// intersect answers a conjunction in steps and compares each with the oracle. Steps may fail
-// without memory, or, if faulty, for any reason; it returns the number of failures.
+// intersect compares each step with the oracle. Steps may fail without memory, or, if faulty,
+// for any reason; it returns the number of failures.
 func (c *collection) intersect(tb testing.TB, v *View, q *Query, ends []int, faulty bool) (failed int) {
 	tb.Helper()
 	steps := make([]Step, len(ends))
@@ -73,8 +73,7 @@ func (c *collection) compareCandidates(tb testing.TB, q *Query, lists int, s *St
 	}
 }
 
-// Any division of a conjunction into steps agrees with the oracle, for several memory
-// limits.
+// Any division into steps, for several memory limits.
 func TestIntersect(t *testing.T) {
 	c := newCollection(t, 1800, 3, "")
 	for _, o := range []Options{{Memory: Memory{Bytes: 1 << 20}}, {Memory: Memory{Bytes: 2 << 10}}, {Memory: Memory{Bytes: 16 << 10}, HostMemory: HostMemory{None: true}}} {
@@ -100,8 +99,7 @@ func TestIntersect(t *testing.T) {
 	}
 }
 
-// Intersect rejects invalid steps and accepts empty candidates. With an ended context it
-// waits for no lane.
+// Empty candidates are valid. With an ended context no lane is awaited.
 func TestIntersectRejects(t *testing.T) {
 	c := newCollection(t, 400, 2, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})

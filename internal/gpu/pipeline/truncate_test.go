@@ -15,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// truncated is a file of a collection's last segment that can be truncated, and queries,
-// some of which then need the missing part.
+// truncated is a file of a collection's last segment, and queries, some of which need the
+// missing part.
 type truncated struct {
 	c       *collection
 	name    string
@@ -26,7 +26,7 @@ type truncated struct {
 	damaged []bool // by query
 }
 
-// truncatable prepares queries of one list and of two.
+// Of one list and of two.
 func (c *collection) truncatable(t *testing.T, conjunctive bool) *truncated {
 	t.Helper()
 	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
@@ -48,7 +48,7 @@ func (f *truncated) add(t *testing.T, q *Query) {
 	f.queries, f.want = append(f.queries, q), append(f.want, Result{Hits: hits, Matches: int64(candidates.Len())})
 }
 
-// truncate truncates a file to a share of its size, rounded down to a page.
+// share is rounded down to a page.
 func (f *truncated) truncate(t *testing.T, file string, share float64) {
 	t.Helper()
 	f.name = filepath.Join(f.c.dir, f.c.segments[len(f.c.segments)-1].Key, file)
@@ -69,7 +69,7 @@ func (f *truncated) truncate(t *testing.T, file string, share float64) {
 	}
 }
 
-// restore undoes the truncation. The mapping stays valid.
+// The mapping stays valid.
 func (f *truncated) restore(t *testing.T) {
 	t.Helper()
 	to, err := os.OpenFile(f.name, os.O_WRONLY, 0)
@@ -84,7 +84,7 @@ func (f *truncated) restore(t *testing.T) {
 	}
 }
 
-// needs reports whether the query reads a missing part.
+// needs reports whether q reads a missing part.
 func (f *truncated) needs(q *Query) bool {
 	var err error
 	func() {
@@ -109,7 +109,7 @@ func (f *truncated) needs(q *Query) bool {
 	return err != nil
 }
 
-// check checks that the damaged queries have failed and the others were answered.
+// The damaged queries must have failed, and only they.
 func (f *truncated) check(t *testing.T, what string, results []Result, damaged []bool) {
 	t.Helper()
 	for i := range results {
@@ -126,7 +126,7 @@ func (f *truncated) check(t *testing.T, what string, results []Result, damaged [
 	}
 }
 
-// checkIdle checks that no run holds a lane, a list or an upload.
+// No run may hold a lane, a list or an upload.
 func checkIdle(t *testing.T, e *Engine) {
 	t.Helper()
 	for i, d := range e.devices {
@@ -147,8 +147,8 @@ func checkIdle(t *testing.T, e *Engine) {
 	}
 }
 
-// If a mapped file cannot be read, only the queries of a batch that need it fail. Their lists
-// are not resident, and are loaded once the file is readable. Nothing leaks.
+// Only queries that need the file fail. Their lists are not resident, and are loaded once the
+// file is readable. Nothing leaks.
 func TestTruncatedFile(t *testing.T) {
 	batch := func(ctx context.Context, v *View, queries []*Query, results []Result) error {
 		return v.Run(ctx, queries, results, nil, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 )
 
-// View is a commit on the devices. It is safe for concurrent use.
+// View is a commit on the devices, safe for concurrent use.
 type View struct {
 	engine   *Engine
 	segments []Segment
@@ -34,9 +34,9 @@ func split(numDocs, i, n int) (from, to int) {
 	return min(i*share, numDocs), min((i+1)*share, numDocs)
 }
 
-// Attach makes a View of the segments of a commit. It uploads only deletion bitmaps; lists
-// are uploaded on demand or by Warm. Lists of segments that another View has stay resident.
-// The caller releases the View.
+// Attach makes a View of the segments of a commit, which the caller releases. It uploads only
+// deletion bitmaps; lists follow on demand or by Warm. Lists of segments that another View has
+// stay resident.
 func (e *Engine) Attach(segments []Segment) (*View, error) {
 	v := &View{engine: e, segments: segments}
 	v.references.Store(1)
@@ -81,14 +81,14 @@ func (p *target) fill(d *device, s *Segment, from, to int) error {
 	return nil
 }
 
-// Retain adds a reference to the view and returns it; each reference needs a Release.
+// Retain adds a reference to the view, which needs a Release.
 func (v *View) Retain() *View {
 	v.references.Add(1)
 	return v
 }
 
-// Release drops a reference. The last Release frees the bitmaps, and the lists of segments
-// that no other View has. Pending promotions can delay the latter. A nil View is allowed.
+// Release drops a reference. The last one frees the bitmaps, and, perhaps after pending
+// promotions, the lists of segments that no other View has. A nil View is allowed.
 func (v *View) Release() {
 	if v == nil || v.references.Add(-1) > 0 {
 		return
@@ -104,8 +104,8 @@ func (v *View) Release() {
 	}
 }
 
-// WaitForPromotions waits until all requested promotions are done or rejected, on all
-// devices. The result of Locate then stays the same until the next run.
+// WaitForPromotions waits until all requested promotions are done or rejected; until the next
+// run Locate's result then stays the same.
 func (v *View) WaitForPromotions() {
 	for _, d := range v.engine.devices {
 		d.WaitForPromotions()

@@ -38,14 +38,13 @@ type warmList struct {
 	action residency.Action
 }
 
-// Warm uploads lists to the devices, longest first, until all are resident or memory is
-// full. It returns the number of lists on the devices, as images or compressed, and the
-// total number. It leaves one lane free, so that queries can run. Errors are the context's,
-// a device's, or wrap base.ErrCorrupt.
+// Warm uploads lists, longest first, until all are resident or memory is full, and returns the
+// number of lists on the devices, as images or compressed, and of all. It leaves one lane free,
+// so that queries can run. Errors are the context's, a device's, or wrap base.ErrCorrupt.
 //
-// If not all images fit, lists are also copied to page-locked memory while it has room. If
-// less than half of the images fit, most queries would lack one; the devices then get
-// compressed lists instead, and directories of the remaining lists.
+// If not all images fit, lists are also copied to page-locked memory while it has room. If less
+// than half fit, most queries would lack one; the devices then get compressed lists instead,
+// and directories of the remaining lists.
 func (v *View) Warm(ctx context.Context, o WarmOptions) (lists, total int64, err error) {
 	wanted, err := v.wanted(ctx, o)
 	if err != nil {
@@ -64,7 +63,7 @@ func (v *View) Warm(ctx context.Context, o WarmOptions) (lists, total int64, err
 	return w.lists, int64(len(wanted)), w.err
 }
 
-// plan returns the passes of Warm. Each sets the action of all lists.
+// plan returns the passes of Warm, each of which sets the action of all lists.
 func (v *View) plan(wanted []warmList) []func([]warmList) {
 	limit := v.engine.leastLimit()
 	var images, packed, directories int64
@@ -126,7 +125,6 @@ func (v *View) allPacked() bool {
 	return true
 }
 
-// warming is the state of Warm.
 type warming struct {
 	view     *View
 	options  WarmOptions
@@ -142,7 +140,7 @@ type warming struct {
 	err   error
 }
 
-// pass processes all lists once, with one worker per lane but one.
+// pass uses all lanes but one.
 func (w *warming) pass(ctx context.Context) {
 	before := w.done
 	w.next, w.full = 0, 0
@@ -157,7 +155,7 @@ func (w *warming) pass(ctx context.Context) {
 	}
 }
 
-// take returns the next list, or nil at the end of the pass.
+// take returns nil at the end of the pass.
 func (w *warming) take(ctx context.Context) *warmList {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +174,7 @@ func (w *warming) take(ctx context.Context) *warmList {
 	return l
 }
 
-// finish records the result of a list; there: it is on all devices.
+// there: the list is on all devices.
 func (w *warming) finish(l *warmList, there bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -193,7 +191,7 @@ func (w *warming) finish(l *warmList, there bool, err error) {
 	}
 }
 
-// work uploads lists with one lane of each device.
+// work uses one lane of each device.
 func (w *warming) work(ctx context.Context) {
 	devices := w.view.engine.devices
 	lanes := make([]*lane, len(devices))
@@ -212,11 +210,11 @@ func (w *warming) work(ctx context.Context) {
 	}
 }
 
-// manyRefusals is the number of consecutive lists without room after which Warm considers
-// memory full. Shorter lists may fit where longer ones did not.
+// manyRefusals is the number of consecutive lists without room, after which memory counts as
+// full. Shorter lists may fit where longer ones did not.
 const manyRefusals = 256
 
-// wanted returns the lists for Warm, longest first.
+// Longest first.
 func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 	var wanted []warmList
 	var list postings.List
@@ -264,7 +262,7 @@ func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 	return wanted, nil
 }
 
-// largestImage estimates the size of a list's image on the device where it is largest.
+// On the device where the image is largest.
 func (v *View) largestImage(segment int, leg *Leg) int64 {
 	n := int64(0)
 	for i := range v.engine.devices {
@@ -273,8 +271,8 @@ func (v *View) largestImage(segment int, leg *Leg) int64 {
 	return n
 }
 
-// warm executes the action of a list on all devices with one lane each. It reports whether
-// the list is on all devices. It returns ErrNoRoom if a device has no room.
+// warm executes a list's action on all devices with one lane each, and reports whether the list
+// is on all. It returns ErrNoRoom if a device has no room.
 func (v *View) warm(w *warmList, lanes []*lane) (there bool, err error) {
 	s := &v.segments[w.segment]
 	var of Leg

@@ -21,8 +21,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Warm uploads images if all fit, also page-locked lists if half fit, else compressed lists
-// and directories.
+// Images if all fit, also page-locked lists if half fit, else compressed lists and directories.
 func TestWarm(t *testing.T) {
 	c := newCollection(t, 4000, 1, "")
 	images, packed := int64(0), int64(0)
@@ -82,7 +81,6 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// MinDocFreq excludes shorter lists only.
 func TestWarmMinDocFreq(t *testing.T) {
 	c := newCollection(t, 2000, 1, "")
 	q := c.query(t, false, 5)
@@ -101,7 +99,7 @@ func TestWarmMinDocFreq(t *testing.T) {
 	}
 }
 
-// Warm gives up after many consecutive lists without room. Progress reaches the total.
+// Warm gives up after many consecutive lists without room; Progress reaches the total.
 func TestWarmFull(t *testing.T) {
 	const numDocs = 3 * manyRefusals
 	c := newCollectionOf(t, rand.New(rand.NewPCG(1, 2)), numDocs, 1, "", func(doc int) string { return fmt.Sprintf("u%d common", doc) })
@@ -130,7 +128,7 @@ func TestWarmFull(t *testing.T) {
 	}
 }
 
-// Warm returns errors of its context, of files and of the device, and leaves nothing pinned.
+// Errors of the context, of files and of the device; nothing stays pinned.
 func TestWarmErrors(t *testing.T) {
 	c := newCollection(t, 8000, 1, "")
 	var faults cuda.Faults
@@ -183,8 +181,7 @@ func TestWarmErrors(t *testing.T) {
 	}
 }
 
-// attachAs attaches the segments with keys of their own, so that they share no list with
-// other views.
+// The keys are new, so no list is shared with other views.
 func (c *collection) attachAs(t *testing.T, e *Engine, key string) *View {
 	t.Helper()
 	segments := slices.Clone(c.segments)
@@ -198,7 +195,7 @@ func (c *collection) attachAs(t *testing.T, e *Engine, key string) *View {
 	return v
 }
 
-// Impact-ordered lists are loaded and searched as images, on one device or two.
+// As images, on one device or two.
 func TestImpacts(t *testing.T) {
 	const numDocs = 700
 	ix := indextest.Write(t, index.Options{Analyzer: "whitespace", NoStored: true}, func(w *indextest.Writer) {
