@@ -30,7 +30,7 @@ func (ix *Index) Documents(ctx context.Context) iter.Seq2[Document, error] {
 	}
 }
 
-// false ends the iteration.
+// yieldSegment returns false to end the iteration.
 func yieldSegment(ctx context.Context, view *index.View, yield func(Document, error) bool) bool {
 	var stored segment.StoredDoc
 	for i := range view.NumDocs() {

@@ -34,5 +34,5 @@ func (o *Options) check() error {
 	return o.BM25.check()
 }
 
-// nil: the parameters of the index.
+// bm25 returns nil for the parameters of the index.
 func (o *Options) bm25() *score.BM25 { return o.BM25.override() }

@@ -36,7 +36,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// Without stored documents.
+// BenchmarkSearchBatch reads no stored documents.
 func BenchmarkSearchBatch(b *testing.B) {
 	ix := newTestIndexWith(b, truncationDocs(), Settings{NoStored: true, NoPositions: true}, Options{})
 	queries := make([]Query, 1000)
@@ -65,7 +65,8 @@ func BenchmarkSearchBatch(b *testing.B) {
 	})
 }
 
-// The work of CPUs beside a GPU: planning and completing queries, without searching.
+// BenchmarkBatchHost measures the work of CPUs beside a GPU: planning and completing queries,
+// without searching.
 func BenchmarkBatchHost(b *testing.B) {
 	ix := newTestIndexWith(b, truncationDocs(), Settings{NoPositions: true}, Options{})
 	snapshot, err := ix.ix.Snapshot()

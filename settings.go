@@ -55,7 +55,7 @@ func (b *BM25) check() error {
 	return nil
 }
 
-// nil: the parameters of the index.
+// override returns nil for the parameters of the index.
 func (b *BM25) override() *score.BM25 {
 	if b == nil {
 		return nil

@@ -21,7 +21,7 @@ func (c *cacheFlag) bytes() int64 {
 	return int64(c.limit)
 }
 
-// 0: no cache.
+// resultCacheFlag has no cache with 0.
 type resultCacheFlag struct{ limit sizeFlag }
 
 func (r *resultCacheFlag) register(f *pflag.FlagSet, limit int64) {

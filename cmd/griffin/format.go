@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// In lines of 70 columns; indent precedes all but the first.
+// joinWrapped makes lines of 70 columns; indent precedes all but the first.
 func joinWrapped(names []string, indent string) string {
 	var b strings.Builder
 	column := 0
@@ -37,7 +37,7 @@ func described(names []string, describe func(name string) string) string {
 	return b.String()
 }
 
-// 1,234,567.
+// count formats n like 1,234,567.
 func count[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -46,7 +46,7 @@ func count[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 	return s
 }
 
-// 1 hit, 1,200 hits, 2 queries.
+// plural formats a number of things: 1 hit, 1,200 hits, 2 queries.
 func plural[T ~int | ~int64](n T, thing string) string {
 	if n == 1 {
 		return count(n) + " " + thing
@@ -57,7 +57,7 @@ func plural[T ~int | ~int64](n T, thing string) string {
 	return count(n) + " " + thing + "s"
 }
 
-// With a binary unit and three digits.
+// sizeOf uses a binary unit and three digits.
 func sizeOf[T ~int | ~int64 | ~uint64](n T) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	v, u := float64(n), 0
@@ -71,7 +71,7 @@ func sizeOf[T ~int | ~int64 | ~uint64](n T) string {
 	return fmt.Sprintf("%.3g %s", v, units[u])
 }
 
-// 830 µs, 12.3 ms, 4.2 s, 2m05s.
+// took formats a duration for people: 830 µs, 12.3 ms, 4.2 s, 2m05s.
 func took(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -84,7 +84,7 @@ func took(d time.Duration) string {
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// 100, 118.921, 2,500,000.
+// rateOf formats a rate for people: 100, 118.921, 2,500,000.
 func rateOf(perSecond float64) string {
 	if perSecond >= 1e5 {
 		return count(int64(math.Round(perSecond)))
@@ -92,7 +92,7 @@ func rateOf(perSecond float64) string {
 	return strconv.FormatFloat(perSecond, 'g', 6, 64)
 }
 
-// At least three digits of a non-negative number: 0, 0.0832, 12.3, 1,234.
+// threeDigits keeps at least three digits of a non-negative number: 0, 0.0832, 12.3, 1,234.
 func threeDigits(v float64) string {
 	digits := 2
 	for w := v; w >= 10 && digits > 0; w /= 10 {

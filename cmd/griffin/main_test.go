@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exitcode 3 griffin verify x.
+// exitCodeCommand checks an exit code: exitcode 3 griffin verify x.
 func exitCodeCommand(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -63,7 +63,8 @@ func exitCodeCommand(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// For busy machines: eventually griffin load x.idx --soak.
+// eventuallyCommand repeats a measurement on a busy machine until it succeeds: eventually
+// griffin load x.idx --soak.
 func eventuallyCommand(ts *testscript.TestScript, _ bool, args []string) {
 	const attempts = 10
 	var err error
@@ -81,7 +82,7 @@ func asExit(err error, target **exec.ExitError) bool {
 	return ok
 }
 
-// Of standard output: json hits.0.id=a num_docs=3.
+// jsonCommand checks the JSON on standard output: json hits.0.id=a num_docs=3.
 func jsonCommand(ts *testscript.TestScript, _ bool, args []string) {
 	var doc any
 	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc); err != nil {
@@ -121,7 +122,7 @@ func lookUp(v any, path []string) (any, bool) {
 	return v, true
 }
 
-// It inverts the byte in the middle of a file.
+// flipCommand inverts the byte in the middle of a file.
 func flipCommand(ts *testscript.TestScript, _ bool, args []string) {
 	name := ts.MkAbs(args[0])
 	data, err := os.ReadFile(name)

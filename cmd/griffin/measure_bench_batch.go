@@ -124,7 +124,7 @@ func (a *app) benchBatches(ctx context.Context, b *benchmark, dir string, topics
 	return a.printBenchmark(b)
 }
 
-// Every query runs once by itself.
+// countWork runs every query once by itself.
 func (b *benchmark) countWork(ctx context.Context) error {
 	for i := range b.nodes {
 		q := b.query(i)
@@ -142,7 +142,7 @@ func (b *benchmark) countWork(ctx context.Context) error {
 	return nil
 }
 
-// One for each thread, warmed up with full batches.
+// newBatchWorkers warms up a worker for each thread with full batches.
 func (b *benchmark) newBatchWorkers(ctx context.Context) ([]batchAnswerer, error) {
 	workers := make([]batchAnswerer, b.options.threads)
 	n := b.options.batch

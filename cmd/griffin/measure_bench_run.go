@@ -67,7 +67,7 @@ func (b *benchmark) parse(topics []trec.Topic) error {
 	return nil
 }
 
-// An untimed pass warms up and counts the work.
+// measure makes an untimed pass, which warms up and counts the work, before the timed runs.
 func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 	workers := make([]*benchWorker, b.options.threads)
 	for i := range workers {
@@ -128,7 +128,7 @@ func (b *benchmark) measureRuns(ctx context.Context, workers []*benchWorker, bat
 	return nil
 }
 
-// All queries options.runs times.
+// run answers all queries options.runs times.
 func (b *benchmark) run(ctx context.Context, workers []*benchWorker, batchWorkers []batchAnswerer) (time.Duration, error) {
 	if batchWorkers != nil {
 		return b.measureBatches(ctx, batchWorkers)
@@ -173,7 +173,7 @@ func (b *benchmark) pass(ctx context.Context, workers []*benchWorker, run int) e
 	return nil
 }
 
-// Elapsed time, or processor time of the thread; only differences have a meaning.
+// now returns elapsed time, or processor time of the thread; only differences have a meaning.
 func (b *benchmark) now() time.Duration {
 	if b.options.cpuTime {
 		d, _ := latency.ThreadTime()
@@ -245,8 +245,8 @@ func (w *benchWorker) timed(ctx context.Context, i, run int) error {
 	return nil
 }
 
-// Every worker answers every query, so that its scratch memory grows: the first one counts the
-// work, the others follow concurrently.
+// warmUp lets every worker answer every query, so that its scratch memory grows: first the one
+// that counts the work, then the others concurrently.
 func warmUp(ctx context.Context, workers []*benchWorker) error {
 	if err := workers[0].warmUp(ctx, true /* count */); err != nil {
 		return err
@@ -260,7 +260,6 @@ func warmUp(ctx context.Context, workers []*benchWorker) error {
 	return errors.Join(errs...)
 }
 
-// With count, the counts of work are kept.
 func (w *benchWorker) warmUp(ctx context.Context, count bool) error {
 	for i := range w.nodes {
 		answer, err := w.answer(ctx, i)

@@ -320,7 +320,7 @@ func createReadings(path string) (*readingsFile, error) {
 	return &readingsFile{file: f}, err
 }
 
-// Without buffering.
+// add writes a line without buffering.
 func (r *readingsFile) add(s *load.Sample) {
 	if r == nil || r.err != nil {
 		return

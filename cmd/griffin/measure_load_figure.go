@@ -14,7 +14,7 @@ import (
 
 func checkFigure(string) error { return nil }
 
-// Latency over rate or, for a soak test, resource use over time.
+// drawLoad draws latency over rate or, for a soak test, resource use over time.
 func drawLoad(con *console, path string, r *loadResult) error {
 	f := loadFigure(r)
 	if r.Verdict != nil {
@@ -38,7 +38,7 @@ func drawLoad(con *console, path string, r *loadResult) error {
 	return nil
 }
 
-// Only points that were measured completely.
+// loadFigure has only points that were measured completely.
 func loadFigure(r *loadResult) lab.Figure {
 	f := lab.Figure{Title: "Latency under load", Kind: lab.Lines, X: "arrivals, queries/s", Y: "latency, ms", LogY: true}
 	for _, line := range []struct {
@@ -70,7 +70,7 @@ func loadFigure(r *loadResult) lab.Figure {
 	return f
 }
 
-// Relative to the first sample.
+// soakFigure is relative to the first sample.
 func soakFigure(samples []load.Sample) lab.Figure {
 	f := lab.Figure{Title: "A process under load", Kind: lab.Lines, X: "time, minutes", Y: "of what it had at first"}
 	unit := time.Minute

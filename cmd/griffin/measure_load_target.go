@@ -144,7 +144,7 @@ type indexTarget struct {
 	queries    []griffin.Query
 }
 
-// The load has not begun.
+// check runs before the load begins.
 func (t *indexTarget) check(topics []trec.Topic) error {
 	stats, err := t.ix.Stats()
 	if err != nil {

@@ -93,7 +93,7 @@ func (p *progress) showBar(phase string, done, total int64) {
 	p.bar.SetCurrent(done)
 }
 
-// Even with --quiet.
+// above writes even with --quiet.
 func (p *progress) above(format string, args ...any) {
 	message := fmt.Sprintf(format+"\n", args...)
 	if p.bars != nil {

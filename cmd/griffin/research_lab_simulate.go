@@ -294,7 +294,7 @@ func (o *labSimulateOptions) parseRates(queries []simulation.Query, load *simula
 	return rates, nil
 }
 
-// Around the capacity of the CPUs or, without CPUs, of one lane.
+// defaultRates are around the capacity of the CPUs or, without CPUs, of one lane.
 func defaultRates(queries []simulation.Query, cpus int) []float64 {
 	var sum time.Duration
 	n := 0
@@ -328,7 +328,7 @@ func roundTo(digits int, v float64) float64 {
 	return math.Round(v/unit) * unit
 }
 
-// At every rate, or a search for the highest sustained one.
+// simulateAll takes every rate, or searches for the highest sustained one.
 func (a *app) simulateAll(ctx context.Context, o *labSimulateOptions, runs []simulation.Configuration, load simulation.Load, rates []float64) ([]simulated, error) {
 	bar := a.newProgress()
 	defer bar.close()
@@ -368,7 +368,7 @@ func (a *app) simulateAll(ctx context.Context, o *labSimulateOptions, runs []sim
 	return results, nil
 }
 
-// A row for each run and rate or, with --find, for each run.
+// simulatedTable has a row for each run and rate or, with --find, for each run.
 func simulatedTable(o *labSimulateOptions, numArrivals, numQueries int, runs []simulated) *lab.Table {
 	title := fmt.Sprintf("%s of %s", plural(numArrivals, "arrival"), plural(numQueries, "query"))
 	if o.find {
@@ -419,8 +419,8 @@ func simulatedTable(o *labSimulateOptions, numArrivals, numQueries int, runs []s
 	return t
 }
 
-// The mean latency over the rate up to the first failure, as in ding09 Fig. 7, or with --p99
-// the 99th percentile.
+// drawSimulated draws the mean latency over the rate up to the first failure, as in ding09 Fig.
+// 7, or with --p99 the 99th percentile.
 func drawSimulated(con *console, o *labSimulateOptions, runs []simulated) error {
 	f := lab.Figure{Title: "Simulated queries", Kind: lab.Lines, X: "arrivals, queries/s", Y: "mean latency, ms", LogY: true}
 	if o.p99 > 0 {

@@ -333,7 +333,8 @@ func (m *policyMeasuring) measure(ctx context.Context, topics []trec.Topic) (*re
 	return regret.Measure(ctx, queries, options)
 }
 
-// The papers' CPU engines: griffin18 for AND, ding09 (DAAT without pruning) for OR.
+// baselineTraversal is the one of the papers' CPU engines: griffin18 for AND, ding09 (DAAT
+// without pruning) for OR.
 func baselineTraversal(mode plan.Mode) string {
 	if mode == plan.ModeOr {
 		return "exhaustive-daat"

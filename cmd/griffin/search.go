@@ -236,7 +236,6 @@ func (a *app) explain(ctx context.Context, ix *griffin.Index, q griffin.Query, i
 	return nil
 }
 
-// With the formula of a score.
 func printParts(con *console, parts []griffin.ExplanationPart) {
 	weighted := len(parts) > 0 && parts[0].Scale != 0
 	if weighted {

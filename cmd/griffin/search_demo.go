@@ -72,7 +72,7 @@ func goRoot(ctx context.Context) (string, error) {
 	return "", errors.New("no Go installation found to index; name a folder: griffin demo DIR")
 }
 
-// Relative to a Go installation.
+// demoPaths are relative to a Go installation.
 func demoPaths() []string {
 	return slices.DeleteFunc([]string{"doc", "src", "api", "README.md"}, func(part string) bool { return !exists(part) })
 }
@@ -149,7 +149,7 @@ func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) (e
 	return nil
 }
 
-// Of an earlier demo: damaged, or of another version.
+// removeUnreadable removes an index of an earlier demo that is damaged or of another version.
 func removeUnreadable(dir string) error {
 	ix, err := griffin.Open(dir, griffin.Options{})
 	switch {
@@ -184,7 +184,7 @@ func printNext(con *console, out string) {
 	}
 }
 
-// The titles are of documents throughout an unknown folder.
+// folderQueries are titles of documents throughout an unknown folder.
 func folderQueries(ctx context.Context, ix *griffin.Index) ([]demoQuery, error) {
 	const wanted = 4
 	stats, err := ix.Stats()

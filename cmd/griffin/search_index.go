@@ -247,7 +247,7 @@ func printReport(con *console, out string, r indexed) {
 // The extra quarter is memory that indexing does not count.
 func limitHeap(memory int64) { debug.SetMemoryLimit(memory + memory/4) }
 
-// With an optional unit: 512M, 1GiB, 2000000.
+// sizeFlag takes bytes with an optional unit: 512M, 1GiB, 2000000.
 type sizeFlag int64
 
 const minMemory = 16 << 20

@@ -66,7 +66,6 @@ server^2 (proxy OR cache)   a weight, a group
 :quit, :q or Ctrl-D    leave
 `
 
-// Commands of the prompt are not queries.
 var promptCommand = regexp.MustCompile(`^:[a-z?]+$`)
 
 func (p *prompt) answerLine(ctx context.Context, text string) (end bool, err error) {
@@ -98,7 +97,7 @@ func (p *prompt) runLines(ctx context.Context) error {
 	return in.Err()
 }
 
-// Only errors of bad queries do not end the prompt.
+// answerQuery prints the error of a bad query; other errors end the prompt.
 func (p *prompt) answerQuery(ctx context.Context, query string) error {
 	err := p.answer(query)
 	if err != nil && ctx.Err() == nil && exitCode(err) == exitInput {
@@ -108,7 +107,7 @@ func (p *prompt) answerQuery(ctx context.Context, query string) error {
 	return err
 }
 
-// "" if the user has no cache folder.
+// historyPath is "" if the user has no cache folder.
 func historyPath() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

@@ -37,7 +37,7 @@ type serveOptions struct {
 	results   resultCacheFlag
 }
 
-// For the answers of some hundred thousand queries.
+// serveResultCache has room for the answers of some hundred thousand queries.
 const serveResultCache = 64 << 20
 
 func newServeCommand(a *app) *cobra.Command {
@@ -149,7 +149,7 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) (err error)
 	return server.Serve(ctx, listener, handler, o.grace)
 }
 
-// The server answers searches meanwhile.
+// calibrateServed runs while the server answers searches.
 func calibrateServed(ctx context.Context, ix *griffin.Index, logger *slog.Logger) {
 	logger.Info("measuring the times of searches on this machine, once, for up to ten seconds (--no-calibrate leaves it out)")
 	switch err := ix.Calibrate(ctx, nil); {

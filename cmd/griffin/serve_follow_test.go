@@ -34,7 +34,7 @@ func lookFor(address, word string) (found, error) {
 	return f, json.NewDecoder(response.Body).Decode(&f)
 }
 
-// In another process.
+// griffinIndex indexes a record in another process.
 func griffinIndex(t *testing.T, out, record string, args ...string) {
 	t.Helper()
 	cmd := griffinProcess(t, append([]string{"index", "--format", "jsonl", "--out", out, "-"}, args...)...)

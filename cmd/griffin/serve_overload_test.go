@@ -56,7 +56,7 @@ func TestOverloadedProcess(t *testing.T) {
 	loadProcess(t, address, filepath.Join(dir, "queries.tsv"))
 }
 
-// On one processor until the test ends.
+// startServer uses one processor, until the test ends.
 func startServer(t *testing.T, args ...string) string {
 	t.Helper()
 	address, _ := startServerProcess(t, args...)
@@ -91,7 +91,7 @@ func startServerProcess(t *testing.T, args ...string) (address string, process *
 	return address, cmd.Process
 }
 
-// The snippets are slow to compute.
+// makeHeavyIndex makes snippets that are slow to compute.
 func makeHeavyIndex(t *testing.T, dir, file string) []string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -136,7 +136,7 @@ type asked struct {
 	cost              float64
 }
 
-// Each client sends one search, and each answer triggers more.
+// ask lets each client send one search, and each answer trigger more.
 func ask(t *testing.T, address string, queries []string, clients int, more int64) asked {
 	t.Helper()
 	h, err := load.NewHTTP(address, queries, url.Values{"k": {heavyK}}, clients)
@@ -189,7 +189,7 @@ func ask(t *testing.T, address string, queries []string, clients int, more int64
 	return a
 }
 
-// The server is idle.
+// loadProcess expects an idle server.
 func loadProcess(t *testing.T, address, queries string) {
 	t.Helper()
 	cmd := griffinProcess(t, "load", address, "--queries", queries, "--rate", "20", "--k", heavyK, "--warmup", "100ms", "--for", "500ms",
@@ -211,7 +211,7 @@ func loadProcess(t *testing.T, address, queries string) {
 	}
 }
 
-// In seconds.
+// processorTime is in seconds.
 func processorTime(t *testing.T, address string) float64 {
 	t.Helper()
 	for line := range strings.Lines(metricsOf(t, address)) {

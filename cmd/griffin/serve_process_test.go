@@ -37,7 +37,7 @@ func waitUntil(t *testing.T, holds func() error) {
 	}
 }
 
-// A separate process can get signals.
+// griffinProcess is a separate process, for signals.
 func griffinProcess(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()

@@ -114,7 +114,7 @@ func (a *app) train(ctx context.Context, o trainOptions, dir string) (err error)
 	return nil
 }
 
-// Words or, for an index of weights, vectors.
+// queriesOf returns words or, for an index of weights, vectors.
 func queriesOf(topics []trec.Topic, weighted bool) ([]query.Node, error) {
 	queries := make([]query.Node, len(topics))
 	for i, t := range topics {

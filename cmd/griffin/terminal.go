@@ -63,7 +63,7 @@ func (con *console) printf(format string, args ...any) {
 	}
 }
 
-// For people, on standard error, unless --quiet or --json.
+// notef writes a message for people to standard error, unless --quiet or --json.
 func (con *console) notef(format string, args ...any) {
 	if !con.quiet && !con.json {
 		fmt.Fprintf(con.err, format+"\n", args...)
@@ -90,7 +90,6 @@ func (con *console) report(command string, err error) int {
 	return exitCode(err)
 }
 
-// On standard output.
 type jsonError struct {
 	Message  string `json:"message"`
 	ExitCode int    `json:"exit_code"`
@@ -110,7 +109,7 @@ func newJSONError(command string, err error) jsonError {
 	return e
 }
 
-// Without "bad input", the text of the sentinel, which does not help a user.
+// message leaves out "bad input", the text of the sentinel, which does not help a user.
 func message(err error) string {
 	kind := base.ErrBadInput.Error()
 	if !errors.Is(err, base.ErrBadInput) || err.Error() == kind {
@@ -125,8 +124,8 @@ type toldError struct{ error }
 
 func (e toldError) Unwrap() error { return e.error }
 
-// On standard error, with its position in the query and a hint, and with --json to standard
-// output, too.
+// printError writes to standard error, with the position in the query and a hint, and with
+// --json to standard output, too.
 func (con *console) printError(command string, err error) {
 	e := newJSONError(command, err)
 	if e.ExitCode == exitInterrupted && isTerminal(con.err) {

@@ -28,7 +28,7 @@ type pseudoTerminal struct {
 	done chan struct{} // closed after the last output
 }
 
-// At a new terminal with 100 columns.
+// newConsole has a new terminal with 100 columns.
 func newConsole(t *testing.T, cmd *exec.Cmd) *pseudoTerminal {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

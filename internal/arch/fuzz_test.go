@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The repository has .ci/fuzz, 20 targets in packages p0 to p9, a second commit that changes p3
+// fuzzRepository has .ci/fuzz, 20 targets in packages p0 to p9, a second commit that changes p3
 // and p7, and a go command whose test binaries do nothing.
 func fuzzRepository(t *testing.T) (dir string, targets []string) {
 	t.Helper()

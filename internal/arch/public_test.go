@@ -69,7 +69,7 @@ func J() { var _ plan.Mode }
 	}
 }
 
-// In the form "NAME names PACKAGE.TYPE".
+// internalTypes returns texts like "NAME names PACKAGE.TYPE".
 func internalTypes(src *ast.File) (found []string) {
 	internal := map[string]bool{}
 	for _, s := range src.Imports {

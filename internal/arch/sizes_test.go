@@ -173,7 +173,7 @@ func (f *goFile) sizeOf(declared ast.Expr) *typeSize {
 	return s
 }
 
-// In the form "folder.Type", without type arguments; types of other modules keep the name of
+// typeName is "folder.Type", without type arguments; types of other modules keep the name of
 // their import. pointer: x is a pointer to it.
 func (f *goFile) typeName(x ast.Expr) (name string, pointer bool) {
 	switch x := x.(type) {

@@ -20,7 +20,7 @@ const module = "github.com/griffin-search/griffin"
 
 const root = "../.."
 
-// For any build tags.
+// goFile is a file for any build tags.
 type goFile struct {
 	path    string // slash-separated, from the module root
 	pkg     string // folder of it, "." for the root
@@ -62,7 +62,7 @@ func packages(t *testing.T) []string {
 	return slices.Compact(out)
 }
 
-// Ignored and hidden files, testdata and, unless nested, nested modules are left out.
+// walk leaves out ignored and hidden files, testdata and, unless nested, nested modules.
 func walk(nested bool, fn func(name string) error) error {
 	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -38,7 +38,8 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// The median of decisions while other work fills the processor's caches.
+// BenchmarkDecideCold has the median of decisions while other work fills the processor's
+// caches.
 func BenchmarkDecideCold(b *testing.B) {
 	other := make([]byte, 3<<20)
 	benchmarkDecisions(b, true, "images=true", func(b *testing.B, decide func()) {

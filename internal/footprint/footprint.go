@@ -18,7 +18,7 @@ func AnonymousBytes() (sizeBytes int64, ok bool) {
 	return anonymousBytes(string(status))
 }
 
-// Of /proc/self/status.
+// anonymousBytes parses /proc/self/status.
 func anonymousBytes(status string) (sizeBytes int64, ok bool) {
 	for line := range strings.Lines(status) {
 		value, is := strings.CutPrefix(line, "RssAnon:")

@@ -28,7 +28,7 @@ const goldenPath = "testdata/golden.json"
 // and stop words.
 var analyzers = []string{"english", "simple"}
 
-// As trec_eval names them.
+// measureNames are trec_eval's names.
 var measureNames = []string{"map", "ndcg_cut.10", "recall.100", "P.30", "recip_rank"}
 
 // depth is the number of documents retrieved for each query, as in the published runs.
@@ -222,7 +222,7 @@ func evaluate(t *testing.T, run *trec.Run, qrels *trec.Qrels) map[string]float64
 	return all
 }
 
-// To four decimals.
+// compareGolden compares values to four decimals.
 func compareGolden(t *testing.T, got, want values) {
 	t.Helper()
 	g, w := flatten(got), flatten(want)

@@ -170,7 +170,7 @@ func (e *exporter) merge(countOnly bool, f func(term []byte) error) (err error) 
 	return nil
 }
 
-// In *term, over all parts; false at the end.
+// smallest sets *term to the least current one, and returns false at the end.
 func (e *exporter) smallest(term *[]byte) bool {
 	var first []byte
 	for i := range e.parts {

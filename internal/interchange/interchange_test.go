@@ -223,7 +223,7 @@ func TestExportMergesLiveDocuments(t *testing.T) {
 	}
 }
 
-// In a different order of lists.
+// rewrite changes the order of the lists.
 func rewrite(t *testing.T, b []byte, order func(lists []ciff.PostingsList)) []byte {
 	t.Helper()
 	r, err := ciff.NewReader(bytes.NewReader(b))

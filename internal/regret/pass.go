@@ -91,7 +91,7 @@ func (m *measuring) answeredIn(p *pass, round int) []int {
 // placements of long queries.
 const hopeless = 4
 
-// Also for every placement.
+// isHopeless also reports whether every placement was far too slow.
 func (m *measuring) isHopeless(t *Measurement, placement int) bool {
 	times := t.placed[placement]
 	if times == nil {

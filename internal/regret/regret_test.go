@@ -142,7 +142,7 @@ func someQueries(rng *rand.Rand, n int) []Query {
 	return queries
 }
 
-// Four queries on the emulated GPU.
+// measuringOnGPU has four queries on the emulated GPU.
 func measuringOnGPU(t *testing.T, policies ...dispatch.Policy) (m *measuring, passes []pass, g *dispatch.GPU) {
 	t.Helper()
 	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())

@@ -175,7 +175,7 @@ func (t *Measurement) oracle(policies int) (took, lucky time.Duration) {
 	return took, lucky
 }
 
-// By round, with the oracle's Searcher if measured.
+// withOracle returns times by round, with the oracle's Searcher if measured.
 func (t *Measurement) withOracle(variant int) []time.Duration {
 	if variant < len(t.beside) && t.beside[variant] != nil {
 		return t.beside[variant]
@@ -206,7 +206,7 @@ func percentiles(times []time.Duration) Percentiles {
 	}
 }
 
-// nil without base.
+// over returns nil without base.
 func over(base, f *Figures) *Percentiles {
 	if base == nil {
 		return nil
@@ -259,7 +259,7 @@ func (r *Report) classes(m *Measured) {
 	}
 }
 
-// Terms in the index count.
+// termsClass counts terms in the index.
 func termsClass(docFreqs []uint64) string {
 	n := 0
 	for _, f := range docFreqs {
@@ -275,7 +275,7 @@ func termsClass(docFreqs []uint64) string {
 
 var shortestClasses = []string{"0", "1-999", "1K-9K", "10K-99K", "100K-999K", "1M+"}
 
-// In powers of ten.
+// shortestClass is in powers of ten.
 func shortestClass(docFreqs []uint64) string {
 	switch {
 	case len(docFreqs) == 0 || docFreqs[0] == 0:
@@ -294,7 +294,7 @@ func shortestClass(docFreqs []uint64) string {
 
 var ratioClasses = []string{"none", "[1,16)", "[16,32)", "[32,64)", "[64,128)", "[128,256)", "[256,512)", "[512,1024)", "1024+"}
 
-// The groups of griffin18, §3.2.
+// ratioClass has the groups of griffin18, §3.2.
 func ratioClass(docFreqs []uint64) string {
 	if len(docFreqs) < 2 || docFreqs[0] == 0 {
 		return ratioClasses[0]

@@ -48,7 +48,7 @@ var operators = map[token.Token][]token.Token{
 	token.OR:   {token.AND},
 }
 
-// Operators are changed, conditions are always true or false, and statements are removed.
+// findMutants changes operators, makes conditions always true or false, and removes statements.
 func findMutants(dir, tags string) ([]mutant, error) {
 	c := build.Default
 	c.BuildTags = strings.FieldsFunc(tags, func(r rune) bool { return r == ',' || r == ' ' })
@@ -184,7 +184,7 @@ func isGrow(n ast.Expr) bool {
 	return ok && id.Name == "slices" && sel.Sel.Name == "Grow"
 }
 
-// A string literal, or an operand of one.
+// isText reports a string literal, or an operand that joins one.
 func isText(n *ast.BinaryExpr) bool {
 	for _, x := range []ast.Expr{n.X, n.Y} {
 		switch x := x.(type) {

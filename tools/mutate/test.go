@@ -24,7 +24,7 @@ func (t *tally) add(o tally) {
 	t.equivalent += o.equivalent
 }
 
-// In per cent, without equivalent mutants.
+// share is in per cent, without equivalent mutants.
 func (t tally) share() float64 {
 	if t.killed+t.survived == 0 {
 		return 100
@@ -46,7 +46,7 @@ func (t tally) proved() float64 {
 	return 100 * low
 }
 
-// The probability of at least k successes in n trials; p is in (0, 1).
+// binomialTail is the probability of at least k successes in n trials; p is in (0, 1).
 func binomialTail(n, k int, p float64) float64 {
 	sum, logChoose := 0.0, 0.0
 	for i := n; i >= k; i-- {
@@ -71,7 +71,7 @@ const (
 	invalid // does not compile
 )
 
-// In order, until settings.mutants have a verdict.
+// testMutants goes in order until settings.mutants have a verdict.
 func testMutants(ctx context.Context, s settings, all []mutant, tests []string, known map[string]bool) (tally, error) {
 	var (
 		t       tally
@@ -146,7 +146,7 @@ func timeLimit(ctx context.Context, s settings, tests []string) (time.Duration, 
 	return min(s.timeout, 10*time.Second+5*longest), nil
 }
 
-// The mutant's own package comes first. by names the package that killed it.
+// judge begins with the mutant's own package. by names the package that killed it.
 func judge(ctx context.Context, s settings, m *mutant, tests []string, known map[string]bool) (v verdict, by string, err error) {
 	if known[m.key()] {
 		return equivalent, "", nil
@@ -199,8 +199,8 @@ func (m *mutant) overlay(dir string) (string, error) {
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// The tests are short ones. own: the package is the mutant's, where a failure to compile means
-// that the mutant is invalid.
+// testPackage runs the short tests. own: the package is the mutant's, where a failure to
+// compile means that the mutant is invalid.
 func testPackage(ctx context.Context, s settings, overlay, pkg, binary string, own bool) (verdict, error) {
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-tags", s.tags, "-overlay", overlay, "-o", binary, pkg)
 	if out, err := build.CombinedOutput(); err != nil {

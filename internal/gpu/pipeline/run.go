@@ -77,7 +77,7 @@ func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, o
 	return nil
 }
 
-// Each on its own path.
+// runOn answers each query on its own path.
 func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -336,7 +336,7 @@ func (l *lane) askPacked(p *target, q *packedsearch.Query, r *Result, to *packed
 	return l.elapsed()
 }
 
-// In bytes of bus traffic.
+// candidateBytes is the bus traffic of candidates.
 func candidateBytes(c *packedsearch.Candidates) int64 {
 	if c == nil {
 		return 0

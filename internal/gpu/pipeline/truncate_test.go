@@ -26,7 +26,7 @@ type truncated struct {
 	damaged []bool // by query
 }
 
-// Of one list and of two.
+// truncatable prepares queries of one list and of two.
 func (c *collection) truncatable(t *testing.T, conjunctive bool) *truncated {
 	t.Helper()
 	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
@@ -109,7 +109,7 @@ func (f *truncated) needs(q *Query) bool {
 	return err != nil
 }
 
-// The damaged queries must have failed, and only they.
+// check expects that the damaged queries, and only they, have failed.
 func (f *truncated) check(t *testing.T, what string, results []Result, damaged []bool) {
 	t.Helper()
 	for i := range results {
@@ -126,7 +126,7 @@ func (f *truncated) check(t *testing.T, what string, results []Result, damaged [
 	}
 }
 
-// No run may hold a lane, a list or an upload.
+// checkIdle expects that no run holds a lane, a list or an upload.
 func checkIdle(t *testing.T, e *Engine) {
 	t.Helper()
 	for i, d := range e.devices {

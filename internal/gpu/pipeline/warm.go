@@ -214,7 +214,7 @@ func (w *warming) work(ctx context.Context) {
 // full. Shorter lists may fit where longer ones did not.
 const manyRefusals = 256
 
-// Longest first.
+// wanted returns the longest lists first.
 func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 	var wanted []warmList
 	var list postings.List
@@ -262,7 +262,7 @@ func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 	return wanted, nil
 }
 
-// On the device where the image is largest.
+// largestImage is the size on the device where it is largest.
 func (v *View) largestImage(segment int, leg *Leg) int64 {
 	n := int64(0)
 	for i := range v.engine.devices {

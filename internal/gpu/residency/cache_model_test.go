@@ -160,8 +160,8 @@ func TestCacheApproachesOptimum(t *testing.T) {
 	}
 }
 
-// The cost per query, which the promoter pays: first passes over a log of 300 queries on 6,000
-// lists, with room for a tenth of them.
+// BenchmarkCachePasses measures the cost per query, which the promoter pays: first passes over
+// a log of 300 queries on 6,000 lists, with room for a tenth of them.
 func BenchmarkCachePasses(b *testing.B) {
 	const passes = 6
 	var took [passes]time.Duration

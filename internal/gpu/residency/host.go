@@ -26,7 +26,7 @@ func shapeOf(payloadBytes, numBlocks int) packedShape {
 	return packedShape{payload, payload + numBlocks*decode.EntryWords}
 }
 
-// In words.
+// directoryLen is in words.
 func directoryLen(docFreq uint32) int {
 	return int((uint64(docFreq)+codec.BlockLen-1)/codec.BlockLen) * decode.EntryWords
 }

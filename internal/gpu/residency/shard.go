@@ -81,7 +81,7 @@ func (p *Shard) Release() {
 	}
 }
 
-// By field.
+// saturations returns the bounds' parameters by field.
 func saturations(s *Segment) []score.Saturation {
 	if s.Impacts != nil {
 		return []score.Saturation{{Linear: true}}

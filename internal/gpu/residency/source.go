@@ -204,7 +204,7 @@ func checkDirectory(payloadBytes int, directory []postings.BlockEntry) error {
 	return nil
 }
 
-// In the index file's format.
+// directoryWords writes the index file's format.
 func directoryWords(words []uint32, directory []postings.BlockEntry) {
 	for i := range directory {
 		e := &directory[i]
