@@ -19,7 +19,7 @@ import (
 
 const libraryVariable = "GRIFFIN_CUDA_LIBRARY"
 
-// Before and after commits, and during Close.
+// The answers are the CPU's before and after commits, and during Close.
 func TestIndexOnGPU(t *testing.T) {
 	t.Setenv(libraryVariable, gputest.Library(t).Path())
 	ctx := t.Context()

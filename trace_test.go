@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/plan"
 )
 
-// They have every field of the internal types.
+// The public types have the JSON form of the internal ones, with every field.
 func TestPublicTypesKeepJSON(t *testing.T) {
 	var trace plan.Trace
 	fill(reflect.ValueOf(&trace).Elem(), new(int))

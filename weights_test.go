@@ -92,7 +92,7 @@ func TestCacheDecidesTraversal(t *testing.T) {
 	}
 }
 
-// For every traversal, with segments and deletions.
+// Scores are the dot products for every traversal, with segments and deletions.
 func TestWeightsAgainstDotProduct(t *testing.T) {
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, 1))
 	for _, codecName := range []string{codec.Default, "raw"} {

@@ -63,7 +63,7 @@ func TestNoGPUBuild(t *testing.T) {
 	}
 }
 
-// It has no lab and no plots.
+// The small binary has no lab and no plots.
 func TestSmallBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")

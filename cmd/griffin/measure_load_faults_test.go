@@ -50,7 +50,7 @@ func answering(t *testing.T, answer func(r *http.Request) (status int, code stri
 	return s.URL
 }
 
-// Repeating cannot help it.
+// A query that repeating cannot help is reported at once.
 func TestRefusedLoad(t *testing.T) {
 	for code, c := range map[string]struct{ status, exit int }{
 		"no_impacts":    {http.StatusBadRequest, exitInput},
@@ -87,7 +87,7 @@ func TestLoadWithFaultyQuery(t *testing.T) {
 	}
 }
 
-// Faults give 1, rejected queries do not.
+// Faults give exit code 1, rejected queries do not.
 func TestExitCodeOfFaults(t *testing.T) {
 	for status, want := range map[int]int{
 		http.StatusInternalServerError: exitFailure,

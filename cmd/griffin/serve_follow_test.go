@@ -55,7 +55,7 @@ func waitForTitle(t *testing.T, address, title string) {
 	})
 }
 
-// During queries, without stale cached results.
+// The server answers queries meanwhile and returns no stale cached results.
 func TestServeFollowsCommits(t *testing.T) {
 	for _, c := range []struct {
 		name, flag string

@@ -137,7 +137,7 @@ const (
 	keyLeft, keyUp                   = "\x1b[D", "\x1b[A"
 )
 
-// It edits lines, continues after errors and keeps its history.
+// The prompt edits lines, continues after errors and keeps its history.
 func TestPrompt(t *testing.T) {
 	dir := t.TempDir()
 	index := filepath.Join(dir, "x.idx")

@@ -241,7 +241,7 @@ func TestBatchFault(t *testing.T) {
 	})
 }
 
-// Also in the midst of a batch.
+// The batch ends, also in the midst of its work.
 func TestBatchWithoutWorkers(t *testing.T) {
 	errWorker := errors.New("no memory")
 	batchPlaces(t, func(t *testing.T, s *Searcher, _ string) {

@@ -210,7 +210,7 @@ func TestRunsReleaseMemory(t *testing.T) {
 	}
 }
 
-// On CPUs alone, on a GPU, and with policy cpu.
+// The answers are the same on CPUs alone, on a GPU, and with policy cpu.
 func TestSearchBatchOfAnyQueries(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -378,7 +378,7 @@ func TestHelperErrorsStayApart(t *testing.T) {
 	}
 }
 
-// This holds even if the launch ends before a CPU is free.
+// The CPUs answer such a query even if the launch ends before a CPU is free.
 func TestHelpersAnswerWhatDoesNotFit(t *testing.T) {
 	s := NewSearcher(indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 300)), nil)
 	sc := testScratch(t, "whitespace")
@@ -414,7 +414,7 @@ func (w *holdCPU) Run(context.Context, sched.Place) error {
 }
 func (w *holdCPU) RunBatch(context.Context, []sched.Work, []error) {}
 
-// Also where the pool's queue is full.
+// A batch waits for the pool's CPUs even if its queue is full.
 func TestBatchSharesCPUs(t *testing.T) {
 	d, err := NewDispatcher(nil, Config{CPUs: 1, MaxQueue: 1})
 	if err != nil {

@@ -43,7 +43,8 @@ func anyPlacement(rng *rand.Rand) func(pos, n int) (sched.Place, int) {
 	}
 }
 
-// Over several segments, with deletions, for every k, with and without a count, in every mode.
+// The answer is the CPU's over several segments, with deletions, for every k, with and without
+// a count, in every mode.
 func TestAnyPlacement(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -130,7 +131,7 @@ func TestAnyPlacementWithoutGPU(t *testing.T) {
 	}
 }
 
-// In every mode, with many queries at the same time.
+// Every mode runs, with many queries at the same time.
 func TestEveryPolicy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -204,7 +205,6 @@ func (p *gpuPair) agree(q query.Node, o Options) error {
 	return nil
 }
 
-// It replaces the dispatcher's.
 func TestPolicyOfOneQuery(t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 1))
 	g := testGPU(t, pipeline.Options{})

@@ -104,7 +104,8 @@ func (p *gpuPair) checkBatch(t *testing.T, queries []query.Node, o Options) {
 	}
 }
 
-// In every mode, for every k, over several segments with deletions, single and in batches.
+// Every mode and k runs over several segments with deletions, single and in batches, on the
+// GPU.
 func TestGPUAgreement(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 1))
 	ix := plantest.RandomIndex(t, rng, 500, 3, true)
@@ -423,7 +424,7 @@ func weightedIndex(t testing.TB, rng *rand.Rand, scale float64) *index.Index {
 	})
 }
 
-// Vectors of many terms, with weights of one byte or two.
+// The vectors have many terms, with weights of one byte or two.
 func TestGPUWeights(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	for _, scale := range []float64{1, 100} {
@@ -445,7 +446,8 @@ func TestGPUWeights(t *testing.T) {
 	}
 }
 
-// Scores pass 2^32: alone and in batches, by images and where compressed lists would be read.
+// Scores pass 2^32: the GPU answers alone and in batches, by images and where compressed lists
+// would be read.
 func TestGPUWideWeights(t *testing.T) {
 	for name, o := range map[string]pipeline.Options{
 		"images": {},
@@ -475,7 +477,7 @@ func TestGPUWideWeights(t *testing.T) {
 	}
 }
 
-// Batches do not go to the CPU instead.
+// Batches that compete for memory do not go to the CPU.
 func TestGPUWaitsForMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 12 << 10}, Lanes: 3})

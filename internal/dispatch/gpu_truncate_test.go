@@ -115,7 +115,7 @@ func TestBatchWithTruncatedFile(t *testing.T) {
 	checkClose(t, d)
 }
 
-// It neither stops the background loading nor counts as a bug.
+// The fault neither stops the background loading nor counts as a bug.
 func TestPreloadOfTruncatedFile(t *testing.T) {
 	for _, path := range []pipeline.Path{pipeline.PathImages, pipeline.PathPacked} {
 		ix := plantest.FrequentIndex(t, "simdbp", 600)

@@ -22,7 +22,7 @@ import (
 // none is less patience than anything takes.
 const none = 1e-12
 
-// In any mode, with the same answer; trace, answer and counts show it.
+// The answer is the same in any mode; trace, answer and counts show the restart.
 func TestOverrunRestartsOnGPU(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 1))
 	g := testGPU(t, pipeline.Options{})
@@ -62,7 +62,7 @@ func TestOverrunRestartsOnGPU(t *testing.T) {
 	}
 }
 
-// Without a limit, without a GPU, or with another policy.
+// A query stays on the CPU without a limit, without a GPU, or with another policy.
 func TestNoOverrun(t *testing.T) {
 	rng := rand.New(rand.NewPCG(72, 1))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 3, true))

@@ -13,8 +13,8 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// With boosts, words twice, words without documents, words of fields, and, by required parts,
-// in every mode.
+// The queries have boosts, words twice, words without documents, words of fields, and required
+// parts, in every mode.
 func TestAnyPlacementOfAnyQuery(t *testing.T) {
 	rng := rand.New(rand.NewPCG(46, 1))
 	g := testGPU(t, pipeline.Options{})

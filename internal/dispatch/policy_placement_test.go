@@ -66,7 +66,7 @@ func TestPlacements(t *testing.T) {
 	}
 }
 
-// There is nothing to place, or another policy rules.
+// A placement is refused if there is nothing to place, or another policy rules.
 func TestPlacementRefused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(42, 1))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 50, 1, false))

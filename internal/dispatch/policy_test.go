@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// They are the policies of package sched, in its order.
+// The policies are package sched's, in its order, and each is found by its name.
 func TestPolicies(t *testing.T) {
 	var names []Policy
 	for _, info := range Policies() {

@@ -68,7 +68,7 @@ func checkCached(t *testing.T, cached, plain *Searcher, sc *Scratch, q query.Nod
 	return got.Cached
 }
 
-// Before and after commits that add, delete and merge.
+// Cached answers are right before and after commits that add, delete and merge.
 func TestResultCacheAgreement(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	ix := plantest.RandomIndex(t, rng, 300, 2, true)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// It begins with the measured defaults, follows the observations, and stays in bounds.
+// The estimate begins with the measured defaults, follows the observations, and stays in
+// bounds.
 func TestSelectivity(t *testing.T) {
 	var s selectivity
 	if got := s.factor(1); math.Abs(got-math.Exp(0.75)) > 1e-9 {

@@ -65,7 +65,7 @@ func TestStagesStayAfterSwitch(t *testing.T) {
 	}
 }
 
-// Also for a lost GPU, and with a policy of its own.
+// The query returns to the CPU if the GPU fails or is lost, also with a policy of its own.
 func TestStagesReturnAfterFailure(t *testing.T) {
 	snapshot := indextest.Snapshot(t, spacedIndex(t, 30000, 2, 3, 7001, 9001))
 	for _, code := range []cuda.Code{cuda.LaunchOutOfResources, cuda.IllegalAddress} {

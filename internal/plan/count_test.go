@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// For every k, in every mode, for trees and flat queries.
+// Matches is the same for every k, in every mode, for trees and flat queries.
 func TestCount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	ix := plantest.RandomIndex(t, rng, 300, 3, true)

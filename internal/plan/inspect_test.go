@@ -212,7 +212,7 @@ func TestKeys(t *testing.T) {
 	add(key(New(snapshot, &score.BM25{K1: 2, B: 0.6}), "w1 w2", o), "b 0.6")
 }
 
-// They go to the same terms of a plan with the same key.
+// The frequencies go to the same terms of a plan with the same key.
 func TestDocFreqsOfKey(t *testing.T) {
 	rng := rand.New(rand.NewPCG(45, 45))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 2, false)), nil)

@@ -231,8 +231,8 @@ func testScratch(t testing.TB, analyzer string) *Scratch {
 	return sc
 }
 
-// Random trees, in all modes, with one or several segments, with and without deletions, with
-// the index's BM25 parameters and others.
+// Random trees give the oracle's hits and scores in all modes, with one or several segments,
+// with and without deletions, with the index's BM25 parameters and others.
 func TestOracle(t *testing.T) {
 	for _, test := range []struct {
 		docs, commits, queries int

@@ -20,7 +20,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// They give the hits of the default one; unknown names are errors.
+// Every named traversal gives the hits of the default one; unknown names are errors.
 func TestAllTraversals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 400, 3, true)), nil)
@@ -153,7 +153,8 @@ func TestPrepareIntoDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Neither does planning and running with any traversal once its derived data is cached.
+// Running a prepared plan does not allocate, nor does planning and running with any traversal
+// once its derived data is cached.
 func TestTraversalsDoNotAllocate(t *testing.T) {
 	if sampletest.Race || invariant.Enabled {
 		t.Skip("under the race detector pools allocate; so do the arguments of the invariants' messages")
@@ -213,7 +214,7 @@ func TestRunDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// At its beginning or in its middle.
+// A context that ends stops a run at its beginning or in its middle.
 func TestCancelledContext(t *testing.T) {
 	var docs []corpus.Document
 	for i := range 20000 {

@@ -174,7 +174,7 @@ func TestSaatRefuses(t *testing.T) {
 	}
 }
 
-// They do not change impacts; a note reports this.
+// BM25 parameters of a search do not change impacts; a note reports this.
 func TestSaatWithOtherBM25(t *testing.T) {
 	s, snapshot := withImpacts(t, rand.New(rand.NewPCG(36, 1)))
 	other := New(snapshot, &score.BM25{K1: 3, B: 1})

@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// Every kind of step, with and without its optional parts.
+// The text has every kind of step, with and without its optional parts.
 func TestTraceText(t *testing.T) {
 	lists := []ListTrace{{Term: "rain", DocFreq: 300, Blocks: 3}, {Field: "title", Term: "snow", DocFreq: 7, Blocks: 1}}
 	work := Work{PostingsDecoded: 307, PostingsScored: 99, PostingsLeft: 5, BlocksDecoded: 4, BlocksSkipped: 2}

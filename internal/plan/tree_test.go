@@ -21,8 +21,8 @@ func newCompiler(t testing.TB, analyzer string, positions bool) *compiler {
 	return &compiler{analyzer: a, fields: []string{"", "title"}, positions: positions, memory: new(planMemory)}
 }
 
-// In nodeString's notation: terms by their index in the query, + for required, - for excluded,
-// 0~1@1 for phrases.
+// Trees are in nodeString's notation: terms by their index in the query, + for required, - for
+// excluded, 0~1@1 for phrases.
 func TestCompile(t *testing.T) {
 	tests := []struct{ text, or, and string }{
 		{"a0", "0", "0"},

@@ -24,8 +24,8 @@ const us = time.Microsecond
 
 func rounds(d time.Duration) []time.Duration { return []time.Duration{d, d, d, d} }
 
-// Calculated by hand: two queries under three policies, with placements that were excluded,
-// impossible, and fast by chance in even rounds only.
+// The figures are calculated by hand: two queries under three policies, with placements that
+// were excluded, impossible, and fast by chance in even rounds only.
 func TestReport(t *testing.T) {
 	m := &Measured{
 		Rounds: 4, Names: []string{"cpu", "gpu", "cost", "baseline"}, policies: 3, oracle: true,

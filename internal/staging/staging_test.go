@@ -13,7 +13,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Folders that are in use stay.
+// Folders of ended processes go; folders in use stay.
 func TestAbandoned(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "x.idx")

@@ -92,7 +92,7 @@ func f(n int, s string) (string, []int, map[int]int) {
 	}
 }
 
-// They fail without a mutation.
+// The tests fail without a mutation.
 func TestFailingTests(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
@@ -110,7 +110,7 @@ func TestFailingTests(t *testing.T) {
 	}
 }
 
-// The time is too little at first, as on a machine that became slower.
+// The tests get too little time at first, as on a machine that became slower.
 func TestLate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
@@ -180,7 +180,7 @@ func TestEquivalentsExist(t *testing.T) {
 	}
 }
 
-// Published values: with no survivor the lower limit is 0.05^(1/n).
+// The values are published: with no survivor the lower limit is 0.05^(1/n).
 func TestProved(t *testing.T) {
 	for _, c := range []struct {
 		killed, survived int

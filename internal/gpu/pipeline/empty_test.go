@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// They are the first documents of a segment, with one occurrence each.
+// Empty payloads are of the first documents of a segment, with one occurrence each.
 func TestEmptyPayloads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	const numDocs = 2304 // large enough for decoding on the device

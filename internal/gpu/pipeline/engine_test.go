@@ -54,7 +54,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// They partition the documents at words of bitmaps.
+// Ranges of devices partition the documents at words of bitmaps.
 func TestSplit(t *testing.T) {
 	for _, numDocs := range []int{0, 1, 63, 64, 65, 1000, 4096, 1_000_001} {
 		for devices := 1; devices <= 8; devices++ {

@@ -54,7 +54,8 @@ type noOthers struct{ left []int }
 func (o *noOthers) Begin(_, left []int) { o.left = left }
 func (*noOthers) Take(int) bool         { return false }
 
-// They may be writing to their hits, even if one of two devices has answered.
+// Others may be writing to the hits of their queries, even if one of two devices has answered
+// them.
 func TestRunLeavesHits(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
@@ -247,7 +248,7 @@ func TestCountedOnce(t *testing.T) {
 	}
 }
 
-// Also while it waits for its turn to wait.
+// A run whose context ends stops, also while it waits for its turn to wait for memory.
 func TestRunWaitsForMemory(t *testing.T) {
 	s := testIndex(t, 12_000, 4)
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 72 << 10}, Lanes: 3})

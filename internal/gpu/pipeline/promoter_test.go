@@ -78,7 +78,7 @@ func TestPromoterDoesNotBlockQueries(t *testing.T) {
 	}
 }
 
-// Also if the promoter's queue is full.
+// Uses are kept even if the promoter's queue is full.
 func TestPromoterCountsUses(t *testing.T) {
 	c := newCollection(t, 900, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 300}, Lanes: 1})

@@ -74,7 +74,7 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// It ends after sliceQueries queries, or once it has uploaded 1/sliceShare of the memory.
+// A slice ends after sliceQueries queries, or once it has uploaded 1/sliceShare of the memory.
 func TestSliceSize(t *testing.T) {
 	c := newCollection(t, 2000, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, HostMemory: HostMemory{None: true}, Lanes: 1})

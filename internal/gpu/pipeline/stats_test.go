@@ -38,7 +38,7 @@ func numbers(v reflect.Value) (all []int64) {
 	return all
 }
 
-// Counts are subtracted, current values kept.
+// Since subtracts counts and keeps current values.
 func TestStatsSince(t *testing.T) {
 	var before, after DeviceStats
 	names := fill(reflect.ValueOf(&before).Elem(), 1, "")
@@ -84,7 +84,7 @@ func TestTraceMerge(t *testing.T) {
 	}
 }
 
-// By kernel, in the order of the first launch.
+// Kernels are in the order of the first launch.
 func TestCountKernels(t *testing.T) {
 	var l lane
 	for _, kernel := range []string{"x", "y", "x", "z", "y", "x"} {

@@ -73,7 +73,7 @@ func (c *collection) compareCandidates(tb testing.TB, q *Query, lists int, s *St
 	}
 }
 
-// Any division into steps, for several memory limits.
+// Any division into steps agrees with the oracle, for several memory limits.
 func TestIntersect(t *testing.T) {
 	c := newCollection(t, 1800, 3, "")
 	for _, o := range []Options{{Memory: Memory{Bytes: 1 << 20}}, {Memory: Memory{Bytes: 2 << 10}}, {Memory: Memory{Bytes: 16 << 10}, HostMemory: HostMemory{None: true}}} {

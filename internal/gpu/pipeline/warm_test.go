@@ -21,7 +21,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Images if all fit, also page-locked lists if half fit, else compressed lists and directories.
+// Warm uploads images if all fit, also page-locked lists if half fit, else compressed lists and
+// directories.
 func TestWarm(t *testing.T) {
 	c := newCollection(t, 4000, 1, "")
 	images, packed := int64(0), int64(0)
@@ -128,7 +129,7 @@ func TestWarmFull(t *testing.T) {
 	}
 }
 
-// Errors of the context, of files and of the device; nothing stays pinned.
+// Warm returns errors of its context, of files and of the device, and leaves nothing pinned.
 func TestWarmErrors(t *testing.T) {
 	c := newCollection(t, 8000, 1, "")
 	var faults cuda.Faults
@@ -195,7 +196,7 @@ func (c *collection) attachAs(t *testing.T, e *Engine, key string) *View {
 	return v
 }
 
-// As images, on one device or two.
+// Impact-ordered lists are loaded and searched as images, on one device or two.
 func TestImpacts(t *testing.T) {
 	const numDocs = 700
 	ix := indextest.Write(t, index.Options{Analyzer: "whitespace", NoStored: true}, func(w *indextest.Writer) {

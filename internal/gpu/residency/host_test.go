@@ -185,7 +185,7 @@ func findLeg(tb testing.TB, s *Segment, word string) *Leg {
 	return l
 }
 
-// Lengths from less than a word to more than all slots; padding is zero.
+// The lengths go from less than a word to more than all slots; padding is zero.
 func TestCopies(t *testing.T) {
 	d, _ := openDevice(t, 64, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, Uploaders: 1})
 	u := d.uploaders[0]

@@ -59,7 +59,7 @@ func checkSource(t *testing.T, what string, leg *Leg, numDocs int, docIDs, freqs
 	}
 }
 
-// In the shard's range, with any size of buffers.
+// The postings are in the shard's range, with any size of buffers.
 func TestSource(t *testing.T) {
 	s := makeSegment(t, 1400)
 	for _, word := range []string{"w0", "w1", "w2", "w3"} {
@@ -113,7 +113,7 @@ func impactLists(t *testing.T, numDocs int) (x *impact.Index, lists map[string]*
 	return x, lists
 }
 
-// Dense and sparse lists.
+// The lists are dense and sparse.
 func TestSourceOfImpacts(t *testing.T) {
 	const numDocs = 1400
 	x, lists := impactLists(t, numDocs)
@@ -192,7 +192,7 @@ func TestCheckDirectory(t *testing.T) {
 	}
 }
 
-// Longer than one slot.
+// The copies are longer than one slot.
 func TestLongCopies(t *testing.T) {
 	d := openDeviceOnly(t, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, Uploaders: 1})
 	u := d.uploaders[0]
