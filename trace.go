@@ -95,6 +95,7 @@ type Work struct {
 	BytesMoved int64 `json:"bytes_moved,omitempty"`
 }
 
+// TraceDevice describes the work of a GPU in a step.
 type TraceDevice struct {
 	Device string `json:"device"` // "gpu0"
 	// Kernels are in the order of their first launch.
@@ -118,6 +119,7 @@ type TraceDevice struct {
 	Took time.Duration `json:"took_ns"`
 }
 
+// TraceKernel counts the launches of a kernel.
 type TraceKernel struct {
 	Name     string `json:"name"`
 	Launches int    `json:"launches"`

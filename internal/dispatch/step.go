@@ -21,6 +21,7 @@ type Step struct {
 	numPredictions int
 }
 
+// Prediction is the predicted time of some work.
 type Prediction struct {
 	Kind     cost.Kind
 	Features cost.Features

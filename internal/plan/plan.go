@@ -11,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
+// Options configure a plan.
 type Options struct {
 	Mode Mode
 	// K is the number of requested hits, >= 0.

@@ -14,6 +14,7 @@ type SoughtTerm struct {
 	IDF  float64
 }
 
+// Sought returns the terms and phrases of the query.
 func (p *Plan) Sought() Sought {
 	var s Sought
 	seen := make([]bool, len(p.words.terms))

@@ -48,7 +48,7 @@ func (f *File) Name() string { return f.name }
 // Version is the version of the payload's format.
 func (f *File) Version() uint32 { return f.version }
 
-// Sum, the checksum of the checksum table, identifies the content.
+// Sum identifies the content: it is the checksum of the checksum table.
 func (f *File) Sum() uint32 { return f.tableCRC }
 
 // Len is the payload's length in bytes.
