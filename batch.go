@@ -53,7 +53,6 @@ func (ix *Index) SearchBatch(ctx context.Context, queries []Query) (_ []BatchRes
 	return b.results, nil
 }
 
-// batch is one call of SearchBatch, as dispatch.BatchQueries.
 type batch struct {
 	ctx      context.Context //nolint:containedctx // of the call
 	index    *Index

@@ -11,8 +11,8 @@ import (
 
 // SearchPrepared is SearchBatch for queries that are planned already. answers[i] belongs to
 // queries[i]; its hits reuse the memory of its former hits. On a GPU that has all lists it
-// allocates nothing once sc and the answers have served a few batches at least as large. The
-// error is the first of any query; then the answers are undefined.
+// allocates nothing once sc and the answers have served a few batches of that size, if that is
+// no larger than a part. The error is the first of any query; then the answers are undefined.
 func (d *Dispatcher) SearchPrepared(ctx context.Context, queries []*Query, sc *BatchScratch, answers []plan.Answer) error {
 	if len(queries) != len(answers) {
 		return fmt.Errorf("%d queries, but %d answers: %w", len(queries), len(answers), base.ErrBadInput)

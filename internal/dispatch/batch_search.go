@@ -16,8 +16,8 @@ type BatchQueries interface {
 	Len() int
 	// The error of NewWorker ends the batch.
 	NewWorker() (BatchWorker, error)
-	// Fail takes the error of query i, also of a mapped file that cannot be read. The other
-	// queries continue.
+	// Fail takes the error of query i, of Prepare, of Complete or of running it, also of a
+	// mapped file that cannot be read. The other queries continue.
 	Fail(i int, err error)
 }
 

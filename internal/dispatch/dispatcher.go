@@ -146,24 +146,17 @@ func (d *Dispatcher) Policy() Policy { return d.policy.info().Name }
 // Costs returns the model that predicts.
 func (d *Dispatcher) Costs() *cost.Model { return d.costs }
 
-// Stats are the counters of a Dispatcher.
+// Stats are the counters of a Dispatcher; griffin.DispatchStats documents them.
 type Stats struct {
-	Policy Policy `json:"policy"`
-	// CPUSteps and GPUSteps count the steps of queries by the processor that ran
-	// them: a whole OR or AND is one. Migrations are changes between two of a query.
-	CPUSteps   int64 `json:"cpu_steps"`
-	GPUSteps   int64 `json:"gpu_steps"`
-	Migrations int64 `json:"migrations"`
-	// Restarted counts steps that overran on the CPU and restarted on the GPU.
-	Restarted int64 `json:"restarted"`
-	// Preloaded counts queries whose missing lists were loaded to the GPU in the background.
-	Preloaded int64 `json:"preloaded"`
-	// Bugs counts panics of background work. slog.Default has their stacks.
-	Bugs int64 `json:"bugs,omitempty"`
-	// Errors are the errors of the predictions, by kind of work and class of size.
-	Errors []cost.ClassError `json:"prediction_errors,omitempty"`
-	// Pool counts the work of the queues; nil without queues.
-	Pool *sched.Stats `json:"pool,omitempty"`
+	Policy     Policy            `json:"policy"`
+	CPUSteps   int64             `json:"cpu_steps"`
+	GPUSteps   int64             `json:"gpu_steps"`
+	Migrations int64             `json:"migrations"`
+	Restarted  int64             `json:"restarted"`
+	Preloaded  int64             `json:"preloaded"`
+	Bugs       int64             `json:"bugs,omitempty"`
+	Errors     []cost.ClassError `json:"prediction_errors,omitempty"`
+	Pool       *sched.Stats      `json:"pool,omitempty"`
 }
 
 // Stats returns the counts as of now.

@@ -127,7 +127,7 @@ func (p *Prober) PackedStep() (s Step) {
 	return s
 }
 
-// CPULists returns the step from the present list to before to, on the CPU.
+// CPULists returns the step through the remaining lists before number to, on the CPU.
 func (p *Prober) CPULists(to int) Step {
 	p.run.syncPredictor()
 	p.run.predictor.expectCandidates()

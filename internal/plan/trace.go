@@ -8,76 +8,56 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// Trace records the steps that answered a query, in order.
+// Trace records the steps that answered a query, in order. griffin.Trace, griffin.TraceStep,
+// griffin.TraceDevice and griffin.Work document the fields that are not described here.
 type Trace struct {
-	// Query is the canonical text of the parsed query.
-	Query string `json:"query"`
-	Mode  Mode   `json:"mode"`
-	// Policy chose the places of the steps; "" if there was no choice.
-	Policy sched.Policy `json:"policy,omitempty"`
-	// Notes are the left out words and the reasons of the policy.
-	Notes []string `json:"notes,omitempty"`
-	Steps []Step   `json:"steps"`
-	// Migrations is the number of moves between processors.
-	Migrations int `json:"migrations,omitempty"`
-	// Began is the query's arrival.
-	Began time.Time `json:"-"`
+	Query      string       `json:"query"`
+	Mode       Mode         `json:"mode"`
+	Policy     sched.Policy `json:"policy,omitempty"`
+	Notes      []string     `json:"notes,omitempty"`
+	Steps      []Step       `json:"steps"`
+	Migrations int          `json:"migrations,omitempty"`
+	Began      time.Time    `json:"-"`
 }
 
 // Step is a unit of work on one processor.
 type Step struct {
 	// Name is a Step constant, "parse", "plan" or "fetch" (reads stored documents and makes
 	// snippets).
-	Name string `json:"name"`
-	// Processor is "cpu" or a GPU such as "gpu0". Place is its kind.
+	Name      string      `json:"name"`
 	Processor string      `json:"processor"`
 	Place     sched.Place `json:"place"`
 	// Segment is set for Name "segment", Traversal for "segment" and "impacts".
-	Segment   string `json:"segment,omitempty"`
-	Traversal string `json:"traversal,omitempty"`
-	// Mode of the step; ModeAndOr can have steps of both modes.
-	Mode  Mode        `json:"mode"`
-	Lists []ListTrace `json:"lists,omitempty"`
-	// Candidates is the number before an "intersect" (0: begin with the first list), Left the
-	// number after it.
-	Candidates int64 `json:"candidates,omitempty"`
-	Left       int64 `json:"left,omitempty"`
-	// Batch is the number of queries that shared the step; 0: not shared.
-	Batch int `json:"batch,omitempty"`
+	Segment    string      `json:"segment,omitempty"`
+	Traversal  string      `json:"traversal,omitempty"`
+	Mode       Mode        `json:"mode"`
+	Lists      []ListTrace `json:"lists,omitempty"`
+	Candidates int64       `json:"candidates,omitempty"`
+	Left       int64       `json:"left,omitempty"`
+	Batch      int         `json:"batch,omitempty"`
 	Work
-	// Start is the time from Began, Took the duration, Predicted the predicted duration of the
-	// step, or, in the first step, of the whole stage; 0: none.
 	Start     time.Duration `json:"start_ns"`
 	Took      time.Duration `json:"took_ns"`
 	Predicted time.Duration `json:"predicted_ns,omitempty"`
-	// BusBytes is the number of bytes transferred between the CPU and a GPU.
-	BusBytes int64 `json:"bus_bytes,omitempty"`
+	BusBytes  int64         `json:"bus_bytes,omitempty"`
 	// Device describes a GPU's work for Name "gpu"; otherwise nil.
 	Device *DeviceTrace `json:"device,omitempty"`
 }
 
 // DeviceTrace describes a GPU's work in a step.
 type DeviceTrace struct {
-	Device string `json:"device"` // "gpu0"
-	// Kernels of the queries, in the order of their first launch.
-	Kernels []KernelTrace `json:"kernels"`
-	// ListsHit were resident; ListsMissed were loaded or read over the bus. ListBytes were sent
-	// to the device, compressed or decoded; BytesLocked were copied from the index's file to
-	// page-locked memory; Bringing is the duration of both on the CPU.
-	ListsHit    int           `json:"lists_hit"`
-	ListsMissed int           `json:"lists_missed"`
-	ListBytes   int64         `json:"list_bytes"`
-	BytesLocked int64         `json:"bytes_locked"`
-	Bringing    time.Duration `json:"bringing_ns"`
-	// Forms counts the lists by form before the step.
-	Forms ListForms `json:"forms"`
-	// BytesInPlace were read by kernels over the bus from page-locked lists.
-	BytesInPlace int64 `json:"bytes_in_place"`
-	// BytesTo and BytesFrom are the transfers of queries and results.
-	BytesTo   int64 `json:"bytes_to"`
-	BytesFrom int64 `json:"bytes_from"`
-	// Took is the duration of the kernels by the device's events.
-	Took time.Duration `json:"took_ns"`
+	Device       string        `json:"device"` // "gpu0"
+	Kernels      []KernelTrace `json:"kernels"`
+	ListsHit     int           `json:"lists_hit"`
+	ListsMissed  int           `json:"lists_missed"`
+	ListBytes    int64         `json:"list_bytes"`
+	BytesLocked  int64         `json:"bytes_locked"`
+	Bringing     time.Duration `json:"bringing_ns"`
+	Forms        ListForms     `json:"forms"`
+	BytesInPlace int64         `json:"bytes_in_place"`
+	BytesTo      int64         `json:"bytes_to"`
+	BytesFrom    int64         `json:"bytes_from"`
+	Took         time.Duration `json:"took_ns"`
 }
 
 // KernelTrace counts the launches of a kernel.
@@ -105,18 +85,13 @@ type ListTrace struct {
 
 // Work counts operations on postings.
 type Work struct {
-	// PostingsDecoded counts decoded DocIDs, PostingsScored computed contributions.
 	PostingsDecoded int64 `json:"postings_decoded,omitempty"`
 	PostingsScored  int64 `json:"postings_scored,omitempty"`
-	// PostingsLeft counts postings that a budget left out.
-	PostingsLeft int64 `json:"postings_left,omitempty"`
-	// BlocksSkipped counts blocks that were not decoded.
-	BlocksDecoded int64 `json:"blocks_decoded,omitempty"`
-	BlocksSkipped int64 `json:"blocks_skipped,omitempty"`
-	// BytesRead is the size of the segments that a ModeSaat step read, BytesMoved a lower bound
-	// of its memory traffic: BytesRead, and the accumulators read and written once.
-	BytesRead  int64 `json:"bytes_read,omitempty"`
-	BytesMoved int64 `json:"bytes_moved,omitempty"`
+	PostingsLeft    int64 `json:"postings_left,omitempty"`
+	BlocksDecoded   int64 `json:"blocks_decoded,omitempty"`
+	BlocksSkipped   int64 `json:"blocks_skipped,omitempty"`
+	BytesRead       int64 `json:"bytes_read,omitempty"`
+	BytesMoved      int64 `json:"bytes_moved,omitempty"`
 }
 
 // Add adds the counts of o.

@@ -149,36 +149,27 @@ type Stats struct {
 	Devices []DeviceStats `json:"devices"`
 }
 
-// DeviceStats are the counts of one device since the Engine was opened.
+// DeviceStats are the counts of one device since the Engine was opened; griffin.GPUDeviceStats
+// documents them.
 type DeviceStats struct {
 	Name string `json:"name"` // "gpu0"
 	GPU  string `json:"gpu"`  // "NVIDIA H200"
 	// Driver is the CUDA version supported by the driver.
 	Driver string `json:"driver"`
 	CacheStats
-	// UsedBytes is the device memory in use by all processes; 0 if unknown.
-	UsedBytes int64 `json:"used_bytes"`
-	// LimitBytes is the memory limit for lists.
-	LimitBytes int64 `json:"limit_bytes"`
-	// Host describes the page-locked memory.
-	Host HostStats `json:"host"`
-	// Asked counts the lists of queries by their form at the time of the request.
-	Asked FormStats `json:"asked"`
-	// BytesUploaded counts bytes of lists sent to the device, compressed or decoded,
-	// BytesInPlace bytes of page-locked lists that packed runs read over the bus.
-	BytesUploaded int64 `json:"bytes_uploaded"`
-	BytesInPlace  int64 `json:"bytes_in_place"`
-	// Packed counts the Queries answered from compressed lists, Steps the runs of Intersect.
-	Packed int64 `json:"packed"`
-	Steps  int64 `json:"steps"`
-	// Queries counts the queries of this device, Launches the launched batches.
-	Queries  int64 `json:"queries"`
-	Launches int64 `json:"launches"`
-	// Busy is the device's kernel time of batches and of traced single queries.
-	Busy time.Duration `json:"busy_ns"`
-	// Errors counts failed driver calls. Lost is the error that made the device unusable.
-	Errors int64  `json:"errors"`
-	Lost   string `json:"lost,omitempty"`
+	UsedBytes     int64         `json:"used_bytes"`
+	LimitBytes    int64         `json:"limit_bytes"`
+	Host          HostStats     `json:"host"`
+	Asked         FormStats     `json:"asked"`
+	BytesUploaded int64         `json:"bytes_uploaded"`
+	BytesInPlace  int64         `json:"bytes_in_place"`
+	Packed        int64         `json:"packed"`
+	Steps         int64         `json:"steps"`
+	Queries       int64         `json:"queries"`
+	Launches      int64         `json:"launches"`
+	Busy          time.Duration `json:"busy_ns"`
+	Errors        int64         `json:"errors"`
+	Lost          string        `json:"lost,omitempty"`
 }
 
 // Stats returns the current counts; no devices after Close.

@@ -40,28 +40,21 @@ type Trace struct {
 	Devices []DeviceTrace
 }
 
-// DeviceTrace reports the work of one device for a run.
+// DeviceTrace reports the work of one device for a run; griffin.TraceDevice documents the
+// fields.
 type DeviceTrace struct {
-	Device string `json:"device"` // "gpu0"
-	// Kernels in the order of their first launch.
-	Kernels []KernelTrace `json:"kernels"`
-	// ListsHit counts resident lists; ListsMissed lists that were uploaded or read over the
-	// bus. ListBytes were sent to the device, compressed or decoded; BytesLocked were copied
-	// from the index's file to page-locked memory; Bringing is the CPU's time for both.
-	ListsHit    int           `json:"lists_hit"`
-	ListsMissed int           `json:"lists_missed"`
-	ListBytes   int64         `json:"list_bytes"`
-	BytesLocked int64         `json:"bytes_locked"`
-	Bringing    time.Duration `json:"bringing_ns"`
-	// Forms counts the lists by their form before the run.
-	Forms FormStats `json:"forms"`
-	// BytesInPlace counts bytes of page-locked lists that kernels read.
-	BytesInPlace int64 `json:"bytes_in_place"`
-	// BytesTo and BytesFrom count bus traffic of queries and results.
-	BytesTo   int64 `json:"bytes_to"`
-	BytesFrom int64 `json:"bytes_from"`
-	// Took is the kernel time by the device's events.
-	Took time.Duration `json:"took_ns"`
+	Device       string        `json:"device"` // "gpu0"
+	Kernels      []KernelTrace `json:"kernels"`
+	ListsHit     int           `json:"lists_hit"`
+	ListsMissed  int           `json:"lists_missed"`
+	ListBytes    int64         `json:"list_bytes"`
+	BytesLocked  int64         `json:"bytes_locked"`
+	Bringing     time.Duration `json:"bringing_ns"`
+	Forms        FormStats     `json:"forms"`
+	BytesInPlace int64         `json:"bytes_in_place"`
+	BytesTo      int64         `json:"bytes_to"`
+	BytesFrom    int64         `json:"bytes_from"`
+	Took         time.Duration `json:"took_ns"`
 }
 
 // KernelTrace counts the launches of a kernel.

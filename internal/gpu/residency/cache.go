@@ -108,18 +108,13 @@ type cache struct {
 	misses atomic.Int64
 }
 
-// CacheStats are counts since a cache was created.
+// CacheStats are counts since a cache was created; griffin.GPUCacheStats documents them.
 type CacheStats struct {
-	// Hits counts requested lists that were resident; Misses counts lists that were uploaded
-	// or read over the bus.
-	Hits   int64 `json:"hits"`
-	Misses int64 `json:"misses"`
-	// Streamed counts misses that were not admitted, Evictions evicted lists and directories,
-	// Refused lists without room; their queries ran on the CPU or waited for other queries.
-	Streamed  int64 `json:"streamed"`
-	Evictions int64 `json:"evictions"`
-	Refused   int64 `json:"refused"`
-	// Lists (with Compressed ones, without Directories) and SizeBytes are the current contents.
+	Hits        int64 `json:"hits"`
+	Misses      int64 `json:"misses"`
+	Streamed    int64 `json:"streamed"`
+	Evictions   int64 `json:"evictions"`
+	Refused     int64 `json:"refused"`
 	Lists       int64 `json:"lists"`
 	Compressed  int64 `json:"compressed"`
 	Directories int64 `json:"directories"`

@@ -2,12 +2,11 @@ package residency
 
 import "sync/atomic"
 
-// HostStats describe the page-locked memory.
+// HostStats describe the page-locked memory; griffin.HostMemoryStats documents the fields.
 type HostStats struct {
-	Lists      int64 `json:"lists"`
-	SizeBytes  int64 `json:"size_bytes"`
-	LimitBytes int64 `json:"limit_bytes"`
-	// Filled counts lists copied from the index's file; Evictions counts evicted lists.
+	Lists       int64 `json:"lists"`
+	SizeBytes   int64 `json:"size_bytes"`
+	LimitBytes  int64 `json:"limit_bytes"`
 	Filled      int64 `json:"filled"`
 	FilledBytes int64 `json:"filled_bytes"`
 	Evictions   int64 `json:"evictions"`
