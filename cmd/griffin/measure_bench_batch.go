@@ -145,24 +145,30 @@ func (b *benchmark) countWork(ctx context.Context) error {
 // newBatchWorkers warms up a worker for each thread with full batches.
 func (b *benchmark) newBatchWorkers(ctx context.Context) ([]batchAnswerer, error) {
 	workers := make([]batchAnswerer, b.options.threads)
+	errs := make([]error, len(workers))
 	n := b.options.batch
+	var wg invariant.Group
 	for i := range workers {
 		if b.index != nil {
 			workers[i] = &searchBatches{benchmark: b, queries: make([]griffin.Query, n)}
 		} else {
 			workers[i] = &preparedBatches{benchmark: b, plans: make([]*dispatch.Query, n), answers: make([]plan.Answer, n)}
 		}
-		for range warmBatches {
-			if err := workers[i].answer(ctx, 0, n); err != nil {
-				return nil, err
+		// All at the same time: calls of SearchBatch share their memory.
+		wg.Go(func() {
+			for range warmBatches {
+				if errs[i] == nil {
+					errs[i] = workers[i].answer(ctx, 0, n)
+				}
 			}
-		}
+		})
 	}
-	return workers, nil
+	wg.Wait()
+	return workers, errors.Join(errs...)
 }
 
-// warmBatches let the memory of every GPU lane grow.
-const warmBatches = 4
+// warmBatches let the memory of every GPU lane and of every caller grow.
+const warmBatches = 8
 
 // measureBatches takes all runs of the log as one sequence, of which each thread's worker takes
 // the next batch.
