@@ -23,8 +23,8 @@ const (
 
 // Chart is the timeline of a query.
 type Chart struct {
-	// End is the length of the time axis, which begins at the query's arrival:
-	// the latest measured or predicted end of a step, above 0.
+	// End is the length of the time axis, which begins at the query's arrival: the latest
+	// measured or predicted end, above 0.
 	End time.Duration
 	// Lanes have at least one bar each.
 	Lanes []Lane
@@ -40,13 +40,12 @@ type Lane struct {
 
 // Bar is one step, or its transfer over the bus.
 type Bar struct {
-	// Label is the step's name, or the amount for the bus: "intersect", "1.2
-	// MB".
+	// Label is the step's name, or the amount on the bus: "intersect", "1.2 MB".
 	Label string
 	// Start is relative to the query's arrival, Took the duration.
 	Start, Took time.Duration
-	// Predicted is the predicted time of the step, or of all steps of a stage
-	// in its first; 0: no prediction.
+	// Predicted is the predicted time of the step or, in a stage's first step, of the stage; 0:
+	// none.
 	Predicted time.Duration
 	// Within: the transfer happened during the step, at unknown times.
 	Within bool
@@ -83,8 +82,8 @@ func Of(t *griffin.Trace) *Chart {
 	return c
 }
 
-// bus returns a step's transfer: loaded lists have a time of their own; data
-// that kernels read over the bus is transferred while they run.
+// bus returns a step's transfer: loaded lists have a time of their own; data that kernels read
+// over the bus is transferred while they run.
 func bus(s *griffin.TraceStep) Bar {
 	b := Bar{Label: Bytes(s.BusBytes), Start: s.Start, Took: s.Took, Within: true}
 	if s.Device != nil && s.Device.Bringing > 0 {
@@ -103,8 +102,7 @@ func (c *Chart) add(kind Kind, name string, b Bar) {
 	c.Lanes[i].Bars = append(c.Lanes[i].Bars, b)
 }
 
-// Describe describes a bar of a lane in a sentence, for users who cannot see
-// it.
+// Describe describes a bar in a sentence, for users who cannot see it.
 func (b *Bar) Describe(lane *Lane) string {
 	var s string
 	switch {
@@ -139,7 +137,7 @@ func Time(d time.Duration) string {
 // rounded returns the smallest time that rounds to unit with three digits.
 func rounded(unit time.Duration) time.Duration { return unit - unit/2000 }
 
-// Bytes formats an amount of data, in powers of ten: "640 B", "1.2 MB".
+// Bytes formats an amount, in powers of ten: "640 B", "1.2 MB".
 func Bytes(n int64) string {
 	v, unit := float64(n), "B"
 	for _, u := range []string{"KB", "MB", "GB"} {

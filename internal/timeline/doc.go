@@ -1,9 +1,9 @@
-// Package timeline draws the steps of a query as bars on a common time axis, in
-// lanes for the processors, for waiting and for the bus between them. A bar shows
-// the measured time of a step; its prediction stands beside it.
+// Package timeline draws the steps of a query as bars on a common time axis, in lanes for the
+// processors, for waiting and for the bus: a bar shows the measured time of a step, with its
+// prediction beside it.
 //
-// [Of] creates a Chart from a griffin.Trace; [Chart.Text] draws it for a terminal or a
-// file. The search page (package server) draws the same Chart as SVG.
+// [Of] creates a Chart from a griffin.Trace; [Chart.Text] draws it for a terminal or a file.
+// The search page (package server) draws the same Chart as SVG.
 //
 // A Chart is immutable and safe for concurrent use.
 package timeline

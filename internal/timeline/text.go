@@ -13,13 +13,12 @@ type Style struct {
 	Width int
 	// Plain uses only ASCII characters.
 	Plain bool
-	// Color returns the escape sequence for a kind, Reset the one that ends it;
-	// nil and "": no colour.
+	// Color returns the escape sequence for a kind, Reset the one that ends it; nil and "": no
+	// colour.
 	Color func(Kind) string
 	Reset string
 }
 
-// glyphs are the characters of bars.
 type glyphs struct{ measured, within, predicted, from, to, line rune }
 
 var (
@@ -27,12 +26,10 @@ var (
 	ascii  = glyphs{'#', ':', '-', '|', '|', '-'}
 )
 
-// leastWidth is the minimum useful width.
 const leastWidth = 40
 
-// Text draws the chart in lines that end with a newline: a line for each step
-// with its measured time as a full bar, and below it a thin bar if there is a
-// prediction.
+// Text draws the chart in lines that end with a newline: for each step a full bar for its
+// measured time, and below it a thin one for any prediction.
 func (c *Chart) Text(s Style) string {
 	g := blocks
 	if s.Plain {
@@ -59,7 +56,6 @@ func (c *Chart) Text(s Style) string {
 	return d.String()
 }
 
-// drawing is the state of Text, with the widths of its columns.
 type drawing struct {
 	strings.Builder
 	chart             *Chart
@@ -83,7 +79,7 @@ func (d *drawing) bar(name string, kind Kind, b *Bar) {
 	}
 }
 
-// span draws a bar over its columns, at least one.
+// span draws at least one column.
 func (d *drawing) span(start, took time.Duration, glyph rune) string {
 	from := int(float64(d.bars) * float64(start) / float64(d.chart.End))
 	to := int(float64(d.bars)*float64(start+took)/float64(d.chart.End) + 0.5)
@@ -100,7 +96,6 @@ func (d *drawing) line(name, label, bar, took, color string) {
 	fmt.Fprintf(d, "%s %s %s%s%s %s\n", pad(name, d.name), pad(label, d.label), color, bar, reset, took)
 }
 
-// pad pads a string with blanks on the right.
 func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-utf8.RuneCountInString(s), 0))
 }

@@ -15,8 +15,7 @@ var update = flag.Bool("update", false, "write the output of Text to testdata")
 
 const us = time.Microsecond
 
-// sample is a query that waited, moved from the GPU to the CPU, and transferred
-// lists in both directions.
+// The query waited, moved from the GPU to the CPU, and transferred lists in both directions.
 func sample() *griffin.Trace {
 	return &griffin.Trace{Migrations: 1, Steps: []griffin.TraceStep{
 		{Name: "parse", Processor: "cpu", Took: 4 * us},
@@ -71,7 +70,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTextIsToScale: bars begin and end where the steps do, within a column.
+// Bars begin and end where the steps do, within a column.
 func TestTextIsToScale(t *testing.T) {
 	c := Of(&griffin.Trace{Steps: []griffin.TraceStep{
 		{Name: "a", Processor: "cpu", Took: 250 * us},
