@@ -101,8 +101,14 @@ func (a *app) benchBatches(ctx context.Context, b *benchmark, dir string, topics
 		b.fields = append(b.fields, stats.Fields[i].Name)
 	}
 	_, b.hasGPU = ix.Runtime().GPUStats()
-	b.gpuStats = func() dispatch.GPUStats { return gpuStatsOf(ix.Runtime()) }
-	b.dispatchStats = func() dispatch.Stats { return dispatchStatsOf(ix.Runtime()) }
+	b.gpuStats = func() dispatch.GPUStats {
+		s, _ := ix.Runtime().GPUStats()
+		return gpuStatsOf(&s)
+	}
+	b.dispatchStats = func() dispatch.Stats {
+		s := ix.Runtime().DispatchStats()
+		return dispatchStatsOf(&s)
+	}
 	if err := b.parse(topics); err != nil {
 		return err
 	}
