@@ -15,6 +15,9 @@ TOOLS    := $(BIN)/golangci-lint $(BIN)/gofumpt $(BIN)/gotestsum
 # Without a limit of its own go test ends a package after 10 minutes, which a slow machine may need.
 TEST := GRIFFIN_REQUIRE_BROWSER=1 $(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- -timeout 30m
 
+# For tests of a build that make lint or make cross has vetted.
+VETTED := -vet=off
+
 # Packages whose kernels are tested once more under the address sanitizer.
 KERNEL_FAMILIES := gpu/decode gpu/devicetest gpu/imagesearch gpu/packedsearch gpu/pipeline gpu/residency papers/ao11 papers/intersect papers/scoring papers/selection
 
@@ -55,11 +58,11 @@ test-short: ## unit tests without the slow ones, seconds
 
 .PHONY: unit
 unit: $(BIN)/gotestsum ## unit tests of all modules, invariants checked, slow matrices sampled (GRIFFIN_SEED)
-	$(TEST) -tags invariants ./...
+	$(TEST) $(if $(GRIFFIN_TEST_ALL),$(VETTED)) -tags invariants ./...
 	$(TEST) -short -tags noasm ./codec ./internal/simd/... ./internal/traverse
-	$(TEST) -run Alloc $$(git grep -l 'invariant.Enabled' '*_test.go' | xargs grep -l 'func Test.*Alloc' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
-	$(TEST) -short -exec '$(CURDIR)/.ci/asan' $(KERNEL_FAMILIES:%=./internal/%)
-	cd tools && go test ./...
+	$(TEST) $(VETTED) -run Alloc $$(git grep -l 'invariant.Enabled' '*_test.go' | xargs grep -l 'func Test.*Alloc' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	$(TEST) $(VETTED) -short -exec '$(CURDIR)/.ci/asan' $(KERNEL_FAMILIES:%=./internal/%)
+	cd tools && go test $(VETTED) ./...
 	$(MAKE) --no-print-directory -C bench/peers test
 
 .PHONY: unit-all
@@ -69,12 +72,12 @@ unit-all: unit ## unit tests with whole matrices
 
 .PHONY: race
 race: $(BIN)/gotestsum ## short tests that start goroutines, under the race detector
-	.ci/race $(TEST)
+	.ci/race $(TEST) $(VETTED)
 
 .PHONY: race-all
 race-all: export GRIFFIN_TEST_ALL := 1
 race-all: $(BIN)/gotestsum ## tests of all packages under the race detector
-	CGO_ENABLED=1 $(TEST) -race ./...
+	CGO_ENABLED=1 $(TEST) $(VETTED) -race ./...
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (5s)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// fuzzRepository has .ci/fuzz, 20 targets in packages p0 to p9, a second commit that changes p3
-// and p7, and a go command whose test binaries do nothing.
+// fuzzRepository has .ci/fuzz, 20 targets in packages p0 to p9, a second commit that changes p1,
+// p3, p7 and p8 and a text of p5, and a go command whose test binaries do nothing.
 func fuzzRepository(t *testing.T) (dir string, targets []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -50,9 +50,13 @@ func fuzzRepository(t *testing.T) (dir string, targets []string) {
 	git("init", "-q")
 	git("add", "-A")
 	git("commit", "-q", "-m", "one")
+	write("p1/x_amd64.s", "// assembly\n")
 	write("p3/x.go", "package p // changed\n")
-	write("p7/x.go", "package p // changed\n")
-	git("commit", "-q", "-a", "-m", "two")
+	write("p5/README.md", "text\n")
+	write("p7/testdata/fuzz/FuzzA/1", "input\n")
+	write("p8/x.cuh", "// kernel\n")
+	git("add", "-A")
+	git("commit", "-q", "-m", "two")
 	return dir, targets
 }
 
@@ -84,8 +88,11 @@ func TestFuzzScript(t *testing.T) {
 		if len(got) != len(targets) {
 			t.Fatalf("ran %d targets in a time that is enough for all %d", len(got), len(targets))
 		}
-		first := slices.Sorted(slices.Values(got[:4]))
-		if want := []string{"./p3 FuzzA", "./p3 FuzzB", "./p7 FuzzA", "./p7 FuzzB"}; !slices.Equal(first, want) {
+		first := slices.Sorted(slices.Values(got[:8]))
+		want := []string{
+			"./p1 FuzzA", "./p1 FuzzB", "./p3 FuzzA", "./p3 FuzzB", "./p7 FuzzA", "./p7 FuzzB", "./p8 FuzzA", "./p8 FuzzB",
+		}
+		if !slices.Equal(first, want) {
 			t.Errorf("first ran %q, want those of the changed packages %q", first, want)
 		}
 		if again := fuzzed(t, dir, "1", "some", "60"); !slices.Equal(got, again) {
