@@ -16,8 +16,8 @@ import (
 
 // CIFFImportOptions configure ImportCIFF. The zero value has the defaults.
 type CIFFImportOptions struct {
-	// Reorder is "none" (the default) or "bp", as in FilesOptions.
-	Reorder string
+	// Reorder is as in FilesOptions.
+	Reorder Reorder
 	// Progress, if not nil, is called a few times a second and at the end.
 	Progress func(Progress)
 	// OnDuplicate, if not nil, is called for each id of several documents; the last one is
@@ -43,7 +43,7 @@ func (ix *Index) ImportCIFF(ctx context.Context, open func() (io.ReadCloser, err
 	if err != nil {
 		return CIFFReport{}, ciffError(err)
 	}
-	options := index.ImportOptions{MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads, Reorder: o.Reorder}
+	options := index.ImportOptions{MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads, Reorder: string(o.Reorder)}
 	if o.Progress != nil {
 		options.Progress = func(p index.Progress) { o.Progress(progressOf(p, time.Since(began))) }
 	}

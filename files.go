@@ -13,6 +13,17 @@ import (
 	"github.com/griffin-search/griffin/internal/suggest"
 )
 
+// Reorder is the order in which documents are written. Other values are ErrBadInput.
+type Reorder string
+
+const (
+	// ReorderNone, the default, keeps the order in which documents were added.
+	ReorderNone Reorder = index.ReorderNone
+	// ReorderBP renumbers documents by recursive graph bisection, so that similar ones are
+	// neighbours: the index is smaller and faster.
+	ReorderBP Reorder = index.ReorderBP
+)
+
 // FilesOptions configure how IndexFiles reads its input. The zero value recognises everything
 // by itself.
 type FilesOptions struct {
@@ -29,9 +40,8 @@ type FilesOptions struct {
 	// MaxErrors is the number of bad records to skip before indexing ends with an error; -1:
 	// unlimited.
 	MaxErrors int
-	// Reorder is "none" (the default) or "bp", which renumbers documents so that similar ones
-	// are neighbours: the index is smaller and faster.
-	Reorder string
+	// Reorder is the order of the new documents; "": ReorderNone.
+	Reorder Reorder
 	// Progress, if set, is called a few times a second and at the end.
 	Progress func(Progress)
 	// OnBadRecord, if set, is called for each record that could not be used; the error has file
@@ -113,7 +123,7 @@ func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptio
 		return FilesReport{}, err
 	}
 	build := index.BuildOptions{
-		MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads, MaxErrors: opts.MaxErrors, Reorder: opts.Reorder,
+		MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads, MaxErrors: opts.MaxErrors, Reorder: string(opts.Reorder),
 	}
 	if opts.Progress != nil {
 		build.Progress = func(p index.Progress) { opts.Progress(progressOf(p, time.Since(began))) }

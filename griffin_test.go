@@ -487,8 +487,8 @@ func TestIndexFiles(t *testing.T) {
 	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, reorder := range []string{"none", "bp"} {
-		ix, err := Create(filepath.Join(dir, reorder), Settings{}, Options{IndexMemory: 64 << 20, IndexThreads: 2})
+	for _, reorder := range []Reorder{ReorderNone, ReorderBP} {
+		ix, err := Create(filepath.Join(dir, string(reorder)), Settings{}, Options{IndexMemory: 64 << 20, IndexThreads: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,9 +12,9 @@ import (
 type MergeOptions struct {
 	// Segments is the largest number of segments to leave; 0: 1.
 	Segments int
-	// Reorder is "none" (the default), which keeps the order of the documents, or
-	// "bp", as in FilesOptions. With "bp" every segment is written again.
-	Reorder string
+	// Reorder is the order of the documents; "": ReorderNone. With ReorderBP every segment is
+	// written again.
+	Reorder Reorder
 	// DryRun reports what a merge would do, without changes or a lock.
 	DryRun bool
 	// Progress, if set, is called a few times a second and at the end.
@@ -27,11 +27,20 @@ type MergeReport struct {
 	After  MergeSize `json:"after"`
 	// Changed is false if the index already had few enough segments and no deleted document.
 	Changed bool `json:"changed"`
-	// Impacts is "rebuilt" if the merge computed impact-ordered lists again; "dropped" if they
-	// came from another program and are gone; else "".
-	Impacts string        `json:"impacts,omitempty"`
+	// Impacts is the fate of the impact-ordered lists; "" if there were none.
+	Impacts MergedImpacts `json:"impacts,omitempty"`
 	Took    time.Duration `json:"took_ns"`
 }
+
+// MergedImpacts is the fate of impact-ordered lists in a merge.
+type MergedImpacts string
+
+const (
+	// ImpactsRebuilt means that the merge computed them again.
+	ImpactsRebuilt MergedImpacts = "rebuilt"
+	// ImpactsDropped means that they came from another program and are gone.
+	ImpactsDropped MergedImpacts = "dropped"
+)
 
 // MergeSize is the size of an index.
 type MergeSize struct {
@@ -55,7 +64,7 @@ type MergeSize struct {
 func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (MergeReport, error) {
 	began := time.Now()
 	o := index.MergeOptions{
-		MaxSegments: opts.Segments, Reorder: opts.Reorder, DryRun: opts.DryRun, MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads,
+		MaxSegments: opts.Segments, Reorder: string(opts.Reorder), DryRun: opts.DryRun, MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads,
 	}
 	if opts.Progress != nil {
 		o.Progress = func(p index.Progress) { opts.Progress(progressOf(p, time.Since(began))) }
@@ -68,9 +77,9 @@ func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (MergeReport, err
 	switch r.Impacts {
 	case index.ImpactsNone:
 	case index.ImpactsRebuilt:
-		report.Impacts = "rebuilt"
+		report.Impacts = ImpactsRebuilt
 	case index.ImpactsDropped:
-		report.Impacts = "dropped"
+		report.Impacts = ImpactsDropped
 	}
 	return report, nil
 }

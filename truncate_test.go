@@ -125,7 +125,7 @@ func TestTruncatedFiles(t *testing.T) {
 			failed["verify"] = ix.check("verify", ix.Verify(t.Context(), nil))
 			_, err = ix.BuildImpacts(t.Context(), ImpactOptions{})
 			ix.check("impacts", err)
-			_, err = ix.Merge(t.Context(), MergeOptions{Reorder: "bp"}) // rewrites the segment
+			_, err = ix.Merge(t.Context(), MergeOptions{Reorder: ReorderBP}) // rewrites the segment
 			ix.check("merge", err)
 			if !failed[calls] || !failed["verify"] {
 				t.Errorf("%s and verify must fail, failed: %v", calls, failed)

@@ -68,7 +68,7 @@ func (a *app) merge(ctx context.Context, o mergeOptions, dir string) (err error)
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
 	bar := a.newProgress()
-	r, err := ix.Merge(ctx, griffin.MergeOptions{Segments: o.to, Reorder: o.reorder, DryRun: o.dryRun, Progress: bar.merging})
+	r, err := ix.Merge(ctx, griffin.MergeOptions{Segments: o.to, Reorder: griffin.Reorder(o.reorder), DryRun: o.dryRun, Progress: bar.merging})
 	bar.close()
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func printMerged(con *console, dir string, o mergeOptions, r *griffin.MergeRepor
 	default:
 		con.printf("merged in %s: %s, %s\n", took(r.Took), after, sizeOf(r.After.SizeBytes))
 	}
-	if r.Impacts == "dropped" {
+	if r.Impacts == griffin.ImpactsDropped {
 		con.notef("its impact-ordered lists came from another program and are not kept")
 	}
 }

@@ -95,7 +95,7 @@ func (a *app) importCIFF(ctx context.Context, o ciffImportOptions, path string) 
 		defer func() { err = errors.Join(err, ix.Close()) }()
 		open := func() (io.ReadCloser, error) { return corpus.OpenFile(path) }
 		report, err = ix.ImportCIFF(ctx, open, griffin.CIFFImportOptions{
-			Reorder: o.reorder, Progress: bar.indexing,
+			Reorder: griffin.Reorder(o.reorder), Progress: bar.indexing,
 			OnDuplicate: func(id string) {
 				duplicates.add("griffin: duplicate id %q: the last document with it replaces those before", id)
 			},

@@ -91,7 +91,7 @@ Analyzers:
 	f.BoolVar(&o.noStored, "no-stored", false, "do not store text: hits have no title and no snippet")
 	f.Float64Var(&o.weights, "weights", 0, "index the \"vector\" of JSON records (terms with learned weights) with a precision of 1/N; 1 for whole numbers")
 	f.Lookup("weights").NoOptDefVal = "100"
-	f.StringVar(&o.files.Reorder, "reorder", "none", "renumber documents so that similar ones are neighbours: bp or none")
+	f.StringVar((*string)(&o.files.Reorder), "reorder", "none", "renumber documents so that similar ones are neighbours: bp or none")
 	f.BoolVar(&o.impacts, "impacts", false, "also make impact-ordered lists, for mode saat (see griffin impacts)")
 	f.Float32Var(&o.k1, "k1", 0.9, "BM25's k1")
 	f.Float32Var(&o.b, "b", 0.4, "BM25's b")
@@ -134,7 +134,7 @@ func (o *indexOptions) check(flags *pflag.FlagSet) error {
 			return err
 		}
 	}
-	if err := oneOf("--reorder", o.files.Reorder, "none", "bp"); err != nil {
+	if err := oneOf("--reorder", string(o.files.Reorder), "none", "bp"); err != nil {
 		return err
 	}
 	return o.memory.check()
