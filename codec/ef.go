@@ -51,8 +51,11 @@ func (EF) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8)
 	return appendEF(dst, left[:n], width), width + 1
 }
 
+// efBits returns the bits of n values that never decrease, of which last is the last,
+// with width low bits each.
 func efBits(n int, last uint32, width uint8) int { return n*int(width) + n + int(last>>width) }
 
+// appendEF encodes values, which must not decrease.
 func appendEF(dst []byte, values []uint32, width uint8) []byte {
 	w := bitWriter{dst: dst}
 	for _, v := range values {
@@ -66,6 +69,7 @@ func appendEF(dst []byte, values []uint32, width uint8) []byte {
 	return w.finish()
 }
 
+// maxEFWidth returns the greatest valid width byte of a block of n DocIDs.
 func maxEFWidth(n int) uint8 {
 	if uint(n-1) >= BlockLen {
 		return 0 // checkBlock rejects n
@@ -92,14 +96,15 @@ func (EF) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, wi
 	return size, err
 }
 
-// A full block near the end of src, where the kernel may not read ahead.
+// lastEFDocIDs decodes a full block near the end of src, where the kernel may not read
+// ahead.
 func lastEFDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, low uint8) int {
 	var p padded
 	copy(p[:], src)
 	return eliasfano.DocIDs(dst, p[:], base, low)
 }
 
-// Short blocks, and blocks of width 0 or of an invalid width.
+// decodeShortEF decodes short blocks and blocks of width 0, and rejects invalid widths.
 func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
 	if width == 0 && uint(n-1) < BlockLen {
 		if uint64(base+1)+uint64(n) > uint64(NoBase) {

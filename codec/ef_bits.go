@@ -14,7 +14,8 @@ import (
 // high parts add up to less than 2n and the unary part has fewer than 3n bits.
 const _ = uint(eliasfano.HighBits-(3*BlockLen-1)) + uint(3*BlockLen-1-eliasfano.HighBits) // the kernels have the same bound
 
-// floor(log2(sum/n)), at least 0.
+// lowWidth returns floor(log2(sum/n)), at least 0: the width for n values with the given
+// sum, or an upper bound of it.
 func lowWidth(sum uint64, n int) uint8 {
 	if mean := sum / uint64(n); mean > 0 {
 		return uint8(bits.Len64(mean) - 1)
@@ -38,6 +39,7 @@ func (w *bitWriter) put(v uint64, width uint) {
 	}
 }
 
+// zeros appends n zero bits and a one bit.
 func (w *bitWriter) zeros(n uint64) {
 	for ; n >= 32; n -= 32 {
 		w.put(0, 32)
@@ -45,6 +47,7 @@ func (w *bitWriter) zeros(n uint64) {
 	w.put(1<<n, uint(n)+1)
 }
 
+// ones appends n one bits and a zero bit.
 func (w *bitWriter) ones(n uint64) {
 	for ; n >= 32; n -= 32 {
 		w.put(1<<32-1, 32)
@@ -52,6 +55,7 @@ func (w *bitWriter) ones(n uint64) {
 	w.put(1<<n-1, uint(n)+1)
 }
 
+// finish pads the last byte with zero bits.
 func (w *bitWriter) finish() []byte {
 	if w.filled > 0 {
 		w.dst = append(w.dst, byte(w.word))
@@ -107,7 +111,7 @@ func (u *unary) find(dst *[BlockLen]uint32, n int) int {
 	}
 }
 
-// The index of one bit i, or -1.
+// end returns the index of one bit i, or -1.
 func (u *unary) end(i int) int {
 	at, from := u.bit/8, -(u.bit % 8)
 	word := u.word(at) >> -from << -from
@@ -128,14 +132,14 @@ func (u *unary) end(i int) int {
 	}
 }
 
-// The index of zero bit i, or -1.
+// zero returns the index of zero bit i, or -1.
 func (u *unary) zero(i int) int {
 	inverse := *u
 	inverse.flip = ^u.flip
 	return inverse.end(i)
 }
 
-// The index of the first one bit from bit on, or -1.
+// endFrom returns the index of the first one bit from bit on, or -1.
 func (u *unary) endFrom(bit int) int {
 	at, from := (u.bit+bit)/8, bit-(u.bit+bit)%8
 	word := u.word(at) >> (bit - from) << (bit - from)
@@ -152,7 +156,7 @@ func (u *unary) endFrom(bit int) int {
 	return -1
 }
 
-// The indexes of one bits i-1 (-1 if i is 0) and i (-1 if there is none).
+// ends returns the indexes of one bits i-1 (-1 if i is 0) and i (-1 if there is none).
 func (u *unary) ends(i int) (before, end int) {
 	if i == 0 {
 		return -1, u.endFrom(0)
@@ -164,7 +168,7 @@ func (u *unary) ends(i int) (before, end int) {
 	return before, u.endFrom(before + 1)
 }
 
-// word has more than i one bits.
+// selectOne returns the index of one bit i of word, which has more than i one bits.
 func selectOne(word uint64, i int) int {
 	from := 0
 	for width := 32; width >= 8; width /= 2 {
@@ -184,7 +188,8 @@ func selectOne(word uint64, i int) int {
 // functions use it, because a local one is cleared on entry.
 type padded [BlockLen/8*eliasfano.MaxWidth + eliasfano.HighBytes + eliasfano.Slack]byte
 
-// unaryBits is 0 if the values' unary part does not end.
+// sizeOf returns the bytes of n slots and a unary part of unaryBits, which is 0 if that
+// part has no end.
 func sizeOf(name string, src []byte, n int, width uint8, unaryBits int) (int, error) {
 	size := (n*int(width) + unaryBits + 7) / 8
 	if unaryBits == 0 || size > len(src) {
@@ -193,6 +198,8 @@ func sizeOf(name string, src []byte, n int, width uint8, unaryBits int) (int, er
 	return size, nil
 }
 
+// checkSlots returns an error if src cannot hold n slots of width bits or width exceeds
+// maxWidth.
 func checkSlots(name string, src []byte, n int, width, maxWidth uint8) error {
 	return checkBlock(name, len(src), bitpack.PackedSize(max(n, 0), width), n, width, maxWidth)
 }

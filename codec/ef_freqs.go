@@ -33,6 +33,7 @@ const (
 	freqsExcess = 128 // plus units
 )
 
+// freqsForm returns the width byte of the smallest form.
 func freqsForm(freqs []uint32) (form uint8) {
 	n := len(freqs)
 	var units uint64
@@ -156,7 +157,8 @@ var allOnes = func() (ones [BlockLen]uint32) {
 	return ones
 }()
 
-// Short blocks, and those near the end of src, which the kernel cannot decode.
+// decodeSums decodes short blocks and blocks near the end of src, which the kernel
+// cannot decode.
 func decodeSums(dst *[BlockLen]uint32, src []byte, n int, low uint8) error {
 	if err := checkSlots("ef", src, n, low, maxEFWidth(n)-1); err != nil {
 		return err
@@ -193,8 +195,8 @@ func (EF) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return sumsAt(src, i, n, width-freqsSums)
 }
 
-// 1 plus the number of frequency i's units. The units with the high bits of i are the one bits
-// between two zero bits.
+// excessAt returns 1 plus the number of frequency i's units. The units with the high
+// bits of i are the one bits between two zero bits.
 func excessAt(src []byte, i, n int, form uint8) (uint32, error) {
 	units, low := int(form-freqsExcess), excessWidth(n, form)
 	if units >= n {

@@ -53,6 +53,7 @@ func appendDeviations(dst []byte, values []uint32, share Share) (out []byte, wid
 	return bitpack.Append(dst, highs, hb), uint8(b) | lrcExceptions
 }
 
+// over returns the number of values that need more than b bits.
 func (c *widthCounts) over(b int) (n int) {
 	for _, k := range c[b+1:] {
 		n += k
@@ -60,7 +61,7 @@ func (c *widthCounts) over(b int) (n int) {
 	return n
 }
 
-// The actual indexes may be narrower.
+// paraPForSize estimates the bytes of n values with b low bits; indexes may need fewer.
 func (c *widthCounts) paraPForSize(n int, b uint8) int {
 	size, count := bitpack.PackedSize(n, b), c.over(int(b))
 	if count > 0 {
@@ -124,6 +125,7 @@ func (s *lrcSegment) openDeviations(src []byte, w uint8) error {
 	return nil
 }
 
+// totalWidth returns the maximum bits of a deviation.
 func (s *lrcSegment) totalWidth() uint8 {
 	if s.count > 0 {
 		return s.width + s.hb
@@ -174,7 +176,7 @@ func (s *lrcSegment) unpack(dst []uint32, from int) int {
 	return min(len(dst), BlockLen)
 }
 
-// For values that cannot be unpacked in place.
+// unpackAside is unpack for values that cannot be unpacked in place.
 func (s *lrcSegment) unpackAside(dst []uint32, src []byte, from int) int {
 	var padded [16*maxWidth + bitpack.Slack]byte
 	if len(src) < 16*int(s.width)+bitpack.Slack {
@@ -186,7 +188,7 @@ func (s *lrcSegment) unpackAside(dst []uint32, src []byte, from int) int {
 	return copy(dst, block[from:])
 }
 
-// dst begins at deviation from.
+// patch adds the high bits of exceptions to dst, which begins at deviation from.
 func (s *lrcSegment) patch(dst []uint32, from int) error {
 	end := from + len(dst)
 	last := from - 1
@@ -204,6 +206,7 @@ func (s *lrcSegment) patch(dst []uint32, from int) error {
 	return nil
 }
 
+// exceptionFrom returns the first exception whose index is at least i.
 func (s *lrcSegment) exceptionFrom(i int) int {
 	lo, hi := 0, s.count
 	for lo < hi {

@@ -111,6 +111,7 @@ func (v *lrcView) open(s Scheme, list []byte, n int) error {
 	return nil
 }
 
+// bounds returns the indexes of segment i's first DocID and of the next segment's.
 func (v *lrcView) bounds(i int) (from, to int) {
 	if v.scheme == HSLRC {
 		return int(v.uint32(v.heads, i)), int(v.uint32(v.heads, i+1))
@@ -133,6 +134,7 @@ func (v *lrcView) find(i int) int {
 	return lo
 }
 
+// open makes s segment i of v, which has DocIDs from to to-1.
 func (s *lrcSegment) open(v *lrcView, i, from, to int) error {
 	if from > to || to > v.n {
 		return fmt.Errorf("%s: segment %d: DocIDs %d to %d of %d: %w", schemeNames[v.scheme], i, from, to, v.n, ErrCorrupt)
@@ -156,6 +158,7 @@ func (s *lrcSegment) open(v *lrcView, i, from, to int) error {
 	return nil
 }
 
+// decode decodes DocIDs from to from+len(dst)-1.
 func (v *lrcView) decode(dst []uint32, from int) error {
 	var s lrcSegment
 	last := int64(-1)
@@ -210,8 +213,8 @@ func (c Regression) DecodeList(dst []uint32, list []byte) error {
 	return v.decode(dst[:len(dst):len(dst)], 0)
 }
 
-// The starts of hs-lrc must increase to n: every way to find a DocID's bucket then gives the
-// same one.
+// checkStarts returns an error unless the starts of hs-lrc increase to n; only then do
+// all ways to find a DocID's bucket agree.
 func (v *lrcView) checkStarts() error {
 	if v.scheme != HSLRC {
 		return nil
@@ -353,13 +356,14 @@ func (e *lrcEncoder) segment(data []byte, docIDs []uint32, from int, intercept i
 	return data
 }
 
+// rise returns the increase of a line from 0 to i, rounded down.
 func rise(i int, slope uint64) int64 {
 	hi, lo := bits.Mul64(uint64(i), slope)
 	return int64(hi<<32 | lo>>32)
 }
 
-// The least distance of docIDs above the line through the origin. first is the index of
-// docIDs[0]; wide means that a value exceeds 2^31.
+// least returns the least distance of docIDs above the line through the origin. first is
+// the index of docIDs[0]; wide means that a value exceeds 2^31.
 func (e *lrcEncoder) least(docIDs []uint32, first int, slope uint64) (least int64, wide bool) {
 	var most int64
 	for i, d := range docIDs {

@@ -78,6 +78,7 @@ func (l *RegressionList) DocIDAt(i int) (uint32, error) {
 	return d, nil
 }
 
+// load opens segment i, which has DocIDs begin to end-1.
 func (l *RegressionList) load(i, begin, end int) error {
 	if l.open == i {
 		return nil
@@ -180,7 +181,8 @@ func (l *RegressionList) segment(lo, hi int, x uint32) (segment, from int) {
 	return a, lo
 }
 
-// The line bounds the first DocID of the segment that is at least t above its intercept.
+// around returns the range [lo, hi] of indexes, by the line, of the segment's first
+// DocID that is at least t above its intercept.
 func (s *lrcSegment) around(t int64) (lo, hi int) {
 	if t <= 0 {
 		return 0, 0
@@ -197,7 +199,8 @@ func (s *lrcSegment) around(t int64) (lo, hi int) {
 	return lo, hi
 }
 
-// The first DocID in [lo, hi) that is at least x, or the index hi.
+// search returns the index and value of the first DocID in [lo, hi) that is at least x,
+// or the index hi.
 func (s *lrcSegment) search(lo, hi int, x uint32, elements *int64) (at int, found uint32) {
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)

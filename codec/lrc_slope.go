@@ -10,7 +10,7 @@ const (
 	slopeMask = 1<<slopeBits - 1
 )
 
-// Rounded down; slope is at least 2^32.
+// packSlope returns the stored form of a slope of at least 2^32, rounded down.
 func packSlope(slope uint64) uint32 {
 	e := max(0, bits.Len64(slope)-slopeBits)
 	return uint32(slope>>e) | uint32(e)<<slopeBits

@@ -79,7 +79,7 @@ func (c NewPFD) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return c.segments().freqAt(src, i, n, width)
 }
 
-// It modifies values.
+// appendS16Segment appends a segment, modifies values, and returns the width byte.
 func appendS16Segment(dst []byte, values []uint32, share Share) ([]byte, uint8) {
 	counts := countWidths(values)
 	least := counts.widest() - min(counts.widest(), s16Bits)
@@ -106,6 +106,8 @@ func appendS16Segment(dst []byte, values []uint32, share Share) ([]byte, uint8) 
 	return appendS16(dst, arrays[:2*n]), b | exceptionBit
 }
 
+// s16Arrays returns n exceptions as they are stored: their positions, then their upper
+// bits.
 func s16Arrays(values []uint32, b uint8) (n int, arrays [2 * BlockLen]uint32) {
 	for _, v := range values {
 		if v>>b > 0 {
@@ -127,6 +129,7 @@ type s16Exceptions struct {
 	words []byte
 }
 
+// parse locates the exceptions, checks their sizes, and returns the segment's size.
 func (p *s16Exceptions) parse(src []byte, n int, width uint8) (int, error) {
 	b := width & bMask
 	head := bitpack.PackedSize(n, b)
@@ -145,7 +148,7 @@ func (p *s16Exceptions) parse(src []byte, n int, width uint8) (int, error) {
 	return head + 1 + size, nil
 }
 
-// Absolute positions, and upper bits minus one.
+// decode writes absolute positions, and upper bits minus one, to arrays.
 func (p *s16Exceptions) decode(arrays *[2 * BlockLen]uint32) error {
 	if _, ok := decodeS16(arrays[:2*p.n], p.words); !ok {
 		return fmt.Errorf("newpfd: %d exceptions in %d bytes: %w", p.n, len(p.words), ErrCorrupt)

@@ -34,6 +34,7 @@ func parseParams(text string, present bool) (*params, error) {
 	return p, nil
 }
 
+// take returns a key's value, and whether it was given.
 func (p *params) take(key string) (string, bool) {
 	p.known = append(p.known, key)
 	value, ok := p.values[key]
@@ -41,7 +42,8 @@ func (p *params) take(key string) (string, bool) {
 	return value, ok
 }
 
-// In [least, most], or def if absent.
+// int returns the number of a key, which must be in [least, most], or def if it is
+// absent.
 func (p *params) int(key string, def, least, most int) int {
 	text, ok := p.take(key)
 	if !ok {
@@ -68,7 +70,7 @@ func (p *params) float(key string, def, least, most float64) float64 {
 	return v
 }
 
-// Including parameters that nobody took.
+// err returns all errors, including parameters that nobody took.
 func (p *params) err() error {
 	unknown := make([]string, 0, len(p.values))
 	for key := range p.values {
@@ -85,8 +87,8 @@ func (p *params) err() error {
 	return errors.Join(p.errs...)
 }
 
-// The canonical specification: name and non-default parameters. Each of pairs is "" or
-// key=value.
+// spec returns the canonical specification: name and non-default parameters. Each of
+// pairs is "" or key=value.
 func spec(name string, pairs ...string) string {
 	pairs = slices.DeleteFunc(pairs, func(s string) bool { return s == "" })
 	if len(pairs) == 0 {
@@ -95,6 +97,7 @@ func spec(name string, pairs ...string) string {
 	return name + ":" + strings.Join(pairs, ",")
 }
 
+// given returns key=value, or "" if value is the default.
 func given[T int | float64](key string, value, def T) string {
 	if value == def {
 		return ""

@@ -88,7 +88,8 @@ func (c ParaPFor) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 
 const indexedHeader = 2
 
-// The first byte is returned, not appended. values is modified.
+// appendIndexed appends a segment except for its first byte, which it returns. It
+// modifies values.
 func appendIndexed(dst []byte, values []uint32, share Share) ([]byte, uint8) {
 	counts := countWidths(values)
 	widest := counts.widest()
@@ -147,6 +148,8 @@ type indexedExceptions struct {
 	ib, hb          uint8
 }
 
+// parse locates the parts of a segment, checks their sizes, and returns the segment's
+// size.
 func (p *indexedExceptions) parse(src []byte, n int, width uint8) (int, error) {
 	b := width & bMask
 	if width > bMask|exceptionBit || b >= maxWidth || len(src) < indexedHeader {
@@ -169,6 +172,7 @@ func (p *indexedExceptions) exception(k int) (index, upper uint32) {
 	return fieldAt(p.src, 8*p.indices+k*int(p.ib), p.ib), fieldAt(p.src, 8*p.uppers+k*int(p.hb), p.hb)
 }
 
+// fieldAt returns the number of width bits, at most 32, at a bit of src.
 func fieldAt(src []byte, bit int, width uint8) uint32 {
 	if at := bit >> 3; at+8 <= len(src) {
 		return uint32(binary.LittleEndian.Uint64(src[at:]) >> (bit & 7) & (1<<(width&63) - 1))
@@ -176,6 +180,7 @@ func fieldAt(src []byte, bit int, width uint8) uint32 {
 	return lastFieldAt(src, bit, width)
 }
 
+// lastFieldAt is fieldAt where fewer than 8 bytes are left.
 func lastFieldAt(src []byte, bit int, width uint8) uint32 {
 	var word [8]byte
 	copy(word[:], src[min(bit>>3, len(src)):])

@@ -119,6 +119,7 @@ func (s *groupStart) appendTable(dst []byte, data *bitWriter, docIDs []uint32, e
 	return append(dst, codes...)
 }
 
+// appendPartition appends a partition and returns its size in bits.
 func appendPartition(w *bitWriter, docIDs []uint32, base uint32) int {
 	n := len(docIDs) - 1
 	most := docIDs[n] - base - uint32(n+1)
@@ -163,7 +164,7 @@ func (PEF) DecodeBlock(dst *[BlockLen]uint32, list []byte, n, i int) (int, error
 	return l.block(dst, i)
 }
 
-// Block i must exist.
+// block decodes block i, which must exist, and returns the number of its DocIDs.
 func (l *pefList) block(dst *[BlockLen]uint32, i int) (int, error) {
 	pos := i * BlockLen
 	size := min(BlockLen, l.n-pos)

@@ -38,8 +38,8 @@ func newPartitioner(docIDs []uint32) *partitioner {
 	return p
 }
 
-// The ends of the partitions of docIDs, at most stretch values after base (Ottaviano and
-// Venturini, §4.2).
+// split returns the ends of the partitions of docIDs, at most stretch values after base
+// (Ottaviano and Venturini, §4.2).
 func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
 	n := len(docIDs)
 	for i := range n + 1 {
@@ -79,6 +79,7 @@ func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
 	return ends
 }
 
+// partitionBits returns the bits of a partition without its table entry.
 func partitionBits(docIDs []uint32, base uint32) int {
 	n := len(docIDs) - 1 // the last is in the table
 	left := docIDs[n] - base - uint32(n+1)

@@ -40,6 +40,7 @@ type pefGroup struct {
 	positions, lasts, bits []byte
 }
 
+// group opens group g, which must exist.
 func (l *pefList) group(g int) (t pefGroup, err error) {
 	t.last = NoBase
 	table := l.tables
@@ -66,6 +67,7 @@ func (l *pefList) group(g int) (t pefGroup, err error) {
 	return t, fmt.Errorf("pef: table of group %d is cut off: %w", g, ErrCorrupt)
 }
 
+// end returns the state after partition k, which precedes the next one.
 func (t *pefGroup) end(k int) (s groupStart, err error) {
 	if s.pos, err = (EF{}).DocIDAt(t.positions, t.pos, k, t.size, t.widths[0]); err != nil {
 		return s, err
@@ -102,6 +104,7 @@ type partition struct {
 	from, to   uint64 // bits of data
 }
 
+// find returns the partition with DocID number pos, below n.
 func (l *pefList) find(pos int) (p partition, err error) {
 	p.group = sort.Search(len(l.heads)/headSize, func(g int) bool {
 		return uint64(binary.LittleEndian.Uint32(l.heads[headSize*g:])) > uint64(pos)
@@ -126,6 +129,7 @@ func (l *pefList) find(pos int) (p partition, err error) {
 	return p, err
 }
 
+// search returns the first partition that ends after pos, or the number of partitions.
 func (t *pefGroup) search(pos int) (int, error) {
 	if t.size == BlockLen { // decoding all is faster than seven selects
 		var ends [BlockLen]uint32
@@ -165,7 +169,7 @@ func (p *partition) next(l *pefList) (err error) {
 	return p.set(l, before)
 }
 
-// Partition k of its table, after the state before.
+// set makes p partition k of its table, which follows the state before.
 func (p *partition) set(l *pefList, before groupStart) error {
 	if p.k >= p.table.size {
 		return fmt.Errorf("pef: no partition %d in a group of %d: %w", p.k, p.table.size, ErrCorrupt)
@@ -188,7 +192,8 @@ func (p *partition) set(l *pefList, before groupStart) error {
 	return nil
 }
 
-// As many DocIDs as fit, beginning with from.
+// decode writes DocIDs from, from+1, … to dst, which has at least one element and at
+// most the number that is left.
 func (p *partition) decode(dst []uint32, data []byte, from int) error {
 	n := p.end - p.start - 1
 	first := p.base + 1
@@ -241,7 +246,7 @@ func (p *partition) decode(dst []uint32, data []byte, from int) error {
 	return nil
 }
 
-// The high parts of values i, i+1, …; bit is the index of one bit i.
+// from writes the high parts of values i, i+1, … to dst. bit is the index of one bit i.
 func (u *unary) from(dst []uint32, bit, i int) bool {
 	at, from := (u.bit+bit)/8, bit-(u.bit+bit)%8
 	word := u.word(at) >> (bit - from) << (bit - from)
@@ -262,7 +267,7 @@ func (u *unary) from(dst []uint32, bit, i int) bool {
 	}
 }
 
-// src must contain the bits, at most 32.
+// bitsAt returns width bits, at most 32, from a bit of src, which must contain them.
 func bitsAt(src []byte, bit int, width uint8) uint64 {
 	at := bit / 8
 	var word uint64

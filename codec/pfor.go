@@ -27,7 +27,7 @@ const (
 	paperShare Share = 0.1
 )
 
-// "best", a number from 0 to most, or, for def, the zero value.
+// share returns a Share: "best", a number from 0 to most, or the zero value for def.
 func (p *params) share(def Share, most float64) Share {
 	text, given := p.take(shareKey)
 	s := SmallestSize
@@ -46,7 +46,7 @@ func (p *params) share(def Share, most float64) Share {
 	return s
 }
 
-// "" for the default.
+// pair returns the parameter for a specification, "" for the default.
 func (s Share) pair(def, most Share) string {
 	used := s.or(def, most)
 	switch used {
@@ -60,8 +60,8 @@ func (s Share) pair(def, most Share) string {
 	return fmt.Sprintf("%s=%v", shareKey, float64(used))
 }
 
-// The effective Share: def for zero or NaN, at most most, NoExceptions for other negative
-// values.
+// or returns the effective Share: def for zero or NaN, at most most, NoExceptions for
+// other negative values.
 func (s Share) or(def, most Share) Share {
 	switch {
 	case s > 0:
@@ -74,7 +74,8 @@ func (s Share) or(def, most Share) Share {
 	return def
 }
 
-// Undefined for SmallestSize.
+// limit returns the maximum number of exceptions in n values. It is undefined for
+// SmallestSize.
 func (s Share) limit(n int) int {
 	if s < 0 {
 		return 0
@@ -91,6 +92,7 @@ func countWidths(values []uint32) (c widthCounts) {
 	return c
 }
 
+// widthFor returns the least width that at most limit values exceed.
 func (c *widthCounts) widthFor(limit int) uint8 {
 	over := 0
 	for b := maxWidth; b > 0; b-- {
@@ -103,7 +105,8 @@ func (c *widthCounts) widthFor(limit int) uint8 {
 
 func (c *widthCounts) widest() uint8 { return c.widthFor(0) }
 
-// Among equals the widest, which has the fewest exceptions.
+// smallestWidth returns the width in [least, most] of minimum size; among equals the
+// widest, which has the fewest exceptions.
 func smallestWidth(least, most uint8, size func(b uint8) int) uint8 {
 	best, bestSize := most, size(most)
 	for b := int(most) - 1; b >= int(least); b-- {
@@ -114,6 +117,7 @@ func smallestWidth(least, most uint8, size func(b uint8) int) uint8 {
 	return best
 }
 
+// gapsLessOne writes the gaps minus one to dst. base is the DocID before the first.
 func gapsLessOne(dst []uint32, base uint32, docIDs []uint32) {
 	for i, d := range docIDs {
 		dst[i] = d - base - 1
@@ -127,8 +131,9 @@ func lessOne(dst, freqs []uint32) {
 	}
 }
 
-// DocIDs, sums of gaps modulo 2^32 after base, must increase strictly below NoBase. few means
-// that the gaps add up to less than 2^32, so that the last DocID decides.
+// checkSums returns an error unless DocIDs, sums of gaps modulo 2^32 after base,
+// increase strictly below NoBase. few means that the gaps add up to less than 2^32, so
+// that the last DocID decides.
 func checkSums(name string, docIDs []uint32, base uint32, few bool) error {
 	if !few {
 		return checkRising(name, docIDs, base)

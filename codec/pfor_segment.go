@@ -33,6 +33,7 @@ const (
 	exceptionBit = 64
 )
 
+// segment returns a specification's segment length, 0 for the default.
 func (p *params) segment(def int) int {
 	n := p.int(segmentKey, def, 32, BlockLen)
 	switch n {
@@ -45,7 +46,7 @@ func (p *params) segment(def int) int {
 	return 0
 }
 
-// def for 0, else the nearest valid length, upwards if possible.
+// segmentLen returns def for 0, otherwise the nearest valid length, upwards if possible.
 func segmentLen(n, def int) int {
 	switch {
 	case n == 0:
@@ -240,6 +241,8 @@ func (s segments) freqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return v, err
 }
 
+// gaps decodes a segment of gaps minus one to DocIDs after base in dst[:n]. The stored
+// values, gaps minus one, add up to at most most.
 func (s segments) gaps(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (size int, most uint64, err error) {
 	if width <= bMask {
 		if size, err = s.checkSlots(src, n, width); err != nil {
@@ -268,7 +271,8 @@ func (s segments) gaps(dst *[BlockLen]uint32, src []byte, base uint32, n int, wi
 	return size, most, err
 }
 
-// Each value plus 1 modulo 2^32.
+// plusOne decodes a segment's values, each plus 1 modulo 2^32, to dst[:n]. The values
+// before the addition add up to at most most.
 func (s segments) plusOne(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, most uint64, err error) {
 	if width <= bMask {
 		if size, err = s.checkSlots(src, n, width); err != nil {
@@ -290,6 +294,7 @@ func (s segments) plusOne(dst *[BlockLen]uint32, src []byte, n int, width uint8)
 	return s.patched(dst, src, n, width, 1)
 }
 
+// size returns the segment's size in bytes.
 func (s segments) size(src []byte, n int, width uint8) (int, error) {
 	switch {
 	case width <= bMask:
@@ -323,6 +328,7 @@ func (s segments) at(src []byte, i, n int, width uint8) (uint32, error) {
 	}
 }
 
+// checkSlots returns the size of n slots of b bits in bytes.
 func (s segments) checkSlots(src []byte, n int, b uint8) (int, error) {
 	size := bitpack.PackedSize(n, b)
 	if b > maxWidth || len(src) < size {
@@ -331,7 +337,7 @@ func (s segments) checkSlots(src []byte, n int, b uint8) (int, error) {
 	return size, nil
 }
 
-// n slots of b bits, each plus add. src may be longer.
+// unpackSlots writes n slots of b bits, each plus add, to dst. src may be longer.
 func unpackSlots(dst *[BlockLen]uint32, src []byte, n int, b uint8, add uint32) {
 	if n == BlockLen && len(src) >= BlockLen/8*int(b)+bitpack.Slack {
 		bitpack.Unpack(dst, src, b, add)
@@ -340,7 +346,8 @@ func unpackSlots(dst *[BlockLen]uint32, src []byte, n int, b uint8, add uint32) 
 	}
 }
 
-// Exceptions keep their low bits in the slots; add is added to each value.
+// patched decodes a segment whose exceptions keep their low bits in the slots, and adds
+// add to each value. The values before the addition add up to at most most.
 func (s segments) patched(dst *[BlockLen]uint32, src []byte, n int, width uint8, add uint32) (size int, most uint64, err error) {
 	p := patches{b: width & bMask, last: uint64(n - 1)}
 	if s.kind == s16Segment {

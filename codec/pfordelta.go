@@ -120,7 +120,7 @@ func (c PForDelta) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return c.segments().freqAt(src, i, n, width)
 }
 
-// It modifies values.
+// appendLinked appends a segment, modifies values, and returns the width byte.
 func appendLinked(dst []byte, values []uint32, share Share, plain bool) ([]byte, uint8) {
 	b := linkedWidth(values, share, plain)
 	l := linkExceptions(values, b)
@@ -188,6 +188,7 @@ func linkExceptions(values []uint32, b uint8) (l linked) {
 	return l
 }
 
+// bytes returns the size of one exception in bytes.
 func (l *linked) bytes(plain bool) int {
 	if plain {
 		return 4
@@ -195,6 +196,7 @@ func (l *linked) bytes(plain bool) int {
 	return bytesFor(l.largest)
 }
 
+// bytesFor returns the bytes per number if largest is the largest: 1, 2 or 4.
 func bytesFor(largest uint32) int {
 	switch {
 	case largest < 1<<8:
@@ -246,7 +248,7 @@ func parseLinked(p *pfor.Block, src []byte, n int, width uint8) (int, error) {
 	return end, nil
 }
 
-// The sum of a segment's values is at most this.
+// mostLinked returns an upper bound of the sum of a segment's values.
 func mostLinked(p *pfor.Block) uint64 {
 	sum := uint64(p.N) << p.Width
 	if p.Size < 4 {
@@ -258,6 +260,7 @@ func mostLinked(p *pfor.Block) uint64 {
 	return sum
 }
 
+// errList reports that the list of exceptions leaves the segment.
 func errList(p *pfor.Block) error {
 	return fmt.Errorf("pfordelta: %d exceptions from position %d leave the segment of %d values: %w", p.Count, p.First, p.N, ErrCorrupt)
 }

@@ -39,7 +39,7 @@ type recSplit struct {
 	starts, offsets, uppers []uint32
 }
 
-// Values become slots, in place; offsets and uppers are appended to.
+// split turns values into slots, in place, and appends exceptions to offsets and uppers.
 func (o recOptions) split(values, offsets, uppers []uint32) (s recSplit) {
 	counts := countWidths(values)
 	s = recSplit{b: counts.widthFor(o.share.limit(len(values))), offsets: offsets, uppers: uppers}
@@ -60,7 +60,8 @@ func (o recOptions) split(values, offsets, uppers []uint32) (s recSplit) {
 	return s
 }
 
-// The first byte is returned, not appended. It modifies values.
+// append appends an array except for its first byte, which it returns. It modifies
+// values.
 func (o recOptions) append(dst []byte, values []uint32, depth int) ([]byte, uint8) {
 	var offsets, uppers [BlockLen]uint32
 	s := o.split(values, offsets[:0], uppers[:0])
@@ -92,6 +93,7 @@ func (o recOptions) appendExceptions(dst []byte, s *recSplit, depth int) []byte 
 	return dst
 }
 
+// sizes returns the array's sizes byte.
 func (s *recSplit) sizes() uint8 {
 	log := func(values []uint32) uint8 { return uint8(bits.TrailingZeros(uint(bytesFor(largest(values))))) }
 	return log(s.offsets)<<2 | log(s.uppers)
@@ -157,6 +159,8 @@ func (a *recArray) parse(src []byte, n int, width uint8, depth, block int, measu
 	return at + size, err
 }
 
+// parseBody locates the slots at the start of src and the data after them, and returns
+// the total size.
 func (a *recArray) parseBody(src []byte) (int, error) {
 	size := bitpack.PackedSize(a.n, a.b)
 	if len(src) < size {
@@ -191,8 +195,8 @@ func (a *recArray) parseBody(src []byte) (int, error) {
 
 func (a *recArray) wholeSizes() (offset, upper int) { return 1 << (a.sizes >> 2), 1 << (a.sizes & 3) }
 
-// c is the array of offsets or upper bits; its size is returned, unless measured. The depth of
-// a is not 0.
+// child makes c the array of offsets or upper bits and returns its size, unless
+// measured. The depth of a is not 0.
 func (a *recArray) child(c *recArray, src []byte, measured bool) (int, error) {
 	if len(src) == 0 {
 		return 0, errArray("no exceptions")
@@ -203,6 +207,7 @@ func (a *recArray) child(c *recArray, src []byte, measured bool) (int, error) {
 
 func (a *recArray) blocks() int { return (a.n + a.block - 1) / a.block }
 
+// start returns the number of exceptions before a block.
 func (a *recArray) start(block int) int {
 	switch {
 	case block == 0:
@@ -213,7 +218,8 @@ func (a *recArray) start(block int) int {
 	return int(binary.LittleEndian.Uint32(a.starts[(block-1)*a.stride:]))
 }
 
-// Slots from c*BlockLen, up to most, each plus add; their number is returned.
+// unpack writes slots from c*BlockLen on, at most BlockLen and at most most, each plus
+// add, and returns their number.
 func (a *recArray) unpack(dst *[BlockLen]uint32, c, most int, add uint32) (n int) {
 	n = min(BlockLen, a.n-c*BlockLen, most)
 	unpackSlots(dst, a.slots[c*BlockLen/8*int(a.b):], n, a.b, add)
@@ -339,7 +345,8 @@ func (r *wholeExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64,
 	return sum, checkOver(all)
 }
 
-// The upper part of the value at place, or 0.
+// at returns the amount above the slot of the value at place, or 0 if it is not an
+// exception.
 func (r *wholeExceptions) at(place int) (uint32, error) {
 	for ; r.next < r.end; r.next++ {
 		if r.last += 1 + int(wholeAt(r.offsets, r.next, r.offsetSize)); r.last == place {
@@ -365,7 +372,7 @@ type recExceptions struct {
 	offsetsOf, uppersOf int // number of the chunk they hold, plus 1; 0: none
 }
 
-// a is the only array of r.
+// seek moves to the start of a block of a. r is new or was used only for a.
 func (r *recExceptions) seek(a *recArray, block int) (err error) {
 	if a.depth == 0 {
 		return r.wholeExceptions.seek(a, block)

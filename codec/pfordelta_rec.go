@@ -242,6 +242,7 @@ func (l *recList) parse(list []byte, n int) (int, error) {
 	return recHeader + entries + size, err
 }
 
+// base returns the DocID before a block.
 func (l *recList) base(block int) uint32 {
 	if block == 0 {
 		return NoBase
@@ -249,8 +250,9 @@ func (l *recList) base(block int) uint32 {
 	return binary.LittleEndian.Uint32(l.entries[(block-1)*recEntry:])
 }
 
-// Gaps from c*BlockLen, up to most, become DocIDs after base; their number is returned. r is
-// positioned in their block; ws holds its walks.
+// docIDs decodes gaps from c*BlockLen on, at most BlockLen and at most most, to DocIDs
+// after base, and returns their number. r is positioned in their block; ws holds its
+// walks.
 func (a *recArray) docIDs(dst *[BlockLen]uint32, r *recExceptions, ws *walks, c, most int, base uint32) (int, error) {
 	n := a.unpack(dst, c, most, 0)
 	sum, err := r.apply(dst, c*BlockLen%a.block, n, ws)
@@ -267,6 +269,7 @@ func (PForDeltaRec) ListSize(list []byte, n int) (int, error) {
 	return l.parse(list, n)
 }
 
+// decodeTo decodes at most most DocIDs of block i and returns their number.
 func (l *recList) decodeTo(dst *[BlockLen]uint32, i, most int) (n int, err error) {
 	block := i * BlockLen / l.block
 	base := l.base(block)

@@ -199,6 +199,7 @@ func (p *planner) plan(values []uint32) {
 	}
 }
 
+// appendQMX returns the block's width byte, too.
 func appendQMX(dst []byte, values []uint32) ([]byte, uint8) {
 	var p planner
 	p.plan(values)
@@ -234,6 +235,7 @@ func appendQMX(dst []byte, values []uint32) ([]byte, uint8) {
 	return dst, uint8(selectorsWidth + count)
 }
 
+// appendWords appends the one or two words of s for the first values.
 func appendWords(dst []byte, s *qmx.Selector, values []uint32) []byte {
 	var lanes [4]uint64
 	for i, v := range values[:s.Count] {

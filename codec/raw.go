@@ -84,6 +84,8 @@ func decodeRaw(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
 	return nil
 }
 
+// checkBlock returns an error if n values of width bits, need bytes, cannot be read from
+// have bytes, or width exceeds maxWidth.
 func checkBlock(name string, have, need, n int, width, maxWidth uint8) error {
 	switch {
 	case width > maxWidth:

@@ -92,6 +92,8 @@ func (Rice) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, 
 	return size, nil
 }
 
+// findRice writes the prefix sums of the unary parts of n values to dst and returns the
+// block's size.
 func findRice(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, err error) {
 	if err := checkSlots("rice", src, n, width, 31); err != nil {
 		return 0, err

@@ -34,6 +34,7 @@ var s16Widths = [16][]uint8{
 	widthRuns(1, 28),
 }
 
+// widthRuns expands pairs of a count and a width.
 func widthRuns(pairs ...uint8) (widths []uint8) {
 	for i := 0; i < len(pairs); i += 2 {
 		for range pairs[i] {
@@ -62,7 +63,8 @@ var s16Cases = func() (cases [16]s16Case) {
 	return cases
 }()
 
-// Values are below 2^28. Each word has the first case that fits; unused room is 0.
+// appendS16 appends values below 2^28. Each word has the first case that fits; unused
+// room is 0.
 func appendS16(dst []byte, values []uint32) []byte {
 	for len(values) > 0 {
 		for i := range s16Cases {
@@ -83,7 +85,8 @@ func appendS16(dst []byte, values []uint32) []byte {
 	return dst
 }
 
-// ok is false if src has too few values.
+// decodeS16 decodes len(dst) values and returns their bytes. ok is false if src has too
+// few values.
 func decodeS16(dst []uint32, src []byte) (size int, ok bool) {
 	for len(dst) > 0 {
 		if len(src)-size < 4 {
@@ -101,7 +104,7 @@ func decodeS16(dst []uint32, src []byte) (size int, ok bool) {
 	return size, true
 }
 
-// ok is false if src has too few values.
+// sizeS16 returns the bytes of n values. ok is false if src has too few values.
 func sizeS16(src []byte, n int) (size int, ok bool) {
 	for n > 0 {
 		if len(src)-size < 4 {
@@ -113,6 +116,7 @@ func sizeS16(src []byte, n int) (size int, ok bool) {
 	return size, true
 }
 
+// lengthS16 returns the bytes that appendS16 writes.
 func lengthS16(values []uint32) (size int) {
 	for len(values) > 0 {
 		for i := range s16Widths {

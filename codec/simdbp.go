@@ -67,6 +67,8 @@ func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int
 	return size, nil
 }
 
+// checkRising returns an error if DocIDs do not increase from base, because a sum of
+// gaps exceeded 2^32.
 func checkRising(name string, docIDs []uint32, base uint32) error {
 	least := base + 1
 	for i, d := range docIDs {

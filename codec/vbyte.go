@@ -98,6 +98,7 @@ func (VByte) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return v + 1, nil
 }
 
+// decodeVBytes returns the bytes of the n values.
 func decodeVBytes(dst *[BlockLen]uint32, src []byte, n int, width uint8) (int, error) {
 	if err := checkBlock("vbyte", len(src), n, n, width, 0); err != nil {
 		return 0, err
@@ -123,8 +124,8 @@ func decodeVBytes(dst *[BlockLen]uint32, src []byte, n int, width uint8) (int, e
 	return at, nil
 }
 
-// The value at a byte and the start of the next, or -1 if src ends early or the value exceeds
-// 32 bits.
+// readVByte returns the value at a byte of src and the start of the next, or -1 if src
+// ends early or the value exceeds 32 bits.
 func readVByte(src []byte, at int) (value uint32, next int) {
 	v := uint64(0)
 	for shift := 0; shift < 35; shift += 7 {

@@ -83,6 +83,8 @@ func makeBlock(name string, base uint32, n int, posting func(i int) (gap, freq u
 
 const canary = 0xA5
 
+// guarded returns src between canary bytes, in the whole slice, which show an access
+// outside of it.
 func guarded(src []byte) (whole, inner []byte) {
 	whole = bytes.Repeat([]byte{canary}, len(src)+64)
 	copy(whole[32:], src)

@@ -7,7 +7,8 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// An unreadable page follows atEnd and precedes atStart.
+// fence is memory next to pages that cannot be read: one follows atEnd, one precedes
+// atStart.
 type fence struct{ atEnd, atStart []byte }
 
 func newFence(t testing.TB, most int) fence {
@@ -17,6 +18,8 @@ func newFence(t testing.TB, most int) fence {
 	return f
 }
 
+// copies returns src at the end of atEnd and at the start of atStart, or nil if it does
+// not fit.
 func (f fence) copies(src []byte) [][]byte {
 	n := len(src)
 	if n > len(f.atEnd) {
@@ -29,7 +32,8 @@ func (f fence) copies(src []byte) [][]byte {
 	return out
 }
 
-// A read outside a whole or truncated block crashes.
+// testFenced decodes whole and truncated blocks in a fence, where a read outside
+// crashes.
 func testFenced(t *testing.T, c codec.Codec) {
 	f := newFence(t, 16*codec.BlockLen)
 	var dst [codec.BlockLen]uint32

@@ -17,7 +17,8 @@ type list struct {
 	docIDs []uint32
 }
 
-// Lengths are around block and segment boundaries; lists are easy and hard to compress.
+// lists returns lists with lengths around block and segment boundaries, easy and hard to
+// compress.
 func lists() []list {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var out []list
@@ -200,6 +201,7 @@ func FuzzDecodeList(f *testing.F, c codec.ListCodec) {
 	})
 }
 
+// checkFuzzedBlock decodes block i; if the whole list is valid, both must agree.
 func checkFuzzedBlock(t *testing.T, c codec.ListCodec, src []byte, n, i int, whole []uint32, valid bool) {
 	var block [codec.BlockLen]uint32
 	size, err := c.DecodeBlock(&block, src, n, i)

@@ -176,8 +176,8 @@ func complement(b *segment.Bitmap) *segment.Bitmap {
 	return c
 }
 
-// New documents and the segments merged with them become a segment; other segments that lost
-// documents get bitmaps.
+// writeSegments writes the new documents and the segments merged with them as one
+// segment, and bitmaps for the other segments that lost documents.
 func (c *commit) writeSegments(ctx context.Context) error {
 	from := mergeFrom(c.numLive, c.numAdded)
 	old := c.next.Segments
@@ -220,11 +220,12 @@ func (c *commit) writeSegments(ctx context.Context) error {
 	return err
 }
 
+// committed returns the remaining documents of the base's segment i as a source.
 func (c *commit) committed(i int) (segment.Source, error) {
 	return c.base.Segments[i].Source(c.dropped[i])
 }
 
-// The base's segment i, with a new bitmap if it lost documents.
+// keep leaves the base's segment i in the index, with a new bitmap if it lost documents.
 func (c *commit) keep(i int, ms manifestSegment) error {
 	if c.numLive[i] != ms.NumLive {
 		name := liveName(ms.Name, c.next.Generation)
@@ -281,6 +282,8 @@ func (c *commit) checkSize() error {
 	return nil
 }
 
+// publish replaces the manifest and makes the new commit current. If the index is closed
+// meanwhile, the change is committed nevertheless.
 func (c *commit) publish() (renamed bool, err error) {
 	// New files' names must be durable before the manifest.
 	if err := c.ix.fs.SyncDir(c.ix.dir); err != nil {

@@ -71,7 +71,8 @@ func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *im
 	return meta, ix.showImpacts()
 }
 
-// The former snapshot of the commit may have opened replaced lists.
+// showImpacts replaces the current snapshot by a new one of the same commit, because the
+// former may have opened replaced lists.
 func (ix *Index) showImpacts() error {
 	ix.showing.Lock()
 	defer ix.showing.Unlock()
@@ -106,7 +107,7 @@ func (b *impactBuild) chooseRanking() error {
 	return r.Check()
 }
 
-// The file has a temporary name until the end.
+// write makes the file under a temporary name and renames it when it is complete.
 func (b *impactBuild) write(ctx context.Context, ix *Index) (*impact.Meta, error) {
 	b.quantizer = impact.NewQuantizer()
 	err := b.eachList(ctx, func(_ []byte, postings []scoredPosting) error {
@@ -155,7 +156,8 @@ type scoredPosting struct {
 	score base.Score
 }
 
-// The default field's lists by term: live documents of all segments with scores.
+// eachList calls visit with each list of the default field, ordered by term: the live
+// documents of all segments and their scores.
 func (b *impactBuild) eachList(ctx context.Context, visit func(term []byte, postings []scoredPosting) error) (err error) {
 	inputs := make([]impactInput, len(b.snapshot.Segments))
 	defer func() {
@@ -209,6 +211,8 @@ func (b *impactBuild) eachList(ctx context.Context, visit func(term []byte, post
 	}
 }
 
+// scorer returns the score of a posting as a function of its frequency and document
+// length.
 func (b *impactBuild) scorer(docFreq uint64) func(freq, length uint32) base.Score {
 	if b.ranking.Name == impact.RankingWeights {
 		return func(freq, _ uint32) base.Score { return base.Score(freq) }
@@ -253,6 +257,8 @@ func (in *impactInput) next() error {
 	return in.lists.Err()
 }
 
+// read appends the live postings of the current list to dst and advances to the next
+// list.
 func (in *impactInput) read(dst []scoredPosting, score func(freq, length uint32) base.Score) ([]scoredPosting, error) {
 	live := in.view.Live
 	for {

@@ -135,7 +135,8 @@ func (ix *Index) Dir() string { return ix.dir }
 // Options returns the options with defaults filled in.
 func (ix *Index) Options() Options { return ix.currentManifest().Options }
 
-// The manifest must not be changed; nil before the first.
+// currentManifest returns the manifest of the current commit, which must not be changed;
+// nil before the first.
 func (ix *Index) currentManifest() *manifest {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -204,6 +205,7 @@ func (ix *Index) readCommit() (changed bool, err error) {
 	return false, ix.checkOpen()
 }
 
+// checkOpen returns base.ErrClosed after Close.
 func (ix *Index) checkOpen() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -213,7 +215,7 @@ func (ix *Index) checkOpen() error {
 	return nil
 }
 
-// ix.showing is held.
+// show opens m and makes it the current commit. ix.showing is held.
 func (ix *Index) show(m *manifest) error {
 	var former *Snapshot
 	// Another index in the folder has segments of the same names.
@@ -231,8 +233,8 @@ func (ix *Index) show(m *manifest) error {
 	return ix.replace(s, m)
 }
 
-// s, of m, becomes current. If the index was closed, s is released and the error is
-// base.ErrClosed, but ix.manifest is updated.
+// replace makes s, a snapshot of m, the current one. If the index was closed meanwhile,
+// s is released and the error is base.ErrClosed, but ix.manifest is updated.
 func (ix *Index) replace(s *Snapshot, m *manifest) error {
 	ix.mu.Lock()
 	former, closed := ix.current, ix.closed

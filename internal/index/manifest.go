@@ -96,6 +96,7 @@ func (m *manifest) encode() ([]byte, error) {
 	return append([]byte(head), body...), nil
 }
 
+// parseManifest returns only consistent manifests.
 func parseManifest(data []byte) (*manifest, error) {
 	head, body, ok := bytes.Cut(data, []byte{'\n'})
 	var version int
@@ -148,7 +149,8 @@ func (m *manifest) validate() error {
 	return nil
 }
 
-// names includes the commit's impact-ordered lists.
+// names returns the files and folders that the manifest names, and the commit's
+// impact-ordered lists.
 func (m *manifest) names() map[string]bool {
 	names := map[string]bool{manifestName: true, lockName: true, impactsName(m.Generation): true}
 	for _, s := range m.Segments {
@@ -160,15 +162,15 @@ func (m *manifest) names() map[string]bool {
 	return names
 }
 
-// Writers make files of this name, or it is a cost model's temporary file. Cost models
-// (cost.FileName) belong to machines, not commits.
+// ours reports whether writers make files of this name, or it is a cost model's
+// temporary file. Cost models (cost.FileName) belong to machines, not commits.
 func ours(name string) bool {
 	return name == manifestName || name == manifestTemp || name == lockName || name == tempName ||
 		segmentPattern.MatchString(name) || livePattern.MatchString(name) || name == impactsTemp || impactsPattern.MatchString(name) ||
 		cost.IsTemp(name)
 }
 
-// The error wraps base.ErrNotIndex if there is none.
+// loadManifest returns an error that wraps base.ErrNotIndex if there is no manifest.
 func loadManifest(fsys vfs.FS, dir string) (*manifest, error) {
 	name := filepath.Join(dir, manifestName)
 	f, err := fsys.Open(name)
@@ -197,8 +199,8 @@ func hasSegments(fsys vfs.FS, dir string) bool {
 	return err != nil || slices.ContainsFunc(names, segmentPattern.MatchString)
 }
 
-// If the new manifest is in place (renamed), an error means that the folder could not be
-// synced: a power failure may restore the old one.
+// save replaces the manifest. If the new one is in place (renamed), an error means that
+// the folder could not be synced: a power failure may restore the old one.
 func (m *manifest) save(fsys vfs.FS, dir string) (renamed bool, err error) {
 	data, err := m.encode()
 	if err != nil {

@@ -3,7 +3,8 @@ package index
 // A commit leaves no more segments of similar size.
 const maxSimilarSegments = 10
 
-// Decimal digits; all below 1,000 documents are similar.
+// sizeLevel returns the decimal digits of a segment's size; all below 1,000 documents
+// are similar.
 func sizeLevel(numDocs int) (level int) {
 	for level = 3; numDocs >= 1000; numDocs /= 10 {
 		level++
@@ -40,5 +41,5 @@ func mergeFrom(sizes []int, newDocs int) (from int) {
 	return from
 }
 
-// Such a segment is rewritten only to drop documents.
+// mostlyDead reports whether to rewrite a segment only to drop its deleted documents.
 func mostlyDead(numDocs, numLive int) bool { return numLive < numDocs/2 }

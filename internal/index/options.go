@@ -49,7 +49,7 @@ const (
 	weightAnalyzer = "whitespace"
 )
 
-// The error wraps base.ErrBadInput.
+// withDefaults fills in zero values. The error wraps base.ErrBadInput.
 func (o Options) withDefaults() (Options, error) {
 	if o.Analyzer == "" {
 		o.Analyzer = DefaultAnalyzer

@@ -8,7 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// reorderSegment replaces the segment by one with similar documents side by side.
+// reorderSegment rewrites a segment with similar documents side by side, removes the old
+// one, and returns the new one's name and metadata.
 func (c *commit) reorderSegment(ctx context.Context, name string) (renamed string, meta *segment.Meta, err error) {
 	seg, err := segment.Open(c.ix.fs, c.ix.path(name))
 	if err != nil {

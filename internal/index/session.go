@@ -74,6 +74,7 @@ func (s *session) makeFolder() error {
 	return err
 }
 
+// removeMade removes the folders that were made, if they are empty.
 func (s *session) removeMade() {
 	for _, dir := range s.made {
 		if s.ix.fs.Remove(dir) != nil {
@@ -82,7 +83,8 @@ func (s *session) removeMade() {
 	}
 }
 
-// A new index's folder and new parents become durable.
+// syncParents makes a new index's folder, and the parents that were made for it,
+// durable.
 func (s *session) syncParents() error {
 	for _, dir := range append([]string{filepath.Clean(s.ix.dir)}, s.made...) {
 		err := s.ix.fs.SyncDir(filepath.Dir(dir))
@@ -123,6 +125,7 @@ func (s *session) start() error {
 	return s.settle()
 }
 
+// settle makes the last commit durable and removes its leftovers.
 func (s *session) settle() error {
 	if err := s.ix.fs.SyncDir(s.ix.dir); err != nil {
 		return fmt.Errorf("index %s: %w", s.ix.dir, err)
@@ -150,6 +153,7 @@ func (s *session) removeTemp() error {
 	return s.ix.fs.RemoveAll(s.ix.path(tempName))
 }
 
+// leftovers returns writers' files that the current manifest does not name.
 func (s *session) leftovers() ([]string, error) {
 	names, err := s.ix.fs.ReadDir(s.ix.dir)
 	if err != nil {

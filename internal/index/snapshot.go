@@ -110,6 +110,7 @@ func (s *Snapshot) Retired() bool { return s.index.retired.Load() }
 // IndexID is the index's random name.
 func (s *Snapshot) IndexID() string { return s.indexID }
 
+// opened returns the segment of that name that s has open, or nil.
 func (s *Snapshot) opened(name string) *openSegment {
 	if s != nil {
 		for i := range s.Segments {
@@ -162,7 +163,7 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 	return nil
 }
 
-// The metadata must agree with the manifest.
+// checkSegment returns an error if a segment's metadata disagree with the manifest.
 func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error {
 	meta, want := seg.Meta(), m.Options.segmentOptions(0)
 	if meta.Sum() != ms.Sum {

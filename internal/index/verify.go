@@ -60,7 +60,7 @@ func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64))
 	return errors.Join(failed...)
 }
 
-// No live id is live in a later segment.
+// verifyIDs checks that no live id of segment i is live in a later segment.
 func (s *Snapshot) verifyIDs(ctx context.Context, i int) error {
 	v := &s.Segments[i]
 	for doc := range v.NumDocs() {

@@ -34,6 +34,7 @@ func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
 	return until
 }
 
+// dense reports whether another job for the GPU is expected within the window.
 func (s *Scheduler) dense() bool { return s.gap < s.o.Window }
 
 // gather predicts how long a job waits at an idle lane for others: the window,

@@ -2,8 +2,8 @@ package sched
 
 import "time"
 
-// choose returns the place and the group in which an arriving job waits, and
-// its predicted end.
+// choose returns the place and the group in which an arriving job waits, and its
+// predicted end. ok is false if no place can run it.
 func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end time.Duration, ok bool) {
 	ends := [NumPlaces]time.Duration{s.end(now, j, CPU), s.end(now, j, GPU)}
 	switch onCPU, onGPU := s.queues.present(j, CPU), s.queues.present(j, GPU); {
@@ -72,11 +72,13 @@ func (s *Scheduler) pick(now time.Duration, p Place) (*Job, time.Duration) {
 	}
 }
 
+// late reports whether the job would be shed if it began now at p.
 func (s *Scheduler) late(now time.Duration, j *Job, p Place) bool {
 	return !s.o.RunLate && j.Moves == 0 && !j.entry.trial && plus(now, j.Cost[p]) > j.Deadline
 }
 
-// passOver moves a job that is too late for p to the other place, or sheds it.
+// passOver moves a job that is too late for p to the other place, if it can end there in
+// time, or sheds it.
 func (s *Scheduler) passOver(now time.Duration, j *Job, p Place) {
 	if q := p.Other(); s.rules.steals && s.end(now, j, q) <= j.Deadline {
 		s.queues.put(j, q, urgent)

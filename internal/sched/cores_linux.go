@@ -28,8 +28,8 @@ func newCores(n int) *cores {
 	return c
 }
 
-// pin binds the calling goroutine's thread to a free core and returns it, or
-// -1.
+// pin binds the calling goroutine's thread to a free core and returns it, or -1 if none
+// is free. unpin releases it.
 func (c *cores) pin() int {
 	c.mu.Lock()
 	last := len(c.free) - 1

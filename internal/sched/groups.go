@@ -43,7 +43,7 @@ func (g *groups) of(j *Job) (Place, group) {
 	return GPU, open
 }
 
-// adapt is called every adaptEvery arrivals.
+// adapt learns the waits at both places; it is called every adaptEvery arrivals.
 func (g *groups) adapt(cpu, gpu time.Duration) {
 	switch {
 	case cpu > 2*gpu+adaptSlack:

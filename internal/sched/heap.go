@@ -16,6 +16,7 @@ type jobHeap struct {
 
 func (h *jobHeap) len() int { return len(h.jobs) }
 
+// first returns the least job, or nil if there is none.
 func (h *jobHeap) first() *Job {
 	if len(h.jobs) == 0 {
 		return nil
@@ -53,6 +54,7 @@ func (h *jobHeap) remove(j *Job) {
 	h.down(i, moved)
 }
 
+// up places j at i or nearer to the top.
 func (h *jobHeap) up(i int, j *Job) {
 	for i > 0 {
 		parent := (i - 1) / 2
@@ -65,6 +67,7 @@ func (h *jobHeap) up(i int, j *Job) {
 	h.set(i, j)
 }
 
+// down places j at i or below.
 func (h *jobHeap) down(i int, j *Job) {
 	for {
 		child := 2*i + 1

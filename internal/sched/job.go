@@ -79,4 +79,5 @@ func (j *Job) adds(p Place) time.Duration {
 	return j.Cost[p]
 }
 
+// beside returns the job's time on the GPU in excess of its addition to a batch.
 func (j *Job) beside() time.Duration { return max(j.Cost[GPU]-j.adds(GPU), 0) }

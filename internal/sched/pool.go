@@ -205,6 +205,8 @@ func (p *Pool) retryAfter(now time.Duration) time.Duration {
 	return min(max(least/2, time.Millisecond), longest)
 }
 
+// tell gives a job its verdict; self is the calling goroutine's job, which is not
+// signalled.
 func (p *Pool) tell(j, self *Job, v verdict, outcome error) {
 	t := &j.task
 	t.verdict, t.outcome = v, outcome
@@ -229,6 +231,8 @@ func (p *Pool) setTimer(d time.Duration) {
 	p.timer.Reset(d)
 }
 
+// tick dispatches jobs that can begin because time has passed, without an arrival or an
+// end.
 func (p *Pool) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,9 +260,9 @@ func (p *Pool) batchOf(jobs []*Job) *batch {
 // unpinning take about 5 µs; docs/divergence.md lists the gain.
 const pinFrom = 100 * time.Microsecond
 
-// run runs a job, or the batch that it leads, and releases the server, also
-// after a panic. again means that the job waits for another place; the lock is
-// then held.
+// run runs a job, or the batch that it leads, and releases the server. again means that
+// the job waits for another place; the lock is then held. If the work panics, run
+// releases everything and the panic continues.
 func (p *Pool) run(ctx context.Context, j *Job) (again bool, err error) {
 	if j.task.batch != nil {
 		return p.lead(ctx, j)
@@ -314,7 +318,8 @@ func (p *Pool) giveUp(j *Job) {
 	p.dispatch(now, j)
 }
 
-// finish releases the server of a job that ran alone. The lock is held.
+// finish releases the server of a job that ran alone, and reports whether the job waits
+// again. The lock is held.
 func (p *Pool) finish(j *Job, err error) (again bool) {
 	if j.entry.state != running { // cancelled while it waited in a Switch
 		return false
@@ -333,8 +338,8 @@ func (p *Pool) finish(j *Job, err error) (again bool) {
 	return again
 }
 
-// fail ends a failed run and returns the jobs that no place can run. The lock
-// is held.
+// fail ends a failed run, marks the place as lost if the error is ErrLost, and returns
+// the jobs that no place can run. The lock is held.
 func (p *Pool) fail(now time.Duration, at Place, jobs []*Job, err error) (nowhere []*Job) {
 	if errors.Is(err, ErrLost) {
 		p.lose(now, at)
@@ -384,6 +389,7 @@ func (p *Pool) Switch(ctx context.Context, j *Job, to Place) error {
 	return err
 }
 
+// move is Switch for a job that is not pinned.
 func (p *Pool) move(ctx context.Context, j *Job, to Place) error {
 	p.lock(j)
 	now := p.Now()

@@ -39,9 +39,9 @@ func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
 	return false, err
 }
 
-// finishBatch releases the lane, requeues jobs whose outcome is ErrFailed if
-// again finds a place for them, and tells the rest their outcome. The lock is
-// held.
+// finishBatch releases the lane, requeues jobs whose outcome is ErrFailed if again finds
+// a place for them, and tells the rest their outcome. It reports whether the leader
+// waits again. The lock is held.
 func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Place, *Job) bool) (waits bool) {
 	now := p.Now()
 	at := leader.Place

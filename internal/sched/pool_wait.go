@@ -81,6 +81,8 @@ func (w *waiter) hush() {
 	}
 }
 
+// lateAfter returns a channel that receives once it is later than last, or nil if last
+// is Never.
 func (w *waiter) lateAfter(last, now time.Duration) <-chan time.Time {
 	if last == Never {
 		return nil
@@ -93,7 +95,8 @@ func (w *waiter) lateAfter(last, now time.Duration) <-chan time.Time {
 	return w.late.C
 }
 
-// expire sheds a waiting job that is late; nil if it does not wait.
+// expire sheds a waiting job that can no longer meet its deadline, and returns its
+// error; nil if the job does not wait.
 func (p *Pool) expire(j *Job) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

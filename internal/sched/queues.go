@@ -34,6 +34,7 @@ func (q *queues) enqueue(now time.Duration, j *Job, p Place, g group) {
 	q.put(j, p, g)
 }
 
+// put adds a waiting job to a queue, and to the watched jobs.
 func (q *queues) put(j *Job, p Place, g group) {
 	j.entry.aimed, j.entry.group = p, g
 	st := &q.places[p]
@@ -95,6 +96,7 @@ func (q *queues) key(j *Job, p Place) time.Duration {
 	return key
 }
 
+// urgentAt returns the time from which the job precedes all others.
 func (q *queues) urgentAt(j *Job) time.Duration {
 	if j.Deadline == Never {
 		return Never

@@ -89,6 +89,8 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 	return false, nil
 }
 
+// waits reports whether an arriving job is predicted to wait for a server: at p, or for
+// the third group at every place that can run it.
 func (s *Scheduler) waits(now time.Duration, j *Job, p Place, g group) bool {
 	for q := range Place(NumPlaces) {
 		if (q == p || g == open) && s.queues.present(j, q) && s.end(now, j, q) == plus(now, j.Cost[q]) {
@@ -109,6 +111,8 @@ const (
 	trialReach = 60
 )
 
+// tries reports whether to run a job although it is predicted to be late: only on an
+// idle place, and not too often.
 func (s *Scheduler) tries(now time.Duration, j *Job, p Place) bool {
 	cost := min(j.Cost[p], longest)
 	if now < s.trialAt || !s.queues.free(p) || cost/trialReach > j.Deadline-now {
@@ -118,11 +122,15 @@ func (s *Scheduler) tries(now time.Duration, j *Job, p Place) bool {
 	return true
 }
 
+// shed counts a shed job and returns its error, with RetryAfter set to after, at least 1
+// ms.
 func (s *Scheduler) shed(why Reason, after time.Duration) error {
 	s.counts.shed[why]++
 	return &Overload{Reason: why, RetryAfter: min(max(after, time.Millisecond), longest)}
 }
 
+// end predicts the time at which a job that arrives now would end at p; Never if it
+// cannot run there.
 func (s *Scheduler) end(now time.Duration, j *Job, p Place) time.Duration {
 	if !s.queues.present(j, p) {
 		return Never
@@ -189,6 +197,7 @@ func (s *Scheduler) wake(now time.Duration, p Place, until time.Duration) time.D
 	return until
 }
 
+// begin starts a run of jobs, which must be in no queue.
 func (s *Scheduler) begin(now time.Duration, p Place, jobs []*Job, predicted time.Duration) {
 	server := s.queues.places[p].begin(now, predicted, len(jobs))
 	for _, j := range jobs {
@@ -215,6 +224,7 @@ func (s *Scheduler) Done(now time.Duration, p Place, jobs []*Job, took time.Dura
 	s.counts.ended += int64(len(jobs))
 }
 
+// release frees the server of a run of jobs, which took took (0: unknown).
 func (s *Scheduler) release(now time.Duration, p Place, jobs []*Job, took time.Duration) {
 	st := &s.queues.places[p]
 	first := jobs[0]
@@ -240,6 +250,8 @@ func (s *Scheduler) Fail(now time.Duration, p Place, jobs, dst []*Job) []*Job {
 	return dst
 }
 
+// evict moves a job that was at p to the queue of the other place, or appends it to dst
+// if it cannot run there.
 func (s *Scheduler) evict(now time.Duration, j *Job, p Place, dst []*Job) []*Job {
 	if !s.queues.present(j, p.Other()) {
 		s.counts.ended++
@@ -250,8 +262,8 @@ func (s *Scheduler) evict(now time.Duration, j *Job, p Place, dst []*Job) []*Job
 	return dst
 }
 
-// retry lets a job wait at the other place whose run at p failed but was
-// counted as done.
+// retry lets a job wait at the other place whose run at p failed but was counted as
+// done. It returns false if the job cannot run there.
 func (s *Scheduler) retry(now time.Duration, p Place, j *Job) bool {
 	s.counts.failed++
 	if !s.queues.present(j, p.Other()) {
@@ -263,9 +275,9 @@ func (s *Scheduler) retry(now time.Duration, p Place, j *Job) bool {
 	return true
 }
 
-// rerun lets a job wait again whose run at p was aborted by another job's panic
-// but was counted as done: at the other place or, if it cannot run there, alone
-// at p.
+// rerun lets a job wait again whose run at p was aborted by another job's panic but was
+// counted as done: at the other place or, if it cannot run there, alone at p. It returns
+// false if the job can run nowhere.
 func (s *Scheduler) rerun(now time.Duration, p Place, j *Job) bool {
 	if s.retry(now, p, j) {
 		return true
@@ -321,8 +333,8 @@ func (s *Scheduler) Cancel(now time.Duration, j *Job) bool {
 	return true
 }
 
-// lastStart returns the latest time at which a waiting job can begin without
-// being shed.
+// lastStart returns the latest time at which a waiting job can begin without being shed;
+// Never if it is not shed at any time.
 func (s *Scheduler) lastStart(j *Job) time.Duration {
 	if s.o.RunLate || j.Deadline == Never || j.Moves > 0 || j.entry.trial {
 		return Never
@@ -339,8 +351,8 @@ func (s *Scheduler) lastStart(j *Job) time.Duration {
 	return j.Deadline - cost
 }
 
-// Expire removes a waiting job that can no longer meet its deadline, and
-// reports whether it did.
+// Expire removes a waiting job that can no longer meet its deadline, and reports whether
+// it did. Next also removes such jobs, but only if a server is idle.
 func (s *Scheduler) Expire(now time.Duration, j *Job) bool {
 	if j.entry.state != waiting || now <= s.lastStart(j) {
 		return false

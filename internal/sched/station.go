@@ -56,8 +56,8 @@ func (st *station) changed() { st.free.Store(!st.lost && st.waiting == 0 && len(
 
 func (st *station) queued() int { return st.queue.len() + st.urgent.len() }
 
-// account adds or removes a waiting job's addition: half of it if the job waits
-// for either place.
+// account adds (sign 1) or removes (sign -1) a waiting job's addition: half of it if the
+// job waits for either place.
 func (st *station) account(j *Job, sign int) {
 	all := min(j.adds(st.place), longest)
 	adds := all
@@ -90,8 +90,9 @@ func (st *station) load(now time.Duration) load {
 	return l
 }
 
-// ahead returns the work that precedes a job with an addition of adds, less its
-// own part if it waits here.
+// ahead returns the work that precedes a job with an addition of adds: urgent jobs, and
+// the jobs that add no more, or all if they are served in order. less is subtracted: the
+// job's own part if it waits here.
 func (st *station) ahead(adds, less time.Duration) time.Duration {
 	classes := st.classes[:]
 	if !st.inOrder {
@@ -104,6 +105,8 @@ func (st *station) ahead(adds, less time.Duration) time.Duration {
 	return max(sum, 0)
 }
 
+// wait predicts the time that an arriving job with an addition of adds waits for a
+// server.
 func (st *station) wait(now, adds time.Duration) time.Duration {
 	if st.lost {
 		return Never
@@ -118,6 +121,8 @@ func (st *station) wait(now, adds time.Duration) time.Duration {
 	return st.after(st.load(now), ahead)
 }
 
+// after predicts the time until a server is free for a job that follows the load and the
+// work ahead of it.
 func (st *station) after(l load, ahead time.Duration) time.Duration {
 	if ahead > 0 {
 		l.least = max(l.least, (l.sum+ahead)/time.Duration(len(st.runs)))
@@ -137,6 +142,7 @@ func (r *run) left(now time.Duration) time.Duration {
 	return (now - r.start) / 8
 }
 
+// begin takes a server for a run with the predicted time and returns the server.
 func (st *station) begin(now, predicted time.Duration, jobs int) int32 {
 	last := len(st.idle) - 1
 	server := st.idle[last]
@@ -146,7 +152,7 @@ func (st *station) begin(now, predicted time.Duration, jobs int) int32 {
 	return server
 }
 
-// took is the time of its run, 0: unknown.
+// end releases a server. took is the time of its run, 0: unknown.
 func (st *station) end(server int32, took time.Duration) {
 	r := &st.runs[server]
 	if predicted := r.until - r.start; took > 0 && predicted > 0 {

@@ -132,13 +132,15 @@ func (b Buffer[T]) SizeBytes() int64 { return int64(b.length) * int64(unsafe.Siz
 // IsZero reports whether b refers to no memory.
 func (b Buffer[T]) IsZero() bool { return b.ptr == 0 }
 
+// remember registers memory that the caller has to free.
 func (d *Device) remember(address uint64, a allocation) {
 	d.mutex.Lock()
 	d.live[address] = a
 	d.mutex.Unlock()
 }
 
-// forget reports a misuse if the memory is not registered with kind k.
+// forget removes memory from the register; it is a misuse if it is not registered with
+// kind k.
 func (d *Device) forget(address uint64, k kind) error {
 	d.mutex.Lock()
 	a, ok := d.live[address]

@@ -54,7 +54,7 @@ const (
 	Unknown               Code = 999
 )
 
-// kernelFault: a kernel died, which also loses the context.
+// kernelFault reports whether a kernel died, which also loses the context.
 func (c Code) kernelFault() bool {
 	switch c {
 	case IllegalAddress, LaunchTimeout, Assert, HardwareStackError, IllegalInstruction, MisalignedAddress,
@@ -64,9 +64,9 @@ func (c Code) kernelFault() bool {
 	return false
 }
 
-// sticky: the context is unusable and every later call would fail. For these
-// codes the driver's documentation says that "the process must be terminated
-// and relaunched", or that the device is gone.
+// sticky reports whether the context is unusable and every later call would fail. For
+// these codes the driver's documentation says that "the process must be terminated and
+// relaunched", or that the device is gone.
 func (c Code) sticky() bool {
 	switch c {
 	case Deinitialized, DeviceUnavailable, NoDevice, ECCUncorrectable, NVLinkUncorrectable,
@@ -76,6 +76,7 @@ func (c Code) sticky() bool {
 	return c.kernelFault()
 }
 
+// unavailable reports whether the driver cannot be used at all.
 func (c Code) unavailable() bool {
 	switch c {
 	case NoDriver, NotInitialized, StubLibrary, NoDevice, SystemNotReady, SystemDriverMismatch, CompatNotSupported:

@@ -59,6 +59,7 @@ func FillWords(s *Stream, b Buffer[uint32], value uint32) error {
 	return s.copy(fnMemsetD32Async, uintptr(b.ptr), uintptr(value), uintptr(b.length))
 }
 
+// checkCopy returns an error if n values exceed room or d is another device.
 func (s *Stream) checkCopy(call string, d *Device, room, n int) error {
 	switch {
 	case n > room:

@@ -140,6 +140,7 @@ func (d *Device) call(f function, about string, args ...uintptr) error {
 //go:uintptrescapes
 func (d *Device) try(f function, args ...uintptr) Code { return d.invoke(f, args) }
 
+// check returns nil for Success; about is the subject of the call, or "".
 func (d *Device) check(f function, about string, code Code) error {
 	if code == Success {
 		return nil
@@ -168,7 +169,7 @@ func (d *Device) invoke(f function, args []uintptr) Code {
 	return code
 }
 
-// fail marks the device failed if the code is sticky.
+// fail returns the error of a code, and marks the device failed if the code is sticky.
 func (d *Device) fail(f function, about string, code Code) error {
 	if code == Misuse {
 		return d.failed.Load()

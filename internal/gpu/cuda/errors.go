@@ -76,15 +76,16 @@ func (e *Error) Unavailable() bool { return e.Code.unavailable() }
 // Sticky reports whether the device is unusable after this error.
 func (e *Error) Sticky() bool { return e.Code.sticky() }
 
-// RetryValid reports whether the same call may succeed later, after memory was
-// freed.
+// RetryValid reports whether the same call may succeed later on the same device: after
+// memory was freed, or with fewer resources.
 func (e *Error) RetryValid() bool { return e.Code == OutOfMemory }
 
-// CPUValid reports whether the CPU can do the work instead: unless it is a
-// misuse.
+// CPUValid reports whether the CPU can do the work instead, with the same result: true
+// for all errors except a misuse, which is a bug.
 func (e *Error) CPUValid() bool { return e.Code != Misuse }
 
-// misuse panics in builds that check invariants.
+// misuse reports a broken contract: a panic in builds that check invariants, an error in
+// all other builds.
 func misuse(call, format string, args ...any) error {
 	e := &Error{Call: call, Code: Misuse, Detail: fmt.Sprintf(format, args...)}
 	invariant.Check(false, "%v", e)

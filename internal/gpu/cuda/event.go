@@ -13,7 +13,8 @@ type Event struct {
 	timing bool
 }
 
-// NewEvent creates an event; with timing, for Elapsed, it costs more.
+// NewEvent creates an event. One with timing also records its time, for Elapsed, and
+// costs more.
 func (d *Device) NewEvent(timing bool) (*Event, error) {
 	e := &Event{device: d, args: make([]uintptr, 1), timing: timing}
 	flags := uintptr(eventDisableTiming)

@@ -43,7 +43,8 @@ func (f *Faults) Fail(call string, nth int, code Code) {
 	f.orders = append(f.orders, o)
 }
 
-// count counts all functions for numFunctions.
+// count returns the number of calls of a function so far; for numFunctions, the number
+// of all calls.
 func (f *Faults) count(fn function) int {
 	if fn < numFunctions {
 		return f.counts[fn]
@@ -69,6 +70,7 @@ func (f *Faults) Calls() map[string]int {
 	return calls
 }
 
+// take counts a call and returns the code with which it must fail, or Success.
 func (f *Faults) take(fn function) Code {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

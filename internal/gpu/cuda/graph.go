@@ -62,7 +62,8 @@ func (g *Graph) Close() error {
 	return g.device.call(fnGraphDestroy, "", handle)
 }
 
-// Upload makes the first Launch as fast as later ones.
+// Upload moves the graph to the device, so that the first Launch is as fast as later
+// ones.
 func (x *Executable) Upload(s *Stream) error {
 	return x.device.call(fnGraphUpload, "", x.handle, s.handle)
 }

@@ -55,7 +55,7 @@ func (d *Device) after(err error, undo function, arg uintptr) error {
 	return err
 }
 
-// Data returns the memory, valid until Free.
+// Data returns the memory, which is valid until Free and must not be touched after it.
 func (h HostBuffer[T]) Data() []T { return h.data }
 
 // Bytes returns the same memory as bytes.

@@ -169,7 +169,7 @@ func (l *Library) check(f function, about string, code Code) *Error {
 	return e
 }
 
-// text returns the driver's name or description of a code.
+// text returns the driver's name or description of a code, according to f.
 func (l *Library) text(f function, code Code) string {
 	p := new(unsafe.Pointer)
 	if l.call(f, uintptr(uint32(code)), uintptr(unsafe.Pointer(p))) != Success || *p == nil {
@@ -178,6 +178,7 @@ func (l *Library) text(f function, code Code) string {
 	return cString(*p)
 }
 
+// cString copies a C string in memory that does not belong to Go.
 func cString(p unsafe.Pointer) string {
 	n := 0
 	for *(*byte)(unsafe.Add(p, n)) != 0 {

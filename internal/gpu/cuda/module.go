@@ -126,8 +126,8 @@ func (m *Module) Kernel(name string, paramBytes int) (*Kernel, error) {
 	return k, nil
 }
 
-// checkParams checks nothing on drivers before 12.4, which do not provide the
-// size.
+// checkParams compares the parameters with the driver's. Drivers before 12.4 do not
+// provide the size, so that nothing is checked.
 func (k *Kernel) checkParams() error {
 	if !k.device.lib.has(fnFuncGetParamInfo) {
 		return nil

@@ -45,7 +45,8 @@ func (d *Device) NewStream() (*Stream, error) {
 // Device returns the device that the stream belongs to.
 func (s *Stream) Device() *Device { return s.device }
 
-// Synchronize waits for all work on the stream, and returns the first error.
+// Synchronize waits for all work on the stream, and returns the error of the first that
+// failed.
 func (s *Stream) Synchronize() error {
 	return s.device.check(fnStreamSynchronize, "", s.invoke(fnStreamSynchronize, s.handle, 0, 0, 0))
 }
@@ -58,12 +59,13 @@ func (s *Stream) invoke(f function, a, b, c, d uintptr) Code {
 	return s.device.invoke(f, args)
 }
 
-// Query reports whether all work on the stream has completed.
+// Query reports, without waiting, whether all work on the stream has completed.
 func (s *Stream) Query() (done bool, err error) {
 	return s.device.done(fnStreamQuery, s.invoke(fnStreamQuery, s.handle, 0, 0, 0))
 }
 
-// Wait makes work enqueued on s from now on wait for the latest recording of e.
+// Wait makes work enqueued on s from now on wait for the latest recording of e. The
+// calling goroutine does not wait.
 func (s *Stream) Wait(e *Event) error {
 	return s.device.check(fnStreamWaitEvent, "", s.invoke(fnStreamWaitEvent, s.handle, e.args[0], 0, 0))
 }
@@ -85,6 +87,7 @@ func (s *Stream) Close() error {
 	return s.device.call(fnStreamDestroy, "", handle)
 }
 
+// done interprets the result of a query function: NotReady means false without an error.
 func (d *Device) done(f function, code Code) (bool, error) {
 	switch code {
 	case Success:

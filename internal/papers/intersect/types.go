@@ -18,8 +18,10 @@ type List struct {
 // MaxElements limits the elements of the two lists of a call together.
 const MaxElements = 1<<32 - 1<<16
 
+// bound returns the maximum number of elements of the list.
 func (l List) bound() int { return l.DocIDs.Len() }
 
+// onDevice reports whether only the device knows the length.
 func (l List) onDevice() bool { return !l.Len.IsZero() }
 
 // Candidates are documents in device memory, with their positions in each

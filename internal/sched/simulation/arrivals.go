@@ -82,8 +82,8 @@ func ReadArrivals(r io.Reader, queries []Query) ([]Arrival, error) {
 	return arrivals, nil
 }
 
-// Rate returns the mean arrival rate in queries per second: the number of
-// intervals divided by their sum, or 0.
+// Rate returns the mean arrival rate in queries per second: the number of intervals
+// divided by their sum, or 0 if all arrive at once.
 func Rate(arrivals []Arrival) float64 {
 	if len(arrivals) == 0 || arrivals[len(arrivals)-1].At == arrivals[0].At {
 		return 0

@@ -22,6 +22,7 @@ type end struct {
 
 func (e *end) before(f *end) bool { return e.at < f.at || e.at == f.at && e.seq < f.seq }
 
+// first returns the time of the first end, or sched.Never if nothing runs.
 func (h *ends) first() time.Duration {
 	if len(h.heap) == 0 {
 		return sched.Never
@@ -29,7 +30,7 @@ func (h *ends) first() time.Duration {
 	return h.heap[0].at
 }
 
-// The jobs are copied.
+// push adds a run and copies jobs.
 func (h *ends) push(at time.Duration, place sched.Place, jobs []*sched.Job) {
 	var own []*sched.Job
 	if last := len(h.spare) - 1; last >= 0 {
@@ -46,7 +47,7 @@ func (h *ends) push(at time.Duration, place sched.Place, jobs []*sched.Job) {
 	h.heap[i] = e
 }
 
-// Its jobs are returned by giveBack.
+// pop removes the run that ends first. The caller returns its jobs by giveBack.
 func (h *ends) pop() (sched.Place, []*sched.Job) {
 	top := h.heap[0]
 	last := len(h.heap) - 1

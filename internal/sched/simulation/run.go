@@ -156,8 +156,8 @@ func newMachine(o *Options, arrivals []Arrival) (*machine, error) {
 	return m, nil
 }
 
-// mergePlaces gives each query the times of the processor that is predicted to
-// be faster.
+// mergePlaces makes one processor of two: each query has the times of the one that is
+// predicted to be faster.
 func (m *machine) mergePlaces() {
 	measured, predicted := make([]Query, len(m.measured)), make([]Query, len(m.measured))
 	for i := range measured {
@@ -249,6 +249,7 @@ func (m *machine) dispatch() {
 
 var errExpired = &sched.Overload{Reason: sched.Expired, RetryAfter: time.Millisecond}
 
+// takes returns the measured time of a run.
 func (m *machine) takes(p sched.Place, jobs []*sched.Job) time.Duration {
 	if p == sched.CPU {
 		return m.query(jobs[0]).CPU
@@ -279,6 +280,7 @@ func (m *machine) end() {
 	m.ends.giveBack(jobs)
 }
 
+// ended counts an arrival that has ended and frees its job; shed is its error, if any.
 func (m *machine) ended(j *sched.Job, shed error) {
 	out := &m.outcome
 	*out = Outcome{
