@@ -17,5 +17,9 @@
 //   - pfordelta-rec: one slot width for a list; exceptions compressed recursively (ding09).
 //   - lrc, lrcseg, seglrc, hs-lrc: deviations from regression lines (ao11).
 //
+// Each codec is an exported type, whose documentation describes its format and parameters. A
+// program with a fixed codec uses the type, whose zero value has the defaults; Lookup is for
+// names and parameters that are known at run time.
+//
 // Codecs are safe for concurrent use.
 package codec

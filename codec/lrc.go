@@ -30,7 +30,8 @@ type Regression struct {
 	Exceptions Share
 }
 
-// Limits and default of Regression.SegmentLen.
+// Limits and default of the fields of Regression, for programs that check options before they
+// make one: values outside are changed without an error.
 const (
 	MinSegmentLen     = 16
 	MaxSegmentLen     = 1 << 16

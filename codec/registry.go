@@ -63,7 +63,8 @@ func Names() []string {
 	return names
 }
 
-// Parameters describes a codec's parameters in a line, "" if there are none.
+// Parameters describes a codec's parameters in a line, "" if there are none: for the help of
+// programs that pass specifications of their users to Lookup.
 func Parameters(name string) string {
 	for _, f := range families {
 		if f.name == name {
