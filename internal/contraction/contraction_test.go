@@ -82,15 +82,15 @@ func TestAllSearches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for name, seq := range sequences() {
 		safe := NewSafeRange(seq)
-		local := map[int]*LocalRange{}
+		local := map[int]*localRange{}
 		for _, g := range []int{1, 4, 32} {
-			local[g] = NewLocalRange(seq, g)
+			local[g] = newLocalRange(seq, g)
 		}
 		buckets := map[int]*Buckets{}
 		for size := 16; size <= 256; size *= 2 {
 			buckets[size] = NewBuckets(seq, 1<<32-1, size)
 		}
-		counted := Counted{Seq: seq, Safe: safe, Local: local[4], Buckets: buckets[16]}
+		costed := counted{Seq: seq, Safe: safe, local: local[4], Buckets: buckets[16]}
 		for _, x := range targets(seq, rng) {
 			want, _ := slices.BinarySearch(seq, x) // itself checked below
 			if len(seq) < 2000 && want != search(seq, x) {
@@ -121,8 +121,8 @@ func TestAllSearches(t *testing.T) {
 				lo, hi := b.Range(x)
 				ranged(fmt.Sprintf("HS%d", size), lo, hi)
 			}
-			for _, s := range []Searcher{BinarySearch, InterpolationSearch, LinearRegression, LocalLinearRegression, HashSegmentation} {
-				check(fmt.Sprintf("Counted searcher %d", s), counted.Search(s, x))
+			for _, s := range []searcher{binarySearch, interpolationSearch, linearRegression, localRegression, hashSegmentation} {
+				check(fmt.Sprintf("Counted searcher %d", s), costed.search(s, x))
 			}
 		}
 	}
@@ -254,7 +254,7 @@ func TestMeasure(t *testing.T) {
 
 func TestSearchesDoNotAllocate(t *testing.T) {
 	seq := sequences()["uniform n=20000 spread=300"]
-	safe, buckets, local := NewSafeRange(seq), NewBuckets(seq, 6000000, 16), NewLocalRange(seq, 8)
+	safe, buckets, local := NewSafeRange(seq), NewBuckets(seq, 6000000, 16), newLocalRange(seq, 8)
 	sum := 0
 	if n := testing.AllocsPerRun(10, func() {
 		lo, hi := safe.Range(3000000)
@@ -270,21 +270,21 @@ func TestSearchesDoNotAllocate(t *testing.T) {
 
 func TestCountedCosts(t *testing.T) {
 	seq := sequences()["uniform n=20000 spread=300"]
-	costs := map[Searcher]Count{}
-	for _, s := range []Searcher{BinarySearch, InterpolationSearch, LinearRegression, LocalLinearRegression, HashSegmentation} {
-		c := Counted{Seq: seq, Safe: NewSafeRange(seq), Local: NewLocalRange(seq, 16), Buckets: NewBuckets(seq, 6000000, 16)}
+	costs := map[searcher]Count{}
+	for _, s := range []searcher{binarySearch, interpolationSearch, linearRegression, localRegression, hashSegmentation} {
+		c := counted{Seq: seq, Safe: NewSafeRange(seq), local: newLocalRange(seq, 16), Buckets: NewBuckets(seq, 6000000, 16)}
 		for _, x := range seq {
-			c.Search(s, x)
+			c.search(s, x)
 		}
 		costs[s] = c.Count
 	}
-	per := func(s Searcher) float64 { return float64(costs[s].Comparisons) / float64(costs[s].Searches) }
-	if got := per(BinarySearch); got < 13.9 || got > 15 { // log2(20000) = 14.3
+	per := func(s searcher) float64 { return float64(costs[s].Comparisons) / float64(costs[s].Searches) }
+	if got := per(binarySearch); got < 13.9 || got > 15 { // log2(20000) = 14.3
 		t.Errorf("binary search compares %.2f times", got)
 	}
-	if per(LinearRegression) > per(BinarySearch)-4 || per(HashSegmentation) > 7 || per(InterpolationSearch) > 8 {
+	if per(linearRegression) > per(binarySearch)-4 || per(hashSegmentation) > 7 || per(interpolationSearch) > 8 {
 		t.Errorf("contraction does not reduce comparisons: LR %.2f, HS16 %.2f, IS %.2f of %.2f comparisons",
-			per(LinearRegression), per(HashSegmentation), per(InterpolationSearch), per(BinarySearch))
+			per(linearRegression), per(hashSegmentation), per(interpolationSearch), per(binarySearch))
 	}
 }
 
@@ -300,7 +300,7 @@ func BenchmarkSearch(b *testing.B) {
 	for i := range xs {
 		xs[i] = rng.Uint32N(d)
 	}
-	safe, local := NewSafeRange(seq), NewLocalRange(seq, 64)
+	safe, local := NewSafeRange(seq), newLocalRange(seq, 64)
 	run := func(name string, f func(x uint32) int) {
 		b.Run("search="+name, func(b *testing.B) {
 			sum, i := 0, 0

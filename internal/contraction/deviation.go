@@ -73,17 +73,6 @@ func stirlingNumbers(r int) [][]*big.Int {
 	return s
 }
 
-// Variance returns E[(X - E(X))^2] in closed form (Ao et al., Equation 6).
-func Variance(i, n, m int) *big.Rat {
-	num := big.NewInt(int64(i))
-	for _, f := range []int{1 + m, 1 - i + n, m - n} {
-		num.Mul(num, big.NewInt(int64(f)))
-	}
-	den := big.NewInt(int64(n + 1))
-	den.Mul(den, den).Mul(den, big.NewInt(int64(n+2)))
-	return new(big.Rat).SetFrac(num, den)
-}
-
 // DeviationBound returns the least t such that Markov's inequality, with the central moment of
 // order r, proves: an element of a random list of n out of 1..m deviates by t or more from its
 // line with a probability below epsilon: (E[|X-E(X)|^r] / epsilon)^(1/r), at the middle of the

@@ -49,39 +49,3 @@ func (r *SafeRange) Contraction() float64 {
 	}
 	return float64(r.Left+r.Right) / float64(r.Len)
 }
-
-// LocalRange divides a sequence into equal segments with a SafeRange each. After a binary
-// search over segments' first elements, ranges are narrower (Ao et al. §4.3, "local safe
-// range").
-type LocalRange struct {
-	Heads    []uint32 // first elements of the segments
-	segments []SafeRange
-	size     int // of a segment
-}
-
-// NewLocalRange divides seq into g >= 1 segments, or one per element if there are fewer.
-func NewLocalRange(seq []uint32, g int) *LocalRange {
-	r := &LocalRange{size: max(1, (len(seq)+g-1)/g)}
-	for at := 0; at < len(seq); at += r.size {
-		part := seq[at:min(at+r.size, len(seq))]
-		r.Heads = append(r.Heads, part[0])
-		r.segments = append(r.segments, NewSafeRange(part))
-	}
-	return r
-}
-
-// Range is like SafeRange.Range.
-func (r *LocalRange) Range(x uint32) (lo, hi int) {
-	// The last segment whose first element is not above x.
-	s := Binary(r.Heads, 0, len(r.Heads), x)
-	if s == len(r.Heads) || r.Heads[s] != x {
-		if s--; s < 0 {
-			return 0, 0
-		}
-	}
-	lo, hi = r.segments[s].Range(x)
-	return s*r.size + lo, s*r.size + hi
-}
-
-// SizeBytes is the approximate memory.
-func (r *LocalRange) SizeBytes() int64 { return int64(len(r.Heads)) * (4 + 40) }
