@@ -1,6 +1,9 @@
 package derived
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Kind is one kind of derived structure, *T values, made once as a package variable. Two Kinds
 // are distinct even if T and name are the same.
@@ -8,11 +11,8 @@ type Kind[T any] struct{ kind }
 
 type kind struct{ name string }
 
-// NewKind returns a Kind; errors and traces use name.
+// NewKind returns a Kind; errors use name.
 func NewKind[T any](name string) *Kind[T] { return &Kind[T]{kind{name}} }
-
-// Name is NewKind's.
-func (k *Kind[T]) Name() string { return k.name }
 
 // Get returns the list's structure for a parameter (a number of segments, a block size, or 0).
 // If it is not kept, build returns it, not to be changed afterwards, and its approximate size
@@ -67,11 +67,11 @@ func (k *Kind[T]) get(l List, param uint64, which int, build func() (value *T, s
 }
 
 // For goroutines that wait for a structure whose build panics.
-var errPanicked = errors.New("derived: building the structure panicked")
+var errPanicked = errors.New("the build panicked")
 
 // Only one goroutine completes e.
 func (k *Kind[T]) build(s *Segment, e *entry, build func() (*T, int64, error)) (*T, error) {
-	e.err = errPanicked
+	e.err = fmt.Errorf("derived: %s: %w", k.name, errPanicked)
 	defer func() { s.cache.finish(s, e) }()
 	value, sizeBytes, err := build()
 	e.value, e.size, e.err = value, sizeBytes+entryOverhead, err

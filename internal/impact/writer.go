@@ -219,9 +219,6 @@ func appendBlocks(dst []byte, c codec.Codec, docIDs []uint32) []byte {
 // Meta returns the description, after Close.
 func (w *Writer) Meta() *Meta { return &w.meta }
 
-// SizeBytes is the file's size, after Close.
-func (w *Writer) SizeBytes() int64 { return w.w.SizeBytes() }
-
 // Close writes the table of terms and the description and syncs (vfs.FS.SyncDir makes the name
 // durable). After an error the file is invalid and may not exist.
 func (w *Writer) Close() error {

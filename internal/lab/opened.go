@@ -65,9 +65,6 @@ func (c *Collection) Describe() string {
 // NumDocs returns the number of documents.
 func (c *Collection) NumDocs() int { return c.Snapshot.NumDocs }
 
-// Dir returns the folder of the index.
-func (c *Collection) Dir() string { return c.dir }
-
 // Find opens a list of the default field.
 func (c *Collection) Find(term string, l *postings.List) (found bool, err error) {
 	return c.Snapshot.Segments[0].Find(0, []byte(term), l)

@@ -64,9 +64,6 @@ func (h *Histogram) Record(d time.Duration) {
 	}
 }
 
-// Count is the number of times.
-func (h *Histogram) Count() int64 { return h.count.Load() }
-
 // Quantile is the function Quantile, rounded up to the end of a bucket.
 func (h *Histogram) Quantile(num, den int) time.Duration {
 	total := int64(0)

@@ -30,9 +30,6 @@ type BatchResult struct {
 	Traffic int64
 }
 
-// QueriesPerSecond is the throughput for n queries.
-func (r *BatchResult) QueriesPerSecond(n int) float64 { return float64(n) / r.Elapsed.Seconds() }
-
 // Run answers all queries once. A worker stops at its first failed query; the errors are
 // joined.
 func (b *Batch) Run(ctx context.Context) (BatchResult, error) {

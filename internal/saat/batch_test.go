@@ -48,7 +48,7 @@ func TestBatch(t *testing.T) {
 				t.Fatalf("%d threads, query %d: %v, want %v", threads, i, got[i], want[i])
 			}
 		}
-		if answered.Load() != int64(len(queries)) || r.Work.Postings != postings || r.Traffic <= r.Work.Bytes || r.QueriesPerSecond(len(queries)) <= 0 {
+		if answered.Load() != int64(len(queries)) || r.Work.Postings != postings || r.Traffic <= r.Work.Bytes || r.Elapsed <= 0 {
 			t.Errorf("%d threads: %d answers, %+v, want %d postings", threads, answered.Load(), r, postings)
 		}
 	}

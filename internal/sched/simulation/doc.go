@@ -8,7 +8,7 @@
 // given error ([Options].Error). Latencies count from the scheduled arrival:
 // arrivals are never delayed.
 //
-// Start with [Run]; [Sweep] and [SustainedRate] cover several rates; [Ding09]
+// Start with [Run]; [At] and [SustainedRate] set its rate; [Ding09]
 // returns the configurations of the figure. The same options give the same
 // result.
 //

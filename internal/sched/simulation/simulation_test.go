@@ -89,9 +89,13 @@ func TestSameSeedSameResult(t *testing.T) {
 	queries := mixed(200, 1)
 	o := Options{Queries: queries, Error: 0.3, Seed: 4, Sched: sched.Options{Policy: sched.PolicyCost, CPUs: 2, Lanes: 1, Deadline: 10 * time.Millisecond}}
 	l := Load{Arrivals: 5000, Seed: 6}
-	results, err := Sweep(t.Context(), o, l, []float64{3000, 3000, 4000})
-	if err != nil {
-		t.Fatal(err)
+	var results []*Result
+	for _, rate := range []float64{3000, 3000, 4000} {
+		r, err := At(t.Context(), o, l, rate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, r)
 	}
 	if !reflect.DeepEqual(results[0], results[1]) || reflect.DeepEqual(results[0], results[2]) {
 		t.Error("the same options gave other results, or another rate the same")

@@ -46,8 +46,8 @@ const MaxArrivals = 5_000_000
 // time.
 func (l *Load) slowest() float64 { return float64(max(len(l.Replay), l.Arrivals)) / longest }
 
-// At simulates one rate, in queries per second, up to HighestRate. Errors as of
-// Run.
+// At simulates one rate, in queries per second, up to HighestRate. The
+// arrivals at all rates differ only by a factor in time. Errors as of Run.
 func At(ctx context.Context, o Options, l Load, rate float64) (*Result, error) {
 	if !(rate > 0) || l.Replay == nil && l.Arrivals <= 0 || len(o.Queries) == 0 {
 		return nil, fmt.Errorf("%w: simulation of %d arrivals at a rate of %v", base.ErrBadInput, l.Arrivals, rate)
@@ -62,20 +62,6 @@ func At(ctx context.Context, o Options, l Load, rate float64) (*Result, error) {
 		return nil, fmt.Errorf("%w: the arrivals take more than 30 years at a rate of %v: simulate fewer, or more a second", base.ErrBadInput, rate)
 	}
 	return Run(ctx, o, l.at(rate, len(o.Queries)))
-}
-
-// Sweep simulates each rate. The arrivals at all rates differ only by a factor
-// in time.
-func Sweep(ctx context.Context, o Options, l Load, rates []float64) ([]*Result, error) {
-	results := make([]*Result, 0, len(rates))
-	for _, rate := range rates {
-		r, err := At(ctx, o, l, rate)
-		if err != nil {
-			return results, err
-		}
-		results = append(results, r)
-	}
-	return results, nil
 }
 
 // HighestRate is the highest rate that SustainedRate tries.
