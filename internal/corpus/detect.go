@@ -26,7 +26,7 @@ var formatByExtension = map[string]string{
 // Removed from a name before its extension is read.
 var compressionExtensions = []string{".gz", ".zst", ".zstd", ".bz2"}
 
-// Lower case, without a compression's.
+// extension returns a path's extension in lower case, without a compression's.
 func extension(path string) string {
 	name := strings.ToLower(filepath.Base(path))
 	for _, ext := range compressionExtensions {
@@ -159,6 +159,7 @@ func tryRecord(head []byte, end int, opts *Options) (roles, *RecordError) {
 	return (&builder{opts: opts}).choose(fields, false /* fold */)
 }
 
+// detectContent recognises formats by their first bytes; "" for others.
 func detectContent(head []byte) string {
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
 	trimmed := bytes.TrimLeft(head, " \t\r\n")

@@ -107,6 +107,8 @@ func (r *reader) nextFiles() *Batch {
 	return b
 }
 
+// parseFile reads one file of a folder, as records or as a document. An unreadable file
+// is a bad record, a binary one is skipped.
 func (r *reader) parseFile(in input, doc func(*Document) error, bad func(*RecordError) error) (sizeBytes int64, err error) {
 	at := Location{File: in.path}
 	defer r.read.Add(in.sizeBytes) // even if only a part of it was read
@@ -190,7 +192,7 @@ func (r *reader) parseText(in input, s *stream) (d *Document, sizeBytes int64, r
 	return d, int64(len(content)), nil
 }
 
-// Invalid UTF-8 becomes \xNN, so that different names stay different.
+// printableID replaces invalid UTF-8 by \xNN, so that different names stay different.
 func printableID(path string) string {
 	if utf8.ValidString(path) {
 		return path

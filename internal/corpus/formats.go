@@ -57,7 +57,7 @@ func Describe(name string) string {
 	return ""
 }
 
-// The error wraps base.ErrBadInput.
+// findFormat returns an error that wraps base.ErrBadInput for an unknown name.
 func findFormat(name string) (*format, error) {
 	for i := range formats {
 		if formats[i].name == name {

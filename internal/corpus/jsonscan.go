@@ -175,7 +175,8 @@ func (s *jsonScanner) add(f field) *RecordError {
 	return nil
 }
 
-// The text of a valid JSON string is a part of the line or, if unescaped, of s.text.
+// unquote returns the text of a valid JSON string: a part of the line or, if unescaped,
+// of s.text.
 func (s *jsonScanner) unquote(quoted jsontext.Value) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]

@@ -26,7 +26,7 @@ func (l *lineSyntax) firstEnd(b []byte) int { return bytes.IndexByte(b, '\n') + 
 func (l *lineSyntax) lastEnd(b []byte) int  { return bytes.LastIndexByte(b, '\n') + 1 }
 func (l *lineSyntax) endBytes() int         { return 1 }
 
-// Blank lines are no records.
+// parse ignores blank lines.
 func (l *lineSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordError) error) error {
 	parser := l.newParser()
 	defer parser.end()

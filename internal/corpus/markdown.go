@@ -41,7 +41,8 @@ func frontMatter(src string) (matter, rest string, ok bool) {
 	return "", src, false
 }
 
-// The first line that is neither blank nor a comment counts.
+// startsWithKey reports whether the first line that is neither blank nor a comment
+// begins with "key:".
 func startsWithKey(matter string) bool {
 	for line := range strings.Lines(matter) {
 		if line = strings.TrimRight(line, " \t\r\n"); line == "" || line[0] == '#' {

@@ -33,6 +33,7 @@ func OpenFile(path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
+// readableOnce reports whether path is standard input, a pipe or a device.
 func readableOnce(path string) (bool, error) {
 	if path == stdinPath {
 		return true, nil

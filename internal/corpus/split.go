@@ -59,6 +59,7 @@ type textSplitter struct {
 	err      error  // to return when rest is used up
 }
 
+// newTextSplitter skips a byte order mark.
 func newTextSplitter(s *stream, limit int, syntax syntax) *textSplitter {
 	t := &textSplitter{s: s, limit: limit, syntax: syntax, line: 1}
 	if bom, _ := s.Peek(3); string(bom) == "\ufeff" {

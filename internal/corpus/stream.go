@@ -52,6 +52,8 @@ func openStream(path string, stdin io.Reader, read *atomic.Int64) (*stream, erro
 	return s, nil
 }
 
+// decompress sets the Reader of s, which decompresses raw if its first bytes are a
+// compression format's.
 func (s *stream) decompress(raw io.Reader) error {
 	stored := bufio.NewReaderSize(raw, sniffBytes)
 	magic, err := stored.Peek(6)
@@ -88,7 +90,8 @@ func (s *stream) setDecompressor(name string, d io.Reader) {
 	s.compression, s.Reader = name, bufio.NewReaderSize(d, sniffBytes)
 }
 
-// zstd streams of parallel compressors start with a frame without data.
+// isSkippableFrame reports whether a zstd stream starts with a frame without data, as
+// parallel compressors write.
 func isSkippableFrame(magic []byte) bool {
 	return len(magic) >= 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:4], []byte{0x2a, 0x4d, 0x18})
 }

@@ -71,7 +71,7 @@ func decodeUTF16(b []byte, order binary.ByteOrder) []byte {
 	return text
 }
 
-// False if a folder's file is not text.
+// fileText returns false if a folder's file is not text.
 func fileText(in input, content []byte) (title, text string, ok bool) {
 	kind := kindByExtension[extension(in.path)]
 	if kind == kindHTML || kind == kindUnknown && looksLikeHTML(content) {

@@ -30,7 +30,7 @@ func (t *trecSyntax) find(b []byte, tag string) int {
 	return i
 }
 
-// The case of the tags is the stream's first.
+// newTRECSyntax uses the case of the stream's first tags.
 func newTRECSyntax(s *stream, limit int, parseDoc func([]byte, Location) (*Document, *RecordError)) *trecSyntax {
 	t := &trecSyntax{open: "<DOC>", end: "</DOC>", limit: limit, parseDoc: parseDoc}
 	head, _ := s.Peek(sniffBytes)

@@ -22,7 +22,8 @@ type walker struct {
 	skipped []SkippedFile
 }
 
-// walk sorts by relative path. What cannot be read comes as an input with an error.
+// walk lists the files below root, sorted by relative path. An unreadable file or folder
+// is an input with an error.
 func walk(root string) (files []input, skipped []SkippedFile) {
 	w := &walker{root: root, listed: map[string]bool{}}
 	w.folder("")
@@ -35,7 +36,7 @@ func walk(root string) (files []input, skipped []SkippedFile) {
 	return w.files, w.skipped
 }
 
-// rel is relative to the root, "" for itself.
+// folder lists a folder; rel is its path relative to the root, "" for the root.
 func (w *walker) folder(rel string) {
 	path := filepath.Join(w.root, filepath.FromSlash(rel))
 	resolved, err := filepath.EvalSymlinks(path)
@@ -106,6 +107,7 @@ func (w *walker) follow(rel string) {
 	}
 }
 
+// isListed reports whether the target of a link to a file was listed under its own name.
 func (w *walker) isListed(path string) bool {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {

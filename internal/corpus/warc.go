@@ -137,6 +137,7 @@ func (w *warcSplitter) record() (*warcRecord, error) {
 	return &warcRecord{header: header, block: block.Bytes(), at: at}, nil
 }
 
+// versionLine returns the next line that is not blank, and its offset.
 func (w *warcSplitter) versionLine() (line string, start int64, err error) {
 	for {
 		start = w.offset
@@ -188,6 +189,7 @@ func (w *warcSplitter) discard(n int64) error {
 	return err
 }
 
+// resync skips lines up to one that starts a record.
 func (w *warcSplitter) resync() error {
 	for {
 		if start, err := w.s.Peek(len("WARC/1.")); string(start) == "WARC/1." || string(start) == "WARC/0." {

@@ -17,7 +17,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Both results are nil for a record without a document: an image, a redirection, an error page.
+// parseWARC returns nil twice for a record without a document: an image, a redirection,
+// an error page.
 func (r *reader) parseWARC(rec *warcRecord) (*Document, *RecordError) {
 	body, contentType := rec.block, rec.header["content-type"]
 	if rec.header["warc-type"] == "response" {
@@ -82,6 +83,7 @@ func splitHTTP(block []byte) (status int, header map[string]string, body []byte)
 	return status, parseHeader(fields), body
 }
 
+// cutBlankLine cuts at the first blank line, with any line end.
 func cutBlankLine(b []byte) (head, rest []byte) {
 	for at := 0; ; {
 		i := bytes.IndexByte(b[at:], '\n')
@@ -98,6 +100,8 @@ func cutBlankLine(b []byte) (head, rest []byte) {
 	}
 }
 
+// isText reports whether a body can be a document by its declared type; the content
+// counts only if no type is declared.
 func isText(contentType string, body []byte) bool {
 	kind := mediaType(contentType)
 	if kind == "" {

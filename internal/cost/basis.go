@@ -56,6 +56,7 @@ func basis(k Kind, f *Features, x *[maxBasis]float64) int {
 	return 0
 }
 
+// essential returns Essential and Tight, with substitutes if they are unknown.
 func (f *Features) essential() (essential, tight float64) {
 	e := f.Essential
 	if e == 0 {

@@ -116,6 +116,7 @@ func readFile(fsys vfs.FS, path string) (*file, error) {
 	return f, nil
 }
 
+// parse decodes a file without checking its models.
 func parse(data []byte) (*file, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -127,6 +128,7 @@ func parse(data []byte) (*file, error) {
 	return &f, nil
 }
 
+// model checks the coefficients and trees and makes a Model of them.
 func (s *saved) model() (*Model, error) {
 	m := New(s.Machine)
 	next := *m.fitted.Load()

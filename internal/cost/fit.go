@@ -169,6 +169,7 @@ func treeSamplesOf(samples []Measured) []Sample {
 	return of
 }
 
+// fitLinear returns coefficients; ok is false if there are too few samples.
 func fitLinear(k Kind, samples []Measured) (c [maxBasis]float64, ok bool) {
 	var x [maxBasis]float64
 	n := basis(k, &Features{}, &x)

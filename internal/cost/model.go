@@ -117,7 +117,7 @@ var one = math.Float64bits(1)
 
 func (c *cell) factor() float64 { return math.Float64frombits(c.bits.Load() ^ one) }
 
-// set requires c.mu.
+// set changes the correction; c.mu is held.
 func (c *cell) set(log float64) {
 	c.log = min(max(log, -maxCorrection), maxCorrection)
 	c.bits.Store(math.Float64bits(math.Exp(c.log)) ^ one)

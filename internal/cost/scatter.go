@@ -45,6 +45,8 @@ func (m *Model) Doubt(k Kind) float64 {
 	return leastDoubt
 }
 
+// fitScatter returns the mean square, of the logarithm of measured/predicted, for a fit
+// with a mean relative error.
 func fitScatter(meanRelativeError float64) float64 {
 	log := min(math.Log1p(meanRelativeError), maxScatter)
 	return log * log
@@ -93,7 +95,7 @@ func (s *scatter) observed() *float64 {
 	return &variance
 }
 
-// set requires s.mu.
+// set changes the means; s.mu is held.
 func (s *scatter) set(mean, square float64) {
 	s.mean, s.square = mean, square
 	doubt := math.Exp(max(square-mean*mean, 0) / 2)

@@ -107,7 +107,7 @@ type branch struct {
 	left, right *branch // nil for a leaf
 }
 
-// grow reorders cases.
+// grow makes the subtree of cases, which it reorders.
 func (g *grower) grow(cases []treeCase) *branch {
 	b := &branch{n: len(cases)}
 	if s, ok := g.split(cases); ok {
@@ -132,6 +132,7 @@ func (g *grower) grow(cases []treeCase) *branch {
 	return b
 }
 
+// split returns the two parts of cases, and whether to split them.
 func (g *grower) split(cases []treeCase) (split, bool) {
 	if len(cases) < 2*g.options.MinLeaf || deviation(cases) <= g.options.MinSpread*g.spread {
 		return split{}, false
@@ -184,8 +185,8 @@ func bestSplit(cases []treeCase, minLeaf int) (best split, ok bool) {
 	return best, ok
 }
 
-// byFeature breaks ties by index, so that the tree does not depend on the
-// previous order.
+// byFeature orders cases by a feature and breaks ties by index, so that the tree does
+// not depend on the previous order.
 func byFeature(feature int) func(a, b treeCase) int {
 	return func(a, b treeCase) int {
 		return cmp.Or(cmp.Compare(a.x[feature], b.x[feature]), cmp.Compare(a.place, b.place))
@@ -281,6 +282,7 @@ func (b *branch) smooth(k float64, path []*branch) {
 	}
 }
 
+// add appends the nodes of a subtree and returns the index of its root.
 func (t *Tree) add(b *branch) int {
 	at := len(t.Nodes)
 	t.Nodes = append(t.Nodes, treeNode{})

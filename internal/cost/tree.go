@@ -16,6 +16,7 @@ type Trees struct {
 
 var treeNames = [...]string{"cpu-or", "cpu-and", "gpu-or", "gpu-and"}
 
+// named returns the address of the tree of a name, or nil if there is none.
 func (t *Trees) named(name string) **Tree {
 	for i, at := range [...]**Tree{&t.CPUOr, &t.CPUAnd, &t.GPUOr, &t.GPUAnd} {
 		if treeNames[i] == name {
@@ -25,6 +26,7 @@ func (t *Trees) named(name string) **Tree {
 	return nil
 }
 
+// of returns the tree for whole queries of a kind, or nil.
 func (t *Trees) of(k Kind) *Tree {
 	switch k {
 	case CPUTerm, CPUOr:
@@ -128,6 +130,7 @@ func (t *Tree) Predict(x Vector) float64 {
 	return t.predict(&x)
 }
 
+// predict is Predict for features that are logarithms.
 func (t *Tree) predict(v *Vector) float64 {
 	n := &t.Nodes[0]
 	for n.Left != 0 {
@@ -188,8 +191,8 @@ func (n *treeNode) slopes() []float64 {
 // maxLogarithm prevents overflow of sums of products.
 const maxLogarithm = 1e6
 
-// takeLogarithms adds one first, because a query of one term has no second
-// list.
+// takeLogarithms replaces each feature by the logarithm of the feature plus one, because
+// a query of one term has no second list.
 func (v *Vector) takeLogarithms() {
 	for i, x := range v {
 		v[i] = log2(1 + max(x, 0))

@@ -156,10 +156,11 @@ func (c *Cursor) seek(i int, target uint32) int {
 	return i
 }
 
-// target is below 2^32.
+// before returns 1 if d is less than target, which is below 2^32, otherwise 0.
 func before(d uint32, target uint64) int { return int((uint64(d) - target) >> 63) }
 
-// Block i is after the current one. False on an error.
+// load makes block i, after the current one, current with its first posting. It returns
+// false on an error.
 func (c *Cursor) load(i int) bool {
 	size, err := c.list.DecodeDocIDs(i, &c.docIDs)
 	if err == nil && c.dir[i].Last > c.list.last {

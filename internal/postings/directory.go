@@ -23,8 +23,8 @@ func (e *BlockEntry) append(dst []byte) []byte {
 var sameLayout = unsafe.Sizeof(BlockEntry{}) == entrySize &&
 	binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// A view of src if alignment and byte order allow, as in files mapped on little-endian
-// processors, otherwise a copy.
+// viewDirectory returns src's n entries: a view if alignment and byte order allow, as in
+// files mapped on little-endian processors, otherwise a copy.
 func viewDirectory(src []byte, n int) []BlockEntry {
 	if len(src) < n*entrySize || n == 0 {
 		return nil
@@ -48,6 +48,8 @@ func viewDirectory(src []byte, n int) []BlockEntry {
 	return dir
 }
 
+// view returns the length bytes at offset of file. If they are not inside, the error
+// names what and wraps base.ErrCorrupt.
 func view(what string, file []byte, offset, length uint64) ([]byte, error) {
 	if size := uint64(len(file)); offset > size || length > size-offset {
 		return nil, fmt.Errorf("%s at %d, %d bytes, of a file of %d: %w", what, offset, length, size, base.ErrCorrupt)

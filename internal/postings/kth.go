@@ -23,6 +23,7 @@ func (b *kthBest) add(v score.Bound) {
 	}
 }
 
+// result returns the Kth[i]-th best values, 0 if there are fewer.
 func (b *kthBest) result() (kth [len(Kth)]score.Bound) {
 	best := b.best
 	for i := len(Kth) - 1; i >= 0; i-- { // each among the best of the previous

@@ -130,6 +130,7 @@ func (l *List) HasPositions() bool { return len(l.positions) > 0 }
 // LastDocID returns a non-empty list's last DocID.
 func (l *List) LastDocID() base.DocID { return base.DocID(l.last) }
 
+// blockBytes returns the bytes of block i, followed by later blocks.
 func (l *List) blockBytes(i int) ([]byte, error) {
 	offset := uint64(l.Block(i).Offset)
 	if offset > uint64(len(l.payload)) {
@@ -166,6 +167,8 @@ func (l *List) DecodeDocIDs(i int, dst *[codec.BlockLen]uint32) (size int, err e
 	return size, nil
 }
 
+// decodeOfList decodes block i's DocIDs with a ListCodec. prev is the previous block's
+// last DocID, above which they must be.
 func (l *List) decodeOfList(i int, dst *[codec.BlockLen]uint32, prev uint32) error {
 	n, err := l.lists.DecodeBlock(dst, l.payload, int(l.DocFreq), i)
 	if err != nil {

@@ -111,7 +111,8 @@ func (v *verifier) block(i int) error {
 	return v.blockPositions(i, v.freqs[:n])
 }
 
-// Widths are minimal and padding is zero.
+// encoding checks that the block equals the codec's encoding of its postings, so that
+// widths are minimal and padding is zero.
 func (v *verifier) encoding(i int, e *BlockEntry, docIDs, freqs []uint32) error {
 	var docWidth, freqWidth uint8
 	v.buf = v.buf[:0]
@@ -174,6 +175,7 @@ func (v *verifier) blockPositions(i int, freqs []uint32) error {
 	return nil
 }
 
+// isPadding reports whether rest is the padding that a Writer puts before a directory.
 func isPadding(rest []byte, directory bool) bool {
 	if len(rest) > 3 || len(rest) > 0 && !directory {
 		return false
@@ -210,7 +212,8 @@ func (v *verifier) whole() error {
 	return nil
 }
 
-// A ListCodec's DocIDs equal its encoding, with zeros up to the first frequency.
+// wholeEncoding checks that a ListCodec's DocIDs equal its encoding, with zeros up to
+// the first frequency.
 func (v *verifier) wholeEncoding() error {
 	l := v.list
 	if l.lists == nil {

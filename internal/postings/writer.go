@@ -147,6 +147,8 @@ func (w *Writer) AddBlock(docIDs, freqs []uint32, positions []byte) error {
 	return nil
 }
 
+// positionsSize returns the bytes of the positions, at the start of src, of postings
+// with the given frequencies.
 func positionsSize(src []byte, freqs []uint32) (int, error) {
 	n := uint64(0)
 	for _, f := range freqs {
@@ -187,6 +189,7 @@ func (w *Writer) Finish() (Meta, error) {
 	return m, nil
 }
 
+// finishBlocks writes the rest of a list of several blocks, which are all known.
 func (w *Writer) finishBlocks() error {
 	if w.lists != nil {
 		if err := w.writeList(); err != nil {
@@ -215,6 +218,8 @@ func (w *Writer) writeList() error {
 	return w.postings.write(w.listFreqs)
 }
 
+// alignList returns the offset of the frequencies after size bytes of DocIDs of a
+// ListCodec.
 func alignList(size uint64) uint64 { return (size + listAlign - 1) / listAlign * listAlign }
 
 var errTooLong = fmt.Errorf("posting list of more than 4 GiB: %w", base.ErrBadInput)
@@ -240,7 +245,8 @@ func (w *Writer) writeDirectories() error {
 	return w.positions.write(w.buf)
 }
 
-// At least one posting is pending. directory is true if the list has other blocks.
+// flushBlock writes the pending postings, at least one, as a block. directory is true if
+// the list has other blocks.
 func (w *Writer) flushBlock(directory bool) error {
 	n := w.pending
 	docIDs, freqs := w.docIDs[:n], w.freqs[:n]
@@ -301,7 +307,7 @@ func (w *Writer) flushBlock(directory bool) error {
 	return nil
 }
 
-// The directory entry is completed; the block is written unless writeList will.
+// writeBlock completes the directory entry and writes the block, unless writeList will.
 func (w *Writer) writeBlock(e *BlockEntry, docIDs, freqs []uint32, directory bool) error {
 	if w.lists != nil && directory {
 		if len(w.listFreqs) > math.MaxUint32 {

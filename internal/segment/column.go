@@ -36,11 +36,13 @@ func (c *column) at(i base.DocID) (uint32, error) {
 // values requires check.
 func (c *column) check() error { return c.file.Check(c.offset, 4*uint64(c.n)) }
 
+// values returns the array, which a check must have covered.
 func (c *column) values() []uint32 {
 	return asUint32s(c.file.Bytes()[c.offset : c.offset+4*uint64(c.n)])
 }
 
-// Bytes must be 4-aligned and the processor little-endian.
+// asUint32s views bytes as numbers. They must be 4-aligned, and the processor
+// little-endian.
 func asUint32s(b []byte) []uint32 {
 	if len(b) == 0 {
 		return nil

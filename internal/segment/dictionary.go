@@ -86,7 +86,7 @@ func newDictionary(terms, records *sealed.File, numFields int) (*dictionary, err
 	return d, nil
 }
 
-// Partitions must fill fsts and records bytes exactly.
+// parsePartitions reads the table. Partitions must fill fsts and records bytes exactly.
 func parsePartitions(table []byte, fsts, records uint64, numFields int) ([]partition, error) {
 	r := byteReader{src: table}
 	n := r.count()
@@ -134,7 +134,7 @@ func comparePartition(p *partition, field base.FieldID, term []byte) int {
 	return bytes.Compare(p.first, term)
 }
 
-// The only partition that can hold a term, or -1.
+// find returns the index of the only partition that can hold a term, or -1.
 func (d *dictionary) find(field base.FieldID, term []byte) int {
 	i := sort.Search(len(d.partitions), func(i int) bool { return comparePartition(&d.partitions[i], field, term) > 0 }) - 1
 	if i < 0 || d.partitions[i].field != field {
@@ -143,7 +143,8 @@ func (d *dictionary) find(field base.FieldID, term []byte) int {
 	return i
 }
 
-// Concurrent first calls may each load it; all return the one stored first.
+// load returns the partition's transducer. Concurrent first calls may each load it; all
+// return the one stored first.
 func (d *dictionary) load(p *partition) (l *loadedFST, err error) {
 	if l := p.loaded.Load(); l != nil {
 		return l, nil
@@ -173,7 +174,8 @@ func (d *dictionary) fstError(p *partition, err error) error {
 	return fmt.Errorf("%s: partition of field %d from term %q: %w: %w", d.terms.Name(), p.field, p.first, err, base.ErrCorrupt)
 }
 
-// vellum does not check bounds, so a malicious file with valid checksums can make it panic.
+// recoverFST converts a panic to an error: vellum does not check bounds, so a malicious
+// file with valid checksums can make it panic.
 func (d *dictionary) recoverFST(p *partition, err *error) {
 	switch r := recover(); { //nolint:revive // it is deferred, by name
 	case r == nil:
@@ -213,6 +215,7 @@ func (d *dictionary) lookup(p *partition, term []byte) (offset uint64, found boo
 	return offset, found, nil
 }
 
+// record returns the record at an offset of a partition, and its size in bytes.
 func (d *dictionary) record(p *partition, offset uint64) (m postings.Meta, size uint64, err error) {
 	if offset >= p.recLen {
 		return m, 0, d.fstError(p, fmt.Errorf("record at %d of %d", offset, p.recLen))
@@ -246,7 +249,7 @@ type TermIterator struct {
 	err    error
 }
 
-// It starts before field's first term with the prefix.
+// iterator starts before field's first term with the prefix.
 func (d *dictionary) iterator(field base.FieldID, prefix []byte) *TermIterator {
 	start := d.find(field, prefix)
 	if start < 0 { // before the field's first term, or the field has none
@@ -277,6 +280,7 @@ func (it *TermIterator) Next() bool {
 	return false
 }
 
+// open starts on the next partition; false if there is none.
 func (it *TermIterator) open() bool {
 	if it.next >= len(it.d.partitions) || it.d.partitions[it.next].field != it.field {
 		return false
@@ -302,7 +306,7 @@ func (it *TermIterator) open() bool {
 	return true
 }
 
-// fst becomes nil at the end.
+// step moves fst to its next term; at the end fst becomes nil.
 func (it *TermIterator) step() {
 	if it.fst == nil {
 		return

@@ -36,6 +36,7 @@ type listFiles struct {
 	postings, positions, frontiers *sealed.Writer // positions may be nil
 }
 
+// align moves the files to the offsets from which postings.Writer counts.
 func (f *listFiles) align() error {
 	if err := f.postings.Align(16); err != nil || f.positions == nil {
 		return err
@@ -156,6 +157,7 @@ func (e *encoder) encode(ctx context.Context, p *piece) error {
 	return nil
 }
 
+// takeTurn waits until all earlier pieces are written, and then writes the spools.
 func (e *encoder) takeTurn(ctx context.Context) error {
 	select {
 	case <-e.piece.turn:

@@ -216,7 +216,8 @@ type hashedID struct {
 	doc  uint32
 }
 
-// Each pass of about hashPassLen ids covers a range of hashes, so memory does not grow with n.
+// writeHashTable sorts hashes in passes of about hashPassLen ids, each over a range of
+// hashes, so that memory does not grow with n.
 func writeHashTable(ctx context.Context, w io.Writer, n int, id func(doc int) []byte) error {
 	passes := uint64(n/hashPassLen + 1)
 	entries := make([]hashedID, 0, uint64(n)/passes+uint64(n)/passes/8)
@@ -255,8 +256,8 @@ func writeHashTable(ctx context.Context, w io.Writer, n int, id func(doc int) []
 	return nil
 }
 
-// Ids fill their bytes; the table is sorted and maps each id to its document. Duplicates are an
-// error.
+// verify checks that ids fill their bytes and that the table is sorted and maps each id
+// to its document. Duplicates are an error.
 func (t *idTable) verify(ctx context.Context) error {
 	next := t.bytes
 	seen := NewBitmap(int(t.n))

@@ -53,6 +53,8 @@ type docMap struct {
 
 const dropped = ^uint32(0)
 
+// newDocMaps numbers the kept documents of all sources in order and returns their
+// number.
 func newDocMaps(sources []Source) (maps []docMap, numDocs int, err error) {
 	for i, s := range sources {
 		n, d := s.NumDocs(), s.Dropped()
@@ -228,6 +230,7 @@ func (m *merger) advance() error {
 	}
 }
 
+// mergeList merges the lists of the smallest term, in the order of the sources.
 func (m *merger) mergeList() error {
 	top := m.heap[0]
 	field, key := top.Field(), top.key
@@ -275,6 +278,7 @@ func (m *merger) endPiece() error {
 	return m.flush(true)
 }
 
+// flush hands over the batch; end means that the piece ends.
 func (m *merger) flush(end bool) (err error) {
 	m.batch, err = m.emit(m.batch, m.field, end)
 	return err

@@ -106,6 +106,8 @@ func (m *Meta) SizeBytes() int64 {
 	return n
 }
 
+// avgLen returns the mean length for which bounds are made and that searches of one
+// segment use.
 func avgLen(totalTokens uint64, numDocs int) float64 {
 	if numDocs == 0 {
 		return 0
@@ -113,7 +115,7 @@ func avgLen(totalTokens uint64, numDocs int) float64 {
 	return float64(totalTokens) / float64(numDocs)
 }
 
-// Written last, meta completes a segment.
+// saveMeta writes meta, which completes a segment and is therefore last.
 func saveMeta(fs vfs.FS, dir string, m *Meta) error {
 	payload, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -151,6 +153,7 @@ func loadMeta(fs vfs.FS, dir string) (*Meta, error) {
 	return m, nil
 }
 
+// parseMeta returns only consistent metadata, on which later steps rely.
 func parseMeta(payload []byte) (*Meta, error) {
 	m := new(Meta)
 	d := json.NewDecoder(bytes.NewReader(payload))
@@ -207,6 +210,7 @@ func validateFields(names []string) error {
 	return nil
 }
 
+// validate checks options for numDocs kept documents and returns the codec.
 func (o *Options) validate(numDocs int) (codec.Codec, error) {
 	if numDocs > base.MaxDocs {
 		return nil, fmt.Errorf("%d documents, more than %d: %w", numDocs, base.MaxDocs, base.ErrBadInput)

@@ -128,7 +128,7 @@ func (s *Segment) checkFiles(byName map[string]*sealed.File) error {
 	return nil
 }
 
-// NumDocs 32-bit numbers for each field, aligned to 64 bytes.
+// openLengths maps NumDocs 32-bit numbers for each field, aligned to 64 bytes.
 func (s *Segment) openLengths(f *sealed.File) error {
 	size := 4 * uint64(s.meta.NumDocs)
 	stride := (size + 63) &^ 63

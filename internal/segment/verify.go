@@ -194,7 +194,8 @@ func (v *segmentVerifier) verifyList(f base.FieldID, m *postings.Meta) error {
 	return l.Verify(v.lengths[f], score.Saturation{BM25: s.meta.BM25, AvgLen: s.meta.Fields[f].AvgLen, Linear: s.meta.Weights})
 }
 
-// A list directly follows the previous one, except for zeros for alignment.
+// place checks that a list directly follows the previous one, except for zeros for
+// alignment.
 func (v *segmentVerifier) place(file *sealed.File, next *uint64, offset, length, align uint64) error {
 	if offset < *next || offset-*next >= align || offset > file.Len() || length > file.Len()-offset {
 		return fmt.Errorf("%s: list at %d, %d bytes, the one before ends at %d of %d: %w",
@@ -207,7 +208,7 @@ func (v *segmentVerifier) place(file *sealed.File, next *uint64, offset, length,
 	return nil
 }
 
-// The lists fill their files, except for alignment.
+// verifyEnds checks that the lists fill their files, except for alignment.
 func (v *segmentVerifier) verifyEnds() error {
 	for _, e := range []struct {
 		file *sealed.File

@@ -155,6 +155,8 @@ func (w *writer) writeFile(name string, write func(f *sealed.Writer) error) erro
 	return w.closeFile(name, f)
 }
 
+// collectLengths gathers the kept documents' lengths in the order of new DocIDs, and the
+// statistics that depend on them.
 func (w *writer) collectLengths() error {
 	for field, name := range w.opts.Fields {
 		lengths := make([]uint32, w.numDocs)

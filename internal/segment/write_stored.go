@@ -129,6 +129,7 @@ func (w *writer) storedNumbers(source int, r *StoredReader) (drop *Bitmap, moved
 	return drop, func(doc int) uint32 { return ranks[number(doc)] }, nil
 }
 
+// copyStored appends the documents of r, except those in drop, in the order of the file.
 func copyStored(ctx context.Context, out *StoredWriter, r *StoredReader, drop *Bitmap) error {
 	if r.numDocs == 0 {
 		return nil

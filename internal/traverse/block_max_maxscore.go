@@ -54,7 +54,7 @@ const (
 	maxBlocksForBound = 64
 )
 
-// Its memory is reused.
+// maxScore is the state of a run of blockMaxMaxScore. Its memory is reused.
 type maxScore struct {
 	q     *Query
 	queue *topk.Queue
@@ -97,6 +97,7 @@ func (blockMaxMaxScore) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Qu
 	return err
 }
 
+// start orders the legs and finds the first need.
 func (m *maxScore) start(legs []legState) {
 	m.need = max(m.q.Threshold, m.queue.Need())
 	m.byMaxScore = m.byMaxScore[:0]
@@ -125,6 +126,7 @@ func (m *maxScore) start(legs []legState) {
 	m.divide()
 }
 
+// divide makes further lists nonEssential if need permits.
 func (m *maxScore) divide() {
 	for m.nonEssential < len(m.byMaxScore) && m.sums[m.nonEssential+1] < m.need {
 		m.nonEssential++
@@ -207,6 +209,7 @@ func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
 	return base.NoDocID, base.NoDocID
 }
 
+// shallow finds the list's block at lo: its bound and range.
 func (l *legState) shallow(lo base.DocID) bool {
 	b, first, last, ok := l.cursor.ShallowNextGEQ(lo)
 	l.first, l.last = first, last
@@ -214,7 +217,7 @@ func (l *legState) shallow(lo base.DocID) bool {
 	return ok
 }
 
-// 0 for no postings.
+// upper converts a bound to a score; 0 for no postings.
 func (l *legState) upper(b score.Bound) base.Score {
 	if b == 0 {
 		return 0
@@ -278,7 +281,8 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 	return essential, hi
 }
 
-// The next windows usually need the block at the window's start and the next.
+// prefetch loads the block at the window's start and the next one, which the next
+// windows usually need.
 func (l *legState) prefetch() {
 	c := &l.cursor
 	at := c.ShallowBlock()
@@ -291,7 +295,8 @@ func (l *legState) prefetch() {
 	}
 }
 
-// The least score in the window's essential lists with which a document can still reach need.
+// enough returns the least score in the window's essential lists with which a document
+// can still reach need.
 func (m *maxScore) enough() uint32 {
 	if m.need <= m.windowRest {
 		return 0
@@ -299,6 +304,8 @@ func (m *maxScore) enough() uint32 {
 	return uint32(m.need - m.windowRest) // the bounds in the window sum to need or more
 }
 
+// scoreOne reads the postings of the window's only essential list; those with enough
+// become candidates.
 func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	c, found := &l.cursor, &m.found
 	enough := m.enough()
@@ -319,6 +326,8 @@ func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	found.n = n
 }
 
+// scoreSeveral adds up the postings of the window's essential lists; documents with
+// enough become candidates.
 func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
 	found := &m.found
 	enough := m.enough()
@@ -379,7 +388,8 @@ func (m *maxScore) finish() {
 	found.n = 0
 }
 
-// All scores fit in 32 bits, as the kernels require, except with extreme boosts.
+// narrow reports whether all scores fit in 32 bits, as the kernels require. Only queries
+// with extreme boosts are not narrow.
 func (q *Query) narrow() bool {
 	sum := base.Score(0)
 	for i := range q.Legs {
@@ -388,7 +398,8 @@ func (q *Query) narrow() bool {
 	return sum <= math.MaxUint32
 }
 
-// A score that at least k documents reach by this leg alone, or 0.
+// kthScore returns a score that at least k documents reach by this leg alone, or 0 if
+// none is known.
 func (l *legState) kthScore(q *Query, k int) base.Score {
 	if q.Live != nil || k == 0 { // deleted documents may be among the best
 		return 0

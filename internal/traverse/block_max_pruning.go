@@ -37,7 +37,7 @@ func (blockMaxPruning) Name() string { return "block-max-pruning" }
 
 func (blockMaxPruning) Mode() Mode { return Or }
 
-// Its memory is reused.
+// pruning is the state of a run of blockMaxPruning. Its memory is reused.
 type pruning struct {
 	q     *Query
 	queue *topk.Queue
@@ -86,6 +86,8 @@ func (blockMaxPruning) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Que
 	return s.close(err)
 }
 
+// open finds the range bounds of the legs, sums them by superblock, and finds the first
+// threshold.
 func (p *pruning) open(stop Interrupt, legs []legState) error {
 	numSupers := (p.q.NumDocs + superDocs - 1) / superDocs
 	p.sums = append(p.sums[:0], make([]base.Score, numSupers)...)
@@ -119,7 +121,7 @@ func (p *pruning) open(stop Interrupt, legs []legState) error {
 	return nil
 }
 
-// The score with which a document of any DocID enters the queue.
+// atLeast returns the score with which a document of any DocID enters the queue.
 func (p *pruning) atLeast() base.Score {
 	if need := p.queue.Need(); need > 0 {
 		return need - 1
@@ -127,6 +129,7 @@ func (p *pruning) atLeast() base.Score {
 	return 0
 }
 
+// run visits the superblocks that can reach the threshold, in descending order of sums.
 func (p *pruning) run(stop Interrupt) error {
 	p.order = p.order[:0]
 	for s, sum := range p.sums {
@@ -190,7 +193,8 @@ func (p *pruning) visit(s int) error {
 	return nil
 }
 
-// The superblock begins at start.
+// accumulate adds a leg's scores to the accumulators of the superblock that begins at
+// start. ranges is a bitmap of the superblock's ranges to read.
 func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 	c := &l.cursor
 	if start < l.reached {
@@ -224,6 +228,7 @@ func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 	}
 }
 
+// accumulateCopy is accumulate for superblock s, from the leg's copy of the postings.
 func (p *pruning) accumulateCopy(l *prunedLeg, s int, ranges uint64) {
 	if l.bounds.numbers == nil {
 		for ; ranges != 0; ranges &= ranges - 1 {
@@ -240,6 +245,8 @@ func (p *pruning) accumulateCopy(l *prunedLeg, s int, ranges uint64) {
 	}
 }
 
+// addRange adds up the postings of range r of superblock s, which are entry i of the
+// copy.
 func (p *pruning) addRange(l *prunedLeg, s, r, i int) {
 	from, to := l.copied.entry(s, i)
 	at := l.copied.at[from:to]
@@ -253,7 +260,8 @@ func (p *pruning) addRange(l *prunedLeg, s, r, i int) {
 	p.stats.PostingsScored += int64(len(at))
 }
 
-// It returns a bitmap of the documents.
+// addPostings adds the scores of a range's postings to its accumulators and returns a
+// bitmap of their documents.
 func addPostings[F uint8 | uint16](accs *[rangeDocs]base.Score, t score.Term, at []uint8, freqs []F, lengths []uint32) (touched uint64) {
 	freqs = freqs[:len(at)]
 	if t.Linear {
@@ -270,6 +278,8 @@ func addPostings[F uint8 | uint16](accs *[rangeDocs]base.Score, t score.Term, at
 	return touched
 }
 
+// rewind places the cursor before the first posting again, and counts the decoded blocks
+// first.
 func (p *pruning) rewind(l *prunedLeg) {
 	c := l.cursor.Stats()
 	l.decoded += c.BlocksDecoded
@@ -278,8 +288,8 @@ func (p *pruning) rewind(l *prunedLeg) {
 	l.cursor.Reset(l.List, l.Bounds)
 }
 
-// The count of skipped blocks is a lower bound of those never decoded: Scratch.close assumes
-// that only the last pass decoded.
+// countSkipped makes the count of skipped blocks a lower bound of those never decoded:
+// Scratch.close assumes that only the last pass decoded.
 func (p *pruning) countSkipped() {
 	for i := range p.legs {
 		l := &p.legs[i]
@@ -287,6 +297,8 @@ func (p *pruning) countSkipped() {
 	}
 }
 
+// collect queues the documents of the given ranges that reach the threshold, and sets
+// their accumulators to 0.
 func (p *pruning) collect(start base.DocID, ranges uint64) {
 	for ; ranges != 0; ranges &= ranges - 1 {
 		r := bits.TrailingZeros64(ranges)

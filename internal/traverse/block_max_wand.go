@@ -70,7 +70,8 @@ func runBlockMaxWand(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, ne
 	}
 }
 
-// The bounds of the blocks at doc of the lists up to p; their sum is valid up to end.
+// blockBound sums the bounds of the blocks at doc of the lists up to p. The sum is valid
+// up to DocID end.
 func (o *docOrder) blockBound(p int, doc base.DocID) (bound base.Score, end base.DocID) {
 	end = base.NoDocID - 1
 	for i := range o.heads[:p+1] {

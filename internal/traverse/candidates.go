@@ -27,6 +27,7 @@ type matches struct {
 	docIDs, freqs [codec.BlockLen]uint32
 }
 
+// keep drops candidates whose sums are below least.
 func (c *candidates) keep(least base.Score) {
 	if least > math.MaxUint32 {
 		c.n = 0
@@ -112,6 +113,7 @@ func (c *candidates) find(l *legState, from int, least base.Score) (lookups []lo
 // With more matches, decoding and scoring the whole block is faster.
 const scoreOneByOne = 6
 
+// score sets scores to the contributions of n matches in the list's current block.
 func (m *matches) score(l *legState, n int, scores []uint32) {
 	cur := &l.cursor
 	block := cur.Block()

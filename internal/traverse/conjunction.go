@@ -83,6 +83,8 @@ func (x *conjunction) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queu
 	return nil
 }
 
+// match keeps only the candidates found in the list's current block, matches of them,
+// and adds its contributions.
 func (x *conjunction) match(l *legState, matches int) {
 	for m := range matches {
 		of := x.matchOf[m&127] & 127
@@ -93,6 +95,7 @@ func (x *conjunction) match(l *legState, matches int) {
 	}
 }
 
+// finish adds the shortest list's contributions and queues the documents.
 func (x *conjunction) finish(s *Scratch, q *Query, queue *topk.Queue) {
 	l := x.legs[0]
 	for i, d := range x.docIDs[:x.n] {

@@ -198,7 +198,7 @@ func allDocIDs(l *postings.List) ([]uint32, error) {
 	return docIDs, nil
 }
 
-// The range of the sequence that contains x; not for interpolation.
+// within returns the range of the sequence that contains x. It is not for interpolation.
 func (t *contracted) within(r *contractedRanges, x uint32) (lo, hi int) {
 	if t.by == byLine {
 		return r.safe.Range(x)
@@ -250,7 +250,8 @@ func (t *contracted) lookUp(c *contractedLeg, x uint32) (at int, found uint32, e
 	return t.searchRaw(c, lo, hi, x)
 }
 
-// lookUp among DocIDs lo to hi of a list in codec.Raw.
+// searchRaw is lookUp among DocIDs lo to hi of a list in codec.Raw: it finds the block,
+// then the DocID.
 func (t *contracted) searchRaw(c *contractedLeg, lo, hi int, x uint32) (at int, found uint32, err error) {
 	last := (int(c.list.DocFreq) - 1) / codec.BlockLen
 	block, end := lo/codec.BlockLen, min(hi/codec.BlockLen, last)
@@ -328,7 +329,8 @@ func (t *contracted) docIDAt(c *contractedLeg, i int) (uint32, error) {
 	return binary.LittleEndian.Uint32(b[at:]), nil
 }
 
-// Candidate i was found at position at; its frequency is read alone.
+// matchAlone keeps candidate i, found at position at of the list, and adds its
+// contribution. Its frequency is read alone.
 func (x *conjunction) matchAlone(l *legState, i, at int, how access) error {
 	block, docSize := at/codec.BlockLen, 0
 	if how == byRaw {

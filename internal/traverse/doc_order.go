@@ -48,8 +48,9 @@ func (o *docOrder) pivot(need base.Score) (int, base.DocID) {
 	return 0, base.NoDocID
 }
 
-// The list with the greatest MaxScore among those before end and positioned before doc, which
-// exist. Such lists are the shortest, so a skip is expected to be the longest.
+// strongest returns the list with the greatest MaxScore among those before end and
+// positioned before doc; one must exist. Such lists are the shortest, so a skip is
+// expected to be the longest.
 func (o *docOrder) strongest(end int, doc base.DocID) int {
 	best := 0 // it is before doc if any is
 	for i := 1; i < end && o.heads[i].doc < doc; i++ {
@@ -60,7 +61,8 @@ func (o *docOrder) strongest(end int, doc base.DocID) int {
 	return best
 }
 
-// target is above the current DocID.
+// nextGEQ moves list i to the first DocID from target, which is above its current one,
+// and restores the order.
 func (o *docOrder) nextGEQ(i int, target base.DocID) {
 	h := o.heads[i]
 	h.doc = h.leg.cursor.NextGEQ(target)
@@ -70,6 +72,7 @@ func (o *docOrder) nextGEQ(i int, target base.DocID) {
 	o.heads[i] = h
 }
 
+// next moves the first n lists to their next postings and restores the order.
 func (o *docOrder) next(n int) {
 	for i := n - 1; i >= 0; i-- {
 		h := o.heads[i]

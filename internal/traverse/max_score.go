@@ -106,7 +106,7 @@ func (m *listsByMaxScore) run(stop Interrupt, stats *Stats, q *Query, queue *top
 	}
 }
 
-// Among equals, the longer list is first.
+// byMaxScore orders legs by increasing MaxScore; among equals, the longer list is first.
 func byMaxScore(a, b *legState) int {
 	switch {
 	case a.MaxScore < b.MaxScore:
@@ -117,8 +117,8 @@ func byMaxScore(a, b *legState) int {
 	return int(b.List.DocFreq) - int(a.List.DocFreq)
 }
 
-// The least score that can enter before anything is read, from the search's threshold and each
-// list's k-th best contribution.
+// firstNeed returns the least score that can enter before anything is read, from the
+// search's threshold and each list's k-th best contribution.
 func firstNeed(legs []legState, q *Query, queue *topk.Queue) base.Score {
 	need := max(q.Threshold, queue.Need())
 	for i := range legs {

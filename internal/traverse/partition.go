@@ -72,6 +72,8 @@ type costWindow struct {
 	head  int
 }
 
+// extend lengthens the block by one bound, if there is one and the waste then stays
+// within the limit, and reports whether it did.
 func (w *costWindow) extend() bool {
 	if w.end == len(w.bounds) {
 		return false
@@ -107,7 +109,7 @@ func (w *costWindow) take() {
 	w.end++
 }
 
-// The block must not be empty.
+// leave removes the block's first bound; the block must not be empty.
 func (w *costWindow) leave() {
 	w.waste -= int64(w.max - w.bounds[w.start])
 	if int(w.queue[w.head]) == w.start {

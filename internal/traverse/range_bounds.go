@@ -100,8 +100,8 @@ func newRangeBounds(l *postings.List, t score.Term, lengths []uint32, numDocs in
 	return r, nil
 }
 
-// Superblock s's bounds, times unit, are added to sums; the result is a bitmap of ranges with
-// postings.
+// add adds the bounds of superblock s's ranges, times unit, to sums, and returns a
+// bitmap of the ranges with postings.
 func (r *rangeBounds) add(sums *[rangesPerSuper]base.Score, s int, unit base.Score) (used uint64) {
 	if r.numbers == nil {
 		bounds := (*[rangesPerSuper]uint8)(r.bounds[s*rangesPerSuper:])

@@ -28,7 +28,8 @@ type rangePostings struct {
 // Kept only while the cache has room.
 var rangePostingsOf = derived.NewKind[rangePostings]("range postings")
 
-// blockMaxPruning's derived structures for lists of weights are kept or have room.
+// rangesStay reports whether blockMaxPruning's derived structures for lists of weights,
+// bounds and copies, are kept or have room.
 func rangesStay(legs []Leg) bool {
 	missing, sizeBytes := 0, int64(0)
 	var handle derived.List
@@ -52,6 +53,7 @@ func rangesStay(legs []Leg) bool {
 	return missing == 0 || handle.Room(missing, sizeBytes)
 }
 
+// rangeBytes returns the maximum bytes of a list's rangeBounds and rangePostings.
 func rangeBytes(docFreq int, maxFreq uint32, numDocs int) (bounds, copied int64) {
 	numRanges := (numDocs + rangeDocs - 1) / rangeDocs
 	numSupers := (numRanges + rangesPerSuper - 1) / rangesPerSuper
@@ -64,7 +66,8 @@ func rangeBytes(docFreq int, maxFreq uint32, numDocs int) (bounds, copied int64)
 	return int64(numSupers) + bounds, copyBytes(docFreq, entries, numSupers, maxFreq)
 }
 
-// 0 if a frequency is too large.
+// copyBytes returns the bytes of rangePostings with the given number of entries, or 0 if
+// a frequency is too large for a copy.
 func copyBytes(numPostings, entries, numSupers int, maxFreq uint32) int64 {
 	freqBytes := int64(1)
 	switch {
@@ -76,7 +79,8 @@ func copyBytes(numPostings, entries, numSupers int, maxFreq uint32) int64 {
 	return (1+freqBytes)*int64(numPostings) + 2*int64(entries+1) + 4*int64((numSupers+supersPerBase-1)/supersPerBase)
 }
 
-// nil if there is no room or a frequency is too large.
+// openPostings returns a copy of the leg's postings, or nil if there is no room or a
+// frequency is too large.
 func (l *legState) openPostings(bounds *rangeBounds) (*rangePostings, error) {
 	sizeBytes := copyBytes(int(l.List.DocFreq), len(bounds.bounds), len(bounds.supers), bounds.maxFreq)
 	if sizeBytes == 0 {
@@ -88,7 +92,7 @@ func (l *legState) openPostings(bounds *rangeBounds) (*rangePostings, error) {
 	})
 }
 
-// Frequencies must fit in 16 bits.
+// newRangePostings reads the list, whose frequencies must fit in 16 bits.
 func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, error) {
 	p := &rangePostings{
 		starts: make([]uint16, 0, len(bounds.bounds)+1),
@@ -137,6 +141,7 @@ func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, er
 	return p, c.Err()
 }
 
+// entry returns the range in at of entry i of the bounds, which belongs to superblock s.
 func (p *rangePostings) entry(s, i int) (from, to int) {
 	near := p.bases[s/supersPerBase]
 	from = int(near) + int(p.starts[i]-uint16(near)) // modulo 2^16

@@ -46,6 +46,7 @@ type legState struct {
 	variableScale score.Scale
 }
 
+// open sets s.legs to the legs of q, with cursors before their first postings.
 func (s *Scratch) open(q *Query) []legState {
 	n := len(q.Legs)
 	if cap(s.legs) < n {
@@ -98,6 +99,8 @@ type poll struct {
 	left int
 }
 
+// after counts n postings. About every pollEvery postings it returns the context's
+// error, if it has ended.
 func (p *poll) after(n int) error {
 	p.left -= n
 	if p.left > 0 {

@@ -135,7 +135,7 @@ func (c *Candidates) slice(from, to int) Candidates {
 	return Candidates{DocIDs: c.DocIDs[from:to], Scores: c.Scores[from:to]}
 }
 
-// The candidates must be of the query's segment.
+// check returns an error if the candidates are not of the query's segment.
 func (c *Candidates) check(q *Query) error {
 	if len(c.DocIDs) != len(c.Scores) {
 		return fmt.Errorf("%d candidates with %d scores: %w", len(c.DocIDs), len(c.Scores), base.ErrCorrupt)
@@ -158,6 +158,7 @@ type stepper struct {
 	matches
 }
 
+// step opens the query's lists; it returns nil if one is empty.
 func (s *Scratch) step(q *Query) (*stepper, error) {
 	if err := q.check(); err != nil {
 		return nil, err
@@ -183,6 +184,8 @@ func (x *stepper) read() int {
 	return n
 }
 
+// beginBlock appends to c the documents of the first list's current block that are in
+// all lists.
 func (x *stepper) beginBlock(first *legState, c *Candidates) {
 	cur := &first.cursor
 	docIDs := cur.BlockDocIDs()

@@ -203,8 +203,8 @@ func (x *intersection) load(lo base.DocID) bool {
 	return true
 }
 
-// Candidates that are not in list i or cannot reach need are dropped; the others' frequencies
-// are stored.
+// apply drops candidates that are not in list i or cannot reach need, and stores the
+// others' frequencies.
 func (x *intersection) apply(i int) {
 	l := x.legs[i]
 	c, freqs := &l.cursor, &x.freqs[i-1]

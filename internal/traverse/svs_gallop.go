@@ -31,6 +31,8 @@ func searchByGalloping(x *conjunction, l *legState) {
 	}
 }
 
+// searchBlock looks up the candidates from i on in the list's current block and returns
+// the index of the first candidate after the block's last DocID.
 func (x *conjunction) searchBlock(l *legState, i int) int {
 	block, last := l.cursor.Block(), uint32(l.cursor.BlockLastDocID())
 	matches := 0

@@ -157,7 +157,8 @@ func Names(mode Mode) []string {
 	return names
 }
 
-// Afterwards, every cursor's DocIDs are below q.NumDocs and valid indexes of Lengths.
+// check returns an error if the query is invalid. Afterwards, every cursor's DocIDs are
+// below q.NumDocs and valid indexes of Lengths.
 func (q *Query) check() error {
 	if q.Live != nil && len(q.Live)*64 < q.NumDocs {
 		return fmt.Errorf("live bits for %d of %d documents: %w", len(q.Live)*64, q.NumDocs, base.ErrCorrupt)
@@ -177,8 +178,10 @@ func (q *Query) check() error {
 	return nil
 }
 
+// live reports whether document d is not deleted.
 func (q *Query) live(d uint32) bool {
 	return q.Live == nil || q.Live[d/64]>>(d%64)&1 == 1
 }
 
+// byDocFreq orders legs by increasing list length.
 func byDocFreq(a, b *legState) int { return cmp.Compare(a.List.DocFreq, b.List.DocFreq) }

@@ -46,6 +46,7 @@ func (l *legState) openVariable(numDocs int) error {
 	return err
 }
 
+// saturationKey returns the part of the term's parameters on which its bounds depend.
 func (l *Leg) saturationKey() uint64 {
 	if l.Term.Linear {
 		return math.MaxUint64 // not the bits of two finite numbers
@@ -111,6 +112,8 @@ func (v *variableBlocks) seek(i int, doc uint32) int {
 	return i
 }
 
+// nextVariable makes the variable block with the leg's first posting from doc on the
+// current one.
 func (l *legState) nextVariable(doc base.DocID) {
 	v := l.variable
 	i := v.seek(l.variableAt, uint32(doc))

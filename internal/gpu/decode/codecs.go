@@ -94,6 +94,7 @@ func CodecOf(c codec.Codec) (Codec, bool) {
 	return Codec{}, false
 }
 
+// recDepth returns the depth that codec.PForDeltaRec uses for its parameter.
 func recDepth(depth int) uint32 {
 	if depth == 0 {
 		depth = 1

@@ -51,6 +51,8 @@ func (k *Kernels) Prepare(c Codec) error {
 	return nil
 }
 
+// kernel returns a kernel, for a single list (one) or a batch, and loads it at its first
+// use.
 func (k *Kernels) kernel(c Codec, w What, one bool) (*cuda.Kernel, error) {
 	if c.kind >= numKinds || w >= numWhat {
 		return nil, fmt.Errorf("no kernel of codec %d for %v: %w", c.kind, w, ErrShape)

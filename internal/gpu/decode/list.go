@@ -87,6 +87,7 @@ func Plan(lists []List) Batch {
 	return plan(lists, tileBlocks(blocks))
 }
 
+// plan is Plan with tiles of tileBlocks blocks.
 func plan(lists []List, tileBlocks uint32) Batch {
 	b := Batch{numLists: uint32(len(lists)), tileBlocks: tileBlocks}
 	for i := range lists {

@@ -119,6 +119,7 @@ func parseRec(list []byte, n int) (r recParser, err error) {
 
 func (r *recParser) blocks(n int) int { return (n + r.block - 1) / r.block }
 
+// body parses the slots of a and its exceptions.
 func (r *recParser) body(a *RecArray, depth int, sizes byte) error {
 	if a.width > 32 || a.width == 32 && a.exceptions > 0 {
 		return fmt.Errorf("%d slots of %d bits at byte %d: %w", a.n, a.width, r.at, ErrShape)

@@ -29,6 +29,7 @@ var tilePolicy = []struct {
 	{0, 1},
 }
 
+// tileBlocks returns the blocks of a batch that one warp decodes.
 func tileBlocks(blocks uint64) uint32 {
 	for _, p := range tilePolicy {
 		if blocks >= p.blocks {

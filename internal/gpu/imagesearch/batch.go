@@ -92,7 +92,7 @@ func (k *Kernels) NewBatch(limits Limits) (*Batch, error) {
 // Close frees the batch's memory. No launch may be running.
 func (b *Batch) Close() error { return b.memory.free() }
 
-// Reset removes the queries.
+// Reset removes the queries and sets the segment of the next ones.
 func (b *Batch) Reset(segment Segment) {
 	b.segment = segment
 	b.numQueries, b.numParams, b.numTerms, b.numHits = 0, 0, 0, 0
@@ -141,6 +141,8 @@ func (b *Batch) Add(q *Query) (int, error) {
 	return i, nil
 }
 
+// intersecting returns the job that finds the best hits of an And query: by ranges if
+// all lists have bitmaps.
 func (q *Query) intersecting() int {
 	for i := range q.Terms {
 		if q.Terms[i].Image.kind != dense {

@@ -9,6 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
+// checkPostings returns an error that wraps base.ErrBadInput if the numbers differ from
+// the shape's.
 func (s *Shape) checkPostings(docIDs, freqs, lengths int) error {
 	if docIDs < s.DocFreq || freqs < s.DocFreq || lengths < s.NumDocs && !s.Saturation.Linear {
 		return fmt.Errorf("image of %d postings of %d documents: %d DocIDs, %d frequencies, %d lengths: %w", s.DocFreq, s.NumDocs, docIDs, freqs, lengths, base.ErrBadInput)

@@ -13,9 +13,10 @@ const (
 // that run at the same time, so that all multiprocessors end at about the same time.
 const spareFactor = 8
 
+// spareBlocks returns the maximum number of blocks of a launch beyond one per query.
 func (k *Kernels) spareBlocks() int { return spareFactor * k.resident }
 
-// cost is in units of a block's work.
+// cost returns a query's cost in units of a block's work.
 func cost(kind int, p *queryParams, terms []termParams) uint64 {
 	if kind == jobProbe {
 		return uint64(terms[0].docFreq)*uint64(p.numTerms)/probeBlock + 1
@@ -27,6 +28,7 @@ func cost(kind int, p *queryParams, terms []termParams) uint64 {
 	return sum/rangesBlock + 1
 }
 
+// countCost returns the cost of counting, in units of a block's work.
 func (b *Batch) countCost(p *queryParams, terms []termParams) uint64 {
 	if p.flags&flagAll != 0 && p.numDense < p.numTerms {
 		return cost(jobProbe, p, terms)
@@ -56,6 +58,7 @@ func (b *Batch) plan() (most int) {
 	return (supers + int(least) - 1) / int(max(least, 1))
 }
 
+// maxSplits returns the maximum number of blocks of a query.
 func (b *Batch) maxSplits() int {
 	return (numSupers(b.segment.NumDocs) + 3) / 4
 }

@@ -134,7 +134,7 @@ func (s *Single) splits(kind int, j *job) int {
 	return min(n, b.kernels.residentOne)
 }
 
-// launchOne: the last job signals the host.
+// launchOne launches a job; the last one signals the host.
 func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) error {
 	b := s.batch
 	supers := numSupers(b.segment.NumDocs)
@@ -164,7 +164,7 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 	return launchAlone(stream, kernel, int(j.splits), &s.one, &s.one.search, &s.one.query, &p, q)
 }
 
-// launchAlone: search and query are fields of all, whose terms are set.
+// launchAlone launches a query. search and query are fields of all, whose terms are set.
 func launchAlone[P any](stream *cuda.Stream, kernel *cuda.Kernel, blocks int, all *P, search *searchParams, query *queryParams, p *searchParams, q *queryParams) error {
 	*search, *query = *p, *q
 	query.firstTerm = 0

@@ -126,6 +126,8 @@ func (q *Query) check(seg *imagesearch.Segment) (most base.Score, err error) {
 	return most, nil
 }
 
+// checkFrom returns the greatest score of the initial candidates, or an error that wraps
+// base.ErrBadInput unless they increase strictly below NumDocs.
 func (q *Query) checkFrom(seg *imagesearch.Segment) (most base.Score, err error) {
 	if q.From == nil {
 		return 0, nil
@@ -161,6 +163,7 @@ func (l *List) check(seg *imagesearch.Segment) error {
 	return nil
 }
 
+// threshold returns a score that at least K documents reach.
 func (q *Query) threshold(seg *imagesearch.Segment) uint32 {
 	theta := q.Threshold
 	if !q.Conjunctive && seg.Live.IsZero() {

@@ -91,6 +91,7 @@ func (r *Runner) most() int {
 	return max(r.kernels.anyScored.resident[0], r.kernels.all.resident[0])
 }
 
+// outWords returns the words for candidates in groups of groupSize.
 func outWords(candidates, groupSize int) int {
 	groups := (candidates + groupSize - 1) / groupSize
 	return groups * (2*groupSize + 1)
@@ -141,6 +142,7 @@ func (r *Runner) Finish(dst []base.Hit, out *Candidates) (hits []base.Hit, match
 	return dst, matches, nil
 }
 
+// gather sets out to the candidates that remain in the groups.
 func (r *Runner) gather(out *Candidates) {
 	out.DocIDs, out.Scores = out.DocIDs[:0], out.Scores[:0]
 	if r.params.outDocIDs == 0 {

@@ -71,7 +71,8 @@ func (r *Runner) prepare(s *cuda.Stream) error {
 	return nil
 }
 
-// placeLists launches the copy of directories in host memory.
+// placeLists writes the lists to the parameters and launches the copy of directories in
+// host memory.
 func (r *Runner) placeLists(s *cuda.Stream, q *Query) error {
 	entries := 0
 	for i := range q.Lists {

@@ -36,6 +36,7 @@ func (c *content) reset() {
 	c.numLists, c.elements = 0, 0
 }
 
+// sections returns the parts of buf for the sections.
 func (c *content) sections(buf cuda.Buffer[uint64]) (lists, queries, tiles cuda.Buffer[uint64]) {
 	l, q, t := len(c.lists), len(c.queries), len(c.tiles)
 	return buf.Slice(0, l), buf.Slice(l, l+q), buf.Slice(l+q, l+q+t)
@@ -43,7 +44,7 @@ func (c *content) sections(buf cuda.Buffer[uint64]) (lists, queries, tiles cuda.
 
 type sized interface{ Len() int }
 
-// put appends the words of a list.
+// add adds a query; put appends the words of a list.
 func add[V sized](b *Batch, lists []V, put func(c *content, v *V)) error {
 	if b.started {
 		return fmt.Errorf("ao11: query added to a started batch: %w", base.ErrBadInput)

@@ -20,6 +20,7 @@ type memory struct {
 	docIDs cuda.HostBuffer[uint32]
 }
 
+// hold makes room for the batch.
 func (m *memory) hold(b *Batch, s *cuda.Stream) error {
 	d := b.kernels.device
 	if m.ticket.IsZero() {

@@ -81,6 +81,7 @@ func groupShift(numTiles int) int {
 	return shift
 }
 
+// gather enqueues the second half of the compaction, of at most numTiles tiles.
 func (x *Intersector) gather(s *cuda.Stream, numTiles int, p *gatherParams) error {
 	return cuda.Launch(s, x.kernels.gather, x.grid(numTiles), cuda.D1(blockThreads), 0, p)
 }

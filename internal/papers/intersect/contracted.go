@@ -102,6 +102,7 @@ func NewContracted(s *cuda.Stream, d *cuda.Device, docIDs []uint32, c Contractio
 // noRange as a deviation means that the safe range is the whole list.
 const noRange = 1<<31 - 1
 
+// setLine sets the list's safe search range.
 func (l *Contracted) setLine(docIDs []uint32) {
 	safe := contraction.NewSafeRange(docIDs)
 	if max(safe.Left, safe.Right, -safe.Left, -safe.Right) >= noRange {
@@ -146,6 +147,7 @@ func bitmapOf(docIDs []uint32) []uint32 {
 	return words
 }
 
+// uploaded returns a copy of data in device memory; the copy is only enqueued on s.
 func uploaded(s *cuda.Stream, d *cuda.Device, data []uint32) (cuda.Buffer[uint32], error) {
 	b, err := cuda.Alloc[uint32](d, len(data))
 	if err == nil {

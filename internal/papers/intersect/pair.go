@@ -38,6 +38,7 @@ type pair struct {
 	blockShift int
 }
 
+// wantsPositions reports whether positions must be found.
 func (p *pair) wantsPositions() bool { return !p.out.Positions.IsZero() }
 
 // check returns an error if out lacks room for the shorter list or for
@@ -57,6 +58,8 @@ func (p *pair) check() error {
 	return nil
 }
 
+// params returns the parameters of the kernel that finds matches, which leaves them in
+// slots.
 func (p *pair) params(slots slotsParams) pairParams {
 	return pairParams{
 		slots: slots,
@@ -67,6 +70,7 @@ func (p *pair) params(slots slotsParams) pairParams {
 	}
 }
 
+// gathered returns the parameters of the kernel that compacts the matches in slots.
 func (p *pair) gathered(slots slotsParams) gatherParams {
 	g := gatherParams{slots: slots, docIDs: p.out.DocIDs.Ptr(), count: p.out.Count.Ptr(), blockShift: uint32(p.blockShift)}
 	if !p.wantsPositions() {

@@ -219,6 +219,7 @@ func (r *Searcher) Search(s *cuda.Stream, w *Workspace, o *Operands, out Candida
 	return r.emit(s, slots, tiles, o, out)
 }
 
+// emit compacts the matches of all tiles and finds their positions.
 func (r *Searcher) emit(s *cuda.Stream, slots slotsParams, tiles int, o *Operands, out Candidates) error {
 	g := gatherParams{
 		slots: slots, docIDs: out.DocIDs.Ptr(), count: out.Count.Ptr(), stride: uint32(out.DocIDs.Len()),

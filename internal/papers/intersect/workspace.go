@@ -76,6 +76,7 @@ func free(buffers ...*cuda.Buffer[uint32]) {
 	}
 }
 
+// holds returns an error if the workspace is too small for a call.
 func (w *Workspace) holds(tiles, slots int) error {
 	if tiles > w.tiles || slots > w.first.Len() {
 		return w.tooSmall(fmt.Sprintf("%d tiles of %d slots in all", tiles, slots))

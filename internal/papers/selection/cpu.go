@@ -95,6 +95,7 @@ func (c *CPU) read(st *cuda.Stream, b cuda.Buffer[uint32]) (uint32, error) {
 	return c.word.Data()[0], nil
 }
 
+// partialSort appends the best k of the copied scores.
 func (c *CPU) partialSort(dst []base.Hit, source *Source[uint32], k int) []base.Hit {
 	docIDs, live := c.docIDs.Data(), c.live.Data()
 	c.queue.Reset(k)

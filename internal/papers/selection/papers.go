@@ -6,7 +6,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// The levels of maxima above n scores, the lowest first.
+// heapLengths returns the lengths of the levels of maxima above n scores, the lowest
+// first.
 func heapLengths(n int) []int {
 	var lengths []int
 	for n > heapGroupLen {

@@ -57,6 +57,7 @@ func (s *Source[S]) array() (Array, error) {
 	}, nil
 }
 
+// check returns an error if buffers do not fit together.
 func (s *Source[S]) check() error {
 	n, byNumber := s.Scores.Len(), s.DocIDs.IsZero()
 	switch {
