@@ -51,23 +51,6 @@ func ParseSelection(text string) (Selection, error) {
 // CPU reports whether no GPU is selected.
 func (s Selection) CPU() bool { return !s.Auto && !s.All && len(s.Ordinals) == 0 }
 
-// String returns the syntax of ParseSelection.
-func (s Selection) String() string {
-	switch {
-	case s.Auto:
-		return selectAuto
-	case s.All:
-		return selectGPU
-	case len(s.Ordinals) == 0:
-		return selectCPU
-	}
-	numbers := make([]string, len(s.Ordinals))
-	for i, n := range s.Ordinals {
-		numbers[i] = strconv.Itoa(n)
-	}
-	return strings.Join(numbers, ",")
-}
-
 // Memory limits the memory of each device for posting lists, in bytes or in per cent of
 // Options.IndexBytes or, if that is 0, of the device's total (for host memory, the available)
 // memory. The zero value allows 90 per cent of the free memory.
