@@ -71,7 +71,7 @@ const HighestRate = 1 << 30
 const lowestRate = 1.0 / 1024
 
 // SustainedRate returns the highest rate, within 1 %, at which accept accepts
-// the result, found by doubling and halving. In ding09 accept is !Failed.It
+// the result, found by doubling and halving. In ding09 accept is !Failed. It
 // returns 0 if no rate is accepted and HighestRate if all are. With the Span of
 // SpanFor it exceeds the sustainable rate by at most 0.5 %.
 func SustainedRate(ctx context.Context, o Options, l Load, accept func(*Result) bool) (float64, error) {
