@@ -17,7 +17,7 @@ import (
 type Reorder string
 
 const (
-	// ReorderNone, the default, keeps the order in which documents were added.
+	// ReorderNone keeps the order in which documents were added. It is the default.
 	ReorderNone Reorder = index.ReorderNone
 	// ReorderBP renumbers documents by recursive graph bisection, so that similar ones are
 	// neighbours: the index is smaller and faster.

@@ -269,7 +269,7 @@ func (PForDeltaRec) ListSize(list []byte, n int) (int, error) {
 	return l.parse(list, n)
 }
 
-// decodeTo decodes at most most DocIDs of block i and returns their number.
+// decodeTo decodes DocIDs of block i, at most as its last argument allows, and returns their number.
 func (l *recList) decodeTo(dst *[BlockLen]uint32, i, most int) (n int, err error) {
 	block := i * BlockLen / l.block
 	base := l.base(block)

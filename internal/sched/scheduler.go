@@ -224,7 +224,7 @@ func (s *Scheduler) Done(now time.Duration, p Place, jobs []*Job, took time.Dura
 	s.counts.ended += int64(len(jobs))
 }
 
-// release frees the server of a run of jobs, which took took (0: unknown).
+// release frees the server of a run of jobs. The time that it took is 0 if it is unknown.
 func (s *Scheduler) release(now time.Duration, p Place, jobs []*Job, took time.Duration) {
 	st := &s.queues.places[p]
 	first := jobs[0]

@@ -99,8 +99,7 @@ type poll struct {
 	left int
 }
 
-// after counts n postings. About every pollEvery postings it returns the context's
-// error, if it has ended.
+// after counts n postings. About every pollEvery postings it returns the error of stop.
 func (p *poll) after(n int) error {
 	p.left -= n
 	if p.left > 0 {

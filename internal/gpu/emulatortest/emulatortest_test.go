@@ -10,6 +10,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 //go:embed image/emulatortest.ptx
@@ -104,6 +105,9 @@ func TestActiveMask(t *testing.T) {
 func TestAddressSanitizer(t *testing.T) {
 	if testing.Short() || gputest.OnGPU() {
 		t.Skip("builds all kernels for the emulator once more")
+	}
+	if sampletest.Race {
+		t.Skip("a process has either the race detector or the address sanitizer; make unit runs this")
 	}
 	if os.Getenv(gputest.BuildVariable) == "asan" {
 		d := gputest.Open(t)

@@ -214,7 +214,7 @@ func TestOpenSome(t *testing.T) {
 		}
 		defer e.Close()
 		if e.devices[0].Name() != "gpu1" {
-			t.Errorf("%s: opened %s, want gpu1", s, e.devices[0].Name())
+			t.Errorf("%+v: opened %s, want gpu1", s, e.devices[0].Name())
 		}
 		return len(e.devices), nil
 	}
@@ -223,7 +223,7 @@ func TestOpenSome(t *testing.T) {
 	}
 	for _, s := range []Selection{{All: true}, {Ordinals: []int{0, 1}}} {
 		if _, err := open(s); !errors.Is(err, cuda.ErrOutOfMemory) || !strings.Contains(err.Error(), "GPU 0") {
-			t.Errorf("%s: error %v; want an error of GPU 0", s, err)
+			t.Errorf("%+v: error %v; want an error of GPU 0", s, err)
 		}
 	}
 }
