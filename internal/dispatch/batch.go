@@ -48,12 +48,13 @@ func (it *batchItem) memory() []base.Hit {
 	return it.answer.Hits[:0]
 }
 
-// onCPU answers the item on the CPU. A mapped file that cannot be read is an error of this item only.
+// onCPU answers the item on the CPU, a run of a scheduler's batch until its own context ends. A
+// mapped file that cannot be read is an error of this item only.
 func (it *batchItem) onCPU(ctx context.Context, sc *plan.Scratch) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	var trace *plan.Trace
 	if it.run != nil {
-		trace = it.run.trace.Trace
+		ctx, trace = it.run.ctx, it.run.trace.Trace
 	}
 	a, err := it.query.RunCPU(ctx, sc, it.memory(), trace)
 	if err == nil {

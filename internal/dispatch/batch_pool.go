@@ -10,10 +10,12 @@ import (
 )
 
 // RunBatch implements sched.Work: it answers several runs together on the GPU, with the help of
-// idle CPUs. A run that the GPU does not answer gets an outcome that wraps sched.ErrFailed and
-// continues on the CPU. After a panic all runs begin again when they are run.
+// idle CPUs. It never waits for a CPU. A run that neither answers gets an outcome that wraps
+// sched.ErrFailed and continues on the CPU; a run whose own context has ended, and that is not
+// on the GPU, gets the error of that context. After a panic all runs begin again when they are
+// run.
 func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
-	b := &r.group
+	b := &r.led
 	done := false
 	defer func() {
 		if !done {
@@ -31,7 +33,9 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 	for _, w := range all {
 		o := w.(*queryRun)
 		it := batchItem{query: o.plan, run: o, stage: o.stage, answer: &o.answer}
-		if err := o.attach(); err != nil {
+		if err := o.ctx.Err(); err != nil {
+			it.err = err
+		} else if err := o.attach(); err != nil {
 			it.refused = err
 		} else {
 			it.view = o.gpu.view
@@ -39,18 +43,17 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 		}
 		b.items = append(b.items, it)
 	}
-	b.helpers.reset(ctx, r.d.batchSlots(), b.items, r.d.gpu.idle > 0 && r.isFree(sched.CPU))
+	b.helpers.reset(ctx, r.d.batchSlots(), b.items, !r.d.gpu.unaided && r.isFree(sched.CPU))
+	b.helpers.optional = true
 	b.runGPU(ctx, r.d.costs)
-	failed := b.helpers.wait()
+	_ = b.helpers.wait() // optional helpers have no error of their own
 	for i := range b.items {
 		it := &b.items[i]
 		switch {
-		case failed != nil:
-			outcomes[i] = failed
 		case it.err != nil:
 			outcomes[i] = it.err
 		case b.helpers.answered(i):
-			it.run.arrive(sched.CPU)
+			it.run.countStep(sched.CPU)
 		case it.refused != nil:
 			outcomes[i] = it.run.refuse(it.refused)
 		case it.run.trace.isOn():
@@ -63,7 +66,7 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 // more: the next stage has to answer.
 func (r *queryRun) completeFromBatch(result *pipeline.Result) (more bool) {
 	r.filled(result)
-	r.arrive(sched.GPU)
+	r.countStep(sched.GPU)
 	if r.endStage(sched.GPU) {
 		return false
 	}

@@ -175,7 +175,7 @@ func (p *batchPart) plan(w BatchWorker, i int) error {
 
 func (p *batchPart) answer() error {
 	g, h := p.d.gpu, &p.helpers
-	h.reset(p.ctx, p.slots, p.items, g.idle > 0)
+	h.reset(p.ctx, p.slots, p.items, !g.unaided)
 	ended := false
 	defer func() {
 		if !ended { // a panic: nobody may write to answers after it

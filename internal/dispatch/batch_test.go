@@ -42,7 +42,7 @@ func batchRuns(t *testing.T, g *GPU) (d *Dispatcher, runs []*queryRun, works []s
 			t.Fatal(err)
 		}
 		r := &sc.run
-		r.begin(d, prepared, sc, nil, nil)
+		r.begin(t.Context(), d, prepared, sc, nil, nil)
 		r.decide()
 		t.Cleanup(r.end)
 		runs, works = append(runs, r), append(works, r)
@@ -157,7 +157,7 @@ func TestBatchShareIsPositive(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &p.sc.run
-	r.begin(d, prepared, p.sc, nil, nil)
+	r.begin(t.Context(), d, prepared, p.sc, nil, nil)
 	defer r.end()
 	r.decide()
 	usual := r.predictor.batchShare
@@ -182,7 +182,7 @@ func TestRunsReleaseMemory(t *testing.T) {
 	outcomes := make([]error, len(works))
 	leader := runs[0]
 	leader.RunBatch(t.Context(), works, outcomes)
-	b := &leader.group
+	b := &leader.led
 	for _, q := range b.queries[:cap(b.queries)] {
 		if q != nil {
 			t.Fatal("the leader has a query of a batch that has ended")
@@ -293,50 +293,6 @@ func TestSearchBatchOfAnyQueries(t *testing.T) {
 				t.Errorf("with a context that has ended: %v", err)
 			}
 		})
-	}
-}
-
-// The lists of the batch do not fit into the GPU's memory.
-func TestHelpersInBatchOfPool(t *testing.T) {
-	rng := rand.New(rand.NewPCG(62, 1))
-	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 24 << 10}, Lanes: 1})
-	g.idle = 2
-	p, d := dispatched(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 6000)), g, Config{Policy: PolicyGPU})
-	var runs []*queryRun
-	var works []sched.Work
-	var want []plan.Answer
-	for _, node := range frequentBatch(t, rng, 24) {
-		o := Options{K: 10, Mode: plan.ModeAndOr}
-		want = append(want, answer(t, p.cpu, p.sc, node, o))
-		sc := testScratch(t, "whitespace")
-		q, err := p.gpu.Prepare(sc, node, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sc.run.begin(d, q, sc, nil, nil)
-		sc.run.decide()
-		t.Cleanup(sc.run.end)
-		runs, works = append(runs, &sc.run), append(works, &sc.run)
-	}
-	onCPU := 0
-	const rounds = 3
-	for range rounds {
-		outcomes := make([]error, len(works))
-		runs[0].RunBatch(t.Context(), works, outcomes)
-		for i, r := range runs {
-			if outcomes[i] != nil {
-				t.Fatalf("run %d: %v", i, outcomes[i])
-			}
-			checkRun(t, i, r, &want[i])
-			if r.answer.By == sched.CPU {
-				onCPU++
-			}
-			r.rewind()
-			r.decide()
-		}
-	}
-	if onCPU < rounds {
-		t.Errorf("%d of %d queries on CPUs, want those that do not fit", onCPU, rounds*len(runs))
 	}
 }
 

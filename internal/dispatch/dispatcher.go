@@ -188,7 +188,7 @@ func (d *Dispatcher) reportBug(doing string, c *invariant.Caught) {
 
 func (d *Dispatcher) run(ctx context.Context, p *Query, sc *Scratch, dst []base.Hit, trace *plan.Trace) (plan.Answer, error) {
 	r := &sc.run
-	r.begin(d, p, sc, dst, trace)
+	r.begin(ctx, d, p, sc, dst, trace)
 	defer r.end()
 	r.decide()
 	if d.pool == nil {

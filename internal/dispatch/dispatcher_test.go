@@ -479,7 +479,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 			}
 			r := &p.sc.run
 			weigh := func() {
-				r.begin(d, prepared, p.sc, nil, nil)
+				r.begin(t.Context(), d, prepared, p.sc, nil, nil)
 				r.decide()
 				r.end()
 			}

@@ -20,7 +20,8 @@ type GPU struct {
 
 	onGPU, onCPU atomic.Int64 // queries
 
-	idle int // CPUs that help with batches while the GPU loads lists
+	// unaided: CPUs do not help with batches while the GPU loads lists. For tests.
+	unaided bool
 
 	runs   sync.WaitGroup // that have a view
 	mu     sync.Mutex
@@ -113,7 +114,7 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 
 // NewGPU returns a GPU that owns an engine.
 func NewGPU(e *pipeline.Engine) *GPU {
-	return &GPU{engine: e, lanes: e.Lanes(), idle: idleCPUs()}
+	return &GPU{engine: e, lanes: e.Lanes()}
 }
 
 // IsGPUUnavailable reports whether err of OpenGPU means that there is no usable GPU.

@@ -250,7 +250,7 @@ func TestGPUCodecs(t *testing.T) {
 func TestGPUEviction(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 24 << 10}})
-	g.idle = 0
+	g.unaided = true
 	p := newGPUPair(t, indextest.Snapshot(t, plantest.RandomIndex(t, rng, 400, 2, true)), g)
 	for range 4 {
 		batch := make([]query.Node, 12)
@@ -481,7 +481,7 @@ func TestGPUWideWeights(t *testing.T) {
 func TestGPUWaitsForMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 12 << 10}, Lanes: 3})
-	g.idle = 0
+	g.unaided = true
 	p := newGPUPair(t, indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 1, false)), g)
 	var wg sync.WaitGroup
 	for i := range 3 {

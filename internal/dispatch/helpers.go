@@ -22,6 +22,9 @@ type helpers struct {
 	owners  []atomic.Uint32 // by item
 	numbers []int           // of the items of the present launch, by its queries
 	besides bool            // CPUs help while the GPU loads lists
+	// optional: CPUs help only while a slot is free, and leave the remaining items to the caller. In
+	// a batch of the scheduler, which must not wait while it holds a lane; reset clears it.
+	optional bool
 
 	workers invariant.Group
 	mu      sync.Mutex // guards what follows
@@ -48,7 +51,7 @@ var idleScratches = sync.Pool{New: func() any { return new(plan.Scratch) }}
 func (h *helpers) reset(ctx context.Context, slots chan struct{}, items []batchItem, besides bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ctx, h.slots, h.items, h.besides, h.begun, h.err = ctx, slots, items, besides, false, nil
+	h.ctx, h.slots, h.items, h.besides, h.optional, h.begun, h.err = ctx, slots, items, besides, false, false, nil
 	h.left, h.order = h.left[:0], h.order[:0]
 	if len(h.owners) < len(items) {
 		h.owners = make([]atomic.Uint32, len(items))
@@ -80,6 +83,10 @@ func (h *helpers) Begin(order, left []int) {
 	}
 	for _, q := range left { // no launch can answer them, however late the CPUs are
 		i := h.numbers[q]
+		if h.optional { // until settle
+			h.order = append(h.order, i)
+			continue
+		}
 		h.owners[i].Store(cpuOwns)
 		h.left = append(h.left, i)
 	}
@@ -156,10 +163,10 @@ func (h *helpers) work() {
 	idleScratches.Put(sc) // not deferred: after a panic it must not serve another query
 }
 
-// answerNext waits for a CPU and answers the next item; more: there may be another.
+// answerNext waits for a CPU, unless the help is optional, and answers the next item; more:
+// there may be another.
 func (h *helpers) answerNext(sc *plan.Scratch) (more bool) {
-	if err := acquire(h.ctx, h.slots); err != nil {
-		h.fail(err)
+	if !h.acquire() {
 		return false
 	}
 	defer func() { <-h.slots }()
@@ -172,6 +179,22 @@ func (h *helpers) answerNext(sc *plan.Scratch) (more bool) {
 		*sc = plan.Scratch{} // its state is unknown after a fault
 	}
 	return true
+}
+
+func (h *helpers) acquire() bool {
+	if h.optional {
+		select {
+		case h.slots <- struct{}{}:
+			return true
+		default:
+			return false
+		}
+	}
+	err := acquire(h.ctx, h.slots)
+	if err != nil {
+		h.fail(err)
+	}
+	return err == nil
 }
 
 var errAbandoned = errors.New("the batch is given up")

@@ -32,7 +32,6 @@ func frequentBatch(t testing.TB, rng *rand.Rand, n int) []query.Node {
 func TestHelpersShortMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 48 << 10}, Lanes: 2})
-	g.idle = 2
 	snapshot := indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 6000))
 	p := newGPUPair(t, snapshot, g)
 	queries := 0

@@ -30,7 +30,7 @@ func TestLearnsFromOverrun(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &p.sc.run
-		r.begin(d, prepared, p.sc, nil, nil)
+		r.begin(t.Context(), d, prepared, p.sc, nil, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range timeOneOf {

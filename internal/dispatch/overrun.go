@@ -107,5 +107,5 @@ func (r *queryRun) noteOverrun(s *Step) {
 	if r.trace.isOn() {
 		r.trace.addOverrun(began, r.plan.Stage(r.stage), s.took)
 	}
-	r.arrive(sched.CPU)
+	r.countStep(sched.CPU)
 }

@@ -131,7 +131,7 @@ func TestRefusedAfterMove(t *testing.T) {
 	}
 	for _, moves := range []int{0, 1} {
 		r := &p.sc.run
-		r.begin(d, prepared, p.sc, nil, nil)
+		r.begin(t.Context(), d, prepared, p.sc, nil, nil)
 		r.decide()
 		r.job.Moves, r.job.Cost[sched.CPU] = moves, lastResort
 		if err := r.refuse(errors.New("no")); !errors.Is(err, sched.ErrFailed) {
@@ -154,7 +154,7 @@ func TestOverrunLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &p.sc.run
-	r.begin(d, prepared, p.sc, nil, nil)
+	r.begin(t.Context(), d, prepared, p.sc, nil, nil)
 	defer r.end()
 	r.decide()
 	gpu := &r.choices[sched.GPU]

@@ -297,7 +297,6 @@ func TestHelperPanics(t *testing.T) {
 func TestBatchOfSearcherPanics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 24 << 10}, Lanes: 1})
-	g.idle = 2
 	p := newGPUPair(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 6000)), g)
 	queries := frequentBatch(t, rng, 24)
 	p.checkBatch(t, queries, Options{K: 10}) // since then it is known that memory is short

@@ -80,7 +80,7 @@ func benchmarkDecisions(b *testing.B, there bool, name string, measure func(b *t
 				b.Run(fmt.Sprintf("%s/mode=%s/terms=%d/policy=%s", name, mode, terms, policy), func(b *testing.B) {
 					r := &p.sc.run
 					measure(b, func() {
-						r.begin(d, prepared, p.sc, nil, nil)
+						r.begin(b.Context(), d, prepared, p.sc, nil, nil)
 						r.decide()
 						r.end()
 					})

@@ -76,7 +76,7 @@ func TestBestSplit(t *testing.T) {
 	for _, seed := range append(sampletest.Some(t, sampletest.UnderRace(8, 0), seeds), 3, 6) {
 		randomTimes(rand.New(rand.NewPCG(51, uint64(seed))), d)
 		r := &p.sc.run
-		r.begin(d, prepared, p.sc, nil, nil)
+		r.begin(t.Context(), d, prepared, p.sc, nil, nil)
 		r.describe()
 		r.predictor.wholeOn(&r.choices[sched.CPU], sched.CPU)
 		r.choices[sched.GPU].never()
@@ -125,7 +125,7 @@ func TestLowerBoundsSuffice(t *testing.T) {
 	}
 	for _, trace := range []*plan.Trace{nil, new(plan.Trace)} {
 		r := &p.sc.run
-		r.begin(d, prepared, p.sc, nil, trace)
+		r.begin(t.Context(), d, prepared, p.sc, nil, trace)
 		r.decide()
 		if traced := trace != nil; r.first() != sched.GPU || r.predictor.hasEssential != traced || (r.predictor.whole.Essential > 0) != traced {
 			t.Errorf("traced %v: begun on the %s, weighed %v, %d essential", traced, r.first(), r.predictor.hasEssential, r.predictor.whole.Essential)
@@ -179,7 +179,7 @@ func TestMaySplit(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &p.sc.run
-		r.begin(d, prepared, p.sc, nil, nil)
+		r.begin(t.Context(), d, prepared, p.sc, nil, nil)
 		r.describe()
 		if !r.locate() || !r.predictor.located.Packed || r.predictor.located.BytesImage == 0 {
 			t.Fatalf("%+v: want lists that the GPU reads where they lie", r.predictor.located)

@@ -29,7 +29,7 @@ func TestUncertainStaysOnGPU(t *testing.T) {
 	}
 	r := &p.sc.run
 	decided := func() (first sched.Place, onCPU, onGPU time.Duration) {
-		r.begin(d, prepared, p.sc, nil, new(plan.Trace)) // who traces sees both predictions
+		r.begin(t.Context(), d, prepared, p.sc, nil, new(plan.Trace)) // who traces sees both predictions
 		defer r.end()
 		r.decide()
 		return r.first(), r.choices[sched.CPU].total, r.choices[sched.GPU].total

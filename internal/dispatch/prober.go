@@ -45,7 +45,7 @@ func (p *Prober) Prepare(node query.Node, opts Options) (*Query, error) {
 
 // Begin begins with the first stage of a query; End ends it.
 func (p *Prober) Begin(q *Query) {
-	p.run.begin(p.searcher.dispatcher, q, p.sc, p.dst, nil)
+	p.run.begin(context.Background(), p.searcher.dispatcher, q, p.sc, p.dst, nil)
 	p.run.describe()
 }
 

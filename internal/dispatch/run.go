@@ -15,6 +15,7 @@ import (
 // the place that the policy chooses for each. As a sched.Work it can continue at another place.
 // Its memory is a Scratch's.
 type queryRun struct {
+	ctx    context.Context //nolint:containedctx // of the query; the context of a batch is its leader's
 	d      *Dispatcher
 	plan   *Query
 	sc     *Scratch
@@ -33,7 +34,7 @@ type queryRun struct {
 	trace     tracer
 	gpu       gpuState
 	overrun   overrun // of the present stage
-	group     batch   // that it leads
+	led       batch   // by this run
 }
 
 // position is the stage, the finished lists in its order, and the remaining candidates of a
@@ -57,8 +58,8 @@ type gpuState struct {
 
 var _ sched.Work = (*queryRun)(nil)
 
-func (r *queryRun) begin(d *Dispatcher, q *Query, sc *Scratch, dst []base.Hit, trace *plan.Trace) {
-	r.d, r.plan, r.sc, r.dst = d, q, sc, dst
+func (r *queryRun) begin(ctx context.Context, d *Dispatcher, q *Query, sc *Scratch, dst []base.Hit, trace *plan.Trace) {
+	r.ctx, r.d, r.plan, r.sc, r.dst = ctx, d, q, sc, dst
 	r.trace.Trace = trace
 	r.policy = q.policyOf(d)
 	if q.placement != nil {
@@ -97,7 +98,7 @@ func (r *queryRun) end() {
 		r.gpu.view = nil
 	}
 	r.sc.Forget()
-	r.d, r.plan, r.sc, r.trace.Trace, r.dst, r.answer.Hits = nil, nil, nil, nil, nil, nil
+	r.ctx, r.d, r.plan, r.sc, r.trace.Trace, r.dst, r.answer.Hits = nil, nil, nil, nil, nil, nil, nil
 	r.predictor.end()
 	r.gpu.query, r.overrun, r.policy = pipeline.Query{}, overrun{}, nil
 	for i := range r.gpu.steps {
@@ -264,14 +265,14 @@ func (r *queryRun) advance(ctx context.Context, at sched.Place) (done bool, err 
 	if !began.IsZero() {
 		r.observe(s, from, time.Since(began))
 	}
-	r.arrive(at)
+	r.countStep(at)
 	if r.pos == len(r.predictor.lengths) || r.have != nil && r.have.Len() == 0 {
 		return r.endStage(at), nil
 	}
 	return false, nil
 }
 
-func (r *queryRun) arrive(at sched.Place) {
+func (r *queryRun) countStep(at sched.Place) {
 	r.d.steps[at].Add(1)
 	r.answer.StepsAt[at]++
 	if r.moved && r.last != at {
