@@ -74,6 +74,19 @@ func TestReplace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := Replace(dir, func(string) error { return nil }); !errors.Is(err, ErrNotIndex) {
+		t.Errorf("a function that builds nothing: %v", err)
+	}
+	ix, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := searchIDs(t, ix, Query{Text: "text"}); len(got) != 1 || got[0] != "second" {
+		t.Errorf("after a function that builds nothing: %q", got)
+	}
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}

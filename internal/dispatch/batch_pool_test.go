@@ -178,7 +178,7 @@ func TestBatchOfPoolContexts(t *testing.T) {
 			queries := slices.Repeat([]query.Node{plantest.Parse(t, "w0 w1 w2 w3")}, 8) // larger than the memory
 			runs, works, want := poolBatch(t, queries)
 			for i := 0; i < len(runs); i += 2 {
-				runs[i].ctx = endedIn{t.Context(), function}
+				runs[i].ctx = endedIn{t.Context(), function} //nolint:fatcontext // one for each run
 			}
 			outcomes := make([]error, len(works))
 			runs[0].RunBatch(t.Context(), works, outcomes)
