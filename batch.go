@@ -21,8 +21,9 @@ type BatchResult struct {
 // the queries and load their documents, and a GPU answers them in few launches. Result i
 // belongs to query i; its Err is the error that Search would return; its Took is the time of
 // the whole batch. Queries of a batch cannot have a Trace. Limits.Waiting and Limits.Deadline
-// do not apply. The error is the error of ctx, or of an index that is closed; then there are no
-// results.
+// do not apply. Answers come from the result cache (Options.ResultCache), but are not added to
+// it. Hits of several results share memory. The error is the error of ctx, or of an index that
+// is closed; then there are no results.
 func (ix *Index) SearchBatch(ctx context.Context, queries []Query) (_ []BatchResult, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := time.Now()
@@ -128,7 +129,7 @@ const slabHits = 160
 
 // In a batch, hits share allocations.
 func (sc *scratch) newHits(n int) []Hit {
-	if sc.batch == nil || n > slabHits/4 {
+	if sc.batch == nil || n == 0 || n > slabHits/4 {
 		return make([]Hit, n)
 	}
 	if len(sc.slab) < n {

@@ -25,7 +25,7 @@ func TestSearchBatch(t *testing.T) {
 					Query{Node: query.All(&query.Term{Text: fmt.Sprint("w", i%50)}, &query.Words{Text: "w1 w2"}), Count: true, Load: Load(i % 4)})
 			}
 			queries = append(queries, Query{Text: `"w1 w2"`, SnippetLength: 80}, Query{Text: "(w1"}, Query{Text: "w1", K: -1}, Query{Text: "w1", Mode: ModeSaat}, Query{}, Query{Text: "no:field"})
-			for range 2 {
+			for _, queries := range [][]Query{{{Text: "nowhere"}}, queries, queries} {
 				got, err := ix.SearchBatch(t.Context(), queries)
 				if err != nil || len(got) != len(queries) {
 					t.Fatalf("%d results, %v", len(got), err)

@@ -22,7 +22,8 @@ type Options struct {
 	// the same meaning reuse, regardless of case, word forms and order; 0 keeps none. Each
 	// Index has its own cache. Documents and snippets are read for each search. A commit
 	// invalidates all answers; equal searches at the same time run once. Searches with a
-	// Traversal, Accumulators, Policy, Budget or Trace bypass the cache.
+	// Traversal, Accumulators, Policy, Budget or Trace bypass the cache; SearchBatch only reads
+	// it.
 	ResultCache int64
 }
 
