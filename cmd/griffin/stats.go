@@ -4,7 +4,6 @@ import (
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/dispatch"
-	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
@@ -14,9 +13,9 @@ func gpuStatsOf(s *griffin.GPUStats) dispatch.GPUStats {
 	out := dispatch.GPUStats{OnGPU: s.OnGPU, OnCPU: s.OnCPU}
 	for i := range s.Devices {
 		d := &s.Devices[i]
-		out.Devices = append(out.Devices, pipeline.DeviceStats{
-			Name: d.Name, GPU: d.GPU, Driver: d.Driver, CacheStats: pipeline.CacheStats(d.GPUCacheStats), UsedBytes: d.UsedBytes,
-			LimitBytes: d.LimitBytes, Host: pipeline.HostStats(d.Host), Asked: pipeline.FormStats(d.Asked), BytesUploaded: d.BytesUploaded,
+		out.Devices = append(out.Devices, dispatch.DeviceStats{
+			Name: d.Name, GPU: d.GPU, Driver: d.Driver, CacheStats: dispatch.CacheStats(d.GPUCacheStats), UsedBytes: d.UsedBytes,
+			LimitBytes: d.LimitBytes, Host: dispatch.HostStats(d.Host), Asked: dispatch.FormStats(d.Asked), BytesUploaded: d.BytesUploaded,
 			BytesInPlace: d.BytesInPlace, Packed: d.Packed, Steps: d.Steps, Queries: d.Queries, Launches: d.Launches,
 			Busy: d.Busy, Errors: d.Errors, Lost: d.Lost,
 		})

@@ -176,6 +176,16 @@ func (v *gpuViews) release() {
 	v.impacts.Release()
 }
 
+// The counts of one device.
+type (
+	// DeviceStats counts the work of a device, CacheStats the lists in its memory, HostStats
+	// lists in page-locked memory, and FormStats lists of queries by their form.
+	DeviceStats = pipeline.DeviceStats
+	CacheStats  = pipeline.CacheStats
+	HostStats   = pipeline.HostStats
+	FormStats   = pipeline.FormStats
+)
+
 // GPUStats counts the work of a GPU since it was opened.
 type GPUStats struct {
 	// OnGPU and OnCPU count queries by the processor that answered them.

@@ -184,7 +184,7 @@ func TestBatchOfRunsPanics(t *testing.T) {
 		}
 		for i, r := range runs {
 			r.d = &Dispatcher{gpu: g, costs: d.costs}
-			r.policy, r.rules = costPolicy{}, costPolicy{}.traits()
+			r.policy = costPolicy{}
 			if r == last && at == sched.GPU {
 				continue
 			}

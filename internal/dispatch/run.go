@@ -21,7 +21,6 @@ type queryRun struct {
 	sc     *Scratch
 	job    sched.Job
 	policy policy
-	rules  traits // of the policy
 
 	position
 	answer plan.Answer
@@ -65,8 +64,7 @@ func (r *queryRun) begin(ctx context.Context, d *Dispatcher, q *Query, sc *Scrat
 	if q.placement != nil {
 		r.policy = q.placement
 	}
-	r.rules = r.policy.traits()
-	r.predictor.begin(model{d.costs, &d.selectivity, r.rules.trees}, d.pool != nil)
+	r.predictor.begin(model{d.costs, &d.selectivity, r.policy.traits().trees}, d.pool != nil)
 	r.rewind()
 	r.gpu.refusal = q.gpu.refusal
 	if d.gpu == nil {
@@ -192,7 +190,7 @@ func (r *queryRun) updateRemainingCost() {
 
 func (r *queryRun) first() sched.Place {
 	gpu, cpu := r.choices[sched.GPU].total, r.choices[sched.CPU].total
-	if gpu != sched.Never && (r.rules.prefersGPU || gpu < cpu) {
+	if gpu != sched.Never && (r.policy.traits().prefersGPU || gpu < cpu) {
 		return sched.GPU
 	}
 	return sched.CPU
@@ -206,9 +204,9 @@ func (r *queryRun) next(at sched.Place) sched.Place {
 		return at
 	case here == sched.Never:
 		return other
-	case r.rules.prefersGPU:
+	case r.policy.traits().prefersGPU:
 		return sched.GPU
-	case r.rules.stays, there >= here:
+	case r.policy.traits().stays, there >= here:
 		return at
 	}
 	gain := 1.0
