@@ -176,15 +176,17 @@ func (v *gpuViews) release() {
 	v.impacts.Release()
 }
 
-// The counts of one device.
-type (
-	// DeviceStats counts the work of a device, CacheStats the lists in its memory, HostStats
-	// lists in page-locked memory, and FormStats lists of queries by their form.
-	DeviceStats = pipeline.DeviceStats
-	CacheStats  = pipeline.CacheStats
-	HostStats   = pipeline.HostStats
-	FormStats   = pipeline.FormStats
-)
+// DeviceStats counts the work of a device.
+type DeviceStats = pipeline.DeviceStats
+
+// CacheStats describes the lists in the memory of a device.
+type CacheStats = pipeline.CacheStats
+
+// HostStats describes the lists in page-locked memory.
+type HostStats = pipeline.HostStats
+
+// FormStats counts the lists of queries by their form.
+type FormStats = pipeline.FormStats
 
 // GPUStats counts the work of a GPU since it was opened.
 type GPUStats struct {

@@ -195,7 +195,7 @@ func TestOverrunLimit(t *testing.T) {
 
 // BenchmarkInterrupt checks overruns, and a context for comparison.
 func BenchmarkInterrupt(b *testing.B) {
-	r := &queryRun{d: &Dispatcher{overrunFactor: defaultOverrunFactor}, plan: &Query{}, rules: costPolicy{}.traits()}
+	r := &queryRun{d: &Dispatcher{overrunFactor: defaultOverrunFactor}, plan: &Query{}, policy: costPolicy{}}
 	r.choices[sched.GPU].total = time.Hour
 	for name, stop := range map[string]traverse.Interrupt{"overrun": r.interrupt(b.Context()), "context": b.Context()} {
 		b.Run("of="+name, func(b *testing.B) {
