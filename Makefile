@@ -39,7 +39,7 @@ demo: build ## build, index the documentation and source of Go, and search it
 	bin/griffin demo
 
 .PHONY: test
-test: ## what continuous integration checks (about 6 minutes on 2 cores): lint unit race fuzz-some
+test: ## what continuous integration checks (6 to 9 minutes on 2 cores): lint unit race fuzz-some
 	@.ci/setup
 	@for stage in lint unit race fuzz-some; do \
 		SECONDS=0; $(MAKE) --no-print-directory $$stage; echo "make $$stage: $$SECONDS s"; done

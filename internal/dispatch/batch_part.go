@@ -152,6 +152,10 @@ func (p *batchPart) turn(w BatchWorker) (_ BatchWorker, more bool) {
 // do reports whether the worker can be used again: after a fault, the state of its memory is
 // unknown.
 func (p *batchPart) do(w BatchWorker, i int) (intact bool) {
+	if p.phase == completing && p.items[i].err != nil { // of its run, which did not use w
+		p.queries.Fail(p.from+i, p.items[i].err)
+		return true
+	}
 	err := p.attempt(w, i)
 	if err == nil {
 		return true

@@ -216,11 +216,8 @@ func (p *batchPart) answer() error {
 
 func (p *batchPart) complete(w BatchWorker, i int) error {
 	it := &p.items[i]
-	switch {
-	case it.query == nil: // it has failed
+	if it.query == nil { // it could not be planned
 		return nil
-	case it.err != nil:
-		return it.err
 	}
 	return w.Complete(p.from+i, it.query, it.answer)
 }

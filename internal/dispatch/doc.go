@@ -1,8 +1,9 @@
 // Package dispatch decides where and when queries run, and runs them.
 //
 // A Searcher prepares queries (package plan), looks answers up in a result cache, and hands the
-// rest to a Dispatcher; SearchBatch is the engine of all batches. Without a GPU or an admission
-// limit a query runs on the CPU at once. Otherwise one state machine runs it stage by stage; a
+// rest to a Dispatcher. SearchBatch answers many queries together; its batches on a GPU, and
+// those that the scheduler forms, run in the type batch. Without a GPU or an admission limit a
+// query runs on the CPU at once. Otherwise one state machine runs it stage by stage; a
 // conjunction can be split after any list, and its candidates then move to the other processor.
 // Before each step the policy predicts the remaining time on each processor; afterwards the
 // cost model learns from the measured time. A query that overruns on the CPU restarts on the
