@@ -11,7 +11,8 @@ import (
 // makes the new index in a folder beside it, and Replace exchanges the two in one step
 // (atomically on Linux) and removes the old one, which open readers keep until Refresh. If
 // build returns an error, or leaves no index, the index at dir stays unchanged. build must
-// commit and close its index.
+// commit and close its index. An Index that is open at dir searches the new one after Refresh;
+// to write, open it again.
 func Replace(dir string, build func(dir string) error) (err error) {
 	ix, err := Open(dir, Options{})
 	if errors.Is(err, ErrNotIndex) {
