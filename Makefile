@@ -20,6 +20,8 @@ VETTED := -vet=off
 
 # Packages whose kernels are tested once more under the address sanitizer.
 KERNEL_FAMILIES := gpu/decode gpu/devicetest gpu/imagesearch gpu/packedsearch gpu/pipeline gpu/residency papers/ao11 papers/intersect papers/scoring papers/selection
+# Tests of faults and goroutines: they start the kernels that the other tests start.
+SAME_KERNELS := 'Faults|Truncated|Promot|Concurrent'
 
 .PHONY: help
 help: ## list the targets
@@ -61,7 +63,7 @@ unit: $(BIN)/gotestsum ## unit tests of all modules, invariants checked, slow ma
 	$(TEST) $(if $(GRIFFIN_TEST_ALL),$(VETTED)) -tags invariants ./...
 	$(TEST) -short -tags noasm ./codec ./internal/simd/... ./internal/traverse
 	$(TEST) $(VETTED) -run Alloc $$(git grep -l 'invariant.Enabled' '*_test.go' | xargs grep -l 'func Test.*Alloc' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
-	$(TEST) $(VETTED) -short -exec '$(CURDIR)/.ci/asan' $(KERNEL_FAMILIES:%=./internal/%)
+	$(TEST) $(VETTED) -short $(if $(GRIFFIN_TEST_ALL),,-skip $(SAME_KERNELS)) -exec '$(CURDIR)/.ci/asan' $(KERNEL_FAMILIES:%=./internal/%)
 	cd tools && go test $(VETTED) ./...
 	$(MAKE) --no-print-directory -C bench/peers test
 

@@ -94,6 +94,7 @@ func TestExitCodeOfFaults(t *testing.T) {
 		http.StatusTooManyRequests:     exitOK, http.StatusServiceUnavailable: exitOK, http.StatusGatewayTimeout: exitOK,
 	} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
 			var asked atomic.Int64
 			server := answering(t, func(*http.Request) (int, string) {
 				if asked.Add(1) > 10 {

@@ -23,6 +23,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/query"
@@ -196,26 +197,34 @@ func TestCalibrate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 3))
 	ix := plantest.RandomIndex(t, rng, 300, 1, false)
 	g := testGPU(t, testMemory)
-	for i, gpu := range []*dispatch.GPU{nil, g, nil, g} {
-		d := testDispatcher(t, gpu, dispatch.Config{})
-		var done, total int64
-		o := Options{Limit: 1, Helpers: [...]int{-1, -1, 2, 2}[i], Progress: func(n, of int64) { done, total = n, of }}
-		if err := Run(t.Context(), d, indextest.Snapshot(t, ix), o); err != nil || done != 0 || d.Costs().Calibrated() {
-			t.Errorf("without time: %d queries, %v", done, err)
-		}
-		o.Limit, o.Queries = longWait, 40
-		if err := Run(t.Context(), d, indextest.Snapshot(t, ix), o); err != nil {
-			t.Fatal(err)
-		}
-		if done != 40 || total != 40 {
-			t.Errorf("progress: %d of %d", done, total)
-		}
-		if !d.Costs().Calibrated() {
-			t.Errorf("not calibrated by %d queries", done)
-		}
-		if Pays(d, indextest.Snapshot(t, ix)) {
-			t.Error("an index of few postings is worth to be measured")
-		}
+	type setting struct {
+		name    string
+		gpu     *dispatch.GPU
+		helpers int
+	}
+	settings := []setting{{"CPU", nil, -1}, {"GPU", g, -1}, {"CPU, helpers", nil, 2}, {"GPU, helpers", g, 2}}
+	for _, s := range sampletest.Some(t, 2, sampletest.UnderRace(settings, settings[3:])) {
+		t.Run(s.name, func(t *testing.T) {
+			d := testDispatcher(t, s.gpu, dispatch.Config{})
+			var done, total int64
+			o := Options{Limit: 1, Helpers: s.helpers, Progress: func(n, of int64) { done, total = n, of }}
+			if err := Run(t.Context(), d, indextest.Snapshot(t, ix), o); err != nil || done != 0 || d.Costs().Calibrated() {
+				t.Errorf("without time: %d queries, %v", done, err)
+			}
+			o.Limit, o.Queries = longWait, 40
+			if err := Run(t.Context(), d, indextest.Snapshot(t, ix), o); err != nil {
+				t.Fatal(err)
+			}
+			if done != 40 || total != 40 {
+				t.Errorf("progress: %d of %d", done, total)
+			}
+			if !d.Costs().Calibrated() {
+				t.Errorf("not calibrated by %d queries", done)
+			}
+			if Pays(d, indextest.Snapshot(t, ix)) {
+				t.Error("an index of few postings is worth to be measured")
+			}
+		})
 	}
 	q := plantest.Words(rng, 3)
 	want := answer(t, indextest.Snapshot(t, ix), nil, q, dispatch.Options{K: 10})

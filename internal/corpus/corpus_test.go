@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
@@ -123,7 +124,8 @@ func TestSharedCollections(t *testing.T) {
 // Batches are parsed in many goroutines, as in indexing.
 func TestCorpusWorksInParallel(t *testing.T) {
 	inputs := map[string]*strings.Builder{formatJSONL: {}, formatTSV: {}, formatTRECText: {}, formatTRECWeb: {}, formatWARC: {}}
-	for i := range 20_000 {
+	numDocs := sampletest.UnderRace(20_000, 8_000)
+	for i := range numDocs {
 		text := strings.Repeat("word ", i%100)
 		fmt.Fprintf(inputs[formatJSONL], `{"id":"%d","title":"\u00e4 %d","text":%q,"n":%d}`+"\n", i, i, text, i)
 		fmt.Fprintf(inputs[formatTSV], "%d\thttp://x/%d\tä %d\t%s\n", i, i, i, text)
@@ -133,11 +135,11 @@ func TestCorpusWorksInParallel(t *testing.T) {
 		fmt.Fprintf(inputs[formatWARC], "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <%d>\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", i, len(page), page)
 	}
 	for format, input := range inputs {
-		t.Run(format, func(t *testing.T) { checkParallel(t, format, input.String()) })
+		t.Run(format, func(t *testing.T) { checkParallel(t, format, input.String(), numDocs) })
 	}
 }
 
-func checkParallel(t *testing.T, format, input string) {
+func checkParallel(t *testing.T, format, input string, numDocs int) {
 	t.Helper()
 	want := collectString(t, input, Options{Format: format})
 	r, err := Open([]string{"-"}, Options{Format: format, Stdin: strings.NewReader(input)})
@@ -167,8 +169,8 @@ func checkParallel(t *testing.T, format, input string) {
 	}
 	wg.Wait()
 	got := slices.Concat(parts...)
-	if len(batches) < 5 || len(got) != 20_000 || !reflect.DeepEqual(got, want.docs) {
-		t.Errorf("%d batches, %d documents, want 20000 equal ones", len(batches), len(got))
+	if len(batches) < sampletest.UnderRace(5, 2) || len(got) != numDocs || !reflect.DeepEqual(got, want.docs) {
+		t.Errorf("%d batches, %d documents, want %d equal ones", len(batches), len(got), numDocs)
 	}
 }
 

@@ -130,7 +130,7 @@ func TestBuildSameBytes(t *testing.T) {
 }
 
 func TestBuildSpills(t *testing.T) {
-	docs := randomDocs(12, 400, true)
+	docs := randomDocs(12, sampletest.UnderRace(400, 150), true)
 	for i := range docs {
 		var b strings.Builder
 		for j := range 2000 {

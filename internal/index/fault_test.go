@@ -168,7 +168,7 @@ func TestFaults(t *testing.T) {
 			for i := range operations {
 				operations[i] = 1 + i
 			}
-			for _, at := range sampletest.Some(t, (total+2)/3, operations) {
+			for _, at := range sampletest.Some(t, (total+2)/sampletest.UnderRace(3, 16), operations) {
 				plan := vfstest.Plan{FailAt: at, Once: at%2 == 0, ShortWrite: at%4 < 2}
 				mem := prepared.Clone()
 				err := s.work(t, vfstest.NewFaulty(mem, plan))
@@ -193,7 +193,7 @@ func TestDiskFull(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			prepared := s.prepare(t)
 			names := prepared.Names()
-			for bytes := int64(1); ; bytes += bytes/3 + 500 {
+			for bytes := int64(1); ; bytes += bytes/sampletest.UnderRace[int64](3, 1) + 500 {
 				mem := prepared.Clone()
 				err := s.work(t, vfstest.NewFaulty(mem, vfstest.Plan{DiskBytes: bytes}))
 				if err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
@@ -74,6 +75,9 @@ func sizeNow(t testing.TB, ix *Index) MergeSize {
 func TestMerge(t *testing.T) {
 	for name, opts := range mergeOptions() {
 		t.Run(name, func(t *testing.T) {
+			if name != "positions" {
+				sampletest.SkipRace(t) // the goroutines are the same
+			}
 			mem := vfstest.NewMem()
 			docs := mergeDocs(opts, 60, 500)
 			ix, live := scattered(t, mem, opts, docs)
@@ -169,7 +173,7 @@ func TestMergeToSeveral(t *testing.T) {
 		})
 	}
 	t.Run("segments", func(t *testing.T) {
-		ix, live := scattered(t, vfstest.NewMem(), Options{}, randomDocs(61, 4000, false))
+		ix, live := scattered(t, vfstest.NewMem(), Options{}, randomDocs(61, sampletest.UnderRace(4000, 1000), false))
 		before := sizeNow(t, ix)
 		if before.Segments < 3 {
 			t.Fatalf("%d segments, the test needs 3", before.Segments)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 // Fluctuating memory passes; a leak fails, and the verdict names the quantity.
@@ -43,6 +45,9 @@ func TestSoak(t *testing.T) {
 		"fails":      {fails, func(*Reading, int64) error { return nil }, "queries failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "steady" && name != "fails" {
+				sampletest.SkipRace(t) // the same goroutines as in "steady"
+			}
 			synctest.Test(t, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(1, 2))
 				i, seen := int64(0), 0

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 // Shuffled documents of several topics, each with its own vocabulary and a shared one.
@@ -78,7 +79,7 @@ func TestBisectSameForAnyThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, threads := range []int{2, 3, 8} {
+	for _, threads := range sampletest.UnderRace([]int{2, 3, 8}, []int{8}) {
 		got, err := Bisect(t.Context(), f, Options{Threads: threads})
 		if err != nil {
 			t.Fatal(err)

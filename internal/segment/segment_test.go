@@ -11,6 +11,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/segment/segmenttest"
@@ -212,7 +213,7 @@ func TestWriteAndOpen(t *testing.T) {
 		{700, 50, 2, 3},
 		{3000, 20000, 2, 16},
 	} {
-		for _, codec := range []string{"simdbp", "raw"} {
+		for _, codec := range sampletest.UnderRace([]string{"simdbp", "raw"}, []string{"simdbp"}) {
 			name := fmt.Sprintf("docs=%d/vocabulary=%d/fields=%d/sources=%d/codec=%s", c.docs, c.vocabulary, c.fields, c.sources, codec)
 			t.Run(name, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(1, uint64(c.docs)))
@@ -332,7 +333,7 @@ func TestSourcesDoNotMatter(t *testing.T) {
 	opts := options(1)
 	opts.Stored = false // blocks of stored documents end with their source
 	var sums []map[string]uint32
-	for _, n := range []int{1, 2, 7} {
+	for _, n := range sampletest.UnderRace([]int{1, 2, 7}, []int{1, 7}) {
 		fs := vfstest.NewMem()
 		s := write(t, fs, "s", opts, sources(t, fs, docs, n)...)
 		if s.Meta().Fields[0].NumPostings < 512<<10 {

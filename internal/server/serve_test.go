@@ -244,6 +244,7 @@ func TestSlowClients(t *testing.T) {
 }
 
 func TestMalformedRequests(t *testing.T) {
+	t.Parallel()
 	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, defaultLimits)
 	for name, c := range map[string]struct{ request, want string }{
 		"one megabyte of query": {"GET /search?q=" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 431"},

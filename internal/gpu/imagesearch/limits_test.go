@@ -11,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/querytest"
 	"github.com/griffin-search/griffin/internal/leg"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
@@ -105,7 +106,7 @@ func TestSegmentSizes(t *testing.T) {
 			if !slices.Equal(got, want) || q.Count && b.Count(0) != uint64(len(want)) {
 				t.Errorf("%d documents, mode %d: %v, %d matches, want %v", numDocs, q.Mode, got, b.Count(0), want)
 			}
-			if q.Mode == And || numDocs == 1<<31 || testing.Short() && numDocs > 1<<20 {
+			if q.Mode == And || numDocs == 1<<31 || !sampletest.All() && !gputest.OnGPU() && numDocs > 1<<20 {
 				continue // takes seconds on the emulator
 			}
 			must(t, s.Search(stream, Segment{NumDocs: numDocs}, &q))

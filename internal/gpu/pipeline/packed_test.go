@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/gpu/residency"
+	"github.com/griffin-search/griffin/internal/sampletest"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
@@ -62,6 +63,9 @@ func TestPaths(t *testing.T) {
 		"little of both": {Memory: Memory{Bytes: 4 << 10}, HostMemory: HostMemory{Memory: Memory{Bytes: 6 << 10}}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "little of both" {
+				sampletest.SkipRace(t) // its promotions are those of all
+			}
 			o.Lanes = 2
 			e := open(t, o)
 			v := c.attach(t, e)
@@ -476,7 +480,7 @@ func TestPackedFaults(t *testing.T) {
 	}
 	failed := 0
 	for call, n := range calls {
-		for nth := before[call] + 1; nth <= n; nth += 1 + n/8 {
+		for nth := before[call] + 1; nth <= n; nth += 1 + n/sampletest.UnderRace(8, 3) {
 			var faults cuda.Faults
 			failed += run(t, &faults, func() { faults.Fail(call, nth-before[call], cuda.OutOfMemory) }, func() {})
 			if t.Failed() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -175,7 +176,7 @@ func TestTruncatedFile(t *testing.T) {
 	or, and := c.truncatable(t, false), c.truncatable(t, true)
 	recursive := newCollection(t, 8000, 1, "pfordelta-rec").truncatable(t, false) // the CPU decodes
 	images, packed := []Path{PathImages}, []Path{PathPacked}
-	for _, test := range []struct {
+	type truncation struct {
 		name    string
 		file    *truncated
 		paths   []Path // of the queries, in turn
@@ -184,7 +185,8 @@ func TestTruncatedFile(t *testing.T) {
 		tight   bool
 		options Options
 		devices int
-	}{
+	}
+	all := []truncation{
 		{name: "batch", file: or, paths: images, run: batch},
 		{name: "batch, decoded by the CPU", file: recursive, paths: images, run: batch},
 		{name: "batch without lengths", file: or, paths: images, run: batch, lengths: true},
@@ -197,7 +199,8 @@ func TestTruncatedFile(t *testing.T) {
 		{name: "packed without page-locked memory", file: or, paths: packed, run: each, options: Options{HostMemory: HostMemory{None: true}}},
 		{name: "packed batch", file: or, paths: packed, run: batch},
 		{name: "steps", file: and, paths: packed, run: steps},
-	} {
+	}
+	for _, test := range sampletest.Some(t, 5, all) {
 		t.Run(test.name, func(t *testing.T) {
 			o, f := test.options, test.file
 			o.Memory.Bytes = cmp.Or(o.Memory.Bytes, 8<<20)

@@ -18,6 +18,7 @@ var onDevice = []string{
 
 // A record names the GPU only if the experiment measured on it.
 func TestOnlyDeviceExperimentsNameTheGPU(t *testing.T) {
+	sampletest.SkipRace(t)
 	t.Setenv(cuda.LibraryVariable, gputest.Library(t).Path())
 	env := lab.NewEnv(lab.Config{Work: t.TempDir(), Seed: 1, Quick: true, Device: "gpu", Command: "test"})
 	t.Cleanup(env.Close)
