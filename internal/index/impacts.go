@@ -142,10 +142,10 @@ func (b *impactBuild) write(ctx context.Context, ix *Index) (*impact.Meta, error
 	if err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
-	if err := w.Close(); err != nil {
-		return nil, err
+	if err = w.Close(); err == nil {
+		err = ix.fs.Rename(temp, ix.path(impactsName(b.snapshot.Generation)))
 	}
-	if err := ix.fs.Rename(temp, ix.path(impactsName(b.snapshot.Generation))); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, ignoreMissing(ix.fs.Remove(temp)))
 	}
 	return w.Meta(), ix.fs.SyncDir(ix.dir)

@@ -31,7 +31,7 @@ func (ix *Index) begin() (*session, error) {
 		return nil, fmt.Errorf("index %s: %w", ix.dir, err)
 	}
 	if err := s.start(); err != nil {
-		return nil, errors.Join(err, s.lock.Close())
+		return nil, errors.Join(err, s.end())
 	}
 	return s, nil
 }
@@ -74,12 +74,10 @@ func (s *session) makeFolder() error {
 	return err
 }
 
-// removeMade removes the folders that were made, if they are empty.
+// removeMade removes the folders that were made, except those that are not empty any more.
 func (s *session) removeMade() {
 	for _, dir := range s.made {
-		if s.ix.fs.Remove(dir) != nil {
-			return // not empty any more
-		}
+		_ = s.ix.fs.Remove(dir)
 	}
 }
 
@@ -146,9 +144,6 @@ func (s *session) temp() (string, error) {
 }
 
 func (s *session) removeTemp() error {
-	if !s.inTemp {
-		return nil
-	}
 	s.inTemp = false
 	return s.ix.fs.RemoveAll(s.ix.path(tempName))
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -26,7 +28,7 @@ type Plan struct {
 	ShortWrite bool
 	// DiskBytes is the capacity for all written bytes, then ENOSPC; 0: no limit.
 	DiskBytes int64
-	// Before, if not nil, is called before each operation, without overlap.
+	// Before, if not nil, is called before each operation, without overlap. It may close files.
 	Before func()
 }
 
@@ -35,32 +37,62 @@ type Faulty struct {
 	fs   vfs.FS
 	plan Plan
 
+	before  sync.Mutex // held by Before; lock it before mu
 	mu      sync.Mutex
-	ops     int
+	ops     []string
 	written int64
+	open    map[string]int // files, mappings and locks by name
 }
 
 var _ vfs.FS = (*Faulty)(nil)
 
 // NewFaulty returns fs with faults.
-func NewFaulty(fs vfs.FS, plan Plan) *Faulty { return &Faulty{fs: fs, plan: plan} }
+func NewFaulty(fs vfs.FS, plan Plan) *Faulty {
+	return &Faulty{fs: fs, plan: plan, open: map[string]int{}}
+}
 
 // Ops counts operations.
-func (f *Faulty) Ops() int {
+func (f *Faulty) Ops() int { return len(f.Operations()) }
+
+// Operations returns the kind and file name of each operation, such as "rename ix/MANIFEST.new".
+func (f *Faulty) Operations() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.ops
+	return slices.Clone(f.ops)
+}
+
+// StillOpen names the files, mappings and locks that are not closed, in order.
+func (f *Faulty) StillOpen() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.open))
+}
+
+func (f *Faulty) opened(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open[name]++
+}
+
+func (f *Faulty) closed(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open[name]--; f.open[name] <= 0 {
+		delete(f.open, name)
+	}
 }
 
 func (f *Faulty) op(what, name string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ops++
 	if f.plan.Before != nil {
+		f.before.Lock()
+		defer f.before.Unlock()
 		f.plan.Before()
 	}
-	if n := f.plan.FailAt; n > 0 && (f.ops == n || f.ops > n && !f.plan.Once) {
-		return fmt.Errorf("%s %s: operation %d: %w", what, name, f.ops, ErrInjected)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ops = append(f.ops, what+" "+name)
+	if n, now := f.plan.FailAt, len(f.ops); n > 0 && (now == n || now > n && !f.plan.Once) {
+		return fmt.Errorf("%s %s: operation %d: %w", what, name, now, ErrInjected)
 	}
 	return nil
 }
@@ -86,6 +118,7 @@ func (f *Faulty) file(name string) func(vfs.File, error) (vfs.File, error) {
 		if err != nil {
 			return nil, err
 		}
+		f.opened(name)
 		return &faultyFile{f: f, name: name, file: file}, nil
 	}
 }
@@ -95,7 +128,15 @@ func (f *Faulty) Map(name string) (*vfs.Mapping, error) {
 	if err := f.op("map", name); err != nil {
 		return nil, err
 	}
-	return f.fs.Map(name)
+	m, err := f.fs.Map(name)
+	if err != nil {
+		return nil, err
+	}
+	f.opened(name)
+	return vfs.NewMapping(m.Bytes(), func([]byte) error {
+		f.closed(name)
+		return m.Close()
+	}), nil
 }
 
 // Rename implements vfs.FS.
@@ -167,7 +208,23 @@ func (f *Faulty) Lock(name string) (io.Closer, error) {
 	if err := f.op("lock", name); err != nil {
 		return nil, err
 	}
-	return f.fs.Lock(name)
+	l, err := f.fs.Lock(name)
+	if err != nil {
+		return nil, err
+	}
+	f.opened(name)
+	return &faultyLock{f, name, l}, nil
+}
+
+type faultyLock struct {
+	f    *Faulty
+	name string
+	lock io.Closer
+}
+
+func (l *faultyLock) Close() error {
+	l.f.closed(l.name)
+	return l.lock.Close()
 }
 
 type faultyFile struct {
@@ -225,5 +282,6 @@ func (h *faultyFile) Sync() error {
 
 // Close closes the file even if it fails.
 func (h *faultyFile) Close() error {
+	h.f.closed(h.name)
 	return errors.Join(h.f.op("close", h.name), h.file.Close())
 }
