@@ -17,6 +17,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 func TestMain(m *testing.M) {
@@ -36,6 +37,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TEST_CUDA_LIBRARY", library)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second at the end of each process
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "all" { // all cases are tested, the slow ones too
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return sampletest.All(), nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exitcode":   exitCodeCommand,
