@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -139,10 +140,14 @@ func (s *scanner) visit(n ast.Node) bool {
 	return true
 }
 
-// An assignment without a declaration is removed; its right side stays in use, so that the
-// mutant compiles.
+// An assignment without a declaration is removed. Its right side stays in use, so that the
+// mutant compiles, unless nothing used it before.
 func (s *scanner) assignment(n *ast.AssignStmt) {
 	if n.Tok == token.DEFINE || isGrow(n.Rhs[0]) {
+		return
+	}
+	if !slices.ContainsFunc(n.Lhs, func(x ast.Expr) bool { id, ok := x.(*ast.Ident); return !ok || id.Name != "_" }) {
+		s.remove(n)
 		return
 	}
 	blanks := strings.TrimSuffix(strings.Repeat("_, ", len(n.Rhs)), ", ")
