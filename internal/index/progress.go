@@ -2,7 +2,6 @@ package index
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -37,19 +36,20 @@ type Progress struct {
 const progressInterval = 100 * time.Millisecond
 
 type meter struct {
-	counts      inverter.Counts
-	phase       atomic.Pointer[Phase]
-	done, total atomic.Int64 // of the phase
-	reader      corpus.Reader
-	report      func(Progress)
-	stop        chan struct{}
-	stopped     sync.WaitGroup
+	counts  inverter.Counts
+	reader  corpus.Reader
+	report  func(Progress)
+	stop    chan struct{}
+	stopped sync.WaitGroup
+
+	mu          sync.Mutex
+	phase       Phase
+	done, total int64 // of the phase
 }
 
 // It calls report, which may be nil, until end.
 func startMeter(reader corpus.Reader, report func(Progress)) *meter {
-	m := &meter{reader: reader, report: report, stop: make(chan struct{})}
-	m.enter(PhaseReading, 0, 0)
+	m := &meter{reader: reader, report: report, stop: make(chan struct{}), phase: PhaseReading}
 	if report == nil {
 		return m
 	}
@@ -70,16 +70,17 @@ func startMeter(reader corpus.Reader, report func(Progress)) *meter {
 }
 
 func (m *meter) enter(p Phase, done, total int64) {
-	if now := m.phase.Load(); now == nil || *now != p {
-		m.phase.Store(&p)
-	}
-	m.done.Store(done)
-	m.total.Store(total)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.phase, m.done, m.total = p, done, total
 }
 
 func (m *meter) progress() Progress {
-	p := Progress{Phase: *m.phase.Load(), Docs: m.counts.Docs.Load(), Bytes: m.counts.Bytes.Load(), BadRecords: m.counts.BadRecords.Load()}
-	done, total := m.done.Load(), m.total.Load()
+	m.mu.Lock()
+	p := Progress{Phase: m.phase}
+	done, total := m.done, m.total
+	m.mu.Unlock()
+	p.Docs, p.Bytes, p.BadRecords = m.counts.Docs.Load(), m.counts.Bytes.Load(), m.counts.BadRecords.Load()
 	if m.reader != nil {
 		p.InputRead, p.InputTotal = m.reader.Progress()
 		if p.Phase == PhaseReading {

@@ -15,7 +15,7 @@ import (
 type session struct {
 	ix   *Index
 	lock io.Closer
-	// made are a new index's folders, the deepest first.
+	// made are a new index's folders, the deepest first; after a retry some repeatedly.
 	made   []string
 	inTemp bool
 	// unsynced is set if a visible commit's folder could not be synced.
@@ -63,9 +63,7 @@ func (s *session) makeFolder() error {
 		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
 			break
 		}
-		if !slices.Contains(s.made, dir) {
-			s.made = append(s.made, dir)
-		}
+		s.made = append(s.made, dir)
 	}
 	err := s.ix.fs.MkdirAll(s.ix.dir)
 	if err != nil {
@@ -94,16 +92,10 @@ func (s *session) syncParents() error {
 }
 
 func (s *session) start() error {
-	s.ix.mu.Lock()
-	created := s.ix.manifest != nil && s.ix.manifest.Generation == 0
-	id := ""
-	if s.ix.manifest != nil {
-		id = s.ix.manifest.ID
-	}
-	s.ix.mu.Unlock()
-	if created {
+	now := s.ix.currentManifest()
+	if now.Generation == 0 {
 		m, err := loadManifest(s.ix.fs, s.ix.dir)
-		if err == nil && m.ID != id {
+		if err == nil && m.ID != now.ID {
 			return fmt.Errorf("%s: another process created an index in the meantime: %w", s.ix.dir, base.ErrExists)
 		}
 		if err != nil && !errors.Is(err, base.ErrNotIndex) {
@@ -113,7 +105,7 @@ func (s *session) start() error {
 	if _, err := s.ix.reload(); err != nil {
 		return err
 	}
-	if got := s.ix.currentManifest().ID; got != id {
+	if s.ix.currentManifest().ID != now.ID {
 		return fmt.Errorf("%s: another index has replaced this one: %w", s.ix.dir, base.ErrExists)
 	}
 	// The commit that does not name them must be durable first.
@@ -134,12 +126,10 @@ func (s *session) settle() error {
 
 func (s *session) temp() (string, error) {
 	dir := s.ix.path(tempName)
-	if !s.inTemp {
-		if err := s.ix.fs.MkdirAll(dir); err != nil {
-			return "", fmt.Errorf("index %s: %w", s.ix.dir, err)
-		}
-		s.inTemp = true
+	if err := s.ix.fs.MkdirAll(dir); err != nil {
+		return "", fmt.Errorf("index %s: %w", s.ix.dir, err)
 	}
+	s.inTemp = true
 	return dir, nil
 }
 
