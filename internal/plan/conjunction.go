@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -17,7 +18,7 @@ var _ pruner = (*conjunction)(nil)
 
 // reset owns children and starts before their first document.
 func (c *conjunction) reset(children []iterator, p *pulse) {
-	slices.SortStableFunc(children, func(a, b iterator) int { return a.Cost() - b.Cost() })
+	slices.SortStableFunc(children, func(a, b iterator) int { return cmp.Compare(a.Cost(), b.Cost()) })
 	*c = conjunction{children: children, doc: base.NoDocID, pulse: p}
 	for _, child := range children {
 		c.maxScore += child.MaxScore()

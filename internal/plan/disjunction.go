@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -35,15 +36,7 @@ var _ pruner = (*disjunction)(nil)
 // reset owns children and starts before their first document. heap and bounds have the length
 // of children.
 func (d *disjunction) reset(children, heap []iterator, bounds []base.Score, p *pulse) {
-	slices.SortStableFunc(children, func(a, b iterator) int {
-		switch x, y := a.MaxScore(), b.MaxScore(); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(children, func(a, b iterator) int { return cmp.Compare(a.MaxScore(), b.MaxScore()) })
 	*d = disjunction{all: children, essential: heap, bounds: bounds, doc: base.NoDocID, pulse: p}
 	for i, child := range children {
 		d.maxScore += child.MaxScore()
@@ -147,7 +140,7 @@ func (d *disjunction) sum(i int, doc base.DocID) base.Score {
 }
 
 func (d *disjunction) heapify() {
-	for i := len(d.essential)/2 - 1; i >= 0; i-- {
+	for i := range slices.Backward(d.essential) {
 		d.siftDown(i)
 	}
 }

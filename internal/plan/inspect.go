@@ -61,10 +61,6 @@ func (st *Stage) Excludes() bool { return len(st.excluded) > 0 }
 func (p *Plan) SortTerms() {
 	for i := range p.stages {
 		st := &p.stages[i]
-		st.order = st.order[:0]
-		if !st.flat || p.mode == ModeSaat {
-			continue
-		}
 		st.order = p.memory.numbers.take(len(st.leaves))
 		for i := range st.order {
 			st.order[i] = i

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
@@ -75,10 +76,7 @@ func (m *mask) without(ws *words, st *Stage, segment int, w *Work) ([]uint64, er
 
 func (m *mask) fill(live []uint64, numDocs int) {
 	n := (numDocs + 63) / 64
-	if cap(m.words) < n {
-		m.words = make([]uint64, n)
-	}
-	m.words = m.words[:n]
+	m.words = slices.Grow(m.words[:0], n)[:n]
 	if live != nil {
 		copy(m.words, live)
 		return

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -43,23 +45,20 @@ type phraseSlot struct {
 }
 
 func (p *phraseIterator) begin(pulse *pulse) {
-	*p = phraseIterator{cursors: p.cursors[:0], order: p.order[:0], slots: p.slots[:0], starts: p.starts[:0], doc: base.NoDocID, pulse: pulse}
+	*p = phraseIterator{
+		cursors: p.cursors[:0], order: p.order[:0], slots: p.slots[:0], starts: p.starts[:0],
+		doc: base.NoDocID, maxScore: math.MaxUint64, pulse: pulse,
+	}
 }
 
 // add adds a leg's non-empty term; the legs give the phrase its scorer and bound.
 func (p *phraseIterator) add(term int, offset uint32, leg *traverse.Leg) {
 	p.scorer, p.lengths = leg.Term, leg.Lengths
-	if len(p.slots) == 0 || leg.MaxScore < p.maxScore {
-		p.maxScore = leg.MaxScore
-	}
+	p.maxScore = min(p.maxScore, leg.MaxScore)
 	i := slices.IndexFunc(p.cursors, func(c phraseCursor) bool { return c.term == term })
 	if i < 0 {
 		i = len(p.cursors)
-		if i < cap(p.cursors) {
-			p.cursors = p.cursors[:i+1] // reuses the memory of an earlier phrase
-		} else {
-			p.cursors = append(p.cursors, phraseCursor{})
-		}
+		p.cursors = slices.Grow(p.cursors, 1)[:i+1] // reuses the memory of an earlier phrase
 		c := &p.cursors[i]
 		c.Reset(leg.List, leg.Bounds)
 		c.term, c.docFreq, c.readAt = term, int(leg.List.DocFreq), base.NoDocID
@@ -69,9 +68,8 @@ func (p *phraseIterator) add(term int, offset uint32, leg *traverse.Leg) {
 
 // The result does not depend on the order of ties.
 func (p *phraseIterator) sortByRarity() {
-	rarer := func(a, b int) int { return p.cursors[a].docFreq - p.cursors[b].docFreq }
+	rarer := func(a, b int) int { return cmp.Compare(p.cursors[a].docFreq, p.cursors[b].docFreq) }
 	slices.SortFunc(p.slots, func(a, b phraseSlot) int { return rarer(a.cursor, b.cursor) })
-	p.order = p.order[:0]
 	for i := range p.cursors {
 		p.order = append(p.order, i)
 	}
@@ -110,11 +108,7 @@ func (p *phraseIterator) align(target base.DocID) base.DocID {
 			return base.NoDocID
 		}
 		c := &p.cursors[p.order[i]]
-		doc := c.DocID()
-		if doc == base.NoDocID || doc < target {
-			doc = c.NextGEQ(target)
-		}
-		switch {
+		switch doc := c.NextGEQ(target); {
 		case doc == base.NoDocID:
 			return base.NoDocID
 		case doc == target:

@@ -48,7 +48,6 @@ func (p *Plan) RunCPU(ctx context.Context, sc *Scratch, dst []base.Hit, trace *T
 		if !p.FallsBack(stage, len(a.Hits)) {
 			return a, nil
 		}
-		dst = a.Hits
 	}
 }
 

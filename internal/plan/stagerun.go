@@ -23,10 +23,7 @@ func (r *stageRun) search(w *Work, trace *Trace) error {
 		if err := r.stop.Err(); err != nil {
 			return err
 		}
-		var began time.Time
-		if trace != nil {
-			began = time.Now()
-		}
+		began := time.Now()
 		var work Work
 		var err error
 		name := treeTraversal
@@ -105,9 +102,6 @@ func (r *stageRun) tree(segment int) (w Work, err error) {
 }
 
 func (r *stageRun) count(w *Work) (n int64, err error) {
-	if r.st.root == nil {
-		return 0, nil
-	}
 	for i := range r.plan.planner.snapshot.Segments {
 		if err := r.stop.Err(); err != nil {
 			return 0, err

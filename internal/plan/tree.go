@@ -50,9 +50,7 @@ func (g *group) simplify() node {
 	g.mergeDuplicates()
 	if len(g.required) == 0 && len(g.optional) == 1 {
 		g.required, g.optional = g.optional, nil
-		if !g.inline() {
-			return nothing()
-		}
+		g.inline() // alternatives that match nothing are gone
 		g.mergeDuplicates()
 	}
 	switch {
