@@ -23,7 +23,10 @@ func (r *stageRun) search(w *Work, trace *Trace) error {
 		if err := r.stop.Err(); err != nil {
 			return err
 		}
-		began := time.Now()
+		var began time.Time
+		if trace != nil {
+			began = time.Now()
+		}
 		var work Work
 		var err error
 		name := treeTraversal
