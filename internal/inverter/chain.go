@@ -1,5 +1,7 @@
 package inverter
 
+import "encoding/binary"
+
 // chains holds many growing byte strings in one slab, each a chain of slices that about double
 // in length (like Lucene's byte block pool): short ones waste little, long ones have few links.
 //
@@ -48,17 +50,9 @@ func (s *chains) grow(c *chain) {
 	if c.size == 0 {
 		c.head = start
 	} else {
-		putLink(s.slab[c.end:], start)
+		binary.LittleEndian.PutUint32(s.slab[c.end:], start)
 	}
 	c.tail, c.end, c.size = start, start+size-linkBytes, size
-}
-
-func putLink(b []byte, v uint32) {
-	b[0], b[1], b[2], b[3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
-}
-
-func link(b []byte) uint32 {
-	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
 // 7-bit groups, the lowest first, the high bit set on all but the last.
@@ -89,7 +83,7 @@ func (s *chains) appendTo(dst []byte, c *chain) []byte {
 			return append(dst, s.slab[at:c.tail]...)
 		}
 		dst = append(dst, s.slab[at:end]...)
-		at, size = link(s.slab[end:]), nextSliceBytes(size)
+		at, size = binary.LittleEndian.Uint32(s.slab[end:]), nextSliceBytes(size)
 	}
 }
 
@@ -104,6 +98,6 @@ func (s *chains) size(c *chain) int {
 			return n + int(c.tail-at)
 		}
 		n += int(end - at)
-		at, size = link(s.slab[end:]), nextSliceBytes(size)
+		at, size = binary.LittleEndian.Uint32(s.slab[end:]), nextSliceBytes(size)
 	}
 }

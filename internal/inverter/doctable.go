@@ -30,8 +30,8 @@ const maxPartialDocs = 1 << 30
 
 func (t *docTable) len() int { return len(t.idEnds) }
 
-func (t *docTable) full() bool {
-	return len(t.idEnds) >= maxPartialDocs || len(t.idBytes) > maxSlabBytes
+func (t *docTable) full(maxDocs, maxBytes int) bool {
+	return len(t.idEnds) >= maxDocs || len(t.idBytes) > maxBytes
 }
 
 func (t *docTable) usedBytes() int64 {

@@ -130,6 +130,11 @@ func TestBatchFaults(t *testing.T) {
 	schema.Stored = true
 	run := func(plan vfstest.Plan) (ops int, err error) {
 		fs := vfstest.NewFaulty(vfs.OS, plan)
+		defer func() {
+			if open := fs.StillOpen(); len(open) > 0 {
+				t.Errorf("%+v: %q are still open", plan, open)
+			}
+		}()
 		b := NewBatch(Options{Schema: schema, FS: fs, Dir: t.TempDir(), MemoryBytes: 22_000}, analyzer)
 		err = readBatch(b, docs)
 		return fs.Ops(), errors.Join(err, b.Close())
@@ -154,6 +159,8 @@ func readBatch(b *Batch, docs []corpus.Document) error {
 			return err
 		}
 	}
+	b.Delete(docs[0].ID)
+	b.Delete("none")
 	partials, err := b.Partials()
 	if err != nil {
 		return err

@@ -60,8 +60,8 @@ func (f *fieldInverter) usedBytes() int64 {
 }
 
 // True if another document may not fit into the slabs.
-func (f *fieldInverter) full() bool {
-	return len(f.docs.slab) > maxSlabBytes || len(f.positions.slab) > maxSlabBytes || len(f.table.bytes) > maxSlabBytes
+func (f *fieldInverter) full(maxBytes int) bool {
+	return len(f.docs.slab) > maxBytes || len(f.positions.slab) > maxBytes || len(f.table.bytes) > maxBytes
 }
 
 // addTokens adds tokens to document doc, not before the last one, adds first to positions, and
@@ -227,11 +227,11 @@ func (v *inverter) usedBytes() int64 {
 // True if the partial index must end before the next document.
 func (v *inverter) full() bool {
 	for i := range v.fields {
-		if v.fields[i].full() {
+		if v.fields[i].full(maxSlabBytes) {
 			return true
 		}
 	}
-	return v.docs.full()
+	return v.docs.full(maxPartialDocs, maxSlabBytes)
 }
 
 // If the error wraps base.ErrBadInput, the document was not added; after any other, v cannot be

@@ -339,7 +339,7 @@ func (r *renumberer) sort() {
 	}
 	r.spare = slices.Grow(r.spare[:0], len(r.keys))[:len(r.keys)]
 	from, to := r.keys, r.spare
-	for shift := 32; shift < 64 && (len(r.newID)-1)>>(shift-32) > 0; shift += 11 {
+	for shift := 32; shift < 64 && len(r.newID)>>(shift-32) > 0; shift += 11 {
 		var starts [1 << 11]int
 		for _, k := range from {
 			starts[k>>shift&(1<<11-1)]++
