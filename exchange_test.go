@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/query"
@@ -89,6 +91,85 @@ func TestReplace(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// replaceBy puts an index with one document in the place of the one at dir.
+func replaceBy(t *testing.T, dir, id string) error {
+	return Replace(dir, func(dir string) error {
+		ix, err := Create(dir, Settings{}, Options{})
+		if err != nil {
+			return err
+		}
+		return errors.Join(ix.Add(t.Context(), Document{ID: id, Text: "text"}), ix.Commit(t.Context()), ix.Close())
+	})
+}
+
+func TestWriteAfterReplace(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	ix, err := Create(dir, Settings{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	add := func(id string) error {
+		return errors.Join(ix.Add(t.Context(), Document{ID: id, Text: "text"}), ix.Commit(t.Context()))
+	}
+	if err := errors.Join(add("old"), replaceBy(t, dir, "new")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := ix.Add(t.Context(), Document{ID: "late", Text: "text"}); !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "call Refresh") {
+			t.Errorf("Add without Refresh: %v", err)
+		}
+		if err := ix.Commit(t.Context()); !errors.Is(err, ErrExists) {
+			t.Errorf("Commit without Refresh: %v", err)
+		}
+	}
+	if got := searchIDs(t, ix, Query{Text: "text"}); !slices.Equal(got, []string{"old"}) {
+		t.Errorf("without Refresh: %q", got)
+	}
+	if changed, err := ix.Refresh(); !changed || err != nil {
+		t.Fatalf("Refresh: %t, %v", changed, err)
+	}
+	if err := add("added"); err != nil {
+		t.Fatal(err)
+	}
+	if got := searchIDs(t, ix, Query{Text: "text"}); !slices.Equal(got, []string{"new", "added"}) {
+		t.Errorf("after Refresh: %q", got)
+	}
+}
+
+// Changes that wait for Commit are not lost, and never reach another index.
+func TestReplaceBesideWriter(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	ix, err := Create(dir, Settings{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	if err := errors.Join(ix.Add(t.Context(), Document{ID: "old", Text: "text"}), ix.Commit(t.Context()), ix.Delete(t.Context(), "old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceBy(t, dir, "new"); !errors.Is(err, ErrLocked) {
+		t.Errorf("Replace beside a writer: %v", err)
+	}
+	// Another program moves an index here, without asking for the lock.
+	other := dir + ".other"
+	if err := errors.Join(replaceBy(t, other, "moved"), os.Rename(dir, dir+".old"), os.Rename(other, dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := ix.Commit(t.Context()); !errors.Is(err, ErrExists) {
+		t.Errorf("Commit to another index: %v", err)
+	}
+	if _, err := ix.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	if got := searchIDs(t, ix, Query{Text: "text"}); !slices.Equal(got, []string{"moved"}) {
+		t.Errorf("the other index holds %q", got)
+	}
+	if err := ix.Verify(t.Context(), nil); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -11,8 +11,11 @@ import (
 // makes the new index in a folder beside it, and Replace exchanges the two in one step
 // (atomically on Linux) and removes the old one, which open readers keep until Refresh. If
 // build returns an error, or leaves no index, the index at dir stays unchanged. build must
-// commit and close its index. An Index that is open at dir searches the new one after Refresh;
-// to write, open it again.
+// commit and close its index. An Index that is open at dir searches the new one, and writes to
+// it, after Refresh.
+//
+// Replace holds the write lock of the old index, since changes to it would be lost: the error
+// wraps ErrLocked if it has uncommitted changes.
 func Replace(dir string, build func(dir string) error) (err error) {
 	ix, err := Open(dir, Options{})
 	if errors.Is(err, ErrNotIndex) {
@@ -24,6 +27,11 @@ func Replace(dir string, build func(dir string) error) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s holds an index that cannot be read and is not replaced; remove it yourself: %w", dir, err)
 	}
+	lock, err := ix.ix.Lock()
+	if err != nil {
+		return errors.Join(err, ix.Close())
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	if err := ix.Close(); err != nil {
 		return err
 	}

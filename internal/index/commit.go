@@ -58,6 +58,9 @@ func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
 			return commitResult{}, err
 		}
 	}
+	if err := s.checkSame(s.ix.currentManifest()); err != nil {
+		return commitResult{}, err
+	}
 	snapshot, err := s.ix.Snapshot()
 	if err != nil {
 		return commitResult{}, err

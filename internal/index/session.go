@@ -22,6 +22,17 @@ type session struct {
 	unsynced bool
 }
 
+// Lock takes the write lock, so that nobody writes until the Closer is closed. The error wraps
+// base.ErrLocked if there is a writer. Closing it is the only way to release it, even if the
+// folder was moved meanwhile.
+func (ix *Index) Lock() (io.Closer, error) {
+	lock, err := ix.fs.Lock(ix.path(lockName))
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", ix.dir, err)
+	}
+	return lock, nil
+}
+
 // begin takes the lock, loads the last commit, and removes crashed or failed writers'
 // leftovers. The error wraps base.ErrLocked if there is another writer.
 func (ix *Index) begin() (*session, error) {
@@ -93,26 +104,41 @@ func (s *session) syncParents() error {
 
 func (s *session) start() error {
 	now := s.ix.currentManifest()
-	if now.Generation == 0 {
-		m, err := loadManifest(s.ix.fs, s.ix.dir)
-		if err == nil && m.ID != now.ID {
-			return fmt.Errorf("%s: another process created an index in the meantime: %w", s.ix.dir, base.ErrExists)
-		}
-		if err != nil && !errors.Is(err, base.ErrNotIndex) {
-			return err
-		}
+	// Searches follow another index only after Refresh, so it is not shown here.
+	if err := s.checkSame(now); err != nil {
+		return err
 	}
 	if _, err := s.ix.reload(); err != nil {
 		return err
 	}
 	if s.ix.currentManifest().ID != now.ID {
-		return fmt.Errorf("%s: another index has replaced this one: %w", s.ix.dir, base.ErrExists)
+		return s.replaced()
 	}
 	// The commit that does not name them must be durable first.
 	if left, err := s.leftovers(); err != nil || len(left) == 0 {
 		return err
 	}
 	return s.settle()
+}
+
+// checkSame returns an error if the folder now holds an index other than that of the manifest m.
+func (s *session) checkSame(m *manifest) error {
+	now, err := loadManifest(s.ix.fs, s.ix.dir)
+	switch {
+	case m.Generation == 0 && errors.Is(err, base.ErrNotIndex):
+		return nil // created, and not committed by anyone yet
+	case err != nil:
+		return err
+	case now.ID == m.ID:
+		return nil
+	case m.Generation == 0:
+		return fmt.Errorf("%s: another process created an index in the meantime: %w", s.ix.dir, base.ErrExists)
+	}
+	return s.replaced()
+}
+
+func (s *session) replaced() error {
+	return fmt.Errorf("%s: another index has replaced this one; call Refresh, then write to the new one: %w", s.ix.dir, base.ErrExists)
 }
 
 // settle makes the last commit durable and removes its leftovers.
