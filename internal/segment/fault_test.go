@@ -65,10 +65,16 @@ func TestWriteWithFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	ops := whole.Ops()
+	if last := whole.Operations()[ops-1]; last != "sync seg" {
+		t.Errorf("the last operation is %s, want a sync of the folder", last)
+	}
 	for _, plan := range []vfstest.Plan{{}, {Once: true}, {ShortWrite: true}, {Once: true, ShortWrite: true}} {
 		for n := 2; n <= ops; n++ { // operation 1 looks for an older segment
 			plan.FailAt = n
-			_, err := run(plan)
+			faulty, err := run(plan)
+			if open := faulty.StillOpen(); len(open) > 0 {
+				t.Fatalf("plan %+v: %q are still open", plan, open)
+			}
 			switch {
 			case err == nil:
 				t.Fatalf("plan %+v of %d operations: no error", plan, ops)
