@@ -133,6 +133,7 @@ func TestSegmentLimits(t *testing.T) {
 type dictionaryEntry struct {
 	field base.FieldID
 	term  string
+	bytes int // if not 0, of the partition's terms so far
 }
 
 func makeDictionary(t *testing.T, numFields int, entries []dictionaryEntry) *dictionary {
@@ -142,6 +143,9 @@ func makeDictionary(t *testing.T, numFields int, entries []dictionaryEntry) *dic
 		terms = payloadOf(t, fileTerms, func(w *sealed.Writer) error {
 			d := newDictionaryWriter(w, r)
 			for i, e := range entries {
+				if e.bytes > 0 {
+					d.keyBytes = e.bytes
+				}
 				if err := d.add(e.field, []byte(e.term), &postings.Meta{DocFreq: 1, CollFreq: 1, First: uint32(i), Last: uint32(i), Length: 4, Max: 1, FrontierLength: 2}); err != nil {
 					return err
 				}
@@ -162,15 +166,7 @@ func TestPartitions(t *testing.T) {
 	t.Parallel()
 	short := func(n int) (entries []dictionaryEntry) {
 		for i := range n {
-			entries = append(entries, dictionaryEntry{0, fmt.Sprintf("%06d", i)})
-		}
-		return entries
-	}
-	long := func(n int) (entries []dictionaryEntry) {
-		for i := range n {
-			term := bytes.Repeat([]byte{'x'}, maxTermLen)
-			copy(term, fmt.Sprintf("%06d", i))
-			entries = append(entries, dictionaryEntry{0, string(term)})
+			entries = append(entries, dictionaryEntry{term: fmt.Sprintf("%06d", i)})
 		}
 		return entries
 	}
@@ -179,11 +175,10 @@ func TestPartitions(t *testing.T) {
 		want    int
 	}{
 		"none":           {nil, 0},
-		"most terms":     {short(partitionTerms), 1},
 		"one term more":  {short(partitionTerms + 1), 2},
-		"most bytes":     {long(partitionKeyBytes / maxTermLen), 1},
-		"one byte more":  {slices.Concat(long(partitionKeyBytes/maxTermLen), []dictionaryEntry{{0, "z"}}), 2},
-		"several fields": {[]dictionaryEntry{{0, "a"}, {0, "b"}, {1, "a"}, {3, "b"}}, 3},
+		"most bytes":     {[]dictionaryEntry{{term: "a"}, {term: "b", bytes: partitionKeyBytes - 1}}, 1},
+		"one byte more":  {[]dictionaryEntry{{term: "a"}, {term: "b", bytes: partitionKeyBytes}, {term: "c"}}, 2},
+		"several fields": {[]dictionaryEntry{{term: "a"}, {term: "b"}, {1, "a", 0}, {3, "b", 0}}, 3},
 	} {
 		d := makeDictionary(t, 4, c.entries)
 		if len(d.partitions) != c.want || d.numTerms() != uint64(len(c.entries)) {
@@ -211,15 +206,19 @@ func TestPartitions(t *testing.T) {
 		}
 	}
 	// Prefixes at the border of partitions.
-	d := makeDictionary(t, 4, short(partitionTerms+50))
-	for prefix, want := range map[string]int{"0655": 86, "06553": 10, "065535": 1, "065536": 1, "0656": 0, "9": 0, "": partitionTerms + 50} {
+	entries := short(2000)
+	for i := 500; i < len(entries); i += 500 {
+		entries[i].bytes = partitionKeyBytes
+	}
+	d := makeDictionary(t, 4, entries)
+	for prefix, want := range map[string]int{"000": 1000, "0004": 100, "0005": 100, "00049": 10, "000499": 1, "000500": 1, "0020": 0, "9": 0, "": 2000} {
 		n := 0
 		it := d.iterator(0, []byte(prefix))
 		for it.Next() {
 			n++
 		}
-		if n != want || it.Err() != nil {
-			t.Errorf("prefix %q: %d terms, want %d, %v", prefix, n, want, it.Err())
+		if n != want || it.Err() != nil || len(d.partitions) != 4 {
+			t.Errorf("prefix %q: %d terms in %d partitions, want %d, %v", prefix, n, len(d.partitions), want, it.Err())
 		}
 	}
 }
@@ -273,7 +272,7 @@ func TestPartitionTable(t *testing.T) {
 	if parts, err := parsePartitions(encode(0), 0, 0, 2); err != nil || len(parts) != 0 {
 		t.Errorf("empty: %d partitions, %v", len(parts), err)
 	}
-	d := makeDictionary(t, 1, []dictionaryEntry{{0, "a"}, {0, "b"}})
+	d := makeDictionary(t, 1, []dictionaryEntry{{term: "a"}, {term: "b"}})
 	p := &d.partitions[0]
 	for offset, ok := range map[uint64]bool{0: true, p.recLen: false, p.recLen + 1: false, p.recLen - 1: false} {
 		if _, _, err := d.record(p, offset); ok != (err == nil) || err != nil && !errors.Is(err, base.ErrCorrupt) {
