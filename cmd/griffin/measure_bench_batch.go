@@ -239,7 +239,11 @@ func (b *benchmark) endGPU(queries int) {
 
 func printBatch(con *console, r *benchResult) {
 	if b := r.Batch; b != nil {
-		con.printf("batches of %s: p50 %s, p99 %s, max %s\n", plural(b.Size, "query"), took(b.Latency.P50), took(b.Latency.P99), took(b.Latency.Max))
+		what := plural(b.Size, "query")
+		if b.Size > r.Queries {
+			what = fmt.Sprintf("%s, all of the log (--batch %s is more)", plural(r.Queries, "query"), count(b.Size))
+		}
+		con.printf("batches of %s: p50 %s, p99 %s, max %s\n", what, took(b.Latency.P50), took(b.Latency.P99), took(b.Latency.Max))
 	}
 	g := r.GPU
 	if g == nil {

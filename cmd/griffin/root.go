@@ -59,9 +59,39 @@ search it from the command line, in the browser or from Go.`,
 	add("research", "Research: methods of the papers, exchange with other engines",
 		newPoliciesCommand(a), newImpactsCommand(a), newCIFFCommand(a), newLabCommand(a))
 	root.AddCommand(newVersionCommand(a))
+	addHelpAndCompletion(root)
 	wrapUsage(root)
 	registerCompletions(root)
 	return root
+}
+
+// addHelpAndCompletion adds cobra's commands, which ignore wrong names, and makes these errors.
+func addHelpAndCompletion(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Run, c.Example = nil, "  griffin help index"
+			c.RunE = func(_ *cobra.Command, args []string) error {
+				about, rest, err := root.Traverse(args)
+				if err != nil {
+					return usageError{err}
+				}
+				if len(rest) > 0 {
+					return usageError{unknownCommand(about, rest[0])}
+				}
+				about.InitDefaultHelpFlag()
+				return about.Help()
+			}
+		case "completion":
+			c.Args, c.Example = cobra.NoArgs, "  source <(griffin completion bash)"
+			for _, shell := range c.Commands() {
+				shell.Example = "  griffin completion " + shell.Name()
+			}
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
 }
 
 func wrapUsage(c *cobra.Command) {

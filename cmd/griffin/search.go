@@ -116,7 +116,10 @@ func (a *app) answer(ctx context.Context, ix *griffin.Index, q griffin.Query) er
 	if a.json {
 		return a.printJSON(results)
 	}
-	printHits(a.console, results)
+	if len(results.Hits) == 0 && results.Missed == 0 && q.Offset > 0 {
+		return a.printBeyond(ctx, ix, q)
+	}
+	printHits(a.console, results, q.Offset)
 	if results.Trace != nil {
 		a.printf("\n%s", results.Trace)
 		printTimeline(a.console, results.Trace)
@@ -124,7 +127,24 @@ func (a *app) answer(ctx context.Context, ix *griffin.Index, q griffin.Query) er
 	return nil
 }
 
-func printHits(con *console, r *griffin.Results) {
+// printBeyond tells how many documents match, if none do behind the offset.
+func (a *app) printBeyond(ctx context.Context, ix *griffin.Index, q griffin.Query) error {
+	offset := q.Offset
+	q.Offset, q.Count, q.Trace = 0, true, false
+	results, err := ix.Search(ctx, q)
+	if err != nil {
+		return err
+	}
+	if len(results.Hits) == 0 {
+		printHits(a.console, results, 0)
+		return nil
+	}
+	a.printf("No hits beyond --offset %s: %s in all.\n", count(offset), plural(results.Matches, "document"))
+	return nil
+}
+
+// offset hits come before the first.
+func printHits(con *console, r *griffin.Results, offset int) {
 	st := con.style(con.out)
 	for _, note := range r.Notes {
 		con.printf("%snote: %s%s\n", st.dim, note, st.reset)
@@ -145,7 +165,7 @@ func printHits(con *console, r *griffin.Results) {
 		return
 	}
 	for i, h := range r.Hits {
-		con.printf("%s%2d. %s%s  %s%.3f%s\n", st.title, i+1, cmp.Or(oneLine(h.Title), oneLine(h.ID)), st.reset, st.dim, h.Score, st.reset)
+		con.printf("%s%2d. %s%s  %s%.3f%s\n", st.title, offset+i+1, cmp.Or(oneLine(h.Title), oneLine(h.ID)), st.reset, st.dim, h.Score, st.reset)
 		if h.Title != "" && h.Title != h.ID {
 			con.printf("    %s%s%s\n", st.dim, oneLine(h.ID), st.reset)
 		}

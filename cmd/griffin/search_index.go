@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -153,9 +155,24 @@ func (a *app) createIndex(ctx context.Context, o indexOptions, paths []string) (
 			return badFlags(err)
 		}
 		built, err = a.indexFiles(ctx, ix, o, paths)
+		if err == nil && built.Docs == 0 {
+			return errors.Join(errNoDocuments(paths, built), os.RemoveAll(dir))
+		}
 		return err
 	})
 	return built, err
+}
+
+// errNoDocuments: a wrong path is likelier than the wish for an empty index.
+func errNoDocuments(paths []string, built indexed) error {
+	why := ""
+	if built.BadRecords > 0 {
+		why = fmt.Sprintf("; %s left out", plural(built.BadRecords, "bad record"))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(built.SkippedBy)) {
+		why += fmt.Sprintf("; skipped: %s: %s", reason, count(built.SkippedBy[reason]))
+	}
+	return fmt.Errorf("no documents in %s: no index is made%s: %w", strings.Join(paths, ", "), why, griffin.ErrBadInput)
 }
 
 func (o *indexOptions) settings() griffin.Settings {

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/griffin-search/griffin"
 )
+
+const repairHint = "build the index anew with griffin index --replace, or restore a copy"
 
 func newVerifyCommand(a *app) *cobra.Command {
 	return &cobra.Command{
@@ -20,6 +23,9 @@ sound and 3 if it is damaged; the message names the file, term and block.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			start := time.Now()
 			ix, err := griffin.Open(args[0], griffin.Options{})
+			if errors.Is(err, griffin.ErrCorrupt) {
+				return hintedError{err, repairHint}
+			}
 			if err != nil {
 				return err
 			}
@@ -27,6 +33,9 @@ sound and 3 if it is damaged; the message names the file, term and block.`,
 			bar := a.newProgress()
 			err = ix.Verify(cmd.Context(), bar.bytes("verify"))
 			bar.close()
+			if errors.Is(err, griffin.ErrCorrupt) {
+				return hintedError{err, repairHint}
+			}
 			if err != nil {
 				return err
 			}

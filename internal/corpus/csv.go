@@ -180,6 +180,7 @@ func (p *rowParser) add(cell []byte, at Location) *RecordError {
 // document makes a document of p.fields. Columns missing at the end are empty; both results are
 // nil for a row of empty columns.
 func (p *rowParser) document(at Location) (*Document, *RecordError) {
+	short := len(p.fields) < len(p.table.names)
 	for n := len(p.fields); n < len(p.table.names); n++ {
 		p.fields = append(p.fields, field{name: p.table.names[n], kind: '"'})
 	}
@@ -206,6 +207,9 @@ func (p *rowParser) document(at Location) (*Document, *RecordError) {
 	}
 	if recoded {
 		p.tally.recoded++
+	}
+	if short {
+		p.tally.addShort(at)
 	}
 	return d, nil
 }

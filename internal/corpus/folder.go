@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -128,10 +129,7 @@ func (r *reader) parseFile(in input, doc func(*Document) error, bad func(*Record
 	var d *Document
 	var rec *RecordError
 	if skipped == "" {
-		d, sizeBytes, rec = r.parseText(in, s)
-		if d == nil && rec == nil {
-			skipped = skippedBinary
-		}
+		d, sizeBytes, skipped, rec = r.parseText(in, s)
 	}
 	if err := s.Close(); err != nil && rec == nil {
 		rec = &RecordError{Location: at, Err: err}
@@ -169,27 +167,29 @@ func (r *reader) parseRecords(in input, f *format, s *stream, doc func(*Document
 	}
 }
 
-// parseText reads one document and the size of its text. Document and error are nil if there is
-// no text.
-func (r *reader) parseText(in input, s *stream) (d *Document, sizeBytes int64, rec *RecordError) {
+// parseText reads one document and the size of its text, or the reason why there is none.
+func (r *reader) parseText(in input, s *stream) (d *Document, sizeBytes int64, skipped string, rec *RecordError) {
 	at := Location{File: in.path}
 	content, err := s.readFile(int64(r.opts.MaxRecordBytes))
 	if err != nil {
 		if !errors.As(err, &rec) {
 			rec = &RecordError{Location: at, Err: err}
 		}
-		return nil, 0, rec
+		return nil, 0, "", rec
 	}
 	if content == nil {
-		return nil, 0, nil
+		return nil, 0, skippedBinary, nil
+	}
+	if len(bytes.TrimSpace(content)) == 0 {
+		return nil, 0, skippedEmpty, nil
 	}
 	in.id = s.id
 	title, text, ok := fileText(in, content)
 	if !ok {
-		return nil, 0, nil
+		return nil, 0, skippedBinary, nil
 	}
 	d = &Document{ID: in.id, Title: title, Text: text, Extra: r.opts.extra(nil, "path", in.id), Source: at}
-	return d, int64(len(content)), nil
+	return d, int64(len(content)), "", nil
 }
 
 // printableID replaces invalid UTF-8 by \xNN, so that different names stay different.

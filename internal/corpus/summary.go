@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -52,6 +53,7 @@ const (
 	skippedDevice = "neither a file nor a folder"
 	skippedLink   = "a link to a file that was read under its own name"
 	skippedBinary = "not text"
+	skippedEmpty  = "empty"
 	skippedCIFF   = "posting lists (import them with: griffin ciff import)"
 	skippedRecord = "records without a document"
 )
@@ -117,11 +119,15 @@ func (s *summary) result() Summary {
 		out.NumSkipped[skippedRecord] = n
 	}
 	out.Skipped = slices.SortedFunc(slices.Values(s.skipped), func(a, b SkippedFile) int { return cmp.Compare(a.File, b.File) })
-	out.Notes = slices.Sorted(slices.Values(s.notes))
+	out.Notes = slices.Clone(s.notes)
 	slices.SortStableFunc(s.collections, func(a, b *collection) int { return cmp.Compare(a.number, b.number) })
 	for _, c := range s.collections {
 		out.Collections = append(out.Collections, c.result())
+		if note := c.note(); note != "" && len(out.Notes) < MaxListedFiles {
+			out.Notes = append(out.Notes, note)
+		}
 	}
+	slices.Sort(out.Notes)
 	return out
 }
 
@@ -131,6 +137,19 @@ type collection struct {
 	mu sync.Mutex
 	Collection
 	names map[string]bool
+
+	short      int64
+	firstShort Location
+}
+
+// note returns a remark on the records, or "".
+func (c *collection) note() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.short == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: rows with fewer cells than the header row: %d, the first at line %d; the missing cells are empty", c.File, c.short, c.firstShort.Line)
 }
 
 func (c *collection) result() Collection {
@@ -206,6 +225,15 @@ func (s *summary) counted(b *Batch, c *collection) *Batch {
 type roleTally struct {
 	id, title, text   []string
 	numbered, recoded int64
+
+	short      int64    // rows with fewer cells than the header row
+	firstShort Location // of the batch
+}
+
+func (t *roleTally) addShort(at Location) {
+	if t.short++; t.short == 1 {
+		t.firstShort = at
+	}
 }
 
 func (t *roleTally) add(r *roles) {
@@ -237,4 +265,8 @@ func (c *collection) addRoles(t *roleTally) {
 	}
 	c.Numbered += t.numbered
 	c.Recoded += t.recoded
+	if t.short > 0 && (c.short == 0 || t.firstShort.Line < c.firstShort.Line) {
+		c.firstShort = t.firstShort
+	}
+	c.short += t.short
 }

@@ -4,7 +4,7 @@
 //	GET /             the search page; with ?q= its results
 //	GET /search?q=    the results as JSON (k, mode, timeout, trace, …)
 //	GET /document?id= one stored document as a page
-//	GET /healthz      "ok" while the server answers
+//	GET /healthz      "ok" while the server answers and has met no damaged file of the index
 //	GET /metrics      counts, latencies, the index
 //
 // Size, number of results, time and concurrency of requests are bounded.

@@ -98,6 +98,7 @@ func (h *handler) refresh() (changed bool, err error) {
 	if !changed {
 		return false, nil
 	}
+	h.damaged.Store(false) // the new commit may have other files
 	m.refreshes.WithLabelValues("changed").Inc()
 	stats, err := h.backend.stats()
 	if err != nil {

@@ -168,5 +168,8 @@ func (h *handler) explain(asked string, err error, budget time.Duration) *apiErr
 		return &apiError{Status: http.StatusServiceUnavailable, Code: "closing", Message: "the server is stopping"}
 	}
 	h.Logger.Error(asked+" failed", "error", err)
+	if errors.Is(err, griffin.ErrCorrupt) {
+		h.damaged.Store(true)
+	}
 	return &apiError{Status: http.StatusInternalServerError, Code: "internal", Message: "the " + asked + " failed; the reason is in the server's log"}
 }

@@ -139,6 +139,10 @@ func (h *handler) document(w http.ResponseWriter, r *http.Request) {
 // page does not count: a reader may be slow.
 func (h *handler) documentPage(r *http.Request, data *pageData) ([]byte, *apiError) {
 	const asked = "request for a document"
+	id := r.URL.Query().Get("id")
+	if id == "" {
+		return nil, badParameter("parameter id, the document's id, is missing")
+	}
 	admitted, refused := h.documents.enter(clientOf(r), h.Timeout)
 	if refused != nil {
 		return nil, refused
@@ -153,7 +157,6 @@ func (h *handler) documentPage(r *http.Request, data *pageData) ([]byte, *apiErr
 	case <-ctx.Done():
 		return nil, h.explain(asked, ended(r, ctx.Err()), h.Timeout)
 	}
-	id := r.URL.Query().Get("id")
 	doc, err := h.backend.document(ctx, id)
 	if errors.Is(err, griffin.ErrNotFound) {
 		answered = true

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin"
@@ -64,7 +65,8 @@ type handler struct {
 	documents *admission
 	reading   chan struct{} // semaphore of running requests for documents
 
-	refreshFailed string // of refresh, "" if it succeeded
+	refreshFailed string      // of refresh, "" if it succeeded
+	damaged       atomic.Bool // a request met a damaged file of the current commit
 }
 
 // Handler answers the requests of all routes.
@@ -130,5 +132,9 @@ func (h *handler) routes() http.Handler {
 }
 
 func (h *handler) healthz(w http.ResponseWriter, _ *http.Request) {
-	writeBody(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
+	status, text := http.StatusOK, "ok\n"
+	if h.damaged.Load() {
+		status, text = http.StatusServiceUnavailable, "a file of the index is damaged; the reason is in the server's log\n"
+	}
+	writeBody(w, status, "text/plain; charset=utf-8", []byte(text))
 }

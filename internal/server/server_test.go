@@ -396,6 +396,46 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+func TestHealthOfDamagedIndex(t *testing.T) {
+	b := fakeSearch(func(context.Context, searchRequest) (*griffin.Results, error) {
+		return nil, fmt.Errorf("/secret: %w", griffin.ErrCorrupt)
+	})
+	changed := false
+	b.refresh = func() (bool, error) { return changed, nil }
+	h := newHandler(Options{Logger: quiet()}, b)
+	refresh := func() {
+		if _, err := h.state.refresh(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want int
+	}{
+		{"at first", func() {}, http.StatusOK},
+		{"after a search", func() { get(t, h, "/search?q=a") }, http.StatusServiceUnavailable},
+		{"without a new commit", refresh, http.StatusServiceUnavailable},
+		{"after a new commit", func() { changed = true; refresh() }, http.StatusOK},
+		{"after a search on the page", func() { get(t, h, "/?q=a") }, http.StatusServiceUnavailable},
+	} {
+		step.do()
+		w := get(t, h, "/healthz")
+		if w.Code != step.want || strings.Contains(w.Body.String(), "secret") {
+			t.Errorf("%s: status %d, want %d: %s", step.name, w.Code, step.want, w.Body)
+		}
+	}
+}
+
+func TestDocumentWithoutID(t *testing.T) {
+	for _, target := range []string{"/document", "/document?id="} {
+		w := get(t, newHandler(Options{Logger: quiet()}, fakeBackend()), target)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "parameter id") {
+			t.Errorf("%s: status %d: %s", target, w.Code, w.Body)
+		}
+	}
+}
+
 func TestSecurityHeaders(t *testing.T) {
 	h := newHandler(Options{Logger: quiet()}, fakeBackend())
 	for _, target := range []string{"/", "/?q=fox", "/search?q=fox", "/search", "/document?id=b", "/healthz", "/metrics", "/icon.svg", "/nothing"} {
