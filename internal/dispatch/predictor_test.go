@@ -125,8 +125,7 @@ func (r *reference) reads() (postings, file []int64, blocks, bus []float64) {
 				addBlocks = all * (1 - math.Exp(-hits[i-1]/all))
 			}
 			var host int64
-			for segment := range r.query.Snapshot().Segments {
-				at := segment*len(r.lengths) + i
+			for at := i; at < len(r.located.Compressed); at += len(r.lengths) {
 				size := int64(r.query.gpu.stages[r.stage].Legs[at].List.Length)
 				if f := r.located.Compressed[at]; f == pipeline.FormFile {
 					addFile += size
