@@ -1,8 +1,11 @@
 package index
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,5 +140,46 @@ func BenchmarkRefresh(b *testing.B) {
 		if _, err := ix.Refresh(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A commit removes files while Refresh opens the one before: Refresh shows the newer one. After
+// an error the former one stays.
+func TestRefreshMeetsCommit(t *testing.T) {
+	docs := randomDocs(83, 6, false)
+	for _, vanishes := range []bool{false, true} {
+		mem := vfstest.NewMem()
+		ix, err := Create(mem, "ix", Options{})
+		check(t, err)
+		check(t, commitChange(t.Context(), ix, nil, docs[:2]))
+		met := false
+		reader, err := Open(hookFS{mem, func(op, name string) error {
+			if op != "map" || met || !strings.HasPrefix(name, filepath.Join("ix", "seg-000002")) {
+				return nil
+			}
+			met = true
+			if vanishes {
+				return errors.Join(mem.RemoveAll("ix/seg-000002"), mem.Remove("ix/"+manifestName))
+			}
+			_, err := ix.Merge(t.Context(), MergeOptions{})
+			return err
+		}}, "ix")
+		check(t, err)
+		check(t, commitChange(t.Context(), ix, nil, docs[2:]))
+		changed, err := reader.Refresh()
+		if !met || changed == vanishes || errors.Is(err, fs.ErrNotExist) != vanishes || !vanishes && err != nil {
+			t.Errorf("vanishes: %t: changed %t, error %v", vanishes, changed, err)
+		}
+		want := uint64(3)
+		if vanishes {
+			want = 1
+		}
+		s, err := reader.Snapshot()
+		check(t, err)
+		if s.Generation != want {
+			t.Errorf("vanishes: %t: generation %d, want %d", vanishes, s.Generation, want)
+		}
+		s.Release()
+		check(t, errors.Join(reader.Close(), ix.Close()))
 	}
 }

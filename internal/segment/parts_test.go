@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/sealed"
@@ -324,5 +326,43 @@ func TestWriteCancelledAnywhere(t *testing.T) {
 	}
 	if cancelled < 10 {
 		t.Errorf("%d operations were cancelled", cancelled)
+	}
+}
+
+// Terms that are not in order end the dictionary with an error.
+func TestWriteDictionaryRefuses(t *testing.T) {
+	meta := postings.Meta{DocFreq: 1, CollFreq: 1, Length: 4, Max: 1, FrontierLength: 2}
+	for terms, ok := range map[string]bool{"ab": true, "ba": false} {
+		w := &writer{fs: vfstest.NewMem(), meta: Meta{Fields: make([]FieldMeta, 1)}}
+		names := [2]*sealed.Writer{}
+		for i, name := range []string{fileTerms, fileRecords} {
+			f, err := w.create(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = f.Abort() }()
+			names[i] = f
+		}
+		batches := make(chan termBatch, 1)
+		batches <- termBatch{terms: []byte(terms), ends: []int{1, 2}, metas: []postings.Meta{meta, meta}}
+		close(batches)
+		if err := w.writeDictionary(t.Context(), newDictionaryWriter(names[0], names[1]), batches); ok != (err == nil) {
+			t.Errorf("terms %q: error %v", terms, err)
+		}
+	}
+}
+
+// An equal hash alone does not make an id.
+func TestLookupComparesIDs(t *testing.T) {
+	payload := payloadOf(t, fileIDs, func(w *sealed.Writer) error {
+		return writeIDs(t.Context(), w, 1, func(int) []byte { return []byte("mine") })
+	})
+	binary.LittleEndian.PutUint64(payload[len(payload)-hashEntry:], xxh3.HashString("other"))
+	table, err := newIDTable(sealPayload(t, fileIDs, payload), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc, found, err := table.lookup([]byte("other")); found || err != nil {
+		t.Errorf("document %d is found, %v", doc, err)
 	}
 }
