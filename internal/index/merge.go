@@ -274,10 +274,7 @@ func (c *commit) rebuildImpacts(ctx context.Context) error {
 		return err
 	}
 	defer next.Release()
-	b := &impactBuild{snapshot: next, ranking: m.RankingOf(), options: ImpactOptions{Codec: m.Codec}}
-	if c.progress != nil {
-		b.progress = func(done, total int64) { c.progress(PhaseImpacts, done, total) }
-	}
+	b := &impactBuild{snapshot: next, ranking: m.RankingOf(), options: ImpactOptions{Codec: m.Codec}, progress: c.phase(PhaseImpacts)}
 	c.made = append(c.made, impactsName(next.Generation))
 	if _, err := b.write(ctx, c.ix); err != nil {
 		return fmt.Errorf("impact-ordered lists: %w", err)

@@ -181,6 +181,10 @@ func TestChains(t *testing.T) {
 			}
 			strings[i] = append(strings[i], byte(v))
 		}
+		var empty chain
+		if got := s.appendTo(nil, &empty); len(got) > 0 || s.size(&empty) != 0 {
+			t.Fatalf("an empty chain has %d bytes (size %d)", len(got), s.size(&empty))
+		}
 		for i := range strings {
 			if got := s.appendTo(nil, &cs[i]); !bytes.Equal(got, strings[i]) || s.size(&cs[i]) != len(strings[i]) {
 				t.Fatalf("round %d: chain %d has %d bytes (size %d), want %d", round, i, len(got), s.size(&cs[i]), len(strings[i]))
