@@ -2,6 +2,7 @@ package griffin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -15,6 +16,14 @@ import (
 type BatchResult struct {
 	Results
 	Err error
+}
+
+// MarshalJSON writes the Results, or {"error": "…"}.
+func (r BatchResult) MarshalJSON() ([]byte, error) {
+	if r.Err != nil {
+		return json.Marshal(map[string]string{"error": r.Err.Error()})
+	}
+	return json.Marshal(r.Results)
 }
 
 // SearchBatch answers many queries on one commit. Use it for throughput: all processors plan

@@ -2,9 +2,11 @@ package griffin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/query"
@@ -90,5 +92,23 @@ func TestSearchBatchTruncated(t *testing.T) {
 				t.Errorf("query %d: %d hits, error %v", i, len(r[i].Hits), r[i].Err)
 			}
 		}
+	}
+}
+
+func TestBatchResultJSON(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		r    BatchResult
+		want string
+	}{
+		{"results", BatchResult{Results: Results{Query: "a", NumDocs: 3}}, `"query":"a"`},
+		{"error", BatchResult{Err: ErrNotFound}, `{"error":"no such document"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, err := json.Marshal([]BatchResult{c.r})
+			if err != nil || !strings.Contains(string(text), c.want) || strings.Contains(string(text), "Err") {
+				t.Errorf("%s, %v; want %s", text, err, c.want)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -104,13 +105,24 @@ func batchPlaces(t *testing.T, f func(t *testing.T, s *Searcher, dir string)) {
 func TestBatchLimit(t *testing.T) {
 	batchPlaces(t, func(t *testing.T, s *Searcher, _ string) {
 		const limit = 2
-		var running, most atomic.Int64
+		var running atomic.Int64
+		var once sync.Once
+		reached := make(chan struct{}) // closed when as many goroutines work as may
 		before := func(*testWorker, int) error {
 			n := running.Add(1)
-			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+			defer running.Add(-1)
+			if n > limit {
+				t.Errorf("%d goroutines work at the same time, want %d", n, limit)
 			}
-			time.Sleep(50 * time.Microsecond) // for others to begin
-			running.Add(-1)
+			if n >= limit {
+				once.Do(func() { close(reached) })
+			}
+			select {
+			case <-reached:
+				runtime.Gosched() // for others to begin, too many perhaps
+			case <-time.After(longWait):
+				return errors.New("no other goroutine works")
+			}
 			return nil
 		}
 		var wg sync.WaitGroup
@@ -129,9 +141,6 @@ func TestBatchLimit(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if most.Load() != limit {
-			t.Errorf("%d goroutines worked at the same time, want %d", most.Load(), limit)
-		}
 	})
 }
 

@@ -54,8 +54,11 @@ func TestBatchOfPoolWaitsForNoCPU(t *testing.T) {
 			for len(d.slots) > 0 {
 				<-d.slots
 			}
-			<-ended
-			late = nil
+			select {
+			case <-ended:
+			case <-time.After(longWait):
+				t.Fatal("they wait although a helper is free")
+			}
 		}
 	}
 	if err := <-held; err != nil {

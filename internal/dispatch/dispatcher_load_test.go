@@ -21,6 +21,7 @@ import (
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 	"github.com/griffin-search/griffin/internal/resultcache"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
@@ -106,7 +107,7 @@ func TestCancelledClients(t *testing.T) {
 		indextest.Snapshot(t, plantest.RandomIndex(t, rng, 600, 3, true)),
 		indextest.Snapshot(t, plantest.RandomIndex(t, rng, 400, 1, false)),
 	}
-	for _, policy := range []Policy{PolicyCost, PolicyBatch, PolicyQuery, PolicyRatio} {
+	for _, policy := range sampletest.Some(t, 2, []Policy{PolicyCost, PolicyBatch, PolicyQuery, PolicyRatio}) {
 		t.Run("policy="+string(policy), func(t *testing.T) {
 			var faults cuda.Faults
 			e, err := pipeline.Open(pipeline.Options{

@@ -54,9 +54,9 @@ func TestAnyPlacement(t *testing.T) {
 	}
 	p, d := dispatched(t, indextest.Snapshot(t, ix), g, Config{})
 	d.policy = &anyPolicy{anyPlacement(rng)}
-	rounds := 40
-	if testing.Short() {
-		rounds = 25
+	rounds := sampletest.UnderRace(15, 8)
+	if sampletest.All() {
+		rounds = 40
 	}
 	migrations := 0
 	for i := range rounds {
@@ -349,9 +349,9 @@ func TestPlacementFaults(t *testing.T) {
 	if s.Migrations == 0 || s.GPUSteps == 0 || s.Pool.Failed != 0 {
 		t.Fatalf("without faults: %+v, pool %+v", s, s.Pool)
 	}
-	some := 4
-	if testing.Short() {
-		some = 2
+	some := sampletest.UnderRace(2, 1)
+	if sampletest.All() {
+		some = 4
 	}
 	failed := int64(0)
 	for _, c := range []struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -99,6 +100,8 @@ func TestGPUFaults(t *testing.T) {
 		for _, function := range c.functions {
 			if testing.Short() {
 				c.some = 2
+			} else if !sampletest.All() {
+				c.some = min(c.some, 10)
 			}
 			for _, nth := range spread(calls[function], c.some) {
 				var faults cuda.Faults

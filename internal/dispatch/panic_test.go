@@ -150,9 +150,7 @@ func TestBatchPanics(t *testing.T) {
 				})
 			})
 		}
-		for d.Stats().Pool.Places[sched.GPU].Queued < len(bugs) {
-			time.Sleep(time.Millisecond)
-		}
+		waitUntil(t, func() bool { return d.Stats().Pool.Places[sched.GPU].Queued >= len(bugs) }, func() string { return "not all queries wait for the GPU" })
 		batches := d.Stats().Pool.Places[sched.GPU].Batches
 		close(door.open)
 		wg.Wait()
@@ -217,12 +215,15 @@ func TestPreloadPanics(t *testing.T) {
 	}
 	d.preloader.busy.Store(true)
 	go w.serve()
-	if bug := <-reported; !strings.Contains(bug.Error(), poisoned) || !strings.Contains(bug.Error(), "pipeline") {
-		t.Errorf("reported: %v", bug)
+	select {
+	case bug := <-reported:
+		if !strings.Contains(bug.Error(), poisoned) || !strings.Contains(bug.Error(), "pipeline") {
+			t.Errorf("reported: %v", bug)
+		}
+	case <-time.After(longWait):
+		t.Fatal("nothing was reported")
 	}
-	for d.preloader.busy.Load() {
-		time.Sleep(time.Millisecond)
-	}
+	waitUntil(t, func() bool { return !d.preloader.busy.Load() }, func() string { return "the preloader is busy after its panic" })
 	if s := d.Stats(); s.Bugs != 1 || s.Preloaded != 0 {
 		t.Errorf("%+v: want one bug", s)
 	}

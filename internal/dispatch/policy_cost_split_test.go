@@ -145,7 +145,7 @@ func TestLearnsFromPathThatRan(t *testing.T) {
 		g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 1 << 15}})
 		p, d := dispatched(t, indextest.Snapshot(t, spacedIndex(t, 30000, 2, 3)), g, Config{Policy: c.policy})
 		slowCPU(d)
-		for range 4 * timeOneOf {
+		for range 2 * timeOneOf {
 			p.check(t, plantest.Parse(t, "e2 e3"), Options{Mode: plan.ModeAnd, K: 10})
 		}
 		learnt := false
