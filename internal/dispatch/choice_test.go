@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan"
@@ -473,5 +474,103 @@ func TestNotes(t *testing.T) {
 			}
 		}
 		r.end()
+	}
+}
+
+// A GPU multiplies in float32 and sums in 32 bits.
+func TestImpactLimits(t *testing.T) {
+	terms := func(n int, weight uint32, most uint8, more ...saat.Term) *plan.ImpactQuery {
+		x := new(plan.ImpactQuery)
+		for range n {
+			x.Terms = append(x.Terms, saat.Term{Weight: weight, List: impact.List{Max: most}})
+		}
+		x.Terms = append(x.Terms, more...)
+		return x
+	}
+	term := func(weight uint32) saat.Term { return saat.Term{Weight: weight, List: impact.List{Max: 1}} }
+	for i, c := range []struct {
+		x    *plan.ImpactQuery
+		want string
+	}{
+		{terms(0, 0, 0), cpuNothing},
+		{terms(1, 65535, 128), ""},
+		{terms(1, 65536, 128), cpuWide},
+		{terms(256, 1<<23-1, 1, term(255)), ""},
+		{terms(256, 1<<23-1, 1, term(256)), cpuWide},
+		{terms(257, 1<<23-1, 1), cpuWide},
+	} {
+		q := new(Query)
+		if got := q.gpuImpacts(c.x); got != c.want {
+			t.Errorf("case %d: %q, want %q", i, got, c.want)
+		}
+		if c.want == "" && (q.gpu.stages[0].NumTerms != len(c.x.Terms) || q.gpu.stages[0].Legs[0].Term.Weight != float32(c.x.Terms[0].Weight)) {
+			t.Errorf("case %d: %+v", i, q.gpu.stages[0])
+		}
+	}
+}
+
+// Splits need lists that a GPU reads where they lie, a conjunction, something that images do
+// not do better, and a CPU that is not five times as slow.
+func TestMaySplitLimits(t *testing.T) {
+	p, d := dispatched(t, indextest.Snapshot(t, segmentedIndex(t, 100, 1, 2, 3)), nil, Config{Admit: true})
+	for _, c := range []struct {
+		mode     plan.Mode
+		packed   bool
+		pos      int
+		missing  int64
+		cpu, gpu time.Duration
+		want     bool
+	}{
+		{plan.ModeAnd, true, 0, 1, 100, 100, true},
+		{plan.ModeAnd, true, 0, 0, 100, 100, false},
+		{plan.ModeAnd, true, 1, 0, 100, 100, true},
+		{plan.ModeAnd, false, 1, 1, 100, 100, false},
+		{plan.ModeOr, true, 0, 1, 100, 100, false},
+		{plan.ModeAnd, true, 0, 1, 499, 100, true},
+		{plan.ModeAnd, true, 0, 1, 501, 100, false},
+	} {
+		r := describedQuery(t, p, d, "e1 e2 e3", c.mode)
+		r.predictor.located = pipeline.Located{Packed: c.packed, BytesImage: c.missing}
+		r.pos, r.choices[sched.CPU].took, r.choices[sched.GPU].total = c.pos, c.cpu, c.gpu
+		if got := maySplit(r); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+		r.end()
+	}
+}
+
+// The documents left after some lists of a conjunction correct the selectivity of these lists.
+func TestObserveSelectivity(t *testing.T) {
+	p, d := dispatched(t, indextest.Snapshot(t, segmentedIndex(t, 100, 1, 2, 3, 5)), nil, Config{Admit: true})
+	for _, c := range []struct {
+		from, to, pos int
+		have, known   bool
+		lists         []int
+	}{
+		{0, 2, 2, true, true, []int{1}},
+		{1, 3, 3, true, true, []int{1, 2}},
+		{2, 3, 3, true, true, []int{2}},
+		{1, 2, 2, false, true, nil},
+		{1, 2, 2, true, false, nil},
+		{1, 2, 1, true, true, nil},
+		{1, 4, 4, true, true, nil},
+	} {
+		d.selectivity = selectivity{}
+		r := describedQuery(t, p, d, "e1 e2 e3 e5", plan.ModeAnd)
+		if c.known {
+			r.predictor.expectCandidates()
+		}
+		if r.pos = c.pos; c.have {
+			r.have = &r.gpu.steps[0].Out
+			r.have.Reset(2)
+		}
+		s := Step{to: c.to}
+		r.observe(&s, c.from, time.Microsecond)
+		r.end()
+		for i := 1; i < 4; i++ {
+			if changed := d.selectivity.factor(i) != firstFactors[i-1]; changed != slices.Contains(c.lists, i) {
+				t.Errorf("%+v: list %d changes: %v", c, i, changed)
+			}
+		}
 	}
 }

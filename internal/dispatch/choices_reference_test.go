@@ -34,6 +34,7 @@ type chooser struct {
 // newChooser copies the state of a run before it decides.
 func newChooser(t *testing.T, r *queryRun) *chooser {
 	t.Helper()
+	r.predictor.batchShare = 0
 	plain, counted := r.predictor, r.predictor
 	counted.countEssential()
 	c := &chooser{reference{&plain, r.d.costs}, reference{&counted, r.d.costs}, r}

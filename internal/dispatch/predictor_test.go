@@ -31,7 +31,8 @@ func someModels(rng *rand.Rand) (all [8]*cost.Model) {
 func timesOfAllKinds(rng *rand.Rand, m *cost.Model) {
 	var samples []cost.Measured
 	for k := range cost.NumKinds {
-		fixed, each := 20_000*rng.Float64(), 3*rng.Float64()
+		usual := math.Exp(2 * rng.NormFloat64())
+		fixed, each := 20_000*usual*rng.Float64(), 3*usual*rng.Float64()
 		for range 12 { // too few for a tree
 			n := 1 + rng.Int64N(20_000)
 			f := cost.Features{
@@ -227,10 +228,10 @@ func (r *reference) share(alone time.Duration) time.Duration {
 func (r *reference) byCost() (Step, time.Duration) {
 	n := len(r.lengths)
 	if r.done > 0 {
-		return stepOf(n, pipeline.PathPacked, r.gpuLists(r.done, n)...), 0
+		return stepOf(n, pipeline.PathPacked, r.gpuLists(r.done, n)...), r.batchShare
 	}
 	var all []Prediction
-	share := time.Duration(0)
+	share := r.batchShare
 	whole := r.work(r.kind(sched.GPU), r.whole)
 	whole.Took = max(whole.Took, 1)
 	if b := r.missing(); b.Lists > 0 {
@@ -243,7 +244,7 @@ func (r *reference) byCost() (Step, time.Duration) {
 	case !r.located.Packed || r.located.BytesImage == 0:
 		return images, share
 	case !r.located.ImageRoom:
-		return r.wholePackedStep(), 0
+		return r.wholePackedStep(), r.batchShare
 	}
 	if packed := r.wholePackedStep(); packed.total < images.total {
 		return packed, 0
@@ -296,7 +297,7 @@ func describedQuery(t *testing.T, p *gpuPair, d *Dispatcher, text string, mode p
 func TestPredictions(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(61, 1))
-	snapshot := indextest.Snapshot(t, segmentedIndex(t, 2500, 1, 2, 3, 5, 70))
+	snapshot := indextest.Snapshot(t, segmentedIndex(t, 2560, 1, 2, 3, 5, 70)) // whole blocks
 	if len(snapshot.Segments) != 2 {
 		t.Fatalf("%d segments", len(snapshot.Segments))
 	}
@@ -326,9 +327,22 @@ func TestPredictions(t *testing.T) {
 		if got, want := q.missingImages(), r.missing(); got != want {
 			fail("missing", got, want)
 		}
-		var got Step
-		q.imagesTime, q.batchShare = 0, 0
+		for from := q.done; from < n && splits; from++ {
+			q.expectCandidates()
+			for to := from + 1; to <= n; to++ {
+				f, file := q.packedFeatures(from, to)
+				want, copies := r.packed(from, to)
+				if f != want || (file > 0) != (len(copies) > 0) || file > 0 && copies[0].Features.BytesFile != file {
+					fail(fmt.Sprintf("lists [%d,%d) on the GPU after %d bytes", from, to, file), f, want)
+				}
+			}
+		}
+		got := Step{to: 99}
+		q.imagesTime, q.batchShare = 0, 7
 		q.wholeByCost(&got)
+		if q.done > 0 && !q.located.Packed && got.to != 99 {
+			fail("a step without packed lists", got, "none")
+		}
 		if want, share := r.byCost(); (q.done == 0 || q.located.Packed) && (!sameStep(&got, &want) || q.batchShare != share) {
 			fail(fmt.Sprintf("the choice by cost with the share %v, want %v", q.batchShare, share), got, want)
 		}
@@ -386,6 +400,7 @@ func TestPredictions(t *testing.T) {
 			fail("the lower bound of what is counted", got, want)
 		}
 		want.total = time.Duration(d.costs.Doubt(q.kind(sched.CPU)) * float64(want.took))
+		got = Step{}
 		if q.inflatedOnCPU(&got); !sameStep(&got, &want) {
 			fail("the uncertain time on the CPU", got, want)
 		}

@@ -41,9 +41,50 @@ func TestBlocksTouched(t *testing.T) {
 		n      float64
 		length int64
 		want   float64
-	}{{128, 128 * 128, 128 * (1 - 1/math.E)}, {1, 1 << 20, 1}, {1e9, 1280, 10}, {5, 0, 0}} {
-		if got := blocksTouched(c.n, c.length); math.Abs(got-c.want) > 1e-3*c.want {
+	}{{128, 128 * 128, 128 * (1 - 1/math.E)}, {1, 1 << 20, 1}, {1e9, 1280, 10}, {5, 0, 0}, {0, 0, 0}, {0, 1280, 0}} {
+		if got := blocksTouched(c.n, c.length); !(math.Abs(got-c.want) <= 1e-3*c.want) {
 			t.Errorf("%g documents in a list of %d: %g blocks, want %g", c.n, c.length, got, c.want)
+		}
+	}
+}
+
+// An observation moves the logarithm of each list by a sixteenth of its share, at most by that
+// of a factor of e.
+func TestSelectivityStep(t *testing.T) {
+	for _, c := range []struct {
+		from, to int
+		expected float64
+		found    int
+		lists    []int // that change
+		step     float64
+	}{
+		{1, 2, 100, 50, []int{1}, math.Log(0.5)},
+		{1, 3, 100, 50, []int{1, 2}, math.Log(0.5) / 2},
+		{0, 2, 100, 200, []int{1}, math.Log(2)},
+		{1, 2, 100, 0, []int{1}, -1},
+		{1, 2, 1, 0, []int{1}, math.Log(0.5)},
+		{1, 2, 0.1, 1, []int{1}, math.Log(2)},
+		{1, 2, 1, 1000, []int{1}, 1},
+		{4, 5, 100, 60, []int{4}, math.Log(0.6)},
+		{5, 6, 100, 120, []int{5}, math.Log(1.2)},
+		{0, 1, 100, 50, nil, 0},
+		{2, 2, 100, 50, nil, 0},
+		{3, 2, 100, 50, nil, 0},
+		{1, 2, 0, 50, nil, 0},
+		{1, 2, -1, 50, nil, 0},
+	} {
+		var s selectivity
+		s.observe(c.from, c.to, c.expected, c.found)
+		for i := 1; i <= maxSelectivity; i++ {
+			want := firstSelectivity[i-1]
+			for _, list := range c.lists {
+				if list == i {
+					want = math.Max(want+c.step/16, 0)
+				}
+			}
+			if got := math.Log(s.factor(i)); math.Abs(got-want) > 1e-12 {
+				t.Errorf("%+v: list %d has the logarithm %g, want %g", c, i, got, want)
+			}
 		}
 	}
 }
