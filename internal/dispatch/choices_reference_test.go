@@ -257,6 +257,7 @@ func checkChoices(t *testing.T, rng *rand.Rand, p *gpuPair, d *Dispatcher, round
 	if r.pos == 0 {
 		checkAfterOverrun(t, r, c)
 	}
+	checkRefused(t, r, c)
 }
 
 // After an overrun the CPU is predicted to take four times what the GPU does, or what it took.
@@ -270,9 +271,29 @@ func checkAfterOverrun(t *testing.T, r *queryRun, c *chooser) {
 		r.decide()
 		cpu, gpu := r.choices[sched.CPU].total, r.choices[sched.GPU]
 		want, _ := c.plain.byCost()
-		if !sameStep(&gpu, &want) || !least && cpu != 4*want.total || least && (cpu < 4*took || cpu > 5*took) {
+		if r.choices[sched.CPU].to != len(r.predictor.lengths) || !sameStep(&gpu, &want) || !least && cpu != 4*want.total || least && (cpu < 4*took || cpu > 5*took) {
 			t.Fatalf("after %v: %v on the CPU, on the GPU %+v, want %+v", took, cpu, gpu, want)
 		}
 	}
 	r.overrun.noted = false
+}
+
+// Without a GPU, the rest runs on the CPU in every policy.
+func checkRefused(t *testing.T, r *queryRun, c *chooser) {
+	t.Helper()
+	r.gpu.refusal = "out of order"
+	for _, info := range Policies() {
+		r.policy, _ = findPolicy(info.Name)
+		for i := range r.choices {
+			r.choices[i].is(99, pipeline.PathImages, 1)
+		}
+		want := c.cpu()
+		if r.pos == 0 {
+			r.describe()
+		}
+		r.policy.choose(r)
+		if !sameStep(&r.choices[sched.CPU], &want.steps[sched.CPU]) || !sameStep(&r.choices[sched.GPU], &want.steps[sched.GPU]) {
+			t.Fatalf("policy %s without a GPU: %+v, want %+v", info.Name, r.choices, want.steps)
+		}
+	}
 }

@@ -19,27 +19,36 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// someModels predict random times of every kind of work.
-func someModels(rng *rand.Rand) (all [8]*cost.Model) {
+// someModels predict random times of every kind of work. In a third the GPU is far faster than
+// the CPU, in a third slower.
+func someModels(rng *rand.Rand) (all [24]*cost.Model) {
 	for i := range all {
 		all[i] = cost.New(cost.Machine{})
-		timesOfAllKinds(rng, all[i])
+		timesOfAllKinds(rng, all[i], []float64{0.05, 1, 20}[i%3])
 	}
 	return all
 }
 
-func timesOfAllKinds(rng *rand.Rand, m *cost.Model) {
+// The time depends on every feature.
+func timesOfAllKinds(rng *rand.Rand, m *cost.Model, gpu float64) {
 	var samples []cost.Measured
 	for k := range cost.NumKinds {
-		usual := math.Exp(2 * rng.NormFloat64())
-		fixed, each := 20_000*usual*rng.Float64(), 3*usual*rng.Float64()
+		usual := math.Exp(rng.NormFloat64())
+		if k >= cost.GPUImagesOr {
+			usual *= gpu
+		}
+		var part [6]float64
+		for i, most := range []float64{20_000, 3, 60, 3, 1, 5} {
+			part[i] = usual * most * rng.Float64()
+		}
 		for range 12 { // too few for a tree
 			n := 1 + rng.Int64N(20_000)
 			f := cost.Features{
 				Lists: 1 + rng.IntN(6), K: 10, Shortest: n, Second: 2 * n, Longest: 3 * n, Sum: 5 * n, Essential: n, Tight: n, Batch: 1 + rng.IntN(3),
 				Candidates: rng.Int64N(5000), Blocks: rng.Int64N(500), BytesBus: rng.Int64N(10_000), BytesFile: rng.Int64N(10_000),
 			}
-			samples = append(samples, cost.Measured{Kind: k, Features: f, Took: time.Duration(fixed + each*float64(n))})
+			ns := part[0] + part[1]*float64(n) + part[2]*float64(f.Blocks) + part[3]*float64(f.BytesBus) + part[4]*float64(f.BytesFile) + part[5]*float64(f.Candidates)
+			samples = append(samples, cost.Measured{Kind: k, Features: f, Took: time.Duration(ns)})
 		}
 	}
 	m.Calibrate(samples)
