@@ -8,18 +8,20 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
 // Results and errors are the same as on the CPU, also with a limit.
 func TestSearchBatchOnGPU(t *testing.T) {
 	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
+	supported := sampletest.UnderRace(100, 20)
 	for _, limits := range []*Limits{nil, {Running: 1}} {
 		t.Run(fmt.Sprintf("limited=%t", limits != nil), func(t *testing.T) {
 			r := newTestRuntime(t, RuntimeOptions{GPU: GPUOptions{Device: "0", Memory: MemorySize{Bytes: 4 << 20}}, Limits: limits})
 			ix := newTestIndexWith(t, truncationDocs(), Settings{}, Options{Runtime: r})
 			var queries []Query
-			for i := range 100 {
+			for i := range supported {
 				queries = append(queries, Query{
 					Text: fmt.Sprintf("w%d w%d", i%40, i%7), Mode: []Mode{ModeOr, ModeAnd, ModeAndOr}[i%3], K: 1 + i%20, Offset: i % 3, Count: i%2 == 0, Load: Load(i % 4),
 				})
@@ -48,7 +50,7 @@ func TestSearchBatchOnGPU(t *testing.T) {
 						t.Fatalf("%+v:\n got %+v\nwant %+v", q, got[i].Results, *want)
 					}
 				}
-				if onGPU < 100 || onGPU == len(queries) {
+				if onGPU < supported || onGPU == len(queries) {
 					t.Errorf("%d of %d queries on the GPU", onGPU, len(queries))
 				}
 			}

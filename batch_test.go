@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -21,7 +22,7 @@ func TestSearchBatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ix := newTestIndexWith(t, truncationDocs(), Settings{}, o)
 			var queries []Query
-			for i := range 200 {
+			for i := range sampletest.UnderRace(200, 20) {
 				queries = append(queries,
 					Query{Text: fmt.Sprintf("w%d w%d", i%40, i%7), Mode: []Mode{ModeOr, ModeAnd, ModeAndOr}[i%3], K: 1 + i%20, Offset: i % 3},
 					Query{Node: query.All(&query.Term{Text: fmt.Sprint("w", i%50)}, &query.Words{Text: "w1 w2"}), Count: true, Load: Load(i % 4)})
