@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -197,13 +198,15 @@ func TestChoices(t *testing.T) {
 			o.Memory.Bytes = 1 << 15
 		}
 		g := testGPU(t, o)
-		if _, _, err := g.Warm(t.Context(), snapshot, WarmOptions{}); err != nil {
-			t.Fatal(err)
+		if there {
+			if _, _, err := g.Warm(t.Context(), snapshot, WarmOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		p, d := dispatched(t, snapshot, g, Config{})
 		d.preloader.next.Store(1 << 62) // nothing changes the places of lists
 		for i := range 900 {
-			d.costs, d.ratio = models[i%len(models)], 1+3*rng.Float64()
+			d.costs, d.ratio = models[i%len(models)], math.Exp(4*rng.Float64())
 			checkChoices(t, rng, p, d, fmt.Sprintf("round %d, images %v", i, there), seen)
 		}
 	}
@@ -249,7 +252,7 @@ func checkChoices(t *testing.T, rng *rand.Rand, p *gpuPair, d *Dispatcher, round
 		kind := "whole"
 		if r.choices[sched.GPU].total == sched.Never {
 			kind = "cpu"
-		} else if r.choices[sched.GPU].to < len(r.predictor.lengths) {
+		} else if n := len(r.predictor.lengths); r.choices[sched.GPU].to < n || r.choices[sched.CPU].to < n {
 			kind = "split"
 		}
 		seen[fmt.Sprintf("%s %s %v", name, kind, r.choices[sched.GPU].path)]++

@@ -19,23 +19,26 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// someModels predict random times of every kind of work. In a third the GPU is far faster than
-// the CPU, in a third slower.
+// someModels predict random times of every kind of work. In a quarter the GPU is far faster than
+// the CPU, in a quarter slower, and in a quarter whole conjunctions take longer than their parts.
 func someModels(rng *rand.Rand) (all [24]*cost.Model) {
 	for i := range all {
 		all[i] = cost.New(cost.Machine{})
-		timesOfAllKinds(rng, all[i], []float64{0.05, 1, 20}[i%3])
+		timesOfAllKinds(rng, all[i], [...]float64{0.05, 1, 20, 1}[i%4], [...]float64{1, 1, 1, 30}[i%4])
 	}
 	return all
 }
 
 // The time depends on every feature.
-func timesOfAllKinds(rng *rand.Rand, m *cost.Model, gpu float64) {
+func timesOfAllKinds(rng *rand.Rand, m *cost.Model, gpu, whole float64) {
 	var samples []cost.Measured
 	for k := range cost.NumKinds {
 		usual := math.Exp(rng.NormFloat64())
 		if k >= cost.GPUImagesOr {
 			usual *= gpu
+		}
+		if k == cost.CPUAnd || k == cost.GPUImagesAnd || k == cost.GPUPackedAnd {
+			usual *= whole
 		}
 		var part [6]float64
 		for i, most := range []float64{20_000, 3, 60, 3, 1, 5} {

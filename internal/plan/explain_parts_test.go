@@ -147,3 +147,17 @@ func TestExplainCancelled(t *testing.T) {
 		}
 	}
 }
+
+// An explanation reads only the segment of its document.
+func TestExplainBesideDamage(t *testing.T) {
+	s, sc := segmentsOf(t, docsOf(10, "w0 w1"), docsOf(10, "w0 w1")), testScratch(t, "whitespace")
+	p := prepare(t, s, sc, "w0", Options{K: 10})
+	l := p.words.list(1, 0)
+	l.Codec = brokenCodec{l.Codec}
+	if e, err := p.Explain(t.Context(), sc, 0, 3); err != nil || !e.Matches {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := p.Explain(t.Context(), sc, 1, 3); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("the damaged segment: %v", err)
+	}
+}
