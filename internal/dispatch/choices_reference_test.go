@@ -190,7 +190,7 @@ func TestChoices(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(63, 1))
 	snapshot := indextest.Snapshot(t, segmentedIndex(t, 2500, 1, 2, 3, 5, 70))
-	models := someModels(rng)
+	models := someModels()
 	seen := map[string]int{}
 	for _, there := range []bool{true, false} {
 		o := pipeline.Options{}

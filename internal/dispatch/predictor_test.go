@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,13 +22,14 @@ import (
 
 // someModels predict random times of every kind of work. In a quarter the GPU is far faster than
 // the CPU, in a quarter slower, and in a quarter whole conjunctions take longer than their parts.
-func someModels(rng *rand.Rand) (all [24]*cost.Model) {
+var someModels = sync.OnceValue(func() (all [12]*cost.Model) {
+	rng := rand.New(rand.NewPCG(60, 1))
 	for i := range all {
 		all[i] = cost.New(cost.Machine{})
 		timesOfAllKinds(rng, all[i], [...]float64{0.05, 1, 20, 1}[i%4], [...]float64{1, 1, 1, 30}[i%4])
 	}
 	return all
-}
+})
 
 // The time depends on every feature.
 func timesOfAllKinds(rng *rand.Rand, m *cost.Model, gpu, whole float64) {
@@ -44,7 +46,7 @@ func timesOfAllKinds(rng *rand.Rand, m *cost.Model, gpu, whole float64) {
 		for i, most := range []float64{20_000, 3, 60, 3, 1, 5} {
 			part[i] = usual * most * rng.Float64()
 		}
-		for range 12 { // too few for a tree
+		for range 30 { // too few for a tree
 			n := 1 + rng.Int64N(20_000)
 			f := cost.Features{
 				Lists: 1 + rng.IntN(6), K: 10, Shortest: n, Second: 2 * n, Longest: 3 * n, Sum: 5 * n, Essential: n, Tight: n, Batch: 1 + rng.IntN(3),
@@ -314,7 +316,7 @@ func TestPredictions(t *testing.T) {
 		t.Fatalf("%d segments", len(snapshot.Segments))
 	}
 	p, d := dispatched(t, snapshot, nil, Config{Admit: true})
-	models := someModels(rng)
+	models := someModels()
 	for i := range 600 {
 		d.costs = models[i%len(models)]
 		words := strings.Fields("e1 e2 e3 e5 e70")
@@ -515,7 +517,7 @@ func TestSplitsByReference(t *testing.T) {
 	rng := rand.New(rand.NewPCG(62, 1))
 	p, d := dispatched(t, indextest.Snapshot(t, segmentedIndex(t, 2500, 1, 2, 3, 5, 70)), nil, Config{Admit: true})
 	taken := [2][2]int{} // by place and whether lists had run
-	models := someModels(rng)
+	models := someModels()
 	for i := range 3000 {
 		d.costs = models[i%len(models)]
 		run := describedQuery(t, p, d, []string{"e1 e70", "e1 e2 e3 e5 e70", "e2 e3 e5"}[rng.IntN(3)], plan.ModeAnd)
