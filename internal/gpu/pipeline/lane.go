@@ -152,7 +152,6 @@ func (l *lane) gather(v *View, targets []target, queries []*Query, results []Res
 		switch err := l.pin(v, targets, q); {
 		case err == nil:
 			l.first = append(l.first, start)
-			continue
 		case errors.Is(err, residency.ErrNoRoom):
 			l.unpin(start)
 			l.counts.Hit, l.counts.Asked.Image = before.Hit, before.Asked.Image
@@ -284,12 +283,9 @@ func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.
 	if len(l.terms) == 0 {
 		return false, nil
 	}
-	*out = imagesearch.Query{K: q.K, Terms: l.terms}
+	*out = imagesearch.Query{K: q.K, Terms: l.terms, Count: q.Count}
 	if q.Conjunctive {
 		out.Mode = imagesearch.And
-	}
-	if q.Count {
-		out.Count = true
 	}
 	if len(r.Hits) == q.K {
 		out.Threshold = r.Hits[q.K-1].Score
