@@ -281,8 +281,10 @@ func TestIsTimed(t *testing.T) {
 			t.Error("a long step is not timed")
 		}
 	}
-	if p.isTimed(0) || p.isTimed(0) || !p.isTimed(0) {
-		t.Error("long steps count as short ones")
+	for i, want := range []bool{false, false, true} {
+		if got := p.isTimed(0); got != want {
+			t.Errorf("short step %d after long ones: timed %t, want %t", i, got, want)
+		}
 	}
 }
 

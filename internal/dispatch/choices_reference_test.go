@@ -152,9 +152,8 @@ func (c *chooser) byCost() choices {
 	if isBound && float64(cpu.total) < 1.5*float64(gpu.total) {
 		cpu = exact
 	}
-	all := choices{[...]Step{cpu, gpu}, share}
 	// Splits have a test of their own.
-	c.run.choices, c.run.predictor = all.steps, *now.predictor
+	c.run.choices, c.run.predictor = [...]Step{cpu, gpu}, *now.predictor
 	c.run.predictor.batchShare = share
 	c.run.predictor.expectCandidates()
 	if maySplit(c.run) {

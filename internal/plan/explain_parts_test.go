@@ -33,9 +33,10 @@ func TestExplainParts(t *testing.T) {
 		}
 		for _, term := range terms {
 			n := uint64(1)
-			if term == "w1" {
+			switch term {
+			case "w1":
 				n = 2
-			} else if term == "missing" {
+			case "missing":
 				n = 0
 			}
 			p.DocFreq = append(p.DocFreq, n)
