@@ -8,12 +8,13 @@ BIN     := .build/bin
 
 # Time of a target in make fuzz, and seconds of all targets together in make test.
 FUZZTIME    ?= 5s
-FUZZSECONDS ?= 45
+FUZZSECONDS ?= 35
 TOOLS    := $(BIN)/golangci-lint $(BIN)/gofumpt $(BIN)/gotestsum
 
 # A tool that a test needs and does not find is a failure under make test, not a skip.
 # Without a limit of its own go test ends a package after 10 minutes, which a slow machine may need.
-TEST := GRIFFIN_REQUIRE_BROWSER=1 $(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- -timeout 30m
+# Some packages wait for servers and clocks much of the time: one more than processors run.
+TEST := GRIFFIN_REQUIRE_BROWSER=1 $(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- -timeout 30m -p $$(($$(nproc) + 1))
 
 # For tests of a build that make lint or make cross has vetted.
 VETTED := -vet=off
@@ -61,9 +62,14 @@ test-short: ## unit tests without the slow ones, seconds
 .PHONY: unit
 unit: $(BIN)/gotestsum ## unit tests of all modules, invariants checked, slow matrices sampled (GRIFFIN_SEED)
 	$(TEST) $(if $(GRIFFIN_TEST_ALL),$(VETTED)) -tags invariants ./...
+	@$(MAKE) --no-print-directory -j2 --output-sync=target unit-address unit-builds
+
+.PHONY: unit-address unit-builds
+unit-address: $(BIN)/gotestsum
+	$(TEST) $(VETTED) -short $(if $(GRIFFIN_TEST_ALL),,-skip $(SAME_KERNELS)) -exec '$(CURDIR)/.ci/asan' $(KERNEL_FAMILIES:%=./internal/%)
+unit-builds: $(BIN)/gotestsum
 	$(TEST) -short -tags noasm ./codec ./internal/simd/... ./internal/traverse
 	$(TEST) $(VETTED) -run Alloc $$(git grep -l 'invariant.Enabled' '*_test.go' | xargs grep -l 'func Test.*Alloc' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
-	$(TEST) $(VETTED) -short $(if $(GRIFFIN_TEST_ALL),,-skip $(SAME_KERNELS)) -exec '$(CURDIR)/.ci/asan' $(KERNEL_FAMILIES:%=./internal/%)
 	cd tools && go test $(VETTED) ./...
 	$(MAKE) --no-print-directory -C bench/peers test
 
@@ -86,7 +92,7 @@ fuzz: ## each fuzz target for FUZZTIME (5s)
 	@.ci/fuzz all $(FUZZTIME)
 
 .PHONY: fuzz-some
-fuzz-some: ## fuzz targets of changed packages and a share of the others, FUZZSECONDS (45) in all
+fuzz-some: ## fuzz targets of changed packages and a share of the others, FUZZSECONDS (35) in all
 	@.ci/fuzz some $(FUZZSECONDS)
 
 # What mutation testing covers: a package, and after = further packages whose tests may notice its faults.
@@ -95,9 +101,9 @@ MUTATE ?= ./internal/traverse ./internal/plan=./internal/dispatch,. ./internal/d
 	./internal/gpu/residency=./internal/gpu/pipeline ./internal/gpu/pipeline
 
 .PHONY: mutate
-mutate: ## change the code at random and report what no test notices (MUTANTS=20 of each package, SEED=…, MUTATE=packages)
+mutate: ## change the code at random and report what no test notices (MUTANTS=20 of each package, SEED=…, MUTATE=packages, WHOLE=1: all mutants)
 	go -C tools build -o ../$(BIN)/mutate ./mutate
-	$(BIN)/mutate -n $(or $(MUTANTS),20) $(if $(SEED),-seed $(SEED)) $(MUTATE)
+	$(BIN)/mutate $(if $(WHOLE),-whole) -n $(or $(MUTANTS),20) $(if $(SEED),-seed $(SEED)) $(MUTATE)
 
 # Independent parts, two at a time: each uses one processor much of the time. The longest
 # begin first.

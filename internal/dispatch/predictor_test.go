@@ -16,6 +16,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
@@ -309,6 +310,7 @@ func describedQuery(t *testing.T, p *gpuPair, d *Dispatcher, text string, mode p
 // Every prediction has the work and the time of plain formulas, for random times, lists,
 // locations and progress.
 func TestPredictions(t *testing.T) {
+	sampletest.SkipRace(t)
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(61, 1))
 	snapshot := indextest.Snapshot(t, segmentedIndex(t, 2560, 1, 2, 3, 5, 70)) // whole blocks
@@ -513,6 +515,7 @@ func TestDescribe(t *testing.T) {
 // For random times, each direction takes the least split that is clearly better than the whole,
 // also in the middle of a query.
 func TestSplitsByReference(t *testing.T) {
+	sampletest.SkipRace(t)
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(62, 1))
 	p, d := dispatched(t, indextest.Snapshot(t, segmentedIndex(t, 2500, 1, 2, 3, 5, 70)), nil, Config{Admit: true})

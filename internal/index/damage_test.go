@@ -35,6 +35,7 @@ func damagedIndex(t *testing.T) (mem *vfstest.Mem, docs []corpus.Document) {
 // Bytes of each file are changed, one at a time. An operation fails with ErrCorrupt and leaves
 // the index as it was, or gives a sound index. Verify finds all damage.
 func TestDamagedFiles(t *testing.T) {
+	sampletest.SkipRace(t)
 	t.Parallel()
 	whole, docs := damagedIndex(t)
 	operations := map[string]func(ix *Index) error{

@@ -13,6 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
@@ -291,6 +292,7 @@ func (failingCloser) Close() error { return errCloser }
 
 // Temporary files of a build that spills are closed.
 func TestSpillFilesAreClosed(t *testing.T) {
+	sampletest.SkipRace(t)
 	t.Parallel()
 	docs := make([]corpus.Document, 200)
 	for i := range docs {

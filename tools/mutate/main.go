@@ -7,7 +7,8 @@
 // the packages whose tests may also find its faults: ./internal/traverse=./internal/plan,.
 // The tests must pass without a mutation.
 // The changes are a random sample; the seed is printed and can be given with -seed. A
-// mutant is compiled from an overlay, so no file of the tree changes.
+// mutant is compiled from an overlay, so no file of the tree changes. With -whole, all mutants
+// of a package are compiled into one program, and each is tested by the tests that reach it.
 //
 // A mutant is killed if a test fails, does not end in time, or panics. If the tests do not
 // end, their time without a mutation is measured again, since the machine may have become
@@ -43,6 +44,7 @@ type settings struct {
 	limit      time.Duration // of the time of the tests of a mutant
 	list       bool
 	only       string
+	whole      bool
 	run        string
 }
 
@@ -56,6 +58,7 @@ func main() {
 	flag.StringVar(&s.equivalent, "equivalent", "tools/mutate/equivalent.txt", "list of mutants that no test can notice")
 	flag.DurationVar(&s.timeout, "timeout", 5*time.Minute, "limit of the time of one run of the tests; it is lower if the tests are fast without a mutation")
 	flag.BoolVar(&s.list, "list", false, "print the sampled mutants and test none")
+	flag.BoolVar(&s.whole, "whole", false, "test all mutants, compiled into one program, each with the tests that reach it")
 	flag.StringVar(&s.only, "only", "", "sample only places that contain this text, such as cache.go:450")
 	flag.StringVar(&s.run, "run", "", "run only tests that match this expression, to check that a test kills a mutant")
 	flag.Usage = func() {
@@ -100,7 +103,11 @@ func run(ctx context.Context, s settings, targets []string) error {
 				return err
 			}
 		}
-		t, err := testMutants(ctx, limited, all, tests, known)
+		test := testMutants
+		if s.whole {
+			test = testWhole
+		}
+		t, err := test(ctx, limited, all, tests, known)
 		fmt.Printf("%s: %s of %d possible\n", dir, t, len(all))
 		if err != nil {
 			return err

@@ -191,3 +191,81 @@ func TestProved(t *testing.T) {
 		}
 	}
 }
+
+// One program with all mutants gives the verdicts of a program for each.
+func TestWholeAgreesWithSingle(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"go.mod": "module p\ngo 1.26\n",
+		"p.go": `package p
+
+func f(a []int, most int) (sum int, err error) {
+	for i := 0; i < len(a); i++ {
+		if v := a[i]; v > most && most >= 0 || v == 7 {
+			continue
+		}
+		sum += a[i] << 1
+	}
+	if _, err = check(sum); err != nil {
+		return 0, err
+	}
+	return sum / 2, nil
+}
+
+func check(n int) (int, error) { return n | 1, nil }
+`,
+		"p_test.go": `package p
+
+import "testing"
+
+func TestF(t *testing.T) {
+	for most, want := range map[int]int{-1: 15, 3: 6, 5: 15} {
+		if got, err := f([]int{1, 2, 7, 3, 4, 5}, most); got != want || err != nil {
+			t.Errorf("%d, %v; want %d", got, err, want)
+		}
+	}
+}
+
+func TestNothing(*testing.T) {}
+`,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := findMutants(".", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := settings{timeout: 20 * time.Second, limit: 5 * time.Second, jobs: 2}
+	dir := t.TempDir()
+	c, err := newSchema(t.Context(), s, dir, all, []string{"."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := c.record(t.Context(), s)
+	if err != nil || len(tests) != 2 {
+		t.Fatalf("%d tests, %v", len(tests), err)
+	}
+	verdicts := map[verdict]int{}
+	for n := range all {
+		if c.without[n] {
+			t.Logf("apart: %s", all[n].key())
+			continue
+		}
+		got, _, err := c.judge(t.Context(), n, tests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdicts[got]++
+		if n%4 != 0 && got != late {
+			continue // compiling each takes too long
+		}
+		if want, _, err := judge(t.Context(), s, &all[n], []string{"."}, nil); err != nil || got != want {
+			t.Errorf("%s: verdict %d, one by one %d, %v", all[n].key(), got, want, err)
+		}
+	}
+	if len(c.without) > 2 || verdicts[killed] < 10 || verdicts[survived] == 0 {
+		t.Errorf("%d mutants, %d apart, verdicts %v", len(all), len(c.without), verdicts)
+	}
+}

@@ -61,6 +61,25 @@ func (t tally) String() string {
 		t.killed, t.survived, t.share(), t.proved(), t.equivalent)
 }
 
+// count adds and prints a verdict. by names the package or test that killed the mutant.
+func (t *tally) count(m *mutant, v verdict, by string) {
+	switch v {
+	case invalid:
+	case killed:
+		t.killed++
+		fmt.Printf("killed      %s: %s (%s)\n", m.place(), m.what, by)
+	case late:
+		t.killed++
+		fmt.Printf("killed      %s: %s (%s does not end)\n", m.place(), m.what, by)
+	case equivalent:
+		t.equivalent++
+		fmt.Printf("equivalent  %s: %s\n", m.place(), m.what)
+	case survived:
+		t.survived++
+		fmt.Printf("SURVIVED    %s: %s\n            %s\n", m.place(), m.what, m.key())
+	}
+}
+
 type verdict int
 
 const (
@@ -97,20 +116,8 @@ func testMutants(ctx context.Context, s settings, all []mutant, tests []string, 
 			mu.Lock()
 			pending--
 			failure = errors.Join(failure, err)
-			switch {
-			case err != nil, v == invalid:
-			case v == killed:
-				t.killed++
-				fmt.Printf("killed      %s: %s (%s)\n", m.place(), m.what, by)
-			case v == late:
-				t.killed++
-				fmt.Printf("killed      %s: %s (%s does not end)\n", m.place(), m.what, by)
-			case v == equivalent:
-				t.equivalent++
-				fmt.Printf("equivalent  %s: %s\n", m.place(), m.what)
-			default:
-				t.survived++
-				fmt.Printf("SURVIVED    %s: %s\n            %s\n", m.place(), m.what, m.key())
+			if err == nil {
+				t.count(m, v, by)
 			}
 			mu.Unlock()
 		}
