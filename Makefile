@@ -8,7 +8,7 @@ BIN     := .build/bin
 
 # Time of a target in make fuzz, and seconds of all targets together in make test.
 FUZZTIME    ?= 5s
-FUZZSECONDS ?= 35
+FUZZSECONDS ?= 30
 TOOLS    := $(BIN)/golangci-lint $(BIN)/gofumpt $(BIN)/gotestsum
 
 # A tool that a test needs and does not find is a failure under make test, not a skip.
@@ -42,7 +42,7 @@ demo: build ## build, index the documentation and source of Go, and search it
 	bin/griffin demo
 
 .PHONY: test
-test: ## what continuous integration checks (6 to 9 minutes on 2 cores): lint unit race fuzz-some
+test: ## what continuous integration checks (about 6 minutes on 2 cores with a warm build cache): lint unit race fuzz-some
 	@.ci/setup
 	@for stage in lint unit race fuzz-some; do \
 		SECONDS=0; $(MAKE) --no-print-directory $$stage; echo "make $$stage: $$SECONDS s"; done
@@ -92,7 +92,7 @@ fuzz: ## each fuzz target for FUZZTIME (5s)
 	@.ci/fuzz all $(FUZZTIME)
 
 .PHONY: fuzz-some
-fuzz-some: ## fuzz targets of changed packages and a share of the others, FUZZSECONDS (35) in all
+fuzz-some: ## fuzz targets of changed packages and a share of the others, FUZZSECONDS (30) in all
 	@.ci/fuzz some $(FUZZSECONDS)
 
 # What mutation testing covers: a package, and after = further packages whose tests may notice its faults.

@@ -30,7 +30,7 @@ var wikiKs = []int{10, 1000}
 // TestWikiAgreement compares every traversal with the exhaustive one on the wiki passages and
 // the first 1,000 TB05 queries, with scores and ties: in one segment with the default codec,
 // and in one per file with another. DocIDs follow the corpus, so the hits are equal. By default
-// it takes the first 40,000 passages as two files, and draws 150 queries.
+// it takes the first 40,000 passages as two files, and draws 100 queries.
 func TestWikiAgreement(t *testing.T) {
 	if testing.Short() {
 		t.Skip("indexes 250,000 passages twice: left out with -short")
@@ -41,7 +41,7 @@ func TestWikiAgreement(t *testing.T) {
 		dir, slice := t.TempDir(), plantest.WikiSlice(t, 2*half)
 		paths = []string{plantest.WriteLines(t, dir, "one", slice[:half]), plantest.WriteLines(t, dir, "two", slice[half:])}
 	}
-	queries := sampletest.Some(t, 150, shareddata.Queries(t, "tb05-1000.tsv"))
+	queries := sampletest.Some(t, 100, shareddata.Queries(t, "tb05-1000.tsv"))
 	several := make([][]string, len(paths))
 	for i, path := range paths {
 		several[i] = []string{path}

@@ -158,12 +158,21 @@ func assignment(e *editor, x *edit, at int) string {
 		}
 		return strings.Join(left, ", ") + " " + a.Tok.String() + " " + right
 	}
+	whole := e.render(x.start, x.end, at)
+	if slices.ContainsFunc(a.Rhs, isNil) { // it uses no variable, and has no type of its own
+		return fmt.Sprintf("if !mutateIs(%d) { %s }", x.mutants[0], whole)
+	}
 	n := len(a.Rhs)
 	if n == 1 {
 		n = len(a.Lhs)
 	}
 	blanks := strings.TrimSuffix(strings.Repeat("_, ", n), ", ")
-	return fmt.Sprintf("if mutateIs(%d) { %s = %s } else { %s }", x.mutants[0], blanks, right, e.render(x.start, x.end, at))
+	return fmt.Sprintf("if mutateIs(%d) { %s = %s } else { %s }", x.mutants[0], blanks, right, whole)
+}
+
+func isNil(x ast.Expr) bool {
+	id, ok := x.(*ast.Ident)
+	return ok && id.Name == "nil"
 }
 
 var operationNames = map[token.Token]string{

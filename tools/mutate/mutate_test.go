@@ -209,8 +209,11 @@ func f(a []int, most int) (sum int, err error) {
 	if _, err = check(sum); err != nil {
 		return 0, err
 	}
+	last, err = nil, error(nil)
 	return sum / 2, nil
 }
+
+var last []int
 
 func check(n int) (int, error) { return n | 1, nil }
 `,

@@ -86,7 +86,7 @@ func (c *schema) compile(ctx context.Context, s settings, overlay string, i int,
 	return exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-tags", s.tags, "-overlay", overlay, "-o", c.program(i), pkg).CombinedOutput()
 }
 
-var compileError = regexp.MustCompile(`(?m)^(?:\S*/)?([^\s/:]+\.go):(\d+):\d+: `)
+var compileError = regexp.MustCompile(`(?m)^(?:\S*/)?([^\s/:]+\.go):(\d+):(?:\d+:)? `)
 
 // leaveOut drops the mutants of lines with compile errors; false: there are none.
 func (c *schema) leaveOut(text []byte) bool {
@@ -94,7 +94,8 @@ func (c *schema) leaveOut(text []byte) bool {
 	for _, found := range compileError.FindAllSubmatch(text, -1) {
 		line, _ := strconv.Atoi(string(found[2]))
 		for i, m := range c.mutants {
-			if filepath.Base(m.file) == string(found[1]) && m.line == line && !c.without[i] {
+			last := m.line + bytes.Count(m.original[m.start:m.end], []byte{'\n'})
+			if filepath.Base(m.file) == string(found[1]) && m.line <= line && line <= last && !c.without[i] {
 				c.without[i], dropped = true, true
 			}
 		}

@@ -55,7 +55,7 @@ func TestDeviceExperimentsFillTheirCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range sampletest.Some(t, 3, chosen) {
+	for _, e := range sampletest.Some(t, 2, chosen) {
 		t.Run(e.Name, func(t *testing.T) {
 			r, err := env.Run(t.Context(), e)
 			if err != nil {

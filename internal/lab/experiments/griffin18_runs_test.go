@@ -13,13 +13,14 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/lab"
 	"github.com/griffin-search/griffin/internal/regret"
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 // Measurements made before a timeout are not repeated, and a failure does not
 // affect the others.
 func TestGriffin18RunsAreKept(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the emulator takes its time: run without -short")
+	if !sampletest.All() {
+		t.Skip("ten seconds on the emulator: make test-all runs it, or " + sampletest.AllVariable + "=1")
 	}
 	t.Setenv(cuda.LibraryVariable, gputest.Library(t).Path())
 	ctx, cancel := context.WithCancelCause(t.Context())
