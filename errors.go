@@ -15,7 +15,7 @@ var (
 	ErrNotFound = errors.New("no such document")
 	// ErrNotIndex: the folder holds no Griffin index.
 	ErrNotIndex = base.ErrNotIndex
-	// ErrExists: Create found an index in the folder.
+	// ErrExists: Create found an index in the folder, or another index has replaced this one.
 	ErrExists = base.ErrExists
 	// ErrLocked: another process is writing to the index.
 	ErrLocked = base.ErrLocked

@@ -227,7 +227,7 @@ func (ix *Index) endWriter() error {
 }
 
 // Commit makes all changes since the last Commit durable and visible, atomically, and releases
-// the write lock. Documents whose Add failed are no changes. After an error no change is visible,
+// the write lock. It leaves out documents whose Add failed. After an error no change is visible,
 // and Commit can be repeated. The first Commit of a new index creates it, even without
 // documents. If another index has replaced this one at its folder, the error wraps ErrExists.
 func (ix *Index) Commit(ctx context.Context) error {

@@ -127,7 +127,7 @@ func (a *app) answer(ctx context.Context, ix *griffin.Index, q griffin.Query) er
 	return nil
 }
 
-// printBeyond tells how many documents match, if none do behind the offset.
+// printBeyond prints the number of matches, for an offset beyond the last one.
 func (a *app) printBeyond(ctx context.Context, ix *griffin.Index, q griffin.Query) error {
 	offset := q.Offset
 	q.Offset, q.Count, q.Trace = 0, true, false

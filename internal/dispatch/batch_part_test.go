@@ -107,7 +107,7 @@ func TestBatchLimit(t *testing.T) {
 		const limit = 2
 		var running atomic.Int64
 		var once sync.Once
-		reached := make(chan struct{}) // closed when as many goroutines work as may
+		reached := make(chan struct{}) // closed when limit goroutines work
 		before := func(*testWorker, int) error {
 			n := running.Add(1)
 			defer running.Add(-1)

@@ -242,7 +242,7 @@ func TestMergeReport(t *testing.T) {
 	check(t, ix.Close())
 }
 
-// A report of a merge counts what is on the disk.
+// The numbers in the report of a merge are those of the files.
 func TestMergeReportAfter(t *testing.T) {
 	mem := vfstest.NewMem()
 	ix, err := Create(mem, "ix", Options{})

@@ -22,9 +22,8 @@ type session struct {
 	unsynced bool
 }
 
-// Lock takes the write lock, so that nobody writes until the Closer is closed. The error wraps
-// base.ErrLocked if there is a writer. Closing it is the only way to release it, even if the
-// folder was moved meanwhile.
+// Lock takes the write lock until the Closer is closed, even if the folder is moved meanwhile.
+// The error wraps base.ErrLocked if there is a writer.
 func (ix *Index) Lock() (io.Closer, error) {
 	lock, err := ix.fs.Lock(ix.path(lockName))
 	if err != nil {

@@ -75,6 +75,9 @@ func main() {
 }
 
 func run(ctx context.Context, s settings, targets []string) error {
+	if s.whole && s.run != "" {
+		return errors.New("-whole and -run cannot be given together: -whole chooses the tests of each mutant")
+	}
 	if len(targets) == 0 {
 		return errors.New("no package given (-h lists the flags)")
 	}
@@ -104,7 +107,7 @@ func run(ctx context.Context, s settings, targets []string) error {
 			}
 		}
 		test := testMutants
-		if s.whole {
+		if s.whole && !s.list {
 			test = testWhole
 		}
 		t, err := test(ctx, limited, all, tests, known)

@@ -144,12 +144,12 @@ func (c *schema) write(p *loadedPackage) (overlay string, err error) {
 	if err := add("mutate_support.go", text); err != nil {
 		return "", err
 	}
-	text2, err := json.Marshal(map[string]any{"Replace": replace})
+	encoded, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
 	overlay = filepath.Join(c.dir, "overlay.json")
-	return overlay, os.WriteFile(overlay, text2, 0o600)
+	return overlay, os.WriteFile(overlay, encoded, 0o600)
 }
 
 // loadedPackage is a package's sources with types.
