@@ -96,7 +96,7 @@ fuzz-some: ## fuzz targets of changed packages and a share of the others, FUZZSE
 	@.ci/fuzz some $(FUZZSECONDS)
 
 # What mutation testing covers: a package, and after = further packages whose tests may notice its faults.
-MUTATE ?= ./internal/traverse ./internal/plan=./internal/dispatch,. ./internal/dispatch=. ./internal/index=. \
+MUTATE ?= ./internal/traverse ./internal/calibrate=./internal/dispatch,. ./internal/resultcache=./internal/dispatch,. ./internal/plan=./internal/dispatch,. ./internal/dispatch=. ./internal/index=. \
 	./internal/segment=./internal/index ./internal/inverter=./internal/index ./internal/sched=./internal/sched/simulation \
 	./internal/gpu/residency=./internal/gpu/pipeline ./internal/gpu/pipeline
 

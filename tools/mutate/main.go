@@ -7,8 +7,12 @@
 // the packages whose tests may also find its faults: ./internal/traverse=./internal/plan,.
 // The tests must pass without a mutation.
 // The changes are a random sample; the seed is printed and can be given with -seed. A
-// mutant is compiled from an overlay, so no file of the tree changes. With -whole, all mutants
-// of a package are compiled into one program, and each is tested by the tests that reach it.
+// mutant is compiled from an overlay, so no file of the tree changes.
+//
+// With -whole, all mutants of a package are compiled into one program, and each is tested by
+// the tests that reach it. -save and -load divide this: one machine compiles, another, which
+// needs a checkout but no compiler, tests. -results keeps the verdicts in a file, so that a
+// run can be continued, or repeated for survivors alone after their lines are removed.
 //
 // A mutant is killed if a test fails, does not end in time, or panics. If the tests do not
 // end, their time without a mutation is measured again, since the machine may have become
@@ -46,6 +50,10 @@ type settings struct {
 	only       string
 	whole      bool
 	run        string
+	short      bool
+	save       string // folder of suites to write
+	load       string // folder of suites to test
+	results    string
 }
 
 func main() {
@@ -61,6 +69,10 @@ func main() {
 	flag.BoolVar(&s.whole, "whole", false, "test all mutants, compiled into one program, each with the tests that reach it")
 	flag.StringVar(&s.only, "only", "", "sample only places that contain this text, such as cache.go:450")
 	flag.StringVar(&s.run, "run", "", "run only tests that match this expression, to check that a test kills a mutant")
+	flag.BoolVar(&s.short, "short", true, "run the short tests; -short=false runs all")
+	flag.StringVar(&s.save, "save", "", "with -whole: write the programs to this folder, and test nothing")
+	flag.StringVar(&s.load, "load", "", "test the programs in this folder, which -save wrote")
+	flag.StringVar(&s.results, "results", "", "with -whole or -load: append verdicts to this file, and keep those that it has")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: mutate [flags] PACKAGE[=PACKAGE,...]...")
 		flag.PrintDefaults()
@@ -75,43 +87,34 @@ func main() {
 }
 
 func run(ctx context.Context, s settings, targets []string) error {
-	if s.whole && s.run != "" {
-		return errors.New("-whole and -run cannot be given together: -whole chooses the tests of each mutant")
-	}
-	if len(targets) == 0 {
-		return errors.New("no package given (-h lists the flags)")
+	if err := s.validate(len(targets)); err != nil {
+		return err
 	}
 	known, err := readEquivalents(s.equivalent)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("seed %d\n", s.seed)
 	var total tally
-	for _, target := range targets {
-		dir, dependents, _ := strings.Cut(target, "=")
-		tests := []string{dir}
-		if dependents != "" {
-			tests = append(tests, strings.Split(dependents, ",")...)
+	if s.whole && !s.list || s.load != "" {
+		if total, err = testWhole(ctx, s, targets, known); err != nil || s.save != "" {
+			return err
 		}
-		all, err := findMutants(filepath.Clean(dir), s.tags)
+		return s.judgeShare(total)
+	}
+	fmt.Printf("seed %d\n", s.seed)
+	for _, target := range targets {
+		all, tests, err := s.mutantsOf(target)
 		if err != nil {
 			return err
 		}
-		all = matching(all, s.only)
-		rng := rand.New(rand.NewPCG(s.seed, 0))
-		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		limited := s
 		if !s.list {
 			if limited.limit, err = timeLimit(ctx, s, tests); err != nil {
 				return err
 			}
 		}
-		test := testMutants
-		if s.whole && !s.list {
-			test = testWhole
-		}
-		t, err := test(ctx, limited, all, tests, known)
-		fmt.Printf("%s: %s of %d possible\n", dir, t, len(all))
+		t, err := testMutants(ctx, limited, all, tests, known)
+		fmt.Printf("%s: %s of %d possible\n", tests[0], t, len(all))
 		if err != nil {
 			return err
 		}
@@ -120,6 +123,41 @@ func run(ctx context.Context, s settings, targets []string) error {
 	if s.list {
 		return nil
 	}
+	return s.judgeShare(total)
+}
+
+func (s *settings) validate(targets int) error {
+	switch {
+	case s.load != "" && (targets > 0 || s.save != "" || s.list):
+		return errors.New("-load tests what its folder has: give no package, -save or -list with it")
+	case s.load == "" && targets == 0:
+		return errors.New("no package given (-h lists the flags)")
+	case s.save != "" && !s.whole:
+		return errors.New("-save needs -whole")
+	case s.results != "" && !s.whole && s.load == "":
+		return errors.New("-results needs -whole or -load")
+	}
+	return nil
+}
+
+// mutantsOf returns the mutants of PACKAGE[=PACKAGE,...] in the order that the seed decides,
+// and the packages that test them.
+func (s *settings) mutantsOf(target string) (all []mutant, tests []string, err error) {
+	dir, dependents, _ := strings.Cut(target, "=")
+	tests = []string{dir}
+	if dependents != "" {
+		tests = append(tests, strings.Split(dependents, ",")...)
+	}
+	if all, err = findMutants(filepath.Clean(dir), s.tags); err != nil {
+		return nil, nil, err
+	}
+	all = matching(all, s.only)
+	rng := rand.New(rand.NewPCG(s.seed, 0))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all, tests, nil
+}
+
+func (s *settings) judgeShare(total tally) error {
 	fmt.Printf("all: %s\n", total)
 	if share := total.share(); share < s.want {
 		return fmt.Errorf("%.1f %% killed, wanted %.1f %%", share, s.want)

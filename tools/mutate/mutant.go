@@ -30,6 +30,11 @@ func (m mutant) key() string {
 	return strings.Join([]string{m.file, m.function, m.source, m.what}, " | ")
 }
 
+// identity names a mutant without its text.
+type identity struct{ Place, What, Key string }
+
+func (m mutant) identity() identity { return identity{m.place(), m.what, m.key()} }
+
 var operators = map[token.Token][]token.Token{
 	token.LSS:  {token.LEQ, token.GEQ},
 	token.LEQ:  {token.LSS, token.GTR},

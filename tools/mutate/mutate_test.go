@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -241,12 +244,23 @@ func TestNothing(*testing.T) {}
 		t.Fatal(err)
 	}
 	s := settings{timeout: 20 * time.Second, limit: 5 * time.Second, jobs: 2}
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "p")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	c, err := newSchema(t.Context(), s, dir, all, []string{"."})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, err := c.record(t.Context(), s)
+	whole := c.suite(".")
+	if err := whole.save(dir); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := loadSuites(filepath.Dir(dir))
+	if err != nil || len(loaded) != 1 || !reflect.DeepEqual(loaded[0], whole) {
+		t.Fatalf("loaded %v, %v; want %v", loaded, err, whole)
+	}
+	tests, err := whole.record(t.Context(), s)
 	if err != nil || len(tests) != 2 {
 		t.Fatalf("%d tests, %v", len(tests), err)
 	}
@@ -256,7 +270,10 @@ func TestNothing(*testing.T) {}
 			t.Logf("apart: %s", all[n].key())
 			continue
 		}
-		got, _, err := c.judge(t.Context(), n, tests)
+		got, _, err := whole.judge(t.Context(), s, n, tests, false)
+		if got == survived && err == nil {
+			got, _, err = whole.judge(t.Context(), s, n, tests, true)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,5 +287,29 @@ func TestNothing(*testing.T) {}
 	}
 	if len(c.without) > 2 || verdicts[killed] < 10 || verdicts[survived] == 0 {
 		t.Errorf("%d mutants, %d apart, verdicts %v", len(all), len(c.without), verdicts)
+	}
+}
+
+// Verdicts of an earlier run are kept, and a damaged file is an error.
+func TestResults(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results")
+	for i, want := range []map[string]verdict{{}, {"a | b": survived}, {"a | b": survived, "c": late}} {
+		r, err := openResults(path)
+		if err != nil || !maps.Equal(r.verdicts, want) {
+			t.Fatalf("run %d: %v, %v; want %v", i, r.verdicts, err, want)
+		}
+		key, v := "a | b", survived
+		if i == 1 {
+			key, v = "c", late
+		}
+		if err := errors.Join(r.add(key, v, "TestX"), r.close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("killed\tkey\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openResults(path); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("a line without a test: %v", err)
 	}
 }

@@ -32,7 +32,8 @@ type schema struct {
 	tests   []testProgram
 }
 
-type testProgram struct{ pkg, path string }
+// testProgram is the tests of a package, compiled.
+type testProgram struct{ Pkg, Path string }
 
 const (
 	mutantVariable = "MUTATE_MUTANT" // number of the mutant
@@ -83,7 +84,7 @@ func newSchema(ctx context.Context, s settings, out string, mutants []mutant, te
 func (c *schema) program(i int) string { return filepath.Join(c.dir, fmt.Sprintf("test%d", i)) }
 
 func (c *schema) compile(ctx context.Context, s settings, overlay string, i int, pkg string) ([]byte, error) {
-	return exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-tags", s.tags, "-overlay", overlay, "-o", c.program(i), pkg).CombinedOutput()
+	return exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-gcflags=-e", "-tags", s.tags, "-overlay", overlay, "-o", c.program(i), pkg).CombinedOutput()
 }
 
 var compileError = regexp.MustCompile(`(?m)^(?:\S*/)?([^\s/:]+\.go):(\d+):(?:\d+:)? `)

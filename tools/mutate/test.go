@@ -62,21 +62,22 @@ func (t tally) String() string {
 }
 
 // count adds and prints a verdict. by names the package or test that killed the mutant.
-func (t *tally) count(m *mutant, v verdict, by string) {
+func (t *tally) count(m identity, v verdict, by string) {
 	switch v {
 	case invalid:
-	case killed:
+		return
+	case killed, late:
 		t.killed++
-		fmt.Printf("killed      %s: %s (%s)\n", m.place(), m.what, by)
-	case late:
-		t.killed++
-		fmt.Printf("killed      %s: %s (%s does not end)\n", m.place(), m.what, by)
+		if v == late {
+			by += " does not end"
+		}
+		fmt.Printf("killed      %s: %s (%s)\n", m.Place, m.What, by)
 	case equivalent:
 		t.equivalent++
-		fmt.Printf("equivalent  %s: %s\n", m.place(), m.what)
+		fmt.Printf("equivalent  %s: %s\n", m.Place, m.What)
 	case survived:
 		t.survived++
-		fmt.Printf("SURVIVED    %s: %s\n            %s\n", m.place(), m.what, m.key())
+		fmt.Printf("SURVIVED    %s: %s\n            %s\n", m.Place, m.What, m.Key)
 	}
 }
 
@@ -117,7 +118,7 @@ func testMutants(ctx context.Context, s settings, all []mutant, tests []string, 
 			pending--
 			failure = errors.Join(failure, err)
 			if err == nil {
-				t.count(m, v, by)
+				t.count(m.identity(), v, by)
 			}
 			mu.Unlock()
 		}
@@ -219,7 +220,7 @@ func testPackage(ctx context.Context, s settings, overlay, pkg, binary string, o
 	defer os.Remove(binary)
 	limit, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
-	test := exec.CommandContext(limit, binary, "-test.short", "-test.failfast", "-test.run", s.run)
+	test := exec.CommandContext(limit, binary, fmt.Sprintf("-test.short=%t", s.short), "-test.failfast", "-test.run", s.run)
 	test.Dir = pkg
 	test.WaitDelay = time.Second
 	out, err := test.CombinedOutput()
