@@ -33,6 +33,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -48,6 +49,7 @@ type settings struct {
 	limit      time.Duration // of the time of the tests of a mutant
 	list       bool
 	only       string
+	keys       string // file
 	whole      bool
 	run        string
 	short      bool
@@ -68,6 +70,7 @@ func main() {
 	flag.BoolVar(&s.list, "list", false, "print the sampled mutants and test none")
 	flag.BoolVar(&s.whole, "whole", false, "test all mutants, compiled into one program, each with the tests that reach it")
 	flag.StringVar(&s.only, "only", "", "sample only places that contain this text, such as cache.go:450")
+	flag.StringVar(&s.keys, "keys", "", "sample only mutants whose keys, as printed for survivors, are lines of this file")
 	flag.StringVar(&s.run, "run", "", "run only tests that match this expression, to check that a test kills a mutant")
 	flag.BoolVar(&s.short, "short", true, "run the short tests; -short=false runs all")
 	flag.StringVar(&s.save, "save", "", "with -whole: write the programs to this folder, and test nothing")
@@ -90,7 +93,7 @@ func run(ctx context.Context, s settings, targets []string) error {
 	if err := s.validate(len(targets)); err != nil {
 		return err
 	}
-	known, err := readEquivalents(s.equivalent)
+	known, err := readKeys(s.equivalent)
 	if err != nil {
 		return err
 	}
@@ -152,6 +155,13 @@ func (s *settings) mutantsOf(target string) (all []mutant, tests []string, err e
 		return nil, nil, err
 	}
 	all = matching(all, s.only)
+	if s.keys != "" {
+		wanted, err := readKeys(s.keys)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = slices.DeleteFunc(all, func(m mutant) bool { return !wanted[m.key()] })
+	}
 	rng := rand.New(rand.NewPCG(s.seed, 0))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all, tests, nil

@@ -158,7 +158,7 @@ func TestKeys(t *testing.T) {
 
 // Each entry of equivalent.txt is a mutant of the present code. Comments do not count.
 func TestEquivalentsExist(t *testing.T) {
-	known, err := readEquivalents("equivalent.txt")
+	known, err := readKeys("equivalent.txt")
 	if err != nil || len(known) == 0 {
 		t.Fatalf("%d entries, %v", len(known), err)
 	}

@@ -237,8 +237,8 @@ func testPackage(ctx context.Context, s settings, overlay, pkg, binary string, o
 	return survived, nil
 }
 
-// Lines that begin with # hold the reasons.
-func readEquivalents(path string) (map[string]bool, error) {
+// readKeys reads a key from each line, except empty ones and comments, which begin with #.
+func readKeys(path string) (map[string]bool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
