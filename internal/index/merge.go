@@ -132,7 +132,7 @@ func (ix *Index) planMerge(opts *MergeOptions) (MergeReport, error) {
 	case errors.Is(err, ErrNoImpacts):
 	case err != nil:
 		return MergeReport{}, err
-	case canRebuild(x.Meta()):
+	case canRebuild(x.Meta()) && report.After.Docs > 0:
 		report.Impacts = ImpactsRebuilt
 	default:
 		report.Impacts = ImpactsDropped
