@@ -109,15 +109,7 @@ func (m *maxScore) start(legs []legState) {
 		m.byMaxScore = append(m.byMaxScore, l)
 		m.need = max(m.need, l.kthScore(m.q, m.queue.K()))
 	}
-	slices.SortFunc(m.byMaxScore, func(a, b *legState) int {
-		switch {
-		case a.MaxScore < b.MaxScore:
-			return -1
-		case a.MaxScore > b.MaxScore:
-			return 1
-		}
-		return int(b.List.DocFreq) - int(a.List.DocFreq)
-	})
+	slices.SortFunc(m.byMaxScore, byMaxScore)
 	m.sums = append(m.sums[:0], 0)
 	for i, l := range m.byMaxScore {
 		m.sums = append(m.sums, m.sums[i]+l.MaxScore)

@@ -218,7 +218,7 @@ func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 			j := from
 			for ; j < len(docIDs) && base.DocID(docIDs[j]) < hi; j++ {
 				d := docIDs[j]
-				at := (d - uint32(start)) % superDocs
+				at := d % superDocs
 				p.accs[at] += t.Score(freqs[j], lengths[d])
 				p.touched[at/rangeDocs] |= 1 << (at % rangeDocs)
 			}

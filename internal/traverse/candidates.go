@@ -1,8 +1,6 @@
 package traverse
 
 import (
-	"math"
-
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/simd/scoring"
@@ -27,12 +25,8 @@ type matches struct {
 	docIDs, freqs [codec.BlockLen]uint32
 }
 
-// keep drops candidates whose sums are below least.
+// keep drops candidates whose sums are below least, at most the bounds in the window.
 func (c *candidates) keep(least base.Score) {
-	if least > math.MaxUint32 {
-		c.n = 0
-		return
-	}
 	docIDs, sums := c.docIDs[:c.n], c.sums[:c.n]
 	c.n = scoring.Select(docIDs, sums, docIDs, sums, uint32(least))
 }

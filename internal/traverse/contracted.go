@@ -142,10 +142,7 @@ func (t *contracted) open(c *contractedLeg, l *legState) error {
 	if c.native || t.by == byInterpolation && c.access != byBlock {
 		return nil
 	}
-	key := uint64(t.size)<<4 | uint64(t.by)<<1
-	if c.access != byBlock {
-		key |= 1
-	}
+	key := uint64(t.size)<<2 | uint64(t.by)
 	var err error
 	c.ranges, err = contractedRangesOf.Get(l.Derived, key, func() (*contractedRanges, int64, error) { return t.contract(c) })
 	return err

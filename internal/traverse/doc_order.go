@@ -19,11 +19,7 @@ func (o *docOrder) start(legs []legState) {
 	o.heads = o.heads[:0]
 	for i := range legs {
 		l := &legs[i]
-		doc := l.cursor.Next()
-		if doc == base.NoDocID {
-			continue
-		}
-		o.heads = append(o.heads, head{doc: doc, max: l.MaxScore, leg: l})
+		o.heads = append(o.heads, head{doc: l.cursor.Next(), max: l.MaxScore, leg: l})
 		for j := len(o.heads) - 1; j > 0 && o.heads[j].doc < o.heads[j-1].doc; j-- {
 			o.heads[j-1], o.heads[j] = o.heads[j], o.heads[j-1]
 		}

@@ -25,9 +25,6 @@ func EssentialAt(legs []Leg, k int, live []uint64, factor float64) int64 {
 	sum := int64(0)
 	for i := range legs {
 		l := &legs[i]
-		if l.List.DocFreq == 0 {
-			continue
-		}
 		// The bound of l and of all lists before it.
 		bound := base.Score(0)
 		for j := range legs {

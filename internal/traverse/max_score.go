@@ -1,6 +1,7 @@
 package traverse
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -108,13 +109,7 @@ func (m *listsByMaxScore) run(stop Interrupt, stats *Stats, q *Query, queue *top
 
 // byMaxScore orders legs by increasing MaxScore; among equals, the longer list is first.
 func byMaxScore(a, b *legState) int {
-	switch {
-	case a.MaxScore < b.MaxScore:
-		return -1
-	case a.MaxScore > b.MaxScore:
-		return 1
-	}
-	return int(b.List.DocFreq) - int(a.List.DocFreq)
+	return cmp.Or(cmp.Compare(a.MaxScore, b.MaxScore), cmp.Compare(b.List.DocFreq, a.List.DocFreq))
 }
 
 // firstNeed returns the least score that can enter before anything is read, from the

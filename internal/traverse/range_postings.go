@@ -16,7 +16,7 @@ const supersPerBase = 16
 // forward index of a block, list by list.
 type rangePostings struct {
 	// starts are the low 16 bits of the offsets in at of rangeBounds.bounds' entries, and of
-	// the end; bases are every supersPerBase-th superblock's full offsets.
+	// the end; bases are every supersPerBase-th superblock's full offsets, up to the last posting.
 	starts []uint16
 	bases  []uint32
 	at     []uint8 // DocID modulo rangeDocs
@@ -109,10 +109,7 @@ func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, er
 	c.Reset(l, nil)
 	current, based := -1, 0 // range of the last posting; number of bases set
 	for c.NextBlock() != base.NoDocID {
-		freqs := c.BlockFreqs()
-		if freqs == nil {
-			break
-		}
+		freqs := c.BlockFreqs() // after an error, the block is empty
 		for i, d := range c.BlockDocIDs() {
 			if r := int(d / rangeDocs); r != current {
 				for ; based <= r/(rangesPerSuper*supersPerBase); based++ {
@@ -131,9 +128,6 @@ func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, er
 				p.large = append(p.large, uint16(freqs[i]))
 			}
 		}
-	}
-	for ; based < len(p.bases); based++ {
-		p.bases[based] = uint32(len(p.at))
 	}
 	for len(p.starts) < len(bounds.bounds)+1 {
 		p.starts = append(p.starts, uint16(len(p.at)))

@@ -5,9 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
@@ -18,12 +16,8 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-var update = flag.Bool("update", false, "write testdata/stats.txt anew")
+var update = flag.Bool("update", false, "write the golden files of testdata anew")
 
-const statsPath = "testdata/stats.txt"
-
-// testdata/stats.txt finds changes that leave the hits unchanged but disable a way to skip
-// work, or miscount it.
 func TestStatsExact(t *testing.T) {
 	pruning, err := traverse.Lookup(traverse.Or, "block-max-pruning")
 	if err != nil {
@@ -48,24 +42,7 @@ func TestStatsExact(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s block-max-pruning without copies of lists k=%d: %+v", x.name, k, s.Stats))
 		}
 	}
-	if *update {
-		if err := os.WriteFile(statsPath, []byte(strings.Join(got, "\n")+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(statsPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	if len(got) != len(want) {
-		t.Fatalf("%d lines, want %d; go test ./internal/traverse -run TestStatsExact -update writes them", len(got), len(want))
-	}
-	for i := range got {
-		if got[i] != want[i] {
-			t.Errorf("got  %s\nwant %s", got[i], want[i])
-		}
-	}
+	checkGolden(t, "testdata/stats.txt", got)
 }
 
 // Lists have similar and very different lengths, clustered and not, with and without deletions.

@@ -200,7 +200,7 @@ func (x *stepper) beginBlock(first *legState, c *Candidates) {
 		}
 	}
 	part = part.slice(0, n)
-	for i := 1; i < len(x.legs) && n > 0; i++ {
+	for i := 1; i < len(x.legs); i++ {
 		n = x.intersect(&x.legs[i], &part, 0)
 		part = part.slice(0, n)
 	}
@@ -228,9 +228,6 @@ func (x *stepper) apply(need base.Score, part *Candidates, bounds base.Score) in
 			least = need - bounds
 		}
 		own = own.slice(0, x.intersect(l, &own, least))
-		if own.Len() == 0 {
-			break
-		}
 	}
 	return own.Len()
 }

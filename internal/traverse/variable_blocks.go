@@ -67,10 +67,7 @@ func cutVariable(l *postings.List, t score.Term, lengths []uint32, lambda int64)
 	docIDs := make([]uint32, 0, l.DocFreq)
 	bounds := make([]score.Bound, 0, l.DocFreq)
 	for c.NextBlock() != base.NoDocID {
-		freqs := c.BlockFreqs()
-		if freqs == nil {
-			break
-		}
+		freqs := c.BlockFreqs() // after an error, the block is empty
 		for i, d := range c.BlockDocIDs() {
 			docIDs = append(docIDs, d)
 			bounds = append(bounds, t.Bound(freqs[i], lengths[d]))
