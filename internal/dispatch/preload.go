@@ -55,9 +55,13 @@ func (r *queryRun) requestPreload() {
 	if time.Since(r.d.start) < time.Duration(f.next.Load()) || !f.busy.CompareAndSwap(false, true) {
 		return
 	}
-	w := &preloadRequest{d: r.d, snapshot: r.plan.Snapshot().Retain(), features: r.predictor.missingImages()}
+	go r.preloadRequest(images).serve()
+}
+
+// preloadRequest returns a request to load images, or else copies in page-locked memory.
+func (r *queryRun) preloadRequest(images bool) *preloadRequest {
 	from := r.gpuQuery()
-	w.query = *from
+	w := &preloadRequest{d: r.d, snapshot: r.plan.Snapshot().Retain(), query: *from, features: r.predictor.missingImages()}
 	w.query.Legs = make([]pipeline.Leg, len(from.Legs))
 	lists := make([]postings.List, len(from.Legs))
 	for i := range w.query.Legs {
@@ -69,7 +73,7 @@ func (r *queryRun) requestPreload() {
 	if w.query.Path = pipeline.PathPacked; images {
 		w.query.Path = pipeline.PathImages
 	}
-	go w.serve()
+	return w
 }
 
 func (w *preloadRequest) serve() {
