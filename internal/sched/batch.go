@@ -68,7 +68,7 @@ func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.
 			}
 		}
 		stolen := false
-		if j == nil && s.rules.steals && s.o.MaxBatch > 1 {
+		if j == nil && s.rules.steals {
 			j, _ = s.steal(now, GPU, adds+beside)
 			stolen = j != nil
 		}

@@ -117,7 +117,7 @@ func (s *Scheduler) steal(now time.Duration, p Place, first time.Duration) (best
 			if !j.can(p) || j.entry.solo && first > 0 {
 				continue
 			}
-			here := plus(now+first, j.Cost[p])
+			here := plus(now, j.Cost[p])
 			if first > 0 {
 				here = now + first + j.adds(p)
 			}

@@ -29,7 +29,7 @@ func newCores(n int) *cores {
 }
 
 // pin binds the calling goroutine's thread to a free core and returns it, or -1 if none
-// is free. unpin releases it.
+// is free. unpin releases the core.
 func (c *cores) pin() int {
 	c.mu.Lock()
 	last := len(c.free) - 1
@@ -48,9 +48,6 @@ func (c *cores) pin() int {
 }
 
 func (c *cores) unpin(core int) {
-	if core < 0 {
-		return
-	}
 	_ = unix.SchedSetaffinity(0, &c.all)
 	runtime.UnlockOSThread()
 	c.mu.Lock()

@@ -346,45 +346,52 @@ func TestPoolCancelWhileQueued(t *testing.T) {
 
 // An idle server skips jobs hidden behind others; it sees them when one of
 // these leaves.
-func TestPoolCancelLetsOthersBegin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPool(t, Options{CPUs: 1, Lanes: 1, MaxBatch: 1, MaxQueue: -1, Stretch: -1})
-		var group sync.WaitGroup
-		do := func(ctx context.Context, predicted, takes [NumPlaces]time.Duration, done func(error)) {
-			w := &sleeper{takes: takes}
-			j := w.job()
-			j.Cost = predicted
-			group.Go(func() { done(p.Do(ctx, j, w)) })
-			synctest.Wait()
-		}
-		ran := func(err error) {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-		start := time.Now()
-		do(t.Context(), both(time.Hour, Never), both(10*ms, Never), ran) // the CPU is free after 10 ms
-		do(t.Context(), both(Never, 100*ms), both(Never, 100*ms), ran)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		do(ctx, both(Never, 10*ms), both(Never, 10*ms), func(err error) {
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("%v, want cancelled", err)
-			}
+func TestPoolLeavingLetsOthersBegin(t *testing.T) {
+	for name, within := range map[string]time.Duration{"cancelled": Never, "expired": 30*ms - 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testLeavingLetsOthersBegin(t, within) })
 		})
-		for range stealScan - 1 {
-			do(t.Context(), both(Never, 10*ms), both(Never, 10*ms), ran)
+	}
+}
+
+// The job leaves after 20 ms: it is cancelled then if it has no deadline.
+func testLeavingLetsOthersBegin(t *testing.T, within time.Duration) {
+	p := newPool(t, Options{CPUs: 1, Lanes: 1, MaxBatch: 1, MaxQueue: -1, Stretch: -1})
+	var group sync.WaitGroup
+	do := func(ctx context.Context, j *Job, takes [NumPlaces]time.Duration, done func(error)) {
+		w := &sleeper{takes: takes}
+		group.Go(func() { done(p.Do(ctx, j, w)) })
+		synctest.Wait()
+	}
+	ran := func(err error) {
+		if err != nil {
+			t.Error(err)
 		}
-		do(t.Context(), both(6*ms, 5*ms), both(6*ms, 5*ms), func(err error) {
-			if took := time.Since(start); err != nil || took != 26*ms {
-				t.Errorf("it ended after %v (%v), want 6 ms after another left", took, err)
-			}
-		})
-		time.Sleep(20 * ms)
-		cancel()
-		group.Wait()
-		checkIdle(t, p)
+	}
+	start := time.Now()
+	do(t.Context(), &Job{Cost: both(time.Hour, Never)}, both(10*ms, Never), ran) // the CPU is free after 10 ms
+	do(t.Context(), &Job{Cost: both(Never, 5*ms)}, both(Never, 100*ms), ran)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	do(ctx, &Job{Cost: both(Never, 10*ms), Within: within}, both(Never, 10*ms), func(err error) {
+		var late *Overload
+		if expired := errors.As(err, &late); expired != (within != Never) || !expired && !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, within %v", err, within)
+		}
 	})
+	for range stealScan - 1 {
+		do(t.Context(), &Job{Cost: both(Never, 10*ms)}, both(Never, 10*ms), ran)
+	}
+	do(t.Context(), &Job{Cost: both(6*ms, 5*ms)}, both(6*ms, 5*ms), func(err error) {
+		if took := time.Since(start); err != nil || took != 26*ms {
+			t.Errorf("it ended after %v (%v), want 6 ms after another left", took, err)
+		}
+	})
+	if time.Sleep(20 * ms); within == Never {
+		cancel()
+	}
+	group.Wait()
+	checkIdle(t, p)
 }
 
 func TestPoolContextDeadline(t *testing.T) {

@@ -24,36 +24,31 @@ func (p *Pool) await(ctx context.Context, j *Job) error {
 	if !ok {
 		w = &waiter{bell: make(chan struct{}, numRings)}
 	}
-	defer p.waiters.Put(w)
+	defer p.retire(w)
 	t.bell = w.bell
 	last, now, gone := p.s.lastStart(j), p.Now(), ctx.Done()
 	p.unlock(j)
 	for {
 		select {
 		case <-w.bell:
-			w.stop()
 			p.lock(j)
 			if t.verdict != undecided {
 				p.unlock(j)
-				w.hush()
 				return nil
 			}
 			last, now = p.s.lastStart(j), p.Now() // the batch that ran it failed
 			p.unlock(j)
 		case <-w.lateAfter(last, now):
 			if overload := p.expire(j); overload != nil {
-				w.hush()
 				return overload
 			}
 			last = Never // a batch runs it
 		case <-gone:
-			w.stop()
 			p.lock(j)
 			at := p.Now()
 			if t.verdict == undecided && p.s.Cancel(at, j) {
 				p.dispatch(at, nil)
 				p.unlock(j)
-				w.hush()
 				return ctx.Err()
 			}
 			t.gone = ctx.Err()
@@ -67,22 +62,18 @@ func (p *Pool) await(ctx context.Context, j *Job) error {
 // verdict.
 const numRings = 2
 
-func (w *waiter) stop() {
-	if w.late != nil {
-		w.late.Stop()
-	}
-}
-
-// hush discards an unread signal; no more will be sent.
-func (w *waiter) hush() {
+// retire discards an unread signal and keeps the waiter for another job; no more signals
+// will be sent.
+func (p *Pool) retire(w *waiter) {
 	select {
 	case <-w.bell:
 	default:
 	}
+	p.waiters.Put(w)
 }
 
 // lateAfter returns a channel that receives once it is later than last, or nil if last
-// is Never.
+// is Never. Reset discards what the timer sent for an earlier wait.
 func (w *waiter) lateAfter(last, now time.Duration) <-chan time.Time {
 	if last == Never {
 		return nil

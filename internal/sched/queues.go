@@ -90,7 +90,7 @@ func (q *queues) key(j *Job, p Place) time.Duration {
 		affinity = 1 - float64(cost)/float64(there)
 	}
 	key := j.Arrived + time.Duration(q.stretch*float64(cost)*(1-affinity/2))
-	if j.Deadline != Never && q.stretch > 0 {
+	if j.Deadline != Never {
 		key = max(min(key, j.Deadline-cost), j.Arrived)
 	}
 	return key

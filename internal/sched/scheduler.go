@@ -345,10 +345,7 @@ func (s *Scheduler) lastStart(j *Job) time.Duration {
 			cost = min(cost, j.Cost[p])
 		}
 	}
-	if cost == Never {
-		return Never
-	}
-	return j.Deadline - cost
+	return j.Deadline - cost // a waiting job can run somewhere
 }
 
 // Expire removes a waiting job that can no longer meet its deadline, and reports whether

@@ -15,6 +15,9 @@ func TestWaitClasses(t *testing.T) {
 			t.Errorf("a wait of %v is in class %d, want %d", below, waitClass(below), class)
 		}
 	}
+	if first, last := WaitBound(0), WaitBound(NumWaits-2); first != us || last != us<<24 || WaitBound(NumWaits-1) != Never {
+		t.Errorf("the bounds go from %v to %v, then %v; want 1 µs, 16.8 s, never", first, last, WaitBound(NumWaits-1))
+	}
 	if waitClass(-5) != 0 || waitClass(3*time.Microsecond) != 2 {
 		t.Error("the classes of -5 ns and 3 µs are not 0 and 2")
 	}

@@ -19,6 +19,7 @@ func TestTrialPause(t *testing.T) {
 		{trialPause * 600 * ms, 2 * ms, ms, true},
 		{trialPause*602*ms - 1, ms, ms, false},
 		{trialPause * 602 * ms, ms, ms, true},
+		{time.Hour, 600 * ms, 10*ms - 1, false},
 	} {
 		j := &Job{Cost: both(c.cost, Never)}
 		j.Deadline = c.now + c.left

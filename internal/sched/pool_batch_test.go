@@ -1,0 +1,182 @@
+package sched
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// runBatch runs works in one batch on the GPU of p, after a job of 5 ms, and returns their
+// errors. The first work leads.
+func runBatch(t *testing.T, p *Pool, works []*sleeper, contexts ...context.Context) []error {
+	t.Helper()
+	errs := make([]error, len(works))
+	var group sync.WaitGroup
+	first := &sleeper{takes: both(Never, 5*ms)}
+	group.Go(func() {
+		if err := p.Do(t.Context(), first.job(), first); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Wait()
+	jobs := make([]*Job, len(works))
+	for i, w := range works {
+		ctx := t.Context()
+		if i < len(contexts) && contexts[i] != nil {
+			ctx = contexts[i]
+		}
+		jobs[i] = &Job{Cost: w.takes, Batched: 2 * ms}
+		group.Go(func() { errs[i] = p.Do(ctx, jobs[i], w) })
+		synctest.Wait()
+	}
+	group.Wait()
+	if s := p.Stats().Places[GPU]; s.Batches != 1 {
+		t.Errorf("%d batches, want one", s.Batches)
+	}
+	return errs
+}
+
+// A batch that took double the predicted time, in which no job failed, changes the
+// predictions.
+func TestPoolLearnsFromBatches(t *testing.T) {
+	for name, c := range map[string]struct {
+		outcome error
+		want    float64
+	}{
+		"success":      {nil, 1 + 1.0/64},
+		"error":        {errors.New("bad query"), 1 + 1.0/64},
+		"failed place": {ErrFailed, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
+				time.Sleep(time.Hour)
+				works := []*sleeper{{takes: both(Never, 2*ms), batched: 4 * ms}, {takes: both(Never, 2*ms), batched: 4 * ms}}
+				works[1].outcome = func(Place) error { return c.outcome }
+				errs := runBatch(t, p, works)
+				if errs[0] != nil || !errors.Is(errs[1], c.outcome) {
+					t.Errorf("%v, want %v", errs, c.outcome)
+				}
+				if got := p.Stats().Places[GPU]; got.Slowdown != c.want || got.Busy != 13*ms {
+					t.Errorf("busy for %v, slowdown %v; want 13 ms, %v", got.Busy, got.Slowdown, c.want)
+				}
+			})
+		})
+	}
+}
+
+// Each job of a batch has its own outcome, also if its context ended while the batch ran.
+func TestPoolOutcomesOfBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
+		var want [4]error
+		works := make([]*sleeper, len(want))
+		contexts := make([]context.Context, len(want))
+		for i := range want {
+			if i%2 == 0 {
+				want[i] = errors.New("bad query")
+			}
+			if works[i] = (&sleeper{takes: both(Never, 2*ms), batched: 2 * ms}); i >= 2 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				time.AfterFunc(6*ms, cancel)
+				contexts[i] = ctx
+			}
+			works[i].outcome = func(Place) error { return want[i] }
+		}
+		for i, err := range runBatch(t, p, works, contexts...) {
+			if !errors.Is(err, want[i]) || errors.Is(err, context.Canceled) {
+				t.Errorf("job %d: %v, want %v", i, err, want[i])
+			}
+		}
+	})
+}
+
+// The signals that a job got, to wait again and to begin, are all read: its bell is silent
+// when the next job gets it.
+func TestPoolBellsAreSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 2, Lanes: 1})
+		var mu sync.Mutex
+		var waiters []*waiter
+		p.waiters.New = func() any {
+			mu.Lock()
+			defer mu.Unlock()
+			w := &waiter{bell: make(chan struct{}, numRings)}
+			waiters = append(waiters, w)
+			return w
+		}
+		works := make([]*sleeper, 2) // both fail on the GPU, then begin on the idle CPUs
+		for i := range works {
+			works[i] = &sleeper{takes: both(2*ms, 2*ms), batched: 2 * ms, outcome: func(at Place) error {
+				if at == GPU {
+					return ErrFailed
+				}
+				return nil
+			}}
+		}
+		for i, err := range runBatch(t, p, works) {
+			if err != nil || works[i].at != CPU {
+				t.Errorf("job %d: %v, at the %s", i, err, works[i].at)
+			}
+		}
+		if len(waiters) == 0 {
+			t.Error("no job waited")
+		}
+		for _, w := range waiters {
+			if len(w.bell) != 0 {
+				t.Errorf("a bell has %d signals", len(w.bell))
+			}
+		}
+	})
+}
+
+// A job that is told repeatedly that it waits again has one signal, so that a verdict does
+// not block.
+func TestRingOnce(t *testing.T) {
+	j := new(Job)
+	j.task.bell = make(chan struct{}, numRings)
+	for range 2 {
+		if j.task.ring(); len(j.task.bell) != 1 {
+			t.Fatalf("%d signals, want 1", len(j.task.bell))
+		}
+	}
+	new(Pool).tell(j, nil, ended, ErrNoPlace)
+	if len(j.task.bell) != 2 || j.task.verdict != ended || !errors.Is(j.task.outcome, ErrNoPlace) {
+		t.Errorf("%d signals, verdict %d: %v", len(j.task.bell), j.task.verdict, j.task.outcome)
+	}
+}
+
+// A job in a batch does not wake while the batch runs, though its deadline has passed:
+// otherwise, this test would take days.
+func TestPoolBatchOutlastsDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1, Deadline: 14 * ms})
+		const takes = 10_000 * time.Hour
+		works := []*sleeper{{takes: both(Never, 2*ms), batched: takes}, {takes: both(Never, 2*ms), batched: takes}}
+		for i, err := range runBatch(t, p, works) {
+			if err != nil {
+				t.Errorf("job %d: %v", i, err)
+			}
+		}
+	})
+}
+
+// A job expires when it can no longer begin, also in a pool that has run for a while.
+func TestPoolExpiresExactly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1})
+		time.Sleep(time.Hour)
+		release := occupy(t, p, CPU)
+		start := time.Now()
+		var late *Overload
+		err := p.Do(t.Context(), &Job{Cost: both(2*ms, Never), Within: 10 * ms}, nothing{})
+		if after := time.Since(start); !errors.As(err, &late) || late.Reason != Expired || after != 8*ms+1 {
+			t.Errorf("%v after %v, want an expiry after 8 ms", err, after)
+		}
+		release()
+		checkIdle(t, p)
+	})
+}
