@@ -110,7 +110,8 @@ func TestFlight(t *testing.T) {
 				if end == "answer" {
 					wantRuns = 1
 				}
-				if s := c.Stats(); runs.Load() != wantRuns || s.Entries != 1 || s.Misses != wantRuns || s.Waits < 19 {
+				if s := c.Stats(); runs.Load() != wantRuns || s.Entries != 1 || s.Misses != wantRuns || s.Waits < 19 ||
+					s.HitRate != float64(s.Hits+s.Waits)/float64(s.Hits+s.Waits+s.Misses) {
 					t.Errorf("%d runs, %+v", runs.Load(), s)
 				}
 			})

@@ -200,3 +200,38 @@ func TestUnlocked(t *testing.T) {
 		}
 	}
 }
+
+// A shard that belongs to a newer snapshot, or already to this one, keeps its answers.
+func TestAdvanceKeepsNewer(t *testing.T) {
+	c := New(1 << 20)
+	for i, serial := range []uint64{3, 4, 5} {
+		sh := &c.shards[i]
+		sh.serial = serial
+		c.keep(sh, &Entry{key: "k", size: 1})
+	}
+	c.newest.Store(3)
+	c.advance(4)
+	for i, want := range []struct {
+		serial  uint64
+		entries int
+	}{{4, 0}, {4, 1}, {5, 1}} {
+		if sh := &c.shards[i]; sh.serial != want.serial || len(sh.entries) != want.entries {
+			t.Errorf("shard %d: serial %d, %d answers; want %+v", i, sh.serial, len(sh.entries), want)
+		}
+	}
+	if s := c.Stats(); s.Invalidations != 1 || s.Entries != 2 {
+		t.Errorf("%+v, want one dropped answer", s)
+	}
+}
+
+// A new cache takes answers of a snapshot with serial number 0.
+func TestFirstSnapshot(t *testing.T) {
+	c, p := New(1<<20), prepare(t)
+	p.Snapshot().Serial = 0
+	for _, cached := range []bool{false, true} {
+		a, err := p.answer(t.Context(), c, func() (plan.Answer, error) { return plan.Answer{}, nil })
+		if err != nil || a.Cached != cached {
+			t.Errorf("%+v, %v; want cached: %t", a, err, cached)
+		}
+	}
+}
