@@ -25,7 +25,6 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 		b.reset()
 	}()
 	began := time.Now()
-	b.reset()
 	for _, w := range all { // all of them before anything can panic
 		o := w.(*queryRun)
 		o.trace.addWait(o.d.pool, &o.job)

@@ -103,7 +103,6 @@ func (h *helpers) Take(query int) bool {
 func (h *helpers) add(item int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.owners[item].Store(nobody)
 	h.left = append(h.left, item)
 }
 
@@ -143,7 +142,6 @@ func (h *helpers) take() int {
 	if n := len(h.left); n > 0 {
 		item := h.left[n-1]
 		h.left = h.left[:n-1]
-		h.owners[item].Store(cpuOwns)
 		return item
 	}
 	for n := len(h.order); n > 0; n = len(h.order) {
