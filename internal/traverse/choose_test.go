@@ -8,6 +8,7 @@ import (
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/leg"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
@@ -116,6 +117,10 @@ func TestChooseWhatStays(t *testing.T) {
 	}
 	if got := choose(); got != "block-max-pruning" {
 		t.Errorf("all is kept: %s", got)
+	}
+	legs = append(legs, traverse.Leg{Leg: leg.Leg{List: new(postings.List)}, Lengths: legs[0].Lengths})
+	if got := choose(); got != "block-max-pruning" {
+		t.Errorf("an empty list needs nothing: %s", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package traverse_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
@@ -74,7 +75,12 @@ func TestConjunctionsLookAtContext(t *testing.T) {
 			return traverse.Begin(ctx, s, &q, new(traverse.Candidates))
 		}},
 		{"Intersect", 4 * codec.BlockLen, func(ctx context.Context, s *traverse.Scratch) error {
-			return traverse.Intersect(ctx, s, &rest, &given)
+			return traverse.Intersect(ctx, s, &rest, copyOf(&given))
+		}},
+		{"Finish", 4 * codec.BlockLen, func(ctx context.Context, s *traverse.Scratch) error {
+			var queue topk.Queue
+			queue.Reset(candidates)
+			return traverse.Finish(ctx, s, &rest, copyOf(&given), &queue, true)
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,5 +93,45 @@ func TestConjunctionsLookAtContext(t *testing.T) {
 				t.Errorf("%s: %d blocks are decoded with %d checks, want one each %d", tt.name, s.Stats.BlocksDecoded, ctx.n, most)
 			}
 		})
+	}
+}
+
+func copyOf(c *traverse.Candidates) *traverse.Candidates {
+	return &traverse.Candidates{DocIDs: slices.Clone(c.DocIDs), Scores: slices.Clone(c.Scores)}
+}
+
+// TestStepsLookAtContextSeldom reads each block of two lists once.
+func TestStepsLookAtContextSeldom(t *testing.T) {
+	const numBlocks = 1000
+	all := listOf(0, 1, numBlocks*codec.BlockLen, always(1))
+	x := oneSegment(numBlocks*codec.BlockLen, []float64{1, 1}, all, all)
+	x.write(t, codec.SIMDBP{})
+	q := x.queries(t)[0]
+	var s traverse.Scratch
+	ctx := &looks{Context: t.Context()}
+	if err := traverse.Begin(ctx, &s, &q, new(traverse.Candidates)); err != nil {
+		t.Fatal(err)
+	}
+	const every = 1 << 14 // postings
+	if most := 2*numBlocks*codec.BlockLen/every + 2; ctx.n > most {
+		t.Errorf("%d checks, want at most %d", ctx.n, most)
+	}
+}
+
+// TestNoCandidatesNoCheck has no work to end.
+func TestNoCandidatesNoCheck(t *testing.T) {
+	q := longQuery(t)
+	ctx := &looks{Context: t.Context()}
+	var s traverse.Scratch
+	var queue topk.Queue
+	queue.Reset(1)
+	if err := traverse.Intersect(ctx, &s, &q, new(traverse.Candidates)); err != nil {
+		t.Error(err)
+	}
+	if err := traverse.Finish(ctx, &s, &q, new(traverse.Candidates), &queue, false); err != nil {
+		t.Error(err)
+	}
+	if ctx.n != 0 {
+		t.Errorf("%d checks, want none", ctx.n)
 	}
 }

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/leg"
+	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/postings/postingstest"
 	"github.com/griffin-search/griffin/internal/topk"
 	"github.com/griffin-search/griffin/internal/traverse"
@@ -78,28 +81,72 @@ func statsCollections(t *testing.T) []*collection {
 // The parts of the queries contradict each other.
 func TestContradictoryQuery(t *testing.T) {
 	c := smallCollection(t, codec.SIMDBP{}, 1)
-	for name, change := range map[string]func(q *traverse.Query){
-		"too few live bits": func(q *traverse.Query) { q.Live = make([]uint64, (q.NumDocs-1)/64) },
-		"too few lengths":   func(q *traverse.Query) { q.Legs[1].Lengths = q.Legs[1].Lengths[:q.NumDocs-1] },
-		"list beyond documents": func(q *traverse.Query) {
-			q.NumDocs = 0
-			for i := range q.Legs {
-				q.NumDocs = max(q.NumDocs, int(q.Legs[i].List.LastDocID()))
-			}
+	last := base.DocID(0)
+	for i := range c.terms {
+		last = max(last, c.queries(t)[0].Legs[i].List.LastDocID())
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(q *traverse.Query)
+		want   string
+	}{
+		{
+			"too few live bits", func(q *traverse.Query) { q.Live = make([]uint64, (q.NumDocs-1)/64) },
+			"live bits for 1984 of 2000 documents",
+		},
+		{
+			"too few lengths", func(q *traverse.Query) { q.Legs[1].Lengths = q.Legs[1].Lengths[:q.NumDocs-1] },
+			"leg 1: lengths of 1999 documents of 2000",
+		},
+		{
+			"list beyond documents", func(q *traverse.Query) { q.NumDocs = int(last) },
+			fmt.Sprintf("list ends at DocID %d of %d documents", last, last),
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			q := c.queries(t)[0]
 			q.Legs = slices.Clone(q.Legs)
-			change(&q)
-			forAllTraversals(t, func(t *testing.T, tr traverse.Traversal) {
-				var s traverse.Scratch
-				var queue topk.Queue
-				queue.Reset(10)
-				if err := tr.Run(t.Context(), &s, &q, &queue); !errors.Is(err, base.ErrCorrupt) {
-					t.Errorf("got %v, want %v", err, base.ErrCorrupt)
+			tt.change(&q)
+			check := func(t *testing.T, err error) {
+				t.Helper()
+				if !errors.Is(err, base.ErrCorrupt) || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("got %v, want %v of %s", err, base.ErrCorrupt, tt.want)
 				}
+			}
+			var s traverse.Scratch
+			var queue topk.Queue
+			queue.Reset(10)
+			forAllTraversals(t, func(t *testing.T, tr traverse.Traversal) {
+				check(t, tr.Run(t.Context(), &s, &q, &queue))
 			})
+			check(t, traverse.Begin(t.Context(), &s, &q, new(traverse.Candidates)))
+			check(t, traverse.Intersect(t.Context(), &s, &q, new(traverse.Candidates)))
+			check(t, traverse.Finish(t.Context(), &s, &q, new(traverse.Candidates), &queue, false))
 		})
 	}
+}
+
+// TestEmptyListNeedsNothing has a list without postings, lengths and derived structures.
+func TestEmptyListNeedsNothing(t *testing.T) {
+	x := smallCollection(t, codec.SIMDBP{}, 1)
+	q := x.queries(t)[0]
+	q.Legs = append(q.Legs, traverse.Leg{Leg: leg.Leg{List: new(postings.List), Term: x.terms[0], Scale: q.Legs[0].Scale}})
+	only := q
+	only.Legs = q.Legs[len(q.Legs)-1:]
+	want := x.oracle(traverse.Or)[:10]
+	forAllTraversals(t, func(t *testing.T, tr traverse.Traversal) {
+		var s traverse.Scratch
+		found := want
+		if tr.Mode() == traverse.And {
+			found = nil
+		}
+		if got := run(t, tr, &s, []traverse.Query{q}, 10); !slices.Equal(got, found) {
+			t.Errorf("%s", difference(got, found))
+		}
+		kept := keep(only.Legs, derived.DefaultLimit)
+		run(t, tr, &s, []traverse.Query{only}, 10)
+		if n := kept.Stats().Entries; n != 0 {
+			t.Errorf("%d derived structures of an empty list, want none", n)
+		}
+	})
 }

@@ -247,6 +247,10 @@ func TestStepsRefuse(t *testing.T) {
 	if err := traverse.Intersect(ctx, &s, &long, &c); !errors.Is(err, context.Canceled) {
 		t.Errorf("Intersect after the end of the context: %v", err)
 	}
+	c = traverse.Candidates{DocIDs: []uint32{1, 2}, Scores: []uint32{0, 0}}
+	if err := traverse.Finish(ctx, &s, &long, &c, &queue, false /* all */); !errors.Is(err, context.Canceled) {
+		t.Errorf("Finish after the end of the context: %v", err)
+	}
 }
 
 func longQuery(t testing.TB) traverse.Query {

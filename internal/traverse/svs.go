@@ -121,8 +121,8 @@ func (x *intersection) run(stop Interrupt, legs []legState) error {
 	}
 }
 
-// nextBlock returns the first DocID from lo, or NoDocID, at which by the directories every list
-// may have a posting and the bounds in the rest of legs[0]'s block reach need.
+// nextBlock returns a DocID, lo or above, such that by the directories no document before it can
+// enter, or NoDocID. The bounds from it to the end of legs[0]'s block reach need.
 func (x *intersection) nextBlock(lo base.DocID) base.DocID {
 	first := x.legs[0]
 search:

@@ -86,7 +86,22 @@ func burstCollections(t testing.TB) []*collection {
 	equal.segments[0].lists = [][]postingstest.Posting{
 		multiples(numDocs, 50, 1000, 2, 20), multiples(numDocs, 5, 900, 9, 20), multiples(numDocs, 9, 5000, 3, 20),
 	}
-	all = append(all, two, clustered, equal)
+	islands := named("islands", oneSegment(numDocs, []float64{2, 3, 1}))
+	for i := range 3 {
+		var list []postingstest.Posting
+		for at := rng.IntN(300); at+codec.BlockLen <= numDocs; at += codec.BlockLen + rng.IntN(200*(3-i)) {
+			list = append(list, listOf(at, 1, codec.BlockLen, always(1+rng.Uint32N(9)))...)
+		}
+		islands.segments[0].lists = append(islands.segments[0].lists, list)
+	}
+	// In the first list's second and third block, the second list ends before the third begins: before
+	// the block's last document, and in it.
+	const block = codec.BlockLen
+	apart := named("lists apart", oneSegment(numDocs, []float64{3, 0.5, 3},
+		slices.Concat(listOf(0, 1, block, always(1)), listOf(1000, 3, block, always(50)), listOf(2000, 3, block, always(50))),
+		slices.Concat(listOf(0, 1, block, always(1)), listOf(1050, 1, block, always(1)), listOf(2050, 1, 2*block, always(1))),
+		slices.Concat(listOf(0, 1, block, always(1)), listOf(1200, 1, block, always(50)), listOf(2000+3*(block-1), 1, 3*block, always(50)))))
+	all = append(all, two, clustered, equal, islands, apart)
 	for _, x := range all {
 		for i := range x.segments {
 			s := &x.segments[i]
@@ -238,7 +253,7 @@ func stepLine(t *testing.T, x *collection, queries []traverse.Query, order, cuts
 // TestContractedExact combines codecs, some of which decode single DocIDs, with ways to contract
 // ranges.
 func TestContractedExact(t *testing.T) {
-	got := []string{workColumns}
+	got := []string{workColumns + "; derived structures"}
 	const numDocs = 12000
 	rng := rand.New(rand.NewPCG(92, 1))
 	x := oneSegment(
@@ -260,10 +275,11 @@ func TestContractedExact(t *testing.T) {
 				t.Fatal(err)
 			}
 			var s traverse.Scratch
+			kept := keep(queries[0].Legs, derived.DefaultLimit)
 			if hits, want := run(t, tr, &s, queries, 1000), x.oracle(traverse.And); !slices.Equal(hits, want) {
 				t.Fatalf("%s, %s: %s", spec, name, difference(hits, want))
 			}
-			got = append(got, fmt.Sprintf("%s, %s: (%s)", spec, name, workOf(&s)))
+			got = append(got, fmt.Sprintf("%s, %s: (%s; %d)", spec, name, workOf(&s), kept.Stats().Entries))
 		}
 	}
 	checkGolden(t, "testdata/contracted.txt", got)
