@@ -121,9 +121,7 @@ func (l *lane) salvage() {
 		return
 	}
 	_ = l.d.Note(l.stream.Synchronize()) // no kernel may read unpinned lists
-	if u.Busy() {
-		_ = l.d.Note(u.AbandonAll())
-	}
+	_ = l.d.Note(u.AbandonAll())
 	l.unpin(0)
 	l.release()
 	l.packed.ask = packedAsk{}
@@ -373,7 +371,7 @@ func (l *lane) searchAll(p *target, s int, queries []*Query, results []Result, t
 			continue
 		}
 		_, err = l.batch.Add(&query)
-		if errors.Is(err, imagesearch.ErrFull) && l.batch.Len() > 0 {
+		if errors.Is(err, imagesearch.ErrFull) {
 			if err := l.flush(queries, results, traced); err != nil {
 				return err
 			}
@@ -436,10 +434,11 @@ func (l *lane) reserve(queries []*Query) error {
 		Queries: powerOfTwo(max(need.Queries, have.Queries)), Terms: powerOfTwo(max(need.Terms, have.Terms)), Hits: powerOfTwo(max(need.Hits, have.Hits)),
 	}
 	if l.batch != nil {
-		if err := l.batch.Close(); err != nil {
+		err := l.batch.Close()
+		l.batch, l.limits = nil, imagesearch.Limits{}
+		if err != nil {
 			return err
 		}
-		l.batch, l.limits = nil, imagesearch.Limits{}
 	}
 	b, err := l.d.images.NewBatch(larger)
 	if err != nil {

@@ -66,7 +66,7 @@ func (v *View) Locate(q *Query, l *Located) {
 		l.BytesHost, l.BytesFile = max(l.BytesHost, one.BytesHost), max(l.BytesFile, one.BytesFile)
 		l.Packed = l.Packed && v.readsPacked(i, &t, q.K)
 	}
-	l.Path = l.path(q.Path, 1)
+	l.Path = l.path(q.Path)
 }
 
 // HasImages reports whether all lists of a query have images on every device. It is faster than
@@ -131,14 +131,14 @@ func (v *View) locate(device int, q *Query, worst *Located) Located {
 	return l
 }
 
-// asked is the query's Path, one of several queries.
-func (l *Located) path(asked Path, queries int) Path {
+// asked is the query's Path.
+func (l *Located) path(asked Path) Path {
 	switch {
 	case !l.Packed || asked == PathImages:
 		return PathImages
 	case asked == PathPacked:
 		return PathPacked
-	case l.BytesImage == 0 || l.ImageRoom || queries > fewQueries:
+	case l.ImageRoom:
 		return PathImages
 	}
 	return PathPacked

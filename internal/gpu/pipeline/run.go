@@ -51,15 +51,14 @@ func fail(results []Result, err error) {
 func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, others Others, trace *Trace) error {
 	n := len(v.engine.devices)
 	parts := make([][]Result, n)
-	errs := make([]error, n)
 	var group invariant.Group
 	for i := range n {
 		parts[i] = make([]Result, len(queries))
-		group.Go(func() { errs[i] = v.runOn(ctx, i, queries, parts[i], others, trace) })
+		group.Go(func() { _ = v.runOn(ctx, i, queries, parts[i], others, trace) })
 	}
 	group.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return ctx.Err()
+	if err := ctx.Err(); err != nil { // the only error of runOn
+		return err
 	}
 	for i, q := range queries {
 		r := &results[i]

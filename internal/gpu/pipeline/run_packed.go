@@ -70,12 +70,11 @@ func (v *View) runSplit(ctx context.Context, i int, queries []*Query, results []
 		}
 	}
 	var group invariant.Group
-	var errs [2]error
 	group.Go(func() {
-		errs[0] = v.runPacked(ctx, i, parts[1].queries, parts[1].results, nil, traces[1])
+		_ = v.runPacked(ctx, i, parts[1].queries, parts[1].results, nil, traces[1])
 	})
 	group.Go(func() {
-		errs[1] = v.runImages(ctx, i, parts[0].queries, parts[0].results, parts[0].others(others), traces[0])
+		_ = v.runImages(ctx, i, parts[0].queries, parts[0].results, parts[0].others(others), traces[0])
 	})
 	group.Wait()
 	for j := range parts {
@@ -84,16 +83,7 @@ func (v *View) runSplit(ctx context.Context, i int, queries []*Query, results []
 			trace.Devices[i].merge(&traces[j].Devices[i])
 		}
 	}
-	return firstError(errs[:])
-}
-
-func firstError(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return ctx.Err() // the only error of both
 }
 
 type subset struct {
@@ -148,7 +138,7 @@ func (v *View) runPacked(ctx context.Context, i int, queries []*Query, results [
 		}
 		return err
 	}
-	order := byCost(queries, results)
+	order := byCost(queries)
 	if others != nil {
 		others.Begin(order, nil)
 	}
@@ -173,21 +163,18 @@ func (v *View) runPacked(ctx context.Context, i int, queries []*Query, results [
 		})
 	}
 	group.Wait()
-	if len(rest.queries) == 0 || ctx.Err() != nil {
-		return ctx.Err()
+	if len(rest.queries) > 0 {
+		_ = v.runImages(ctx, i, rest.queries, rest.results, nil /* others have had their choice */, trace)
+		rest.give(results)
 	}
-	err := v.runImages(ctx, i, rest.queries, rest.results, nil /* others have had their choice */, trace)
-	rest.give(results)
-	return err
+	return ctx.Err() // the only error of both
 }
 
-// byCost omits queries with an error, highest cost first.
-func byCost(queries []*Query, results []Result) []int {
-	order := make([]int, 0, len(queries))
-	for j := range queries {
-		if !results[j].refused() {
-			order = append(order, j)
-		}
+// byCost returns the numbers of the queries, highest cost first.
+func byCost(queries []*Query) []int {
+	order := make([]int, len(queries))
+	for j := range order {
+		order[j] = j
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cost(queries[b]), cost(queries[a])) })
 	return order
@@ -195,9 +182,6 @@ func byCost(queries []*Query, results []Result) []int {
 
 // again reports that the query must run by images instead. mu, if not nil, guards the trace.
 func (v *View) runOnePacked(ctx context.Context, i int, q *Query, r *Result, trace *Trace, mu *sync.Mutex) (again bool, err error) {
-	if r.refused() {
-		return false, nil
-	}
 	d := v.engine.devices[i]
 	l := d.lane(ctx)
 	if l == nil {
@@ -267,9 +251,6 @@ func (l *lane) searchPacked(v *View, targets []target, r *Result) (err error) {
 		return err
 	}
 	for s := range targets {
-		if targets[s].shard == nil || l.packed.ask.terms.none(s) {
-			continue
-		}
 		if err := l.searchSegment(v, &targets[s], s, r); err != nil {
 			return err
 		}

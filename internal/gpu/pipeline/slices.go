@@ -82,7 +82,7 @@ func (p *slicedRun) work(ctx context.Context) {
 			return
 		case !short.wait(ctx, d, ended):
 			p.results[w.first].Err = err
-			w.first = -1
+			w.first, w.uploaded = -1, 0
 		}
 	}
 }
@@ -156,14 +156,14 @@ func (p *slicedRun) gather(l *lane, targets []target, w *batchSlice) error {
 			}
 		}
 		one := [1]Result{p.results[i]}
-		hits, wasted := l.counts.Hit, l.wasted
 		n, err := l.gather(p.view, targets, p.queries[i:i+1], one[:])
 		if n == 0 {
 			w.first = i
-			w.uploaded += l.wasted - wasted
+			w.uploaded += l.wasted
 			return err
 		}
-		again := min(w.uploaded, l.counts.Hit-hits)
+		// Only the first query of a slice may have lists uploaded before.
+		again := min(w.uploaded, l.counts.Hit)
 		l.counts.Hit -= again
 		l.counts.Asked.Image -= int64(again)
 		w.uploaded = 0
@@ -180,9 +180,6 @@ func (p *slicedRun) sort() (left []int) {
 	keys := make([]sortKey, 0, len(p.queries))
 	size := map[int]int64{} // of left
 	for i, q := range p.queries {
-		if p.results[i].refused() {
-			continue
-		}
 		k := sortKey{query: i, cost: cost(q)}
 		var bytes int64
 		for j := range q.Legs {

@@ -32,7 +32,7 @@ type warmList struct {
 	field   base.FieldID
 	impacts impact.List
 	term    []byte
-	// Estimated sizes of its image and of its compressed form.
+	// Estimated sizes of its image and of its compressed form, 0 for impact-ordered lists.
 	imageBytes, packedBytes int64
 	// Action in the current pass.
 	action residency.Action
@@ -66,11 +66,10 @@ func (v *View) Warm(ctx context.Context, o WarmOptions) (lists, total int64, err
 // plan returns the passes of Warm, each of which sets the action of all lists.
 func (v *View) plan(wanted []warmList) []func([]warmList) {
 	limit := v.engine.leastLimit()
-	var images, packed, directories int64
+	var images, directories int64
 	for i := range wanted {
 		l := &wanted[i]
 		images += l.imageBytes
-		packed += l.packedBytes
 		directories += residency.DirectoryBytes(l.docFreq)
 	}
 	all := func(a residency.Action) func([]warmList) {
@@ -225,7 +224,7 @@ func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 			it := seg.Impacts.Lists()
 			for it.Next() {
 				if l := it.List(); l.DocFreq >= least {
-					w := warmList{segment: s, docFreq: l.DocFreq, impacts: *l, term: slices.Clone(it.Term()), packedBytes: 8 * int64(l.DocFreq)}
+					w := warmList{segment: s, docFreq: l.DocFreq, impacts: *l, term: slices.Clone(it.Term())}
 					w.imageBytes = v.largestImage(s, &Leg{Leg: leg.Leg{Impacts: l}})
 					wanted = append(wanted, w)
 				}

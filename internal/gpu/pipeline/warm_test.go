@@ -260,6 +260,14 @@ func TestImpacts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		all, err := v.wanted(t.Context(), WarmOptions{})
+		if err != nil || len(all) != len(lists) {
+			t.Fatalf("%d of %d lists, error %v", len(all), len(lists), err)
+		}
+		images := int64(0)
+		for i := range all {
+			images += all[i].imageBytes
+		}
 		least, wanted := lists["r2"].DocFreq, int64(0)
 		for _, l := range lists {
 			if l.DocFreq >= least {
@@ -272,6 +280,12 @@ func TestImpacts(t *testing.T) {
 		r := make([]Result, 1)
 		if err := v.Run(t.Context(), []*Query{q}, r, nil, nil); err != nil || r[0].Err != nil || r[0].Matches != matches || !slices.Equal(r[0].Hits, want[:10]) {
 			t.Errorf("%d devices: error %v, %v, %d matches, hits %v; want %d, %v", devices, err, r[0].Err, r[0].Matches, r[0].Hits, matches, want[:10])
+		}
+		if n, _, err := v.Warm(t.Context(), WarmOptions{}); err != nil || n != int64(len(lists)) {
+			t.Errorf("%d devices: %d of %d lists, error %v", devices, n, len(lists), err)
+		}
+		if size := e.Stats().Devices[0].SizeBytes; devices == 1 && size != images {
+			t.Errorf("images of %d bytes, estimated %d", size, images)
 		}
 		v.Release()
 		closeEngine(t, e)
