@@ -18,12 +18,12 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// truncateAll empties all posting lists of an index.
-func truncateAll(t *testing.T, dir string) {
+// truncateAll empties the files of all segments that match a pattern.
+func truncateAll(t *testing.T, dir, pattern string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "seg-*", "*postings*"))
+	files, err := filepath.Glob(filepath.Join(dir, "seg-*", pattern))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no postings: %v", err)
+		t.Fatalf("no files: %v", err)
 	}
 	for _, file := range files {
 		if err := os.Truncate(file, 0); err != nil {
@@ -120,7 +120,7 @@ func TestBatchWithoutAnotherWorker(t *testing.T) {
 	errWorker := errors.New("no memory")
 	batchPlaces(t, func(t *testing.T, s *Searcher, dir string) {
 		b := newTestBatch(t, s, 40)
-		truncateAll(t, dir)
+		truncateAll(t, dir, "*postings*")
 		s.Dispatcher().slots = make(chan struct{}, 1)
 		var made, prepared atomic.Int64
 		b.newWorker = func() error {
@@ -166,7 +166,7 @@ func TestBatchFailsInMiddle(t *testing.T) {
 	b := newTestBatch(t, p.gpu, 40)
 	b.before = func(_ *testWorker, i int) error {
 		if i == 29 {
-			truncateAll(t, ix.Dir())
+			truncateAll(t, ix.Dir(), "*postings*")
 		}
 		return nil
 	}

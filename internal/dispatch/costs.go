@@ -31,9 +31,6 @@ func (o *Config) LoadCosts(fsys vfs.FS, dir string, g *GPU) (measured bool) {
 }
 
 func (g *GPU) machine() cost.Machine {
-	if g == nil {
-		return cost.Here(nil)
-	}
 	var gpus []string
 	for _, d := range g.Stats().Devices {
 		gpus = append(gpus, fmt.Sprintf("%s, CUDA %s", d.GPU, d.Driver))

@@ -67,9 +67,6 @@ func (r *queryRun) begin(ctx context.Context, d *Dispatcher, q *Query, sc *Scrat
 	r.predictor.begin(model{d.costs, &d.selectivity, r.policy.traits().trees}, d.pool != nil)
 	r.rewind()
 	r.gpu.refusal = q.gpu.refusal
-	if d.gpu == nil {
-		r.gpu.refusal = cpuNoGPU
-	}
 	if trace != nil {
 		trace.Policy = r.policy.info().Name
 	}

@@ -50,7 +50,7 @@ var firstFactors = func() (f [maxSelectivity]float64) {
 // the lists before.
 func (s *selectivity) observe(from, to int, expected float64, found int) {
 	from = max(from, 1)
-	if from >= to || expected <= 0 {
+	if expected <= 0 {
 		return
 	}
 	step := math.Log(max(float64(found), 0.5)/max(expected, 0.5)) / float64(to-from)
