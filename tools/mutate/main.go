@@ -7,7 +7,8 @@
 // the packages whose tests may also find its faults: ./internal/traverse=./internal/plan,.
 // The tests must pass without a mutation.
 // The changes are a random sample; the seed is printed and can be given with -seed. A
-// mutant is compiled from an overlay, so no file of the tree changes.
+// mutant is compiled from an overlay, so no file of the tree changes; but a mutant that writes to
+// a wrong path may leave a file in the folder of its package.
 //
 // With -whole, all mutants of a package are compiled into one program, and each is tested by
 // the tests that reach it. -save and -load divide this: one machine compiles, another, which

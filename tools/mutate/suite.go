@@ -21,14 +21,14 @@ type suite struct {
 const suiteFile = "suite.json"
 
 func (c *schema) suite(dir string) *suite {
-	s := &suite{Dir: dir, Tests: c.tests}
+	made := &suite{Dir: dir, Tests: c.tests}
 	for n, m := range c.mutants {
-		s.Mutants = append(s.Mutants, m.identity())
+		made.Mutants = append(made.Mutants, m.identity())
 		if c.without[n] {
-			s.Without = append(s.Without, n)
+			made.Without = append(made.Without, n)
 		}
 	}
-	return s
+	return made
 }
 
 // folderName is the name of a package's folder among suites.
@@ -37,10 +37,10 @@ func folderName(dir string) string {
 }
 
 // save writes suite.json beside the programs, which it names relative to the folder.
-func (s *suite) save(folder string) error {
-	relative := *s
+func (c *suite) save(folder string) error {
+	relative := *c
 	relative.Tests = nil
-	for _, p := range s.Tests {
+	for _, p := range c.Tests {
 		relative.Tests = append(relative.Tests, testProgram{p.Pkg, filepath.Base(p.Path)})
 	}
 	text, err := json.Marshal(relative)
