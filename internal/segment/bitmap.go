@@ -123,9 +123,7 @@ func (b *Bitmap) Save(fs vfs.FS, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(b.AppendTo(nil)); err != nil {
-		return abort(err, w)
-	}
+	_, _ = w.Write(b.AppendTo(nil)) // Close returns its error
 	return w.Close()
 }
 

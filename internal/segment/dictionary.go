@@ -267,14 +267,8 @@ func (it *TermIterator) Next() bool {
 		if it.step(); it.err != nil {
 			return false
 		}
-		if it.fst != nil {
-			if bytes.HasPrefix(it.term, it.prefix) {
-				return true
-			}
-			if bytes.Compare(it.term, it.prefix) > 0 {
-				it.next, it.fst = len(it.d.partitions), nil
-				return false
-			}
+		if it.fst != nil { // terms begin at the prefix: those with it come first
+			return bytes.HasPrefix(it.term, it.prefix)
 		}
 	}
 	return false
@@ -296,7 +290,6 @@ func (it *TermIterator) open() bool {
 	fst, err := l.fst.Iterator(it.prefix, nil)
 	switch {
 	case errors.Is(err, vellum.ErrIteratorDone):
-		it.fst = nil
 		return true // step continues with the next partition
 	case err != nil:
 		it.err = it.d.fstError(it.part, err)

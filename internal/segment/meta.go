@@ -237,4 +237,4 @@ func (o *Options) validate(numDocs int) (codec.Codec, error) {
 	return c, nil
 }
 
-func abort(err error, w *sealed.Writer) error { return errors.Join(err, w.Abort()) }
+func abort(err error, w interface{ Abort() error }) error { return errors.Join(err, w.Abort()) }

@@ -172,9 +172,6 @@ func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
 	if err != nil {
 		return err
 	}
-	if int(number)-b.first >= b.numDocs {
-		return fmt.Errorf("%s: block %d: directory is not in order: %w", r.file.Name(), i, base.ErrCorrupt)
-	}
 	raw, err := b.decode(&d.block)
 	if err == nil {
 		raw, err = b.doc(raw, int(number)-b.first)

@@ -58,7 +58,7 @@ func (w *writer) writeStored(ctx context.Context, readers []*StoredReader) error
 			err = copyStored(ctx, out, r, drop)
 		}
 		if err != nil {
-			return abortStored(err, out)
+			return abort(err, out)
 		}
 		if reordered {
 			next := first
@@ -82,13 +82,6 @@ func (w *writer) writeStored(ctx context.Context, readers []*StoredReader) error
 		return nil
 	}
 	return w.writeFile(fileOrder, func(f *sealed.Writer) error { return writeUint32s(f, numbers) })
-}
-
-func abortStored(err error, out *StoredWriter) error {
-	if e := out.Abort(); e != nil {
-		return fmt.Errorf("%w (and %w)", err, e)
-	}
-	return err
 }
 
 // storedNumbers returns a source file's dropped numbers (nil: none), and a function from a kept
