@@ -20,6 +20,9 @@ import (
 //
 // The width byte is b + 1, or 0 if no DocID is skipped; the block then has no bytes.
 //
+// Plain is the code of the paper itself, v[i] = DocID - base - 1: about one bit more per DocID in
+// dense blocks. The width byte is then 0 only for one DocID after base.
+//
 // Worked bytes (Figure 4 of the paper): DocIDs 5, 7, 10, 18, 22, 38 after NoBase are v = 5, 6,
 // 8, 15, 18, 33, so U = 34, b = 2: low bits 01 10 00 11 10 01, high parts 1, 1, 2, 3, 4, 8 as
 // 01 1 01 01 01 00001: 0xc9, 0x66, 0x15, 0x02 (tested).
@@ -27,20 +30,30 @@ import (
 // Liu, Wang and Swanson, "Griffin: Uniting CPU and GPU in Information Retrieval Systems for
 // Intra-Query Parallelism", PPoPP 2018, §3.1.1; Vigna, "Quasi-succinct indices", WSDM 2013;
 // Ottaviano and Venturini, SIGIR 2014 (see PEF). We differ: DocIDs increase strictly, so i is
-// subtracted, which saves up to one bit per DocID in dense blocks: with b = 0 the code is the
-// block's bitmap. U is the block's bound, not the list's.
-type EF struct{}
+// subtracted unless Plain, which saves up to one bit per DocID in dense blocks: with b = 0 the code
+// is the block's bitmap. U is the block's bound, not the list's.
+type EF struct {
+	// Plain does not subtract the index of a DocID in its block, as in the paper.
+	Plain bool
+}
 
 var _ Codec = EF{}
 
-// Name returns "ef".
-func (EF) Name() string { return "ef" }
+func newEF(p *params) Codec { return EF{Plain: p.int("plain", 0, 0, 1) == 1} }
+
+// Name returns "ef" or "ef:plain=1".
+func (c EF) Name() string {
+	if c.Plain {
+		return spec("ef", "plain=1")
+	}
+	return "ef"
+}
 
 // AppendDocIDs implements Codec.
-func (EF) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
+func (c EF) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
 	var left [BlockLen]uint32
 	for i, d := range docIDs {
-		left[i] = d - base - 1 - uint32(i)
+		left[i] = d - base - 1 - c.skipped(i)
 	}
 	n := len(docIDs)
 	last := left[n-1]
@@ -49,6 +62,14 @@ func (EF) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8)
 	}
 	width := lowWidth(uint64(last)+1, n)
 	return appendEF(dst, left[:n], width), width + 1
+}
+
+// skipped is the part of DocID i that is not stored.
+func (c EF) skipped(i int) uint32 {
+	if c.Plain {
+		return 0
+	}
+	return uint32(i)
 }
 
 // efBits returns the bits of n values that never decrease, of which last is the last,
@@ -78,9 +99,9 @@ func maxEFWidth(n int) uint8 {
 }
 
 // DecodeDocIDs implements Codec.
-func (EF) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
-	if n != BlockLen || width-1 > eliasfano.MaxWidth {
-		return decodeShortEF(dst, src, base, n, width)
+func (c EF) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
+	if c.Plain || n != BlockLen || width-1 > eliasfano.MaxWidth {
+		return c.decodeAny(dst, src, base, n, width)
 	}
 	low := width - 1
 	var end int
@@ -104,9 +125,9 @@ func lastEFDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, low uint8) int
 	return eliasfano.DocIDs(dst, p[:], base, low)
 }
 
-// decodeShortEF decodes short blocks and blocks of width 0, and rejects invalid widths.
-func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
-	if width == 0 && uint(n-1) < BlockLen {
+// decodeAny decodes any block, and rejects invalid widths.
+func (c EF) decodeAny(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
+	if width == 0 && uint(n-1) < BlockLen && (n == 1 || !c.Plain) {
 		if uint64(base+1)+uint64(n) > uint64(NoBase) {
 			return 0, fmt.Errorf("ef: DocIDs exceed 2^32: %w", ErrCorrupt)
 		}
@@ -126,7 +147,7 @@ func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width 
 	}
 	least := uint64(base + 1)
 	for i, high := range dst[:n] {
-		d := uint64(base+1) + uint64(i) + (uint64(high)<<low | uint64(bitpack.At(src, i, low)))
+		d := uint64(base+1) + uint64(c.skipped(i)) + (uint64(high)<<low | uint64(bitpack.At(src, i, low)))
 		if d < least || d >= uint64(NoBase) {
 			return 0, fmt.Errorf("ef: DocID %d does not increase, or exceeds 2^32: %w", i, ErrCorrupt)
 		}
@@ -138,12 +159,12 @@ func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width 
 
 // DocIDAt returns DocID i of a block without decoding the others; their order is not checked.
 // Other arguments are as for DecodeDocIDs.
-func (EF) DocIDAt(src []byte, base uint32, i, n int, width uint8) (uint32, error) {
+func (c EF) DocIDAt(src []byte, base uint32, i, n int, width uint8) (uint32, error) {
 	if uint(n-1) >= BlockLen || uint(i) >= uint(n) {
 		return 0, fmt.Errorf("ef: DocID %d of %d: %w", i, n, ErrCorrupt)
 	}
 	var left uint64
-	if width > 0 {
+	if width > 0 || c.Plain && n > 1 {
 		low := width - 1
 		if err := checkSlots("ef", src, n, low, maxEFWidth(n)-1); err != nil {
 			return 0, err
@@ -155,7 +176,7 @@ func (EF) DocIDAt(src []byte, base uint32, i, n int, width uint8) (uint32, error
 		}
 		left = uint64(bit-i)<<low | uint64(bitpack.At(src, i, low))
 	}
-	d := uint64(base+1) + uint64(i) + left
+	d := uint64(base+1) + uint64(c.skipped(i)) + left
 	if d >= uint64(NoBase) {
 		return 0, fmt.Errorf("ef: DocID %d exceeds 2^32: %w", i, ErrCorrupt)
 	}

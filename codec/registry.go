@@ -17,7 +17,7 @@ type family struct {
 }
 
 var families = []family{
-	{name: "ef", make: func(*params) Codec { return EF{} }},
+	{name: "ef", make: newEF, params: "plain=0 (1: as in the paper)"},
 	{name: "hs-lrc", make: newRegression(HSLRC), params: regressionParams(HSLRC)},
 	{name: "lrc", make: newRegression(LRC), params: regressionParams(LRC)},
 	{name: "lrcseg", make: newRegression(LRCSeg), params: regressionParams(LRCSeg)},

@@ -22,6 +22,7 @@
 //	simdbp          decode.cu         0             codec.SIMDBP       DESIGN.md; ding09, §6.1
 //	raw             decode.cu         0             codec.Raw
 //	ef              decode_ef.cu      4,352         codec.EF           griffin18, §3.1.1, Algorithm 1
+//	ef_plain        decode_ef.cu      4,352         codec.EF, Plain    the same
 //	parapfor        decode_pfor.cu    4,096         codec.ParaPFor     ao11, App. D, Algorithm 2
 //	pfordelta       decode_pfor.cu    4,096         codec.PForDelta    griffin18, Figure 3
 //	pfordelta-rec   decode_rec.cu     18,432        codec.PForDeltaRec ding09, §6.2
