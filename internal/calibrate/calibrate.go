@@ -39,17 +39,28 @@ type Options struct {
 	Progress func(done, total int64)
 }
 
-func (o *Options) helpers() int {
-	if o.Helpers != 0 {
-		return max(o.Helpers, 0)
+func (o Options) withDefaults(processors int) Options {
+	if o.Limit <= 0 {
+		o.Limit = calibrationTime
 	}
-	return min(runtime.GOMAXPROCS(0)/4, 4)
+	if o.Queries <= 0 {
+		o.Queries = calibrationQueries
+	}
+	if o.Helpers == 0 {
+		o.Helpers = min(processors/4, 4)
+	}
+	o.Helpers = max(o.Helpers, 0)
+	return o
 }
 
 // Pays reports whether a calibration can change a decision: there is a GPU, the
 // policy predicts, and the index has long lists.
 func Pays(d *dispatch.Dispatcher, snapshot *index.Snapshot) bool {
-	return d.GPU() != nil && dispatch.Predicts(d.Policy()) && dispatch.ListBytes(snapshot) >= leastListBytes
+	return pays(d, dispatch.ListBytes(snapshot))
+}
+
+func pays(d *dispatch.Dispatcher, listBytes int64) bool {
+	return d.GPU() != nil && dispatch.Predicts(d.Policy()) && listBytes >= leastListBytes
 }
 
 // Run measures query times on the CPU and, if there is one, the GPU, and fits
@@ -58,79 +69,23 @@ func Pays(d *dispatch.Dispatcher, snapshot *index.Snapshot) bool {
 // measurement. Run ignores failures of a GPU. If the context ends, it changes
 // nothing.
 func Run(ctx context.Context, d *dispatch.Dispatcher, snapshot *index.Snapshot, o Options) error {
-	began := time.Now()
-	if o.Limit <= 0 {
-		o.Limit = calibrationTime
-	}
-	if o.Queries <= 0 {
-		o.Queries = calibrationQueries
-	}
-	rng := rand.New(rand.NewPCG(uint64(snapshot.NumDocs), snapshot.Generation)) // equal queries for equal indexes
-	terms, err := sampleTerms(ctx, snapshot, rng, samplingTime)
-	if err != nil || len(terms.full) == 0 {
+	c := &calibration{began: time.Now(), options: o.withDefaults(runtime.GOMAXPROCS(0))}
+	if err := c.prepare(ctx, d.GPU(), snapshot); err != nil || len(c.all) == 0 {
 		return err
 	}
-	_, err = snapshot.Impacts()
-	all := make([]calibrating, 1+o.helpers())
-	for i := range all {
-		c := &all[i]
-		c.terms, c.impacts = *terms, err == nil
-		g := d.GPU()
-		if i > 0 {
-			g = nil
-			c.terms.rng = rand.New(rand.NewPCG(uint64(snapshot.NumDocs)+uint64(i)<<32, snapshot.Generation))
-		}
-		if c.m, c.err = newMeasurer(g, snapshot); c.err != nil {
-			return c.err
-		}
-	}
-	var group invariant.Group
-	helping, stop := context.WithCancel(ctx)
-	ended := func() { // also after a panic: the caller then releases the snapshot
-		stop()
-		group.Wait()
-	}
-	defer ended()
-	for i := range all[1:] {
-		group.Go(func() {
-			c := &all[1+i]
-			for range o.Queries / len(all[1:]) {
-				if c.err != nil || helping.Err() != nil || time.Since(began) > o.Limit {
-					break
-				}
-				c.err = c.query(helping)
-			}
-			if errors.Is(c.err, context.Canceled) || errors.Is(c.err, context.DeadlineExceeded) {
-				c.err = nil // first reports it
-			}
-			if c.err != nil {
-				stop()
-			}
-		})
-	}
-	first := &all[0]
-	for i := range o.Queries {
-		if time.Since(began) > o.Limit || helping.Err() != nil {
-			first.err = ctx.Err()
-			break
-		}
-		if first.err = first.query(ctx); first.err != nil {
-			break
-		}
-		if o.Progress != nil {
-			o.Progress(int64(i+1), int64(o.Queries))
-		}
-	}
-	ended()
-	var samples []cost.Measured
-	for i := range all {
-		if all[i].err != nil {
-			return all[i].err
-		}
-		samples = append(samples, all[i].m.samples...)
+	samples, err := c.measure(ctx)
+	if err != nil {
+		return err
 	}
 	d.Costs().Calibrate(samples)
 	return nil
+}
+
+// calibration is a Run.
+type calibration struct {
+	began   time.Time
+	options Options
+	all     []calibrating // the helpers are behind the first
 }
 
 type calibrating struct {
@@ -138,6 +93,89 @@ type calibrating struct {
 	terms   termSample
 	impacts bool // the snapshot has impacts
 	err     error
+}
+
+// prepare leaves all empty if the index has no terms.
+func (c *calibration) prepare(ctx context.Context, g *dispatch.GPU, snapshot *index.Snapshot) error {
+	rng := rand.New(rand.NewPCG(uint64(snapshot.NumDocs), snapshot.Generation)) // equal queries for equal indexes
+	terms, err := sampleTerms(ctx, snapshot, rng, samplingTime)
+	if err != nil || len(terms.full) == 0 {
+		return err
+	}
+	_, noImpacts := snapshot.Impacts()
+	c.all = make([]calibrating, 1+c.options.Helpers)
+	for i := range c.all {
+		one := &c.all[i]
+		one.terms, one.impacts = *terms, noImpacts == nil
+		if i > 0 {
+			g = nil
+			one.terms.rng = rand.New(rand.NewPCG(uint64(snapshot.NumDocs)+uint64(i)<<32, snapshot.Generation))
+		}
+		if one.m, err = newMeasurer(g, snapshot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure returns the samples of all.
+func (c *calibration) measure(ctx context.Context) ([]cost.Measured, error) {
+	var group invariant.Group
+	helping, stop := context.WithCancel(ctx)
+	ended := func() { // also after a panic: the caller then releases the snapshot
+		stop()
+		group.Wait()
+	}
+	defer ended()
+	helpers := c.all[1:]
+	for i := range helpers {
+		group.Go(func() {
+			helpers[i].help(helping, c, c.options.Queries/len(helpers))
+			if helpers[i].err != nil {
+				stop()
+			}
+		})
+	}
+	first := &c.all[0]
+	for i := range c.options.Queries {
+		if c.isOver() || helping.Err() != nil {
+			first.err = ctx.Err()
+			break
+		}
+		if first.err = first.query(ctx); first.err != nil {
+			break
+		}
+		if c.options.Progress != nil {
+			c.options.Progress(int64(i+1), int64(c.options.Queries))
+		}
+	}
+	ended()
+	var samples []cost.Measured
+	for i := range c.all {
+		if err := c.all[i].err; err != nil {
+			return nil, err
+		}
+		samples = append(samples, c.all[i].m.samples...)
+	}
+	return samples, nil
+}
+
+func (c *calibration) isOver() bool { return time.Since(c.began) > c.options.Limit }
+
+// help measures up to n queries. It leaves it to the first to report that the
+// context has ended.
+func (c *calibrating) help(ctx context.Context, of *calibration, n int) {
+	for range n {
+		if ctx.Err() != nil || of.isOver() {
+			return
+		}
+		if err := c.query(ctx); err != nil {
+			if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+				c.err = err
+			}
+			return
+		}
+	}
 }
 
 func (c *calibrating) query(ctx context.Context) error {

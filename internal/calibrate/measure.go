@@ -19,12 +19,29 @@ import (
 // Not safe for concurrent use.
 type measurer struct {
 	*dispatch.Prober
+	runs    runner
 	samples []cost.Measured
 	// By OR and AND: queries with their images on the GPU.
 	batches [2]batchOf
 	// Replaces the contents of the caches before a short step.
 	evicted []byte
 	read    byte
+}
+
+// runner runs queries and returns their times.
+type runner interface {
+	Run(ctx context.Context, at sched.Place, s *dispatch.Step) (time.Duration, error)
+	TryOnGPU(ctx context.Context, s *dispatch.Step) (time.Duration, error)
+	RunTogether(ctx context.Context, queries []*pipeline.Query, results []pipeline.Result) (time.Duration, error)
+}
+
+// timed also times RunTogether.
+type timed struct{ *dispatch.Prober }
+
+func (p timed) RunTogether(ctx context.Context, queries []*pipeline.Query, results []pipeline.Result) (time.Duration, error) {
+	began := time.Now()
+	err := p.Prober.RunTogether(ctx, queries, results)
+	return time.Since(began), err
 }
 
 type batchOf struct {
@@ -38,7 +55,7 @@ func newMeasurer(g *dispatch.GPU, snapshot *index.Snapshot) (*measurer, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &measurer{Prober: p, evicted: make([]byte, cacheBytes)}
+	m := &measurer{Prober: p, runs: timed{p}, evicted: make([]byte, cacheBytes)}
 	for i := range m.evicted {
 		m.evicted[i] = byte(i) // otherwise all pages map to one page of zeros
 	}
@@ -119,7 +136,7 @@ func (m *measurer) onGPU(ctx context.Context, q *dispatch.Query, w *whole) error
 		if err != nil {
 			return gpuError(err)
 		}
-		if missing.Lists > 0 && first > took {
+		if missing.Lists > 0 {
 			m.add(cost.BringImages, &missing, first-took)
 		}
 		w.kind[sched.GPU], w.took[sched.GPU] = s.Predictions()[0].Kind, took
@@ -142,7 +159,7 @@ func (m *measurer) onGPU(ctx context.Context, q *dispatch.Query, w *whole) error
 	if err != nil {
 		return gpuError(err)
 	}
-	if load := &loading.Predictions()[0]; load.Kind == cost.BringHost && len(loaded.Predictions()) == 1 && first > took {
+	if load := &loading.Predictions()[0]; load.Kind == cost.BringHost && len(loaded.Predictions()) == 1 {
 		m.add(cost.BringHost, &load.Features, first-took)
 	}
 	if !images {
@@ -172,11 +189,11 @@ func (m *measurer) inBatch(ctx context.Context, q *dispatch.Query) error {
 	}
 	least := time.Duration(0)
 	for i := range 1 + times {
-		began := time.Now()
-		if err := m.RunTogether(ctx, b.queries, b.results); err != nil {
+		took, err := m.runs.RunTogether(ctx, b.queries, b.results)
+		if err != nil {
 			return err
 		}
-		if took := time.Since(began); i == 1 || took < least {
+		if i == 1 || took < least {
 			least = took
 		}
 	}
@@ -192,7 +209,7 @@ func (m *measurer) inBatch(ctx context.Context, q *dispatch.Query) error {
 func (m *measurer) inSteps(ctx context.Context) error {
 	n := len(m.Lengths())
 	for to := 1; to <= n; to++ {
-		if m.HasGPU() && m.IsAttached() && m.Located().Packed && to > 1 {
+		if m.HasGPU() && m.Located().Packed && to > 1 {
 			for _, end := range slices.Compact([]int{to, n}) {
 				if err := m.stepOnGPU(ctx, end); err != nil {
 					return gpuError(err)
@@ -203,36 +220,30 @@ func (m *measurer) inSteps(ctx context.Context) error {
 		if s.Took() <= short {
 			m.evict()
 		}
-		took, err := m.Run(ctx, sched.CPU, &s)
+		took, err := m.runs.Run(ctx, sched.CPU, &s)
 		if err != nil {
 			return err
 		}
 		first := &s.Predictions()[0]
-		if len(s.Predictions()) > 1 { // the last list includes the selection of the best
-			selection := s.Took() - first.Took
-			if took -= selection; took < 4*selection {
-				break // mostly the selection
-			}
+		selection := s.Took() - first.Took // of the best, after the last list
+		if took -= selection; took < 4*selection {
+			break // mostly the selection
 		}
 		m.add(first.Kind, &first.Features, took)
-		if done, left := m.Done(); done == n || left == 0 {
+		if _, left := m.Done(); left == 0 {
 			break
 		}
 	}
-	m.Rewind()
 	return nil
 }
 
 // stepOnGPU restores the position.
 func (m *measurer) stepOnGPU(ctx context.Context, to int) error {
-	if done, _ := m.Done(); done == 0 && to == len(m.Lengths()) {
-		return nil // the whole query
-	}
 	for i := range 1 + times {
 		m.WaitForPromotions()
 		m.Locate()
 		s := m.GPULists(to)
-		took, err := m.TryOnGPU(ctx, &s)
+		took, err := m.runs.TryOnGPU(ctx, &s)
 		if err != nil {
 			return err
 		}
@@ -272,7 +283,7 @@ func (m *measurer) repeat(ctx context.Context, at sched.Place, s *dispatch.Step)
 
 // once runs a step from the beginning of the stage.
 func (m *measurer) once(ctx context.Context, at sched.Place, s *dispatch.Step) (time.Duration, error) {
-	took, err := m.Run(ctx, at, s)
+	took, err := m.runs.Run(ctx, at, s)
 	m.Rewind()
 	if err == nil {
 		err = ctx.Err()
@@ -287,6 +298,7 @@ func (m *measurer) note(s *dispatch.Step, took time.Duration, err error) {
 	}
 }
 
+// Differences of times that are not positive are noise.
 func (m *measurer) add(k cost.Kind, f *cost.Features, took time.Duration) {
 	if took > 0 {
 		m.samples = append(m.samples, cost.Measured{Kind: k, Features: *f, Took: took})

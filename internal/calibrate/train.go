@@ -57,23 +57,33 @@ const fewQueries = 20
 // which represent the load better than Run's. The error wraps base.ErrBadInput
 // if there are too few.
 func Train(ctx context.Context, d *dispatch.Dispatcher, snapshot *index.Snapshot, queries []query.Node, o TrainOptions) (TrainReport, error) {
-	if o.K <= 0 {
-		o.K = 10
-	}
 	m, err := newMeasurer(d.GPU(), snapshot)
 	if err != nil {
 		return TrainReport{}, err
 	}
-	queries = slices.Clone(queries)
-	rng := rand.New(rand.NewPCG(uint64(len(queries)), 9)) // equal subsets for equal queries
-	rng.Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] })
-	if o.Train <= 0 {
-		o.Train = min(3000, len(queries)*3/4)
+	return m.train(ctx, d, queries, o)
+}
+
+func (o TrainOptions) withDefaults(queries int) TrainOptions {
+	if o.K <= 0 {
+		o.K = 10
 	}
-	report := TrainReport{Queries: len(queries), Train: min(o.Train, len(queries))}
+	if o.Train <= 0 {
+		o.Train = min(3000, queries*3/4)
+	}
+	o.Train = min(o.Train, queries)
+	return o
+}
+
+func (m *measurer) train(ctx context.Context, d *dispatch.Dispatcher, queries []query.Node, o TrainOptions) (TrainReport, error) {
+	o = o.withDefaults(len(queries))
+	report := TrainReport{Queries: len(queries), Train: o.Train}
 	if report.Train < fewQueries {
 		return report, fmt.Errorf("train on %d of %d queries: at least %d are needed: %w", report.Train, len(queries), fewQueries, base.ErrBadInput)
 	}
+	queries = slices.Clone(queries)
+	rng := rand.New(rand.NewPCG(uint64(len(queries)), 9)) // equal subsets for equal queries
+	rng.Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] })
 	var t training
 	for i, q := range queries {
 		if i == report.Train {
