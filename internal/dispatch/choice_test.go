@@ -529,6 +529,7 @@ func TestMaySplitLimits(t *testing.T) {
 		{plan.ModeAnd, false, 1, 1, 100, 100, false},
 		{plan.ModeOr, true, 0, 1, 100, 100, false},
 		{plan.ModeAnd, true, 0, 1, 499, 100, true},
+		{plan.ModeAnd, true, 0, 1, 500, 100, false},
 		{plan.ModeAnd, true, 0, 1, 501, 100, false},
 	} {
 		r := describedQuery(t, p, d, "e1 e2 e3", c.mode)
