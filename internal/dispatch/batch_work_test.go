@@ -247,3 +247,27 @@ func TestPreparedBatchFails(t *testing.T) {
 		t.Errorf("%v, want the first", b.err)
 	}
 }
+
+// The error of any query is the error of a prepared batch, which keeps nothing of its caller's.
+func TestSearchPreparedFails(t *testing.T) {
+	ix := plantest.FrequentIndex(t, "simdbp", 300)
+	s := NewSearcher(indextest.Snapshot(t, ix), nil)
+	q, err := s.Prepare(testScratch(t, "whitespace"), plantest.Parse(t, "w0 w1"), Options{K: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, truncated := range []bool{false, true} {
+		if truncated {
+			truncateAll(t, ix.Dir(), "*postings*")
+		}
+		var sc BatchScratch
+		answers := make([]plan.Answer, 3)
+		err := s.dispatcher.SearchPrepared(t.Context(), []*Query{q, q, q}, &sc, answers)
+		if errors.Is(err, base.ErrCorrupt) != truncated || !truncated && (err != nil || len(answers[2].Hits) != 10) {
+			t.Errorf("truncated %v: %v, %+v", truncated, err, answers[2])
+		}
+		if sc.prepared.queries != nil || sc.prepared.answers != nil {
+			t.Errorf("truncated %v: the batch keeps queries or answers", truncated)
+		}
+	}
+}

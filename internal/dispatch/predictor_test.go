@@ -354,7 +354,7 @@ func TestPredictions(t *testing.T) {
 			}
 		}
 		got := Step{to: 99}
-		q.imagesTime, q.batchShare = 0, 7
+		q.imagesTime, q.batchShare, q.expected, q.hasCumulative = 0, 7, nil, false
 		q.wholeByCost(&got)
 		if q.done > 0 && !q.located.Packed && got.to != 99 {
 			fail("a step without packed lists", got, "none")

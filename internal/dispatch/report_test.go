@@ -67,6 +67,28 @@ func TestSavedCosts(t *testing.T) {
 	}
 }
 
+// The model of a machine without a GPU is read if there are limits, since only these leave something
+// to decide.
+func TestSavedCostsWithoutGPU(t *testing.T) {
+	dir := t.TempDir()
+	measured := cost.New(cost.Here(nil))
+	var samples []cost.Measured
+	for i := range 60 {
+		samples = append(samples, cost.Measured{Kind: cost.CPUOr, Features: cost.Features{Lists: 2, K: 10, Sum: int64(100 + i)}, Took: 12345})
+	}
+	measured.Calibrate(samples)
+	d := &Dispatcher{costs: measured}
+	if err := d.SaveCosts(vfs.OS, dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, limits := range []bool{false, true} {
+		o := Config{Admit: limits}
+		if got := o.LoadCosts(vfs.OS, dir, nil); got != limits || o.Costs.Calibrated() != limits || o.CostsErr != nil {
+			t.Errorf("limits %v: measured %v, %v", limits, got, o.CostsErr)
+		}
+	}
+}
+
 // Predictions are worth saving after 1000 observations, if a measured model decides on a GPU.
 func TestCostsChanged(t *testing.T) {
 	f := cost.Features{Lists: 2, K: 10, Sum: 100}
@@ -139,6 +161,16 @@ func TestDevices(t *testing.T) {
 	t.Setenv(cuda.LibraryVariable, "no-such-library.so")
 	if report := Devices(); report.Reason == "" || report.Library != "" || report.Devices == nil || len(report.Devices) != 0 {
 		t.Errorf("without a driver: %+v", report)
+	}
+}
+
+// Without devices, the report says why.
+func TestNoDevices(t *testing.T) {
+	library := gputest.Configure(t, gputest.Config{})
+	t.Setenv(cuda.LibraryVariable, library.Path())
+	want := "the driver has no devices (CUDA_VISIBLE_DEVICES can hide them)"
+	if report := Devices(); report.Reason != want || report.Library != library.Path() || report.Devices == nil || len(report.Devices) != 0 {
+		t.Errorf("%+v", report)
 	}
 }
 

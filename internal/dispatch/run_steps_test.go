@@ -196,16 +196,115 @@ func TestGPUPolicyWithLostGPU(t *testing.T) {
 	}
 }
 
-// A query whose answer is cached reads no lists.
+// A query whose answer is cached is not prepared for a run, and reads no lists.
 func TestCachedQueryReadsNoLists(t *testing.T) {
 	ix := plantest.FrequentIndex(t, "simdbp", 300)
-	s, sc := NewSearcher(indextest.Snapshot(t, ix), nil), testScratch(t, "whitespace")
-	s.UseResults(resultcache.New(1 << 20))
+	p, _ := dispatched(t, indextest.Snapshot(t, ix), nil, Config{Admit: true})
+	p.gpu.UseResults(resultcache.New(1 << 20))
 	o := Options{K: 10, Cached: true}
-	want := answer(t, s, sc, plantest.Parse(t, "w0 w1"), o)
+	want := answer(t, p.gpu, p.sc, plantest.Parse(t, "w0 w1"), o)
 	truncateAll(t, ix.Dir(), "*")
-	got := answer(t, s, sc, plantest.Parse(t, "w0 w1"), o)
-	if !got.Cached || !slices.Equal(got.Hits, want.Hits) {
-		t.Errorf("cached %v, hits %v, want %v", got.Cached, got.Hits, want.Hits)
+	q, err := p.gpu.Prepare(p.sc, plantest.Parse(t, "w0 w1"), o)
+	if err != nil || q.gpu.refusal != "" {
+		t.Fatalf("%v, refused for %q", err, q.gpu.refusal)
+	}
+	if got, err := q.Run(t.Context(), p.sc, nil); err != nil || !got.Cached || !slices.Equal(got.Hits, want.Hits) {
+		t.Errorf("%v, cached %v, hits %v, want %v", err, got.Cached, got.Hits, want.Hits)
+	}
+}
+
+// A conjunction whose scores are too high for a GPU is not split either.
+func TestWideQueries(t *testing.T) {
+	const numDocs = 100
+	p, d := dispatched(t, indextest.Snapshot(t, spacedIndex(t, numDocs, 1, 2)), nil, Config{Admit: true})
+	most := pipeline.MaxScore(numDocs)
+	for _, c := range []struct {
+		first, second base.Score
+		want          string
+		wide          bool
+	}{
+		{maxNarrowScore - 1, 1, "", false},
+		{maxNarrowScore, 1, "", true},
+		{most - 1, 1, "", true},
+		{most, 1, cpuWide, true},
+	} {
+		r := describedQuery(t, p, d, "e1 e2", plan.ModeAnd)
+		q := r.plan
+		legs := q.Stage(0).Legs(0)
+		legs[0].MaxScore, legs[1].MaxScore = c.first, c.second
+		q.gpu.stages[0].Wide = false
+		if got := q.gpuStage(0); got != c.want || q.gpu.stages[0].Wide != c.wide || q.splits(0) == c.wide {
+			t.Errorf("scores up to %d and %d: %q, wide %v, splits %v", c.first, c.second, got, q.gpu.stages[0].Wide, q.splits(0))
+		}
+		r.end()
+	}
+}
+
+// A stage without lists takes no time on the CPU.
+func TestNoListsOnCPU(t *testing.T) {
+	var s Step
+	if new(predictor).addCPULists(&s, 0, 0); s.Took() != 0 || len(s.Predictions()) != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// The first step of a stage on the CPU has the prediction, if there is a step.
+func TestTracePredictsFirstStep(t *testing.T) {
+	for _, numDocs := range []int{100, 0} {
+		p, _ := dispatched(t, indextest.Snapshot(t, segmentedIndex(t, numDocs, 1, 2)), nil, Config{Admit: true})
+		q, err := p.gpu.Prepare(p.sc, plantest.Parse(t, "e1 e2"), Options{K: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trace plan.Trace
+		trace.AddStep("parse", 0)
+		if _, err := q.RunTraced(t.Context(), p.sc, nil, &trace); err != nil {
+			t.Fatal(err)
+		}
+		steps := slices.DeleteFunc(trace.Steps, func(s plan.Step) bool { return s.Name == plan.StepWait })
+		if numDocs == 0 {
+			if len(steps) != 1 {
+				t.Errorf("%d steps without documents", len(steps)-1)
+			}
+			continue
+		}
+		want := p.sc.run.choices[sched.CPU].took
+		for i, s := range steps {
+			if s.Predicted != 0 && i != 1 || i == 1 && s.Predicted != want || want == 0 {
+				t.Errorf("step %d is predicted to take %v, and the stage %v", i, s.Predicted, want)
+			}
+		}
+		if len(steps) < 2 {
+			t.Errorf("steps %+v", steps)
+		}
+	}
+}
+
+// Lists that all have images need no look at their compressed forms.
+func TestLocateWhole(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	snapshot := indextest.Snapshot(t, segmentedIndex(t, 100, 1, 2))
+	p, d := dispatched(t, snapshot, g, Config{})
+	for _, warm := range []bool{false, true} {
+		if warm {
+			if _, _, err := g.Warm(t.Context(), snapshot, WarmOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, pos := range []int{0, 1} {
+			r := describedQuery(t, p, d, "e1 e2", plan.ModeAnd)
+			q := &r.predictor
+			q.located = pipeline.Located{Forms: make([]pipeline.Form, 9), BytesImage: 7, BytesFile: 7, Path: pipeline.PathPacked}
+			q.isLocated, q.hasCumulative = false, true
+			r.pos = pos
+			forms := 4
+			if warm && pos == 0 {
+				forms = 0
+			}
+			if l := &q.located; !r.locateWhole() || !q.isLocated || q.hasCumulative || len(l.Forms) != forms || len(l.Compressed) != forms || !l.ImageRoom || l.Path != pipeline.PathImages || (l.BytesImage == 0) != warm {
+				t.Errorf("warm %v, at list %d: located %v, %+v", warm, pos, q.isLocated, *l)
+			}
+			r.end()
+		}
 	}
 }
