@@ -160,6 +160,12 @@ func TestTooLateForItsServer(t *testing.T) {
 			if expired := len(s.Expired(nil)) == 1; expired == c.moves || (j.entry.group == urgent && j.entry.aimed == GPU) != c.moves {
 				t.Errorf("expired: %t, in group %d of the %s", expired, j.entry.group, j.entry.aimed)
 			}
+			if jobs := next(s, now, GPU); len(jobs) > 0 {
+				s.Done(now, GPU, jobs, 0)
+			}
+			if got, wake := s.Next(now, CPU, nil); len(got) != 0 || wake == now {
+				t.Errorf("after the GPU was asked, %d jobs begin, wake at %v", len(got), wake)
+			}
 		})
 	}
 }

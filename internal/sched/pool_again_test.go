@@ -71,19 +71,23 @@ func TestPoolRunsFailedJobsElsewhere(t *testing.T) {
 	}
 }
 
-// Losing or regaining a place, and a panic, let waiting jobs begin at once.
+const waits = Place(NumPlaces)
+
+// submit lets a job wait or run in the group, which sets at when it runs.
+func submit(t *testing.T, p *Pool, cost [NumPlaces]time.Duration, group *sync.WaitGroup, at *Place) {
+	t.Helper()
+	*at = waits
+	group.Go(func() {
+		w := runner(func(_ context.Context, place Place) error { *at = place; return nil })
+		if err := p.Do(t.Context(), &Job{Cost: cost}, w); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Wait()
+}
+
+// Losing or regaining a place lets waiting jobs begin at once.
 func TestPoolBeginsWaitingJobsAtOnce(t *testing.T) {
-	do := func(t *testing.T, p *Pool, cost [NumPlaces]time.Duration, group *sync.WaitGroup, at *Place) {
-		t.Helper()
-		group.Go(func() {
-			w := runner(func(_ context.Context, place Place) error { *at = place; return nil })
-			if err := p.Do(t.Context(), &Job{Cost: cost}, w); err != nil {
-				t.Error(err)
-			}
-		})
-		synctest.Wait()
-	}
-	const waits = Place(NumPlaces)
 	for name, c := range map[string]struct {
 		policy Policy
 		busy   Place
@@ -100,8 +104,8 @@ func TestPoolBeginsWaitingJobsAtOnce(t *testing.T) {
 				}
 				release := occupy(t, p, c.busy)
 				var group sync.WaitGroup
-				at := waits
-				if do(t, p, both(ms, ms), &group, &at); at != waits {
+				var at Place
+				if submit(t, p, both(ms, ms), &group, &at); at != waits {
 					t.Fatalf("it begins at the busy %s", at)
 				}
 				c.change(p)
@@ -113,29 +117,31 @@ func TestPoolBeginsWaitingJobsAtOnce(t *testing.T) {
 			})
 		})
 	}
-	t.Run("panic", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1})
-			var group sync.WaitGroup
-			group.Go(func() {
-				defer func() {
-					if recover() != "work" {
-						t.Error("it does not panic")
-					}
-				}()
-				_ = p.Do(t.Context(), &Job{Cost: both(ms, Never)}, runner(func(context.Context, Place) error {
-					time.Sleep(ms)
-					panic("work")
-				}))
-			})
-			synctest.Wait()
-			at := waits
-			do(t, p, both(ms, Never), &group, &at)
-			if group.Wait(); at != CPU {
-				t.Error("the next job does not begin after the panic")
-			}
-			checkIdle(t, p)
+}
+
+// A panic of work lets waiting jobs begin.
+func TestPoolBeginsAfterPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1})
+		var group sync.WaitGroup
+		group.Go(func() {
+			defer func() {
+				if recover() != "work" {
+					t.Error("it does not panic")
+				}
+			}()
+			_ = p.Do(t.Context(), &Job{Cost: both(ms, Never)}, runner(func(context.Context, Place) error {
+				time.Sleep(ms)
+				panic("work")
+			}))
 		})
+		synctest.Wait()
+		var at Place
+		submit(t, p, both(ms, Never), &group, &at)
+		if group.Wait(); at != CPU {
+			t.Error("the next job does not begin after the panic")
+		}
+		checkIdle(t, p)
 	})
 }
 
