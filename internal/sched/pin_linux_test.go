@@ -115,3 +115,20 @@ func TestSwitchInVainIsNotPinned(t *testing.T) {
 		release()
 	})
 }
+
+// A thread that is released may run on all cores again.
+func TestUnpinRestoresAffinity(t *testing.T) {
+	runtime.LockOSThread() // the thread that is pinned is the one that is asked
+	defer runtime.UnlockOSThread()
+	all := affinity(t)
+	c := newCores(1)
+	core := c.pin()
+	defer func() { _ = unix.SchedSetaffinity(0, &all) }()
+	if now := affinity(t); now.Count() != 1 || !now.IsSet(core) {
+		t.Errorf("the thread may use %d cores", now.Count())
+	}
+	c.unpin(core)
+	if now := affinity(t); now != all {
+		t.Errorf("the thread may use %d cores of %d after unpin", now.Count(), all.Count())
+	}
+}
