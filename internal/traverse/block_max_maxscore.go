@@ -161,9 +161,7 @@ func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
 	for lo < numDocs {
 		start := base.NoDocID
 		for _, l := range essential {
-			if !l.shallow(lo) {
-				continue
-			}
+			l.shallow(lo) // at the list's end, first is NoDocID
 			start = min(start, max(l.first, lo))
 		}
 		if start >= numDocs {
@@ -290,9 +288,6 @@ func (l *legState) prefetch() {
 // enough returns the least score in the window's essential lists with which a document
 // can still reach need.
 func (m *maxScore) enough() uint32 {
-	if m.need <= m.windowRest {
-		return 0
-	}
 	return uint32(m.need - m.windowRest) // the bounds in the window sum to need or more
 }
 

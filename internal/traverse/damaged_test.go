@@ -31,6 +31,12 @@ func TestDamagedContractedLists(t *testing.T) {
 			binary.LittleEndian.PutUint32(entry[8:], offset+2*4*44-4*43)
 		}, ""},
 		{"first DocID of a block", "raw", func(x *postingstest.Index) { directoryOf(x, 1, 1)[0] ^= 1 }, "interpolation"},
+		{"last DocID beyond the documents", "simdbp", func(x *postingstest.Index) {
+			binary.LittleEndian.PutUint32(directoryOf(x, 1, 1)[4:], 1000)
+		}, ""},
+		{"last DocID as in the block before", "simdbp", func(x *postingstest.Index) {
+			copy(directoryOf(x, 1, 1)[4:8], directoryOf(x, 1, 0)[4:8])
+		}, ""},
 		{"scheme", "lrc", func(x *postingstest.Index) { x.Postings[x.Metas[1].Offset+5] ^= 1 }, ""},
 		{"scheme", "hs-lrc", func(x *postingstest.Index) { x.Postings[x.Metas[1].Offset+5] ^= 1 }, ""},
 		{"frequencies", "seglrc", func(x *postingstest.Index) { directoryOf(x, 1, 2)[15] = 99 }, ""},

@@ -68,6 +68,8 @@ func TestEssentialLimits(t *testing.T) {
 		return legs
 	}
 	top := threshold + 7 // of the first list
+	replaced := legs(top, 1)
+	replaced[0].Bounds = []score.Bound{bound}
 	half := threshold / 2
 	for _, tt := range []struct {
 		name string
@@ -82,6 +84,7 @@ func TestEssentialLimits(t *testing.T) {
 		{"greater bounds do not count", legs(top, 1, threshold-1, threshold+1), 10, nil, 1 + 4 + 8},
 		{"k=0", legs(top, 1), 0, nil, 1 + 2},
 		{"k of no list", legs(top, 1), 11, nil, 1 + 2},
+		{"replaced bounds", replaced, 10, nil, 1 + 2},
 		{"deletions", legs(top, 1), 10, make([]uint64, 1), 1 + 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
