@@ -365,3 +365,44 @@ func TestTracedFaults(t *testing.T) {
 		})
 	}
 }
+
+// Lists of exactly the limit fit together.
+func TestFitsLimit(t *testing.T) {
+	c := newCollection(t, 1000, 1, "")
+	v := c.attach(t, open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1}))
+	defer v.Release()
+	queries := []*Query{c.query(t, false, 3, 1), c.query(t, false, 3)}
+	size := v.imageBytes(0, 0, &queries[0].Legs[0]) + v.imageBytes(0, 0, &queries[0].Legs[1])
+	for limit, want := range map[int64]bool{size - 1: false, size: true, size + 1: true} {
+		v.engine.devices[0].Probe().SetLimit(limit)
+		if got := v.fits(0, queries); got != want {
+			t.Errorf("lists of %d bytes fit into %d: %t", size, limit, got)
+		}
+	}
+}
+
+// Nothing is launched for a step without candidates, or for a batch without a possible match.
+func TestNothingToLaunch(t *testing.T) {
+	c := newCollection(t, 500, 2, "")
+	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	v := c.attach(t, e)
+	defer v.Release()
+	var from Candidates
+	from.Reset(2)
+	q := c.query(t, true, 3, 1)
+	s := &Step{Legs: q.Legs, NumTerms: 2, From: &from, K: 5, Count: true}
+	if err := v.Intersect(t.Context(), s, nil); err != nil || s.Result.Err != nil || len(s.Result.Hits) != 0 {
+		t.Errorf("errors %v, %v, hits %v", err, s.Result.Err, s.Result.Hits)
+	}
+	queries := make([]*Query, fewQueries+1)
+	for i := range queries {
+		queries[i] = c.query(t, true, 99, i)
+		queries[i].Path = PathImages
+	}
+	for i, r := range run(t, v, queries) {
+		c.compare(t, queries[i], &r)
+	}
+	if n := e.Stats().Devices[0].Launches; n != 0 {
+		t.Errorf("%d launches", n)
+	}
+}
