@@ -88,6 +88,9 @@ func TestStretchWorth(t *testing.T) {
 	if !c.evictStretch(2*stretchBytes, 1000.5/stretchBytes) || c.snapshot().Lists != 0 {
 		t.Error("no eviction of a list beside free memory")
 	}
+	if c, all = cacheOf(1e6, 1e6); !c.evictStretch(stretchBytes, 1.1e6/stretchBytes) || numGone(all) != 1 {
+		t.Error("no eviction of a list of great worth by one of more")
+	}
 	c, all = cacheOf(500, 9000)
 	all[0].pin() // a second use
 	all[0].Unpin()
