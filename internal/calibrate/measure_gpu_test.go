@@ -59,24 +59,30 @@ func TestMeasureOnGPU(t *testing.T) {
 	}{
 		{"images and packed lists", testMemory, packed, "m2 m3", result{
 			append(onCPU, "4 gpu gpu-images-or", "1 gpu bring-host gpu-packed-or", "3 gpu gpu-packed-or"),
-			[]string{"cpu-or 980µs", "gpu-images-or 940µs", "bring-images 30µs", "gpu-packed-or 900µs", "bring-host 30µs"}, cost.GPUImagesOr, 940 * time.Microsecond,
+			[]string{"cpu-or 980µs", "gpu-images-or 940µs", "bring-images 30µs", "gpu-packed-or 900µs", "bring-host 30µs"},
+			cost.GPUImagesOr, 940 * time.Microsecond,
 		}, result{
 			append(onCPU, "4 gpu gpu-images-or", "4 gpu gpu-packed-or"),
-			[]string{"cpu-or 980µs", "gpu-images-or 940µs", "gpu-packed-or 900µs"}, cost.GPUImagesOr, 940 * time.Microsecond,
+			[]string{"cpu-or 980µs", "gpu-images-or 940µs", "gpu-packed-or 900µs"},
+			cost.GPUImagesOr, 940 * time.Microsecond,
 		}},
 		{"images only", testMemory, imagesOnly, "m2 m3", result{
 			append(onCPU, "4 gpu gpu-images-or"),
-			[]string{"cpu-or 980µs", "gpu-images-or 940µs", "bring-images 30µs"}, cost.GPUImagesOr, 940 * time.Microsecond,
+			[]string{"cpu-or 980µs", "gpu-images-or 940µs", "bring-images 30µs"},
+			cost.GPUImagesOr, 940 * time.Microsecond,
 		}, result{
 			append(onCPU, "4 gpu gpu-images-or"),
-			[]string{"cpu-or 980µs", "gpu-images-or 940µs"}, cost.GPUImagesOr, 940 * time.Microsecond,
+			[]string{"cpu-or 980µs", "gpu-images-or 940µs"},
+			cost.GPUImagesOr, 940 * time.Microsecond,
 		}},
 		{"no room for images", 20 << 10, large, "w0 w1 w2", result{
 			append(onCPU, "1 gpu bring-host gpu-packed-or", "3 gpu gpu-packed-or"),
-			[]string{"cpu-or 980µs", "gpu-packed-or 940µs", "bring-host 30µs"}, cost.GPUPackedOr, 940 * time.Microsecond,
+			[]string{"cpu-or 980µs", "gpu-packed-or 940µs", "bring-host 30µs"},
+			cost.GPUPackedOr, 940 * time.Microsecond,
 		}, result{
 			append(onCPU, "4 gpu gpu-packed-or"),
-			[]string{"cpu-or 980µs", "gpu-packed-or 940µs"}, cost.GPUPackedOr, 940 * time.Microsecond,
+			[]string{"cpu-or 980µs", "gpu-packed-or 940µs"},
+			cost.GPUPackedOr, 940 * time.Microsecond,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -78,12 +78,12 @@ func TestBatchLaunchTeaches(t *testing.T) {
 		{name: "answered", ctx: t.Context(), memory: testMemory, learnt: 1},
 		{name: "its context has ended", ctx: ended, memory: testMemory},
 		{name: "the launch fails", ctx: t.Context(), memory: testMemory, fails: true},
-		{name: "the CPUs answer", ctx: t.Context(), memory: 24 << 10},
+		{name: "the CPUs answer", ctx: t.Context(), memory: 16 << 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var faults cuda.Faults
 			g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: c.memory}, Lanes: 1, Faults: &faults})
-			p, d := dispatched(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 6000)), g, Config{Policy: PolicyGPU})
+			p, d := dispatched(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "ef", 6000)), g, Config{Policy: PolicyGPU}) // the GPU needs images
 			if c.fails {
 				faults.Fail("cuLaunchKernel", 1, cuda.LaunchOutOfResources)
 			}

@@ -240,10 +240,10 @@ func TestBatchParts(t *testing.T) {
 func TestPreparedBatchFails(t *testing.T) {
 	first, second := errors.New("first"), errors.New("second")
 	var b preparedBatch
-	if b.Fail(3, first); b.err != first {
+	if b.Fail(3, first); !errors.Is(b.err, first) {
 		t.Errorf("%v", b.err)
 	}
-	if b.Fail(1, second); b.err != first {
+	if b.Fail(1, second); !errors.Is(b.err, first) {
 		t.Errorf("%v, want the first", b.err)
 	}
 }

@@ -11,15 +11,15 @@ func TestLoseMovesWaitingJobs(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
 	run := []*Job{arrive(t, s, 0, Never, 10*ms)}
 	next(s, 0, GPU)
-	only, any := arrive(t, s, ms, Never, ms), arrive(t, s, ms, 2*ms, ms)
+	only, either := arrive(t, s, ms, Never, ms), arrive(t, s, ms, 2*ms, ms)
 	if ended := s.Lose(3*ms, GPU, nil); !slices.Equal(ended, []*Job{only}) {
 		t.Errorf("%d jobs ended, want the one of the GPU", len(ended))
 	}
 	if only.Queued != 2*ms || s.Cancel(3*ms, only) {
 		t.Errorf("the job that ended has waited %v, want 2 ms, or still waits", only.Queued)
 	}
-	if got := next(s, 4*ms, CPU); !slices.Equal(got, []*Job{any}) || any.Queued != 3*ms || any.can(GPU) {
-		t.Errorf("%d jobs begin on the CPU, after %v, want one after 3 ms", len(got), any.Queued)
+	if got := next(s, 4*ms, CPU); !slices.Equal(got, []*Job{either}) || either.Queued != 3*ms || either.can(GPU) {
+		t.Errorf("%d jobs begin on the CPU, after %v, want one after 3 ms", len(got), either.Queued)
 	}
 	s.Done(5*ms, GPU, run, 0)
 	if st := s.Stats(5 * ms); st.Ended != 2 || st.Failed != 0 || !st.Places[GPU].Lost {

@@ -68,22 +68,24 @@ func TestPoolLearnsFromBatches(t *testing.T) {
 	}
 }
 
+func cancelledAfter(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	time.AfterFunc(d, cancel)
+	return ctx
+}
+
 // Each job of a batch has its own outcome, also if its context ended while the batch ran.
 func TestPoolOutcomesOfBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
 		var want [4]error
 		works := make([]*sleeper, len(want))
-		contexts := make([]context.Context, len(want))
+		contexts := []context.Context{nil, nil, cancelledAfter(t, 6*ms), cancelledAfter(t, 6*ms)}
 		for i := range want {
 			if i%2 == 0 {
 				want[i] = errors.New("bad query")
 			}
-			if works[i] = (&sleeper{takes: both(Never, 2*ms), batched: 2 * ms}); i >= 2 {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-				time.AfterFunc(6*ms, cancel)
-				contexts[i] = ctx
-			}
+			works[i] = &sleeper{takes: both(Never, 2*ms), batched: 2 * ms}
 			works[i].outcome = func(Place) error { return want[i] }
 		}
 		for i, err := range runBatch(t, p, works, contexts...) {

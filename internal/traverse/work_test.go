@@ -112,7 +112,8 @@ func burstCollections(t testing.TB) []*collection {
 			if x == two {
 				s.live = make([]uint64, (numDocs+63)/64)
 				for j := range s.live {
-					s.live[j] = rng.Uint64() | rng.Uint64()
+					s.live[j] = rng.Uint64()
+					s.live[j] |= rng.Uint64()
 				}
 			}
 		}

@@ -137,11 +137,8 @@ func checkHeap(t *testing.T, h entryHeap) {
 
 func TestHeap(t *testing.T) {
 	var h entryHeap
-	var all []*Entry
 	for i := range 200 {
-		e := &Entry{density: float64(i * 67 % 101)}
-		all = append(all, e)
-		h.push(e)
+		h.push(&Entry{density: float64(i * 67 % 101)})
 		checkHeap(t, h)
 	}
 	for i := 0; len(h) > 60; i += 29 {
