@@ -13,6 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/plan"
 )
 
 func TestDefaultOptions(t *testing.T) {
@@ -81,9 +82,12 @@ func TestPrepareHelpers(t *testing.T) {
 			}
 		}
 		for i := range c.all {
-			if got := c.all[i].m.HasGPU(); got != (i == 0) || c.all[i].impacts {
+			m := c.all[i].m
+			m.Begin(prepare(t, m, plan.ModeOr, words("left001")))
+			if got := m.HasGPU(); got != (i == 0) || c.all[i].impacts {
 				t.Errorf("measurer %d has the GPU: %v, impacts: %v", i, got, c.all[i].impacts)
 			}
+			m.End()
 			if i > 0 && c.all[i].terms.rng == c.all[0].terms.rng {
 				t.Errorf("measurer %d shares a random generator", i)
 			}
@@ -154,7 +158,9 @@ func (r *script) queries() (n int) {
 }
 
 // beginning reports whether a run is the first one of a query.
-func beginning(s *dispatch.Step) bool { return (&script{log: []string{"cpu " + s.Predictions()[0].Kind.String()}}).queries() > 0 }
+func beginning(s *dispatch.Step) bool {
+	return (&script{log: []string{"cpu " + s.Predictions()[0].Kind.String()}}).queries() > 0
+}
 
 // Helpers share the number of queries. The samples of all are returned.
 func TestMeasureAll(t *testing.T) {
