@@ -56,6 +56,9 @@ func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64))
 			return ctx.Err()
 		}
 		failed = append(failed, err)
+		if err == nil && progress != nil {
+			progress(total, total) // with the head of the file
+		}
 	}
 	return errors.Join(failed...)
 }

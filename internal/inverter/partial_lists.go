@@ -187,7 +187,7 @@ func (it *partialLists) readPositions(b *segment.PostingBlock) ([]byte, error) {
 		if err := it.positions.fill(int(min(want, int64(at)+1<<12))); err != nil {
 			return nil, err
 		}
-		for ; count > 0 && at < len(it.positions.window); at++ {
+		for end := int(min(want, int64(len(it.positions.window)))); count > 0 && at < end; at++ {
 			count -= uint64(^it.positions.window[at] >> 7) // a byte without the high bit ends a number
 		}
 		if count == 0 {

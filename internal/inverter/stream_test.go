@@ -228,3 +228,21 @@ func TestAbortOfStored(t *testing.T) {
 		t.Errorf("files %v, error %v", names, err)
 	}
 }
+
+// A list with more positions than bytes for them does not take bytes of the next list.
+func TestPositionsOfOneList(t *testing.T) {
+	for _, size := range []byte{1, 2} {
+		r := &partial{schema: testSchema(), numDocs: 1, fields: []partialField{{
+			numTerms: 1, lists: memoryRegion([]byte{0, 1, 'a', 1, 2, 0, 2}), // frequency 2
+			positions: memoryRegion([]byte{size, 1, 1, 1, 1}),
+		}}}
+		it := &partialLists{r: r, field: -1}
+		if !it.Next() {
+			t.Fatal(it.Err())
+		}
+		var b segment.PostingBlock
+		if err := it.ReadBlock(&b); errors.Is(err, base.ErrCorrupt) != (size == 1) {
+			t.Errorf("%d bytes for 2 positions: error %v", size, err)
+		}
+	}
+}
