@@ -16,10 +16,10 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-func expectBadInput(t *testing.T, name string, opts segment.Options, src segment.Source) {
+func expectBadInput(t *testing.T, name string, opts segment.Options, sources ...segment.Source) {
 	t.Helper()
 	fs := vfstest.NewMem()
-	_, err := segment.Write(context.Background(), fs, "seg", opts, []segment.Source{src}, nil)
+	_, err := segment.Write(context.Background(), fs, "seg", opts, sources, nil)
 	if !errors.Is(err, base.ErrBadInput) {
 		t.Errorf("%s: error is %v, want ErrBadInput", name, err)
 	}

@@ -480,6 +480,11 @@ func TestWriteRefusesBrokenSources(t *testing.T) {
 				src := &brokenSource{Source: segmenttest.Source{Docs: docs}, lists: func() segment.ListIterator { c := l; return &c }}
 				expectBadInput(t, name, opts, src)
 			}
+			// DocIDs that pass the end of a source are not the next source's.
+			opts := options(1)
+			opts.Stored = false
+			src := &brokenSource{Source: segmenttest.Source{Docs: docs}, lists: func() segment.ListIterator { c := l; return &c }}
+			expectBadInput(t, name+", before another source", opts, src, &segmenttest.Source{Docs: docs})
 		})
 	}
 	ok := &segmenttest.Source{Docs: docs}
