@@ -280,6 +280,9 @@ func TestSearchBatchOfAnyQueries(t *testing.T) {
 				if s := g.Stats(); c.gpu && int(s.OnGPU+s.OnCPU) != (round+1)*numQueries {
 					t.Errorf("%d queries on the GPU and %d on CPUs are counted in round %d", s.OnGPU, s.OnCPU, round)
 				}
+				if s := d.Stats(); c.gpu && s.CPUSteps+s.GPUSteps != int64((round+1)*numQueries) {
+					t.Errorf("%d steps on CPUs and %d on the GPU are counted in round %d", s.CPUSteps, s.GPUSteps, round)
+				}
 				if all := c.gpu && c.config.Policy != PolicyCPU; (onGPU > 0) != all || onGPU == len(queries) {
 					t.Errorf("%d of %d queries on the GPU", onGPU, len(queries))
 				}
