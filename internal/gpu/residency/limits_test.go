@@ -30,8 +30,12 @@ func TestSelectionOfCPU(t *testing.T) {
 		s    Selection
 		want bool
 	}{
-		{Selection{}, true}, {Selection{Auto: true}, false}, {Selection{All: true}, false},
-		{Selection{Ordinals: []int{0}}, false}, {Selection{Auto: true, Ordinals: []int{0}}, false}, {Selection{All: true, Ordinals: []int{0}}, false},
+		{Selection{}, true},
+		{Selection{Auto: true}, false},
+		{Selection{All: true}, false},
+		{Selection{Ordinals: []int{0}}, false},
+		{Selection{Auto: true, Ordinals: []int{0}}, false},
+		{Selection{All: true, Ordinals: []int{0}}, false},
 	} {
 		if got := c.s.CPU(); got != c.want {
 			t.Errorf("%+v: CPU %t", c.s, got)
