@@ -19,7 +19,6 @@ const (
 	kindRaw kind = iota
 	kindSIMDBP
 	kindEF
-	kindEFPlain
 	kindParaPFor
 	kindPForDelta
 	kindPForDeltaRec
@@ -62,7 +61,6 @@ var families = [numKinds]family{
 	kindRaw:          {"raw", "decode", false},
 	kindSIMDBP:       {"simdbp", "decode", true},
 	kindEF:           {"ef", "decode_ef", true},
-	kindEFPlain:      {"ef_plain", "decode_ef", true},
 	kindParaPFor:     {"parapfor", "decode_pfor", false},
 	kindPForDelta:    {"pfordelta", "decode_pfor", false},
 	kindPForDeltaRec: {"rec", "decode_rec", false},
@@ -81,10 +79,7 @@ func CodecOf(c codec.Codec) (Codec, bool) {
 	case codec.SIMDBP:
 		return Codec{kind: kindSIMDBP}, true
 	case codec.EF:
-		if c.Plain {
-			return Codec{kind: kindEFPlain}, true
-		}
-		return Codec{kind: kindEF}, true
+		return Codec{kind: kindEF}, !c.Plain
 	case codec.ParaPFor:
 		return Codec{kind: kindParaPFor, option: segmentShift(c.Segment, 64)}, true
 	case codec.PForDelta:

@@ -57,24 +57,21 @@ __device__ __forceinline__ uint4 ef_freqs(const DecodeBytes& src, uint32_t n, ui
 }
 
 // Bytes of a block's DocIDs. range, its last DocID minus the DocID before the block, gives the number of zero bits.
-template <bool plain>
 __device__ __forceinline__ uint32_t ef_docs_size(const DecodeBlock& b, uint32_t range) {
     if (b.docWidth == 0) {
         return 0;
     }
     const uint32_t width = ef_low_width(b.docWidth);
-    return (b.n * width + b.n + ((range - (plain ? 1 : b.n)) >> width) + 7) / 8;
+    return (b.n * width + b.n + ((range - b.n) >> width) + 7) / 8;
 }
 
 // Frequencies lie behind the DocIDs.
-template <bool plain>
 __device__ __forceinline__ void ef_freqs_tile(const DecodeTile& t, UnaryNumbers& numbers, uint32_t* counts) {
     unary_clear(numbers);
     __syncwarp();
     for (uint32_t i = 0; i < t.count; i++) {
         const DecodeBlock b = decode_block(t, i);
-        const DecodeBytes src =
-            decode_bytes(t, b).behind(ef_docs_size<plain>(b, decode_last(t, i) - decode_base(t, i)));
+        const DecodeBytes src = decode_bytes(t, b).behind(ef_docs_size(b, decode_last(t, i) - decode_base(t, i)));
         decode_store(t, i, b.n, ef_freqs(src, b.n, b.freqWidth, numbers, counts));
     }
 }
@@ -82,31 +79,25 @@ __device__ __forceinline__ void ef_freqs_tile(const DecodeTile& t, UnaryNumbers&
 /* decode_ef_*_one are for a single list. Grid: a warp for each tile. Block: decodeThreads threads, 10 blocks per
  * multiprocessor, which allows 48 registers per thread. Static shared memory: 1,088 bytes per warp, for frequencies 384
  * + 512. Lane l of the tile's warp writes values 4l to 4l+3 of each block. CPU reference: codec.EF. */
-#define DECODE_EF_KERNEL(name, one, what, plain)                               \
+#define DECODE_EF_KERNEL(name, one, what)                                      \
     GRIFFIN_KERNEL_BLOCKS(decode_ef_##name, DecodeParams, decodeThreads, 10) { \
         __shared__ EfRoom rooms[decodeWarps];                                  \
         DecodeTile t;                                                          \
         if (decode_place<one, one>(p, t)) {                                    \
-            ef_tile<what, one, plain>(t, rooms[threadIdx.x / 32]);             \
+            ef_tile<what, one>(t, rooms[threadIdx.x / 32]);                    \
         }                                                                      \
     }
-#define DECODE_EF_FREQS(name, one, plain)                                                                         \
-    GRIFFIN_KERNEL_BLOCKS(decode_ef_##name, DecodeParams, decodeThreads, 10) {                                    \
-        __shared__ UnaryNumbers numbers[decodeWarps];                                                             \
-        __shared__ __align__(16) uint32_t counts[decodeWarps][decodeBlockLen];                                    \
-        const uint32_t warp = threadIdx.x / 32;                                                                   \
-        decode_tiles<one>(p, [&](const DecodeTile& t) { ef_freqs_tile<plain>(t, numbers[warp], counts[warp]); }); \
+#define DECODE_EF_FREQS(name, one)                                                                         \
+    GRIFFIN_KERNEL_BLOCKS(decode_ef_##name, DecodeParams, decodeThreads, 10) {                             \
+        __shared__ UnaryNumbers numbers[decodeWarps];                                                      \
+        __shared__ __align__(16) uint32_t counts[decodeWarps][decodeBlockLen];                             \
+        const uint32_t warp = threadIdx.x / 32;                                                            \
+        decode_tiles<one>(p, [&](const DecodeTile& t) { ef_freqs_tile(t, numbers[warp], counts[warp]); }); \
     }
 
-DECODE_EF_KERNEL(docids, false, decodeDocIDs, false)
-DECODE_EF_KERNEL(gaps, false, decodeGaps, false)
-DECODE_EF_FREQS(freqs, false, false)
-DECODE_EF_KERNEL(docids_one, true, decodeDocIDs, false)
-DECODE_EF_KERNEL(gaps_one, true, decodeGaps, false)
-DECODE_EF_FREQS(freqs_one, true, false)
-DECODE_EF_KERNEL(plain_docids, false, decodeDocIDs, true)
-DECODE_EF_KERNEL(plain_gaps, false, decodeGaps, true)
-DECODE_EF_FREQS(plain_freqs, false, true)
-DECODE_EF_KERNEL(plain_docids_one, true, decodeDocIDs, true)
-DECODE_EF_KERNEL(plain_gaps_one, true, decodeGaps, true)
-DECODE_EF_FREQS(plain_freqs_one, true, true)
+DECODE_EF_KERNEL(docids, false, decodeDocIDs)
+DECODE_EF_KERNEL(gaps, false, decodeGaps)
+DECODE_EF_FREQS(freqs, false)
+DECODE_EF_KERNEL(docids_one, true, decodeDocIDs)
+DECODE_EF_KERNEL(gaps_one, true, decodeGaps)
+DECODE_EF_FREQS(freqs_one, true)

@@ -223,7 +223,6 @@ func blockCodecs() []codec.Codec {
 		codec.Raw{},
 		codec.SIMDBP{},
 		codec.EF{},
-		codec.EF{Plain: true},
 		codec.ParaPFor{},
 		codec.ParaPFor{Segment: 32, Exceptions: 0.3},
 		codec.ParaPFor{Segment: 128},
@@ -279,7 +278,6 @@ func listCodecs() []codec.Codec {
 		codec.Raw{},
 		codec.SIMDBP{},
 		codec.EF{},
-		codec.EF{Plain: true},
 		codec.ParaPFor{},
 		codec.PForDelta{},
 		codec.PForDeltaRec{},
@@ -370,7 +368,7 @@ func TestDamagedLists(t *testing.T) {
 }
 
 func TestCodecOf(t *testing.T) {
-	for _, name := range []string{"pef", "newpfd", "vbyte", "qmx"} { // these are decoded on the host
+	for _, name := range []string{"pef", "newpfd", "vbyte", "qmx", "ef:plain=1"} { // these are decoded on the host
 		c, err := codec.Lookup(name)
 		if err != nil {
 			t.Fatal(err)

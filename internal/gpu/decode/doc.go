@@ -22,7 +22,6 @@
 //	simdbp          decode.cu         0             codec.SIMDBP       DESIGN.md; ding09, §6.1
 //	raw             decode.cu         0             codec.Raw
 //	ef              decode_ef.cu      4,352         codec.EF           griffin18, §3.1.1, Algorithm 1
-//	ef_plain        decode_ef.cu      4,352         codec.EF, Plain    the same
 //	parapfor        decode_pfor.cu    4,096         codec.ParaPFor     ao11, App. D, Algorithm 2
 //	pfordelta       decode_pfor.cu    4,096         codec.PForDelta    griffin18, Figure 3
 //	pfordelta-rec   decode_rec.cu     18,432        codec.PForDeltaRec ding09, §6.2
@@ -33,7 +32,7 @@
 // DocIDs are prefix sums within each block, starting at the block's first DocID
 // from the directory (localised prefix sums, Ding et al., WWW 2009, §6.1).
 //
-// Other codecs (see CodecOf) are decoded on the host.
+// Other codecs (see CodecOf), also codec.EF with Plain, are decoded on the host.
 //
 // Lists of several blocks of pfordelta-rec need additional data: RecArrays. Sum
 // is a prefix sum over a whole list, for comparison with localised sums

@@ -1,4 +1,4 @@
-// Para-EF. plain: codec.EF.Plain, whose values include the number of preceding DocIDs of the block.
+// Para-EF.
 
 #pragma once
 
@@ -112,22 +112,19 @@ __device__ __forceinline__ uint32_t ef_plus(uint32_t sum, uint32_t unit, uint32_
     return sum + unit * (bytes >> 8 * k & 0xff);
 }
 
-// Values 4*lane to 4*lane+3, from the zero bits before them, the low bits, and, unless plain, the number of preceding
-// DocIDs.
-template <bool narrow, bool plain>
+// Values 4*lane to 4*lane+3, from the zero bits before them, the low bits, and the number of preceding DocIDs.
+template <bool narrow>
 __device__ __forceinline__ uint4 ef_values(const EfBlock& b, const UnaryNumbers& numbers, uint4 low) {
     const uint32_t zeros = unary_bytes(numbers);
-    const uint32_t at = b.first + (plain ? 0 : 4 * decode_lane());
-    constexpr uint32_t next = plain ? 0 : 1;
-    return make_uint4(ef_plus<0, narrow>(low.x + at, b.unit, zeros),
-                      ef_plus<1, narrow>(low.y + at + next, b.unit, zeros),
-                      ef_plus<2, narrow>(low.z + at + 2 * next, b.unit, zeros),
-                      ef_plus<3, narrow>(low.w + at + 3 * next, b.unit, zeros));
+    const uint32_t at = b.first + 4 * decode_lane();
+    return make_uint4(ef_plus<0, narrow>(low.x + at, b.unit, zeros), ef_plus<1, narrow>(low.y + at + 1, b.unit, zeros),
+                      ef_plus<2, narrow>(low.z + at + 2, b.unit, zeros),
+                      ef_plus<3, narrow>(low.w + at + 3, b.unit, zeros));
 }
 
 // Decodes two of the first count blocks of a tile, which are inside. Tiles of a single list are long and start at the
 // same time: each pair prefetches the next, so that the first pair does not wait behind the prefetches of whole tiles.
-template <DecodeWhat what, bool narrow, bool one, bool plain>
+template <DecodeWhat what, bool narrow, bool one>
 __device__ __forceinline__ void ef_two(const DecodeTile& t, uint32_t from, uint32_t count, EfRoom& room,
                                        uint32_t* out) {
     const EfBlock* blocks = room.blocks + from;
@@ -160,7 +157,7 @@ __device__ __forceinline__ void ef_two(const DecodeTile& t, uint32_t from, uint3
         } else {
             low = decode_quad_of(quads[k], b[k].width, [&](uint32_t i) { return __ldg(t.list.payload + i); });
         }
-        uint4 v = ef_values<narrow, plain>(b[k], numbers[k], low);
+        uint4 v = ef_values<narrow>(b[k], numbers[k], low);
         if constexpr (what == decodeGaps) {
             v = decode_differences(v, b[k].first - 1);
         }
@@ -170,13 +167,13 @@ __device__ __forceinline__ void ef_two(const DecodeTile& t, uint32_t from, uint3
 }
 
 // The general case.
-template <DecodeWhat what, bool plain>
+template <DecodeWhat what>
 __device__ __forceinline__ void ef_any(const DecodeTile& t, uint32_t i, const EfBlock& b, UnaryNumbers& numbers) {
     const uint32_t n = min(decodeBlockLen, t.list.numPostings - ef_number(t, i) * decodeBlockLen);
     const DecodeBytes src{t.list.payload, t.list.payloadWords - 1, b.offset >> 2, (b.offset & 3) * 8};
     unary_find(numbers, unary_load(src, 0, n * b.width));
     __syncwarp();
-    uint4 v = ef_values<false, plain>(b, numbers, decode_unpack(src, b.width));
+    uint4 v = ef_values<false>(b, numbers, decode_unpack(src, b.width));
     if constexpr (what == decodeGaps) {
         v = decode_differences(v, b.first - 1);
     }
@@ -185,20 +182,20 @@ __device__ __forceinline__ void ef_any(const DecodeTile& t, uint32_t i, const Ef
 }
 
 // Decodes the first count blocks, which are inside, in pairs. Returns count, or count - 1 if it is odd.
-template <DecodeWhat what, bool narrow, bool one, bool plain>
+template <DecodeWhat what, bool narrow, bool one>
 __device__ __forceinline__ uint32_t ef_pairs(const DecodeTile& t, uint32_t count, EfRoom& room) {
     uint32_t* out = decode_out(t, 0);
     uint32_t from = 0;
 #pragma unroll 1
     for (; from + efInFlight <= count; from += efInFlight) {
-        ef_two<what, narrow, one, plain>(t, from, count, room, out);
+        ef_two<what, narrow, one>(t, from, count, room, out);
         out += efInFlight * decodeBlockLen;
     }
     return from;
 }
 
 // Para-EF: Liu, Wang and Swanson, PPoPP 2018, §3.1.1, Algorithm 1. Uses only list, slot and count of the tile.
-template <DecodeWhat what, bool one, bool plain = false>
+template <DecodeWhat what, bool one>
 __device__ __forceinline__ void ef_tile(const DecodeTile& t, EfRoom& room) {
     const EfTile all = ef_load(t, room.blocks);
 #pragma unroll
@@ -214,9 +211,9 @@ __device__ __forceinline__ void ef_tile(const DecodeTile& t, EfRoom& room) {
     }
     uint32_t from = 0;
     if (all.narrow) {
-        from = ef_pairs<what, true, one, plain>(t, all.inside, room);
+        from = ef_pairs<what, true, one>(t, all.inside, room);
     } else {
-        from = ef_pairs<what, false, one, plain>(t, all.inside, room);
+        from = ef_pairs<what, false, one>(t, all.inside, room);
     }
     if (from == t.count) {
         return;
@@ -226,6 +223,6 @@ __device__ __forceinline__ void ef_tile(const DecodeTile& t, EfRoom& room) {
     rest.slot = t.slot;
 #pragma unroll 1
     for (; from < t.count; from++) {
-        ef_any<what, plain>(rest, from, room.blocks[from], room.numbers[0]);
+        ef_any<what>(rest, from, room.blocks[from], room.numbers[0]);
     }
 }
