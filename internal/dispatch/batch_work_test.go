@@ -214,7 +214,7 @@ func TestBatchOnGPUOfCached(t *testing.T) {
 	}
 }
 
-// Parts have at most partQueries queries, if there are more than one and a half as many.
+// A batch of more than 1.5 * partQueries queries is divided into parts of at most partQueries.
 func TestBatchParts(t *testing.T) {
 	g := testGPU(t, pipeline.Options{Lanes: 4})
 	p := newGPUPair(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 300)), g)

@@ -72,7 +72,7 @@ func TestHelpersFail(t *testing.T) {
 	}
 }
 
-// The scratch memory of a query that failed is not used again, and that of others is.
+// The scratch memory of a failed query is not used again; other scratch memory is.
 func TestHelpersScratch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	h, answers := helpersOf(t, ctx, 2, 1)

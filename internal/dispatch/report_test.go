@@ -164,7 +164,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// Without devices, the report says why.
+// Without devices, the report has the reason.
 func TestNoDevices(t *testing.T) {
 	library := gputest.Configure(t, gputest.Config{})
 	t.Setenv(cuda.LibraryVariable, library.Path())

@@ -117,7 +117,7 @@ func TestStepsWithoutCandidates(t *testing.T) {
 	}
 }
 
-// A run that begins again forgets what it has, says why in its trace, and decides anew.
+// A run that begins again drops its results, records the reason in its trace, and decides again.
 func TestRestart(t *testing.T) {
 	p, d := dispatched(t, indextest.Snapshot(t, segmentedIndex(t, 100, 1, 2, 3)), nil, Config{Admit: true})
 	for _, trace := range []*plan.Trace{nil, new(plan.Trace)} {

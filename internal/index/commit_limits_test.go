@@ -141,7 +141,7 @@ func TestMergeReportAfterErrors(t *testing.T) {
 		t.Errorf("not synced: report %+v, error %v, want %+v", report, err, want)
 	}
 	fsys.sync = nil
-	// The phase is that of a merge even without work.
+	// The phase belongs to a merge even without work.
 	var last Progress
 	report, err = ix.Merge(t.Context(), MergeOptions{Progress: func(p Progress) { last = p }})
 	if err != nil || report.Changed || last.Phase != PhaseMerging {
@@ -221,7 +221,7 @@ func TestMergeKeepsSegments(t *testing.T) {
 	}
 }
 
-// Errors of the clean-up join that of the operation.
+// Errors of the clean-up join the error of the operation.
 func TestCleanUpErrors(t *testing.T) {
 	docs := randomDocs(134, 6, false)
 	from := create(t, vfstest.NewMem(), Options{NoStored: true})

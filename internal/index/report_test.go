@@ -242,7 +242,7 @@ func TestMergeReport(t *testing.T) {
 	check(t, ix.Close())
 }
 
-// The numbers in the report of a merge are those of the files.
+// The numbers in the report of a merge equal the sizes and counts of the files.
 func TestMergeReportAfter(t *testing.T) {
 	mem := vfstest.NewMem()
 	ix, err := Create(mem, "ix", Options{})

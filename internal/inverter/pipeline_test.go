@@ -112,7 +112,7 @@ func TestPipelineMemory(t *testing.T) {
 	}
 }
 
-// The reader is closed once; its errors and those of Close are returned.
+// The reader is closed once. Its errors and the errors of Close are returned.
 func TestInvertReaderErrors(t *testing.T) {
 	docs := invertertest.RandomDocs(41, 3, false)
 	errClose := errors.New("injected into Close")

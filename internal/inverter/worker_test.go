@@ -68,7 +68,7 @@ func TestChunkOfBadRecords(t *testing.T) {
 	}
 }
 
-// The number of chunks is that of those sent, also if the corpus ends with a chunk.
+// All sent chunks are counted, also if the corpus ends with a chunk.
 func TestCutCountsChunks(t *testing.T) {
 	for size, want := range map[int64]int{minChunkBytes: 4, minChunkBytes / 2: 2, minChunkBytes / 3: 1, 1: 1} {
 		p := newPipeline(&chunkReader{docs: invertertest.RandomDocs(62, 4, false), size: size}, invertOptions(t, vfs.OS))

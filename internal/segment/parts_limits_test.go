@@ -14,7 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// Find keeps lists without parts, and only those of terms that exist.
+// Find keeps lists without parts, and only if their terms exist.
 func TestFindCachesLists(t *testing.T) {
 	s := openSmall(t)
 	var l postings.List

@@ -62,7 +62,7 @@ func withStored(t *testing.T, mem *vfstest.Mem, name string, docs ...[2]string) 
 	return s
 }
 
-// writeSources writes and verifies a segment, and compares what is stored and the lengths.
+// writeSources writes and verifies a segment, and compares its documents and lengths.
 func writeSources(t *testing.T, mem *vfstest.Mem, dir string, o Options, want [][2]string, sources ...Source) *Segment {
 	t.Helper()
 	if _, err := Write(t.Context(), mem, dir, o, sources, nil); err != nil {
@@ -99,7 +99,7 @@ func twoFields() Options {
 	return Options{Fields: []string{"", "title"}, Codec: "raw", BM25: score.DefaultBM25, Positions: true, Stored: true}
 }
 
-// The documents of a source without a field have no tokens in it; those of later sources keep
+// The documents of a source without a field have no tokens in it; documents of later sources keep
 // theirs.
 func TestSourceWithoutField(t *testing.T) {
 	mem := vfstest.NewMem()
@@ -284,7 +284,7 @@ func TestMergeRefusesBrokenLists(t *testing.T) {
 	}
 }
 
-// A merge without positions ignores those of its source.
+// A merge without positions ignores the positions of its source.
 func TestMergeIgnoresPositions(t *testing.T) {
 	maps, _, err := newDocMaps([]Source{countedSource{n: 4, drop: dropOf(4, 1)}})
 	if err != nil {

@@ -193,7 +193,7 @@ func TestOpenFrees(t *testing.T) {
 	}
 }
 
-// Errors of the release are joined to that of Open.
+// Errors of the release are joined to the error of Open.
 func TestOpenJoinsErrors(t *testing.T) {
 	open := func(faults *cuda.Faults) error {
 		e, err := Open(Options{Library: gputest.Library(t).Path(), Devices: Selection{Ordinals: []int{0}}, Memory: Memory{Bytes: 1 << 20}, Lanes: 2, Faults: faults})
@@ -206,7 +206,7 @@ func TestOpenJoinsErrors(t *testing.T) {
 	if err := open(&counting); err != nil {
 		t.Fatal(err)
 	}
-	for nth := 1; nth <= 2; nth++ { // the failing lane's stream, then that of the first lane
+	for nth := 1; nth <= 2; nth++ { // the failing lane's stream, then the first lane's
 		var faults cuda.Faults
 		faults.Fail("cuMemHostAlloc", counting.Calls()["cuMemHostAlloc"], cuda.OutOfMemory) // of the last lane
 		faults.Fail("cuStreamDestroy_v2", nth, cuda.InvalidValue)

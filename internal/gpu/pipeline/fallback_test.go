@@ -57,7 +57,7 @@ func TestRetain(t *testing.T) {
 	}
 }
 
-// heavy raises a query's weights so that its scores may exceed 2^32, although those of one term
+// heavy raises a query's weights so that its scores may exceed 2^32, although the scores of one term
 // cannot: images can answer it, packedsearch cannot.
 func (c *collection) heavy(tb testing.TB, q *Query) *Query {
 	tb.Helper()

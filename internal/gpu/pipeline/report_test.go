@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
-// Each count of a lane reaches the trace, and those of two runs are added.
+// Each count of a lane reaches the trace. The counts of two runs are added.
 func TestLaneReport(t *testing.T) {
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
 	l := &lane{d: e.devices[0]}

@@ -162,7 +162,7 @@ func TestCacheCounts(t *testing.T) {
 	}
 }
 
-// A claim lasts until unclaim; other callers of claim wait, those of tryClaim do not.
+// A claim lasts until unclaim; other callers of claim wait, callers of tryClaim do not.
 func TestCacheClaims(t *testing.T) {
 	c := testCache(1024, 0)
 	if c.claim(key(1)) != nil || c.tryClaim(key(1)) || !c.tryClaim(key(2)) || c.tryClaim(key(2)) || len(c.claims) != 2 {
