@@ -112,6 +112,9 @@ func openWith(o Options, open func(cache *derived.Cache) (*index.Index, error)) 
 			_ = ix.releaseRuntime() // without a GPU there is no error
 		}
 	}()
+	if err := o.checkEngine(ix.runtime); err != nil {
+		return nil, err
+	}
 	if ix.ix, err = open(ix.runtime.derived); err != nil {
 		return nil, err
 	}

@@ -47,6 +47,10 @@ type RuntimeOptions struct {
 	// Ratio is the parameter of PolicyRatio: lists are intersected on the GPU while the next
 	// list is less than Ratio times as long as the intermediate result. 0 is 128.
 	Ratio float64
+	// Engine is the engine that answers all searches, one of Engines, with options if wanted:
+	// "griffin18" or "griffin18:ratio=64,on=cpu". "" is "griffin", the default. Other engines
+	// choose processors by their own rules, so Policy must be ""; they use the first GPU.
+	Engine string
 	// CacheBytes bounds the memory for structures that searches derive from posting lists, such
 	// as the range bounds of block-max pruning. 0 is 512 MiB; negative keeps none. Posting
 	// lists are memory-mapped and do not count.
@@ -126,6 +130,12 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
+	if config.Engine, err = o.openEngine(); err != nil {
+		return nil, err
+	}
+	if config.Engine != nil {
+		gpu.Device = "" // the engine opens its own
+	}
 	g, err := dispatch.OpenGPU(gpu, 0)
 	if err != nil {
 		return nil, err
@@ -135,6 +145,9 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 		r.measured.Store(r.config.LoadCosts(vfs.OS, r.costDir, g))
 	}
 	if r.dispatcher, err = dispatch.NewDispatcher(g, r.config); err != nil {
+		if config.Engine != nil {
+			err = errors.Join(err, config.Engine.Close())
+		}
 		return nil, errors.Join(err, g.Close())
 	}
 	if o.Limits != nil {

@@ -94,8 +94,28 @@ type DispatchStats struct {
 	Bugs int64 `json:"bugs,omitempty"`
 	// Errors are by kind of work and predicted time.
 	Errors []PredictionError `json:"prediction_errors,omitempty"`
+	// Engine is nil for the default engine.
+	Engine *EngineStats `json:"engine,omitempty"`
 	// Pool is nil if there are no queues.
 	Pool *PoolStats `json:"pool,omitempty"`
+}
+
+// EngineStats count the work of an engine. Fields that do not apply to it are 0.
+type EngineStats struct {
+	// OnCPU and OnGPU count queries by the processor that completed them.
+	OnCPU int64 `json:"on_cpu"`
+	OnGPU int64 `json:"on_gpu"`
+	// Migrations counts changes of the processor within queries.
+	Migrations int64 `json:"migrations,omitempty"`
+	// BusBytes were copied to the GPU.
+	BusBytes int64 `json:"bus_bytes,omitempty"`
+	// Faults counts queries that the CPU answered because the GPU failed.
+	Faults int64 `json:"faults,omitempty"`
+	// ListHits and ListMisses count the lists that the engine's cache had or lacked.
+	ListHits   int64 `json:"list_hits,omitempty"`
+	ListMisses int64 `json:"list_misses,omitempty"`
+	// Stolen counts queries that a processor took from the queue of another.
+	Stolen int64 `json:"stolen,omitempty"`
 }
 
 // PredictionError is the error of predicted times of one kind of work, for predictions
@@ -195,6 +215,10 @@ func newDispatchStats(s *dispatch.Stats) DispatchStats {
 		out.Errors = append(out.Errors, PredictionError{
 			Kind: e.Kind.String(), From: e.From, Below: e.Below, Count: e.Count, Mean: e.Mean, Bias: e.Bias, Correction: e.Correction,
 		})
+	}
+	if s.Engine != nil {
+		e := EngineStats(*s.Engine)
+		out.Engine = &e
 	}
 	if p := s.Pool; p != nil {
 		out.Pool = newPoolStats(p)

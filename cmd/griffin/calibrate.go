@@ -9,6 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/calibrate"
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/engine"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
@@ -23,9 +24,10 @@ func (a *app) calibrateIndex(ctx context.Context, d *deviceFlags, ix *griffin.In
 }
 
 // newDispatcher is for commands below the package griffin. It loads the cost model or measures
-// one, and owns the GPU unless it returns an error.
-func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string, snapshot *index.Snapshot, gpu *dispatch.GPU) (*dispatch.Dispatcher, error) {
+// one, and owns the GPU unless it returns an error. e is nil for the default engine.
+func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string, snapshot *index.Snapshot, gpu *dispatch.GPU, e engine.Engine) (*dispatch.Dispatcher, error) {
 	o := flags.dispatch()
+	o.Engine = e
 	measured := o.LoadCosts(vfs.OS, dir, gpu)
 	noteCosts(a.console, o.CostsErr)
 	d, err := dispatch.NewDispatcher(gpu, o)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/engine"
 	"github.com/griffin-search/griffin/internal/index"
 )
 
@@ -19,6 +21,9 @@ type deviceFlags struct {
 	host   string
 	policy string
 	ratio  float64
+	engine string
+
+	flags *pflag.FlagSet
 
 	noCalibrate bool
 }
@@ -26,9 +31,11 @@ type deviceFlags struct {
 func (d *deviceFlags) register(f *pflag.FlagSet, device string) {
 	f.StringVar(&d.device, "device", device, "processors for queries: `DEVICE` is cpu, gpu (all GPUs), auto (GPUs if there are any), or numbers of GPUs such as 0,1 (see griffin devices)")
 	d.registerMemory(f)
+	d.flags = f
+	f.StringVar(&d.engine, "engine", engine.Default, "system that answers queries: `NAME`, or NAME:OPTION=VALUE,… (see griffin engines)")
 	f.StringVar(&d.policy, "policy", "", "`NAME` of the policy that chooses between CPU and GPU, cost by default (see griffin bench --help)")
 	f.BoolVar(&d.noCalibrate, "no-calibrate", false, "do not measure query times when an index is first used with a GPU on this machine")
-	f.Float64Var(&d.ratio, "ratio", dispatch.DefaultRatio, "in policy ratio, stay on the GPU while the next list is less than this many times as long as the candidates")
+	f.Float64Var(&d.ratio, "ratio", dispatch.DefaultRatio, "in policy ratio and engine griffin18, stay on the GPU while the next list is less than this many times as long as the candidates")
 }
 
 func (d *deviceFlags) registerMemory(f *pflag.FlagSet) {
@@ -41,7 +48,41 @@ func (d *deviceFlags) check() error {
 		return usagef("--ratio %v: must be more than 0; --policy cpu runs everything on the CPU", d.ratio)
 	}
 	dispatch := d.dispatch()
-	return badFlags(errors.Join(d.options().Check(), dispatch.Check()))
+	return badFlags(errors.Join(d.options().Check(), dispatch.Check(), d.checkEngine()))
+}
+
+// spec returns the engine; --ratio is an option of griffin18 too.
+func (d *deviceFlags) spec() (engine.Spec, error) {
+	s, err := engine.Parse(d.engine)
+	if err == nil && d.flags != nil && d.flags.Changed("ratio") && s.Has("ratio") {
+		err = s.Set("ratio", strconv.FormatFloat(d.ratio, 'g', -1, 64))
+	}
+	return s, err
+}
+
+func (d *deviceFlags) checkEngine() error {
+	s, err := d.spec()
+	if err != nil || s.IsDefault() {
+		return err
+	}
+	for _, name := range []string{"policy", "gpu-memory", "gpu-host-memory", "traversal", "resident"} {
+		if f := d.flags.Lookup(name); f != nil && f.Changed {
+			return usagef("--%s is for the engine griffin; engine %s has options of its own (see griffin engines %s)", name, s.Info.Name, s.Info.Name)
+		}
+	}
+	if f := d.flags.Lookup("result-cache"); f != nil && f.Changed && !s.Info.ResultCache && f.Value.String() != "0" {
+		return usagef("--result-cache: engine %s has none", s.Info.Name)
+	}
+	return nil
+}
+
+// openEngine returns nil for the default engine.
+func (d *deviceFlags) openEngine() (engine.Engine, error) {
+	s, err := d.spec()
+	if err != nil || s.IsDefault() {
+		return nil, err
+	}
+	return s.Open(engine.Resources{Device: d.device})
 }
 
 func (d *deviceFlags) dispatch() dispatch.Config {
@@ -63,7 +104,14 @@ func (d *deviceFlags) options() dispatch.GPUOptions {
 // openIndex opens an index with its own runtime and its cost model in the index's folder.
 // closeBoth closes both.
 func (d *deviceFlags) openIndex(dir string, r griffin.RuntimeOptions, o griffin.Options) (ix *griffin.Index, closeBoth func() error, err error) {
-	r.Policy, r.Ratio, r.CostDir = griffin.Policy(d.policy), d.ratio, dir
+	spec, err := d.spec()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !spec.Info.ResultCache {
+		o.ResultCache = 0
+	}
+	r.Policy, r.Ratio, r.CostDir, r.Engine = griffin.Policy(d.policy), d.ratio, dir, spec.String()
 	r.GPU.Device, r.GPU.NoHostMemory = d.device, d.host == "0"
 	if r.GPU.Memory.Bytes, err = memoryBytes(d.memory, dir); err != nil {
 		return nil, nil, err

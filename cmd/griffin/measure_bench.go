@@ -136,21 +136,30 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 }
 
 // benchPlans measures single queries, or batches planned beforehand, below the package griffin.
-func (a *app) benchPlans(ctx context.Context, b *benchmark, dir string, topics []trec.Topic) error {
+func (a *app) benchPlans(ctx context.Context, b *benchmark, dir string, topics []trec.Topic) (err error) {
 	o := &b.options
 	snapshot, err := openSnapshotWithCache(dir, int64(o.cache.limit))
 	if err != nil {
 		return err
 	}
 	defer snapshot.Release()
-	gpu, err := dispatch.OpenGPU(o.deviceFlags.options(), dispatch.ListBytes(snapshot))
+	e, err := o.openEngine()
+	if err != nil {
+		return badFlags(err)
+	}
+	devices := o.deviceFlags.options()
+	if e != nil {
+		defer func() { err = errors.Join(err, e.Close()) }()
+		devices.Device = "" // the engine opens its own
+	}
+	gpu, err := dispatch.OpenGPU(devices, dispatch.ListBytes(snapshot))
 	if err != nil {
 		return err
 	}
 	defer gpu.Close()
 	b.searcher, b.weighted = dispatch.NewSearcher(snapshot, nil), snapshot.Options.Weighted()
 	b.fields, b.hasGPU = b.searcher.Fields(), gpu != nil
-	dispatcher, err := a.newDispatcher(ctx, &o.deviceFlags, dir, snapshot, gpu)
+	dispatcher, err := a.newDispatcher(ctx, &o.deviceFlags, dir, snapshot, gpu, e)
 	if err != nil {
 		return err
 	}

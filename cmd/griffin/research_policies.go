@@ -145,7 +145,7 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 	if err != nil {
 		return err
 	}
-	d, err := a.newDispatcher(ctx, device, dir, snapshot, gpu)
+	d, err := a.newDispatcher(ctx, device, dir, snapshot, gpu, nil)
 	if err != nil {
 		return err
 	}

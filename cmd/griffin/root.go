@@ -57,7 +57,7 @@ search it from the command line, in the browser or from Go.`,
 	add("measure", "Measure: result quality, speed, behaviour under load",
 		newRunCommand(a), newEvalCommand(a), newBenchCommand(a), newLoadCommand(a))
 	add("research", "Research: methods of the papers, exchange with other engines",
-		newPoliciesCommand(a), newImpactsCommand(a), newCIFFCommand(a), newLabCommand(a))
+		newEnginesCommand(a), newPoliciesCommand(a), newImpactsCommand(a), newCIFFCommand(a), newLabCommand(a))
 	root.AddCommand(newVersionCommand(a))
 	addHelpAndCompletion(root)
 	wrapUsage(root)

@@ -4,6 +4,7 @@ import (
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/engine"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
@@ -35,6 +36,10 @@ func dispatchStatsOf(s *griffin.DispatchStats) dispatch.Stats {
 				Kind: kind, From: e.From, Below: e.Below, Count: e.Count, Mean: e.Mean, Bias: e.Bias, Correction: e.Correction,
 			})
 		}
+	}
+	if s.Engine != nil {
+		e := engine.Stats(*s.Engine)
+		out.Engine = &e
 	}
 	if p := s.Pool; p != nil {
 		out.Pool = &sched.Stats{

@@ -22,14 +22,14 @@ var layers = [][]string{
 		"codec", "internal/score", "internal/topk", "internal/analysis",
 		"internal/corpus", "internal/reorder", "internal/sealed", "internal/staging", "internal/latency", "internal/derived", "internal/sched", "internal/cost", "ciff", "trec",
 	},
-	2:  {"internal/sched/simulation", "internal/postings", "internal/segment", "internal/impact", "internal/leg", "query", "internal/snippet", "internal/load", "internal/gpu/decode", "internal/papers/intersect", "internal/papers/ao11", "internal/papers/scoring", "internal/papers/selection"},
+	2:  {"internal/sched/simulation", "internal/postings", "internal/segment", "internal/impact", "internal/leg", "query", "internal/snippet", "internal/load", "internal/gpu/decode", "internal/papers/intersect", "internal/papers/para", "internal/papers/scoring", "internal/papers/selection"},
 	3:  {"internal/traverse", "internal/gpu/packedsearch", "internal/gpu/imagesearch", "internal/gpu/residency", "internal/gpu/pipeline", "internal/saat", "internal/saat/genloops", "internal/inverter", "internal/index", "internal/interchange"},
 	4:  {"internal/plan", "internal/collection"},
-	5:  {"internal/resultcache"},
-	6:  {"internal/dispatch"},
+	5:  {"internal/resultcache", "internal/engine"},
+	6:  {"internal/dispatch", "internal/papers/saat"},
 	7:  {"internal/calibrate"},
 	8:  {".", "internal/regret"},
-	9:  {"internal/timeline"},
+	9:  {"internal/timeline", "engines"},
 	10: {"internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},
 	11: {"bench/codecs", "bench/gpu", "bench/sizes", "bench/traversals", "cmd/griffin"},
 }
@@ -59,7 +59,7 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/segment", "internal/postings", "a segment is made of posting lists"},
 	{"internal/leg", "internal/postings", "a leg is a list with its weight"},
 	{"internal/leg", "internal/impact", "or an impact-ordered list"},
-	{"internal/papers/ao11", "internal/papers/intersect", "a batch is of lists as one query has them"},
+	{"internal/papers/para", "internal/papers/intersect", "a batch is of lists as one query has them"},
 	{"internal/lab/experiments", "internal/lab", "experiments are written against the lab"},
 }
 

@@ -241,7 +241,7 @@ func (q *Query) runInBatch(ctx context.Context, sc *Scratch) (err error) {
 }
 
 func (w *queryInBatch) run(ctx context.Context) error {
-	a, err := w.query.RunCPU(ctx, w.sc, w.answer.Hits[:0], nil)
+	a, err := w.query.answerAlone(ctx, w.sc, w.answer.Hits[:0])
 	if err != nil {
 		return err
 	}

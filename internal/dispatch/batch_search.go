@@ -72,6 +72,9 @@ func (d *Dispatcher) SearchBatch(ctx context.Context, queries BatchQueries, sc *
 	if err := ctx.Err(); n == 0 || err != nil {
 		return err
 	}
+	if e := d.Engine(); e != nil && e.BatchSize() > 1 {
+		return d.searchByEngine(ctx, queries, sc, e.BatchSize())
+	}
 	if d.GPU() == nil {
 		p := sc.take(1)[0]
 		defer p.forget()
@@ -133,7 +136,11 @@ func (d *Dispatcher) searchPart(ctx context.Context, queries BatchQueries, from,
 	if err := p.each(planning, workers, queriesPerWorker); err != nil {
 		return err
 	}
-	if err := p.answer(); err != nil {
+	answer := p.answer
+	if d.engine != nil {
+		answer = p.answerByEngine
+	}
+	if err := answer(); err != nil {
 		return err
 	}
 	if err := p.each(completing, workers, queriesPerWorker); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/engine"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/plan"
@@ -23,8 +24,9 @@ import (
 //
 // Without a GPU and without limits it is inactive: a query takes no lock and is not counted.
 type Dispatcher struct {
-	gpu    *GPU        // nil: none
-	pool   *sched.Pool // nil: runs are neither admitted nor queued
+	gpu    *GPU          // nil: none
+	engine engine.Engine // answers all queries instead; nil: none
+	pool   *sched.Pool   // nil: runs are neither admitted nor queued
 	costs  *cost.Model
 	policy policy
 	ratio  float64
@@ -69,6 +71,9 @@ type Config struct {
 	Pin bool
 	// Admit enables queues and admission without a GPU. CPUs, MaxQueue and Deadline enable them too.
 	Admit bool
+	// Engine answers all queries instead of the Dispatcher, which only admits them. The Dispatcher
+	// closes it. nil: none.
+	Engine engine.Engine
 	// Costs predicts; nil: an uncalibrated model.
 	Costs *cost.Model
 	// CostsErr is the reason, from LoadCosts, why the saved file is unusable on any machine,
@@ -94,12 +99,12 @@ func (o *Config) Check() error {
 	return nil
 }
 
-// NewDispatcher returns a Dispatcher that owns g, which may be nil.
+// NewDispatcher returns a Dispatcher that owns g, which may be nil and is nil with an Engine.
 func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{gpu: g, costs: o.Costs, ratio: o.Ratio, overrunFactor: defaultOverrunFactor, partQueries: defaultPartQueries, start: time.Now()}
+	d := &Dispatcher{gpu: g, engine: o.Engine, costs: o.Costs, ratio: o.Ratio, overrunFactor: defaultOverrunFactor, partQueries: defaultPartQueries, start: time.Now()}
 	d.policy, _ = findPolicy(o.Policy)
 	if d.ratio == 0 {
 		d.ratio = DefaultRatio
@@ -124,10 +129,14 @@ func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
 
 func (d *Dispatcher) active() bool { return d != nil && (d.gpu != nil || d.pool != nil) }
 
-// Close releases the GPU. Later queries run on the CPU. A nil Dispatcher has nothing to release.
+// Close releases the GPU. Later queries run on the CPU. With an Engine, no query may run then or
+// later. A nil Dispatcher has nothing to release.
 func (d *Dispatcher) Close() error {
 	if d == nil {
 		return nil
+	}
+	if d.engine != nil {
+		return d.engine.Close()
 	}
 	return d.gpu.Close()
 }
@@ -156,6 +165,7 @@ type Stats struct {
 	Preloaded  int64             `json:"preloaded"`
 	Bugs       int64             `json:"bugs,omitempty"`
 	Errors     []cost.ClassError `json:"prediction_errors,omitempty"`
+	Engine     *engine.Stats     `json:"engine,omitempty"`
 	Pool       *sched.Stats      `json:"pool,omitempty"`
 }
 
@@ -168,6 +178,10 @@ func (d *Dispatcher) Stats() Stats {
 	if d.pool != nil {
 		p := d.pool.Stats()
 		s.Pool = &p
+	}
+	if d.engine != nil {
+		e := d.engine.Stats()
+		s.Engine = &e
 	}
 	return s
 }

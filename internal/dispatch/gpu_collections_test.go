@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,10 +133,12 @@ func queryTexts(t testing.TB, path string, n int) []string {
 	return texts
 }
 
-// Variables that name an index and a query log for TestGPUQueryLog.
+// Variables that name an index, a query log and GPUs, such as 0,1 (default: 0), for
+// TestGPUQueryLog.
 const (
 	logIndexVariable   = "GRIFFIN_TEST_INDEX"
 	logQueriesVariable = "GRIFFIN_TEST_QUERIES"
+	logDevicesVariable = "GRIFFIN_TEST_DEVICES"
 )
 
 // An index that is too large to be made by a test, resident and with memory for a tenth of it
@@ -152,6 +155,10 @@ func TestGPUQueryLog(t *testing.T) {
 	t.Cleanup(func() { _ = ix.Close() })
 	snapshot := indextest.Snapshot(t, ix)
 	texts := queryTexts(t, queries, 1000)
+	devices, err := pipeline.ParseSelection(os.Getenv(logDevicesVariable))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, memory := range []string{"", "10%"} {
 		t.Run("memory="+strings.TrimSuffix(memory, "%"), func(t *testing.T) {
 			m, err := pipeline.ParseMemory(memory)
@@ -161,13 +168,14 @@ func TestGPUQueryLog(t *testing.T) {
 			if memory == "" {
 				m.Percent = 1000
 			}
-			g := testGPU(t, pipeline.Options{Memory: m, IndexBytes: ListBytes(snapshot)})
+			g := testGPU(t, pipeline.Options{Devices: devices, Memory: m, IndexBytes: ListBytes(snapshot)})
 			p := newGPUPair(t, snapshot, g)
 			p.compareLog(t, texts, []plan.Mode{plan.ModeOr, plan.ModeAnd, plan.ModeAndOr}, 500, min(50, len(texts)/3))
 			s := g.Stats()
 			t.Logf("%+v", s)
 			// With little memory CPUs help.
-			if s.Devices[0].Errors != 0 || s.OnGPU == 0 || memory == "" && s.OnCPU > s.OnGPU/10 {
+			failed := slices.ContainsFunc(s.Devices, func(d DeviceStats) bool { return d.Errors != 0 })
+			if failed || s.OnGPU == 0 || memory == "" && s.OnCPU > s.OnGPU/10 {
 				t.Errorf("%+v: want queries on the GPU, nearly all where it holds all lists, and no error", s)
 			}
 		})

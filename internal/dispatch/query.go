@@ -104,8 +104,9 @@ func (q *Query) splits(stage int) bool {
 // with any Searcher whose index has its analyzer.
 type Scratch struct {
 	plan.Scratch
-	run   queryRun
-	batch queryInBatch
+	run    queryRun
+	batch  queryInBatch
+	engine engineRun
 }
 
 // NewScratch returns a Scratch for indexes with the analyzer of that name.
@@ -147,6 +148,12 @@ func (s *Searcher) PrepareInto(q *Query, sc *Scratch, node query.Node, opts Opti
 	q.searcher, q.placement = s, opts.Placement
 	q.key, q.cached = q.key[:0], nil
 	o := opts.plan()
+	e := s.dispatcher.Engine()
+	if e != nil {
+		if err := opts.adapt(&o, e); err != nil {
+			return err
+		}
+	}
 	if err := s.planner.Compile(&q.Plan, &sc.Scratch, node, o); err != nil {
 		return err
 	}
@@ -160,7 +167,7 @@ func (s *Searcher) PrepareInto(q *Query, sc *Scratch, node query.Node, opts Opti
 	if err := q.Bind(o); err != nil {
 		return err
 	}
-	if s.dispatcher.active() {
+	if e == nil && s.dispatcher.active() {
 		q.prepareGPU(&opts)
 	}
 	return nil
@@ -196,7 +203,10 @@ func (q *Query) RunTraced(ctx context.Context, sc *Scratch, dst []base.Hit, t *p
 
 func (q *Query) run(ctx context.Context, sc *Scratch, dst []base.Hit, trace *plan.Trace) (plan.Answer, error) {
 	trace.Begin()
-	if d := q.searcher.dispatcher; d.active() {
+	switch d := q.searcher.dispatcher; {
+	case d.Engine() != nil:
+		return d.runEngine(ctx, q, sc, dst, trace)
+	case d.active():
 		return d.run(ctx, q, sc, dst, trace)
 	}
 	return q.RunCPU(ctx, &sc.Scratch, dst, trace)

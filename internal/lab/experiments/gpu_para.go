@@ -8,7 +8,7 @@ import (
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/lab"
-	"github.com/griffin-search/griffin/internal/papers/ao11"
+	"github.com/griffin-search/griffin/internal/papers/para"
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
@@ -47,7 +47,7 @@ func paraWayOf(name string) (*paraWay, bool) {
 type paraQueries struct {
 	deviceMemory
 	way        *paraWay
-	kernels    *ao11.Kernels
+	kernels    *para.Kernels
 	plain      [][]intersect.View           // by query
 	compressed [][]intersect.CompressedView // by query
 }
@@ -61,7 +61,7 @@ func newParaQueries(d *lab.Device, w *paraWay, queries [][][]uint32, universe in
 }
 
 func (q *paraQueries) load(queries [][][]uint32, universe int) (err error) {
-	if q.kernels, err = ao11.Load(q.device.Device); err != nil {
+	if q.kernels, err = para.Load(q.device.Device); err != nil {
 		return err
 	}
 	q.frees = append(q.frees, q.kernels.Close)
@@ -135,7 +135,7 @@ func (r *paraRun) share() float64      { return min(1, r.device.Seconds()/max(r.
 // sequentially as in ao11: gather on the CPU, copy, compute, copy back,
 // including the DocIDs. The time is the minimum of several rounds.
 func (q *paraQueries) run(ctx context.Context, env *lab.Env, threshold int) (best paraRun, err error) {
-	b, err := q.kernels.NewBatch(ao11.Options{Threshold: threshold, Search: q.way.search})
+	b, err := q.kernels.NewBatch(para.Options{Threshold: threshold, Search: q.way.search})
 	if err != nil {
 		return best, err
 	}
@@ -175,7 +175,7 @@ func (q *paraQueries) run(ctx context.Context, env *lab.Env, threshold int) (bes
 }
 
 // Device time of the kernels of all batches.
-func (q *paraQueries) kernelTime(b *ao11.Batch, n int) (sum time.Duration, err error) {
+func (q *paraQueries) kernelTime(b *para.Batch, n int) (sum time.Duration, err error) {
 	for i := range n {
 		if q.way.spec == "" {
 			err = b.Add(q.plain[i]...)

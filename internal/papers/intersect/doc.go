@@ -30,7 +30,7 @@
 // shortest list in the other lists in turn, by the methods of Ao et al. (PVLDB 4(8),
 // 2011, §4, §5.3). Lists are [Contracted] (plain DocIDs with a line, hash buckets or a
 // bitmap) or [Compressed] by a Regression codec, where only the DocIDs that a search
-// compares are decoded. Package ao11 is for batches.
+// compares are decoded. Package para is for batches.
 //
 // Disjunctions are in package scoring.
 //

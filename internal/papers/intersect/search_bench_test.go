@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
-// GOV queries one by one: the launch overhead that PARA (package ao11) avoids.
+// GOV queries one by one: the launch overhead that PARA (package para) avoids.
 // Device time only.
 func BenchmarkSearch(b *testing.B) {
 	e := newSearching(b)

@@ -1,9 +1,9 @@
-// Package ao11 answers batches of conjunctive queries on a GPU: PARA. It
+// Package para answers batches of conjunctive queries on a GPU: PARA. It
 // collects queries until the elements of their shortest lists reach a
 // computational threshold. One launch intersects all of them, a second one
 // compacts the results.
 //
-//	b, err := kernels.NewBatch(ao11.Options{})
+//	b, err := kernels.NewBatch(para.Options{})
 //	for query := range queries {
 //		b.Add(query...)          // views of lists in device memory
 //		if b.Full() {
@@ -30,4 +30,4 @@
 //	para_gather           256 threads; a warp per block of para_search
 //
 // Results are sorted and reproducible.
-package ao11
+package para

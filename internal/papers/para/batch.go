@@ -1,4 +1,4 @@
-package ao11
+package para
 
 import (
 	"errors"
@@ -49,12 +49,12 @@ func (k *Kernels) NewBatch(o Options) (*Batch, error) {
 		o.Threshold = DefaultThreshold
 	}
 	if o.Threshold < 1 || o.Threshold > MaxThreshold || o.Search >= intersect.NumSearches {
-		return nil, fmt.Errorf("ao11.NewBatch: threshold %d, %s: %w", o.Threshold, o.Search, base.ErrBadInput)
+		return nil, fmt.Errorf("para.NewBatch: threshold %d, %s: %w", o.Threshold, o.Search, base.ErrBadInput)
 	}
 	b := &Batch{kernels: k, options: o}
 	var err error
 	if b.done, err = k.device.NewEvent(false /* timing */); err != nil {
-		return nil, fmt.Errorf("ao11.NewBatch: %w", err)
+		return nil, fmt.Errorf("para.NewBatch: %w", err)
 	}
 	return b, nil
 }
@@ -78,11 +78,11 @@ func (b *Batch) Elements() int { return b.elements }
 // The lists must not change until the batch has run.
 func (b *Batch) Add(lists ...intersect.View) error {
 	if len(lists) == 0 || b.options.Search.Compressed() {
-		return fmt.Errorf("ao11.Batch.Add: %d uncompressed lists for %s: %w", len(lists), b.options.Search, base.ErrBadInput)
+		return fmt.Errorf("para.Batch.Add: %d uncompressed lists for %s: %w", len(lists), b.options.Search, base.ErrBadInput)
 	}
 	for i := range lists {
 		if !lists[i].Suits(b.options.Search) {
-			return fmt.Errorf("ao11.Batch.Add: list %d of %d lacks data for %s: %w", i, len(lists), b.options.Search, base.ErrBadInput)
+			return fmt.Errorf("para.Batch.Add: list %d of %d lacks data for %s: %w", i, len(lists), b.options.Search, base.ErrBadInput)
 		}
 	}
 	return add(b, lists, func(c *content, v *intersect.View) {
@@ -94,11 +94,11 @@ func (b *Batch) Add(lists ...intersect.View) error {
 // AddCompressed is Add for lists of the codec of the batch's search.
 func (b *Batch) AddCompressed(lists ...intersect.CompressedView) error {
 	if len(lists) == 0 || !b.options.Search.Compressed() {
-		return fmt.Errorf("ao11.Batch.AddCompressed: %d lists for %s: %w", len(lists), b.options.Search, base.ErrBadInput)
+		return fmt.Errorf("para.Batch.AddCompressed: %d lists for %s: %w", len(lists), b.options.Search, base.ErrBadInput)
 	}
 	for i := range lists {
 		if !lists[i].Suits(b.options.Search) {
-			return fmt.Errorf("ao11.Batch.AddCompressed: list %d of %d has another codec than %s: %w", i, len(lists), b.options.Search, base.ErrBadInput)
+			return fmt.Errorf("para.Batch.AddCompressed: list %d of %d has another codec than %s: %w", i, len(lists), b.options.Search, base.ErrBadInput)
 		}
 	}
 	return add(b, lists, func(c *content, v *intersect.CompressedView) {
@@ -120,10 +120,10 @@ func (b *Batch) Run(s *cuda.Stream) error {
 // waited for the stream, and the batch may be filled again.
 func (b *Batch) Start(s *cuda.Stream) error {
 	if b.started {
-		return fmt.Errorf("ao11.Batch.Start: already started: %w", base.ErrBadInput)
+		return fmt.Errorf("para.Batch.Start: already started: %w", base.ErrBadInput)
 	}
 	if err := b.start(s); err != nil {
-		return fmt.Errorf("ao11: batch of %d queries: %w", b.Len(), errors.Join(err, s.Synchronize()))
+		return fmt.Errorf("para: batch of %d queries: %w", b.Len(), errors.Join(err, s.Synchronize()))
 	}
 	b.started = true
 	return nil
@@ -172,10 +172,10 @@ func (b *Batch) Launch(s *cuda.Stream) error {
 // Wait waits for the results.
 func (b *Batch) Wait() error {
 	if !b.started {
-		return fmt.Errorf("ao11.Batch.Wait: not started: %w", base.ErrBadInput)
+		return fmt.Errorf("para.Batch.Wait: not started: %w", base.ErrBadInput)
 	}
 	if err := b.done.Synchronize(); err != nil {
-		return fmt.Errorf("ao11: batch of %d queries: %w", b.Len(), err)
+		return fmt.Errorf("para: batch of %d queries: %w", b.Len(), err)
 	}
 	b.total = int(b.memory.starts.Data()[b.Len()])
 	return nil

@@ -1,4 +1,4 @@
-package ao11
+package para
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package ao11
+package para
 
 import (
 	_ "embed" // the image

@@ -1,4 +1,4 @@
-package ao11
+package para
 
 import (
 	"fmt"
@@ -47,7 +47,7 @@ type sized interface{ Len() int }
 // add adds a query; put appends the words of a list.
 func add[V sized](b *Batch, lists []V, put func(c *content, v *V)) error {
 	if b.started {
-		return fmt.Errorf("ao11: query added to a started batch: %w", base.ErrBadInput)
+		return fmt.Errorf("para: query added to a started batch: %w", base.ErrBadInput)
 	}
 	c := &b.content
 	c.order = c.order[:0]
@@ -61,7 +61,7 @@ func add[V sized](b *Batch, lists []V, put func(c *content, v *V)) error {
 	}
 	n := lists[c.order[0]].Len()
 	if c.elements+n > MaxThreshold*2 {
-		return fmt.Errorf("ao11: batch of %d elements and a query of %d more: %w", c.elements, n, base.ErrBadInput)
+		return fmt.Errorf("para: batch of %d elements and a query of %d more: %w", c.elements, n, base.ErrBadInput)
 	}
 	query := uint64(c.numQueries())
 	c.queries = append(c.queries, uint64(c.numLists)|uint64(len(lists))<<32, uint64(len(c.tiles)))

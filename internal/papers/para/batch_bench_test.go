@@ -1,4 +1,4 @@
-package ao11_test
+package para_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/querytest"
-	"github.com/griffin-search/griffin/internal/papers/ao11"
+	"github.com/griffin-search/griffin/internal/papers/para"
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
@@ -19,7 +19,7 @@ import (
 func BenchmarkBatch(b *testing.B) {
 	e := newEngine(b)
 	docs, numLists, queries := querytest.GovDocs, 1024, 4000
-	thresholds := []int{ao11.DefaultThreshold, 1 << 22, 1 << 24}
+	thresholds := []int{para.DefaultThreshold, 1 << 22, 1 << 24}
 	if !gputest.OnGPU() {
 		docs, numLists, queries, thresholds = 1<<14, 64, 8, []int{1 << 10}
 	}
@@ -35,7 +35,7 @@ func (e engine) benchmark(b *testing.B, name string, a intersect.Search, bitmaps
 		l := e.upload(b, a, contractionOf(a, w.NumDocs, bitmaps), w)
 		for _, threshold := range thresholds {
 			for _, countOnly := range []bool{false, true} {
-				o := ao11.Options{Threshold: threshold, Search: a, CountOnly: countOnly}
+				o := para.Options{Threshold: threshold, Search: a, CountOnly: countOnly}
 				b.Run(fmt.Sprintf("threshold=%d/count=%t/time=device", threshold, countOnly), func(b *testing.B) {
 					e.benchmarkDevice(b, o, &l, w)
 				})
@@ -50,7 +50,7 @@ func (e engine) benchmark(b *testing.B, name string, a intersect.Search, bitmaps
 // Queries per batch whose probes are counted; the mean is used for the others.
 const countedQueries = 200
 
-func (e engine) benchmarkDevice(b *testing.B, o ao11.Options, l *lists, w *querytest.Workload) {
+func (e engine) benchmarkDevice(b *testing.B, o para.Options, l *lists, w *querytest.Workload) {
 	batch, err := e.kernels.NewBatch(o)
 	must(b, err)
 	defer func() { must(b, batch.Close()) }()
@@ -83,11 +83,11 @@ func (e engine) benchmarkDevice(b *testing.B, o ao11.Options, l *lists, w *query
 }
 
 // All queries, repeatedly, in two alternating batches.
-func (e engine) benchmarkWall(b *testing.B, o ao11.Options, l *lists, w *querytest.Workload) {
+func (e engine) benchmarkWall(b *testing.B, o para.Options, l *lists, w *querytest.Workload) {
 	other, err := e.device.NewStream()
 	must(b, err)
 	defer func() { must(b, other.Close()) }()
-	var batches [2]*ao11.Batch
+	var batches [2]*para.Batch
 	for i := range batches {
 		batches[i], err = e.kernels.NewBatch(o)
 		must(b, err)

@@ -1,4 +1,4 @@
-package ao11_test
+package para_test
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/querytest"
-	"github.com/griffin-search/griffin/internal/papers/ao11"
+	"github.com/griffin-search/griffin/internal/papers/para"
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
@@ -25,13 +25,13 @@ func must(t testing.TB, err error) {
 type engine struct {
 	device  *cuda.Device
 	stream  *cuda.Stream
-	kernels *ao11.Kernels
+	kernels *para.Kernels
 }
 
 func newEngine(t testing.TB) engine {
 	t.Helper()
 	d := gputest.Open(t)
-	k, err := ao11.Load(d)
+	k, err := para.Load(d)
 	must(t, err)
 	s, err := d.NewStream()
 	must(t, err)
@@ -86,7 +86,7 @@ func (e engine) upload(t testing.TB, a intersect.Search, c intersect.Contraction
 }
 
 // A query is given as list numbers.
-func (l *lists) add(b *ao11.Batch, query []int) error {
+func (l *lists) add(b *para.Batch, query []int) error {
 	l.query, l.compressedQuery = l.query[:0], l.compressedQuery[:0]
 	for _, n := range query {
 		if l.compressed != nil {
@@ -153,7 +153,7 @@ func edges() *querytest.Workload {
 }
 
 // checkBatches compares with a merge.
-func checkBatches(t *testing.T, e engine, b *ao11.Batch, l *lists, w *querytest.Workload) {
+func checkBatches(t *testing.T, e engine, b *para.Batch, l *lists, w *querytest.Workload) {
 	t.Helper()
 	for from := 0; from < len(w.Queries); {
 		to := from
@@ -188,7 +188,7 @@ func TestBatches(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s", a, name), func(t *testing.T) {
 				l := e.upload(t, a, contractionOf(a, w.NumDocs, false), w)
 				for _, threshold := range []int{1, 1 << 13} {
-					b, err := e.kernels.NewBatch(ao11.Options{Threshold: threshold, Search: a})
+					b, err := e.kernels.NewBatch(para.Options{Threshold: threshold, Search: a})
 					must(t, err)
 					checkBatches(t, e, b, &l, w)
 					must(t, b.Close())
@@ -203,7 +203,7 @@ func TestBatchesWithBitmaps(t *testing.T) {
 	e := newEngine(t)
 	for _, w := range []*querytest.Workload{edges(), querytest.Gov(6, 1<<15, 160, 40)} {
 		l := e.upload(t, intersect.HashSegmentation, contractionOf(intersect.HashSegmentation, w.NumDocs, true), w)
-		b, err := e.kernels.NewBatch(ao11.Options{Search: intersect.HashSegmentation})
+		b, err := e.kernels.NewBatch(para.Options{Search: intersect.HashSegmentation})
 		must(t, err)
 		checkBatches(t, e, b, &l, w)
 		must(t, b.Close())
@@ -216,7 +216,7 @@ func TestManyBlocks(t *testing.T) {
 	w := edges()
 	w.Queries = [][]int{{3}, {7}, {3, 3}, {3}, {9, 3}, {3}, {3}, {1}}
 	l := e.upload(t, intersect.HashSegmentation, contractionOf(intersect.HashSegmentation, w.NumDocs, true), w)
-	b, err := e.kernels.NewBatch(ao11.Options{Search: intersect.HashSegmentation})
+	b, err := e.kernels.NewBatch(para.Options{Search: intersect.HashSegmentation})
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
 	checkBatches(t, e, b, &l, w)
@@ -227,7 +227,7 @@ func TestEmptyBatch(t *testing.T) {
 	e := newEngine(t)
 	w := edges()
 	l := e.upload(t, intersect.BinarySearch, intersect.Contraction{}, w)
-	b, err := e.kernels.NewBatch(ao11.Options{CountOnly: true})
+	b, err := e.kernels.NewBatch(para.Options{CountOnly: true})
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
 	must(t, b.Run(e.stream))
@@ -270,7 +270,7 @@ func TestFull(t *testing.T) {
 		{[]int{4, 3}, 0},   // 127 or so, by elements
 		{[]int{1, 3}, 256}, // 1: 16 count
 	} {
-		b, err := e.kernels.NewBatch(ao11.Options{Threshold: 4096})
+		b, err := e.kernels.NewBatch(para.Options{Threshold: 4096})
 		must(t, err)
 		n := 0
 		for ; !b.Full(); n++ {
@@ -295,9 +295,9 @@ func TestTwoBatches(t *testing.T) {
 	defer func() { must(t, other.Close()) }()
 	w := querytest.Gov(8, 1<<14, 160, 24)
 	l := e.upload(t, intersect.HashSegmentation, contractionOf(intersect.HashSegmentation, w.NumDocs, false), w)
-	var batches [2]*ao11.Batch
+	var batches [2]*para.Batch
 	for i, s := range []*cuda.Stream{e.stream, other} {
-		b, err := e.kernels.NewBatch(ao11.Options{Search: intersect.HashSegmentation})
+		b, err := e.kernels.NewBatch(para.Options{Search: intersect.HashSegmentation})
 		must(t, err)
 		defer func() { must(t, b.Close()) }()
 		for _, q := range w.Queries[12*i : 12*i+12] {
@@ -320,12 +320,12 @@ func TestBatchRefuses(t *testing.T) {
 	e := newEngine(t)
 	w := edges()
 	l := e.upload(t, intersect.BinarySearch, intersect.Contraction{}, w)
-	for _, o := range []ao11.Options{{Threshold: -1}, {Threshold: ao11.MaxThreshold + 1}, {Search: intersect.NumSearches}} {
+	for _, o := range []para.Options{{Threshold: -1}, {Threshold: para.MaxThreshold + 1}, {Search: intersect.NumSearches}} {
 		if _, err := e.kernels.NewBatch(o); err == nil {
 			t.Errorf("a batch with %+v is accepted", o)
 		}
 	}
-	b, err := e.kernels.NewBatch(ao11.Options{})
+	b, err := e.kernels.NewBatch(para.Options{})
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
 	if b.Add() == nil || b.AddCompressed(intersect.CompressedView{}) == nil {
@@ -334,10 +334,10 @@ func TestBatchRefuses(t *testing.T) {
 	if b.Wait() == nil {
 		t.Error("Wait before Start is accepted")
 	}
-	hashed, err := e.kernels.NewBatch(ao11.Options{Search: intersect.HashSegmentation})
+	hashed, err := e.kernels.NewBatch(para.Options{Search: intersect.HashSegmentation})
 	must(t, err)
 	defer func() { must(t, hashed.Close()) }()
-	compressed, err := e.kernels.NewBatch(ao11.Options{Search: intersect.SegLRC})
+	compressed, err := e.kernels.NewBatch(para.Options{Search: intersect.SegLRC})
 	must(t, err)
 	defer func() { must(t, compressed.Close()) }()
 	other := e.upload(t, intersect.HSLRC, intersect.Contraction{}, &querytest.Workload{Lists: [][]uint32{{1, 2, 3}}})
@@ -363,7 +363,7 @@ func TestFaults(t *testing.T) {
 	others := &querytest.Workload{NumDocs: w.NumDocs, Lists: w.Lists, Queries: [][]int{{9, 8, 7, 3, 2}, {6}}}
 	failures := 0
 	for nth := 1; ; nth++ {
-		b, err := e.kernels.NewBatch(ao11.Options{})
+		b, err := e.kernels.NewBatch(para.Options{})
 		must(t, err)
 		for _, q := range w.Queries {
 			must(t, l.add(b, q))
@@ -401,7 +401,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	e := newEngine(t)
 	w := edges()
 	l := e.upload(t, intersect.BinarySearch, intersect.Contraction{}, w)
-	b, err := e.kernels.NewBatch(ao11.Options{})
+	b, err := e.kernels.NewBatch(para.Options{})
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
 	query := []intersect.View{l.plain[9], l.plain[8], l.plain[7]}

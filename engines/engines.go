@@ -1,0 +1,5 @@
+package engines
+
+import (
+	_ "github.com/griffin-search/griffin/internal/papers/saat" // registers saat
+)

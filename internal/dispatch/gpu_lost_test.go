@@ -1,0 +1,302 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/query"
+)
+
+// trapImage is a kernel that traps. The driver then invalidates the context of its device; other
+// devices and processes are not affected.
+const trapImage = `.version 8.0
+.target sm_80
+.address_size 64
+
+.visible .entry dispatch_trap(.param .align 8 .b8 p[16])
+{
+	trap;
+	ret;
+}
+`
+
+type trapParams struct{ _, _ uint64 }
+
+// breaker returns a function that makes a device of a library fail while it works.
+func breaker(t *testing.T, library *cuda.Library, ordinal int) (lose func()) {
+	t.Helper()
+	if !gputest.OnGPU() { // whichever device runs the next kernel
+		return func() { gputest.Lose(t, 1, cuda.LaunchFailed) }
+	}
+	d, err := library.Open(ordinal) // with the primary context, which the engine uses
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	m, err := d.LoadModule("trap", []byte(trapImage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := cuda.LoadKernel[trapParams](m, "dispatch_trap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		_ = cuda.Launch(s, k, cuda.D1(1), cuda.D1(32), 0, &trapParams{})
+		if err := s.Synchronize(); !errors.Is(err, cuda.ErrDeviceLost) {
+			t.Errorf("GPU %d after a trap: error %v, want a lost device", ordinal, err)
+		}
+	}
+}
+
+// twoGPUs returns the driver of a machine with at least two GPUs.
+func twoGPUs(t *testing.T) *cuda.Library {
+	t.Helper()
+	if !gputest.OnGPU() {
+		return gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
+	}
+	library := gputest.Library(t)
+	infos, err := library.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(infos) < 2 {
+		t.Skipf("this test needs two GPUs; there are %d", len(infos))
+	}
+	return library
+}
+
+// rate counts the queries of a phase of lostLoad. It is the phase's JSON.
+type rate struct {
+	Single  float64 `json:"single_qps"`
+	Batched float64 `json:"batch_qps"`
+	OnGPU   int64   `json:"on_gpu"` // queries
+	OnCPU   int64   `json:"on_cpu"`
+	Slowest float64 `json:"slowest_single_us"`
+}
+
+// lostLoad asks single queries and batches, and compares each answer with the CPU's.
+type lostLoad struct {
+	snapshot *index.Snapshot
+	queries  []query.Node
+	options  []Options
+	want     [][]plan.Answer // by option, then query
+	batch    int             // queries
+
+	single, batched, slowest atomic.Int64
+}
+
+func newLostLoad(t *testing.T) *lostLoad {
+	t.Helper()
+	l := &lostLoad{options: []Options{{Mode: plan.ModeOr, K: 10}, {Mode: plan.ModeAnd, K: 10}}, batch: 16}
+	if dir := os.Getenv(logIndexVariable); dir != "" {
+		ix, err := index.Open(vfs.OS, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = ix.Close() })
+		l.snapshot, l.batch = indextest.Snapshot(t, ix), 1000
+		for _, text := range queryTexts(t, os.Getenv(logQueriesVariable), 1000) {
+			l.queries = append(l.queries, logQuery(t, text))
+		}
+	} else {
+		rng := rand.New(rand.NewPCG(61, 1))
+		l.snapshot = indextest.Snapshot(t, plantest.RandomIndex(t, rng, 600, 2, true))
+		for range 40 {
+			l.queries = append(l.queries, plantest.Words(rng, 1+rng.IntN(4)))
+		}
+	}
+	s := NewSearcher(l.snapshot, nil)
+	for _, o := range l.options {
+		want := make([]plan.Answer, len(l.queries))
+		var next atomic.Int64
+		var wg sync.WaitGroup
+		for range runtime.GOMAXPROCS(0) {
+			wg.Go(func() {
+				sc := testScratch(t, l.snapshot.Options.Analyzer)
+				for i := int(next.Add(1)) - 1; i < len(want); i = int(next.Add(1)) - 1 {
+					want[i] = answer(t, s, sc, l.queries[i], o)
+				}
+			})
+		}
+		wg.Wait()
+		l.want = append(l.want, want)
+	}
+	return l
+}
+
+func (l *lostLoad) compare(option, i int, got *plan.Answer) error {
+	want := &l.want[option][i]
+	if !slices.Equal(got.Hits, want.Hits) || got.Mode != want.Mode || got.Matches != want.Matches {
+		return fmt.Errorf("%s, %+v: mode %s, hits %v; the CPU has mode %s, %v",
+			l.queries[i], l.options[option], got.Mode, head(got.Hits), want.Mode, head(want.Hits))
+	}
+	return nil
+}
+
+func (l *lostLoad) askSingle(ctx context.Context, s *Searcher, sc *Scratch, rng *rand.Rand) error {
+	option, i := rng.IntN(len(l.options)), rng.IntN(len(l.queries))
+	began := time.Now()
+	q, err := s.Prepare(sc, l.queries[i], l.options[option])
+	if err != nil {
+		return err
+	}
+	a, err := q.Run(ctx, sc, nil)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	for before := l.slowest.Load(); int64(took) > before && !l.slowest.CompareAndSwap(before, int64(took)); before = l.slowest.Load() {
+	}
+	l.single.Add(1)
+	return l.compare(option, i, &a)
+}
+
+func (l *lostLoad) askBatch(ctx context.Context, s *Searcher, sc *Scratch, rng *rand.Rand, memory *BatchScratch) error {
+	option := rng.IntN(len(l.options))
+	numbers, plans, answers := make([]int, l.batch), make([]*Query, l.batch), make([]plan.Answer, l.batch)
+	for j := range plans {
+		numbers[j] = rng.IntN(len(l.queries))
+		var err error
+		if plans[j], err = s.Prepare(sc, l.queries[numbers[j]], l.options[option]); err != nil {
+			return err
+		}
+	}
+	if err := s.Dispatcher().SearchPrepared(ctx, plans, memory, answers); err != nil {
+		return err
+	}
+	l.batched.Add(int64(l.batch))
+	for j, i := range numbers {
+		if err := l.compare(option, i, &answers[j]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start begins a load that ends with ctx.
+func (l *lostLoad) start(ctx context.Context, t *testing.T, s *Searcher, singles, batches int) *sync.WaitGroup {
+	var wg sync.WaitGroup
+	for c := range singles + batches {
+		sc := testScratch(t, l.snapshot.Options.Analyzer)
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(62, uint64(c)))
+			var memory BatchScratch
+			for ctx.Err() == nil {
+				var err error
+				if c < singles {
+					err = l.askSingle(t.Context(), s, sc, rng)
+				} else {
+					err = l.askBatch(t.Context(), s, sc, rng, &memory)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	return &wg
+}
+
+// phase calls event, if not nil, and waits for a time, and until there are some answers of each kind.
+func (l *lostLoad) phase(t *testing.T, stats func() GPUStats, d time.Duration, event func()) rate {
+	t.Helper()
+	before, began := stats(), time.Now()
+	l.single.Store(0)
+	l.batched.Store(0)
+	l.slowest.Store(0)
+	if event != nil {
+		event()
+	}
+	for time.Since(began) < d || l.single.Load() < 5 || l.batched.Load() < int64(2*l.batch) {
+		if t.Failed() || time.Since(began) > longWait {
+			t.Fatalf("%d single queries and %d in batches after %v", l.single.Load(), l.batched.Load(), time.Since(began))
+		}
+		time.Sleep(time.Millisecond)
+	}
+	took, s := time.Since(began).Seconds(), stats().Since(&before)
+	return rate{
+		float64(l.single.Load()) / took, float64(l.batched.Load()) / took, s.OnGPU, s.OnCPU,
+		float64(l.slowest.Load()) / float64(time.Microsecond),
+	}
+}
+
+// One of two GPUs is lost under a load of single queries and batches. Every answer is the CPU's,
+// before, during and after it. The engine then uses no GPU, because each has a part of every
+// segment. A real GPU is lost by a kernel that traps. The log has the rates as JSON.
+func TestGPULostUnderLoad(t *testing.T) {
+	library := twoGPUs(t)
+	l := newLostLoad(t)
+	o := pipeline.Options{Library: library.Path(), Devices: pipeline.Selection{Ordinals: []int{0, 1}}, Memory: pipeline.Memory{Bytes: 16 << 20}}
+	phase, singles, batches := 50*time.Millisecond, 2, 1
+	if gputest.OnGPU() {
+		o.Memory.Bytes, o.Lanes = 32<<30, pipeline.DefaultLanes
+		phase, singles, batches = 2*time.Second, 16, 4
+	}
+	g := testGPU(t, o)
+	if _, _, err := g.Warm(t.Context(), l.snapshot, WarmOptions{MinDocFreq: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := dispatched(t, l.snapshot, g, Config{Policy: PolicyGPU})
+	lose := breaker(t, library, 1)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	load := l.start(ctx, t, p.gpu, singles, batches)
+	defer load.Wait()
+	defer cancel()
+	_ = l.phase(t, g.Stats, phase/2, nil) // warm-up
+	before := l.phase(t, g.Stats, phase, nil)
+	during := l.phase(t, g.Stats, phase/10, lose)
+	after := l.phase(t, g.Stats, phase, nil)
+	cancel()
+	load.Wait()
+	if before.OnGPU == 0 || before.OnCPU > before.OnGPU {
+		t.Errorf("before: %+v; want most queries on the GPUs", before)
+	}
+	s := g.Stats()
+	lost := slices.DeleteFunc(slices.Clone(s.Devices), func(d DeviceStats) bool { return d.Lost == "" })
+	if len(lost) != 1 || gputest.OnGPU() && lost[0].Name != "gpu1" {
+		t.Fatalf("%d lost GPUs, want one: %+v", len(lost), s.Devices)
+	}
+
+	// The CPUs alone.
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	none, _ := dispatched(t, l.snapshot, nil, Config{Admit: true})
+	load = l.start(ctx, t, none.gpu, singles, batches)
+	cpu := l.phase(t, func() GPUStats { return GPUStats{} }, phase, nil)
+	cancel()
+	load.Wait()
+
+	report, err := json.Marshal(map[string]any{
+		"gpus": len(s.Devices), "lost": lost[0].Name, "error": lost[0].Lost, "batch": l.batch, "singles": singles, "batches": batches,
+		"phase_ms": phase.Milliseconds(), "before": before, "during": during, "after": after, "cpu": cpu,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("measured: %s", report)
+}

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Options are the values of an engine's options. Its methods read the options that
+// the engine's Info lists; Err tells which values could not be read.
+type Options struct {
+	values map[string]string
+	errs   []error
+}
+
+// Int reads a number in a range.
+func (o *Options) Int(name string, least, most int) int {
+	n, err := strconv.Atoi(o.values[name])
+	if err != nil || n < least || n > most {
+		o.Fail(name, fmt.Sprintf("a number from %d to %d", least, most))
+	}
+	return n
+}
+
+// Float reads a number that is at least least.
+func (o *Options) Float(name string, least float64) float64 {
+	f, err := strconv.ParseFloat(o.values[name], 64)
+	if err != nil || !(f >= least) {
+		o.Fail(name, fmt.Sprintf("a number, at least %g", least))
+	}
+	return f
+}
+
+// Choice reads the index of one of several words.
+func (o *Options) Choice(name string, choices ...string) int {
+	i := slices.Index(choices, o.values[name])
+	if i < 0 {
+		o.Fail(name, strings.Join(choices, " or "))
+	}
+	return i
+}
+
+// Text reads a value that the engine parses itself. Fail reports an unsuitable one.
+func (o *Options) Text(name string) string { return o.values[name] }
+
+// Fail records that the value of an option is not what is wanted.
+func (o *Options) Fail(name, want string) {
+	o.errs = append(o.errs, fmt.Errorf("%s=%s: want %s: %w", name, o.values[name], want, base.ErrBadInput))
+}
+
+// Err returns an error that wraps base.ErrBadInput if values could not be read.
+func (o *Options) Err() error { return errors.Join(o.errs...) }
