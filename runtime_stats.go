@@ -80,7 +80,7 @@ type HostMemoryStats struct {
 
 // DispatchStats count the parts of searches by place since the Runtime was made.
 type DispatchStats struct {
-	Policy Policy `json:"policy"` // of the Runtime
+	Policy Policy `json:"policy"` // of the Runtime; "" with an engine
 	// CPUSteps and GPUSteps count the steps of queries by the processor that ran them;
 	// a whole OR or AND is one. Migrations counts moves of a query between processors.
 	CPUSteps   int64 `json:"cpu_steps"`
@@ -102,6 +102,8 @@ type DispatchStats struct {
 
 // EngineStats count the work of an engine. Fields that do not apply to it are 0.
 type EngineStats struct {
+	// Name of the engine, with its options.
+	Name string `json:"name"`
 	// OnCPU and OnGPU count queries by the processor that completed them.
 	OnCPU int64 `json:"on_cpu"`
 	OnGPU int64 `json:"on_gpu"`

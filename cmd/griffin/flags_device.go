@@ -122,7 +122,7 @@ func (d *deviceFlags) openIndex(dir string, r griffin.RuntimeOptions, o griffin.
 		}
 	}
 	if o.Runtime, err = griffin.NewRuntime(r); err != nil {
-		return nil, nil, err
+		return nil, nil, badFlags(err)
 	}
 	if ix, err = griffin.Open(dir, o); err != nil {
 		return nil, nil, errors.Join(err, o.Runtime.Close())

@@ -27,9 +27,9 @@ var layers = [][]string{
 	4:  {"internal/plan", "internal/collection", "internal/papers/card"},
 	5:  {"internal/resultcache", "internal/engine"},
 	6:  {"internal/dispatch", "internal/papers/saat"},
-	7:  {"internal/calibrate"},
+	7:  {"internal/calibrate", "engines"},
 	8:  {".", "internal/regret"},
-	9:  {"internal/timeline", "engines"},
+	9:  {"internal/timeline"},
 	10: {"internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},
 	11: {"bench/codecs", "bench/gpu", "bench/sizes", "bench/traversals", "cmd/griffin"},
 }

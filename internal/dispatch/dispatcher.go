@@ -157,7 +157,7 @@ func (d *Dispatcher) Costs() *cost.Model { return d.costs }
 
 // Stats are the counters of a Dispatcher; griffin.DispatchStats documents them.
 type Stats struct {
-	Policy     Policy            `json:"policy"`
+	Policy     Policy            `json:"policy"` // "" with an engine
 	CPUSteps   int64             `json:"cpu_steps"`
 	GPUSteps   int64             `json:"gpu_steps"`
 	Migrations int64             `json:"migrations"`
@@ -181,7 +181,7 @@ func (d *Dispatcher) Stats() Stats {
 	}
 	if d.engine != nil {
 		e := d.engine.Stats()
-		s.Engine = &e
+		s.Engine, s.Policy = &e, ""
 	}
 	return s
 }

@@ -38,6 +38,8 @@ type Query struct {
 
 // Stats count the work of an Engine. Fields that do not apply are 0.
 type Stats struct {
+	// Name is the engine with its options (Spec.String); Spec.Open adds it.
+	Name string `json:"name"`
 	// Queries that were answered, by the processor that completed them.
 	OnCPU int64 `json:"on_cpu"`
 	OnGPU int64 `json:"on_gpu"`

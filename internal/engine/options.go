@@ -11,7 +11,7 @@ import (
 )
 
 // Options are the values of an engine's options. Its methods read the options that
-// the engine's Info lists; Err tells which values could not be read.
+// the engine's Info lists; Err names the values that could not be read.
 type Options struct {
 	values map[string]string
 	errs   []error
@@ -47,7 +47,7 @@ func (o *Options) Choice(name string, choices ...string) int {
 // Text reads a value that the engine parses itself. Fail reports an unsuitable one.
 func (o *Options) Text(name string) string { return o.values[name] }
 
-// Fail records that the value of an option is not what is wanted.
+// Fail records that the value of an option cannot be used.
 func (o *Options) Fail(name, want string) {
 	o.errs = append(o.errs, fmt.Errorf("%s=%s: want %s: %w", name, o.values[name], want, base.ErrBadInput))
 }

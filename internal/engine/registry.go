@@ -39,7 +39,7 @@ type Option struct {
 	Help string `json:"help"`
 }
 
-// Resources are what the process lends to an engine.
+// Resources belong to the process, which lends them to an engine.
 type Resources struct {
 	// Device is the GPU: "cpu" or "" (none), "gpu" or a number (must exist), or "auto" (one if there is
 	// any). Engines use one GPU, the first.
@@ -158,10 +158,22 @@ func (s Spec) Open(r Resources) (Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine %s: %w", s.Info.Name, err)
 	}
-	return e, nil
+	return named{e, s.String()}, nil
 }
 
-// unknown says which names there are.
+// named adds its name to the counts of an engine.
+type named struct {
+	Engine
+	name string
+}
+
+func (n named) Stats() Stats {
+	s := n.Engine.Stats()
+	s.Name = n.name
+	return s
+}
+
+// unknown lists the names that there are, or suggests the closest.
 func unknown[T any](name string, all []T, nameOf func(T) string) string {
 	names := make([]string, len(all))
 	for i := range all {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/querytest"
-	"github.com/griffin-search/griffin/internal/papers/para"
 	"github.com/griffin-search/griffin/internal/papers/intersect"
+	"github.com/griffin-search/griffin/internal/papers/para"
 )
 
 // Batches of GOV queries (1.05 M documents, shortest lists of 8.4 K DocIDs on

@@ -11,8 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/querytest"
-	"github.com/griffin-search/griffin/internal/papers/para"
 	"github.com/griffin-search/griffin/internal/papers/intersect"
+	"github.com/griffin-search/griffin/internal/papers/para"
 )
 
 func must(t testing.TB, err error) {
