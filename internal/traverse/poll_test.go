@@ -2,6 +2,7 @@ package traverse_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -16,11 +17,15 @@ import (
 
 type looks struct {
 	context.Context
-	n int
+	n       int
+	endedAt int // the check from which on the context has ended; 0: it does not end
 }
 
 func (l *looks) Err() error {
 	l.n++
+	if l.endedAt > 0 && l.n >= l.endedAt {
+		return context.Canceled
+	}
 	return nil
 }
 
@@ -91,6 +96,12 @@ func TestConjunctionsLookAtContext(t *testing.T) {
 			}
 			if most := int64(128 + 2*tt.part); s.Stats.BlocksDecoded < candidates || s.Stats.BlocksDecoded > most*int64(ctx.n) {
 				t.Errorf("%s: %d blocks are decoded with %d checks, want one each %d", tt.name, s.Stats.BlocksDecoded, ctx.n, most)
+			}
+			for _, at := range []int{1, 2, ctx.n - 1, ctx.n} {
+				ended := &looks{Context: t.Context(), endedAt: at}
+				if err := tt.run(ended, &s); !errors.Is(err, context.Canceled) || ended.n != at {
+					t.Errorf("%s: error %v after %d checks; the context ended at check %d of %d", tt.name, err, ended.n, at, ctx.n)
+				}
 			}
 		})
 	}
