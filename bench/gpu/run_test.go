@@ -21,7 +21,7 @@ import (
 const fakeGriffin = `#!/usr/bin/env bash
 echo "$*" >>"$FAKE/griffin.log"
 case "$1 $2" in
-"devices --json") echo '{"devices": []}' ;;
+"devices --json") cat "$FAKE/devices" 2>/dev/null || echo '{"devices": []}' ;;
 "lab generate")
 	while [ $# -gt 0 ]; do [ "$1" != --out ] || out=$2; shift; done
 	[ ! -e "$FAKE/generate-fails" ] || { echo "no room"; exit 1; }
@@ -242,6 +242,94 @@ func TestRunPlacing(t *testing.T) {
 	}
 	if l := s.log("griffin.log"); !strings.Contains(l, "lab report -q --render") || strings.Count(l, "lab run ") != 3 {
 		t.Error(l)
+	}
+}
+
+// GPUs as griffin devices --json prints them; the second cannot be used.
+const threeGPUs = `{
+  "devices": [
+    {
+      "ordinal": 0,
+      "memory_bytes": 8,
+      "usable": true
+    },
+    {
+      "ordinal": 1,
+      "usable": false,
+      "reason": "it does not open"
+    },
+    {
+      "ordinal": 2,
+      "usable": true
+    }
+  ]
+}
+`
+
+// The numbers of GPUs take turns in each round, and the table has their ratios.
+func TestRunSeveral(t *testing.T) {
+	s := newScript(t)
+	s.fake("devices", threeGPUs)
+	s.fake("bench", `qps=1000.25
+case "$*" in *"--device 0,2"*) qps=1890.5 ;; *"--device"*) ;; *) qps=10 ;; esac
+printf '{\n  "latency_us": {\n    "all_runs": {\n      "p50": 20.5\n    },\n    "p50": 7\n  },\n  "qps": %s\n}\n' "$qps"`)
+	s.fake("run", `while [ $# -gt 0 ]; do case $1 in --device) devices=$2 ;; --out) to=$2 ;; esac; shift; done
+echo "1 Q0 d 1 $([ -e "$FAKE/wrong" ] && echo "$devices" || echo 2.5) griffin" >"$to"`)
+	s.fake("load", `printf '{\n  "highest_rate": 4000.7\n}\n'`)
+	env := []string{"COLLECTIONS=gov2-tb06", "MODES=or"}
+	out, rc := s.run(env, "several")
+	if rc != 0 {
+		t.Fatalf("exit %d: %s", rc, out)
+	}
+	for _, line := range []string{
+		"gov2-tb06 or cpu, qps: 10 queries/s\n",
+		"gov2-tb06 or batch-1000, qps by GPUs, 1: 1000.2, 2: 1890.5 (1.89) queries/s\n",
+		"gov2-tb06 or replicas, qps by GPUs, 2: 1000.2 queries/s each\n",
+		"gov2-tb06 or single, p50 by GPUs, 1: 20.5, 2: 20.5 (1.00) µs\n",
+		"gov2-tb06 or shared-batch, qps by GPUs, 2: 1890.5 queries/s\n",
+		"gov2-tb06 or http, highest_rate by GPUs, 1: 4000.7, 2: 4000.7 (1.00) queries/s with p99 under 10 ms\n",
+	} {
+		if !strings.Contains(out, line) {
+			t.Errorf("no line %q in %s", line, out)
+		}
+	}
+	log := s.log("griffin.log")
+	for _, command := range []string{
+		"--gpu-memory 10% --batch", "--gpu-memory 5.0%", "run -q --topics", "serve -q --addr 127.0.0.1:7280 --device 0,2 --resident=1000",
+	} {
+		if !strings.Contains(log, command) {
+			t.Errorf("no %q in %s", command, log)
+		}
+	}
+	var turns []string
+	for l := range strings.Lines(log) {
+		if _, rest, found := strings.Cut(l, "--device "); found && strings.Contains(l, "--batch 1000 --threads 8 --runs 600 ") {
+			turns = append(turns, strings.Fields(rest)[0])
+		}
+	}
+	if got := strings.Join(turns, " "); got != "0 0,2 0 0,2" {
+		t.Errorf("batches on GPUs %s", got)
+	}
+	for _, test := range []string{"-test.run ^TestGPUQueryLog$", "-test.run ^TestGPULostUnderLoad$"} {
+		if l := s.log("tests.log"); !strings.Contains(l, test) {
+			t.Errorf("no %s in %s", test, l)
+		}
+	}
+	files := s.results()
+	if text := files["several.json"]; !json.Valid([]byte(text)) || !strings.Contains(text, `"several-gov2-tb06-or-batch-10000-2gpu-1": {`) || !strings.Contains(text, `"equal": true`) {
+		t.Errorf("several.json is %s", text)
+	}
+
+	s.fake("wrong", "")
+	if out, rc := s.run(append(env, "PARTS=answers"), "several"); rc != 1 || !strings.Contains(s.results()["several.json"], `"equal": false`) {
+		t.Errorf("other answers: exit %d: %s", rc, out)
+	}
+	if out, rc := s.run(append(env, "PARTS=answer"), "several"); rc != 1 || !strings.Contains(out, "no part answer") {
+		t.Errorf("exit %d: %s", rc, out)
+	}
+	s.fake("devices", `{"devices": []}`)
+	if out, rc := s.run(env, "several"); rc != 1 || !strings.Contains(out, "0 usable GPUs, want two or more") {
+		t.Errorf("exit %d: %s", rc, out)
 	}
 }
 

@@ -9,9 +9,21 @@ import (
 
 // Codec is a codec that the device decodes, with its parameters.
 type Codec struct {
-	kind   kind
-	option uint32
+	kind      kind
+	option    uint32
+	extension *Extension // has the kernels; nil: this package
 }
+
+// Extension is a codec whose kernels another package has, written against decode.cuh. Its address
+// identifies it.
+type Extension struct {
+	// Name: kernels are named decode_NAME_docids, _gaps and _freqs, as far as they exist.
+	Name  string
+	Image []byte // PTX
+}
+
+// Codec returns the codec with a value of DecodeParams.option.
+func (e *Extension) Codec(option uint32) Codec { return Codec{option: option, extension: e} }
 
 type kind uint8
 
@@ -111,4 +123,9 @@ func segmentShift(length, def int) uint32 {
 }
 
 // String returns the name in kernel names.
-func (c Codec) String() string { return families[c.kind].name }
+func (c Codec) String() string {
+	if c.extension != nil {
+		return c.extension.Name
+	}
+	return families[c.kind].name
+}

@@ -30,13 +30,21 @@ type Kernels struct {
 	scan      [3]atomic.Pointer[cuda.Kernel]
 	at        [4]atomic.Pointer[cuda.Kernel] // random access, by codec.Scheme
 
-	mu      sync.Mutex
-	modules map[string]*cuda.Module // by image; guarded by mu
+	mu       sync.Mutex              // guards what follows
+	modules  map[string]*cuda.Module // by image
+	extended map[extended]*cuda.Kernel
+	added    map[*Extension]*cuda.Module
+}
+
+// extended is a kernel of an Extension.
+type extended struct {
+	extension *Extension
+	what      What
 }
 
 // New loads no kernels.
 func New(d *cuda.Device) *Kernels {
-	return &Kernels{device: d, modules: map[string]*cuda.Module{}}
+	return &Kernels{device: d, modules: map[string]*cuda.Module{}, extended: map[extended]*cuda.Kernel{}, added: map[*Extension]*cuda.Module{}}
 }
 
 // Prepare loads the kernels of a codec in advance.
@@ -54,6 +62,9 @@ func (k *Kernels) Prepare(c Codec) error {
 // kernel returns a kernel, for a single list (one) or a batch, and loads it at its first
 // use.
 func (k *Kernels) kernel(c Codec, w What, one bool) (*cuda.Kernel, error) {
+	if c.extension != nil {
+		return k.extensionKernel(extended{c.extension, w})
+	}
 	if c.kind >= numKinds || w >= numWhat {
 		return nil, fmt.Errorf("no kernel of codec %d for %v: %w", c.kind, w, ErrShape)
 	}
@@ -71,6 +82,28 @@ func (k *Kernels) kernel(c Codec, w What, one bool) (*cuda.Kernel, error) {
 	}
 	slot.Store(loaded)
 	return loaded, nil
+}
+
+func (k *Kernels) extensionKernel(which extended) (*cuda.Kernel, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if kernel := k.extended[which]; kernel != nil {
+		return kernel, nil
+	}
+	e := which.extension
+	module := k.added[e]
+	if module == nil {
+		var err error
+		if module, err = k.device.LoadModule(e.Name, e.Image); err != nil {
+			return nil, err
+		}
+		k.added[e] = module
+	}
+	kernel, err := cuda.LoadKernel[params](module, "decode_"+e.Name+"_"+which.what.String())
+	if err == nil {
+		k.extended[which] = kernel
+	}
+	return kernel, err
 }
 
 func load[P any](k *Kernels, image, name string) (*cuda.Kernel, error) {
@@ -98,7 +131,12 @@ func (k *Kernels) Close() error {
 	for _, m := range k.modules {
 		errs = append(errs, m.Unload())
 	}
+	for _, m := range k.added {
+		errs = append(errs, m.Unload())
+	}
 	clear(k.modules)
+	clear(k.added)
+	clear(k.extended)
 	return errors.Join(errs...)
 }
 

@@ -46,6 +46,9 @@ func ao11Rows(ctx context.Context, env *lab.Env, t *lab.Table, n int, f func(row
 }
 
 // The paper's codecs with its segment lengths, for any share of exceptions.
+// ao11Patched is the first of ao11Codecs that is built on a line.
+const ao11Patched = 3
+
 var ao11Codecs = []struct{ name, spec string }{
 	{"PFD", "pfordelta:segment=64,exceptions=%g"},
 	{"NewPFD", "newpfd:segment=64,exceptions=%g"},

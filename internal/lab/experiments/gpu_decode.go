@@ -11,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/papers/decoders"
 )
 
 // Lists to be decoded in one launch, or in a few for recursive codecs.
@@ -26,6 +27,7 @@ type deviceLists struct {
 	out     cuda.Buffer[uint32]
 	at      []int // start of each list in out
 	n       int   // total number of values
+	patched bool  // exceptions of LRC are recovered concurrently
 }
 
 // Arrays of exceptions of one level of pfordelta-rec.
@@ -52,7 +54,11 @@ func blockDirectory(e *coded, docIDs []uint32) []uint32 {
 // newDeviceLists encodes and copies lists, decodes them once, and checks the
 // result.
 func newDeviceLists(d *lab.Device, spec string, lists [][]uint32) (*deviceLists, error) {
-	l := &deviceLists{deviceMemory: deviceMemory{device: d}, kernels: decode.New(d.Device), n: count(lists)}
+	return openDeviceLists(d, spec, lists, false)
+}
+
+func openDeviceLists(d *lab.Device, spec string, lists [][]uint32, patched bool) (*deviceLists, error) {
+	l := &deviceLists{deviceMemory: deviceMemory{device: d}, kernels: decode.New(d.Device), n: count(lists), patched: patched}
 	l.frees = append(l.frees, l.kernels.Close)
 	err := l.load(spec, lists)
 	if err == nil {
@@ -69,11 +75,9 @@ func (l *deviceLists) load(spec string, lists [][]uint32) error {
 	if err != nil {
 		return err
 	}
-	on, ok := decode.CodecOf(c)
-	if !ok {
+	if !l.codecOf(c) {
 		return errors.New("the device does not decode it")
 	}
-	l.codec = on
 	blocks := 0
 	for _, docIDs := range lists {
 		l.at = append(l.at, blocks*codec.BlockLen)
@@ -115,6 +119,16 @@ func (l *deviceLists) load(spec string, lists [][]uint32) error {
 		l.levels = append(l.levels, level)
 	}
 	return nil
+}
+
+// codecOf sets the decoder, and reports whether there is one.
+func (l *deviceLists) codecOf(c codec.Codec) (ok bool) {
+	if r, is := c.(codec.Regression); is && l.patched {
+		l.codec = decoders.Patched(r)
+		return true
+	}
+	l.codec, ok = decoders.CodecOf(c)
+	return ok
 }
 
 // source copies one list, and returns the arrays of its exceptions, by level,
@@ -199,7 +213,16 @@ func (l *deviceLists) timeDecoding(ctx context.Context, env *lab.Env, what decod
 
 // In values per second.
 func decodeSpeed(ctx context.Context, env *lab.Env, d *lab.Device, spec string, what decode.What, lists [][]uint32) (speed float64, err error) {
-	l, err := newDeviceLists(d, spec, lists)
+	return speedOf(ctx, env, what, func() (*deviceLists, error) { return newDeviceLists(d, spec, lists) })
+}
+
+// patchedSpeed is decodeSpeed to DocIDs with the papers' patch of exceptions.
+func patchedSpeed(ctx context.Context, env *lab.Env, d *lab.Device, spec string, lists [][]uint32) (speed float64, err error) {
+	return speedOf(ctx, env, decode.DocIDs, func() (*deviceLists, error) { return openDeviceLists(d, spec, lists, true) })
+}
+
+func speedOf(ctx context.Context, env *lab.Env, what decode.What, open func() (*deviceLists, error)) (speed float64, err error) {
+	l, err := open()
 	if err != nil {
 		return 0, err
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/lab"
-	"github.com/griffin-search/griffin/internal/papers/para"
 	"github.com/griffin-search/griffin/internal/papers/intersect"
+	"github.com/griffin-search/griffin/internal/papers/para"
 )
 
 type paraWay struct {
