@@ -75,9 +75,25 @@ type GPUOptions struct {
 	// HostMemory bounds the page-locked host memory from which GPUs read other lists; the zero
 	// value is half of the available memory.
 	HostMemory MemorySize
+	// Layout of several GPUs; "" is LayoutReplicas. An index whose lists fit into all GPUs
+	// together, but not into each, is faster with LayoutRanges.
+	Layout Layout
 	// NoHostMemory uses no page-locked memory for posting lists.
 	NoHostMemory bool
 }
+
+// Layout is the way in which several GPUs share an index and the searches.
+type Layout string
+
+// The layouts.
+const (
+	// LayoutReplicas: each GPU answers searches by itself, from lists of its own. A search takes as long
+	// as on one GPU, and a lost GPU leaves the others.
+	LayoutReplicas Layout = dispatch.LayoutReplicas
+	// LayoutRanges: each GPU has a range of the documents, and all answer every search. They hold
+	// more lists together, but a lost GPU takes all out of use.
+	LayoutRanges Layout = dispatch.LayoutRanges
+)
 
 // MemorySize is Bytes or, if that is 0, Percent of the total memory of the GPU or of the
 // available memory of the host. The zero value is the default of its field.
@@ -158,7 +174,7 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 
 // internal converts and checks o.
 func (o *RuntimeOptions) internal() (gpu dispatch.GPUOptions, config dispatch.Config, err error) {
-	gpu = dispatch.GPUOptions{Device: o.GPU.Device}
+	gpu = dispatch.GPUOptions{Device: o.GPU.Device, Layout: string(o.GPU.Layout)}
 	if gpu.Memory, err = o.GPU.Memory.text(); err != nil {
 		return gpu, config, fmt.Errorf("GPU memory: %w", err)
 	}

@@ -19,6 +19,7 @@ type deviceFlags struct {
 	device string
 	memory string
 	host   string
+	layout string
 	policy string
 	ratio  float64
 	engine string
@@ -40,6 +41,7 @@ func (d *deviceFlags) register(f *pflag.FlagSet, device string) {
 
 func (d *deviceFlags) registerMemory(f *pflag.FlagSet) {
 	f.StringVar(&d.memory, "gpu-memory", "", "limit of `MEMORY` for posting lists on each GPU: 40GiB, or 10% of the index (default: most of the free memory)")
+	f.StringVar(&d.layout, "gpu-layout", "", "several GPUs: replicas (each has all documents and answers queries alone) or ranges (each has a range of the documents); by default ranges if only they have room for all posting lists")
 	f.StringVar(&d.host, "gpu-host-memory", "", "limit of page-locked host `MEMORY` for posting lists that do not fit on the GPUs: 40GiB, 100% of the index, or 0 (default: half of the available memory)")
 }
 
@@ -65,7 +67,7 @@ func (d *deviceFlags) checkEngine() error {
 	if err != nil || s.IsDefault() {
 		return err
 	}
-	for _, name := range []string{"policy", "gpu-memory", "gpu-host-memory", "traversal", "resident"} {
+	for _, name := range []string{"policy", "gpu-memory", "gpu-host-memory", "gpu-layout", "traversal", "resident"} {
 		if f := d.flags.Lookup(name); f != nil && f.Changed {
 			return usagef("--%s is for the engine griffin; engine %s has options of its own (see griffin engines %s)", name, s.Info.Name, s.Info.Name)
 		}
@@ -98,7 +100,7 @@ func policyNames() string {
 }
 
 func (d *deviceFlags) options() dispatch.GPUOptions {
-	return dispatch.GPUOptions{Device: d.device, Memory: d.memory, HostMemory: d.host}
+	return dispatch.GPUOptions{Device: d.device, Memory: d.memory, HostMemory: d.host, Layout: d.layout}
 }
 
 // openIndex opens an index with its own runtime and its cost model in the index's folder.
@@ -112,7 +114,7 @@ func (d *deviceFlags) openIndex(dir string, r griffin.RuntimeOptions, o griffin.
 		o.ResultCache = 0
 	}
 	r.Policy, r.Ratio, r.CostDir, r.Engine = griffin.Policy(d.policy), d.ratio, dir, spec.String()
-	r.GPU.Device, r.GPU.NoHostMemory = d.device, d.host == "0"
+	r.GPU.Device, r.GPU.NoHostMemory, r.GPU.Layout = d.device, d.host == "0", griffin.Layout(d.layout)
 	if r.GPU.Memory.Bytes, err = memoryBytes(d.memory, dir); err != nil {
 		return nil, nil, err
 	}

@@ -18,6 +18,7 @@ type batch struct {
 	items          []batchItem
 	waiting, later []int // items for the GPU, in this round and in the next
 	helpers        helpers
+	part           *batchPart // that the batch belongs to; nil: a scheduler's batch
 
 	// The present launch: items of one view, their queries and results.
 	now     []int
@@ -86,9 +87,34 @@ func (it *batchItem) prepare() {
 	it.gpu = &it.query.gpu.stages[it.stage]
 }
 
-// runGPU has the GPU answer the waiting items, stage by stage. Items with refused or err set
-// are not answered; helpers may have answered others.
-func (b *batch) runGPU(ctx context.Context, costs *cost.Model) {
+// runGPU has the GPU answer the waiting items. Items with refused or err set are not answered;
+// helpers may have answered others. If a device is lost, another one, if there is any, answers the
+// items again.
+func (b *batch) runGPU(ctx context.Context, g *GPU, costs *cost.Model) {
+	b.runStages(ctx, costs)
+	for i := range b.items {
+		it := &b.items[i]
+		if it.refused != nil && it.view != nil && g.isStranded(it.view) && b.attach(it) {
+			it.refused = nil
+			b.waiting = append(b.waiting, i)
+		}
+	}
+	b.runStages(ctx, costs)
+}
+
+// attach gives an item a view, another one if the devices of the former are lost, and reports
+// whether it has one.
+func (b *batch) attach(it *batchItem) bool {
+	if b.part != nil {
+		return b.part.take(it)
+	}
+	err := it.run.attach()
+	it.view = it.run.gpu.view
+	return err == nil
+}
+
+// runStages has the GPU answer the waiting items, stage by stage.
+func (b *batch) runStages(ctx context.Context, costs *cost.Model) {
 	for len(b.waiting) > 0 {
 		for len(b.waiting) > 0 {
 			b.next()
@@ -174,5 +200,5 @@ func (b *batch) reset() {
 	clear(b.queries[:cap(b.queries)])
 	clear(b.results[:cap(b.results)])
 	b.items, b.waiting, b.later, b.now = b.items[:0], b.waiting[:0], b.later[:0], b.now[:0]
-	b.queries, b.results = b.queries[:0], b.results[:0]
+	b.queries, b.results, b.part = b.queries[:0], b.results[:0], nil
 }

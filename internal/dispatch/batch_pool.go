@@ -29,12 +29,13 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 		o := w.(*queryRun)
 		o.trace.addWait(o.d.pool, &o.job)
 	}
+	at := r.d.gpu.choose()
 	for _, w := range all {
 		o := w.(*queryRun)
 		it := batchItem{query: o.plan, run: o, stage: o.stage, answer: &o.answer}
 		if err := o.ctx.Err(); err != nil {
 			it.err = err
-		} else if err := o.attach(); err != nil {
+		} else if err := o.gpu.attachTo(o.d.gpu, at, o.plan); err != nil {
 			it.refused = err
 		} else {
 			it.view = o.gpu.view
@@ -44,7 +45,7 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 	}
 	b.helpers.reset(ctx, r.d.batchSlots(), b.items, !r.d.gpu.unaided && r.isFree(sched.CPU))
 	b.helpers.optional = true
-	b.runGPU(ctx, r.d.costs)
+	b.runGPU(ctx, r.d.gpu, r.d.costs)
 	_ = b.helpers.wait() // optional helpers have no error of their own
 	for i := range b.items {
 		it := &b.items[i]

@@ -52,6 +52,9 @@ func (sc *BatchScratch) take(n int) []*batchPart {
 // are not faster, and with several parts, one is planned or completed while a GPU answers another.
 const defaultPartQueries = 1024
 
+// leastPartQueries is the least number of queries for which a batch is divided among replicas.
+const leastPartQueries = 256
+
 // SearchBatch answers queries of the Dispatcher's Searchers together.
 //
 // Without a GPU, several goroutines plan, run and complete one query after another. With one, a
@@ -85,16 +88,25 @@ func (d *Dispatcher) SearchBatch(ctx context.Context, queries BatchQueries, sc *
 		}
 		return err
 	}
-	if n <= d.partQueries+d.partQueries/2 {
-		return d.searchPart(ctx, queries, 0, n, sc.take(1)[0])
+	if parts := d.numParts(n); parts > 1 {
+		return d.searchParts(ctx, queries, sc, parts)
 	}
-	return d.searchParts(ctx, queries, sc)
+	return d.searchPart(ctx, queries, 0, n, sc.take(1)[0])
+}
+
+// numParts returns the number of parts of a batch of n queries: each replica of the GPU gets one, if it is
+// worth a launch.
+func (d *Dispatcher) numParts(n int) int {
+	parts := 1
+	if n > d.partQueries+d.partQueries/2 {
+		parts = (n + d.partQueries - 1) / d.partQueries
+	}
+	return max(parts, min(len(d.gpu.replicas), n/leastPartQueries))
 }
 
 // searchParts plans or completes one part while others are in the GPU's lanes.
-func (d *Dispatcher) searchParts(ctx context.Context, queries BatchQueries, sc *BatchScratch) error {
+func (d *Dispatcher) searchParts(ctx context.Context, queries BatchQueries, sc *BatchScratch, parts int) error {
 	n := queries.Len()
-	parts := (n + d.partQueries - 1) / d.partQueries
 	memory := sc.take(min(parts, d.gpu.lanes+1))
 	var next atomic.Int64
 	var failed atomic.Pointer[error]
@@ -182,6 +194,7 @@ func (p *batchPart) plan(w BatchWorker, i int) error {
 
 func (p *batchPart) answer() error {
 	g, h := p.d.gpu, &p.helpers
+	p.part = p
 	h.reset(p.ctx, p.slots, p.items, !g.unaided)
 	ended := false
 	defer func() {
@@ -194,7 +207,7 @@ func (p *batchPart) answer() error {
 	for i := range p.items {
 		switch it := &p.items[i]; {
 		case !it.unanswered():
-		case p.attach(it):
+		case p.take(it):
 			p.waiting = append(p.waiting, i)
 		default:
 			h.add(i)
@@ -203,7 +216,7 @@ func (p *batchPart) answer() error {
 	}
 	if len(p.waiting) > 0 {
 		h.start(left) // beside the GPU
-		p.runGPU(p.ctx, p.d.costs)
+		p.runGPU(p.ctx, p.d.gpu, p.d.costs)
 	}
 	for i := range p.items {
 		if p.items[i].refused != nil {
@@ -229,8 +242,8 @@ func (p *batchPart) complete(w BatchWorker, i int) error {
 	return w.Complete(p.from+i, it.query, it.answer)
 }
 
-// attach sets the view of an item, and reports whether a GPU may answer it.
-func (p *batchPart) attach(it *batchItem) bool {
+// take sets the view of an item, and reports whether a GPU may answer it.
+func (p *batchPart) take(it *batchItem) bool {
 	q := it.query
 	if q.gpu.refusal != "" || q.policyOf(p.d).traits().noGPU {
 		return false
@@ -238,6 +251,10 @@ func (p *batchPart) attach(it *batchItem) bool {
 	snapshot, impacts := q.Snapshot(), q.Mode() == plan.ModeSaat
 	for i := range p.views {
 		if v := &p.views[i]; v.snapshot == snapshot && v.impacts == impacts {
+			if v.err == nil && p.d.gpu.isStranded(v.view) {
+				p.d.gpu.end(v.view)
+				v.view, v.err = p.d.gpu.begin(snapshot, impacts)
+			}
 			it.view = v.view
 			return v.err == nil
 		}

@@ -461,7 +461,7 @@ func TestDispatcherDoesNotAllocate(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for range 2 * g.engine.Lanes() {
+			for range 2 * g.lanes {
 				run()
 			}
 			if n := testing.AllocsPerRun(20, run); n > 0 {

@@ -150,12 +150,7 @@ func (r *queryRun) filled(result *pipeline.Result) {
 
 func (r *queryRun) gpuQuery() *pipeline.Query { return &r.plan.gpu.stages[r.stage] }
 
-func (r *queryRun) attach() (err error) {
-	if r.gpu.view == nil {
-		r.gpu.view, err = r.d.gpu.begin(r.plan.Snapshot(), r.plan.Mode() == plan.ModeSaat)
-	}
-	return err
-}
+func (r *queryRun) attach() error { return r.gpu.attach(r.d.gpu, r.plan) }
 
 func (r *queryRun) attachOrRefuse() bool {
 	err := r.attach()

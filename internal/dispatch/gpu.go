@@ -1,12 +1,13 @@
 package dispatch
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/index"
 )
@@ -15,8 +16,8 @@ import (
 // cannot answer run on the CPU, with the identical result. It is safe for concurrent use until
 // Close.
 type GPU struct {
-	engine *pipeline.Engine
-	lanes  int // of the engine
+	replicas []*replica
+	lanes    int // of all replicas
 
 	onGPU, onCPU atomic.Int64 // queries
 
@@ -32,8 +33,8 @@ type GPU struct {
 // gpuViews are the views of a snapshot, identified by its address while it is kept here.
 type gpuViews struct {
 	snapshot *index.Snapshot
-	postings *pipeline.View // nil: not asked for yet
-	impacts  *pipeline.View
+	// By replica; nil: not asked for yet.
+	postings, impacts []*pipeline.View
 }
 
 // GPUOptions select GPUs and limit their memory.
@@ -51,7 +52,20 @@ type GPUOptions struct {
 	// share the available memory; 0: 1.
 	HostMemory string
 	Share      int
+	// Layout of several GPUs: LayoutReplicas, LayoutRanges, or "" for ranges if these, but not
+	// replicas, have room for all posting lists, else replicas.
+	Layout string
 }
+
+// Layouts of several GPUs.
+const (
+	// LayoutReplicas: each GPU answers queries by itself. A query takes as long as on one GPU, N
+	// GPUs answer N times as many, and a lost GPU leaves the others.
+	LayoutReplicas = "replicas"
+	// LayoutRanges: each GPU holds a range of the documents of every segment, and all answer
+	// every query. They hold N times as many lists, but a lost GPU takes all out of use.
+	LayoutRanges = "ranges"
+)
 
 // Check returns an error that wraps base.ErrBadInput if an option cannot be read.
 func (o GPUOptions) Check() error {
@@ -61,6 +75,9 @@ func (o GPUOptions) Check() error {
 	}
 	if err == nil {
 		_, err = pipeline.ParseHostMemory(o.HostMemory)
+	}
+	if err == nil && !slices.Contains([]string{"", LayoutReplicas, LayoutRanges}, o.Layout) {
+		err = fmt.Errorf("layout of GPUs %q: want %s or %s: %w", o.Layout, LayoutReplicas, LayoutRanges, base.ErrBadInput)
 	}
 	return err
 }
@@ -102,19 +119,27 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 		return nil, err
 	}
 	host.Share = o.Share
-	e, err := pipeline.Open(pipeline.Options{Devices: selection, Memory: memory, HostMemory: host, IndexBytes: indexBytes})
+	engines, err := pipeline.OpenEach(pipeline.Options{Devices: selection, Memory: memory, HostMemory: host, IndexBytes: indexBytes})
 	if err != nil {
 		if selection.Auto { // a GPU that does not open is none that can be used
 			return nil, nil
 		}
 		return nil, fmt.Errorf("device %s: %w", o.Device, err)
 	}
-	return NewGPU(e), nil
+	if needsRanges(o.Layout, engines, indexBytes) {
+		engines = []*pipeline.Engine{pipeline.Join(engines)}
+	}
+	return NewGPU(engines...), nil
 }
 
-// NewGPU returns a GPU that owns an engine.
-func NewGPU(e *pipeline.Engine) *GPU {
-	return &GPU{engine: e, lanes: e.Lanes()}
+// NewGPU returns a GPU that owns engines, at least one, each of which answers queries by itself.
+func NewGPU(engines ...*pipeline.Engine) *GPU {
+	g := &GPU{}
+	for _, e := range engines {
+		g.replicas = append(g.replicas, &replica{engine: e})
+		g.lanes += e.Lanes()
+	}
+	return g
 }
 
 // IsGPUUnavailable reports whether err of OpenGPU means that there is no usable GPU.
@@ -143,7 +168,11 @@ func (g *GPU) Close() error {
 	for owner := range g.views {
 		g.releaseViews(owner)
 	}
-	return g.engine.Close()
+	var errs []error
+	for _, r := range g.replicas {
+		errs = append(errs, r.engine.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // Forget releases the device memory of a closed index when its running queries have ended.
@@ -172,8 +201,10 @@ func (v *gpuViews) release() {
 	if v == nil {
 		return
 	}
-	v.postings.Release()
-	v.impacts.Release()
+	for i := range v.postings {
+		v.postings[i].Release()
+		v.impacts[i].Release()
+	}
 }
 
 // DeviceStats counts the work of a device.
@@ -201,7 +232,11 @@ func (g *GPU) Stats() GPUStats {
 	if g == nil {
 		return GPUStats{}
 	}
-	return GPUStats{OnGPU: g.onGPU.Load(), OnCPU: g.onCPU.Load(), Stats: g.engine.Stats()}
+	s := GPUStats{OnGPU: g.onGPU.Load(), OnCPU: g.onCPU.Load()}
+	for _, r := range g.replicas {
+		s.Devices = append(s.Devices, r.engine.Stats().Devices...)
+	}
+	return s
 }
 
 // Since returns the counts since before, an earlier Stats of the same GPU. Contents and limits
@@ -213,41 +248,49 @@ func (s GPUStats) Since(before *GPUStats) GPUStats {
 	return s
 }
 
-// Lost reports whether the devices became unusable before Close.
+// Lost reports whether all devices became unusable before Close.
 func (g *GPU) Lost() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return !g.closed && g.engine.Lost() != nil
+	return !g.closed && !slices.ContainsFunc(g.replicas, (*replica).isUsable)
 }
 
 var errGPUClosed = errors.New("the index is being closed")
 
-// begin returns the view of a snapshot, created if necessary, to be given to end.
+// begin returns a view of a snapshot, created if necessary, to be given to end. It is of the
+// least busy replica.
 func (g *GPU) begin(snapshot *index.Snapshot, impacts bool) (*pipeline.View, error) {
+	return g.beginOn(g.choose(), snapshot, impacts)
+}
+
+// beginOn is begin on a given replica.
+func (g *GPU) beginOn(at int, snapshot *index.Snapshot, impacts bool) (*pipeline.View, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed || snapshot.Retired() {
 		return nil, errGPUClosed
 	}
 	v := g.viewsOf(snapshot)
-	place := &v.postings
+	place := &v.postings[at]
 	if impacts {
-		place = &v.impacts
+		place = &v.impacts[at]
 	}
 	if *place == nil {
 		segments, err := gpuSegments(snapshot, impacts)
 		if err != nil {
 			return nil, err
 		}
-		if *place, err = g.engine.Attach(segments); err != nil {
+		if *place, err = g.replicas[at].engine.Attach(segments); err != nil {
 			return nil, err
 		}
 	}
 	g.runs.Add(1)
+	g.replicas[at].held.Add(1)
 	return (*place).Retain(), nil
 }
 
 func (g *GPU) end(v *pipeline.View) {
+	g.replicas[g.of(v)].held.Add(-1)
 	v.Release()
 	g.runs.Done()
 }
@@ -269,7 +312,8 @@ func (g *GPU) viewsOf(snapshot *index.Snapshot) *gpuViews {
 	views[0], views[1] = views[1], views[0]
 	if v := views[0]; v == nil || v.snapshot != snapshot {
 		v.release()
-		views[0] = &gpuViews{snapshot: snapshot}
+		n := len(g.replicas)
+		views[0] = &gpuViews{snapshot: snapshot, postings: make([]*pipeline.View, n), impacts: make([]*pipeline.View, n)}
 	}
 	return views[0]
 }
@@ -305,16 +349,4 @@ type WarmOptions struct {
 	Impacts bool
 	// Progress, if set, is called now and then with postings.
 	Progress func(done, total int64)
-}
-
-// Warm loads posting lists of a snapshot to the devices, the longest first, until all are
-// loaded or memory is full, so that no query waits for them. It returns the numbers of loaded
-// lists and of all.
-func (g *GPU) Warm(ctx context.Context, snapshot *index.Snapshot, o WarmOptions) (lists, total int64, err error) {
-	v, err := g.begin(snapshot, o.Impacts)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer g.end(v)
-	return v.Warm(ctx, pipeline.WarmOptions{MinDocFreq: o.MinDocFreq, Progress: o.Progress})
 }

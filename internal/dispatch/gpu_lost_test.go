@@ -245,9 +245,16 @@ func (l *lostLoad) phase(t *testing.T, stats func() GPUStats, d time.Duration, e
 }
 
 // One of two GPUs is lost under a load of single queries and batches. Every answer is the CPU's,
-// before, during and after it. The engine then uses no GPU, because each has a part of every
-// segment. A real GPU is lost by a kernel that traps. The log has the rates as JSON.
+// before, during and after it. Afterwards the other GPU answers if each has all documents, and the
+// CPUs if each has a part of every segment. A real GPU is lost by a kernel that traps. The log has the
+// rates as JSON.
 func TestGPULostUnderLoad(t *testing.T) {
+	for _, layout := range []string{LayoutReplicas, LayoutRanges} {
+		t.Run(layout, func(t *testing.T) { loseUnderLoad(t, layout) })
+	}
+}
+
+func loseUnderLoad(t *testing.T, layout string) {
 	library := twoGPUs(t)
 	l := newLostLoad(t)
 	o := pipeline.Options{Library: library.Path(), Devices: pipeline.Selection{Ordinals: []int{0, 1}}, Memory: pipeline.Memory{Bytes: 16 << 20}}
@@ -256,7 +263,7 @@ func TestGPULostUnderLoad(t *testing.T) {
 		o.Memory.Bytes, o.Lanes = 32<<30, pipeline.DefaultLanes
 		phase, singles, batches = 2*time.Second, 16, 4
 	}
-	g := testGPU(t, o)
+	g := openTestGPU(t, o, layout)
 	if _, _, err := g.Warm(t.Context(), l.snapshot, WarmOptions{MinDocFreq: 1000}); err != nil {
 		t.Fatal(err)
 	}
@@ -276,6 +283,9 @@ func TestGPULostUnderLoad(t *testing.T) {
 	if before.OnGPU == 0 || before.OnCPU > before.OnGPU {
 		t.Errorf("before: %+v; want most queries on the GPUs", before)
 	}
+	if goesOn := after.OnGPU > after.OnCPU; goesOn != (layout == LayoutReplicas) {
+		t.Errorf("after the loss: %+v", after)
+	}
 	s := g.Stats()
 	lost := slices.DeleteFunc(slices.Clone(s.Devices), func(d DeviceStats) bool { return d.Lost == "" })
 	if len(lost) != 1 || gputest.OnGPU() && lost[0].Name != "gpu1" {
@@ -292,7 +302,7 @@ func TestGPULostUnderLoad(t *testing.T) {
 	load.Wait()
 
 	report, err := json.Marshal(map[string]any{
-		"gpus": len(s.Devices), "lost": lost[0].Name, "error": lost[0].Lost, "batch": l.batch, "singles": singles, "batches": batches,
+		"layout": layout, "gpus": len(s.Devices), "lost": lost[0].Name, "error": lost[0].Lost, "batch": l.batch, "singles": singles, "batches": batches,
 		"phase_ms": phase.Milliseconds(), "before": before, "during": during, "after": after, "cpu": cpu,
 	})
 	if err != nil {

@@ -30,6 +30,11 @@ const testMemory = 8 << 20
 // testGPU opens the tests' device with defaults for unset options.
 func testGPU(t testing.TB, o pipeline.Options) *GPU {
 	t.Helper()
+	return openTestGPU(t, o, LayoutRanges)
+}
+
+func openTestGPU(t testing.TB, o pipeline.Options, layout string) *GPU {
+	t.Helper()
 	if o.Library == "" {
 		o.Library = gputest.Library(t).Path()
 	}
@@ -42,11 +47,14 @@ func testGPU(t testing.TB, o pipeline.Options) *GPU {
 	if o.Lanes == 0 {
 		o.Lanes = 2
 	}
-	e, err := pipeline.Open(o)
+	engines, err := pipeline.OpenEach(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := NewGPU(e)
+	if layout == LayoutRanges {
+		engines = []*pipeline.Engine{pipeline.Join(engines)}
+	}
+	g := NewGPU(engines...)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)
@@ -356,7 +364,7 @@ func TestGPUDoesNotAllocate(t *testing.T) {
 		"batch": func() error { return s.dispatcher.SearchPrepared(ctx, plans, &batch, answers) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range 2 * g.engine.Lanes() { // each has to grow
+			for range 2 * g.lanes { // each has to grow
 				if err := run(); err != nil {
 					t.Fatal(err)
 				}

@@ -109,7 +109,7 @@ func TestGPUViewsOfSnapshots(t *testing.T) {
 		}
 		g.end(v)
 		first := g.views[s.Owner()][0]
-		if first.snapshot != s || first.postings != v || made[first] == c.made {
+		if first.snapshot != s || first.postings[0] != v || made[first] == c.made {
 			t.Errorf("step %d: views of %p, want %p; made before %v", i, first.snapshot, s, made[first])
 		}
 		made[first] = true

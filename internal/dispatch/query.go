@@ -150,9 +150,11 @@ func (s *Searcher) PrepareInto(q *Query, sc *Scratch, node query.Node, opts Opti
 	o := opts.plan()
 	e := s.dispatcher.Engine()
 	if e != nil {
-		if err := opts.adapt(&o, e); err != nil {
+		adapted := o // escapes
+		if err := opts.adapt(&adapted, e); err != nil {
 			return err
 		}
+		o = adapted
 	}
 	if err := s.planner.Compile(&q.Plan, &sc.Scratch, node, o); err != nil {
 		return err

@@ -88,10 +88,7 @@ func (r *queryRun) restart() {
 
 // end also gives the view of the GPU back.
 func (r *queryRun) end() {
-	if r.gpu.view != nil {
-		r.d.gpu.end(r.gpu.view)
-		r.gpu.view = nil
-	}
+	r.gpu.detach(r.d.gpu)
 	r.sc.Forget()
 	r.ctx, r.d, r.plan, r.sc, r.trace.Trace, r.dst, r.answer.Hits = nil, nil, nil, nil, nil, nil, nil
 	r.predictor.end()

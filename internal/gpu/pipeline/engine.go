@@ -57,11 +57,30 @@ func IsDeviceError(err error) bool {
 	return errors.As(err, &e) && e.CPUValid()
 }
 
-// Open opens the selected devices. If one does not exist or is not usable, IsUnavailable is
-// true of the error, which states the reason. With Selection.Auto, Open omits devices that fail
-// to open unless all fail. It takes a third of a second if a driver is installed, else
-// negligible time.
+// Open opens the selected devices as one Engine, which gives each device a range of the documents
+// of every segment. If a device does not exist or is not usable, IsUnavailable is true of the
+// error, which states the reason. With Selection.Auto, Open omits devices that fail to open unless
+// all fail. It takes a third of a second if a driver is installed, else negligible time.
 func Open(o Options) (*Engine, error) {
+	engines, err := OpenEach(o)
+	if err != nil {
+		return nil, err
+	}
+	return Join(engines), nil
+}
+
+// Join makes one Engine of several without Views, which must not be used afterwards.
+func Join(engines []*Engine) *Engine {
+	e := new(Engine)
+	for _, o := range engines {
+		e.devices = append(e.devices, o.devices...)
+		o.devices = nil
+	}
+	return e
+}
+
+// OpenEach is Open with an Engine for each device, which has all documents.
+func OpenEach(o Options) ([]*Engine, error) {
 	lib, err := cuda.Load(o.Library)
 	if err != nil {
 		return nil, err
@@ -77,12 +96,12 @@ func Open(o Options) (*Engine, error) {
 	if o.Lanes <= 0 {
 		o.Lanes = DefaultLanes
 	}
-	e := new(Engine)
+	var engines []*Engine
 	var errs []error
 	for _, n := range ordinals {
 		d, err := openDevice(lib, n, o, len(ordinals))
 		if err == nil {
-			e.devices = append(e.devices, d)
+			engines = append(engines, &Engine{devices: []*device{d}})
 			continue
 		}
 		errs = append(errs, fmt.Errorf("GPU %d: %w", n, err))
@@ -90,10 +109,10 @@ func Open(o Options) (*Engine, error) {
 			break
 		}
 	}
-	if len(errs) > 0 && (!o.Devices.Auto || len(e.devices) == 0) {
-		return nil, errors.Join(append(errs, e.Close())...)
+	if len(errs) > 0 && (!o.Devices.Auto || len(engines) == 0) {
+		return nil, errors.Join(append(errs, Join(engines).Close())...)
 	}
-	return e, nil
+	return engines, nil
 }
 
 func choose(s Selection, infos []cuda.Info) (ordinals []int, err error) {

@@ -81,6 +81,9 @@ func (p *target) fill(d *device, s *Segment, from, to int) error {
 	return nil
 }
 
+// Engine returns the Engine of the view.
+func (v *View) Engine() *Engine { return v.engine }
+
 // Retain adds a reference to the view, which needs a Release.
 func (v *View) Retain() *View {
 	v.references.Add(1)
