@@ -20,7 +20,7 @@ TEST := GRIFFIN_REQUIRE_BROWSER=1 $(BIN)/gotestsum --format pkgname --format-hid
 VETTED := -vet=off
 
 # Packages whose kernels are tested once more under the address sanitizer.
-KERNEL_FAMILIES := gpu/decode gpu/devicetest gpu/imagesearch gpu/packedsearch gpu/pipeline gpu/residency papers/decoders papers/para papers/intersect papers/scoring papers/selection
+KERNEL_FAMILIES := gpu/decode gpu/devicetest gpu/imagesearch gpu/packedsearch gpu/pipeline gpu/residency papers/decoders papers/griffin18 papers/para papers/intersect papers/scoring papers/selection
 # Tests of faults and goroutines: they start the kernels that the other tests start.
 SAME_KERNELS := 'Faults|Truncated|Promot|Concurrent'
 

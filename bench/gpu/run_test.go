@@ -295,7 +295,7 @@ echo "1 Q0 d 1 $([ -e "$FAKE/wrong" ] && echo "$devices" || echo 2.5) griffin" >
 	}
 	log := s.log("griffin.log")
 	for _, command := range []string{
-		"--gpu-memory 10% --batch", "--gpu-memory 5.0%", "run -q --topics", "serve -q --addr 127.0.0.1:7280 --device 0,2 --resident=1000",
+		"--gpu-memory 10% --batch", "--gpu-layout ranges", "--gpu-memory 5.0%", "run -q --topics", "serve -q --addr 127.0.0.1:7280 --device 0,2 --resident=1000",
 	} {
 		if !strings.Contains(log, command) {
 			t.Errorf("no %q in %s", command, log)
@@ -303,7 +303,7 @@ echo "1 Q0 d 1 $([ -e "$FAKE/wrong" ] && echo "$devices" || echo 2.5) griffin" >
 	}
 	var turns []string
 	for l := range strings.Lines(log) {
-		if _, rest, found := strings.Cut(l, "--device "); found && strings.Contains(l, "--batch 1000 --threads 8 --runs 600 ") {
+		if _, rest, found := strings.Cut(l, "--device "); found && strings.Contains(l, "--batch 1000 --threads 8 --runs 600 ") && !strings.Contains(l, "--gpu-layout") {
 			turns = append(turns, strings.Fields(rest)[0])
 		}
 	}

@@ -24,8 +24,19 @@ type Options struct {
 	Threshold int
 	// Finds elements in the longer lists of a query.
 	Search intersect.Search
+	// Local safe search ranges (§4.3), for LinearRegression. Lists are Arrays with Parts.
+	Local bool
+	// Without the list H of Algorithm 1 (§5.3), for LRC, LRCSeg and SegLRC: a binary search over
+	// the elements in the safe search range.
+	WithoutH bool
 	// Only the number of DocIDs per query is computed.
 	CountOnly bool
+}
+
+func (o *Options) valid() bool {
+	return o.Threshold >= 1 && o.Threshold <= MaxThreshold && o.Search < intersect.NumSearches &&
+		(!o.Local || o.Search == intersect.LinearRegression) &&
+		(!o.WithoutH || o.Search.Compressed() && o.Search != intersect.HSLRC)
 }
 
 // Batch collects queries and answers them together, for one goroutine at a
@@ -48,8 +59,8 @@ func (k *Kernels) NewBatch(o Options) (*Batch, error) {
 	if o.Threshold == 0 {
 		o.Threshold = DefaultThreshold
 	}
-	if o.Threshold < 1 || o.Threshold > MaxThreshold || o.Search >= intersect.NumSearches {
-		return nil, fmt.Errorf("para.NewBatch: threshold %d, %s: %w", o.Threshold, o.Search, base.ErrBadInput)
+	if !o.valid() {
+		return nil, fmt.Errorf("para.NewBatch: threshold %d, %s, local %t, without H %t: %w", o.Threshold, o.Search, o.Local, o.WithoutH, base.ErrBadInput)
 	}
 	b := &Batch{kernels: k, options: o}
 	var err error
@@ -71,13 +82,16 @@ func (b *Batch) Full() bool {
 // Len returns the number of queries.
 func (b *Batch) Len() int { return b.numQueries() }
 
+// SizeBytes is what Start copies to the device.
+func (b *Batch) SizeBytes() int64 { return 8 * int64(b.words()) }
+
 // Elements is the sum of the lengths of the shortest lists.
 func (b *Batch) Elements() int { return b.elements }
 
 // Add adds the query for the DocIDs common to at least one list, in any order.
 // The lists must not change until the batch has run.
 func (b *Batch) Add(lists ...intersect.View) error {
-	if len(lists) == 0 || b.options.Search.Compressed() {
+	if len(lists) == 0 || b.options.Search.Compressed() || b.options.Local {
 		return fmt.Errorf("para.Batch.Add: %d uncompressed lists for %s: %w", len(lists), b.options.Search, base.ErrBadInput)
 	}
 	for i := range lists {
@@ -154,7 +168,7 @@ func (b *Batch) Launch(s *cuda.Stream) error {
 			slots: m.slots.Ptr(), tileBefore: m.tileBefore.Ptr(), blockBefore: m.blockBefore.Ptr(), ticket: m.ticket.Ptr(),
 			numTiles: uint32(len(b.tiles)),
 		}
-		if err := cuda.Launch(s, b.kernels.search[b.options.Search], cuda.D1(numBlocks), cuda.D1(blockThreads), 0, &p); err != nil {
+		if err := cuda.Launch(s, b.kernels.searchOf(b.options), cuda.D1(numBlocks), cuda.D1(blockThreads), 0, &p); err != nil {
 			return err
 		}
 	}

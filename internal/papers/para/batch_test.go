@@ -45,10 +45,12 @@ func newEngine(t testing.TB) engine {
 type lists struct {
 	plain      []intersect.View
 	compressed []intersect.CompressedView
+	arrays     []para.Array
 	sizeBytes  int64
 
 	query           []intersect.View // scratch of add
 	compressedQuery []intersect.CompressedView
+	arrayQuery      []para.Array
 }
 
 // The index data that a search needs.
@@ -87,16 +89,22 @@ func (e engine) upload(t testing.TB, a intersect.Search, c intersect.Contraction
 
 // A query is given as list numbers.
 func (l *lists) add(b *para.Batch, query []int) error {
-	l.query, l.compressedQuery = l.query[:0], l.compressedQuery[:0]
+	l.query, l.compressedQuery, l.arrayQuery = l.query[:0], l.compressedQuery[:0], l.arrayQuery[:0]
 	for _, n := range query {
-		if l.compressed != nil {
+		switch {
+		case l.compressed != nil:
 			l.compressedQuery = append(l.compressedQuery, l.compressed[n])
-		} else {
+		case l.arrays != nil:
+			l.arrayQuery = append(l.arrayQuery, l.arrays[n])
+		default:
 			l.query = append(l.query, l.plain[n])
 		}
 	}
-	if l.compressed != nil {
+	switch {
+	case l.compressed != nil:
 		return b.AddCompressed(l.compressedQuery...)
+	case l.arrays != nil:
+		return b.AddArrays(l.arrayQuery...)
 	}
 	return b.Add(l.query...)
 }

@@ -26,8 +26,10 @@
 //
 // Kernels, in para.cu:
 //
-//	para_search_<search>  256 threads; a warp per tile of 128 elements of a shortest list
-//	para_gather           256 threads; a warp per block of para_search
+//	para_search_<search>           256 threads; a warp per tile of 128 elements of a shortest list
+//	para_search_lr_local           the same, with local safe search ranges
+//	para_search_<search>_elements  the same, without the list H of Algorithm 1
+//	para_gather                    256 threads; a warp per block of para_search
 //
 // Results are sorted and reproducible.
 package para

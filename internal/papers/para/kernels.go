@@ -53,6 +53,8 @@ type Kernels struct {
 	device *cuda.Device
 	module *cuda.Module
 	search [intersect.NumSearches]*cuda.Kernel
+	local  *cuda.Kernel                        // of Options.Local
+	noH    [intersect.NumSearches]*cuda.Kernel // of Options.WithoutH
 	gather *cuda.Kernel
 }
 
@@ -75,8 +77,27 @@ func (k *Kernels) find() (err error) {
 			return err
 		}
 	}
+	for _, a := range [...]intersect.Search{intersect.LRC, intersect.LRCSeg, intersect.SegLRC} {
+		if k.noH[a], err = cuda.LoadKernel[searchParams](k.module, "para_search_"+a.String()+"_elements"); err != nil {
+			return err
+		}
+	}
+	if k.local, err = cuda.LoadKernel[searchParams](k.module, "para_search_lr_local"); err != nil {
+		return err
+	}
 	k.gather, err = cuda.LoadKernel[gatherParams](k.module, "para_gather")
 	return err
+}
+
+// searchOf returns the kernel for the options of a batch.
+func (k *Kernels) searchOf(o Options) *cuda.Kernel {
+	switch {
+	case o.Local:
+		return k.local
+	case o.WithoutH:
+		return k.noH[o.Search]
+	}
+	return k.search[o.Search]
 }
 
 // Close unloads the kernels, which must not be running.

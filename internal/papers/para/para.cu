@@ -139,6 +139,39 @@ struct RangeBatch : PlainBatch<RangeSearch<Range>> {
     }
 };
 
+/* A part of a list with its own safe search range: Part in arrays.go. */
+struct ParaPart {
+    uint32_t head; /* its first element */
+    float inverse; /* of the line's slope: line_inverse */
+    int64_t intercept;
+    int32_t left;
+    int32_t right;
+};
+
+/* Local safe ranges (Ao et al. §4.3): table is the array of the parts, numBuckets their number, shift the length of a
+ * part. */
+struct PartRange {
+    static constexpr bool usesBitmap = false;
+    __device__ __forceinline__ static void range(const ListView& v, uint32_t x, uint32_t& lo, uint32_t& hi) {
+        const ParaPart* parts = reinterpret_cast<const ParaPart*>(v.table);
+        /* The last part that does not begin above x. */
+        uint32_t a = 0;
+        uint32_t b = v.numBuckets - 1;
+        while (a < b) {
+            const uint32_t mid = (a + b + 1) / 2;
+            const bool above = __ldg(&parts[mid].head) > x;
+            a = above ? a : mid;
+            b = above ? mid - 1 : b;
+        }
+        const ParaPart part = parts[a];
+        const uint32_t begin = a * v.shift;
+        const uint32_t length = part.head > x ? 0 : min(v.shift, v.numPostings - begin);
+        safe_range(static_cast<int64_t>(x) - part.intercept, part.inverse, part.left, part.right, length, lo, hi);
+        lo += begin;
+        hi += begin;
+    }
+};
+
 /* Lists of a Regression codec, by a warp. A search is long and takes many registers, so a thread has one in flight. */
 template <uint32_t Scheme>
 struct RegressionBatch {
@@ -166,6 +199,28 @@ struct RegressionBatch {
     __device__ __forceinline__ static bool find(View v, uint32_t x) {
         uint32_t index;
         return regression_search<Scheme>(v, x, index);
+    }
+};
+
+/* The same without the list H: a binary search over the elements in the safe search range (Ao et al. §5.3). */
+template <uint32_t Scheme>
+struct ElementBatch : RegressionBatch<Scheme> {
+    __device__ __forceinline__ static bool find(const RegressionView& v, uint32_t x) {
+        const int64_t rise = static_cast<int64_t>(x) - static_cast<int32_t>(v.intercept);
+        uint32_t lo;
+        uint32_t hi;
+        safe_range(rise, v.inverse, v.left, v.right, v.numPostings, lo, hi);
+        while (lo < hi) {
+            const uint32_t mid = lo + (hi - lo) / 2;
+            const RegressionSegment s = regression_open<Scheme>(v, shift_right(mid, v.length));
+            const uint32_t docID = regression_at(v.list, s, mid - s.begin);
+            if (docID == x) {
+                return true;
+            }
+            lo = docID < x ? mid + 1 : lo;
+            hi = docID < x ? hi : mid;
+        }
+        return false;
     }
 };
 
@@ -295,6 +350,9 @@ GRIFFIN_KERNEL(para_search_interpolation, ParaSearchParams, 256) {
 GRIFFIN_KERNEL(para_search_lr, ParaSearchParams, 256) {
     para_search<RangeBatch<LineRange>>(p);
 }
+GRIFFIN_KERNEL(para_search_lr_local, ParaSearchParams, 256) {
+    para_search<RangeBatch<PartRange>>(p);
+}
 GRIFFIN_KERNEL(para_search_hs, ParaSearchParams, 256) {
     para_search<RangeBatch<BucketRange>>(p);
 }
@@ -309,6 +367,15 @@ GRIFFIN_KERNEL(para_search_seglrc, ParaSearchParams, 256) {
 }
 GRIFFIN_KERNEL(para_search_hslrc, ParaSearchParams, 256) {
     para_search<RegressionBatch<kSchemeHSLRC>>(p);
+}
+GRIFFIN_KERNEL(para_search_lrc_elements, ParaSearchParams, 256) {
+    para_search<ElementBatch<kSchemeLRC>>(p);
+}
+GRIFFIN_KERNEL(para_search_lrcseg_elements, ParaSearchParams, 256) {
+    para_search<ElementBatch<kSchemeLRCSeg>>(p);
+}
+GRIFFIN_KERNEL(para_search_seglrc_elements, ParaSearchParams, 256) {
+    para_search<ElementBatch<kSchemeSegLRC>>(p);
 }
 
 /* Grid: any; block: 256 threads; a warp takes the slots of one block of para_search at a time. Out: starts and docIDs,
