@@ -105,34 +105,41 @@ func TestIndexOnGPU(t *testing.T) {
 	}
 }
 
+const sharedWords = 24
+
+// createWords returns an index in which each of sharedWords words is in two thirds of the documents.
+func createWords(t *testing.T, r *griffin.Runtime, seed uint64) *griffin.Index {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.Settings{NoStored: true, NoPositions: true, Fields: []string{}}, griffin.Options{Runtime: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ix.Close() })
+	for i := range 600 {
+		var text strings.Builder
+		for w := range sharedWords {
+			if rng.IntN(3) > 0 {
+				fmt.Fprintf(&text, "w%d ", w)
+			}
+		}
+		if err := ix.Add(t.Context(), griffin.Document{ID: fmt.Sprint(i), Text: text.String()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ix.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return ix
+}
+
 // The GPU has memory for one and a half of the indexes. Closing one frees its lists and does
 // not disturb the other.
 func TestTwoIndexesShareAGPU(t *testing.T) {
 	t.Setenv(libraryVariable, gputest.Library(t).Path())
 	ctx := t.Context()
-	const numDocs, numWords = 600, 24
-	create := func(r *griffin.Runtime, seed uint64) *griffin.Index {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.Settings{NoStored: true, NoPositions: true, Fields: []string{}}, griffin.Options{Runtime: r})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range numDocs {
-			var text strings.Builder
-			for w := range numWords {
-				if rng.IntN(3) > 0 {
-					fmt.Fprintf(&text, "w%d ", w)
-				}
-			}
-			if err := ix.Add(ctx, griffin.Document{ID: fmt.Sprint(i), Text: text.String()}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := ix.Commit(ctx); err != nil {
-			t.Fatal(err)
-		}
-		return ix
-	}
+	const numWords = sharedWords
+	create := func(r *griffin.Runtime, seed uint64) *griffin.Index { return createWords(t, r, seed) }
 	newGPU := func(bytes int64) *griffin.Runtime {
 		return newRuntime(t, griffin.RuntimeOptions{
 			GPU:    griffin.GPUOptions{Device: "0", Memory: griffin.MemorySize{Bytes: bytes}, NoHostMemory: true},
@@ -211,6 +218,74 @@ func TestTwoIndexesShareAGPU(t *testing.T) {
 	if err := indexes[1].Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// An index that filled the GPU's memory and is idle makes room for another one, and batches of one do not
+// keep single searches of the other waiting.
+func TestIndexesShareAGPUFairly(t *testing.T) {
+	t.Setenv(libraryVariable, gputest.Library(t).Path())
+	ctx := t.Context()
+	newGPU := func(bytes int64) *griffin.Runtime {
+		return newRuntime(t, griffin.RuntimeOptions{
+			GPU:    griffin.GPUOptions{Device: "0", Memory: griffin.MemorySize{Bytes: bytes}, NoHostMemory: true},
+			Policy: griffin.PolicyGPU, CostDir: t.TempDir(),
+		})
+	}
+	device := func(r *griffin.Runtime) griffin.GPUDeviceStats {
+		s, _ := r.GPUStats()
+		return s.Devices[0]
+	}
+	roomy := newGPU(64 << 20)
+	one := createWords(t, roomy, 1)
+	if _, err := one.Warm(ctx, griffin.WarmOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	shared := newGPU(device(roomy).SizeBytes * 5 / 4)
+	idle, busy := createWords(t, shared, 1), createWords(t, shared, 2)
+	if r, err := idle.Warm(ctx, griffin.WarmOptions{}); err != nil || r.Lists != r.Total {
+		t.Fatalf("warm: %+v, %v", r, err)
+	}
+	ask := func(ix *griffin.Index, i int) {
+		if _, err := ix.Search(ctx, griffin.Query{Text: fmt.Sprintf("w%d", i%sharedWords), K: 5}); err != nil {
+			t.Error(err)
+		}
+	}
+	for i := range 4 * sharedWords {
+		ask(busy, i)
+	}
+	before := device(shared)
+	for i := range sharedWords {
+		ask(busy, i)
+	}
+	if after := device(shared); after.Misses-before.Misses > sharedWords/8 || after.Evictions == 0 {
+		t.Errorf("the lists of the busy index are not resident: %d of %d lists were missing, %d evictions", after.Misses-before.Misses, sharedWords, after.Evictions)
+	}
+
+	var queries []griffin.Query
+	for i := range 32 {
+		queries = append(queries, griffin.Query{Text: fmt.Sprintf("w%d w%d", i%sharedWords, i*7%sharedWords), K: 5})
+	}
+	var group sync.WaitGroup
+	var ended atomic.Bool
+	for range 5 { // more than the GPU has lanes
+		group.Go(func() {
+			for !ended.Load() {
+				if _, err := idle.SearchBatch(ctx, queries); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 4 {
+		from := device(shared).Launches
+		ask(busy, i)
+		if launches := device(shared).Launches - from; launches > 40 {
+			t.Errorf("search %d waited for %d launches", i, launches)
+		}
+	}
+	ended.Store(true)
+	group.Wait()
 }
 
 func TestNoSuchDevice(t *testing.T) {

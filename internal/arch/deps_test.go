@@ -26,7 +26,7 @@ var layers = [][]string{
 	3:  {"internal/traverse", "internal/papers/decoders", "internal/gpu/packedsearch", "internal/gpu/imagesearch", "internal/gpu/residency", "internal/gpu/pipeline", "internal/papers/lists", "internal/saat", "internal/saat/genloops", "internal/inverter", "internal/index", "internal/interchange"},
 	4:  {"internal/plan", "internal/collection", "internal/papers/card"},
 	5:  {"internal/resultcache", "internal/engine"},
-	6:  {"internal/dispatch", "internal/papers/griffin18", "internal/papers/saat", "internal/papers/ao11"},
+	6:  {"internal/dispatch", "internal/papers/griffin18", "internal/papers/saat", "internal/papers/ding09", "internal/papers/ao11"},
 	7:  {"internal/calibrate", "engines"},
 	8:  {".", "internal/regret"},
 	9:  {"internal/timeline"},

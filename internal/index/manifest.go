@@ -101,8 +101,8 @@ func parseManifest(data []byte) (*manifest, error) {
 	head, body, ok := bytes.Cut(data, []byte{'\n'})
 	var version int
 	var sum uint32
-	if n, err := fmt.Sscanf(string(head), base.ManifestMagic+"%d crc32c %08x", &version, &sum); n < 1 || !ok {
-		return nil, fmt.Errorf("first line %.80q: %w", head, errors.Join(base.ErrCorrupt, err))
+	if n, _ := fmt.Sscanf(string(head), base.ManifestMagic+"%d crc32c %08x", &version, &sum); n < 1 || !ok {
+		return nil, fmt.Errorf("first line %.80q: not that of a manifest: %w", head, base.ErrCorrupt)
 	}
 	if version != manifestVersion {
 		return nil, fmt.Errorf("manifest version %d, this program reads %d: %w", version, manifestVersion, base.ErrVersion)

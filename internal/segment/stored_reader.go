@@ -133,6 +133,9 @@ func (b *storedBlock) decode(scratch *[]byte) (raw []byte, err error) {
 }
 
 func (b *storedBlock) doc(raw []byte, i int) ([]byte, error) {
+	if i >= b.numDocs {
+		return nil, fmt.Errorf("document %d of the %d of a block: %w", i, b.numDocs, base.ErrCorrupt)
+	}
 	r := byteReader{src: raw}
 	start, size := 0, 0
 	for j := range b.numDocs {

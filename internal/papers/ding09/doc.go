@@ -1,0 +1,50 @@
+// Package ding09 is the engine ding09: the query processor for CPU and GPU of Ding, He, Yan and
+// Suel, "Using Graphics Processors for High Performance IR Query Processing", WWW 2009, and of
+// their poster of the same title, WWW 2008. shared/papers has the texts.
+//
+// # Queries
+//
+// A query is a list of words: all required (AND), any (OR), or AND followed by OR if there are
+// fewer than k results (AND+OR, §8.3). Other queries are refused. plan.Plan.RunCPU has
+// identical results.
+//
+// # GPU
+//
+// Compressed lists stay in GPU memory up to a limit (§5); cache.go has the list cache. Transfers
+// run while another query computes; queries compute one at a time.
+//
+//	step                                                     section     file
+//	recursive PForDelta, Rice                                §6          resident.go, package decode
+//	AND from the shortest list on, blocks skipped            §7.2, §8.1  and.go
+//	a score for each term after its intersection             §8.2        and.go, package scoring
+//	OR with an accumulator for each document                 §8.3        or.go
+//	AND+OR, decided on the device                            §8.3        kernels.go
+//	the best k with a heap of degree 512                     §8.2        best.go, package selection
+//
+// The poster decodes whole lists and does not skip blocks: codec=rice,skip=no.
+//
+// # CPU
+//
+// Lists are in PForDelta by blocks; queries run document at a time (§2, §8.4): cpu.go.
+//
+// # Scheduling
+//
+// With both processors, a query goes to one of three groups by its predicted costs (§9):
+// schedule.go, with policy query of package sched, and costs.go, with the model trees of package
+// cost.
+//
+// # Errors
+//
+// After an error of the GPU, the CPU answers the query. After the device was lost, the CPU answers
+// all queries.
+//
+// # Kernels
+//
+//	kernel            grid             block  does
+//	ding09_positions  candidates/256   256    maps positions in decoded blocks to positions in the list
+//	ding09_fall_back  1                32     sets the number of blocks that an OR decodes to 0 after an AND with enough results
+//
+// # Concurrency
+//
+// An Engine is safe for concurrent use.
+package ding09

@@ -1,0 +1,167 @@
+package ding09
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/engine"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/papers/scoring"
+	"github.com/griffin-search/griffin/internal/papers/selection"
+	"github.com/griffin-search/griffin/internal/plan"
+)
+
+// lanes is the number of queries at the GPU: one computes while the lists of another are
+// transferred (§5).
+const lanes = 2
+
+// gpu answers queries on one device. Its methods are safe for concurrent use.
+type gpu struct {
+	device  *cuda.Device
+	code    code
+	codec   decode.Codec
+	levels  int
+	whole   bool
+	cache   *cache
+	kernels *kernels
+
+	listHits, listMisses, structureBytes atomic.Int64
+
+	mu     sync.Mutex // one query at a time computes
+	stream *cuda.Stream
+	work   workspace
+	narrow *narrowRanker
+	wide   *wideRanker
+	timer  timer
+}
+
+func newGPU(d *cuda.Device, o *options) (*gpu, error) {
+	g := &gpu{device: d, code: o.gpuCode(), levels: o.levels, whole: o.whole, narrow: newNarrowRanker(), wide: newWideRanker()}
+	on, ok := decode.CodecOf(g.code.codec)
+	if !ok {
+		return nil, fmt.Errorf("the device does not decode %s", g.code.codec.Name())
+	}
+	g.codec = on
+	if err := g.open(o.cacheBytes); err != nil {
+		return nil, errors.Join(err, g.close())
+	}
+	return g, nil
+}
+
+func (g *gpu) open(cacheBytes int64) (err error) {
+	if g.kernels, err = loadKernels(g.device); err != nil {
+		return err
+	}
+	if err = g.kernels.decoders.Prepare(g.codec); err != nil {
+		return err
+	}
+	if g.stream, err = g.device.NewStream(); err != nil {
+		return err
+	}
+	g.cache, err = newCache(g.device, cacheBytes)
+	return err
+}
+
+// close frees everything on the device, which stays open. No query may be running.
+func (g *gpu) close() error {
+	var errs []error
+	if g.cache != nil {
+		errs = append(errs, g.cache.close())
+	}
+	errs = append(errs, g.work.free(), g.narrow.free(), g.wide.free(), g.timer.close())
+	if g.stream != nil {
+		errs = append(errs, g.stream.Close())
+	}
+	if g.kernels != nil {
+		errs = append(errs, g.kernels.close())
+	}
+	if g.lost() {
+		return nil // its memory is gone
+	}
+	return errors.Join(errs...)
+}
+
+func (g *gpu) lost() bool { return g.device.Err() != nil }
+
+// accepts reports whether the device can answer the query: it is not lost, and k and the number of
+// words are within limits.
+func (g *gpu) accepts(p *plan.Plan, stages []stage) bool {
+	if g.lost() || hitsOf(p) > selection.MaxK {
+		return false
+	}
+	for i := range stages {
+		for _, terms := range stages[i].segments {
+			if len(terms) > scoring.MaxTerms {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hitsOf is the maximum number of hits.
+func hitsOf(p *plan.Plan) int { return min(p.K(), p.Snapshot().NumDocs) }
+
+// usage is the cost of a query, for predictions.
+type usage struct {
+	computing    time.Duration
+	transferring time.Duration
+	bytes        int64 // transferred
+}
+
+// search answers a query. The error is the context's, of the device (isFault), or wraps
+// base.ErrCorrupt.
+func (g *gpu) search(ctx context.Context, q *engine.Query, stages []stage) (usage, error) {
+	d := &deviceQuery{gpu: g, query: q, k: hitsOf(q.Plan)}
+	err := d.bring(ctx, stages)
+	if err == nil {
+		err = g.compute(ctx, d)
+	}
+	if e := g.cache.release(d.items); err == nil {
+		err = e
+	}
+	return d.used, err
+}
+
+// isFault reports whether an error is the device's, after which the CPU can answer.
+func isFault(err error) bool {
+	var device *cuda.Error
+	return errors.As(err, &device) && device.CPUValid()
+}
+
+// compute runs a query whose lists are on the device.
+func (g *gpu) compute(ctx context.Context, d *deviceQuery) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	began := time.Now()
+	defer func() { d.used.computing = time.Since(began) }()
+	err := g.makeRoom(d)
+	if errors.Is(err, cuda.ErrOutOfMemory) && !g.lost() {
+		if err = g.cache.empty(g.device); err == nil {
+			err = g.makeRoom(d)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if d.wide {
+		return answer(ctx, g, g.wide, d)
+	}
+	return answer(ctx, g, g.narrow, d)
+}
+
+func (g *gpu) makeRoom(d *deviceQuery) error {
+	err := g.work.grow(g.device, g.kernels, d.sizes)
+	if d.wide {
+		return errors.Join(err, g.wide.grow(g.device, d.sizes))
+	}
+	return errors.Join(err, g.narrow.grow(g.device, d.sizes))
+}

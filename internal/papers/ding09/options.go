@@ -1,0 +1,100 @@
+package ding09
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/engine"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// processors are the choices of option on.
+type processors uint8
+
+const (
+	onBoth processors = iota
+	onGPU
+	onCPU
+)
+
+// String returns the word of option on.
+func (p processors) String() string { return [...]string{"both", "gpu", "cpu"}[p] }
+
+// The paper's values.
+const (
+	defaultDepth    = "1"   // §6.3: "In the following, we always use a single level of recursion."
+	defaultLevels   = "3"   // §7.3: "three levels of recursion appear to perform best"
+	defaultCache    = "640" // MiB, the memory of the paper's GPU (§6.3)
+	defaultGroup    = "0.2" // §9: "queries that are 20% faster on GPU than on CPU"
+	defaultDeadline = "500" // ms (§9)
+	defaultUrgent   = "0.5" // §9: "a substantial part of the total time to its deadline"
+)
+
+// options are the options of an engine.
+type options struct {
+	on     processors
+	rice   bool // lists of the GPU; otherwise recursive PForDelta
+	depth  int  // recursions of PForDelta
+	levels int  // of the parallel merge find
+	whole  bool // an AND decodes whole lists, as the poster does
+	// cacheBytes bounds the lists in GPU memory while no query uses them.
+	cacheBytes int64
+	// For onBoth.
+	cpus      int
+	threshold float64
+	deadline  time.Duration
+	urgent    float64
+}
+
+func infoOptions() []engine.Option {
+	return []engine.Option{
+		{Name: "on", Default: "both", Values: "both, gpu or cpu", Help: "processors; both: by the scheduler (§9)"},
+		{Name: "codec", Default: "pfordelta-rec", Values: "pfordelta-rec or rice", Help: "code of the lists in GPU memory (§6)"},
+		{Name: "depth", Default: defaultDepth, Values: "0 to 4", Help: "recursive compression of the exceptions of pfordelta-rec (§6.2)"},
+		{Name: "levels", Default: defaultLevels, Values: "0 to 4", Help: "levels of splitters of the parallel merge find (§7.2); 0: binary search"},
+		{Name: "skip", Default: "yes", Values: "yes or no", Help: "an AND decodes only blocks that can match (§8.1); no: whole lists, as the poster"},
+		{Name: "cache", Default: defaultCache, Values: "a number of MiB", Help: "GPU memory for lists (§5); 640: the paper's GPU"},
+		{Name: "threshold", Default: defaultGroup, Values: "a number from 0", Help: "a query that is faster by this factor on a processor belongs to its group (§9)"},
+		{Name: "deadline", Default: defaultDeadline, Values: "milliseconds", Help: "maximum time of a query (§9); close to it, it precedes others"},
+		{Name: "urgent", Default: defaultUrgent, Values: "0 to 1", Help: "share of the time to the deadline after which a query precedes others (§9)"},
+	}
+}
+
+func readOptions(o engine.Options, r engine.Resources) (options, error) {
+	const mebibyte = 1 << 20
+	opts := options{
+		on: processors(max(o.Choice("on", "both", "gpu", "cpu"), 0)), rice: o.Choice("codec", "pfordelta-rec", "rice") == 1,
+		depth: o.Int("depth", 0, 4), levels: o.Int("levels", 0, 4), whole: o.Choice("skip", "yes", "no") == 1,
+		cacheBytes: int64(o.Int("cache", 0, 1<<24)) * mebibyte,
+		cpus:       r.CPUs, threshold: o.Float("threshold", 0), urgent: o.Float("urgent", 0),
+		deadline: time.Duration(o.Int("deadline", 1, 1<<30)) * time.Millisecond,
+	}
+	if opts.urgent > 1 {
+		o.Fail("urgent", "a number from 0 to 1")
+	}
+	return opts, o.Err()
+}
+
+// gpuCode is the code of the lists in GPU memory.
+func (o *options) gpuCode() code {
+	if o.rice {
+		return code{codec.Rice{}, 1}
+	}
+	depth := o.depth
+	if depth == 0 {
+		depth = codec.NoRecursion
+	}
+	return code{codec.PForDeltaRec{Depth: depth}, uint64(2 + o.depth)}
+}
+
+// cpuCode is block-wise PForDelta (§8.4).
+func cpuCode() code { return code{codec.PForDelta{}, 0} }
+
+func (o *options) schedule() sched.Options {
+	const least = 1e-9 // 0 would be the scheduler's default
+	return sched.Options{
+		Policy: sched.PolicyQuery, CPUs: o.cpus, Lanes: lanes, MaxQueue: -1, MaxBatch: 1, RunLate: true,
+		Threshold: cmp.Or(o.threshold, least), Deadline: o.deadline, Urgent: cmp.Or(o.urgent, least),
+	}
+}
