@@ -2,6 +2,7 @@ package residency
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,7 @@ func TestOpenDeviceFaults(t *testing.T) {
 		o.Faults = faults
 		d, err := OpenDevice(lib, 0, o, devices)
 		if err != nil {
+			checkReleased(t, faults, err)
 			return err
 		}
 		if n := len(d.uploaders); n != 3 { // with the promoter's
@@ -46,24 +48,18 @@ func TestOpenDeviceFaults(t *testing.T) {
 		if err := open(counting, devices); err != nil {
 			t.Fatal(err)
 		}
+		checkReleased(t, counting, nil)
 		opening, calls := 0, counting.Calls()
-		for made, released := range map[string]string{
-			"cuStreamCreate": "cuStreamDestroy_v2", "cuEventCreate": "cuEventDestroy_v2", "cuModuleLoadDataEx": "cuModuleUnload", "cuMemHostAlloc": "cuMemFreeHost",
-		} {
-			if calls[made] == 0 || calls[made] != calls[released] {
-				t.Errorf("%d calls of %s, %d of %s: %v", calls[made], made, calls[released], released, calls)
-			}
-		}
 		for call, n := range calls {
 			if strings.Contains(call, "Free") || strings.Contains(call, "Destroy") || strings.Contains(call, "Unload") || strings.Contains(call, "Sync") || strings.Contains(call, "Release") {
 				continue // calls of Close
 			}
-			for nth := 1; nth <= n; nth += 1 + n/8 {
+			for nth := 1; nth <= n; nth = max(nth+1, min(nth+1+n/8, n)) { // also the last
 				faults := new(cuda.Faults)
 				faults.Fail(call, nth, cuda.OutOfMemory)
 				if err := open(faults, devices); driverError(err) {
 					opening++
-				} else if call == "cuMemHostAlloc" || call == "cuEventCreate" || call == "cuStreamCreate" || call == "cuModuleLoadDataEx" {
+				} else if slices.Contains([]string{"cuMemHostAlloc", "cuEventCreate", "cuStreamCreate", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuMemGetInfo_v2"}, call) {
 					t.Errorf("%d devices: call %d of %s fails, but the error is %v", devices, nth, call, err)
 				}
 			}
@@ -71,6 +67,50 @@ func TestOpenDeviceFaults(t *testing.T) {
 		if opening < 10 {
 			t.Errorf("%d devices: %d failing calls had an error: %v", devices, opening, counting.Calls())
 		}
+	}
+}
+
+// checkReleased checks that a closed device released all that it made. err is the error of
+// OpenDevice: the call that failed made nothing.
+func checkReleased(t *testing.T, faults *cuda.Faults, err error) {
+	t.Helper()
+	calls, failed := faults.Calls(), ""
+	if err != nil {
+		failed = err.Error()
+	}
+	for made, released := range map[string]string{
+		"cuStreamCreate": "cuStreamDestroy_v2", "cuEventCreate": "cuEventDestroy_v2", "cuModuleLoadDataEx": "cuModuleUnload", "cuMemHostAlloc": "cuMemFreeHost",
+		"cuMemAlloc_v2": "cuMemFree_v2",
+	} {
+		want := calls[made]
+		if strings.HasPrefix(failed, made) {
+			want--
+		} else if err == nil && want == 0 && made != "cuMemAlloc_v2" {
+			t.Errorf("no call of %s", made)
+		}
+		if calls[released] != want {
+			t.Errorf("error %q: %d calls of %s, want %d: %v", failed, calls[released], released, want, calls)
+		}
+	}
+}
+
+// The error of a failed clean-up is reported with the first one.
+func TestOpenDeviceJoinsErrors(t *testing.T) {
+	lib, err := cuda.Load(gputest.Library(t).Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cleanUp := range []string{"cuStreamDestroy_v2", "cuModuleUnload"} { // of the uploader, of the device
+		faults := new(cuda.Faults)
+		faults.Fail("cuEventCreate", 2, cuda.OutOfMemory)
+		faults.Fail(cleanUp, 1, cuda.InvalidValue)
+		_, err := OpenDevice(lib, 0, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, Uploaders: 1, Faults: faults}, 1)
+		if err == nil || !strings.Contains(err.Error(), "cuEventCreate") || !strings.Contains(err.Error(), cleanUp) {
+			t.Errorf("cuEventCreate and %s fail: error %v", cleanUp, err)
+		}
+	}
+	if _, err := OpenDevice(lib, 99, DeviceOptions{}, 1); err == nil {
+		t.Error("device 99 opens")
 	}
 }
 
@@ -104,27 +144,28 @@ func uploadCases() []uploadCase {
 	}
 	none := HostMemory{None: true}
 	return []uploadCase{
-		{"image, decoded on the device", "w0", HostMemory{}, image},
+		{"image, decoded on the device", "w1", HostMemory{}, image},
+		{"image, without a payload", "w0", HostMemory{}, image},
 		{"image, decoded on the CPU", "w3", HostMemory{}, image},
-		{"repeated image", "w0", HostMemory{}, func(u *Uploader, p *Shard, s *Segment, leg *Leg) error {
+		{"repeated image", "w1", HostMemory{}, func(u *Uploader, p *Shard, s *Segment, leg *Leg) error {
 			u.d.cache.mu.Lock()
 			u.d.cache.frequencies.add(leg.key(p.id), 1)
 			u.d.cache.mu.Unlock()
 			return image(u, p, s, leg) // through page-locked memory
 		}},
-		{"packed, page-locked", "w0", HostMemory{}, packed},
-		{"packed", "w0", none, packed},
+		{"packed, page-locked", "w1", HostMemory{}, packed},
+		{"packed", "w1", none, packed},
 		{"warm image", "w1", HostMemory{}, warm(UploadImage)},
-		{"warm locked", "w0", HostMemory{}, warm(LockList)},
-		{"warm packed", "w0", HostMemory{}, warm(LockAndPack)},
-		{"warm packed only", "w0", none, warm(LockAndPack)},
-		{"warm directory", "w0", HostMemory{}, warm(LockAndPackDirectory)},
+		{"warm locked", "w1", HostMemory{}, warm(LockList)},
+		{"warm packed", "w1", HostMemory{}, warm(LockAndPack)},
+		{"warm packed only", "w1", none, warm(LockAndPack)},
+		{"warm directory", "w1", HostMemory{}, warm(LockAndPackDirectory)},
 	}
 }
 
 // The error is returned, no list is half loaded, the next request succeeds, and nothing leaks.
 func TestUploadFaults(t *testing.T) {
-	s := makeSegment(t, 3000)
+	s := makeSegment(t, 6000)
 	for _, c := range uploadCases() {
 		t.Run(c.name, func(t *testing.T) {
 			faults := new(cuda.Faults)

@@ -54,6 +54,7 @@ func TestAvailable(t *testing.T) {
 		want  int64
 	}{
 		{"nothing", nil, fallbackMemory},
+		{"no available memory", map[string]string{"/proc/meminfo": "MemTotal: 16000 kB\n"}, fallbackMemory},
 		{"system", map[string]string{"/proc/meminfo": meminfo}, 8000 << 10},
 		{"no limit", map[string]string{"/proc/meminfo": meminfo, "/sys/fs/cgroup/memory.max": "max\n", "/sys/fs/cgroup/memory.current": "5\n"}, 8000 << 10},
 		{"group", map[string]string{
@@ -88,5 +89,32 @@ func TestAvailable(t *testing.T) {
 				t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
 			}
 		})
+	}
+}
+
+// The text of a file that cannot be read to its end does not count.
+func TestAvailableOfUnreadableFiles(t *testing.T) {
+	for _, c := range []struct {
+		unreadable, meminfo string
+		want                int64
+	}{
+		{"", "MemAvailable: 8000000 kB\n", 5_000_000_000 - 100},
+		{"/proc/meminfo", "MemAvailable: 8000 kB\n", 5_000_000_000 - 100},
+		{"/sys/fs/cgroup/memory.stat", "MemAvailable: 8000000 kB\n", 5_000_000_000 - 1000},
+	} {
+		files := map[string]string{
+			"/proc/meminfo": c.meminfo, "/sys/fs/cgroup/memory.max": "5000000000\n", "/sys/fs/cgroup/memory.current": "1000\n",
+			"/sys/fs/cgroup/memory.stat": "inactive_file 900\n",
+		}
+		got := available(func(name string) ([]byte, error) {
+			text, ok := files[name]
+			if !ok || name == c.unreadable {
+				return []byte(text), os.ErrPermission
+			}
+			return []byte(text), nil
+		})
+		if got != c.want {
+			t.Errorf("%q is unreadable: %d bytes, want %d", c.unreadable, got, c.want)
+		}
 	}
 }

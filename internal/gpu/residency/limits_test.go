@@ -121,6 +121,7 @@ func TestCloseFaults(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
+	checkReleased(t, counting, nil)
 	checked := 0
 	for call, n := range counting.Calls() {
 		for nth := 1; nth <= n-before[call]; nth += 1 + (n-before[call])/8 {

@@ -1,7 +1,9 @@
 package residency
 
 import (
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -79,18 +81,27 @@ func TestPins(t *testing.T) {
 		t.Errorf("a dropped entry has %d pins, %d uses", e.refs.Load(), e.uses.Load())
 	}
 	e = new(Entry)
-	const pins = 20_000
+	const rounds, pins = 100, 1000
 	var all sync.WaitGroup
-	for range 4 {
+	var arrived atomic.Int32
+	for range 2 {
 		all.Go(func() {
-			for range pins {
-				e.pin()
+			for round := range int32(rounds) {
+				arrived.Add(1)
+				for spins := 1; arrived.Load() < 2*(round+1); spins++ { // begin at the same time
+					if spins%100_000 == 0 {
+						runtime.Gosched()
+					}
+				}
+				for range pins {
+					e.pin()
+				}
 			}
 		})
 	}
 	all.Wait()
-	if e.refs.Load() != 4*pins || e.uses.Load() != 4*pins {
-		t.Errorf("%d pins, %d uses; want %d", e.refs.Load(), e.uses.Load(), 4*pins)
+	if e.refs.Load() != 2*rounds*pins || e.uses.Load() != 2*rounds*pins {
+		t.Errorf("%d pins, %d uses; want %d", e.refs.Load(), e.uses.Load(), 2*rounds*pins)
 	}
 }
 
