@@ -303,8 +303,11 @@ echo "1 Q0 d 1 $([ -e "$FAKE/wrong" ] && echo "$devices" || echo 2.5) griffin" >
 	}
 	var turns []string
 	for l := range strings.Lines(log) {
-		if _, rest, found := strings.Cut(l, "--device "); found && strings.Contains(l, "--batch 1000 --threads 8 --runs 600 ") && !strings.Contains(l, "--gpu-layout") {
+		if _, rest, found := strings.Cut(l, "--device "); found && strings.Contains(l, "--batch 1000 --threads ") && strings.Contains(l, "--runs 600 ") && !strings.Contains(l, "--gpu-layout") {
 			turns = append(turns, strings.Fields(rest)[0])
+			if threads := map[string]string{"0": "8", "0,2": "16"}[turns[len(turns)-1]]; !strings.Contains(l, "--threads "+threads+" ") {
+				t.Errorf("want %s threads: %s", threads, l)
+			}
 		}
 	}
 	if got := strings.Join(turns, " "); got != "0 0,2 0 0,2" {

@@ -25,8 +25,8 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// trapImage is a kernel that traps. The driver then invalidates the context of its device; other
-// devices and processes are not affected.
+// trapImage is a kernel that traps. The driver then refuses further work of the process, on any
+// device; other processes are not affected.
 const trapImage = `.version 8.0
 .target sm_80
 .address_size 64
@@ -40,8 +40,8 @@ const trapImage = `.version 8.0
 
 type trapParams struct{ _, _ uint64 }
 
-// breaker returns a function that makes a device of a library fail while it works.
-func breaker(t *testing.T, library *cuda.Library, ordinal int) (lose func()) {
+// trapper returns a function that makes a device of a library fail while it works.
+func trapper(t *testing.T, library *cuda.Library, ordinal int) (lose func()) {
 	t.Helper()
 	if !gputest.OnGPU() { // whichever device runs the next kernel
 		return func() { gputest.Lose(t, 1, cuda.LaunchFailed) }
@@ -244,17 +244,39 @@ func (l *lostLoad) phase(t *testing.T, stats func() GPUStats, d time.Duration, e
 	}
 }
 
-// One of two GPUs is lost under a load of single queries and batches. Every answer is the CPU's,
-// before, during and after it. Afterwards the other GPU answers if each has all documents, and the
-// CPUs if each has a part of every segment. A real GPU is lost by a kernel that traps. The log has the
-// rates as JSON.
-func TestGPULostUnderLoad(t *testing.T) {
-	for _, layout := range []string{LayoutReplicas, LayoutRanges} {
-		t.Run(layout, func(t *testing.T) { loseUnderLoad(t, layout) })
+// openFaulty opens GPUs 0 and 1 as replicas, with faults to inject into the calls of GPU 1.
+func openFaulty(t *testing.T, o pipeline.Options) (*GPU, *cuda.Faults) {
+	t.Helper()
+	faults := new(cuda.Faults)
+	o.HostMemory.Share = 2
+	var engines []*pipeline.Engine
+	for ordinal := range 2 {
+		o.Devices = pipeline.Selection{Ordinals: []int{ordinal}}
+		if ordinal == 1 {
+			o.Faults = faults
+		}
+		e, err := pipeline.Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		engines = append(engines, e)
 	}
+	g := NewGPU(engines...)
+	t.Cleanup(func() { _ = g.Close() })
+	return g, faults
 }
 
-func loseUnderLoad(t *testing.T, layout string) {
+// One of two GPUs is lost under a load of single queries and batches. Every answer is the CPU's,
+// before, during and after it. Afterwards the other GPU answers if each has all documents, and the
+// CPUs if each has a part of every segment. A real GPU is lost by an error that is injected into its
+// driver calls, and at last by a kernel that traps, which takes all GPUs from the process. The log has
+// the rates as JSON.
+func TestGPULostUnderLoad(t *testing.T) {
+	t.Run(LayoutReplicas, func(t *testing.T) { loseUnderLoad(t, LayoutReplicas, gputest.OnGPU()) })
+	t.Run(LayoutRanges, func(t *testing.T) { loseUnderLoad(t, LayoutRanges, false) })
+}
+
+func loseUnderLoad(t *testing.T, layout string, inject bool) {
 	library := twoGPUs(t)
 	l := newLostLoad(t)
 	o := pipeline.Options{Library: library.Path(), Devices: pipeline.Selection{Ordinals: []int{0, 1}}, Memory: pipeline.Memory{Bytes: 16 << 20}}
@@ -263,12 +285,21 @@ func loseUnderLoad(t *testing.T, layout string) {
 		o.Memory.Bytes, o.Lanes = 32<<30, pipeline.DefaultLanes
 		phase, singles, batches = 2*time.Second, 16, 4
 	}
-	g := openTestGPU(t, o, layout)
+	var faults *cuda.Faults
+	var g *GPU
+	if inject {
+		g, faults = openFaulty(t, o)
+	} else {
+		g = openTestGPU(t, o, layout)
+	}
 	if _, _, err := g.Warm(t.Context(), l.snapshot, WarmOptions{MinDocFreq: 1000}); err != nil {
 		t.Fatal(err)
 	}
 	p, _ := dispatched(t, l.snapshot, g, Config{Policy: PolicyGPU})
-	lose := breaker(t, library, 1)
+	lose := func() { faults.Fail("cuLaunchKernel", 1, cuda.LaunchFailed) }
+	if !inject {
+		lose = trapper(t, library, 1)
+	}
 
 	ctx, cancel := context.WithCancel(t.Context())
 	load := l.start(ctx, t, p.gpu, singles, batches)
@@ -288,8 +319,8 @@ func loseUnderLoad(t *testing.T, layout string) {
 	}
 	s := g.Stats()
 	lost := slices.DeleteFunc(slices.Clone(s.Devices), func(d DeviceStats) bool { return d.Lost == "" })
-	if len(lost) != 1 || gputest.OnGPU() && lost[0].Name != "gpu1" {
-		t.Fatalf("%d lost GPUs, want one: %+v", len(lost), s.Devices)
+	if len(lost) == 0 || inject && (len(lost) != 1 || lost[0].Name != "gpu1") {
+		t.Fatalf("%d lost GPUs: %+v", len(lost), s.Devices)
 	}
 
 	// The CPUs alone.
