@@ -94,14 +94,14 @@ func (d *Dispatcher) SearchBatch(ctx context.Context, queries BatchQueries, sc *
 	return d.searchPart(ctx, queries, 0, n, sc.take(1)[0])
 }
 
-// numParts returns the number of parts of a batch of n queries: each replica of the GPU gets one, if it is
-// worth a launch.
+// numParts returns the number of parts of a batch of n queries: each idle replica of the GPU gets one, if
+// it is worth a launch.
 func (d *Dispatcher) numParts(n int) int {
 	parts := 1
 	if n > d.partQueries+d.partQueries/2 {
 		parts = (n + d.partQueries - 1) / d.partQueries
 	}
-	return max(parts, min(len(d.gpu.replicas), n/leastPartQueries))
+	return max(parts, min(d.gpu.idle(), n/leastPartQueries))
 }
 
 // searchParts plans or completes one part while others are in the GPU's lanes.

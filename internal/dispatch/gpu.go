@@ -18,6 +18,7 @@ import (
 type GPU struct {
 	replicas []*replica
 	lanes    int // of all replicas
+	turn     atomic.Uint64
 
 	onGPU, onCPU atomic.Int64 // queries
 

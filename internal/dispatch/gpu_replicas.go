@@ -38,18 +38,32 @@ func needsRanges(layout string, engines []*pipeline.Engine, indexBytes int64) bo
 	return least < needed && needed <= sum
 }
 
-// choose returns the replica with the fewest runs among the usable ones, if there are any.
+// choose returns the replica with the fewest runs among the usable ones, if there are any. Equal ones
+// take turns, so that all are warm when the load rises.
 func (g *GPU) choose() int {
-	best, least := 0, int64(-1)
-	if len(g.replicas) == 1 {
+	n := len(g.replicas)
+	if n == 1 {
 		return 0
 	}
-	for i, r := range g.replicas {
-		if n := r.held.Load(); (least < 0 || n < least) && r.isUsable() {
-			best, least = i, n
+	best, least, first := 0, int64(-1), int(g.turn.Add(1)%uint64(n))
+	for i := range n {
+		at := (first + i) % n
+		r := g.replicas[at]
+		if held := r.held.Load(); (least < 0 || held < least) && r.isUsable() {
+			best, least = at, held
 		}
 	}
 	return best
+}
+
+// idle returns the number of usable replicas without runs.
+func (g *GPU) idle() (n int) {
+	for _, r := range g.replicas {
+		if r.held.Load() == 0 && r.isUsable() {
+			n++
+		}
+	}
+	return n
 }
 
 // of returns the replica of a view.
