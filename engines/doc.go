@@ -9,6 +9,6 @@
 //	})
 //
 // [github.com/griffin-search/griffin.Engines] describes them. Each answers queries as its paper does,
-// end to end, with the hits and the scores of the default engine. They exist for measurements: the
+// end to end, with the hits and the scores of the default engine (saat: of its mode saat). They exist for measurements: the
 // default engine is faster.
 package engines

@@ -20,6 +20,12 @@ func flagValues(name string) []string {
 		names := slices.Concat(griffin.Traversals(griffin.ModeOr), griffin.Traversals(griffin.ModeAnd))
 		slices.Sort(names)
 		return slices.Compact(names)
+	case "engine":
+		var names []string
+		for _, e := range griffin.Engines() {
+			names = append(names, e.Name+"\t"+e.Summary)
+		}
+		return names
 	case "device":
 		return []string{"auto", "cpu", "gpu"}
 	case "policy":

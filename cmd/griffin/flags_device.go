@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,9 +58,18 @@ func (d *deviceFlags) check() error {
 func (d *deviceFlags) spec() (engine.Spec, error) {
 	s, err := engine.Parse(d.engine)
 	if err == nil && d.flags != nil && d.flags.Changed("ratio") && s.Has("ratio") {
-		err = s.Set("ratio", strconv.FormatFloat(d.ratio, 'g', -1, 64))
+		err = s.Set("ratio", strconv.FormatFloat(d.ratio, 'f', -1, 64))
 	}
 	return s, err
+}
+
+// engineName is "" for the default engine, for reports.
+func (d *deviceFlags) engineName() string {
+	s, err := d.spec()
+	if err != nil || s.IsDefault() {
+		return ""
+	}
+	return s.String()
 }
 
 func (d *deviceFlags) checkEngine() error {
@@ -72,10 +82,38 @@ func (d *deviceFlags) checkEngine() error {
 			return usagef("--%s is for the engine griffin; engine %s has options of its own (see griffin engines %s)", name, s.Info.Name, s.Info.Name)
 		}
 	}
+	if d.flags.Changed("ratio") && (!s.Has("ratio") || strings.Contains(d.engine, "ratio=")) {
+		return usagef("--ratio: engine %s has no such option, or --engine gives it too", s.Info.Name)
+	}
+	if f := d.flags.Lookup("accumulators"); f != nil && f.Changed {
+		return usagef("--accumulators is for the engine griffin: use --engine saat:accumulators=NAME")
+	}
 	if f := d.flags.Lookup("result-cache"); f != nil && f.Changed && !s.Info.ResultCache && f.Value.String() != "0" {
 		return usagef("--result-cache: engine %s has none", s.Info.Name)
 	}
 	return nil
+}
+
+// modes returns the modes of the engine.
+func (d *deviceFlags) modes() (modes []griffin.Mode) {
+	s, err := d.spec()
+	if err != nil {
+		return nil
+	}
+	for _, name := range s.Info.Modes {
+		if m, err := griffin.ParseMode(name); err == nil {
+			modes = append(modes, m)
+		}
+	}
+	return modes
+}
+
+// adjustMode replaces the default of --mode by the first mode of an engine that does not have it.
+func (d *deviceFlags) adjustMode(mode *string) {
+	s, err := d.spec()
+	if err == nil && d.flags != nil && !d.flags.Changed("mode") && !slices.Contains(s.Info.Modes, *mode) {
+		*mode = s.Info.Modes[0]
+	}
 }
 
 // openEngine returns nil for the default engine.

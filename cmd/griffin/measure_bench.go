@@ -102,6 +102,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	if o.batch < 1 || o.batch > 1 && (o.cpuTime || o.latencies != "") {
 		return usagef("--batch must be at least 1, and has neither --cpu-time nor --latencies")
 	}
+	o.adjustMode(&o.modeName)
 	mode, err := o.rankingFlags.check(!o.syntax)
 	if err == nil {
 		err = errors.Join(o.deviceFlags.check(), o.resident.check(&o.deviceFlags))
@@ -124,7 +125,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 		},
 		result: benchResult{
 			benchLog: benchLog{
-				Index: filepath.Base(dir), Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared, CPUTime: o.cpuTime,
+				Engine: o.engineName(), Index: filepath.Base(dir), Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared, CPUTime: o.cpuTime,
 			},
 			SIMD: simd.Current().String(), Machine: machine(), Go: runtime.Version(),
 		},

@@ -222,6 +222,10 @@ func newGPUResult(s dispatch.GPUStats) *gpuResult {
 func (b *benchmark) beginGPU() { b.before = b.gpuStats() }
 
 func (b *benchmark) endGPU(queries int) {
+	if b.result.Engine != "" {
+		d := b.dispatchStats()
+		b.result.Dispatch = &d
+	}
 	if !b.hasGPU {
 		return
 	}
@@ -244,6 +248,11 @@ func printBatch(con *console, r *benchResult) {
 			what = fmt.Sprintf("%s, all of the log (--batch %s is more)", plural(r.Queries, "query"), count(b.Size))
 		}
 		con.printf("batches of %s: p50 %s, p99 %s, max %s\n", what, took(b.Latency.P50), took(b.Latency.P99), took(b.Latency.Max))
+	}
+	if r.Dispatch != nil && r.Dispatch.Engine != nil {
+		e := r.Dispatch.Engine
+		con.printf("queries on the GPU %s, on the CPU %s, with the warm-up; %s, %s over the bus, %s\n", count(e.OnGPU), count(e.OnCPU),
+			plural(e.Migrations, "migration"), sizeOf(e.BusBytes), plural(e.Faults, "fault"))
 	}
 	g := r.GPU
 	if g == nil {

@@ -33,6 +33,7 @@ type benchResult struct {
 }
 
 type benchLog struct {
+	Engine    string       `json:"engine,omitempty"` // "": the default
 	Index     string       `json:"index"`
 	Queries   int          `json:"queries"`
 	NoResult  int          `json:"no_result"`
@@ -98,6 +99,9 @@ func (a *app) printBenchmark(b *benchmark) error {
 }
 
 func printBench(con *console, r *benchResult) {
+	if r.Engine != "" {
+		con.printf("engine %s: ", r.Engine)
+	}
 	con.printf("%s, mode %s, traversal %s, k=%d, %s, %s",
 		plural(r.Queries, "query"), r.Mode, r.Traversal, r.K, plural(r.Threads, "thread"), plural(r.Runs, "run"))
 	if r.Prepared {

@@ -147,6 +147,7 @@ func (o *loadOptions) check() (load.Options, griffin.Mode, error) {
 		return lo, 0, usagef("--soak reads every %v, %s in --for %v: give it time for more than %d, or a shorter --every",
 			lo.Every, plural(n, "time"), o.duration, load.MinSamples)
 	}
+	o.inProcess.adjustMode(&o.modeName)
 	mode, err := griffin.ParseMode(o.modeName)
 	return lo, mode, errors.Join(err, o.inProcess.check(), checkFigure(o.svg))
 }

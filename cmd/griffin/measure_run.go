@@ -72,6 +72,7 @@ func (a *app) run(ctx context.Context, o runOptions, dir string) (err error) {
 	if a.json && o.out == "-" {
 		return usagef("--json needs --out FILE: without it the run is on standard output")
 	}
+	o.adjustMode(&o.modeName)
 	mode, err := o.rankingFlags.check(!o.syntax)
 	if err == nil {
 		err = o.deviceFlags.check()

@@ -18,11 +18,12 @@ options; with a NAME, only that one. Choose one with --engine NAME, or with opti
 as in --engine griffin18:ratio=64,on=cpu, for search, run, bench, load and serve.
 
 Each answers queries as its paper describes, end to end, with the same hits and scores
-as the default engine, which is faster. A query that a paper does not describe, such as
-a phrase, is an error.`,
+as the default engine (saat: as its mode saat), which is faster. A query that a paper
+does not describe, such as a phrase, is an error. Without --mode, an engine answers in
+the first of its modes. Without a GPU, griffin18, ding09 and ao11 need on=cpu.`,
 		Example: `  griffin engines
   griffin engines griffin18
-  griffin bench wiki.idx --queries tb05.tsv --mode and --engine griffin18 --device gpu`,
+  griffin bench wiki.idx --queries tb05.tsv --engine griffin18:on=cpu`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.engines(args) },
 	}
@@ -35,7 +36,7 @@ func (a *app) engines(args []string) error {
 		var found []griffin.EngineInfo
 		for _, e := range all {
 			names = append(names, e.Name)
-			if e.Name == args[0] {
+			if name, _, _ := strings.Cut(args[0], ":"); e.Name == name {
 				found = append(found, e)
 			}
 		}

@@ -62,6 +62,7 @@ Modes (--mode):
 }
 
 func (a *app) search(ctx context.Context, o searchOptions, dir string, words []string) (err error) {
+	o.adjustMode(&o.modeName)
 	mode, err := o.rankingFlags.check(false /* plain */)
 	if err == nil {
 		err = o.deviceFlags.check()

@@ -118,11 +118,15 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) (err error)
 	if err := a.warm(ctx, o.resident, false /* impacts */, warmerOfIndex(ix)); err != nil {
 		return err
 	}
-	noteDevices(a.console, ix, o.device)
+	if name := o.engineName(); name != "" {
+		a.notef("the engine %s answers the queries", name)
+	} else {
+		noteDevices(a.console, ix, o.device)
+	}
 	processors := shareProcessors()
 	logger := slog.New(slog.NewTextHandler(a.err, nil))
 	handler, err := server.New(server.Options{
-		Index: ix, Logger: logger,
+		Index: ix, Logger: logger, Modes: o.modes(),
 		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent, PerClient: o.perClient, MaxWait: o.maxWait,
 		Processors: min(cmp.Or(o.admission.cpus, processors), processors),
 	})

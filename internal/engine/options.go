@@ -21,7 +21,7 @@ type Options struct {
 func (o *Options) Int(name string, least, most int) int {
 	n, err := strconv.Atoi(o.values[name])
 	if err != nil || n < least || n > most {
-		o.Fail(name, fmt.Sprintf("a number from %d to %d", least, most))
+		o.Fail(name, fmt.Sprintf("a whole number from %d to %d", least, most))
 	}
 	return n
 }
@@ -39,9 +39,18 @@ func (o *Options) Float(name string, least float64) float64 {
 func (o *Options) Choice(name string, choices ...string) int {
 	i := slices.Index(choices, o.values[name])
 	if i < 0 {
-		o.Fail(name, strings.Join(choices, " or "))
+		o.Fail(name, alternatives(choices))
 	}
 	return i
+}
+
+// alternatives returns words as in "a, b or c".
+func alternatives(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // Text reads a value that the engine parses itself. Fail reports an unsuitable one.

@@ -93,6 +93,9 @@ func Parse(text string) (Spec, error) {
 		name = Default
 	}
 	s := Spec{Info: find(name)}
+	if s.Info == nil && len(registry) == 1 {
+		return Spec{}, fmt.Errorf("engine %q: this program has only the default one; those of the papers need the import of github.com/griffin-search/griffin/engines, and a binary built without the tag nolab: %w", name, base.ErrBadInput)
+	}
 	if s.Info == nil {
 		return Spec{}, fmt.Errorf("engine %q: %s: %w", name, unknown(name, registry, func(i Info) string { return i.Name }), base.ErrBadInput)
 	}

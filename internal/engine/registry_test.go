@@ -97,7 +97,7 @@ func TestOptions(t *testing.T) {
 	})
 	for _, c := range []struct{ text, want string }{
 		{"paper:ratio=7,share=0.5", ""},
-		{"paper:ratio=0", "engine paper: ratio=0: want a number from 1 to 1000"},
+		{"paper:ratio=0", "engine paper: ratio=0: want a whole number from 1 to 1000"},
 		{"paper:ratio=1001", "engine paper: ratio=1001: want"},
 		{"paper:ratio=many", "engine paper: ratio=many: want"},
 		{"paper:share=0.01", "engine paper: share=0.01: want a number, at least 0.05"},

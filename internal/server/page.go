@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -113,6 +114,9 @@ func (h *handler) newPage(req searchRequest) *pageData {
 	}
 	if req.Mode == griffin.ModeSaat { // shown only if the address asks for it: few indexes have its lists
 		data.Modes = append(data.Modes, modeChoice{Mode: griffin.ModeSaat, Label: "any, by impacts"})
+	}
+	if len(h.Modes) > 0 {
+		data.Modes = slices.DeleteFunc(data.Modes, func(c modeChoice) bool { return !slices.Contains(h.Modes, c.Mode) })
 	}
 	for i := range data.Modes {
 		data.Modes[i].Chosen = data.Modes[i].Mode == req.Mode

@@ -48,6 +48,9 @@ func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *ap
 		return req, apiErr
 	}
 	req.Text = values.Get("q")
+	if len(h.Modes) > 0 {
+		req.Mode = h.Modes[0]
+	}
 	if mode := values.Get("mode"); mode != "" {
 		// In an address a plus sign is a space: mode=and+or arrives as "and or".
 		if req.Mode, err = griffin.ParseMode(strings.ReplaceAll(mode, " ", "+")); err != nil {

@@ -32,6 +32,9 @@ const MaxTimeout = 90 * time.Second
 type Options struct {
 	// The caller keeps ownership.
 	Index *griffin.Index
+	// Modes of queries that the index's engine answers. The page offers them, and a request
+	// without a mode has the first. Default: all, and or.
+	Modes []griffin.Mode
 	// Maximum text of a query.
 	MaxQueryBytes int
 	// Maximum number of results of a request.

@@ -40,7 +40,7 @@ func (e *Engine) answerOnCPU(w *worker, q *engine.Query) {
 	if q.Trace != nil {
 		q.Trace.Begin()
 		q.Trace.Add(began, plan.Step{
-			Name: plan.StepIntersect, Processor: plan.CPUName, Mode: plan.ModeAnd, Traversal: name, Work: q.Answer.Work,
+			Name: plan.StepIntersect, Processor: plan.CPUName, Mode: plan.ModeAnd, Traversal: name, Work: q.Answer.Work, Left: int64(w.found),
 		})
 	}
 }

@@ -22,6 +22,7 @@ type worker struct {
 
 	docIDs, at []uint32
 	sums       []base.Score
+	found      int // candidates of the present query
 	queue      topk.Queue
 }
 
@@ -34,10 +35,12 @@ func (w *worker) answer(n int, by sched.Place, candidates candidatesOf) {
 	q := w.batch.queries[n]
 	a := plan.Answer{Hits: q.Answer.Hits[:0], Mode: plan.ModeAnd, Traversal: name, By: by}
 	w.queue.Reset(min(q.Plan.K(), q.Plan.Snapshot().NumDocs))
+	w.found = 0
 	from, to := w.batch.itemsOf(n)
 	for i := from; i < to; i++ {
 		it := &w.batch.items[i]
 		docIDs, err := candidates(i, &a)
+		w.found += len(docIDs)
 		if err == nil {
 			err = w.rank(it, docIDs, &a)
 		}

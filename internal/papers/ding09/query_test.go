@@ -223,15 +223,15 @@ func TestOperators(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, c := range []struct{ spec, want string }{
-		{"ding09:on=none", "on=none: want both or gpu or cpu"},
+		{"ding09:on=none", "on=none: want both, gpu or cpu"},
 		{"ding09:on=cpu,codec=ef", "codec=ef: want pfordelta-rec or rice"},
-		{"ding09:on=cpu,levels=5", "levels=5: want a number from 0 to 4"},
-		{"ding09:on=cpu,depth=-1", "depth=-1: want a number from 0 to 4"},
-		{"ding09:on=cpu,cache=all", "cache=all: want a number"},
+		{"ding09:on=cpu,levels=5", "levels=5: want a whole number from 0 to 4"},
+		{"ding09:on=cpu,depth=-1", "depth=-1: want a whole number from 0 to 4"},
+		{"ding09:on=cpu,cache=all", "cache=all: want a whole number"},
 		{"ding09:on=cpu,skip=maybe", "skip=maybe: want yes or no"},
 		{"ding09:on=cpu,urgent=2", "urgent=2: want a number from 0 to 1"},
 		{"ding09:on=cpu,threshold=-1", "threshold=-1: want a number"},
-		{"ding09:on=cpu,deadline=0", "deadline=0: want a number from 1"},
+		{"ding09:on=cpu,deadline=0", "deadline=0: want a whole number from 1"},
 		{"ding09", "on=both needs a GPU"},
 		{"ding09:on=gpu", "on=gpu needs a GPU"},
 	} {
