@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -466,6 +467,7 @@ func TestWriteRefusesBrokenSources(t *testing.T) {
 		"terms not in order":  {terms: []string{"b", "a"}, docIDs: []uint32{1}, freq: 1, positions: gaps},
 		"term twice":          {terms: []string{"a", "a"}, docIDs: []uint32{1}, freq: 1, positions: gaps},
 		"empty term":          {terms: []string{""}, docIDs: []uint32{1}, freq: 1, positions: gaps},
+		"term too long":       {terms: []string{strings.Repeat("a", 1<<15+1)}, docIDs: []uint32{1}, freq: 1, positions: gaps},
 		"DocIDs not in order": {terms: []string{"a"}, docIDs: []uint32{2, 1}, freq: 1, positions: append(gaps, gaps...)},
 		"DocID too high":      {terms: []string{"a"}, docIDs: []uint32{4}, freq: 1, positions: gaps},
 		"frequency 0":         {terms: []string{"a"}, docIDs: []uint32{1}, freq: 0},

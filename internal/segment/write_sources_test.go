@@ -178,6 +178,34 @@ func TestMergeOfBrokenOrder(t *testing.T) {
 	}
 }
 
+// namedSource has one document with an id of its own.
+type namedSource struct {
+	*tinySource
+	id string
+}
+
+func (s namedSource) ID(int) []byte { return []byte(s.id) }
+
+// The terms of later sources can precede those of earlier ones.
+func TestMergeOfFallingTerms(t *testing.T) {
+	o := twoFields()
+	o.Stored = false
+	var sources []Source
+	var docs [][2]string
+	for _, term := range []string{"e", "d", "b", "c", "a"} {
+		docs = append(docs, [2]string{term, ""})
+		sources = append(sources, namedSource{&tinySource{docs: docs[len(docs)-1:]}, term})
+	}
+	s := writeSources(t, vfstest.NewMem(), "seg", o, docs, sources...)
+	var terms []byte
+	for it := s.Terms(0, nil); it.Next(); {
+		terms = append(terms, it.Term()...)
+	}
+	if string(terms) != "abcde" {
+		t.Errorf("terms %q", terms)
+	}
+}
+
 // Segments without positions are merged like others.
 func TestMergeWithoutPositions(t *testing.T) {
 	mem := vfstest.NewMem()
