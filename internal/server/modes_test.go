@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ func TestModesOfEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	get := func(path, accept string) string {
-		r := httptest.NewRequest("GET", path, nil)
+		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Header.Set("Accept", accept)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
