@@ -47,7 +47,8 @@ type Stats struct {
 	Migrations int64 `json:"migrations,omitempty"`
 	// BusBytes were copied to the GPU.
 	BusBytes int64 `json:"bus_bytes,omitempty"`
-	// Faults are queries that the CPU answered because the GPU failed.
+	// Faults are queries during which the GPU failed and that the CPU therefore answered. Once the GPU is
+	// lost, queries that never used it do not count.
 	Faults int64 `json:"faults,omitempty"`
 	// ListHits and ListMisses count the lists that the engine's cache had or lacked.
 	ListHits   int64 `json:"list_hits,omitempty"`

@@ -26,7 +26,7 @@ type matches struct {
 // result.
 func (r *run) completeOnCPU(ctx context.Context) error {
 	if len(r.lists) == 0 {
-		if err := r.decodeFirst(); err != nil {
+		if err := r.decodeFirst(ctx); err != nil {
 			return err
 		}
 	}
@@ -34,18 +34,27 @@ func (r *run) completeOnCPU(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := r.intersectOnCPU(); err != nil {
+		if err := r.intersectOnCPU(ctx); err != nil {
 			return err
 		}
 	}
 	if err := ctx.Err(); err != nil || len(r.candidates.docIDs) == 0 {
 		return err
 	}
-	return r.rankOnCPU()
+	return r.rankOnCPU(ctx)
+}
+
+// ended returns the context's error, at every 64th step of a loop: after 8,192 postings, if a step is a
+// block.
+func ended(ctx context.Context, step int) error {
+	if step%64 != 0 {
+		return nil
+	}
+	return ctx.Err()
 }
 
 // decodeFirst makes all postings of the shortest list candidates.
-func (r *run) decodeFirst() error {
+func (r *run) decodeFirst(ctx context.Context) error {
 	l, err := r.list(codePForDelta)
 	if err != nil {
 		return err
@@ -53,6 +62,9 @@ func (r *run) decodeFirst() error {
 	c := &r.candidates
 	c.room(l.NumPostings, 1)
 	for b := range l.NumBlocks() {
+		if err := ended(ctx, b); err != nil {
+			return err
+		}
 		n, err := l.DecodeBlock(b, &r.block)
 		if err != nil {
 			return err
@@ -72,7 +84,7 @@ func decoded(l *lists.List) plan.Work {
 }
 
 // intersectOnCPU intersects the candidates with the next list (§2.2).
-func (r *run) intersectOnCPU() error {
+func (r *run) intersectOnCPU(ctx context.Context) error {
 	l, err := r.list(codePForDelta)
 	if err != nil {
 		return err
@@ -81,9 +93,9 @@ func (r *run) intersectOnCPU() error {
 	r.candidates.addRow()
 	var w plan.Work
 	if l.NumPostings < r.engine.options.cpuCrossing*n {
-		w, err = r.merge(l)
+		w, err = r.merge(ctx, l)
 	} else {
-		w, err = r.search(l)
+		w, err = r.search(ctx, l)
 	}
 	if err != nil {
 		return err
@@ -95,10 +107,13 @@ func (r *run) intersectOnCPU() error {
 }
 
 // merge decodes the blocks one after another, up to the last candidate.
-func (w *workspace) merge(l *lists.List) (work plan.Work, err error) {
+func (w *workspace) merge(ctx context.Context, l *lists.List) (work plan.Work, err error) {
 	c := &w.candidates
 	left, i := 0, 0
 	for b := 0; b < l.NumBlocks() && i < len(c.docIDs); b++ {
+		if err := ended(ctx, b); err != nil {
+			return work, err
+		}
 		n, err := l.DecodeBlock(b, &w.block)
 		if err != nil {
 			return work, err
@@ -139,7 +154,7 @@ func (m *matches) merge(docIDs []uint32, i int, block []uint32) (next, found int
 
 // search finds each candidate's block by the skip pointers, and the candidate in the block by a binary
 // search. It decodes no other blocks.
-func (w *workspace) search(l *lists.List) (work plan.Work, err error) {
+func (w *workspace) search(ctx context.Context, l *lists.List) (work plan.Work, err error) {
 	c := &w.candidates
 	left, block, inMemory, n := 0, -1, -1, 0
 	for i, d := range c.docIDs {
@@ -152,6 +167,9 @@ func (w *workspace) search(l *lists.List) (work plan.Work, err error) {
 			continue
 		}
 		if inMemory != block {
+			if err := ended(ctx, int(work.BlocksDecoded)); err != nil {
+				return work, err
+			}
 			if n, err = l.DecodeBlock(block, &w.block); err != nil {
 				return work, err
 			}
@@ -170,9 +188,12 @@ func (w *workspace) search(l *lists.List) (work plan.Work, err error) {
 }
 
 // rankOnCPU scores the candidates and queues them: the partial sort of §3.1.3.
-func (r *run) rankOnCPU() error {
+func (r *run) rankOnCPU(ctx context.Context) error {
 	c := &r.candidates
 	for i, d := range c.docIDs {
+		if err := ended(ctx, i); err != nil {
+			return err
+		}
 		sum := base.Score(0)
 		for l, list := range r.lists {
 			freq, err := list.Freq(int(c.rows[l][i]))

@@ -110,9 +110,6 @@ func (r *run) intersectNext(f found) (found, error) {
 	m := r.memory
 	last := len(r.lists) - 1
 	n := f.len()
-	if err := m.intersection.hold(m.device.cuda, n, l.NumPostings); err != nil {
-		return found{}, err
-	}
 	out := intersect.Candidates{DocIDs: m.docIDs[last%2].Slice(0, n), Positions: m.pair.Slice(0, 2*n), Count: m.count}
 	if l.NumPostings < r.engine.options.crossing*n {
 		err = r.mergeOnGPU(f, l, out)
@@ -140,7 +137,8 @@ func (r *run) intersectNext(f found) (found, error) {
 // mergeOnGPU decodes the list and merges by MergePath.
 func (r *run) mergeOnGPU(f found, l *lists.List, out intersect.Candidates) error {
 	m := r.memory
-	if err := m.grow(&m.decoded, padded(l.NumPostings)); err != nil {
+	err := errors.Join(m.intersection.hold(m.device.cuda, f.len(), l.NumPostings), m.grow(&m.decoded, padded(l.NumPostings)))
+	if err != nil {
 		return err
 	}
 	if err := r.bring(l, m.decoded); err != nil {
@@ -155,7 +153,9 @@ func (r *run) mergeOnGPU(f found, l *lists.List, out intersect.Candidates) error
 func (r *run) searchOnGPU(f found, l *lists.List, out intersect.Candidates) error {
 	m := r.memory
 	most := min(f.len(), l.NumBlocks()) // selected blocks
-	err := errors.Join(m.grow(&m.decoded, most*codec.BlockLen), m.intersection.holdSelection(m.device.cuda, most))
+	err := errors.Join(
+		m.intersection.hold(m.device.cuda, f.len(), f.len()), // searching needs no room for the long list
+		m.grow(&m.decoded, most*codec.BlockLen), m.intersection.holdSelection(m.device.cuda, most))
 	if err != nil {
 		return err
 	}
