@@ -19,7 +19,7 @@ func (e *Engine) searchOnGPU(ctx context.Context, w *worker) error {
 			return err
 		}
 		if e.gpu.device.Err() != nil {
-			return e.fallBack(ctx, w, queries)
+			return e.searchOnCPU(ctx, w, queries)
 		}
 		n, err := e.runBatch(ctx, w, queries)
 		if err != nil {
@@ -113,8 +113,8 @@ func (e *Engine) rankBatch(w *worker, ws *workspace, t *times) {
 			})
 		}
 	}
+	defer others.Wait() // also after a panic: they use the batch and the workspace
 	rank(w)
-	others.Wait()
 }
 
 // rankQuery answers query number n of a batch.

@@ -18,7 +18,7 @@ func init() {
 		Paper:   "Trotman, Crane. Micro and macro optimization of SaaT search. Software: Practice and Experience, 2018",
 		Summary: "score at a time on CPUs: impact-ordered lists, an accumulator for each document",
 		Algorithms: []string{
-			"lists with 8-bit impacts in segments of equal impact, coded with QMX (§3); build them with griffin index --impacts",
+			"lists with 8-bit impacts in segments of equal impact, coded with QMX (§3); build them with griffin impacts --bitmap-bits -1",
 			"segments of all terms from the highest to the lowest impact (§2)",
 			"16-bit accumulators in pages with dirty flags, in memory allocated by the query or beforehand (§5)",
 			"the top k in a heap, by Algorithm 1 or 2 (§6)",
@@ -28,8 +28,8 @@ func init() {
 		Options: []engine.Option{
 			{Name: "accumulators", Default: "paged-array", Values: "dynamic, array, paged or paged-array", Help: "memory of the accumulators (§5)"},
 			{Name: "heap", Default: "2", Values: "1 or 2", Help: "algorithm that updates the heap (§6)"},
-			{Name: "inline", Default: "yes", Values: "yes or no", Help: "the update is inlined into the loop over postings (§6)"},
-			{Name: "rho", Default: "all", Values: "all or a number", Help: "postings after which a query ends (anytime ranking, [5] of the paper)"},
+			{Name: "inline", Default: "yes", Values: "yes or no", Help: "the common case of an update is inlined into the loop over postings (§6)"},
+			{Name: "rho", Default: "all", Values: "all or a number", Help: "a query ends before the segment that would exceed this number of postings (anytime ranking, [5] of the paper)"},
 		},
 		Open: open,
 	})
