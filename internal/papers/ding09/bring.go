@@ -106,7 +106,7 @@ func (d *deviceQuery) term(view *index.View, t *traverse.Leg) (term deviceTerm, 
 	term = deviceTerm{Leg: t, recursion: -1}
 	key := listKey(view, t)
 	known := d.byKey[key] != nil
-	before := d.used.bytes
+	before := d.used.transferred.bytes
 	if term.list, err = d.item(key, func() (content, error) {
 		l, err := d.gpu.code.list(t, view.NumDocs())
 		if err != nil {
@@ -117,7 +117,7 @@ func (d *deviceQuery) term(view *index.View, t *traverse.Leg) (term deviceTerm, 
 		return term, err
 	}
 	if !known {
-		if d.used.bytes == before {
+		if d.used.transferred.bytes == before {
 			d.gpu.listHits.Add(1)
 		} else {
 			d.gpu.listMisses.Add(1)
@@ -158,13 +158,12 @@ func (d *deviceQuery) item(k itemKey, onHost func() (content, error)) (*item, er
 		if err != nil {
 			return nil, err
 		}
-		began := time.Now()
-		var bytes int64
-		if it, bytes, err = d.gpu.cache.bring(k, data); err != nil {
+		var moved transfer
+		if it, moved, err = d.gpu.cache.bring(k, data); err != nil {
 			return nil, err
 		}
-		d.used.transferring += time.Since(began)
-		d.used.bytes += bytes
+		d.used.transferred.took += moved.took
+		d.used.transferred.bytes += moved.bytes
 	}
 	d.byKey[k] = it
 	d.items = append(d.items, it)

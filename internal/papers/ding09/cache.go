@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
@@ -15,12 +16,17 @@ import (
 type cache struct {
 	limit int64 // bytes
 
-	mu     sync.Mutex // held during a transfer: the bus has one
+	// bus is held during a transfer, and for all work on stream. It is locked before mu.
+	bus    sync.Mutex
 	stream *cuda.Stream
-	items  map[itemKey]*item
-	idle   *list.List // of *item without users, the most recently used first
-	size   int64      // of all items
-	moved  int64      // bytes copied to the device
+
+	mu      sync.Mutex // never held while the device works
+	items   map[itemKey]*item
+	idle    *list.List            // of *item without users, the most recently used first
+	evicted []cuda.Buffer[uint32] // to be freed on stream
+	size    int64                 // of all items that are loaded
+	moved   int64                 // bytes copied to the device
+	speed   speed                 // of the bus
 }
 
 // itemKey identifies data of the index. owner is a *segment.Segment or *segment.Bitmap.
@@ -38,13 +44,15 @@ const (
 	liveItem
 )
 
-// item is data in device memory. Its fields do not change while it is in use.
+// item is data in device memory. After ready, its fields do not change while it is in use.
 type item struct {
 	content
 	buffers []cuda.Buffer[uint32] // of the parts, 16-byte aligned
+	failed  bool                  // it was not loaded, and is not in the cache
 
 	key    itemKey
 	memory cuda.Buffer[uint32]
+	ready  chan struct{} // closed when the transfer has ended
 	users  int           // guarded by cache.mu, as the following
 	place  *list.Element // in cache.idle, unless it has users
 }
@@ -54,24 +62,31 @@ func newCache(d *cuda.Device, limit int64) (*cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cache{limit: limit, stream: stream, items: map[itemKey]*item{}, idle: list.New()}, nil
+	return &cache{limit: limit, stream: stream, items: map[itemKey]*item{}, idle: list.New(), speed: newSpeed()}, nil
 }
 
 // close frees the items, which must have no users. A lost device has lost its memory.
 func (c *cache) close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	err := c.shrink(0)
-	return errors.Join(err, c.stream.Synchronize(), c.stream.Close())
+	c.bus.Lock()
+	defer c.bus.Unlock()
+	return errors.Join(c.shrink(0), c.stream.Synchronize(), c.stream.Close())
 }
 
-// find returns an item and counts a user; nil if it is missing.
+// find returns an item, after its transfer, and counts a user; nil if it is missing.
 func (c *cache) find(k itemKey) *item {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.use(c.items[k])
+	it := c.use(c.items[k])
+	c.mu.Unlock()
+	if it == nil {
+		return nil
+	}
+	if <-it.ready; it.failed {
+		return nil
+	}
+	return it
 }
 
+// has reports whether an item is loaded or being loaded.
 func (c *cache) has(k itemKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,33 +105,54 @@ func (c *cache) use(it *item) *item {
 	return it
 }
 
-// bring copies data to the device unless it is there, and counts a user. It returns the bytes moved.
-func (c *cache) bring(k itemKey, data content) (it *item, bytes int64, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if it := c.use(c.items[k]); it != nil {
-		return it, 0, nil
-	}
-	it = &item{key: k, content: data, users: 1}
-	if err := c.copy(it); err != nil {
-		return nil, 0, err
-	}
-	bytes = it.memory.SizeBytes()
-	c.items[k] = it
-	c.size += bytes
-	c.moved += bytes
-	return it, bytes, nil
+// transfer has the bytes copied to the device, and the time, without waiting for the bus.
+type transfer struct {
+	bytes int64
+	took  time.Duration
 }
 
-// copy allocates the item's memory and waits for the transfer.
-func (c *cache) copy(it *item) error {
+// bring copies data to the device unless it is there, and counts a user.
+func (c *cache) bring(k itemKey, data content) (*item, transfer, error) {
+	for {
+		c.mu.Lock()
+		if c.items[k] == nil {
+			break
+		}
+		c.mu.Unlock()
+		if it := c.find(k); it != nil {
+			return it, transfer{}, nil
+		}
+	}
+	it := &item{key: k, content: data, users: 1, ready: make(chan struct{})}
+	c.items[k] = it
+	c.mu.Unlock()
+	took, err := c.load(it)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer close(it.ready)
+	if err != nil {
+		it.failed = true
+		delete(c.items, k)
+		return nil, transfer{}, err
+	}
+	moved := transfer{it.memory.SizeBytes(), took}
+	c.moved += moved.bytes
+	c.speed.observe(moved)
+	return it, moved, nil
+}
+
+// load allocates the item's memory and waits for the transfer.
+func (c *cache) load(it *item) (time.Duration, error) {
+	c.bus.Lock()
+	defer c.bus.Unlock()
+	began := time.Now()
 	words := 0
 	for _, part := range it.parts {
 		words += aligned(len(part))
 	}
 	var err error
 	if it.memory, err = c.alloc(words); err != nil {
-		return err
+		return 0, err
 	}
 	at := 0
 	for _, part := range it.parts {
@@ -129,63 +165,102 @@ func (c *cache) copy(it *item) error {
 	}
 	it.parts = nil
 	if err = errors.Join(err, c.stream.Synchronize()); err != nil {
-		return errors.Join(err, it.memory.FreeAsync(c.stream))
+		return 0, errors.Join(err, it.memory.FreeAsync(c.stream))
 	}
-	return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.size += it.memory.SizeBytes()
+	return time.Since(began), nil
 }
 
 // aligned rounds words up to 16 bytes.
 func aligned(words int) int { return (words + 3) / 4 * 4 }
 
-// alloc evicts idle items until the memory fits.
+// alloc evicts idle items until the memory fits. The bus is held.
 func (c *cache) alloc(words int) (cuda.Buffer[uint32], error) {
 	if err := c.shrink(max(c.limit-4*int64(words), 0)); err != nil {
 		return cuda.Buffer[uint32]{}, err
 	}
 	for {
 		memory, err := cuda.AllocAsync[uint32](c.stream, words)
-		if err == nil || !errors.Is(err, cuda.ErrOutOfMemory) || c.idle.Len() == 0 {
+		if err == nil || !errors.Is(err, cuda.ErrOutOfMemory) || !c.evictOne() {
 			return memory, err
 		}
-		if err := c.evict(); err != nil {
+		if err := c.freeEvicted(); err != nil {
 			return memory, err
 		}
 	}
 }
 
-// shrink evicts idle items, the least recently used first, until the size is at most limit.
+func (c *cache) evictOne() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.idle.Len() == 0 {
+		return false
+	}
+	c.evict()
+	return true
+}
+
+// shrink evicts idle items, the least recently used first, until the size is at most limit, and frees their
+// memory. The bus is held.
 func (c *cache) shrink(limit int64) error {
-	for c.size > limit && c.idle.Len() > 0 {
-		if err := c.evict(); err != nil {
-			return err
-		}
-	}
-	return nil
+	c.mu.Lock()
+	c.evictTo(limit)
+	c.mu.Unlock()
+	return c.freeEvicted()
 }
 
-func (c *cache) evict() error {
+// evictTo and evict are called with mu held.
+func (c *cache) evictTo(limit int64) {
+	for c.size > limit && c.idle.Len() > 0 {
+		c.evict()
+	}
+}
+
+func (c *cache) evict() {
 	it := c.idle.Remove(c.idle.Back()).(*item)
 	delete(c.items, it.key)
 	c.size -= it.memory.SizeBytes()
-	return it.memory.FreeAsync(c.stream)
+	c.evicted = append(c.evicted, it.memory)
 }
 
-// release ends the use of items; the device must have completed the work on them.
+// freeEvicted frees the memory of evicted items. The bus is held.
+func (c *cache) freeEvicted() error {
+	c.mu.Lock()
+	evicted := c.evicted
+	c.evicted = nil
+	c.mu.Unlock()
+	var errs []error
+	for _, memory := range evicted {
+		errs = append(errs, memory.FreeAsync(c.stream))
+	}
+	return errors.Join(errs...)
+}
+
+// release ends the use of items; the device must have completed the work on them. During a transfer,
+// evicted memory is freed later: with the next transfer.
 func (c *cache) release(items []*item) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, it := range items {
 		if it.users--; it.users == 0 {
 			it.place = c.idle.PushFront(it)
 		}
 	}
-	return c.shrink(c.limit)
+	c.evictTo(c.limit)
+	free := len(c.evicted) > 0
+	c.mu.Unlock()
+	if !free || !c.bus.TryLock() {
+		return nil
+	}
+	defer c.bus.Unlock()
+	return c.freeEvicted()
 }
 
 // empty evicts all idle items and returns their memory to the device.
 func (c *cache) empty(d *cuda.Device) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.bus.Lock()
+	defer c.bus.Unlock()
 	return errors.Join(c.shrink(0), c.stream.Synchronize(), d.TrimPool(0))
 }
 
@@ -194,4 +269,11 @@ func (c *cache) bytesMoved() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.moved
+}
+
+// transferTime predicts the time to copy items of some bytes in all.
+func (c *cache) transferTime(items int, bytes int64) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.speed.predict(items, bytes)
 }

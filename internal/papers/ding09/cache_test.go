@@ -2,7 +2,9 @@ package ding09
 
 import (
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
@@ -119,5 +121,81 @@ func TestCacheOutOfMemory(t *testing.T) {
 	}
 	if err := c.empty(d); err != nil || c.size != 0 {
 		t.Errorf("%v, %d bytes", err, c.size)
+	}
+}
+
+// During a transfer, other items can be used and released. Users of the item itself wait for one
+// transfer, whose time does not include the wait for the bus.
+func TestCacheDuringTransfer(t *testing.T) {
+	c := newTestCache(t, gputest.Open(t), takenBytes)
+	idle := take(t, c, 0)
+	if err := c.release([]*item{idle}); err != nil {
+		t.Fatal(err)
+	}
+	const held = 200 * time.Millisecond
+	c.bus.Lock()
+	unlocked := time.AfterFunc(held, c.bus.Unlock)
+	defer unlocked.Stop()
+	var group sync.WaitGroup
+	var items [3]*item
+	for i := range items {
+		group.Go(func() {
+			it, moved, err := c.bring(numbered(1), content{parts: [][]uint32{{1, 2, 3}}})
+			if items[i] = it; err != nil || moved.took >= held {
+				t.Errorf("a transfer took %v: %v", moved.took, err)
+			}
+		})
+	}
+	for !c.has(numbered(1)) {
+		time.Sleep(time.Millisecond)
+	}
+	began := time.Now()
+	used := c.find(numbered(0))
+	if used == nil || !c.has(numbered(0)) || c.transferTime(1, 0) == 0 {
+		t.Error("the item is missing")
+	}
+	if err := c.release([]*item{used}); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took >= held/2 {
+		t.Errorf("finding and releasing an item took %v", took)
+	}
+	group.Wait()
+	if items[0] != items[1] || items[0] != items[2] || items[0].users != 3 || c.bytesMoved() != takenBytes+16 {
+		t.Errorf("items %p with %d users, %d bytes moved", items, items[0].users, c.bytesMoved())
+	}
+	if err := c.release([]*item{items[0], items[0], items[0]}); err != nil {
+		t.Error(err)
+	}
+}
+
+// An item that could not be loaded is loaded by the next user who waited for it.
+func TestCacheFailedTransfer(t *testing.T) {
+	d := gputest.Open(t)
+	c := newTestCache(t, d, 1<<20)
+	gputest.Fail(t, d, "cuMemAllocAsync", 1, cuda.OutOfMemory)
+	c.bus.Lock()
+	var group sync.WaitGroup
+	results := make(chan *item, 2)
+	for range 2 {
+		group.Go(func() {
+			it, _, _ := c.bring(numbered(1), content{parts: [][]uint32{{1}}})
+			results <- it
+		})
+	}
+	for !c.has(numbered(1)) {
+		time.Sleep(time.Millisecond)
+	}
+	c.bus.Unlock()
+	group.Wait()
+	a, b := <-results, <-results
+	if (a == nil) == (b == nil) || !c.has(numbered(1)) {
+		t.Fatalf("items %p and %p, want one", a, b)
+	}
+	if a == nil {
+		a = b
+	}
+	if err := c.release([]*item{a}); err != nil {
+		t.Error(err)
 	}
 }

@@ -17,11 +17,8 @@ const (
 	firstTraining = 32
 )
 
-// Before the first training.
-const (
-	priorPosting  = 10 * time.Nanosecond
-	priorBytePart = 10 // bytes that the bus moves in a nanosecond
-)
+// priorPosting is the time of a posting before the first training.
+const priorPosting = 10 * time.Nanosecond
 
 // costs predicts times by model trees of the paper's features (§9): the lengths of the shortest
 // list and of the second shortest, the sum of all lengths, and the number of terms. Safe for
@@ -29,7 +26,6 @@ const (
 type costs struct {
 	mu      sync.Mutex
 	classes map[plan.Mode]*class
-	perByte float64 // nanoseconds of a transfer
 }
 
 // class has the trees of a mode, by processor.
@@ -39,7 +35,7 @@ type class struct {
 }
 
 func newCosts() *costs {
-	return &costs{classes: map[plan.Mode]*class{}, perByte: 1.0 / priorBytePart}
+	return &costs{classes: map[plan.Mode]*class{}}
 }
 
 func (c *costs) class(mode plan.Mode) *class {
@@ -76,9 +72,9 @@ func featuresOf(stages []stage) cost.Vector {
 // sum is the place of cost.Features.Sum in a vector.
 const sum = 2
 
-// predict returns the times on both processors, with the transfer of missing bytes to the GPU. Until
-// a mode has a tree for each, its queries go to the processor with fewer samples.
-func (c *costs) predict(mode plan.Mode, x cost.Vector, missing int64) (predicted [sched.NumPlaces]time.Duration) {
+// predict returns the times on both processors, with a transfer to the GPU. Until a mode has a tree for
+// each, its queries go to the processor with fewer samples.
+func (c *costs) predict(mode plan.Mode, x cost.Vector, transfer time.Duration) (predicted [sched.NumPlaces]time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.class(mode)
@@ -95,7 +91,7 @@ func (c *costs) predict(mode plan.Mode, x cost.Vector, missing int64) (predicted
 	for p, tree := range k.trees {
 		predicted[p] = max(time.Duration(tree.Predict(x)), 1)
 	}
-	predicted[sched.GPU] += time.Duration(c.perByte * float64(missing))
+	predicted[sched.GPU] += transfer
 	return predicted
 }
 
@@ -129,26 +125,17 @@ func (c *costs) add(at sched.Place, mode plan.Mode, s cost.Sample) []cost.Sample
 	return k.samples[at]
 }
 
-// observeTransfer learns the speed of the bus: a moving mean.
-func (c *costs) observeTransfer(bytes int64, took time.Duration) {
-	if bytes == 0 {
-		return
-	}
-	const weight = 1.0 / 16
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.perByte += weight * (float64(took)/float64(bytes) - c.perByte)
-}
-
-// missingBytes is the size of the lists that the GPU lacks, approximately.
-func (g *gpu) missingBytes(p *plan.Plan, stages []stage) (bytes int64) {
+// transferTime predicts the transfer of the lists that the GPU lacks, and whether there are any.
+func (g *gpu) transferTime(p *plan.Plan, stages []stage) (took time.Duration, missing bool) {
 	segments := p.Snapshot().Segments
+	n, bytes := 0, int64(0)
 	for i, terms := range stages[len(stages)-1].segments {
 		for _, t := range terms {
 			if !g.cache.has(listKey(&segments[i], t)) {
+				n++
 				bytes += t.SizeBytes()
 			}
 		}
 	}
-	return bytes
+	return g.cache.transferTime(n, bytes), n > 0
 }

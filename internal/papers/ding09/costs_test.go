@@ -48,8 +48,7 @@ func TestCostsAreLearned(t *testing.T) {
 				t.Errorf("%d postings on the %v: %v, want %v", n, sched.Place(p), d, want)
 			}
 		}
-		// A nanosecond for each of 10 bytes at first.
-		if more := c.predict(plan.ModeAnd, vector(n), 1000); more[sched.GPU] != predicted[sched.GPU]+100 || more[sched.CPU] != predicted[sched.CPU] {
+		if more := c.predict(plan.ModeAnd, vector(n), 100); more[sched.GPU] != predicted[sched.GPU]+100 || more[sched.CPU] != predicted[sched.CPU] {
 			t.Errorf("with a transfer: %v, without %v", more, predicted)
 		}
 	}
@@ -58,14 +57,30 @@ func TestCostsAreLearned(t *testing.T) {
 	}
 }
 
+// Small transfers do not change the time of a byte.
 func TestTransfersAreLearned(t *testing.T) {
-	c := newCosts()
-	for range 100 {
-		c.observeTransfer(1000, 2*time.Microsecond)
-		c.observeTransfer(0, time.Hour)
+	const megabyte = 1_000_000
+	s := newSpeed()
+	if got := s.predict(2, 10*megabyte); got != 2*priorTransfer+time.Millisecond {
+		t.Errorf("before the first transfers: %v", got)
 	}
-	if c.perByte < 1.9 || c.perByte > 2 {
-		t.Errorf("%g ns a byte, want 2", c.perByte)
+	for range 50 {
+		s.observe(transfer{100 * megabyte, 4 * time.Millisecond})
+	}
+	for range 8 {
+		s.observe(transfer{256, 20 * time.Microsecond})
+	}
+	if got := s.predict(1, 10*megabyte); got < 390*time.Microsecond || got > 450*time.Microsecond {
+		t.Errorf("10 MB: %v, want 0.4 ms and the fixed time", got)
+	}
+	for range 100 {
+		s.observe(transfer{256, 20 * time.Microsecond})
+	}
+	if got := s.predict(3, 0); got < 59*time.Microsecond || got > 61*time.Microsecond {
+		t.Errorf("3 small transfers: %v, want 60 µs", got)
+	}
+	if got := s.predict(1, 10*megabyte); got < 390*time.Microsecond || got > 450*time.Microsecond {
+		t.Errorf("10 MB after small transfers: %v, want 0.4 ms and the fixed time", got)
 	}
 }
 

@@ -10,8 +10,8 @@
 //
 // # GPU
 //
-// Compressed lists stay in GPU memory up to a limit (§5); cache.go has the list cache. Transfers
-// run while another query computes; queries compute one at a time.
+// Compressed lists stay in GPU memory up to a limit (§5); cache.go has the list cache. Queries compute one at
+// a time; meanwhile the lists of one other query are transferred. Other queries wait, without lists.
 //
 //	step                                                     section     file
 //	recursive PForDelta, Rice                                §6          resident.go, package decode
@@ -31,12 +31,13 @@
 //
 // With both processors, a query goes to one of three groups by its predicted costs (§9):
 // schedule.go, with policy query of package sched, and costs.go, with the model trees of package
-// cost.
+// cost. The GPU has one server; fetch.go transfers the lists of a query that waits for it.
 //
 // # Errors
 //
-// After an error of the GPU, the CPU answers the query. After the device was lost, the CPU answers
-// all queries.
+// After an error of the GPU, the CPU answers the query. With both processors, the next queries then avoid
+// the GPU: 2 after a fault, and double the number after each further fault in a row, up to 1,024. After the
+// device was lost, the CPU answers all queries.
 //
 // # Kernels
 //

@@ -132,20 +132,12 @@ func (e *Engine) answer(ctx context.Context, q *engine.Query, stages []stage) er
 	case e.gpu == nil || !e.gpu.accepts(q.Plan, stages):
 		return e.cpu.search(ctx, q, stages)
 	}
-	_, err := e.onGPU(ctx, q, stages)
+	err := e.gpu.search(ctx, q, stages)
 	if isFault(err) {
+		e.faults.Add(1)
 		return e.cpu.search(ctx, q, stages)
 	}
 	return err
-}
-
-// onGPU answers a query on the GPU and counts a fault.
-func (e *Engine) onGPU(ctx context.Context, q *engine.Query, stages []stage) (usage, error) {
-	used, err := e.gpu.search(ctx, q, stages)
-	if isFault(err) {
-		e.faults.Add(1)
-	}
-	return used, err
 }
 
 // Stats returns the counts.

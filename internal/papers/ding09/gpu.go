@@ -16,9 +16,9 @@ import (
 	"github.com/griffin-search/griffin/internal/plan"
 )
 
-// lanes is the number of queries at the GPU: one computes while the lists of another are
-// transferred (§5).
-const lanes = 2
+// queriesOnGPU is the number of queries whose lists are in use: one computes while the lists of another
+// are transferred (§5).
+const queriesOnGPU = 2
 
 // gpu answers queries on one device. Its methods are safe for concurrent use.
 type gpu struct {
@@ -32,6 +32,8 @@ type gpu struct {
 
 	listHits, listMisses, structureBytes atomic.Int64
 
+	slots chan struct{} // one for each search
+
 	mu     sync.Mutex // one query at a time computes
 	stream *cuda.Stream
 	work   workspace
@@ -41,7 +43,10 @@ type gpu struct {
 }
 
 func newGPU(d *cuda.Device, o *options) (*gpu, error) {
-	g := &gpu{device: d, code: o.gpuCode(), levels: o.levels, whole: o.whole, narrow: newNarrowRanker(), wide: newWideRanker()}
+	g := &gpu{
+		device: d, code: o.gpuCode(), levels: o.levels, whole: o.whole, slots: make(chan struct{}, queriesOnGPU),
+		narrow: newNarrowRanker(), wide: newWideRanker(),
+	}
 	on, ok := decode.CodecOf(g.code.codec)
 	if !ok {
 		return nil, fmt.Errorf("the device does not decode %s", g.code.codec.Name())
@@ -107,25 +112,41 @@ func (g *gpu) accepts(p *plan.Plan, stages []stage) bool {
 // hitsOf is the maximum number of hits.
 func hitsOf(p *plan.Plan) int { return min(p.K(), p.Snapshot().NumDocs) }
 
-// usage is the cost of a query, for predictions.
+// usage is the cost of a query.
 type usage struct {
-	computing    time.Duration
-	transferring time.Duration
-	bytes        int64 // transferred
+	computing   time.Duration
+	transferred transfer
 }
 
-// search answers a query. The error is the context's, of the device (isFault), or wraps
-// base.ErrCorrupt.
-func (g *gpu) search(ctx context.Context, q *engine.Query, stages []stage) (usage, error) {
+// search answers a query when fewer than queriesOnGPU others are searched. The error is the context's, of
+// the device (isFault), or wraps base.ErrCorrupt.
+func (g *gpu) search(ctx context.Context, q *engine.Query, stages []stage) error {
+	select {
+	case g.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-g.slots }()
+	d, err := g.fetch(ctx, q, stages)
+	return g.complete(ctx, d, err)
+}
+
+// fetch copies the missing lists of a query to the device. complete must follow, or g.cache.release of its
+// items.
+func (g *gpu) fetch(ctx context.Context, q *engine.Query, stages []stage) (*deviceQuery, error) {
 	d := &deviceQuery{gpu: g, query: q, k: hitsOf(q.Plan)}
-	err := d.bring(ctx, stages)
+	return d, d.bring(ctx, stages)
+}
+
+// complete answers a query after fetch, which returned err.
+func (g *gpu) complete(ctx context.Context, d *deviceQuery, err error) error {
 	if err == nil {
 		err = g.compute(ctx, d)
 	}
 	if e := g.cache.release(d.items); err == nil {
 		err = e
 	}
-	return d.used, err
+	return err
 }
 
 // isFault reports whether an error is the device's, after which the CPU can answer.

@@ -54,9 +54,9 @@ func infoOptions() []engine.Option {
 		{Name: "depth", Default: defaultDepth, Values: "0 to 4", Help: "recursive compression of the exceptions of pfordelta-rec (§6.2)"},
 		{Name: "levels", Default: defaultLevels, Values: "0 to 4", Help: "levels of splitters of the parallel merge find (§7.2); 0: binary search"},
 		{Name: "skip", Default: "yes", Values: "yes or no", Help: "an AND decodes only blocks that can match (§8.1); no: whole lists, as the poster"},
-		{Name: "cache", Default: defaultCache, Values: "a number of MiB", Help: "GPU memory for lists (§5); 640: the paper's GPU"},
-		{Name: "threshold", Default: defaultGroup, Values: "a number from 0", Help: "a query that is faster by this factor on a processor belongs to its group (§9)"},
-		{Name: "deadline", Default: defaultDeadline, Values: "milliseconds", Help: "maximum time of a query (§9); close to it, it precedes others"},
+		{Name: "cache", Default: defaultCache, Values: "a number of MiB", Help: "GPU memory for lists, lengths of documents and deletions (§5); 640: the paper's GPU"},
+		{Name: "threshold", Default: defaultGroup, Values: "a number from 0", Help: "how much faster a query must be on a processor to belong to its group (§9), adapted while running; 0.2: 20 % faster"},
+		{Name: "deadline", Default: defaultDeadline, Values: "milliseconds", Help: "target time of a query (§9), not enforced; close to it, a query precedes others"},
 		{Name: "urgent", Default: defaultUrgent, Values: "0 to 1", Help: "share of the time to the deadline after which a query precedes others (§9)"},
 	}
 }
@@ -94,7 +94,7 @@ func cpuCode() code { return code{codec.PForDelta{}, 0} }
 func (o *options) schedule() sched.Options {
 	const least = 1e-9 // 0 would be the scheduler's default
 	return sched.Options{
-		Policy: sched.PolicyQuery, CPUs: o.cpus, Lanes: lanes, MaxQueue: -1, MaxBatch: 1, RunLate: true,
+		Policy: sched.PolicyQuery, CPUs: o.cpus, Lanes: 1, MaxQueue: -1, MaxBatch: 1, RunLate: true,
 		Threshold: cmp.Or(o.threshold, least), Deadline: o.deadline, Urgent: cmp.Or(o.urgent, least),
 	}
 }

@@ -3,6 +3,7 @@ package ding09
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/cost"
@@ -12,11 +13,14 @@ import (
 )
 
 // schedule assigns queries to the processors (§9). Policy query of package sched has the three
-// groups, stealing, deadlines and the adapted thresholds.
+// groups, stealing, deadlines and the adapted thresholds. The GPU has one server, because it computes one
+// query at a time; the lists of one other query are transferred meanwhile (§5).
 type schedule struct {
-	engine *Engine
-	pool   *sched.Pool
-	costs  *costs
+	engine   *Engine
+	pool     *sched.Pool
+	costs    *costs
+	pause    pause
+	fetching atomic.Bool
 }
 
 func newSchedule(e *Engine, o *options) (*schedule, error) {
@@ -32,9 +36,16 @@ func newSchedule(e *Engine, o *options) (*schedule, error) {
 func (s *schedule) do(ctx context.Context, q *engine.Query, stages []stage) error {
 	w := &work{schedule: s, query: q, stages: stages, features: featuresOf(stages)}
 	w.job = sched.Job{Alone: true}
-	w.job.Cost = s.costs.predict(q.Plan.Mode(), w.features, s.engine.gpu.missingBytes(q.Plan, stages))
-	if !s.engine.gpu.accepts(q.Plan, stages) {
+	g := s.engine.gpu
+	took, missing := g.transferTime(q.Plan, stages)
+	w.job.Cost = s.costs.predict(q.Plan.Mode(), w.features, took)
+	if !g.accepts(q.Plan, stages) || s.pause.skips() {
 		w.job.Cost[sched.GPU] = sched.Never
+	}
+	if missing && w.job.Cost[sched.GPU] < w.job.Cost[sched.CPU] && !s.pool.Free(sched.GPU) {
+		if w.fetch = s.startFetch(ctx, q, stages); w.fetch != nil {
+			defer w.fetch.end()
+		}
 	}
 	return s.pool.Do(ctx, &w.job, w)
 }
@@ -46,6 +57,7 @@ type work struct {
 	stages   []stage
 	features cost.Vector
 	job      sched.Job
+	fetch    *fetch // nil: none
 }
 
 // Run implements sched.Work.
@@ -67,6 +79,9 @@ func (w *work) traceWait() {
 }
 
 func (w *work) onCPU(ctx context.Context) error {
+	if w.fetch != nil {
+		w.fetch.cancel()
+	}
 	c := &w.schedule.engine.cpu
 	if err := c.encode(w.query.Plan, w.stages); err != nil {
 		return err
@@ -84,18 +99,38 @@ func (w *work) onGPU(ctx context.Context) error {
 	if e.gpu.lost() {
 		return sched.ErrLost
 	}
-	used, err := e.onGPU(ctx, w.query, w.stages)
-	switch {
-	case isFault(err) && e.gpu.lost():
-		return fmt.Errorf("%w: %w", sched.ErrLost, err)
-	case isFault(err):
-		return fmt.Errorf("%w: %w", sched.ErrFailed, err)
-	case err != nil:
+	d, err := w.fetched(ctx)
+	if d == nil {
 		return err
 	}
-	w.schedule.costs.observeTransfer(used.bytes, used.transferring)
-	w.learn(sched.GPU, used.computing)
+	err = e.gpu.complete(ctx, d, err)
+	if isFault(err) {
+		e.faults.Add(1)
+		w.schedule.pause.failed()
+		if e.gpu.lost() {
+			return fmt.Errorf("%w: %w", sched.ErrLost, err)
+		}
+		return fmt.Errorf("%w: %w", sched.ErrFailed, err)
+	}
+	if err != nil {
+		return err
+	}
+	w.schedule.pause.worked()
+	w.learn(sched.GPU, d.used.computing)
 	return nil
+}
+
+// fetched returns the query after gpu.fetch, or nil if the context has ended.
+func (w *work) fetched(ctx context.Context) (*deviceQuery, error) {
+	if w.fetch == nil {
+		return w.schedule.engine.gpu.fetch(ctx, w.query, w.stages)
+	}
+	select {
+	case f := <-w.fetch.result:
+		return f.query, f.err
+	case <-w.fetch.ended:
+		return nil, ctx.Err()
+	}
 }
 
 func (w *work) learn(at sched.Place, took time.Duration) {

@@ -89,8 +89,8 @@ func (d *deviceQuery) trace(steps []step) {
 		return
 	}
 	processor := fmt.Sprintf("gpu%d", d.gpu.device.Info().Ordinal)
-	t.AddFor(d.began, d.used.transferring, plan.Step{
-		Name: stepTransfer, Processor: processor, Place: sched.GPU, Mode: d.stages[0].mode, BusBytes: d.used.bytes,
+	t.AddFor(d.began, d.used.transferred.took, plan.Step{
+		Name: stepTransfer, Processor: processor, Place: sched.GPU, Mode: d.stages[0].mode, BusBytes: d.used.transferred.bytes,
 	})
 	took := time.Duration(0)
 	for _, s := range steps {

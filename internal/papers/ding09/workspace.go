@@ -70,12 +70,15 @@ func (w *workspace) growMatching(d *cuda.Device, n sizes) error {
 	if n.shortest == 0 {
 		return nil // no AND
 	}
+	n.longest = max(n.longest, n.shortest)
 	if w.matching == nil || n.shortest > w.shortest || n.longest > w.longest {
+		shortest, longest := max(w.shortest, slack(n.shortest)), max(w.longest, slack(n.longest))
 		w.freeMatching()
-		w.shortest, w.longest = max(w.shortest, slack(n.shortest)), max(w.longest, slack(n.longest))
-		w.longest = max(w.longest, w.shortest)
-		var err error
-		if w.matching, err = intersect.NewWorkspace(d, w.shortest, w.longest); err != nil {
+		err := w.newMatching(d, shortest, longest)
+		if errors.Is(err, cuda.ErrOutOfMemory) {
+			err = w.newMatching(d, n.shortest, n.longest)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -83,15 +86,29 @@ func (w *workspace) growMatching(d *cuda.Device, n sizes) error {
 		return nil
 	}
 	w.freeCandidates()
+	err := w.newCandidates(d, w.shortest)
+	if errors.Is(err, cuda.ErrOutOfMemory) {
+		w.freeCandidates()
+		err = w.newCandidates(d, n.shortest)
+	}
+	return err
+}
+
+func (w *workspace) newMatching(d *cuda.Device, shortest, longest int) (err error) {
+	if w.matching, err = intersect.NewWorkspace(d, shortest, longest); err == nil {
+		w.shortest, w.longest = shortest, longest
+	}
+	return err
+}
+
+func (w *workspace) newCandidates(d *cuda.Device, capacity int) (err error) {
 	for i := range w.candidates {
-		var err error
-		if w.candidates[i], err = intersect.NewCandidates(d, 2, w.shortest); err != nil {
+		if w.candidates[i], err = intersect.NewCandidates(d, 2, capacity); err != nil {
 			return err
 		}
 	}
-	var err error
-	if w.selected, err = intersect.NewSelection(d, w.shortest); err == nil {
-		w.candidatesCapacity = w.shortest
+	if w.selected, err = intersect.NewSelection(d, capacity); err == nil {
+		w.candidatesCapacity = capacity
 	}
 	return err
 }
@@ -100,10 +117,19 @@ func (w *workspace) growScratch(s *selection.Selector, scores int) error {
 	if w.scratch != nil && scores <= w.scratchRoom {
 		return nil
 	}
-	err := w.freeScratch()
-	if err == nil {
-		w.scratchRoom = slack(scores)
-		w.scratch, err = s.NewScratch(w.scratchRoom, selection.MaxK, selection.Heap, selection.Bucket)
+	if err := w.freeScratch(); err != nil {
+		return err
+	}
+	err := w.newScratch(s, slack(scores))
+	if errors.Is(err, cuda.ErrOutOfMemory) {
+		err = w.newScratch(s, scores)
+	}
+	return err
+}
+
+func (w *workspace) newScratch(s *selection.Selector, room int) (err error) {
+	if w.scratch, err = s.NewScratch(room, selection.MaxK, selection.Heap, selection.Bucket); err == nil {
+		w.scratchRoom = room
 	}
 	return err
 }
@@ -113,6 +139,7 @@ func (w *workspace) freeMatching() {
 		w.matching.Free()
 		w.matching = nil
 	}
+	w.shortest, w.longest = 0, 0
 }
 
 func (w *workspace) freeCandidates() {
