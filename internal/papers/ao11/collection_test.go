@@ -23,7 +23,7 @@ func TestCollections(t *testing.T) {
 		snapshot := indextest.Snapshot(t, ix)
 		for _, form := range sampletest.Some(t, sampletest.UnderRace(2, 1), collectionForms) {
 			both(t, "threshold=20000,"+form, func(t *testing.T, e *Engine) {
-				enginetest.Compare(t, e, snapshot, and10, texts)
+				enginetest.CompareAnswers(t, e, snapshot, and10, texts)
 			})
 		}
 	}
@@ -40,7 +40,7 @@ func TestWiki(t *testing.T) {
 		for _, k := range []int{10, 1000} {
 			t.Run(fmt.Sprintf("%s/k=%d", form, k), func(t *testing.T) {
 				both(t, form, func(t *testing.T, e *Engine) {
-					enginetest.Compare(t, e, snapshot, plan.Options{Mode: plan.ModeAnd, K: k}, texts)
+					enginetest.CompareAnswers(t, e, snapshot, plan.Options{Mode: plan.ModeAnd, K: k}, texts)
 				})
 			})
 		}

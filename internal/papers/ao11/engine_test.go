@@ -21,7 +21,7 @@ func TestRandomOnCPU(t *testing.T) {
 	for _, form := range append([]string{"search=skip"}, sampletest.Some(t, sampletest.UnderRace(8, 2), forms)...) {
 		t.Run(form, func(t *testing.T) {
 			e := enginetest.Open(t, "ao11:on=cpu,"+form)
-			enginetest.Random(t, e, 2, plan.ModeAnd)
+			enginetest.CompareRandom(t, e, 2, plan.ModeAnd)
 			if s := e.Stats(); s.OnCPU == 0 || s.OnGPU != 0 || s.Faults != 0 {
 				t.Errorf("%+v", s)
 			}

@@ -37,7 +37,7 @@ func TestFaults(t *testing.T) {
 			if !gputest.Survived(t, err) {
 				return
 			}
-			enginetest.Compare(t, e, snapshot, and10, texts)
+			enginetest.CompareAnswers(t, e, snapshot, and10, texts)
 			if s := e.Stats(); s.OnCPU+s.OnGPU != int64(len(texts)) || s.OnCPU < s.Faults || d.Err() != nil && s.Faults == 0 {
 				t.Errorf("%+v of %d queries", s, len(texts))
 			}
@@ -58,15 +58,15 @@ func TestLostDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enginetest.Compare(t, e, snapshot, and10, texts)
+	enginetest.CompareAnswers(t, e, snapshot, and10, texts)
 	before := e.Stats()
 	gputest.Fail(t, d, "cuLaunchKernel", 1, cuda.LaunchFailed)
-	enginetest.Compare(t, e, snapshot, and10, texts)
+	enginetest.CompareAnswers(t, e, snapshot, and10, texts)
 	lost := e.Stats() // a batch of another goroutine may have been launched before the loss
 	if d.Err() == nil || before.Faults != 0 || lost.Faults == 0 || lost.Faults > lost.OnCPU-before.OnCPU {
 		t.Errorf("device %v, %+v, then %+v", d.Err(), before, lost)
 	}
-	enginetest.Compare(t, e, snapshot, and10, texts)
+	enginetest.CompareAnswers(t, e, snapshot, and10, texts)
 	if after := e.Stats(); after.OnGPU != lost.OnGPU || after.Faults != lost.Faults || after.OnCPU != lost.OnCPU+int64(len(texts)) {
 		t.Errorf("after the loss: %+v, then %+v", lost, after)
 	}

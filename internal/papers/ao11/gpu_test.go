@@ -48,7 +48,7 @@ func TestRandomOnGPU(t *testing.T) {
 		for _, threshold := range []string{"1", "700"} {
 			t.Run(form+"/"+threshold, func(t *testing.T) {
 				e := onGPU(t, "ao11:threshold="+threshold+","+form)
-				enginetest.Random(t, e, 2, plan.ModeAnd)
+				enginetest.CompareRandom(t, e, 2, plan.ModeAnd)
 				if s := e.Stats(); s.OnGPU == 0 || s.Faults != 0 || s.BusBytes == 0 {
 					t.Errorf("%+v", s)
 				}

@@ -46,7 +46,7 @@ func with(on processors, change func(o *options)) options {
 func sample(t *testing.T, e engine.Engine) {
 	t.Helper()
 	if gputest.OnGPU() {
-		enginetest.Random(t, e, 4, modes...)
+		enginetest.CompareRandom(t, e, 4, modes...)
 	}
 	rng := rand.New(rand.NewPCG(9, 2009))
 	ix := plantest.RandomIndex(t, rng, 500, 3, true /* deletes */)
@@ -56,15 +56,15 @@ func sample(t *testing.T, e engine.Engine) {
 	}
 	for i, mode := range modes {
 		k := []int{1, 10, 60}[i]
-		enginetest.Compare(t, e, indextest.Snapshot(t, ix), plan.Options{Mode: mode, K: k, Count: k == 10}, texts)
+		enginetest.CompareAnswers(t, e, indextest.Snapshot(t, ix), plan.Options{Mode: mode, K: k, Count: k == 10}, texts)
 	}
 	for _, mode := range modes {
-		enginetest.Compare(t, e, skewed(t), plan.Options{Mode: mode, K: 5, Count: true}, []string{"rare all", "all some rare some", "some all"})
+		enginetest.CompareAnswers(t, e, skewed(t), plan.Options{Mode: mode, K: 5, Count: true}, []string{"rare all", "all some rare some", "some all"})
 	}
 	// Lists of many blocks, and of more candidates than a block of threads has.
 	long := indextest.Snapshot(t, plantest.FrequentIndex(t, codec.Default, 1600))
 	for _, mode := range modes {
-		enginetest.Compare(t, e, long, plan.Options{Mode: mode, K: 10, Count: true}, []string{"w3 w0", "w0 w1 w2 w3 w0"})
+		enginetest.CompareAnswers(t, e, long, plan.Options{Mode: mode, K: 10, Count: true}, []string{"w3 w0", "w0 w1 w2 w3 w0"})
 	}
 }
 
@@ -87,7 +87,7 @@ func skewed(t testing.TB) *index.Snapshot {
 
 func TestCPU(t *testing.T) {
 	e := enginetest.Open(t, "ding09:on=cpu")
-	enginetest.Random(t, e, 4, modes...)
+	enginetest.CompareRandom(t, e, 4, modes...)
 	if s := e.Stats(); s.OnCPU == 0 || s.OnGPU != 0 || s.BusBytes != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -142,7 +142,7 @@ func TestCollections(t *testing.T) {
 			compareAll(t, c.on, func(e engine.Engine) {
 				snapshot := indextest.Snapshot(t, ix)
 				for _, mode := range modes {
-					enginetest.Compare(t, e, snapshot, plan.Options{Mode: mode, K: 10, Count: true}, texts)
+					enginetest.CompareAnswers(t, e, snapshot, plan.Options{Mode: mode, K: 10, Count: true}, texts)
 				}
 			})
 		})
@@ -161,7 +161,7 @@ func TestWiki(t *testing.T) {
 			compareAll(t, on, func(e engine.Engine) {
 				snapshot := indextest.Snapshot(t, ix)
 				for _, mode := range modes {
-					enginetest.Compare(t, e, snapshot, plan.Options{Mode: mode, K: 10}, texts)
+					enginetest.CompareAnswers(t, e, snapshot, plan.Options{Mode: mode, K: 10}, texts)
 				}
 			})
 		})

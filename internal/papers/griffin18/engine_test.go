@@ -53,9 +53,9 @@ func TestRandom(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			e := openOn(t, v.options, d)
 			if v.ranking == rankRadix { // slow on the emulator
-				enginetest.Compare(t, e, twoSegments(t), and, []string{"w0", "w0 w1", "w3 w1 w0", "w0 w0 w2", "w1 w7", "w0 w39"})
+				enginetest.CompareAnswers(t, e, twoSegments(t), and, []string{"w0", "w0 w1", "w3 w1 w0", "w0 w0 w2", "w1 w7", "w0 w39"})
 			} else {
-				enginetest.Random(t, e, sampletest.UnderRace(2, 1), plan.ModeAnd)
+				enginetest.CompareRandom(t, e, sampletest.UnderRace(2, 1), plan.ModeAnd)
 			}
 			s := e.Stats()
 			switch {
@@ -72,7 +72,7 @@ func TestRandomOnCPU(t *testing.T) {
 	for _, spec := range []string{"griffin18:on=cpu", "griffin18:on=cpu,cpu-crossing=1", "griffin18:on=cpu,cpu-crossing=3"} {
 		t.Run(spec, func(t *testing.T) {
 			e := enginetest.Open(t, spec)
-			enginetest.Random(t, e, 2, plan.ModeAnd)
+			enginetest.CompareRandom(t, e, 2, plan.ModeAnd)
 			if s := e.Stats(); s.OnCPU == 0 || s.OnGPU != 0 || s.Migrations != 0 {
 				t.Errorf("%+v", s)
 			}
@@ -120,7 +120,7 @@ func compareAll(t *testing.T, ix *index.Index, texts []string) {
 		t.Run(v.name, func(t *testing.T) {
 			e := openOn(t, v.options, on)
 			for _, k := range []int{10, 1000} {
-				enginetest.Compare(t, e, snapshot, plan.Options{Mode: plan.ModeAnd, K: k, Count: k == 10}, firstWords(some))
+				enginetest.CompareAnswers(t, e, snapshot, plan.Options{Mode: plan.ModeAnd, K: k, Count: k == 10}, firstWords(some))
 			}
 		})
 	}

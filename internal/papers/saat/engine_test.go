@@ -15,7 +15,7 @@ func TestRandom(t *testing.T) {
 	} {
 		t.Run(spec, func(t *testing.T) {
 			e := enginetest.Open(t, spec)
-			enginetest.Random(t, e, 4, plan.ModeSaat, plan.ModeOr)
+			enginetest.CompareRandom(t, e, 4, plan.ModeSaat, plan.ModeOr)
 			if s := e.Stats(); s.OnCPU == 0 || s.OnGPU != 0 {
 				t.Errorf("%+v", s)
 			}
