@@ -16,6 +16,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/enginetest"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 var modes = []plan.Mode{plan.ModeAnd, plan.ModeOr, plan.ModeAndOr}
@@ -96,7 +97,7 @@ func TestCPU(t *testing.T) {
 // The options of the GPU, each with indexes of several segments and deleted documents. A cache of 0
 // evicts all lists after every query.
 func TestGPU(t *testing.T) {
-	for _, c := range []struct {
+	cases := []struct {
 		name string
 		o    options
 	}{
@@ -107,7 +108,8 @@ func TestGPU(t *testing.T) {
 		{"rice, levels 2", with(onGPU, func(o *options) { o.levels, o.rice = 2, true })},
 		{"poster, no cache", with(onGPU, func(o *options) { o.rice, o.whole, o.cacheBytes = true, true, 0 })},
 		{"whole lists", with(onGPU, func(o *options) { o.whole = true })},
-	} {
+	}
+	for _, c := range sampletest.Some(t, sampletest.UnderRace(len(cases), 2), cases) {
 		t.Run(c.name, func(t *testing.T) {
 			e := openEngine(t, gputest.Open(t), c.o)
 			sample(t, e)
@@ -130,6 +132,7 @@ func TestBoth(t *testing.T) {
 
 // Collections of text: all on the CPU, some on the emulator.
 func TestCollections(t *testing.T) {
+	sampletest.SkipRace(t) // CompareRandom runs under it
 	for _, c := range []struct {
 		name    string
 		on      processors
@@ -151,6 +154,7 @@ func TestCollections(t *testing.T) {
 
 // On a GPU, the passages and queries of issue 17.
 func TestWiki(t *testing.T) {
+	sampletest.SkipRace(t) // CompareRandom runs under it
 	passages, queries := 2000, 20
 	if gputest.OnGPU() {
 		passages, queries = 250_000, 500

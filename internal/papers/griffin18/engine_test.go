@@ -81,6 +81,7 @@ func TestRandomOnCPU(t *testing.T) {
 }
 
 func TestCollections(t *testing.T) {
+	sampletest.SkipRace(t) // CompareRandom runs under it
 	for name, numQueries := range map[string]int{"cranfield": 225, "scifact": 80} {
 		t.Run(name, func(t *testing.T) {
 			ix, texts := enginetest.Collection(t, name, numQueries)
@@ -90,6 +91,7 @@ func TestCollections(t *testing.T) {
 }
 
 func TestWiki(t *testing.T) {
+	sampletest.SkipRace(t) // CompareRandom runs under it
 	n, numQueries := 20_000, 120
 	if gputest.OnGPU() {
 		n, numQueries = 250_000, 500
