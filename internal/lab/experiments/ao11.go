@@ -13,7 +13,7 @@ import (
 
 const ao11Ours = "Collections of 1,053,372 documents generated from the wiki passages (`griffin lab generate --like gov`) " +
 	"in crawl order (GOV), by rank (GOVPR) and shuffled (GOVR), and of 5,038,710 (GOV2, GOV2R), " +
-	"with the terms of all queries of the 2006 log."
+	"with the terms of all queries of the 2006 log. The record below has their numbers of documents and postings."
 
 // Orders of GOV in ao11Collections.
 const ao11GOVs = 3

@@ -18,7 +18,7 @@ func ao11Fig3() lab.Experiment {
 			" lists differ in length.",
 		Ours: ao11Ours +
 			" Next to them, the table has the sum of the binomial distributions for random lists of these " +
-			"lengths.",
+			"lengths. Counts of all lists of these lengths; nothing is timed.",
 		Differs: "The paper prints the figure without numbers, and has GOV only.",
 		Budget:  3 * time.Minute,
 		Run:     runAo11Fig3,

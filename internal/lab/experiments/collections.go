@@ -27,12 +27,6 @@ func gov2(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, erro
 	return env.Generated(ctx, lab.Spec{Like: "gov2", Order: collection.Crawl, Log: lab.TB05})
 }
 
-// Similar to griffin18's part of ClueWeb12: about 100 of the 300 GB of 41
-// million documents.
-func clueweb(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, error) {
-	return env.Generated(ctx, lab.Spec{Like: "clueweb12", Order: collection.Crawl, Log: lab.TB06, Docs: 41_000_000 / 3, Queries: 1000})
-}
-
 // A collection of a table's column.
 type named struct {
 	name string

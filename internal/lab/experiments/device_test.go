@@ -11,9 +11,9 @@ import (
 )
 
 var onDevice = []string{
-	"griffin18-fig7", "griffin18-fig8", "griffin18-fig12", "griffin18-fig13", "griffin18-fig14", "griffin18-fig15", "griffin18-regret",
+	"griffin18-fig7", "griffin18-fig8", "griffin18-fig12", "griffin18-fig13", "griffin18-fig14", "griffin18-fig15", "griffin18-regret", "griffin18-ratio",
 	"ding09-table1", "ding09-fig4", "ding09-fig6", "ding09-fig7", "ding09-table2", "ding09-table3", "ding08-table1",
-	"ao11-table3", "ao11-fig5", "ao11-fig6", "ao11-fig8", "ao11-fig9b", "ao11-table7",
+	"ao11-table3", "ao11-fig5", "ao11-fig6", "ao11-fig8", "ao11-fig9a", "ao11-fig9b", "ao11-table7", "ao11-engine", "ao11-local", "ao11-list-h",
 }
 
 // A record names the GPU only if the experiment measured on it.

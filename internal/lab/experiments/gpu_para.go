@@ -2,202 +2,308 @@ package experiments
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/contraction"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
 	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/papers/decoders"
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 	"github.com/griffin-search/griffin/internal/papers/para"
 )
 
+// paraWay is a method of ao11 on the GPU.
 type paraWay struct {
 	name        string
 	search      intersect.Search
 	contraction intersect.Contraction // without the Universe
-	spec        string                // of a Regression codec; "": uncompressed
+	spec        string                // of the codec; "": uncompressed
+	decoded     bool                  // the lists of a batch are decoded before the search
+	parts       int                   // of a list, each with a safe range; 0: one range
+	withoutH    bool                  // Algorithm 1 without the list H
 }
+
+// A list in hash buckets.
+func hashed(size int) intersect.Contraction { return intersect.Contraction{BucketSize: size} }
 
 // ao11's searches on the GPU, with the paper's names, and one of ours.
 var paraWays = []paraWay{
 	{name: "IS", search: intersect.InterpolationSearch},
 	{name: "BS", search: intersect.BinarySearch},
 	{name: "LR", search: intersect.LinearRegression, contraction: intersect.Contraction{Line: true}},
-	{name: "HS32", search: intersect.HashSegmentation, contraction: intersect.Contraction{BucketSize: 32}},
-	{name: "HS16", search: intersect.HashSegmentation, contraction: intersect.Contraction{BucketSize: 16}},
-	{name: "HS16 and bitmaps", search: intersect.HashSegmentation, contraction: intersect.Contraction{BucketSize: 16, BitmapShare: 1.0 / 64}},
+	{name: "HS256", search: intersect.HashSegmentation, contraction: hashed(256)},
+	{name: "HS128", search: intersect.HashSegmentation, contraction: hashed(128)},
+	{name: "HS64", search: intersect.HashSegmentation, contraction: hashed(64)},
+	{name: "HS32", search: intersect.HashSegmentation, contraction: hashed(32)},
+	{name: "HS16", search: intersect.HashSegmentation, contraction: hashed(16)},
+	{name: bitmapsName, search: intersect.HashSegmentation, contraction: intersect.Contraction{BucketSize: 16, BitmapShare: 1.0 / 64}},
+	{name: "ParaPFD (0.2)", search: intersect.BinarySearch, spec: "parapfor:segment=64,exceptions=0.2", decoded: true},
+	{name: "ParaPFD (0.0)", search: intersect.BinarySearch, spec: "parapfor:segment=64,exceptions=0", decoded: true},
+	{name: "NewPFD (0.2)", search: intersect.BinarySearch, spec: "newpfd:segment=64,exceptions=0.2", decoded: true},
+	{name: "NewPFD (0.0)", search: intersect.BinarySearch, spec: "newpfd:segment=64,exceptions=0", decoded: true},
 	{name: "LRC", search: intersect.LRC, spec: "lrc"},
 	{name: "LRCSeg", search: intersect.LRCSeg, spec: "lrcseg"},
 	{name: "SegLRC", search: intersect.SegLRC, spec: "seglrc"},
 	{name: "HS256_LRC", search: intersect.HSLRC, spec: "hs-lrc"},
 	{name: "HS128_LRC", search: intersect.HSLRC, spec: "hs-lrc:bucket=128"},
+	{name: "LRC" + withoutHName, search: intersect.LRC, spec: "lrc", withoutH: true},
+	{name: "LRCSeg" + withoutHName, search: intersect.LRCSeg, spec: "lrcseg", withoutH: true},
+	{name: "SegLRC" + withoutHName, search: intersect.SegLRC, spec: "seglrc", withoutH: true},
+	{name: "LR, g = 4", search: intersect.LinearRegression, parts: 4},
+	{name: "LR, g = 16", search: intersect.LinearRegression, parts: 16},
+	{name: "LR, g = 64", search: intersect.LinearRegression, parts: 64},
+	{name: "LR, g = 256", search: intersect.LinearRegression, parts: 256},
 }
 
-func paraWayOf(name string) (*paraWay, bool) {
-	for i := range paraWays {
-		if paraWays[i].name == name {
-			return &paraWays[i], true
-		}
-	}
-	return nil, false
+const (
+	bitmapsName  = "Griffin: HS16 and bitmaps"
+	withoutHName = " without H"
+)
+
+func paraWayOf(name string) *paraWay {
+	i := slices.IndexFunc(paraWays, func(w paraWay) bool { return w.name == name })
+	return &paraWays[i]
 }
 
-// Queries whose lists lie in device memory for one method.
+func (w *paraWay) options(threshold int, countOnly bool) para.Options {
+	return para.Options{Threshold: threshold, Search: w.search, Local: w.parts > 0, WithoutH: w.withoutH, CountOnly: countOnly}
+}
+
+// paraQueries are queries as numbers of their distinct lists, each from short to long.
 type paraQueries struct {
+	universe int
+	lists    [][]uint32
+	queries  [][]int
+	answers  [][]uint32 // of the queries, from the CPU
+}
+
+func newParaQueries(ctx context.Context, asked [][][]uint32, universe int) (*paraQueries, error) {
+	q := &paraQueries{universe: universe, answers: make([][]uint32, len(asked))}
+	number := map[*uint32]int{}
+	for _, lists := range asked {
+		var numbers []int
+		for _, docIDs := range lists {
+			i, ok := number[&docIDs[0]]
+			if !ok {
+				i = len(q.lists)
+				number[&docIDs[0]] = i
+				q.lists = append(q.lists, docIDs)
+			}
+			numbers = append(numbers, i)
+		}
+		q.queries = append(q.queries, numbers)
+	}
+	return q, parallel(ctx, len(asked), func(i int) error {
+		answer := slices.Clone(asked[i][0])
+		for _, l := range asked[i][1:] {
+			answer = intersection(answer, l)
+		}
+		q.answers[i] = slices.Clip(answer)
+		return nil
+	})
+}
+
+// found is the number of results of all queries.
+func (q *paraQueries) found() int { return count(q.answers) }
+
+// paraLists are the lists of queries in device memory for one method. The slices are by list.
+type paraLists struct {
 	deviceMemory
 	way        *paraWay
-	kernels    *para.Kernels
-	plain      [][]intersect.View           // by query
-	compressed [][]intersect.CompressedView // by query
+	plain      []intersect.View
+	compressed []intersect.CompressedView
+	arrays     []para.Array
+
+	// Of lists that are decoded.
+	decoder *decode.Kernels
+	codec   decode.Codec
+	sources []decode.List
+	table   cuda.Buffer[decode.List]
+	used    []int // numbers of the lists of the current batch
+	inUse   []bool
+	pending []decode.List
 }
 
-func newParaQueries(d *lab.Device, w *paraWay, queries [][][]uint32, universe int) (*paraQueries, error) {
-	q := &paraQueries{deviceMemory: deviceMemory{device: d}, way: w}
-	if err := q.load(queries, universe); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", w.name, err), q.free())
+func newParaLists(ctx context.Context, d *lab.Device, w *paraWay, q *paraQueries) (*paraLists, error) {
+	l := &paraLists{deviceMemory: deviceMemory{device: d}, way: w}
+	var err error
+	switch {
+	case w.decoded:
+		err = l.loadDecoded(ctx, q)
+	case w.spec != "":
+		err = l.loadCompressed(ctx, q)
+	case w.parts > 0:
+		err = l.loadParts(q)
+	default:
+		err = l.loadPlain(q)
 	}
-	return q, nil
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", w.name, err), l.free())
+	}
+	return l, nil
 }
 
-func (q *paraQueries) load(queries [][][]uint32, universe int) (err error) {
-	if q.kernels, err = para.Load(q.device.Device); err != nil {
-		return err
-	}
-	q.frees = append(q.frees, q.kernels.Close)
-	if q.way.spec != "" {
-		return q.loadCompressed(queries)
-	}
-	c := q.way.contraction
-	c.Universe = universe
-	there := map[*uint32]intersect.View{}
-	for _, lists := range queries {
-		var views []intersect.View
-		for _, docIDs := range lists {
-			v, ok := there[&docIDs[0]]
-			if !ok {
-				l, err := intersect.NewContracted(q.device.Stream, q.device.Device, docIDs, c)
-				if err != nil {
-					return err
-				}
-				q.frees = append(q.frees, l.Free)
-				v = l.View()
-				there[&docIDs[0]] = v
-			}
-			views = append(views, v)
+func (l *paraLists) loadPlain(q *paraQueries) error {
+	c := l.way.contraction
+	c.Universe = q.universe
+	for _, docIDs := range q.lists {
+		list, err := intersect.NewContracted(l.device.Stream, l.device.Device, docIDs, c)
+		if err != nil {
+			return err
 		}
-		q.plain = append(q.plain, views)
+		l.frees = append(l.frees, list.Free)
+		l.plain = append(l.plain, list.View())
 	}
 	return nil
 }
 
-func (q *paraQueries) loadCompressed(queries [][][]uint32) error {
-	found, err := codec.Lookup(q.way.spec)
+func (l *paraLists) loadParts(q *paraQueries) error {
+	for _, docIDs := range q.lists {
+		a := para.Array{NumPostings: len(docIDs), PartLen: (len(docIDs) + l.way.parts - 1) / l.way.parts}
+		var parts []para.Part
+		for part := range slices.Chunk(docIDs, a.PartLen) {
+			parts = append(parts, para.NewPart(part[0], contraction.NewSafeRange(part)))
+		}
+		var err error
+		if a.DocIDs, err = upload(&l.deviceMemory, docIDs); err != nil {
+			return err
+		}
+		if a.Parts, err = upload(&l.deviceMemory, parts); err != nil {
+			return err
+		}
+		l.arrays = append(l.arrays, a)
+	}
+	return nil
+}
+
+func (l *paraLists) loadCompressed(ctx context.Context, q *paraQueries) error {
+	found, err := codec.Lookup(l.way.spec)
 	if err != nil {
 		return err
 	}
 	c := found.(codec.Regression)
-	there := map[*uint32]intersect.CompressedView{}
-	var bytes []byte
-	for _, lists := range queries {
-		var views []intersect.CompressedView
-		for _, docIDs := range lists {
-			v, ok := there[&docIDs[0]]
-			if !ok {
-				bytes = c.AppendList(bytes[:0], docIDs)
-				l, err := intersect.NewCompressed(q.device.Stream, q.device.Device, c, bytes, len(docIDs))
-				if err != nil {
-					return err
-				}
-				q.frees = append(q.frees, l.Free)
-				v = l.View()
-				there[&docIDs[0]] = v
-			}
-			views = append(views, v)
+	encoded := make([][]byte, len(q.lists))
+	if err := parallel(ctx, len(q.lists), func(i int) error {
+		encoded[i] = c.AppendList(nil, q.lists[i])
+		return nil
+	}); err != nil {
+		return err
+	}
+	for i, bytes := range encoded {
+		list, err := intersect.NewCompressed(l.device.Stream, l.device.Device, c, bytes, len(q.lists[i]))
+		if err != nil {
+			return err
 		}
-		q.compressed = append(q.compressed, views)
+		l.frees = append(l.frees, list.Free)
+		l.compressed = append(l.compressed, list.View())
 	}
 	return nil
 }
 
-type paraRun struct {
-	queries, batches, found int
-	took, device            time.Duration // total time; device: of the kernels
-}
-
-// Throughput is in queries per second, response in milliseconds per batch;
-// share is the kernels' share of the total time.
-func (r *paraRun) throughput() float64 { return float64(r.queries) / max(r.took.Seconds(), 1e-9) }
-func (r *paraRun) response() float64   { return r.took.Seconds() * 1000 / float64(max(r.batches, 1)) }
-func (r *paraRun) share() float64      { return min(1, r.device.Seconds()/max(r.took.Seconds(), 1e-9)) }
-
-// run answers all queries in batches with a computational threshold,
-// sequentially as in ao11: gather on the CPU, copy, compute, copy back,
-// including the DocIDs. The time is the minimum of several rounds.
-func (q *paraQueries) run(ctx context.Context, env *lab.Env, threshold int) (best paraRun, err error) {
-	b, err := q.kernels.NewBatch(para.Options{Threshold: threshold, Search: q.way.search})
+// loadDecoded copies the encoded lists, and gives each a place for its DocIDs.
+func (l *paraLists) loadDecoded(ctx context.Context, q *paraQueries) error {
+	c, err := codec.Lookup(l.way.spec)
 	if err != nil {
-		return best, err
+		return err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	n := max(len(q.plain), len(q.compressed))
-	for round := range lab.Pick(env, 4, 1) {
-		if ctx.Err() != nil {
-			return best, context.Cause(ctx)
-		}
-		r := paraRun{queries: n}
-		start := time.Now()
-		for i := range n {
-			if q.way.spec == "" {
-				err = b.Add(q.plain[i]...)
-			} else {
-				err = b.AddCompressed(q.compressed[i]...)
-			}
-			if err != nil {
-				return best, err
-			}
-			if b.Full() || i == n-1 {
-				if err := b.Run(q.device.Stream); err != nil {
-					return best, err
-				}
-				r.batches++
-				r.found += b.Total()
-				b.Reset()
-			}
-		}
-		r.took = time.Since(start)
-		if round == 0 || r.took < best.took {
-			best = r
-		}
+	var ok bool
+	if l.codec, ok = decoders.CodecOf(c); !ok {
+		return errors.New("the device does not decode it")
 	}
-	best.device, err = q.kernelTime(b, n)
-	return best, err
+	encoded := make([]*coded, len(q.lists))
+	if err := parallel(ctx, len(q.lists), func(i int) error {
+		encoded[i] = encode(c, q.lists[i])
+		return nil
+	}); err != nil {
+		return err
+	}
+	l.decoder = decode.New(l.device.Device)
+	l.frees = append(l.frees, l.decoder.Close)
+	for i, e := range encoded {
+		source := decode.Source{NumPostings: e.n}
+		if source.Payload, err = upload(&l.deviceMemory, wordsOf(e.data)); err != nil {
+			return err
+		}
+		if source.Directory, err = upload(&l.deviceMemory, blockDirectory(e, q.lists[i])); err != nil {
+			return err
+		}
+		out, err := room[uint32](&l.deviceMemory, codec.BlockLen*source.NumBlocks())
+		if err != nil {
+			return err
+		}
+		list, err := decode.NewList(source, cuda.Buffer[uint32]{} /* all blocks */, out)
+		if err != nil {
+			return err
+		}
+		l.sources = append(l.sources, list)
+		l.arrays = append(l.arrays, para.Array{DocIDs: out, NumPostings: e.n})
+	}
+	l.inUse = make([]bool, len(q.lists))
+	l.table, err = room[decode.List](&l.deviceMemory, len(q.lists))
+	return err
 }
 
-// Device time of the kernels of all batches.
-func (q *paraQueries) kernelTime(b *para.Batch, n int) (sum time.Duration, err error) {
-	for i := range n {
-		if q.way.spec == "" {
-			err = b.Add(q.plain[i]...)
-		} else {
-			err = b.AddCompressed(q.compressed[i]...)
-		}
-		if err != nil {
-			return 0, err
-		}
-		if b.Full() || i == n-1 {
-			if err := b.Run(q.device.Stream); err != nil {
-				return 0, err
+// wordsOf returns bytes as little-endian words.
+func wordsOf(data []byte) []uint32 {
+	padded := append(slices.Clone(data), make([]byte, 3)...)
+	words := make([]uint32, (len(data)+3)/4)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint32(padded[4*i:])
+	}
+	return words
+}
+
+// add adds a query to a batch.
+func (l *paraLists) add(b *para.Batch, query []int) error {
+	switch {
+	case l.compressed != nil:
+		return b.AddCompressed(listsAt(l.compressed, query)...)
+	case l.arrays != nil:
+		if l.way.decoded {
+			for _, i := range query {
+				if !l.inUse[i] {
+					l.inUse[i] = true
+					l.used = append(l.used, i)
+				}
 			}
-			t, err := q.device.Time(context.Background(), 1, 1, func() error { return b.Launch(q.device.Stream) })
-			if err != nil {
-				return 0, err
-			}
-			sum += t.Min
-			b.Reset()
+		}
+		return b.AddArrays(listsAt(l.arrays, query)...)
+	}
+	return b.Add(listsAt(l.plain, query)...)
+}
+
+func listsAt[T any](all []T, numbers []int) []T {
+	lists := make([]T, len(numbers))
+	for i, n := range numbers {
+		lists[i] = all[n]
+	}
+	return lists
+}
+
+// run answers a batch. Lists that are decoded are decoded once for the batch, completely.
+func (l *paraLists) run(b *para.Batch) error {
+	if l.way.decoded {
+		l.pending = l.pending[:0]
+		for _, i := range l.used {
+			l.pending = append(l.pending, l.sources[i])
+			l.inUse[i] = false
+		}
+		l.used = l.used[:0]
+		shape := decode.Plan(l.pending)
+		table := l.table.Slice(0, len(l.pending))
+		if err := cuda.CopyToDevice(l.device.Stream, table, l.pending); err != nil {
+			return err
+		}
+		if err := l.decoder.Decode(l.device.Stream, l.codec, decode.DocIDs, table, shape); err != nil {
+			return err
 		}
 	}
-	return sum, nil
+	return b.Run(l.device.Stream)
 }
 
 // askedOf returns the lists of at most n queries with 2 or more terms, each
@@ -219,20 +325,4 @@ func askedOf(c *lab.Collection, queries []lab.Query, n int) ([][][]uint32, error
 		asked = append(asked, l)
 	}
 	return asked, nil
-}
-
-func runWay(ctx context.Context, env *lab.Env, d *lab.Device, w *paraWay, queries [][][]uint32, universe int, thresholds ...int) (runs []paraRun, err error) {
-	q, err := newParaQueries(d, w, queries, universe)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, q.free()) }()
-	for _, threshold := range thresholds {
-		r, err := q.run(ctx, env, threshold)
-		if err != nil {
-			return nil, fmt.Errorf("%s, threshold %d: %w", w.name, threshold, err)
-		}
-		runs = append(runs, r)
-	}
-	return runs, nil
 }

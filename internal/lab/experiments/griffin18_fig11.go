@@ -15,7 +15,7 @@ func griffin18Fig11() lab.Experiment {
 		Did: "10,000 queries were drawn from the TREC Terabyte efficiency logs of 2005 and 2006; " +
 			"about 27 % have 2 terms, 33 % have 3 and 24 % have 4. The text gives no other shares.",
 		Ours: "The terms of every query of both logs, as the index of the wiki passages analyses them. Each query " +
-			"counts once, whether or not the collection contains its terms.",
+			"counts once, whether or not the collection contains its terms. Numbers are counted, not timed.",
 		Differs: "The paper does not describe how queries were selected or split into terms. The shares of both logs, " +
 			"separately and together, differ from the paper's; therefore `griffin lab generate --like clueweb12` " +
 			"selects queries by their number of terms.",

@@ -2,11 +2,11 @@ package experiments
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
@@ -18,16 +18,14 @@ func griffin18Fig14() lab.Experiment {
 			"which moves a query from the GPU to the CPU when the next list is 128 times as long as the " +
 			"intermediate result. Griffin is on average about 10 times as fast as the CPU and about 1.5 times as " +
 			"fast as the GPU alone.",
-		Ours: "AND queries, best 10, on a collection similar to GOV2, one at a time, including planning. CPU: " +
-			"Griffin's best traversal on one thread, and a baseline similar to the paper's (PForDelta, the two " +
-			"shortest lists first, skip pointers and binary search, one thread). Then the policies `gpu`, `ratio`" +
-			" (the paper's) and `cost` (Griffin's default): first with all lists of 1,000 or more postings on the" +
-			" GPU, then with them in page-locked host memory and device memory for a tenth of the index. There " +
-			"`gpu` reads the required blocks over the bus; \"whole lists\" loads complete lists, as the paper does.",
-		Differs: griffin18RunsDiffer +
-			" The paper prints a figure of latencies without numbers; its speed-ups over the whole log are shown " +
-			"next to both of our CPU engines.",
-		Budget: 6 * time.Minute,
+		Ours: "AND queries, best 10, on a collection similar to the paper's part of ClueWeb12, one at a time. The " +
+			"paper's systems are the engine griffin18 with `on=cpu`, `on=gpu` and `on=both` at its defaults. " +
+			"About 10,000 queries run, as in the paper. Lists are in host memory, and are copied whole, or by block where the GPU searches, for each query. " +
+			"Griffin's own engine is a separate series: on one CPU thread; with its default policy and GPU memory for a tenth of the " +
+			"lists, the others in page-locked host memory; and with all lists of 1,000 or more postings on the GPU before the queries, in 20 GiB. " + fmt.Sprintf(griffin18Timed, fig14Rounds) + "Cells are means over the queries.",
+		Differs: griffin18Differs + "The paper prints a figure of latencies without numbers; its two " +
+			"speed-ups over the whole log stand in the rows of totals.",
+		Budget: 10 * time.Minute,
 		Run:    runGriffin18Fig14,
 	}
 }
@@ -35,13 +33,25 @@ func griffin18Fig14() lab.Experiment {
 // By number of terms; the last includes higher numbers.
 var fig14Terms = []string{"1", "2", "3", "4", "5", "6 and more"}
 
-var fig14Variants = []struct{ variant, name string }{
-	{baselineName, "CPU, the paper's kind"},
-	{string(dispatch.PolicyCPU), "CPU, ours"},
-	{string(dispatch.PolicyGPU), "GPU alone"},
-	{string(dispatch.PolicyRatio), "Griffin, ratio 128"},
-	{string(dispatch.PolicyCost), "Griffin, cost"},
-	{wholeName, "GPU alone, whole lists"},
+const fig14Rounds = 3
+
+// Indexes in fig14Systems.
+const (
+	fig14CPU = iota
+	fig14GPU
+	fig14Griffin
+	fig14OwnCPU
+	fig14OwnHost
+	fig14Own
+)
+
+var fig14Systems = []griffin18System{
+	fig14CPU:     {name: "CPU", spec: "griffin18:on=cpu"},
+	fig14GPU:     {name: "Griffin-GPU", spec: "griffin18:on=gpu", gpu: true},
+	fig14Griffin: {name: "Griffin", spec: "griffin18", gpu: true},
+	fig14OwnCPU:  {name: "Griffin's own engine, CPU"},
+	fig14OwnHost: {name: "Griffin's own engine, lists in host memory", gpu: true, memory: "10%"},
+	fig14Own:     {name: "Griffin's own engine", gpu: true},
 }
 
 // The paper's speed-ups of Griffin.
@@ -50,105 +60,148 @@ const (
 	paperOverGPU = 1.5
 )
 
+// fig14Runs are the measurements of griffin18-fig14 and griffin18-fig15.
+type fig14Runs struct {
+	queries []lab.Query
+	us      [][]float64 // by fig14Systems, then query: medians; nil: not measured
+	paths   []spent     // of Griffin; nil: not measured
+}
+
+// Times by fig14Systems.
+func measureFig14(ctx context.Context, env *lab.Env) (*fig14Runs, string, error) {
+	_, noDevice, err := env.Device()
+	if err != nil {
+		return nil, "", err
+	}
+	c, queries, err := griffin18Log(ctx, env)
+	if err != nil {
+		return nil, "", err
+	}
+	runs, err := lab.Shared(env, "griffin18 systems", func() (_ *fig14Runs, err error) {
+		r := &fig14Runs{queries: spread(queries, lab.Pick(env, allQueries, 20)), us: make([][]float64, len(fig14Systems))}
+		s, err := newSystems(env, c)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, s.close()) }()
+		measured, err := s.open(ctx, fig14Systems)
+		if err != nil {
+			return nil, err
+		}
+		us, _, err := s.measure(ctx, "queries", r.queries, lab.Pick(env, fig14Rounds, 1))
+		if err != nil {
+			return nil, err
+		}
+		for k, i := range measured {
+			r.us[i] = us[k]
+			if i == fig14Griffin {
+				if r.paths, err = s.trace(ctx, s.all[k], r.queries, 1); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return r, nil
+	})
+	return runs, noDevice, err
+}
+
 func runGriffin18Fig14(ctx context.Context, env *lab.Env) (*lab.Result, error) {
-	runs, device, noDevice, err := griffin18Runs(ctx, env, false /* hindsight */)
+	runs, noDevice, err := measureFig14(ctx, env)
 	if err != nil {
 		return nil, err
 	}
-	return fig14Result(runs, device, noDevice), nil
+	return fig14Result(runs, noDevice), nil
 }
 
-func fig14Result(runs *policyRuns, device bool, noDevice string) *lab.Result {
-	r := &lab.Result{Notes: append(runs.notes(), runs.wholeNotes()...)}
-	for i, s := range settings {
-		t, f := fig14Of(runs, i, s.name, device, noDevice)
-		r.Tables = append(r.Tables, t)
-		if f != nil {
-			r.Figures = append(r.Figures, f)
+// Columns of ratios, as indexes in fig14Systems.
+var fig14Ratios = []struct {
+	name   string
+	of, to int
+	paper  float64 // 0: none
+}{
+	{"CPU to Griffin", fig14CPU, fig14Griffin, paperOverCPU},
+	{"Griffin-GPU to Griffin", fig14GPU, fig14Griffin, paperOverGPU},
+	{"Griffin to Griffin's own engine", fig14Griffin, fig14Own, 0},
+}
+
+func fig14Result(runs *fig14Runs, noDevice string) *lab.Result {
+	groups, names := fig14Groups(runs.queries)
+	rows := withTotals(groups, names)
+	columns := []string{"queries"}
+	for _, s := range fig14Systems {
+		columns = append(columns, s.name)
+	}
+	for _, x := range fig14Ratios {
+		columns = append(columns, x.name)
+	}
+	first := len(columns)
+	columns = append(columns, "Griffin: all on the GPU, %", "migrate, %", "all on the CPU, %")
+	t := lab.NewTable("Mean latency of an AND query, µs", "terms", append(names, fig14Totals...), columns)
+	f := &lab.Figure{Title: t.Title, Kind: lab.Bars, LogY: true, X: "terms", Y: "mean latency, µs", Categories: t.Rows}
+	speed := &lab.Figure{Title: "How many times as fast Griffin is", Kind: lab.Bars, LogY: true, X: "terms", Y: "times", Categories: t.Rows}
+	for row, members := range rows {
+		t.Set(row, 0, float64(len(members)))
+		for v := range fig14Systems {
+			mean, ok := meanOf(runs.us[v], members)
+			setIf(t, row, 1+v, mean, ok, noDevice)
 		}
+		for j, x := range fig14Ratios {
+			column := 1 + len(fig14Systems) + j
+			if x.paper > 0 && row >= len(groups) {
+				t.SetPaper(row, column, x.paper)
+			}
+			of, ok := meanOf(runs.us[x.of], members)
+			to, both := meanOf(runs.us[x.to], members)
+			setIf(t, row, column, of/max(to, 1e-3), ok && both, noDevice)
+		}
+		for j, percent := range runs.placed(members) {
+			setIf(t, row, first+j, percent, runs.paths != nil, noDevice)
+		}
+	}
+	for v, s := range fig14Systems {
+		if runs.us[v] != nil {
+			f.Series = append(f.Series, lab.Series{Name: s.name, Points: columnOf(t, 1+v)})
+		}
+	}
+	r := &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{f}}
+	if runs.us[fig14Griffin] != nil {
+		for j, x := range fig14Ratios[:2] {
+			speed.Series = append(speed.Series,
+				lab.Series{Name: x.name, Points: columnOf(t, 1+len(fig14Systems)+j)},
+				lab.Series{Name: x.name + ", the paper's mean", Paper: true, Points: lab.Heights(slices.Repeat([]float64{x.paper}, len(t.Rows))...)})
+		}
+		r.Figures = append(r.Figures, speed)
 	}
 	return r
 }
 
-// How many queries the GPU answered with whole lists.
-func (r *policyRuns) wholeNotes() (notes []string) {
-	for i, m := range r.whole {
-		if m == nil {
-			continue
-		}
-		all := numbers(m.Queries)
-		if n := len(r.counted(i, wholeName, all)); n < len(all) {
-			notes = append(notes, fmt.Sprintf("%s: with whole lists the GPU answered %d of %d queries. The images of the other queries' lists do not fit into its memory; "+
-				"the CPU answered these queries, which are excluded from this column and its ratio.", settings[i].name, n, len(all)))
-		}
+// columnOf returns a filled column as heights.
+func columnOf(t *lab.Table, column int) []lab.Point {
+	var values []float64
+	for row := range t.Rows {
+		values = append(values, *t.Cells[row][column].Ours)
 	}
-	return notes
+	return lab.Heights(values...)
 }
 
-// The table of a setting, and its figure if it has new content.
-func fig14Of(runs *policyRuns, i int, name string, device bool, noDevice string) (*lab.Table, *lab.Figure) {
-	groups, names := fig14Groups(runs)
-	columns := []string{"queries"}
-	for _, v := range fig14Variants {
-		columns = append(columns, v.name)
+// placed returns the percentages of queries that Griffin answers on the GPU, on
+// both processors, and on the CPU.
+func (r *fig14Runs) placed(members []int) [3]float64 {
+	var of [3]float64
+	if r.paths == nil {
+		return of
 	}
-	ratios := []struct {
-		name     string
-		of, to   int // indexes in fig14Variants
-		paper    float64
-		hasPaper bool
-	}{
-		{"CPU, the paper's kind, to CPU, ours", 0, 1, 0, false},
-		{"CPU, the paper's kind, to cost", 0, 4, paperOverCPU, true},
-		{"CPU, ours, to cost", 1, 4, paperOverCPU, true},
-		{"GPU to cost", 2, 4, paperOverGPU, true},
-		{"GPU to ratio 128", 2, 3, paperOverGPU, true},
-		{"GPU, whole lists, to cost", 5, 4, paperOverGPU, true},
-	}
-	for _, x := range ratios {
-		columns = append(columns, x.name)
-	}
-	t := lab.NewTable("Mean latency of an AND query, µs: "+name, "terms", append(names, fig14Totals...), columns)
-	f := &lab.Figure{Title: t.Title, Kind: lab.Bars, LogY: true, X: "terms", Y: "mean latency, µs", Categories: t.Rows}
-	rows := withTotals(groups, names)
-	us := make([][]float64, len(fig14Variants)) // by variant, then query; nil: not measured
-	for v, variant := range fig14Variants {
-		us[v] = runs.medians(i, variant.variant)
-		var heights []lab.Point
-		for row, members := range rows {
-			if mean, ok := meanOf(us[v], runs.counted(i, variant.variant, members)); ok {
-				heights = append(heights, lab.Point{X: float64(row), Y: mean})
-			}
-		}
-		if len(heights) == len(rows) { // a bar for each
-			f.Series = append(f.Series, lab.Series{Name: variant.name, Points: heights})
+	for _, i := range members {
+		switch p := &r.paths[i]; {
+		case p.migrated:
+			of[1] += 100 / float64(len(members))
+		case p.gpu > 0:
+			of[0] += 100 / float64(len(members))
+		default:
+			of[2] += 100 / float64(len(members))
 		}
 	}
-	for row, members := range rows {
-		t.Set(row, 0, float64(len(members)))
-		for v, variant := range fig14Variants {
-			mean, ok := meanOf(us[v], runs.counted(i, variant.variant, members))
-			setIf(t, row, 1+v, mean, ok, runs.reason(i, variant.variant, noDevice))
-		}
-		for j, x := range ratios {
-			column := 1 + len(fig14Variants) + j
-			if x.hasPaper && row >= len(groups) {
-				t.SetPaper(row, column, x.paper)
-			}
-			missing := fig14Variants[x.of].variant
-			counted := runs.counted(i, missing, members)
-			of, ok := meanOf(us[x.of], counted)
-			to, both := meanOf(us[x.to], counted)
-			if ok && !both {
-				missing = fig14Variants[x.to].variant
-			}
-			setIf(t, row, column, of/to, ok && both, runs.reason(i, missing, noDevice))
-		}
-	}
-	if !device && i > 0 || len(f.Series) == 0 {
-		return t, nil
-	}
-	return t, f
+	return of
 }
 
 func meanOf(us []float64, members []int) (float64, bool) {
@@ -168,14 +221,11 @@ func setIf(t *lab.Table, row, column int, value float64, ok bool, reason string)
 }
 
 // The queries of each non-empty group, and the groups' names.
-func fig14Groups(runs *policyRuns) (groups [][]int, names []string) {
+func fig14Groups(queries []lab.Query) (groups [][]int, names []string) {
 	by := make([][]int, len(fig14Terms))
-	m := runs.all[0]
-	for i := range m.Queries {
-		if n := numTerms(&m.Queries[i]); n > 0 {
-			g := min(n, len(by)) - 1
-			by[g] = append(by[g], i)
-		}
+	for i := range queries {
+		g := min(len(queries[i].Terms), len(by)) - 1
+		by[g] = append(by[g], i)
 	}
 	for g, members := range by {
 		if len(members) > 0 {
@@ -195,15 +245,6 @@ func withTotals(groups [][]int, names []string) [][]int {
 		}
 	}
 	return append(slices.Clone(groups), several, all)
-}
-
-// 0, 1 and so on, for each value.
-func numbers[T any](values []T) []int {
-	n := make([]int, len(values))
-	for i := range n {
-		n[i] = i
-	}
-	return n
 }
 
 func pick[T any](values []T, members []int) []T {

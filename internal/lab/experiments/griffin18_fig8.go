@@ -6,17 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/lab"
-	"github.com/griffin-search/griffin/internal/plan"
-	"github.com/griffin-search/griffin/internal/regret"
 	"github.com/griffin-search/griffin/internal/sched"
-	"github.com/griffin-search/griffin/query"
 )
 
 func griffin18Fig8() lab.Experiment {
@@ -26,15 +21,16 @@ func griffin18Fig8() lab.Experiment {
 			"million elements: the time to intersect them on the CPU and on Griffin-GPU, including transfers. " +
 			"Both fall as the ratio grows, the CPU's faster: below a ratio of 128 the GPU is faster, above it the" +
 			" CPU.",
-		Ours: "Up to 100 pairs per group of a collection similar to GOV2, as AND queries of two terms for the best " +
-			"10, one at a time, including planning. On one CPU thread: Griffin's best traversal, and a baseline " +
-			"similar to the paper's (PForDelta, skip pointers and binary search). On the GPU: compressed lists in" +
-			" page-locked host memory, from which the kernel reads the required blocks over the bus; and images " +
-			"in device memory.",
-		Differs: "The paper prints a figure without numbers; its GPU receives whole lists. Our times include scoring " +
-			"and selection. Device memory is limited to 1 % of the index for lists in host memory; the table has " +
-			"the amount read over the bus.",
-		Budget: 3 * time.Minute,
+		Ours: "Up to 100 pairs per group of a collection similar to the paper's part of ClueWeb12, as AND queries of" +
+			" two terms, one at a time. The paper's systems are the engine griffin18 with `on=cpu` and `on=gpu`; " +
+			"each merges below a ratio of 128 and searches by skip pointers from there on. \"Merging\" and " +
+			"\"searching\" are the same engine with one method at all ratios (`crossing`, `cpu-crossing`). " +
+			"\"Intersection alone\" is the sum of the steps up to the last intersection, from a trace, which waits " +
+			"for the GPU after each step. Griffin's own engine is a separate series: its CPU traversal on one " +
+			"thread; on the GPU, which reads the required blocks from page-locked host memory; and its default policy with resident lists, without copies. " + fmt.Sprintf(griffin18Timed, fig8Rounds) + "Cells are means over the pairs.",
+		Differs: griffin18Differs + "The paper prints a figure without numbers, and times the intersection; whole queries also score. " +
+			"The two systems of the paper prune nothing; Griffin's own engine prunes by bounds of scores.",
+		Budget: 6 * time.Minute,
 		Run:    runGriffin18Fig8,
 	}
 }
@@ -42,22 +38,47 @@ func griffin18Fig8() lab.Experiment {
 // The paper's groups: ratios from one bound to the next.
 var fig8Groups = []int{1, 16, 32, 64, 128, 256, 512, 1024}
 
-// The first two use the CPU.
-var fig8Variants = []string{"CPU, ours", "CPU, the paper's kind", "GPU, lists in host memory", "GPU, images"}
+const (
+	// The ratio from which on the paper's CPU is faster.
+	paperCrossing = 128
+	fig8Rounds    = 5
+	never         = 1 << 30 // a ratio above all
+)
 
-// The ratio from which on the paper's CPU is faster.
-const paperCrossing = 128
+// Indexes in fig8Systems.
+const (
+	fig8CPU = iota
+	fig8GPU
+	fig8CPUMerging
+	fig8CPUSearching
+	fig8GPUMerging
+	fig8GPUSearching
+	fig8OwnCPU
+	fig8OwnHost
+	fig8Own
+)
+
+var fig8Systems = []griffin18System{
+	fig8CPU:          {name: "CPU", spec: "griffin18:on=cpu"},
+	fig8GPU:          {name: "Griffin-GPU", spec: "griffin18:on=gpu", gpu: true},
+	fig8CPUMerging:   {name: "CPU, merging", spec: fmt.Sprintf("griffin18:on=cpu,cpu-crossing=%d", never)},
+	fig8CPUSearching: {name: "CPU, searching", spec: "griffin18:on=cpu,cpu-crossing=1"},
+	fig8GPUMerging:   {name: "Griffin-GPU, merging", spec: fmt.Sprintf("griffin18:on=gpu,crossing=%d", never), gpu: true},
+	fig8GPUSearching: {name: "Griffin-GPU, searching", spec: "griffin18:on=gpu,crossing=1", gpu: true},
+	fig8OwnCPU:       {name: "Griffin's own engine, CPU"},
+	fig8OwnHost: {
+		name: "Griffin's own engine, GPU, lists in host memory", gpu: true, memory: "1%",
+		placement: &dispatch.Placement{First: sched.GPU, Path: pipeline.PathPacked, Or: sched.GPU, OrPath: pipeline.PathPacked},
+	},
+	fig8Own: {name: "Griffin's own engine", gpu: true},
+}
 
 func runGriffin18Fig8(ctx context.Context, env *lab.Env) (_ *lab.Result, err error) {
-	d, noDevice, err := env.Device()
+	_, noDevice, err := env.Device()
 	if err != nil {
 		return nil, err
 	}
-	c, queries, err := policyLog(ctx, env, "")
-	if err != nil {
-		return nil, err
-	}
-	other, _, err := policyLog(ctx, env, "pfordelta")
+	c, queries, err := griffin18Log(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -65,41 +86,28 @@ func runGriffin18Fig8(ctx context.Context, env *lab.Env) (_ *lab.Result, err err
 	if err != nil {
 		return nil, err
 	}
-	f := &fig8{env: env, c: c, columns: 2}
-	ways := []regret.Variant{{
-		Name: fig8Variants[1], Searcher: other.Searcher, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Traversal: "svs-binary"},
-	}}
-	searcher := c.Searcher
-	if d != nil {
-		host, err := openEngine(ctx, env, c, engineOptions{memory: "1%"})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, host.dispatcher.Close()) }()
-		images, err := openEngine(ctx, env, c, engineOptions{memory: lab.Pick(env, "20GiB", "1GiB")})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, images.dispatcher.Close()) }()
-		f.columns, f.host, searcher = 4, host.searcher, host.searcher
-		ways = append(ways, onGPU(fig8Variants[2], host.searcher, pipeline.PathPacked), onGPU(fig8Variants[3], images.searcher, pipeline.PathImages))
+	s, err := newSystems(env, c)
+	if err != nil {
+		return nil, err
 	}
-	for i := range groups {
-		env.Progress("ratios", i, len(groups))
-		if err := f.measure(ctx, searcher, ways, groups[i]); err != nil {
-			return nil, fmt.Errorf("ratios from %d: %w", fig8Groups[i], err)
+	defer func() { err = errors.Join(err, s.close()) }()
+	f := &fig8{pairs: make([]int, len(groups)), us: make([][]float64, len(groups)), alone: make([][]float64, len(groups)), bus: make([]float64, len(groups))}
+	if f.measured, err = s.open(ctx, fig8Systems); err != nil {
+		return nil, err
+	}
+	for g := range groups {
+		env.Progress("ratios", g, len(groups))
+		if err := f.measure(ctx, s, g, groups[g]); err != nil {
+			return nil, fmt.Errorf("ratios from %d: %w", fig8Groups[g], err)
 		}
 	}
-	return f.result(groups, noDevice), nil
-}
-
-// Whole queries on the GPU with a given path.
-func onGPU(name string, s *dispatch.Searcher, path pipeline.Path) regret.Variant {
-	return regret.Variant{Name: name, Searcher: s, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Placement: fig8Placement(path)}}
-}
-
-func fig8Placement(path pipeline.Path) *dispatch.Placement {
-	return &dispatch.Placement{First: sched.GPU, Path: path, Or: sched.GPU, OrPath: path}
+	r := f.result(noDevice)
+	for _, of := range s.all {
+		if of.elsewhere > 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s: the CPU answered %d queries of all rounds.", of.name, of.elsewhere))
+		}
+	}
+	return r, nil
 }
 
 // Pairs of terms as queries, by group of ratios.
@@ -137,172 +145,167 @@ func fig8Pairs(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]lab.Qu
 }
 
 type fig8 struct {
-	env     *lab.Env
-	c       *lab.Collection
-	columns int                // measured variants
-	host    *dispatch.Searcher // with lists in host memory; nil without a GPU
+	measured []int // in fig8Systems
 
-	us    [][]float64 // mean microseconds by group, then variant; nil for a group without pairs
-	bus   []float64   // KB per query, by group
-	pairs []int       // counted pairs, by group
-	fell  []string    // pairs that ran elsewhere, which do not count
+	pairs []int       // by group
+	us    [][]float64 // mean microseconds by group, then system; nil for a group without pairs; 0: not measured
+	alone [][]float64 // of the intersection alone: CPU, Griffin-GPU
+	bus   []float64   // KB per pair that Griffin-GPU receives
 }
 
-func (f *fig8) measure(ctx context.Context, searcher *dispatch.Searcher, ways []regret.Variant, pairs []lab.Query) error {
-	f.us, f.bus, f.pairs = append(f.us, nil), append(f.bus, 0), append(f.pairs, 0)
-	if len(pairs) == 0 {
+func (f *fig8) measure(ctx context.Context, s *systems, g int, pairs []lab.Query) error {
+	if f.pairs[g] = len(pairs); len(pairs) == 0 {
 		return nil
 	}
-	g := len(f.us) - 1
-	m, err := regret.Measure(ctx, asNodes(pairs), regret.Options{
-		Searcher: searcher, Analyzer: f.c.Snapshot.Options.Analyzer, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK},
-		Policies: []dispatch.Policy{dispatch.PolicyCPU}, Others: ways, Rounds: lab.Pick(f.env, 4, 2),
-	})
+	rounds := lab.Pick(s.env, fig8Rounds, 1)
+	us, bus, err := s.measure(ctx, fmt.Sprintf("ratios from %d", fig8Groups[g]), pairs, rounds)
 	if err != nil {
 		return err
 	}
-	var counted []int
-	f.us[g], counted = f.means(m)
-	f.pairs[g] = len(counted)
-	if f.host != nil {
-		f.bus[g], err = f.overBus(ctx, pick(pairs, counted))
-	}
-	return err
-}
-
-// means returns the mean times of the pairs that every variant ran at its
-// place, and these pairs; nil if there are none.
-func (f *fig8) means(m *regret.Measured) (us []float64, counted []int) {
-	for i := range m.Queries {
-		fell := slices.IndexFunc(m.Queries[i].Ran[min(2, len(m.Names)):], func(rounds []regret.Places) bool {
-			return slices.ContainsFunc(rounds, func(p regret.Places) bool { return !p.GPU })
-		})
-		if fell < 0 {
-			counted = append(counted, i)
-		} else {
-			f.fell = append(f.fell, fmt.Sprintf("%s (%s)", m.Queries[i].ID, m.Names[2+fell]))
+	f.us[g], f.alone[g] = make([]float64, len(fig8Systems)), make([]float64, 2)
+	for k, i := range f.measured {
+		f.us[g][i] = mean(us[k])
+		if i > fig8GPU {
+			continue
 		}
-	}
-	if len(counted) == 0 {
-		return nil, nil
-	}
-	us = make([]float64, len(m.Names))
-	for v := range us {
-		medians := m.Medians(v)
-		for _, i := range counted {
-			us[v] += float64(medians[i]) / float64(time.Microsecond) / float64(len(counted))
-		}
-	}
-	return us, counted
-}
-
-// Mean kilobytes of lists read over the bus.
-func (f *fig8) overBus(ctx context.Context, pairs []lab.Query) (float64, error) {
-	sc, err := dispatch.NewScratch(f.c.Snapshot.Options.Analyzer)
-	if err != nil {
-		return 0, err
-	}
-	bytes := int64(0)
-	for _, q := range pairs {
-		p, err := f.host.Prepare(sc, &query.Words{Text: q.Text, Boost: 1}, dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Placement: fig8Placement(pipeline.PathPacked)})
+		traced, err := s.trace(ctx, s.all[k], pairs, rounds)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		var trace plan.Trace
-		if _, err := p.RunTraced(ctx, sc, make([]base.Hit, 0, stagedK), &trace); err != nil {
-			return 0, err
+		for _, t := range traced {
+			f.alone[g][i] += t.intersect / float64(len(pairs))
 		}
-		if len(trace.Steps) == 0 {
-			return 0, errors.New("a query leaves no trace")
-		}
-		for i := range trace.Steps {
-			if d := trace.Steps[i].Device; d != nil {
-				bytes += d.BytesInPlace + d.ListBytes
-			}
+		if i == fig8GPU {
+			f.bus[g] = bus[k]
 		}
 	}
-	return float64(bytes) / 1000 / float64(len(pairs)), nil
+	return nil
 }
 
-func (f *fig8) result(groups [][]lab.Query, noDevice string) *lab.Result {
+func (f *fig8) result(noDevice string) *lab.Result {
 	var rows []string
-	for g := range groups {
+	for g := range f.us {
 		rows = append(rows, fmt.Sprintf("[%d,%d)", fig8Groups[g], fig8Groups[g+1]))
 	}
-	gpu, host := len(fig8Variants)+1, fig8Variants[2]
-	t := lab.NewTable("Time to intersect a pair of lists, µs", "ratio of lengths", rows,
-		append(append([]string{"pairs"}, fig8Variants...), "KB over the bus", "CPU, ours, to "+host, "CPU, the paper's kind, to "+host))
-	figure := &lab.Figure{Title: t.Title, Kind: lab.Lines, LogX: true, LogY: true, X: "ratio of lengths, from", Y: "time, µs", Series: make([]lab.Series, f.columns)}
-	for row := range rows {
-		t.Set(row, 0, float64(f.pairs[row]))
-		us := f.us[row]
-		if us == nil {
-			reason := "The collection has no such lists."
-			if len(groups[row]) > 0 {
-				reason = "None of its pairs ran where it should."
-			}
-			for column := 1; column < len(t.Columns); column++ {
-				t.Leave(row, column, reason)
-			}
-			continue
-		}
-		for v := range fig8Variants {
-			if v >= f.columns {
-				t.Leave(row, 1+v, noDevice)
-				continue
-			}
-			t.Set(row, 1+v, us[v])
-			figure.Series[v].Name = fig8Variants[v]
-			figure.Series[v].Points = append(figure.Series[v].Points, lab.Point{X: float64(fig8Groups[row]), Y: us[v]})
-		}
-		if f.host == nil {
-			for column := gpu; column < len(t.Columns); column++ {
-				t.Leave(row, column, noDevice)
-			}
-			continue
-		}
-		t.Set(row, gpu, f.bus[row])
-		t.Set(row, gpu+1, us[0]/us[2])
-		t.Set(row, gpu+2, us[1]/us[2])
+	columns := []string{"pairs"}
+	for _, s := range fig8Systems {
+		columns = append(columns, s.name)
 	}
-	r := &lab.Result{Tables: []*lab.Table{t, f.crossings(noDevice)}, Figures: []*lab.Figure{figure}}
-	if n := len(f.fell); n > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("Of the pairs, %d do not count, because the CPU instead of the GPU answered them: %s.", n, strings.Join(f.fell[:min(n, 5)], ", ")))
+	columns = append(columns, "CPU, intersection alone", "Griffin-GPU, intersection alone", "KB to Griffin-GPU", "CPU to Griffin-GPU", "the same, intersection alone")
+	t := lab.NewTable("Time of a pair of lists, µs", "ratio of lengths", rows, columns)
+	systems := &lab.Figure{Title: t.Title, Kind: lab.Lines, LogX: true, LogY: true, X: "ratio of lengths, from", Y: "time, µs"}
+	for v, s := range fig8Systems {
+		series := lab.Series{Name: s.name}
+		for g, us := range f.us {
+			if us != nil && us[v] > 0 {
+				series.Points = append(series.Points, lab.Point{X: float64(fig8Groups[g]), Y: us[v]})
+			}
+		}
+		if len(series.Points) > 0 {
+			systems.Series = append(systems.Series, series)
+		}
+	}
+	for row := range rows {
+		f.row(t, row, noDevice)
+	}
+	r := &lab.Result{Tables: []*lab.Table{t, f.crossings(noDevice)}}
+	if low, high, ok := rangeOf(systems); ok {
+		systems.Series = append(systems.Series, lab.Series{Name: "the paper's crossing, 128", Paper: true, Points: []lab.Point{{X: paperCrossing, Y: low}, {X: paperCrossing, Y: high}}})
+		r.Figures = []*lab.Figure{systems}
 	}
 	return r
 }
 
-// The ratios from which on the CPU is faster.
+// rangeOf returns the least and the greatest Y of a figure.
+func rangeOf(f *lab.Figure) (low, high float64, ok bool) {
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			if !ok {
+				low, high, ok = p.Y, p.Y, true
+			}
+			low, high = min(low, p.Y), max(high, p.Y)
+		}
+	}
+	return low, high, ok
+}
+
+func (f *fig8) row(t *lab.Table, row int, noDevice string) {
+	t.Set(row, 0, float64(f.pairs[row]))
+	us, alone := f.us[row], f.alone[row]
+	if us == nil {
+		for column := 1; column < len(t.Columns); column++ {
+			t.Leave(row, column, "The collection has no such lists.")
+		}
+		return
+	}
+	values := append(append([]float64(nil), us...), alone[0], alone[1], f.bus[row], 0, 0)
+	if us[fig8GPU] > 0 {
+		values[len(values)-2], values[len(values)-1] = us[fig8CPU]/us[fig8GPU], alone[0]/max(alone[1], 1e-3)
+	}
+	for i, v := range values {
+		measured := v > 0 || i == len(us)+2 && us[fig8GPU] > 0
+		setIf(t, row, 1+i, v, measured, noDevice)
+	}
+}
+
+// The ratios from which on one system is faster than another.
 func (f *fig8) crossings(noDevice string) *lab.Table {
-	t := lab.NewTable("Ratio of lengths from which on the CPU is faster", "", fig8Variants[:2], fig8Variants[2:])
-	for cpu := range t.Rows {
-		for column := range t.Columns {
-			if cpu == 1 && column == 0 {
-				t.SetPaper(cpu, column, paperCrossing)
-			}
-			if f.host == nil {
-				t.Leave(cpu, column, noDevice)
-				continue
-			}
-			from := crossing(f.us, cpu, 2+column)
-			if from == 0 {
-				t.SetText(cpu, column, fmt.Sprintf("none below %d", fig8Groups[len(fig8Groups)-1]))
-				continue
-			}
-			t.Set(cpu, column, float64(from))
+	pairs := []struct {
+		name         string
+		faster, than int
+		gpu          bool
+		paper        float64 // 0: none
+	}{
+		{"CPU is faster than Griffin-GPU", fig8CPU, fig8GPU, true, paperCrossing},
+		{"CPU, by its faster method, is faster than Griffin-GPU by its", fig8Best, fig8Best + 1, true, paperCrossing},
+		{"CPU searches faster than it merges", fig8CPUSearching, fig8CPUMerging, false, 0},
+		{"Griffin-GPU searches faster than it merges", fig8GPUSearching, fig8GPUMerging, true, paperCrossing},
+		{"Griffin's own engine is faster on the CPU", fig8OwnCPU, fig8Own, true, 0},
+	}
+	var rows []string
+	for _, p := range pairs {
+		rows = append(rows, p.name)
+	}
+	t := lab.NewTable("Ratio of lengths from which on one system is faster", "", rows, []string{"ratio"})
+	for row, p := range pairs {
+		if p.paper > 0 {
+			t.SetPaper(row, 0, p.paper)
+		}
+		from := crossing(withBest(f.us), p.faster, p.than)
+		switch {
+		case p.gpu && len(f.measured) < len(fig8Systems):
+			t.Leave(row, 0, noDevice)
+		case from == 0:
+			t.SetText(row, 0, fmt.Sprintf("none below %d", fig8Groups[len(fig8Groups)-1]))
+		default:
+			t.Set(row, 0, float64(from))
 		}
 	}
 	return t
 }
 
-// The smallest ratio from which on the CPU is faster in every group, or 0.
-func crossing(us [][]float64, cpu, gpu int) int {
+// fig8Best is the index of the CPU's faster method, and behind it of the GPU's.
+const fig8Best = fig8Own + 1
+
+// withBest adds the faster method of each processor.
+func withBest(us [][]float64) [][]float64 {
+	all := make([][]float64, len(us))
+	for g, of := range us {
+		if of != nil {
+			all[g] = append(slices.Clone(of), min(of[fig8CPUMerging], of[fig8CPUSearching]), min(of[fig8GPUMerging], of[fig8GPUSearching]))
+		}
+	}
+	return all
+}
+
+// The smallest ratio from which on a system is faster in every group, or 0.
+func crossing(us [][]float64, faster, than int) int {
 	from := 0
 	for g := len(us) - 1; g >= 0; g-- {
 		if us[g] == nil {
 			continue
 		}
-		if us[g][cpu] >= us[g][gpu] {
+		if us[g][faster] >= us[g][than] {
 			break
 		}
 		from = fig8Groups[g]

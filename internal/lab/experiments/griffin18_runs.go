@@ -18,23 +18,10 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// The measurements of griffin18-fig14, griffin18-fig15 and griffin18-regret,
-// made once for all three.
-
-const griffin18RunsDiffer = "The collection is similar to GOV2 and the queries are from TREC 2006; [one engine](../benchmarks/one-engine.md) has a collection similar to ClueWeb12, and the queries of 2005. " +
-	"1,000 queries, each the median of 3 rounds after a warm-up; the paper ran 10,000. The paper transfers lists for each query; here frequently read lists stay in the device memory, a tenth of the index for each policy separately. " +
-	"With `ratio` candidates return to the host after each intersection; the paper keeps them on the GPU ([divergence](../divergence.md))."
-
-// griffin18's CPU engine: PForDelta, two lists at a time with skip pointers and
-// binary search, one thread.
-const baselineName = "baseline"
-
-// Griffin-GPU alone with lists in host memory: whole lists are loaded, as
-// images.
-const wholeName = "gpu whole"
+// The measurements of griffin18-regret, of Griffin's own engine.
 
 // policyLog returns a collection similar to GOV2, with 1,000 queries to measure
-// and 3,000 others for training. Another codec gives the same documents.
+// and 3,000 others for training.
 func policyLog(ctx context.Context, env *lab.Env, codec string) (*lab.Collection, []lab.Query, error) {
 	return env.Generated(ctx, lab.Spec{Like: "gov2", Order: collection.Crawl, Log: lab.TB06, Queries: 4000, Codec: codec})
 }
@@ -66,7 +53,6 @@ type setting struct {
 	memory string // GPU memory for lists
 }
 
-// The second one is griffin18's.
 var settings = []setting{{"lists resident", ""}, {"lists in host memory", "10%"}}
 
 // Minimum length of a list that is loaded in advance.
@@ -109,36 +95,29 @@ func openEngine(ctx context.Context, env *lab.Env, c *lab.Collection, o engineOp
 	return e, nil
 }
 
-// policyRuns are the measurements of the three experiments, by setting, and the
-// reasons for missing ones.
+// policyRuns are measurements by setting, and the reasons for missing ones.
 type policyRuns struct {
-	// Every query with each policy, and the baseline. Without a GPU there is only
-	// the first setting, with policy cpu.
+	// Every query with each policy. Without a GPU there is only the first setting,
+	// with policy cpu.
 	all []*regret.Measured
-	// Some of the queries, with the oracle; empty without a GPU, or if not
-	// requested.
+	// Some of the queries, with the oracle; empty without a GPU.
 	hindsight []*regret.Measured
-	// The GPU alone with whole lists loaded; empty if lists are resident, or
-	// without a GPU.
-	whole []*regret.Measured
 	// In the order above.
-	failed [3][]string
+	failed [2][]string
 }
 
 // Of policyRuns.failed.
 const (
 	partAll = iota
 	partHindsight
-	partWhole
 )
 
 var griffin18Policies = []dispatch.Policy{dispatch.PolicyCPU, dispatch.PolicyGPU, dispatch.PolicyRatio, dispatch.PolicyQuery, dispatch.PolicyCost}
 
-// griffin18Runs measures, or returns earlier measurements; hindsight requests
-// the oracle, too. Each measurement is stored separately: it is not repeated
-// for another experiment, or after a timeout, and a failure does not affect the
-// others. If there is no device, reason explains it.
-func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policyRuns, device bool, reason string, err error) {
+// griffin18Runs measures, or returns earlier measurements. Each measurement is
+// stored separately: it is not repeated after a timeout, and a failure does not
+// affect the others. If there is no device, reason explains it.
+func griffin18Runs(ctx context.Context, env *lab.Env) (r *policyRuns, device bool, reason string, err error) {
 	d, reason, err := env.Device()
 	if err != nil {
 		return nil, false, "", err
@@ -147,25 +126,18 @@ func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policy
 	if err != nil {
 		return nil, false, "", err
 	}
-	other, _, err := policyLog(ctx, env, "pfordelta")
-	if err != nil {
-		return nil, false, "", err
-	}
 	measured, others := every4th(queries)
 	measured, others = lab.Pick(env, measured, measured[:8]), lab.Pick(env, others, others[:min(len(others), 24)])
 	m := &policyMeasuring{env: env, c: c, queries: measured, others: others}
-	baseline := regret.Variant{
-		Name: baselineName, Searcher: other.Searcher, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Traversal: "svs-binary"},
-	}
 	r = &policyRuns{}
 	if d == nil {
-		m.o = regret.Options{Policies: []dispatch.Policy{dispatch.PolicyCPU}, Others: []regret.Variant{baseline}, Rounds: lab.Pick(env, 3, 2)}
+		m.o = regret.Options{Policies: []dispatch.Policy{dispatch.PolicyCPU}, Rounds: lab.Pick(env, 3, 2)}
 		all, err := lab.Shared(env, "griffin18 without a GPU", func() (*regret.Measured, error) { return m.on(ctx, c.Searcher, "policies") })
 		r.all = []*regret.Measured{all}
 		return r, false, reason, err
 	}
 	for _, s := range settings {
-		if err := r.measure(ctx, m, s, baseline, hindsight); err != nil {
+		if err := r.measure(ctx, m, s); err != nil {
 			return nil, true, "", err
 		}
 	}
@@ -176,15 +148,11 @@ func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policy
 }
 
 // The error is the error of ctx.
-func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, s setting, baseline regret.Variant, hindsight bool) error {
-	add := func(part int, to *[]*regret.Measured, wanted bool, queries []lab.Query, what string, o regret.Options) error {
-		var measured *regret.Measured
-		var err error
-		if wanted {
-			own := *m
-			own.queries, own.o = queries, o
-			measured, err = own.inSetting(ctx, s, what)
-		}
+func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, s setting) error {
+	add := func(part int, to *[]*regret.Measured, queries []lab.Query, what string, o regret.Options) error {
+		own := *m
+		own.queries, own.o = queries, o
+		measured, err := own.inSetting(ctx, s, what)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -195,18 +163,13 @@ func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, s setting,
 		*to, r.failed[part] = append(*to, measured), append(r.failed[part], reason)
 		return nil
 	}
-	if err := add(partAll, &r.all, true, m.queries, "policies", regret.Options{
-		Policies: griffin18Policies, Others: []regret.Variant{baseline}, Rounds: lab.Pick(m.env, 3, 2),
+	if err := add(partAll, &r.all, m.queries, "policies", regret.Options{
+		Policies: griffin18Policies, Rounds: lab.Pick(m.env, 3, 2),
 	}); err != nil {
 		return err
 	}
-	if err := add(partHindsight, &r.hindsight, hindsight, lab.Pick(m.env, spread(m.queries, 330), m.queries[:4]), "every placement", regret.Options{
+	return add(partHindsight, &r.hindsight, lab.Pick(m.env, spread(m.queries, 330), m.queries[:4]), "every placement", regret.Options{
 		Policies: griffin18Policies, Oracle: true, Rounds: lab.Pick(m.env, 4, 2),
-	}); err != nil {
-		return err
-	}
-	return add(partWhole, &r.whole, s.memory != "", m.queries, "whole lists", regret.Options{
-		Others: []regret.Variant{{Name: wholeName, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Placement: dispatch.WholeLists()}}}, Rounds: lab.Pick(m.env, 3, 2),
 	})
 }
 
@@ -286,57 +249,8 @@ func (m *policyMeasuring) on(ctx context.Context, s *dispatch.Searcher, phase st
 	return regret.Measure(ctx, asNodes(m.queries), o)
 }
 
-// counted returns the queries that count for a variant: for whole lists, those
-// that the GPU answered in every round.
-func (r *policyRuns) counted(setting int, variant string, members []int) []int {
-	if variant != wholeName || setting >= len(r.whole) || r.whole[setting] == nil {
-		return members
-	}
-	var counted []int
-	for _, i := range members {
-		if !slices.ContainsFunc(r.whole[setting].Queries[i].Ran[0], func(p regret.Places) bool { return p.CPU }) {
-			counted = append(counted, i)
-		}
-	}
-	return counted
-}
-
-// medians returns the median time of each query in microseconds; nil if not
-// measured.
-func (r *policyRuns) medians(setting int, variant string) []float64 {
-	of := r.all
-	switch variant {
-	case baselineName, string(dispatch.PolicyCPU):
-		setting = min(setting, len(of)-1) // without a GPU there is one
-	case wholeName:
-		of = r.whole
-	}
-	if setting >= len(of) || of[setting] == nil {
-		return nil
-	}
-	return mediansOf(of[setting], variant)
-}
-
-// reason explains why a variant was not measured.
-func (r *policyRuns) reason(setting int, variant, noDevice string) string {
-	part := partAll
-	if variant == wholeName {
-		part = partWhole
-	}
-	if setting >= len(r.failed[part]) {
-		return noDevice
-	}
-	if failed := r.failed[part][setting]; failed != "" {
-		return failed
-	}
-	if part == partWhole && r.whole[setting] != nil {
-		return "The GPU answered none of these in every round, because their images do not fit into its memory."
-	}
-	return "The lists are resident: see the column of the GPU alone."
-}
-
 func (r *policyRuns) notes() (notes []string) {
-	for part, what := range []string{"policies", "every placement", "whole lists"} {
+	for part, what := range []string{"policies", "every placement"} {
 		for i, failed := range r.failed[part] {
 			if failed != "" {
 				notes = append(notes, fmt.Sprintf("%s, %s: %s", settings[i].name, what, failed))
@@ -356,17 +270,6 @@ func mediansOf(m *regret.Measured, variant string) []float64 {
 		us = append(us, float64(d)/float64(time.Microsecond))
 	}
 	return us
-}
-
-// numTerms counts the terms that occur in the collection.
-func numTerms(m *regret.Measurement) int {
-	n := 0
-	for _, f := range m.DocFreqs {
-		if f > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 func mean(values []float64) float64 {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
@@ -36,11 +35,11 @@ func TestGriffin18RunsAreKept(t *testing.T) {
 		}
 	}})
 	t.Cleanup(env.Close)
-	if _, _, _, err := griffin18Runs(ctx, env, true /* hindsight */); !errors.Is(err, errTime) {
+	if _, _, _, err := griffin18Runs(ctx, env); !errors.Is(err, errTime) {
 		t.Fatalf("%v, want a timeout", err)
 	}
 	phases = nil
-	runs, device, noDevice, err := griffin18Runs(t.Context(), env, true /* hindsight */)
+	runs, device, noDevice, err := griffin18Runs(t.Context(), env)
 	if err != nil || !device {
 		t.Fatal(err)
 	}
@@ -50,7 +49,7 @@ func TestGriffin18RunsAreKept(t *testing.T) {
 		}
 	}
 	phases = nil
-	if _, _, _, err := griffin18Runs(t.Context(), env, false /* hindsight */); err != nil || phases != nil {
+	if _, _, _, err := griffin18Runs(t.Context(), env); err != nil || phases != nil {
 		t.Errorf("%q: measured a third time (%v)", phases, err)
 	}
 	for i, s := range settings {
@@ -68,76 +67,24 @@ func TestGriffin18RunsAreKept(t *testing.T) {
 			t.Errorf("%s: trees for conjunctions %+v (%v)", s.name, trees, err)
 		}
 	}
-	of := [...]string{partAll: "policies", partHindsight: "every placement", partWhole: "whole lists"}
+	of := [...]string{partAll: "policies", partHindsight: "every placement"}
 	for part := range of {
 		for i := range settings {
-			if part == partAll && i == 0 {
-				continue // there is no such measurement
-			}
 			broken := *runs
 			for p := range broken.failed {
 				broken.failed[p] = slices.Clone(runs.failed[p])
 			}
-			lost := [...]*[]*regret.Measured{partAll: &broken.all, partHindsight: &broken.hindsight, partWhole: &broken.whole}[part]
+			lost := [...]*[]*regret.Measured{partAll: &broken.all, partHindsight: &broken.hindsight}[part]
 			*lost = slices.Clone(*lost)
 			(*lost)[i], broken.failed[part][i] = nil, "It failed: a fault."
-			for name, r := range map[string]*lab.Result{
-				"fig14": fig14Result(&broken, device, noDevice), "fig15": fig15Result(&broken, device, noDevice), "regret": regretResult(&broken, device, noDevice),
-			} {
-				t.Run(name, func(t *testing.T) {
-					if err := r.Check(); err != nil {
-						t.Errorf("%s without %s of %s: %v", name, of[part], settings[i].name, err)
-					}
-					if want := settings[i].name + ", " + of[part] + ": It failed: a fault."; !slices.Contains(r.Notes, want) {
-						t.Errorf("%s: notes %q, want %q", name, r.Notes, want)
-					}
-				})
+			r := regretResult(&broken, device, noDevice)
+			if err := r.Check(); err != nil {
+				t.Errorf("without %s of %s: %v", of[part], settings[i].name, err)
+			}
+			if want := settings[i].name + ", " + of[part] + ": It failed: a fault."; !slices.Contains(r.Notes, want) {
+				t.Errorf("notes %q, want %q", r.Notes, want)
 			}
 		}
-	}
-}
-
-// Queries answered by the CPU do not count for the GPU with whole lists,
-// neither in the mean and the percentiles nor in comparisons.
-func TestWholeListsCountOnTheGPU(t *testing.T) {
-	const us = time.Microsecond
-	gpu, cpu := regret.Places{GPU: true}, regret.Places{CPU: true}
-	measured := func(names []string, took [][]time.Duration, ran []regret.Places) *regret.Measured {
-		m := &regret.Measured{Rounds: 1, Names: names}
-		for i := range ran {
-			q := regret.Measurement{DocFreqs: []uint64{1, 2}, Ran: [][]regret.Places{{ran[i]}}}
-			for _, of := range took {
-				q.Took = append(q.Took, []time.Duration{of[i]})
-			}
-			m.Queries = append(m.Queries, q)
-		}
-		return m
-	}
-	all := measured([]string{"cost"}, [][]time.Duration{{10 * us, 30 * us, 500 * us}}, []regret.Places{gpu, gpu, gpu})
-	runs := &policyRuns{all: []*regret.Measured{all, all}, whole: []*regret.Measured{nil, measured([]string{wholeName}, [][]time.Duration{{40 * us, 80 * us, 9000 * us}}, []regret.Places{gpu, gpu, cpu})}}
-	for i := range runs.failed {
-		runs.failed[i] = make([]string, len(settings))
-	}
-	table, _ := fig14Of(runs, 1, settings[1].name, true, "")
-	fifteen := fig15Result(runs, true, "").Tables[1]
-	for _, c := range []struct {
-		table       *lab.Table
-		row, column string
-		want        float64
-	}{
-		{table, "all", "queries", 3},
-		{table, "all", "Griffin, cost", 180},
-		{table, "all", "GPU alone, whole lists", 60},
-		{table, "all", "GPU, whole lists, to cost", 3},
-		{fifteen, "99.9", "GPU alone, whole lists", 80},
-	} {
-		cell := c.table.Cells[slices.Index(c.table.Rows, c.row)][slices.Index(c.table.Columns, c.column)]
-		if cell.Ours == nil || *cell.Ours != c.want {
-			t.Errorf("%s, %s: %+v, want %g", c.row, c.column, cell, c.want)
-		}
-	}
-	if notes := runs.wholeNotes(); len(notes) != 1 || !strings.Contains(notes[0], "the GPU answered 2 of 3 queries") {
-		t.Errorf("notes %q", notes)
 	}
 }
 
