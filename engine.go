@@ -14,7 +14,7 @@ type EngineInfo struct {
 	Summary string `json:"summary"`
 	// Algorithms, a line each, with the section of the paper.
 	Algorithms []string `json:"algorithms,omitempty"`
-	// Modes are those of the queries that it answers, in the form of ParseMode.
+	// Modes of the queries that it answers, in the form of ParseMode.
 	Modes   []string       `json:"modes"`
 	Options []EngineOption `json:"options,omitempty"`
 	// ResultCache: Options.ResultCache can be used with it.
@@ -30,7 +30,7 @@ type EngineOption struct {
 }
 
 // Engines returns the engines of this program, the default ("griffin") first. A program that imports
-// the package github.com/griffin-search/griffin/engines has those of the papers.
+// the package github.com/griffin-search/griffin/engines has the papers' engines, too.
 func Engines() []EngineInfo {
 	var all []EngineInfo
 	for _, i := range engine.All() {

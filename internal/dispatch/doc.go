@@ -7,7 +7,8 @@
 // conjunction can be split after any list, and its candidates then move to the other processor.
 // Before each step the policy predicts the remaining time on each processor; afterwards the
 // cost model learns from the measured time. A query that overruns on the CPU restarts on the
-// GPU. Missing lists are loaded in the background.
+// GPU. Missing lists are loaded in the background. Each of several GPUs answers queries by itself
+// (gpu_replicas.go). An engine chosen by name (package engine) answers in place of all this.
 //
 // The package does not parse or plan queries, schedule (package sched), manage GPU memory
 // (package gpu/pipeline), or measure on purpose (package calibrate).

@@ -24,12 +24,13 @@
 //
 // Images answer a query (package imagesearch) while its missing images have room; else package
 // packedsearch answers it from compressed lists, and images serve batches only (PathAuto).
-// Lists that packedsearch cannot read (impacts, codecs other than simdbp), several devices,
-// since a compressed list cannot be split at a document, and scores that may exceed 2^32 always
-// use images.
+// Lists that packedsearch cannot read (impacts, codecs other than simdbp), an Engine of several
+// devices, since a compressed list cannot be split at a document, and scores that may exceed 2^32
+// always use images.
 //
-// Each of several devices holds a range of the documents of every segment; results are merged
-// in the total order.
+// If an Engine has several devices, each holds a range of the documents of every segment, and
+// results are merged in the total order. Package dispatch usually has an Engine for each device
+// instead (OpenEach), with all documents.
 //
 // # Failure
 //
@@ -43,6 +44,6 @@
 // # Concurrency
 //
 // An Engine and a View are safe for concurrent use. Several goroutines may run the same Query;
-// a Result and a Step belong to one run. If its lists are resident, a run allocates no memory
-// and holds a lock only for look-ups.
+// a Result and a Step belong to one run. If its lists are resident, a run on one device allocates
+// no memory and holds a lock only for look-ups.
 package pipeline
