@@ -83,7 +83,11 @@ func runAo11Engine(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			t.LeaveRow(row, noDevice)
 			continue
 		}
-		m, err := q.measure(ctx, env, "ao11:"+f.spec)
+		device := env.DeviceName()
+		if row < ao11OnCPU {
+			device = "cpu"
+		}
+		m, err := q.measure(ctx, env, "ao11:"+f.spec, device)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
@@ -134,12 +138,12 @@ type engineMeasure struct {
 	steps      map[string]time.Duration
 }
 
-func (q *engineQueries) measure(ctx context.Context, env *lab.Env, spec string) (m engineMeasure, err error) {
+func (q *engineQueries) measure(ctx context.Context, env *lab.Env, spec, device string) (m engineMeasure, err error) {
 	s, err := engine.Parse(spec)
 	if err != nil {
 		return m, err
 	}
-	e, err := s.Open(engine.Resources{Device: env.DeviceName()})
+	e, err := s.Open(engine.Resources{Device: device})
 	if err != nil {
 		return m, err
 	}

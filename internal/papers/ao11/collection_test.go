@@ -7,6 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/papers/enginetest"
+	"github.com/griffin-search/griffin/internal/papers/para"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/sampletest"
 )
@@ -22,7 +23,7 @@ func TestCollections(t *testing.T) {
 		ix, texts := enginetest.Collection(t, name, sampletest.UnderRace(200, 20))
 		snapshot := indextest.Snapshot(t, ix)
 		for _, form := range sampletest.Some(t, sampletest.UnderRace(2, 1), collectionForms) {
-			both(t, "threshold=20000,"+form, func(t *testing.T, e *Engine) {
+			both(t, 20000, form, func(t *testing.T, e *Engine) {
 				enginetest.CompareAnswers(t, e, snapshot, and10, texts)
 			})
 		}
@@ -39,7 +40,7 @@ func TestWiki(t *testing.T) {
 	for _, form := range sampletest.Some(t, sampletest.UnderRace(2, 1), collectionForms) {
 		for _, k := range []int{10, 1000} {
 			t.Run(fmt.Sprintf("%s/k=%d", form, k), func(t *testing.T) {
-				both(t, form, func(t *testing.T, e *Engine) {
+				both(t, para.DefaultThreshold, form, func(t *testing.T, e *Engine) {
 					enginetest.CompareAnswers(t, e, snapshot, plan.Options{Mode: plan.ModeAnd, K: k}, texts)
 				})
 			})

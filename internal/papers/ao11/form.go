@@ -54,6 +54,9 @@ type form struct {
 	noH    bool // Algorithm 1 without the list H
 }
 
+// defaultParts is the number of parts of a list with local safe ranges.
+const defaultParts = 64
+
 // readForm reads the options of a form. Options has its errors.
 func readForm(o *engine.Options) form {
 	f := form{code: code(max(o.Choice("codec", codeNames...), 0))}
@@ -67,13 +70,19 @@ func readForm(o *engine.Options) form {
 	}
 	f.choose()
 	f.noH = o.Choice("h", "on", "off") == 1
+	parts := o.Int("g", 1, 1<<16)
 	if local := o.Choice("range", "global", "local") == 1; local {
-		f.parts = o.Int("g", 1, 1<<16)
+		f.parts = parts
+	} else if parts != defaultParts {
+		o.Fail("g", "it with range=local only, whose parts it counts (§4.3): add range=local, or leave g out")
 	}
 	f.check(o)
 	exceptions := o.Float("exceptions", 0)
-	if exceptions > codec.MaxExceptions {
+	switch {
+	case exceptions > codec.MaxExceptions:
 		o.Fail("exceptions", fmt.Sprintf("a number from 0 to %g", codec.MaxExceptions))
+	case exceptions > 0 && f.code == uncompressed:
+		o.Fail("exceptions", "0 with codec=none, which has no exceptions (§5): choose another codec, or leave exceptions out")
 	}
 	f.setCodec(exceptions)
 	return f

@@ -8,6 +8,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/engine"
+	"github.com/griffin-search/griffin/internal/gpu/residency"
 	"github.com/griffin-search/griffin/internal/papers/card"
 	"github.com/griffin-search/griffin/internal/papers/para"
 )
@@ -29,14 +30,14 @@ func init() {
 		Modes: []string{"and"},
 		Options: []engine.Option{
 			{Name: "on", Default: "gpu", Values: "gpu or cpu", Help: "processor of the intersections"},
-			{Name: "threshold", Default: fmt.Sprint(para.DefaultThreshold), Values: "a number", Help: "computational threshold: elements of the shortest lists of a batch (§4.1, App. F.2)"},
+			{Name: "threshold", Default: fmt.Sprint(para.DefaultThreshold), Values: "a number", Help: "computational threshold: elements of the shortest lists of a batch (§4.1, App. F.2); on=gpu only"},
 			{Name: "codec", Default: "none", Values: "none, parapfd, newpfd, lrc, lrcseg, seglrc or hs-lrc", Help: "code of the lists (§5)"},
 			{Name: "search", Default: "auto", Values: "auto, binary, interpolation, lr, hs16, hs32, hs64, hs128, hs256 or skip", Help: "search in a list (§4.2 to §4.4; skip on a CPU only); auto: the fastest in Table 3 for the codec"},
 			{Name: "range", Default: "global", Values: "global or local", Help: "safe search ranges of search=lr (§4.3)"},
-			{Name: "g", Default: "64", Values: "1 to 65536", Help: "parts of a list with local ranges (§4.3)"},
+			{Name: "g", Default: fmt.Sprint(defaultParts), Values: "1 to 65536", Help: "parts of a list with range=local (§4.3)"},
 			{Name: "h", Default: "on", Values: "on or off", Help: "list H of Algorithm 1, of lrc, lrcseg and seglrc (§5.3)"},
-			{Name: "memory", Default: "auto", Values: "auto or a number of MiB", Help: "lists on the GPU (§2.1); auto: three quarters of its free memory"},
-			{Name: "exceptions", Default: "0", Values: fmt.Sprintf("0 to %g", codec.MaxExceptions), Help: "maximum share of exceptions in a segment (§6.2)"},
+			{Name: "memory", Default: "auto", Values: "auto or a number of MiB", Help: "lists on the GPU (§2.1); auto: three quarters of its free memory; on=gpu only"},
+			{Name: "exceptions", Default: "0", Values: fmt.Sprintf("0 to %g", codec.MaxExceptions), Help: "maximum share of exceptions in a segment (§6.2); not with codec=none"},
 		},
 		Open: open,
 	})
@@ -58,10 +59,28 @@ func readConfig(o *engine.Options) config {
 	if o.Text("memory") != "auto" {
 		c.memory = int64(o.Int("memory", 1, 1<<24)) << 20
 	}
-	if c.onGPU && c.form.search == skip {
-		o.Fail("search", "another search with on=gpu: a skip list is for on=cpu (§6.3)")
+	if c.onGPU {
+		if c.form.search == skip {
+			o.Fail("search", "another search with on=gpu: a skip list is for on=cpu (§6.3)")
+		}
+		return c
+	}
+	if c.threshold != para.DefaultThreshold {
+		o.Fail("threshold", "it with on=gpu only: a CPU answers one query after another, without batches (§4.1); choose on=gpu, or leave threshold out")
+	}
+	if o.Text("memory") != "auto" {
+		o.Fail("memory", "auto with on=cpu, as it limits lists on the GPU (§2.1): choose on=gpu, or leave memory out")
 	}
 	return c
+}
+
+// refuseDevice returns an error if a selection demands a GPU, which on=cpu does not use.
+func refuseDevice(selection string) error {
+	s, err := residency.ParseSelection(selection)
+	if err == nil && !s.CPU() && !s.Auto {
+		err = fmt.Errorf("on=cpu uses no GPU, but --device is %s: choose --device cpu or auto, or on=gpu: %w", selection, base.ErrBadInput)
+	}
+	return err
 }
 
 func open(o engine.Options, r engine.Resources) (engine.Engine, error) {
@@ -73,6 +92,9 @@ func open(o engine.Options, r engine.Resources) (engine.Engine, error) {
 		return nil, err
 	}
 	if !c.onGPU {
+		if err := refuseDevice(r.Device); err != nil {
+			return nil, err
+		}
 		return newEngine(c, nil)
 	}
 	d, err := card.Open(r.Device)

@@ -33,6 +33,13 @@ func TestOptionErrors(t *testing.T) {
 		{"codec=lrc,exceptions=0.7", "exceptions=0.7: want a number from 0 to 0.6"},
 		{"exceptions=x", "exceptions=x"},
 		{"memory=0", "memory=0"},
+		{"g=3", "g=3: want it with range=local only"},
+		{"search=lr,g=3", "add range=local, or leave g out"},
+		{"g=0", "g=0: want a whole number from 1 to 65536"},
+		{"exceptions=0.1", "exceptions=0.1: want 0 with codec=none"},
+		{"on=cpu,search=hs16,exceptions=0.1", "choose another codec, or leave exceptions out"},
+		{"on=cpu,threshold=1000", "threshold=1000: want it with on=gpu only"},
+		{"on=cpu,memory=100", "memory=100: want auto with on=cpu"},
 	} {
 		s, err := engine.Parse("ao11:" + c.options)
 		if err == nil {
@@ -42,8 +49,31 @@ func TestOptionErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.options, err, c.want)
 		}
 	}
-	if _, err := openOn(nil, "ao11:on=cpu,search=skip"); err != nil {
-		t.Error(err)
+	// Defaults may be given.
+	for _, options := range []string{"search=skip", "threshold=1048576,memory=auto", "g=64,range=global", "codec=none,exceptions=0.0"} {
+		if _, err := openOn(nil, "ao11:on=cpu,"+options); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// on=cpu refuses a device that must be used.
+func TestDeviceOfCPU(t *testing.T) {
+	for device, want := range map[string]string{
+		"": "", "cpu": "", "auto": "", "gpu": "on=cpu uses no GPU, but --device is gpu: choose --device cpu", "0": "--device is 0",
+		"0,1": "--device is 0,1", "x": `device "x": want cpu`,
+	} {
+		s, err := engine.Parse("ao11:on=cpu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := s.Open(engine.Resources{Device: device})
+		switch {
+		case want == "" && err == nil:
+			enginetest.Close(t, e)
+		case want == "" || !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), want):
+			t.Errorf("device %q: %v, want %q", device, err, want)
+		}
 	}
 }
 

@@ -19,20 +19,23 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/papers/enginetest"
+	"github.com/griffin-search/griffin/internal/papers/para"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
-// both opens an engine on the CPU and on a GPU.
-func both(t *testing.T, options string, run func(t *testing.T, e *Engine)) {
+// both opens an engine on the CPU and, with a computational threshold, on a GPU.
+func both(t *testing.T, threshold int, options string, run func(t *testing.T, e *Engine)) {
 	for _, on := range []string{"cpu", "gpu"} {
 		t.Run(on, func(t *testing.T) {
 			var d *cuda.Device
+			spec := "ao11:on=" + on
 			if on == "gpu" {
 				d = gputest.Open(t)
+				spec += fmt.Sprintf(",threshold=%d", threshold)
 			}
-			e, err := openOn(d, strings.TrimSuffix("ao11:on="+on+","+options, ","))
+			e, err := openOn(d, strings.TrimSuffix(spec+","+options, ","))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +97,7 @@ func TestQueries(t *testing.T) {
 	}))
 	empty := indextest.Snapshot(t, indextest.Create(t, index.Options{Analyzer: "whitespace"}))
 	boosted := strings.Join(rare, "^1000 ") + "^1000"
-	both(t, "threshold=100", func(t *testing.T, e *Engine) {
+	both(t, 100, "", func(t *testing.T, e *Engine) {
 		for _, c := range []struct {
 			snapshot *index.Snapshot
 			k        int
@@ -122,7 +125,7 @@ func TestQueries(t *testing.T) {
 func TestRefusedQueries(t *testing.T) {
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rand.New(rand.NewPCG(1, 2)), 300, 2, false))
 	refused := []string{`"w0 w1"`, "w0 -w1", "w0 OR w1", "w0 (w1 OR w2)"}
-	both(t, "", func(t *testing.T, e *Engine) {
+	both(t, para.DefaultThreshold, "", func(t *testing.T, e *Engine) {
 		queries, want := planned(t, snapshot, and10, append(refused, "w0 w1", "w2")...)
 		inOr, _ := planned(t, snapshot, plan.Options{Mode: plan.ModeOr, K: 10}, "w0 w1")
 		queries = append(inOr, queries...)
@@ -147,7 +150,7 @@ func TestRefusedQueries(t *testing.T) {
 // A damaged list is an error of its query only. Lists without a handle of the cache are not kept.
 func TestDamagedAndUnkept(t *testing.T) {
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rand.New(rand.NewPCG(5, 2)), 900, 2, false))
-	both(t, "", func(t *testing.T, e *Engine) {
+	both(t, para.DefaultThreshold, "", func(t *testing.T, e *Engine) {
 		queries, want := planned(t, snapshot, and10, "w0 w1", "w2 w0", "w1 w2", "w0 w3")
 		for segment := range snapshot.Segments {
 			for _, q := range queries {
@@ -195,7 +198,7 @@ func (c *ending) Err() error {
 // A context that ends stops a call between queries, or batches.
 func TestEndedContext(t *testing.T) {
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rand.New(rand.NewPCG(1, 2)), 300, 1, false))
-	both(t, "threshold=1", func(t *testing.T, e *Engine) {
+	both(t, 1, "", func(t *testing.T, e *Engine) {
 		queries, want := planned(t, snapshot, and10, "w0 w1", "w1 w2", "w2 w3", "w0 w3")
 		if err := e.Search(&ending{t.Context(), 2}, queries); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
