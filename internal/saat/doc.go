@@ -11,7 +11,7 @@
 //     once.
 //   - flat: the same in score-at-a-time order, which a budget needs.
 //   - dynamic, array, paged, paged-array: 16-bit accumulators as in §5 of the paper, with
-//     the top k always in a heap.
+//     the top k always in a heap; 32 bits for a query that needs them.
 //
 // All variants give bit-identical answers: sums are exact (none exceeds the width), and the
 // order is total, score descending, then DocID ascending. With a budget, Result.Missed bounds

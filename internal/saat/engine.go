@@ -54,8 +54,8 @@ func (e *Engine) Name() string { return e.name }
 func (e *Engine) Counters() Counters { return e.counters }
 
 // Search appends the hits to dst[:0]. It returns ctx's error, or wraps base.ErrCorrupt if a
-// list is damaged, base.ErrBadInput if scores could exceed 32 bits (with a heap: 16) or
-// documents MaxStaticDocs static accumulators.
+// list is damaged, base.ErrBadInput if scores could exceed 32 bits or documents MaxStaticDocs
+// static accumulators.
 func (e *Engine) Search(ctx context.Context, q *Query, dst []base.Hit) (Result, error) {
 	e.stats, e.complete = Stats{}, true
 	if err := ctx.Err(); err != nil {

@@ -20,20 +20,23 @@ const MaxStaticDocs = 1 << 25
 // For MaxStaticDocs accumulators or fewer.
 const maxStaticPages = 1 << 14
 
-// heapAccumulators are 16-bit accumulators that keep the top k in a heap (Trotman and Crane, §5
-// and §6; loops_generated.go).
+// heapAccumulators keep the top k in a heap (Trotman and Crane, §5 and §6; loops_generated.go).
 //
 // We differ: the heap holds DocIDs instead of pointers, with as many loads for arrays, in the
-// total order of results; the paper does not order ties.
+// total order of results; the paper does not order ties. Accumulators have 32 bits for a query
+// whose scores could exceed the paper's 16.
 type heapAccumulators interface {
 	// reset zeroes numDocs accumulators and empties the heap, for k >= 1 hits.
 	reset(numDocs, k int)
 	// All docIDs are below numDocs.
-	add(v *Variant, docIDs []uint32, score uint16)
+	add(v *Variant, docIDs []uint32, score uint32)
 	// docID must be in the heap.
-	value(docID uint32) uint16
+	value(docID uint32) uint32
 	top() *topHeap
 }
+
+// sumType holds a score.
+type sumType interface{ uint16 | uint32 }
 
 // topHeap is a binary heap of DocIDs with the last result at the root, filled from the end;
 // until then, heap[0] is a non-existent document with accumulator 0.
@@ -57,18 +60,18 @@ func pageShift(numDocs int) uint32 {
 	return uint32(max(bits.Len(uint(numDocs))-1, 0) / 2)
 }
 
-func (a *dynamicAccumulators) reset(numDocs, k int) {
+func (a *dynamicAccumulators[T]) reset(numDocs, k int) {
 	a.acc = slices.Grow(a.acc[:0], numDocs+1)[:numDocs+1]
 	clear(a.acc)
 	a.resetHeap(k, uint32(numDocs))
 }
 
-func (a *arrayAccumulators) reset(numDocs, k int) {
+func (a *arrayAccumulators[T]) reset(numDocs, k int) {
 	clear(a.acc[:numDocs+1])
 	a.resetHeap(k, uint32(numDocs))
 }
 
-func (a *pagedAccumulators) reset(numDocs, k int) {
+func (a *pagedAccumulators[T]) reset(numDocs, k int) {
 	a.shift = pageShift(numDocs)
 	pages := numDocs>>a.shift + 1
 	a.flags = slices.Grow(a.flags[:0], pages)[:pages]
@@ -80,7 +83,7 @@ func (a *pagedAccumulators) reset(numDocs, k int) {
 	a.resetHeap(k, uint32(numDocs))
 }
 
-func (a *pagedArrayAccumulators) reset(numDocs, k int) {
+func (a *pagedArrayAccumulators[T]) reset(numDocs, k int) {
 	a.shift = pageShift(numDocs)
 	dirty := a.flags[:numDocs>>a.shift+1]
 	for i := range dirty {
@@ -92,42 +95,54 @@ func (a *pagedArrayAccumulators) reset(numDocs, k int) {
 
 type heaped struct {
 	variant Variant
-	acc     heapAccumulators // static arrays are allocated for the first query
-	block   [codec.BlockLen]uint32
+	// Accumulators of 16 and 32 bits are allocated for the first query that needs them.
+	acc16, acc32 heapAccumulators
+	acc          heapAccumulators // of the query
+	block        [codec.BlockLen]uint32
 }
 
 func newHeaped(v Variant) *heaped { return &heaped{variant: v} }
 
-func (h *heaped) begin(numDocs, k int) error {
+// begin chooses the narrowest accumulators for scores up to bound and returns their bits.
+func (h *heaped) begin(numDocs, k int, bound uint64) (width int, err error) {
 	static := h.variant.Accumulators == Array || h.variant.Accumulators == PagedArray
 	if static && numDocs >= MaxStaticDocs {
-		return fmt.Errorf("accumulators %s for %d documents, less than %d: %w", h.variant.Accumulators, numDocs, MaxStaticDocs, base.ErrBadInput)
+		return 0, fmt.Errorf("accumulators %s for %d documents, less than %d: %w", h.variant.Accumulators, numDocs, MaxStaticDocs, base.ErrBadInput)
 	}
-	if h.acc == nil {
-		switch h.variant.Accumulators {
-		case Dynamic:
-			h.acc = new(dynamicAccumulators)
-		case Array:
-			h.acc = new(arrayAccumulators)
-		case Paged:
-			h.acc = new(pagedAccumulators)
-		case PagedArray:
-			h.acc = new(pagedArrayAccumulators)
+	if bound <= math.MaxUint16 {
+		if h.acc16 == nil {
+			h.acc16 = newAccumulators[uint16](h.variant.Accumulators)
 		}
+		width, h.acc = 16, h.acc16
+	} else {
+		if h.acc32 == nil {
+			h.acc32 = newAccumulators[uint32](h.variant.Accumulators)
+		}
+		width, h.acc = 32, h.acc32
 	}
 	h.acc.reset(numDocs, k)
-	return nil
+	return width, nil
+}
+
+func newAccumulators[T sumType](name string) heapAccumulators {
+	switch name {
+	case Dynamic:
+		return new(dynamicAccumulators[T])
+	case Array:
+		return new(arrayAccumulators[T])
+	case Paged:
+		return new(pagedAccumulators[T])
+	}
+	return new(pagedArrayAccumulators[T])
 }
 
 func (h *heaped) search(ctx context.Context, e *Engine, q *Query, dst []base.Hit) ([]base.Hit, error) {
 	x, in := q.Index, &e.input
-	if in.bound > math.MaxUint16 {
-		return nil, fmt.Errorf("accumulators %s have 16 bits, and a document could score %d: use %s: %w", h.variant.Accumulators, in.bound, Windowed, base.ErrBadInput)
-	}
-	if err := h.begin(x.NumDocs(), min(q.K, x.NumDocs())); err != nil {
+	width, err := h.begin(x.NumDocs(), min(q.K, x.NumDocs()), in.bound)
+	if err != nil {
 		return nil, err
 	}
-	e.stats.Width, e.stats.NumAccumulators = 16, x.NumDocs()
+	e.stats.Width, e.stats.NumAccumulators = width, x.NumDocs()
 	in.begin()
 	meter := e.meter(q)
 	for seg := in.next(); seg != nil; seg = in.next() {
@@ -150,7 +165,6 @@ func (h *heaped) search(ctx context.Context, e *Engine, q *Query, dst []base.Hit
 }
 
 func (h *heaped) add(e *Engine, x *impact.Index, seg *segment) error {
-	score := uint16(seg.score)
 	switch seg.Form {
 	case impact.Raw:
 		for rest := seg.Bytes; len(rest) >= 4; {
@@ -162,7 +176,7 @@ func (h *heaped) add(e *Engine, x *impact.Index, seg *segment) error {
 				}
 				h.block[i] = d
 			}
-			h.acc.add(&h.variant, h.block[:n], score)
+			h.acc.add(&h.variant, h.block[:n], seg.score)
 			rest = rest[4*n:]
 		}
 	case impact.Bitmap:
@@ -178,7 +192,7 @@ func (h *heaped) add(e *Engine, x *impact.Index, seg *segment) error {
 			if err != nil {
 				return err
 			}
-			h.acc.add(&h.variant, h.block[:n], score)
+			h.acc.add(&h.variant, h.block[:n], seg.score)
 		}
 	}
 	return nil
@@ -189,7 +203,7 @@ func (h *heaped) addBitmap(x *impact.Index, seg *segment, first uint32, words []
 	for i := 0; i < len(words); i += 8 {
 		w := binary.LittleEndian.Uint64(words[i:])
 		if n+accumulate.Line > codec.BlockLen {
-			h.acc.add(&h.variant, h.block[:n], uint16(seg.score))
+			h.acc.add(&h.variant, h.block[:n], seg.score)
 			n = 0
 		}
 		for line := first + 8*uint32(i); w != 0; w &= w - 1 {
@@ -200,7 +214,7 @@ func (h *heaped) addBitmap(x *impact.Index, seg *segment, first uint32, words []
 			return errDocID(seg)
 		}
 	}
-	h.acc.add(&h.variant, h.block[:n], uint16(seg.score))
+	h.acc.add(&h.variant, h.block[:n], seg.score)
 	return nil
 }
 

@@ -3,46 +3,46 @@
 package saat
 
 // dynamicAccumulators are slices.
-type dynamicAccumulators struct {
+type dynamicAccumulators[T sumType] struct {
 	topHeap
-	acc []uint16
+	acc []T
 }
 
-var _ heapAccumulators = (*dynamicAccumulators)(nil)
+var _ heapAccumulators = (*dynamicAccumulators[uint16])(nil)
 
 // add implements heapAccumulators.
-func (a *dynamicAccumulators) add(v *Variant, docIDs []uint32, score uint16) {
+func (a *dynamicAccumulators[T]) add(v *Variant, docIDs []uint32, score uint32) {
 	switch {
 	case v.Heap == 1 && v.Outlined == false && v.Counted == false:
-		a.add1(docIDs, score)
+		a.add1(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == false && v.Counted == false:
-		a.add2(docIDs, score)
+		a.add2(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == true && v.Counted == false:
-		a.add1Outlined(docIDs, score)
+		a.add1Outlined(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == true && v.Counted == false:
-		a.add2Outlined(docIDs, score)
+		a.add2Outlined(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == false && v.Counted == true:
-		a.add1Counted(docIDs, score)
+		a.add1Counted(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == false && v.Counted == true:
-		a.add2Counted(docIDs, score)
+		a.add2Counted(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == true && v.Counted == true:
-		a.add1OutlinedCounted(docIDs, score)
+		a.add1OutlinedCounted(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == true && v.Counted == true:
-		a.add2OutlinedCounted(docIDs, score)
+		a.add2OutlinedCounted(docIDs, T(score))
 	}
 }
 
 // value implements heapAccumulators.
-func (a *dynamicAccumulators) value(d uint32) uint16 { return a.acc[d] }
+func (a *dynamicAccumulators[T]) value(d uint32) uint32 { return uint32(a.acc[d]) }
 
 // before reports whether document d precedes o in the order of results.
-func (a *dynamicAccumulators) before(d, o uint32) bool {
+func (a *dynamicAccumulators[T]) before(d, o uint32) bool {
 	return a.acc[d] > a.acc[o] || a.acc[d] == a.acc[o] && d < o
 }
 
 // down moves the document at i down to its place; the root is the last in the order
 // of results.
-func (a *dynamicAccumulators) down(i int) {
+func (a *dynamicAccumulators[T]) down(i int) {
 	h := a.heap
 	d := h[i]
 	for {
@@ -63,20 +63,20 @@ func (a *dynamicAccumulators) down(i int) {
 }
 
 // build makes a heap of the documents.
-func (a *dynamicAccumulators) build() {
+func (a *dynamicAccumulators[T]) build() {
 	for i := len(a.heap)/2 - 1; i >= 0; i-- {
 		a.down(i)
 	}
 }
 
 // insert replaces the root, the last of the heap, by d and restores the heap.
-func (a *dynamicAccumulators) insert(d uint32) {
+func (a *dynamicAccumulators[T]) insert(d uint32) {
 	a.heap[0] = d
 	a.down(0)
 }
 
 // moved restores the heap after the score of d, which is in the heap, has increased.
-func (a *dynamicAccumulators) moved(d uint32) {
+func (a *dynamicAccumulators[T]) moved(d uint32) {
 	for i, o := range a.heap {
 		if o == d {
 			a.down(i)
@@ -86,46 +86,46 @@ func (a *dynamicAccumulators) moved(d uint32) {
 }
 
 // arrayAccumulators are arrays.
-type arrayAccumulators struct {
+type arrayAccumulators[T sumType] struct {
 	topHeap
-	acc [MaxStaticDocs]uint16
+	acc [MaxStaticDocs]T
 }
 
-var _ heapAccumulators = (*arrayAccumulators)(nil)
+var _ heapAccumulators = (*arrayAccumulators[uint16])(nil)
 
 // add implements heapAccumulators.
-func (a *arrayAccumulators) add(v *Variant, docIDs []uint32, score uint16) {
+func (a *arrayAccumulators[T]) add(v *Variant, docIDs []uint32, score uint32) {
 	switch {
 	case v.Heap == 1 && v.Outlined == false && v.Counted == false:
-		a.add1(docIDs, score)
+		a.add1(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == false && v.Counted == false:
-		a.add2(docIDs, score)
+		a.add2(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == true && v.Counted == false:
-		a.add1Outlined(docIDs, score)
+		a.add1Outlined(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == true && v.Counted == false:
-		a.add2Outlined(docIDs, score)
+		a.add2Outlined(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == false && v.Counted == true:
-		a.add1Counted(docIDs, score)
+		a.add1Counted(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == false && v.Counted == true:
-		a.add2Counted(docIDs, score)
+		a.add2Counted(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == true && v.Counted == true:
-		a.add1OutlinedCounted(docIDs, score)
+		a.add1OutlinedCounted(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == true && v.Counted == true:
-		a.add2OutlinedCounted(docIDs, score)
+		a.add2OutlinedCounted(docIDs, T(score))
 	}
 }
 
 // value implements heapAccumulators.
-func (a *arrayAccumulators) value(d uint32) uint16 { return a.acc[d&(MaxStaticDocs-1)] }
+func (a *arrayAccumulators[T]) value(d uint32) uint32 { return uint32(a.acc[d&(MaxStaticDocs-1)]) }
 
 // before reports whether document d precedes o in the order of results.
-func (a *arrayAccumulators) before(d, o uint32) bool {
+func (a *arrayAccumulators[T]) before(d, o uint32) bool {
 	return a.acc[d&(MaxStaticDocs-1)] > a.acc[o&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[o&(MaxStaticDocs-1)] && d < o
 }
 
 // down moves the document at i down to its place; the root is the last in the order
 // of results.
-func (a *arrayAccumulators) down(i int) {
+func (a *arrayAccumulators[T]) down(i int) {
 	h := a.heap
 	d := h[i]
 	for {
@@ -146,20 +146,20 @@ func (a *arrayAccumulators) down(i int) {
 }
 
 // build makes a heap of the documents.
-func (a *arrayAccumulators) build() {
+func (a *arrayAccumulators[T]) build() {
 	for i := len(a.heap)/2 - 1; i >= 0; i-- {
 		a.down(i)
 	}
 }
 
 // insert replaces the root, the last of the heap, by d and restores the heap.
-func (a *arrayAccumulators) insert(d uint32) {
+func (a *arrayAccumulators[T]) insert(d uint32) {
 	a.heap[0] = d
 	a.down(0)
 }
 
 // moved restores the heap after the score of d, which is in the heap, has increased.
-func (a *arrayAccumulators) moved(d uint32) {
+func (a *arrayAccumulators[T]) moved(d uint32) {
 	for i, o := range a.heap {
 		if o == d {
 			a.down(i)
@@ -169,48 +169,48 @@ func (a *arrayAccumulators) moved(d uint32) {
 }
 
 // pagedAccumulators are slices in pages with dirty flags.
-type pagedAccumulators struct {
+type pagedAccumulators[T sumType] struct {
 	topHeap
 	shift uint32  // of a DocID to its page
 	flags []uint8 // not 0: the page is dirty
-	acc   []uint16
+	acc   []T
 }
 
-var _ heapAccumulators = (*pagedAccumulators)(nil)
+var _ heapAccumulators = (*pagedAccumulators[uint16])(nil)
 
 // add implements heapAccumulators.
-func (a *pagedAccumulators) add(v *Variant, docIDs []uint32, score uint16) {
+func (a *pagedAccumulators[T]) add(v *Variant, docIDs []uint32, score uint32) {
 	switch {
 	case v.Heap == 1 && v.Outlined == false && v.Counted == false:
-		a.add1(docIDs, score)
+		a.add1(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == false && v.Counted == false:
-		a.add2(docIDs, score)
+		a.add2(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == true && v.Counted == false:
-		a.add1Outlined(docIDs, score)
+		a.add1Outlined(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == true && v.Counted == false:
-		a.add2Outlined(docIDs, score)
+		a.add2Outlined(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == false && v.Counted == true:
-		a.add1Counted(docIDs, score)
+		a.add1Counted(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == false && v.Counted == true:
-		a.add2Counted(docIDs, score)
+		a.add2Counted(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == true && v.Counted == true:
-		a.add1OutlinedCounted(docIDs, score)
+		a.add1OutlinedCounted(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == true && v.Counted == true:
-		a.add2OutlinedCounted(docIDs, score)
+		a.add2OutlinedCounted(docIDs, T(score))
 	}
 }
 
 // value implements heapAccumulators.
-func (a *pagedAccumulators) value(d uint32) uint16 { return a.acc[d] }
+func (a *pagedAccumulators[T]) value(d uint32) uint32 { return uint32(a.acc[d]) }
 
 // before reports whether document d precedes o in the order of results.
-func (a *pagedAccumulators) before(d, o uint32) bool {
+func (a *pagedAccumulators[T]) before(d, o uint32) bool {
 	return a.acc[d] > a.acc[o] || a.acc[d] == a.acc[o] && d < o
 }
 
 // down moves the document at i down to its place; the root is the last in the order
 // of results.
-func (a *pagedAccumulators) down(i int) {
+func (a *pagedAccumulators[T]) down(i int) {
 	h := a.heap
 	d := h[i]
 	for {
@@ -231,20 +231,20 @@ func (a *pagedAccumulators) down(i int) {
 }
 
 // build makes a heap of the documents.
-func (a *pagedAccumulators) build() {
+func (a *pagedAccumulators[T]) build() {
 	for i := len(a.heap)/2 - 1; i >= 0; i-- {
 		a.down(i)
 	}
 }
 
 // insert replaces the root, the last of the heap, by d and restores the heap.
-func (a *pagedAccumulators) insert(d uint32) {
+func (a *pagedAccumulators[T]) insert(d uint32) {
 	a.heap[0] = d
 	a.down(0)
 }
 
 // moved restores the heap after the score of d, which is in the heap, has increased.
-func (a *pagedAccumulators) moved(d uint32) {
+func (a *pagedAccumulators[T]) moved(d uint32) {
 	for i, o := range a.heap {
 		if o == d {
 			a.down(i)
@@ -256,54 +256,54 @@ func (a *pagedAccumulators) moved(d uint32) {
 // clean zeroes a dirty page.
 //
 //go:noinline
-func (a *pagedAccumulators) clean(p uint32) {
+func (a *pagedAccumulators[T]) clean(p uint32) {
 	a.flags[p] = 0
 	clear(a.acc[p<<(a.shift&31) : (p+1)<<(a.shift&31)])
 }
 
 // pagedArrayAccumulators are arrays in pages with dirty flags.
-type pagedArrayAccumulators struct {
+type pagedArrayAccumulators[T sumType] struct {
 	topHeap
 	shift uint32                // of a DocID to its page
 	flags [maxStaticPages]uint8 // not 0: the page is dirty
-	acc   [MaxStaticDocs]uint16
+	acc   [MaxStaticDocs]T
 }
 
-var _ heapAccumulators = (*pagedArrayAccumulators)(nil)
+var _ heapAccumulators = (*pagedArrayAccumulators[uint16])(nil)
 
 // add implements heapAccumulators.
-func (a *pagedArrayAccumulators) add(v *Variant, docIDs []uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) add(v *Variant, docIDs []uint32, score uint32) {
 	switch {
 	case v.Heap == 1 && v.Outlined == false && v.Counted == false:
-		a.add1(docIDs, score)
+		a.add1(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == false && v.Counted == false:
-		a.add2(docIDs, score)
+		a.add2(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == true && v.Counted == false:
-		a.add1Outlined(docIDs, score)
+		a.add1Outlined(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == true && v.Counted == false:
-		a.add2Outlined(docIDs, score)
+		a.add2Outlined(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == false && v.Counted == true:
-		a.add1Counted(docIDs, score)
+		a.add1Counted(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == false && v.Counted == true:
-		a.add2Counted(docIDs, score)
+		a.add2Counted(docIDs, T(score))
 	case v.Heap == 1 && v.Outlined == true && v.Counted == true:
-		a.add1OutlinedCounted(docIDs, score)
+		a.add1OutlinedCounted(docIDs, T(score))
 	case v.Heap == 2 && v.Outlined == true && v.Counted == true:
-		a.add2OutlinedCounted(docIDs, score)
+		a.add2OutlinedCounted(docIDs, T(score))
 	}
 }
 
 // value implements heapAccumulators.
-func (a *pagedArrayAccumulators) value(d uint32) uint16 { return a.acc[d&(MaxStaticDocs-1)] }
+func (a *pagedArrayAccumulators[T]) value(d uint32) uint32 { return uint32(a.acc[d&(MaxStaticDocs-1)]) }
 
 // before reports whether document d precedes o in the order of results.
-func (a *pagedArrayAccumulators) before(d, o uint32) bool {
+func (a *pagedArrayAccumulators[T]) before(d, o uint32) bool {
 	return a.acc[d&(MaxStaticDocs-1)] > a.acc[o&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[o&(MaxStaticDocs-1)] && d < o
 }
 
 // down moves the document at i down to its place; the root is the last in the order
 // of results.
-func (a *pagedArrayAccumulators) down(i int) {
+func (a *pagedArrayAccumulators[T]) down(i int) {
 	h := a.heap
 	d := h[i]
 	for {
@@ -324,20 +324,20 @@ func (a *pagedArrayAccumulators) down(i int) {
 }
 
 // build makes a heap of the documents.
-func (a *pagedArrayAccumulators) build() {
+func (a *pagedArrayAccumulators[T]) build() {
 	for i := len(a.heap)/2 - 1; i >= 0; i-- {
 		a.down(i)
 	}
 }
 
 // insert replaces the root, the last of the heap, by d and restores the heap.
-func (a *pagedArrayAccumulators) insert(d uint32) {
+func (a *pagedArrayAccumulators[T]) insert(d uint32) {
 	a.heap[0] = d
 	a.down(0)
 }
 
 // moved restores the heap after the score of d, which is in the heap, has increased.
-func (a *pagedArrayAccumulators) moved(d uint32) {
+func (a *pagedArrayAccumulators[T]) moved(d uint32) {
 	for i, o := range a.heap {
 		if o == d {
 			a.down(i)
@@ -349,7 +349,7 @@ func (a *pagedArrayAccumulators) moved(d uint32) {
 // clean zeroes a dirty page.
 //
 //go:noinline
-func (a *pagedArrayAccumulators) clean(p uint32) {
+func (a *pagedArrayAccumulators[T]) clean(p uint32) {
 	a.flags[p&(maxStaticPages-1)] = 0
 	clear(a.acc[p<<(a.shift&31) : (p+1)<<(a.shift&31)])
 }
@@ -358,7 +358,7 @@ func (a *pagedArrayAccumulators) clean(p uint32) {
 // adding score.
 //
 //go:noinline
-func (a *dynamicAccumulators) reached2(d uint32, v, score uint16) {
+func (a *dynamicAccumulators[T]) reached2(d uint32, v, score T) {
 	if a.needed > 0 { // 3
 		if v == score { // 4
 			a.needed--           // 5
@@ -384,7 +384,7 @@ func (a *dynamicAccumulators) reached2(d uint32, v, score uint16) {
 // adding score.
 //
 //go:noinline
-func (a *dynamicAccumulators) reached2Counted(d uint32, v, score uint16) {
+func (a *dynamicAccumulators[T]) reached2Counted(d uint32, v, score T) {
 	if a.needed > 0 { // 3
 		if v == score { // 4
 			a.needed--           // 5
@@ -420,7 +420,7 @@ func (a *dynamicAccumulators) reached2Counted(d uint32, v, score uint16) {
 // adding score.
 //
 //go:noinline
-func (a *arrayAccumulators) reached2(d uint32, v, score uint16) {
+func (a *arrayAccumulators[T]) reached2(d uint32, v, score T) {
 	if a.needed > 0 { // 3
 		if v == score { // 4
 			a.needed--           // 5
@@ -446,7 +446,7 @@ func (a *arrayAccumulators) reached2(d uint32, v, score uint16) {
 // adding score.
 //
 //go:noinline
-func (a *arrayAccumulators) reached2Counted(d uint32, v, score uint16) {
+func (a *arrayAccumulators[T]) reached2Counted(d uint32, v, score T) {
 	if a.needed > 0 { // 3
 		if v == score { // 4
 			a.needed--           // 5
@@ -482,7 +482,7 @@ func (a *arrayAccumulators) reached2Counted(d uint32, v, score uint16) {
 // adding score.
 //
 //go:noinline
-func (a *pagedAccumulators) reached2(d uint32, v, score uint16) {
+func (a *pagedAccumulators[T]) reached2(d uint32, v, score T) {
 	if a.needed > 0 { // 3
 		if v == score { // 4
 			a.needed--           // 5
@@ -508,7 +508,7 @@ func (a *pagedAccumulators) reached2(d uint32, v, score uint16) {
 // adding score.
 //
 //go:noinline
-func (a *pagedAccumulators) reached2Counted(d uint32, v, score uint16) {
+func (a *pagedAccumulators[T]) reached2Counted(d uint32, v, score T) {
 	if a.needed > 0 { // 3
 		if v == score { // 4
 			a.needed--           // 5
@@ -544,7 +544,7 @@ func (a *pagedAccumulators) reached2Counted(d uint32, v, score uint16) {
 // adding score.
 //
 //go:noinline
-func (a *pagedArrayAccumulators) reached2(d uint32, v, score uint16) {
+func (a *pagedArrayAccumulators[T]) reached2(d uint32, v, score T) {
 	if a.needed > 0 { // 3
 		if v == score { // 4
 			a.needed--           // 5
@@ -570,7 +570,7 @@ func (a *pagedArrayAccumulators) reached2(d uint32, v, score uint16) {
 // adding score.
 //
 //go:noinline
-func (a *pagedArrayAccumulators) reached2Counted(d uint32, v, score uint16) {
+func (a *pagedArrayAccumulators[T]) reached2Counted(d uint32, v, score T) {
 	if a.needed > 0 { // 3
 		if v == score { // 4
 			a.needed--           // 5
@@ -603,7 +603,7 @@ func (a *pagedArrayAccumulators) reached2Counted(d uint32, v, score uint16) {
 }
 
 // add1 is Algorithm 1 for each document.
-func (a *dynamicAccumulators) add1(docIDs []uint32, score uint16) {
+func (a *dynamicAccumulators[T]) add1(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if a.needed > 0 { // 1
 			old := a.acc[d]        // 2
@@ -629,7 +629,7 @@ func (a *dynamicAccumulators) add1(docIDs []uint32, score uint16) {
 }
 
 // add2 is Algorithm 2 for each document.
-func (a *dynamicAccumulators) add2(docIDs []uint32, score uint16) {
+func (a *dynamicAccumulators[T]) add2(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		v := a.acc[d] + score
 		a.acc[d] = v               // 1
@@ -640,7 +640,7 @@ func (a *dynamicAccumulators) add2(docIDs []uint32, score uint16) {
 }
 
 // add1Outlined calls update1 for each document.
-func (a *dynamicAccumulators) add1Outlined(docIDs []uint32, score uint16) {
+func (a *dynamicAccumulators[T]) add1Outlined(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update1(d, score)
 	}
@@ -649,7 +649,7 @@ func (a *dynamicAccumulators) add1Outlined(docIDs []uint32, score uint16) {
 // update1 is Algorithm 1.
 //
 //go:noinline
-func (a *dynamicAccumulators) update1(d uint32, score uint16) {
+func (a *dynamicAccumulators[T]) update1(d uint32, score T) {
 	if a.needed > 0 { // 1
 		old := a.acc[d]        // 2
 		a.acc[d] = old + score // 3
@@ -673,7 +673,7 @@ func (a *dynamicAccumulators) update1(d uint32, score uint16) {
 }
 
 // add2Outlined calls update2 for each document.
-func (a *dynamicAccumulators) add2Outlined(docIDs []uint32, score uint16) {
+func (a *dynamicAccumulators[T]) add2Outlined(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update2(d, score)
 	}
@@ -682,7 +682,7 @@ func (a *dynamicAccumulators) add2Outlined(docIDs []uint32, score uint16) {
 // update2 is Algorithm 2.
 //
 //go:noinline
-func (a *dynamicAccumulators) update2(d uint32, score uint16) {
+func (a *dynamicAccumulators[T]) update2(d uint32, score T) {
 	v := a.acc[d] + score
 	a.acc[d] = v               // 1
 	if v >= a.acc[a.heap[0]] { // 2
@@ -691,7 +691,7 @@ func (a *dynamicAccumulators) update2(d uint32, score uint16) {
 }
 
 // add1Counted is Algorithm 1 for each document.
-func (a *dynamicAccumulators) add1Counted(docIDs []uint32, score uint16) {
+func (a *dynamicAccumulators[T]) add1Counted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if a.needed > 0 { // 1
 			old := a.acc[d]        // 2
@@ -725,7 +725,7 @@ func (a *dynamicAccumulators) add1Counted(docIDs []uint32, score uint16) {
 }
 
 // add2Counted is Algorithm 2 for each document.
-func (a *dynamicAccumulators) add2Counted(docIDs []uint32, score uint16) {
+func (a *dynamicAccumulators[T]) add2Counted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		v := a.acc[d] + score
 		a.acc[d] = v               // 1
@@ -738,7 +738,7 @@ func (a *dynamicAccumulators) add2Counted(docIDs []uint32, score uint16) {
 }
 
 // add1OutlinedCounted calls update1Counted for each document.
-func (a *dynamicAccumulators) add1OutlinedCounted(docIDs []uint32, score uint16) {
+func (a *dynamicAccumulators[T]) add1OutlinedCounted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update1Counted(d, score)
 	}
@@ -747,7 +747,7 @@ func (a *dynamicAccumulators) add1OutlinedCounted(docIDs []uint32, score uint16)
 // update1Counted is Algorithm 1.
 //
 //go:noinline
-func (a *dynamicAccumulators) update1Counted(d uint32, score uint16) {
+func (a *dynamicAccumulators[T]) update1Counted(d uint32, score T) {
 	if a.needed > 0 { // 1
 		old := a.acc[d]        // 2
 		a.acc[d] = old + score // 3
@@ -779,7 +779,7 @@ func (a *dynamicAccumulators) update1Counted(d uint32, score uint16) {
 }
 
 // add2OutlinedCounted calls update2Counted for each document.
-func (a *dynamicAccumulators) add2OutlinedCounted(docIDs []uint32, score uint16) {
+func (a *dynamicAccumulators[T]) add2OutlinedCounted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update2Counted(d, score)
 	}
@@ -788,7 +788,7 @@ func (a *dynamicAccumulators) add2OutlinedCounted(docIDs []uint32, score uint16)
 // update2Counted is Algorithm 2.
 //
 //go:noinline
-func (a *dynamicAccumulators) update2Counted(d uint32, score uint16) {
+func (a *dynamicAccumulators[T]) update2Counted(d uint32, score T) {
 	v := a.acc[d] + score
 	a.acc[d] = v               // 1
 	if v >= a.acc[a.heap[0]] { // 2
@@ -799,7 +799,7 @@ func (a *dynamicAccumulators) update2Counted(d uint32, score uint16) {
 }
 
 // add1 is Algorithm 1 for each document.
-func (a *arrayAccumulators) add1(docIDs []uint32, score uint16) {
+func (a *arrayAccumulators[T]) add1(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if a.needed > 0 { // 1
 			old := a.acc[d&(MaxStaticDocs-1)]        // 2
@@ -825,7 +825,7 @@ func (a *arrayAccumulators) add1(docIDs []uint32, score uint16) {
 }
 
 // add2 is Algorithm 2 for each document.
-func (a *arrayAccumulators) add2(docIDs []uint32, score uint16) {
+func (a *arrayAccumulators[T]) add2(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		v := a.acc[d&(MaxStaticDocs-1)] + score
 		a.acc[d&(MaxStaticDocs-1)] = v               // 1
@@ -836,7 +836,7 @@ func (a *arrayAccumulators) add2(docIDs []uint32, score uint16) {
 }
 
 // add1Outlined calls update1 for each document.
-func (a *arrayAccumulators) add1Outlined(docIDs []uint32, score uint16) {
+func (a *arrayAccumulators[T]) add1Outlined(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update1(d, score)
 	}
@@ -845,7 +845,7 @@ func (a *arrayAccumulators) add1Outlined(docIDs []uint32, score uint16) {
 // update1 is Algorithm 1.
 //
 //go:noinline
-func (a *arrayAccumulators) update1(d uint32, score uint16) {
+func (a *arrayAccumulators[T]) update1(d uint32, score T) {
 	if a.needed > 0 { // 1
 		old := a.acc[d&(MaxStaticDocs-1)]        // 2
 		a.acc[d&(MaxStaticDocs-1)] = old + score // 3
@@ -869,7 +869,7 @@ func (a *arrayAccumulators) update1(d uint32, score uint16) {
 }
 
 // add2Outlined calls update2 for each document.
-func (a *arrayAccumulators) add2Outlined(docIDs []uint32, score uint16) {
+func (a *arrayAccumulators[T]) add2Outlined(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update2(d, score)
 	}
@@ -878,7 +878,7 @@ func (a *arrayAccumulators) add2Outlined(docIDs []uint32, score uint16) {
 // update2 is Algorithm 2.
 //
 //go:noinline
-func (a *arrayAccumulators) update2(d uint32, score uint16) {
+func (a *arrayAccumulators[T]) update2(d uint32, score T) {
 	v := a.acc[d&(MaxStaticDocs-1)] + score
 	a.acc[d&(MaxStaticDocs-1)] = v               // 1
 	if v >= a.acc[a.heap[0]&(MaxStaticDocs-1)] { // 2
@@ -887,7 +887,7 @@ func (a *arrayAccumulators) update2(d uint32, score uint16) {
 }
 
 // add1Counted is Algorithm 1 for each document.
-func (a *arrayAccumulators) add1Counted(docIDs []uint32, score uint16) {
+func (a *arrayAccumulators[T]) add1Counted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if a.needed > 0 { // 1
 			old := a.acc[d&(MaxStaticDocs-1)]        // 2
@@ -921,7 +921,7 @@ func (a *arrayAccumulators) add1Counted(docIDs []uint32, score uint16) {
 }
 
 // add2Counted is Algorithm 2 for each document.
-func (a *arrayAccumulators) add2Counted(docIDs []uint32, score uint16) {
+func (a *arrayAccumulators[T]) add2Counted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		v := a.acc[d&(MaxStaticDocs-1)] + score
 		a.acc[d&(MaxStaticDocs-1)] = v               // 1
@@ -934,7 +934,7 @@ func (a *arrayAccumulators) add2Counted(docIDs []uint32, score uint16) {
 }
 
 // add1OutlinedCounted calls update1Counted for each document.
-func (a *arrayAccumulators) add1OutlinedCounted(docIDs []uint32, score uint16) {
+func (a *arrayAccumulators[T]) add1OutlinedCounted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update1Counted(d, score)
 	}
@@ -943,7 +943,7 @@ func (a *arrayAccumulators) add1OutlinedCounted(docIDs []uint32, score uint16) {
 // update1Counted is Algorithm 1.
 //
 //go:noinline
-func (a *arrayAccumulators) update1Counted(d uint32, score uint16) {
+func (a *arrayAccumulators[T]) update1Counted(d uint32, score T) {
 	if a.needed > 0 { // 1
 		old := a.acc[d&(MaxStaticDocs-1)]        // 2
 		a.acc[d&(MaxStaticDocs-1)] = old + score // 3
@@ -975,7 +975,7 @@ func (a *arrayAccumulators) update1Counted(d uint32, score uint16) {
 }
 
 // add2OutlinedCounted calls update2Counted for each document.
-func (a *arrayAccumulators) add2OutlinedCounted(docIDs []uint32, score uint16) {
+func (a *arrayAccumulators[T]) add2OutlinedCounted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update2Counted(d, score)
 	}
@@ -984,7 +984,7 @@ func (a *arrayAccumulators) add2OutlinedCounted(docIDs []uint32, score uint16) {
 // update2Counted is Algorithm 2.
 //
 //go:noinline
-func (a *arrayAccumulators) update2Counted(d uint32, score uint16) {
+func (a *arrayAccumulators[T]) update2Counted(d uint32, score T) {
 	v := a.acc[d&(MaxStaticDocs-1)] + score
 	a.acc[d&(MaxStaticDocs-1)] = v               // 1
 	if v >= a.acc[a.heap[0]&(MaxStaticDocs-1)] { // 2
@@ -995,7 +995,7 @@ func (a *arrayAccumulators) update2Counted(d uint32, score uint16) {
 }
 
 // add1 is Algorithm 1 for each document.
-func (a *pagedAccumulators) add1(docIDs []uint32, score uint16) {
+func (a *pagedAccumulators[T]) add1(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if p := d >> (a.shift & 31); a.flags[p] != 0 {
 			a.clean(p)
@@ -1024,7 +1024,7 @@ func (a *pagedAccumulators) add1(docIDs []uint32, score uint16) {
 }
 
 // add2 is Algorithm 2 for each document.
-func (a *pagedAccumulators) add2(docIDs []uint32, score uint16) {
+func (a *pagedAccumulators[T]) add2(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if p := d >> (a.shift & 31); a.flags[p] != 0 {
 			a.clean(p)
@@ -1038,7 +1038,7 @@ func (a *pagedAccumulators) add2(docIDs []uint32, score uint16) {
 }
 
 // add1Outlined calls update1 for each document.
-func (a *pagedAccumulators) add1Outlined(docIDs []uint32, score uint16) {
+func (a *pagedAccumulators[T]) add1Outlined(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update1(d, score)
 	}
@@ -1047,7 +1047,7 @@ func (a *pagedAccumulators) add1Outlined(docIDs []uint32, score uint16) {
 // update1 is Algorithm 1.
 //
 //go:noinline
-func (a *pagedAccumulators) update1(d uint32, score uint16) {
+func (a *pagedAccumulators[T]) update1(d uint32, score T) {
 	if p := d >> (a.shift & 31); a.flags[p] != 0 {
 		a.clean(p)
 	}
@@ -1074,7 +1074,7 @@ func (a *pagedAccumulators) update1(d uint32, score uint16) {
 }
 
 // add2Outlined calls update2 for each document.
-func (a *pagedAccumulators) add2Outlined(docIDs []uint32, score uint16) {
+func (a *pagedAccumulators[T]) add2Outlined(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update2(d, score)
 	}
@@ -1083,7 +1083,7 @@ func (a *pagedAccumulators) add2Outlined(docIDs []uint32, score uint16) {
 // update2 is Algorithm 2.
 //
 //go:noinline
-func (a *pagedAccumulators) update2(d uint32, score uint16) {
+func (a *pagedAccumulators[T]) update2(d uint32, score T) {
 	if p := d >> (a.shift & 31); a.flags[p] != 0 {
 		a.clean(p)
 	}
@@ -1095,7 +1095,7 @@ func (a *pagedAccumulators) update2(d uint32, score uint16) {
 }
 
 // add1Counted is Algorithm 1 for each document.
-func (a *pagedAccumulators) add1Counted(docIDs []uint32, score uint16) {
+func (a *pagedAccumulators[T]) add1Counted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if p := d >> (a.shift & 31); a.flags[p] != 0 {
 			a.clean(p)
@@ -1132,7 +1132,7 @@ func (a *pagedAccumulators) add1Counted(docIDs []uint32, score uint16) {
 }
 
 // add2Counted is Algorithm 2 for each document.
-func (a *pagedAccumulators) add2Counted(docIDs []uint32, score uint16) {
+func (a *pagedAccumulators[T]) add2Counted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if p := d >> (a.shift & 31); a.flags[p] != 0 {
 			a.clean(p)
@@ -1148,7 +1148,7 @@ func (a *pagedAccumulators) add2Counted(docIDs []uint32, score uint16) {
 }
 
 // add1OutlinedCounted calls update1Counted for each document.
-func (a *pagedAccumulators) add1OutlinedCounted(docIDs []uint32, score uint16) {
+func (a *pagedAccumulators[T]) add1OutlinedCounted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update1Counted(d, score)
 	}
@@ -1157,7 +1157,7 @@ func (a *pagedAccumulators) add1OutlinedCounted(docIDs []uint32, score uint16) {
 // update1Counted is Algorithm 1.
 //
 //go:noinline
-func (a *pagedAccumulators) update1Counted(d uint32, score uint16) {
+func (a *pagedAccumulators[T]) update1Counted(d uint32, score T) {
 	if p := d >> (a.shift & 31); a.flags[p] != 0 {
 		a.clean(p)
 	}
@@ -1192,7 +1192,7 @@ func (a *pagedAccumulators) update1Counted(d uint32, score uint16) {
 }
 
 // add2OutlinedCounted calls update2Counted for each document.
-func (a *pagedAccumulators) add2OutlinedCounted(docIDs []uint32, score uint16) {
+func (a *pagedAccumulators[T]) add2OutlinedCounted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update2Counted(d, score)
 	}
@@ -1201,7 +1201,7 @@ func (a *pagedAccumulators) add2OutlinedCounted(docIDs []uint32, score uint16) {
 // update2Counted is Algorithm 2.
 //
 //go:noinline
-func (a *pagedAccumulators) update2Counted(d uint32, score uint16) {
+func (a *pagedAccumulators[T]) update2Counted(d uint32, score T) {
 	if p := d >> (a.shift & 31); a.flags[p] != 0 {
 		a.clean(p)
 	}
@@ -1215,7 +1215,7 @@ func (a *pagedAccumulators) update2Counted(d uint32, score uint16) {
 }
 
 // add1 is Algorithm 1 for each document.
-func (a *pagedArrayAccumulators) add1(docIDs []uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) add1(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if p := d >> (a.shift & 31); a.flags[p&(maxStaticPages-1)] != 0 {
 			a.clean(p)
@@ -1244,7 +1244,7 @@ func (a *pagedArrayAccumulators) add1(docIDs []uint32, score uint16) {
 }
 
 // add2 is Algorithm 2 for each document.
-func (a *pagedArrayAccumulators) add2(docIDs []uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) add2(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if p := d >> (a.shift & 31); a.flags[p&(maxStaticPages-1)] != 0 {
 			a.clean(p)
@@ -1258,7 +1258,7 @@ func (a *pagedArrayAccumulators) add2(docIDs []uint32, score uint16) {
 }
 
 // add1Outlined calls update1 for each document.
-func (a *pagedArrayAccumulators) add1Outlined(docIDs []uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) add1Outlined(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update1(d, score)
 	}
@@ -1267,7 +1267,7 @@ func (a *pagedArrayAccumulators) add1Outlined(docIDs []uint32, score uint16) {
 // update1 is Algorithm 1.
 //
 //go:noinline
-func (a *pagedArrayAccumulators) update1(d uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) update1(d uint32, score T) {
 	if p := d >> (a.shift & 31); a.flags[p&(maxStaticPages-1)] != 0 {
 		a.clean(p)
 	}
@@ -1294,7 +1294,7 @@ func (a *pagedArrayAccumulators) update1(d uint32, score uint16) {
 }
 
 // add2Outlined calls update2 for each document.
-func (a *pagedArrayAccumulators) add2Outlined(docIDs []uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) add2Outlined(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update2(d, score)
 	}
@@ -1303,7 +1303,7 @@ func (a *pagedArrayAccumulators) add2Outlined(docIDs []uint32, score uint16) {
 // update2 is Algorithm 2.
 //
 //go:noinline
-func (a *pagedArrayAccumulators) update2(d uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) update2(d uint32, score T) {
 	if p := d >> (a.shift & 31); a.flags[p&(maxStaticPages-1)] != 0 {
 		a.clean(p)
 	}
@@ -1315,7 +1315,7 @@ func (a *pagedArrayAccumulators) update2(d uint32, score uint16) {
 }
 
 // add1Counted is Algorithm 1 for each document.
-func (a *pagedArrayAccumulators) add1Counted(docIDs []uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) add1Counted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if p := d >> (a.shift & 31); a.flags[p&(maxStaticPages-1)] != 0 {
 			a.clean(p)
@@ -1352,7 +1352,7 @@ func (a *pagedArrayAccumulators) add1Counted(docIDs []uint32, score uint16) {
 }
 
 // add2Counted is Algorithm 2 for each document.
-func (a *pagedArrayAccumulators) add2Counted(docIDs []uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) add2Counted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		if p := d >> (a.shift & 31); a.flags[p&(maxStaticPages-1)] != 0 {
 			a.clean(p)
@@ -1368,7 +1368,7 @@ func (a *pagedArrayAccumulators) add2Counted(docIDs []uint32, score uint16) {
 }
 
 // add1OutlinedCounted calls update1Counted for each document.
-func (a *pagedArrayAccumulators) add1OutlinedCounted(docIDs []uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) add1OutlinedCounted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update1Counted(d, score)
 	}
@@ -1377,7 +1377,7 @@ func (a *pagedArrayAccumulators) add1OutlinedCounted(docIDs []uint32, score uint
 // update1Counted is Algorithm 1.
 //
 //go:noinline
-func (a *pagedArrayAccumulators) update1Counted(d uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) update1Counted(d uint32, score T) {
 	if p := d >> (a.shift & 31); a.flags[p&(maxStaticPages-1)] != 0 {
 		a.clean(p)
 	}
@@ -1412,7 +1412,7 @@ func (a *pagedArrayAccumulators) update1Counted(d uint32, score uint16) {
 }
 
 // add2OutlinedCounted calls update2Counted for each document.
-func (a *pagedArrayAccumulators) add2OutlinedCounted(docIDs []uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) add2OutlinedCounted(docIDs []uint32, score T) {
 	for _, d := range docIDs {
 		a.update2Counted(d, score)
 	}
@@ -1421,7 +1421,7 @@ func (a *pagedArrayAccumulators) add2OutlinedCounted(docIDs []uint32, score uint
 // update2Counted is Algorithm 2.
 //
 //go:noinline
-func (a *pagedArrayAccumulators) update2Counted(d uint32, score uint16) {
+func (a *pagedArrayAccumulators[T]) update2Counted(d uint32, score T) {
 	if p := d >> (a.shift & 31); a.flags[p&(maxStaticPages-1)] != 0 {
 		a.clean(p)
 	}

@@ -20,7 +20,7 @@ func init() {
 		Algorithms: []string{
 			"lists with 8-bit impacts in segments of equal impact, coded with QMX (§3); build them with griffin impacts --bitmap-bits -1",
 			"segments of all terms from the highest to the lowest impact (§2)",
-			"16-bit accumulators in pages with dirty flags, in memory allocated by the query or beforehand (§5)",
+			"16-bit accumulators in pages with dirty flags, in memory allocated by the query or beforehand (§5); 32 bits for scores above 65,535",
 			"the top k in a heap, by Algorithm 1 or 2 (§6)",
 			"a thread for each query (§7)",
 		},

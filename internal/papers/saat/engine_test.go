@@ -2,11 +2,16 @@ package saat
 
 import (
 	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/engine"
 	"github.com/griffin-search/griffin/internal/papers/enginetest"
 	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/plan/plantest"
 )
 
 func TestRandom(t *testing.T) {
@@ -20,6 +25,47 @@ func TestRandom(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 		})
+	}
+}
+
+// Scores that need 32 bits are those of the default accumulators.
+func TestWide(t *testing.T) {
+	snapshot := enginetest.Impacts(t, plantest.RandomIndex(t, rand.New(rand.NewPCG(7, 1)), 500, 2, false))
+	planner := plan.New(snapshot, nil)
+	sc, err := plan.NewScratch(snapshot.Options.Analyzer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	search := func(e engine.Engine, o plan.Options) []base.Hit {
+		t.Helper()
+		q := &engine.Query{Scratch: sc}
+		if q.Plan, err = planner.Prepare(sc, plantest.Parse(t, "w0^500.5 w1^700 w2"), o); err != nil {
+			t.Fatal(err)
+		}
+		if e == nil {
+			q.Answer, q.Err = q.Plan.RunCPU(t.Context(), sc, nil, nil)
+		} else if err := e.Search(t.Context(), []*engine.Query{q}); err != nil {
+			t.Fatal(err)
+		}
+		if q.Err != nil {
+			t.Fatal(q.Err)
+		}
+		return q.Answer.Hits
+	}
+	want := search(nil, plan.Options{Mode: plan.ModeSaat, K: 20})
+	// A score is in units of 1/64, as there is a fractional boost.
+	if len(want) < 20 || want[19].Score>>(base.ScoreFractionBits-6) <= math.MaxUint16 {
+		t.Fatalf("the scores fit into 16 bits: %v", want)
+	}
+	for _, spec := range []string{"saat", "saat:heap=1", "saat:accumulators=dynamic", "saat:accumulators=array,heap=1,inline=no", "saat:accumulators=paged"} {
+		e := enginetest.Open(t, spec)
+		o := plan.Options{K: 20}
+		if err := e.Adapt(&o); err != nil {
+			t.Fatal(err)
+		}
+		if got := search(e, o); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", spec, got, want)
+		}
 	}
 }
 
