@@ -36,7 +36,7 @@ func newDing09Load(ctx context.Context, env *lab.Env, c *lab.Collection, queries
 		return nil, err
 	}
 	l.plans = plans[0]
-	cpu, err := l.times(ctx, env, "ding09:on=cpu", 1)
+	cpu, err := l.times(ctx, env, ding09OnCPU, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ var ding09Lives = []struct {
 	name, spec string
 	workers    int // that take queries from one queue; 0: the engine queues
 }{
-	{"CPU only", "ding09:on=cpu", 1},
+	{"CPU only", ding09OnCPU, 1},
 	{"GPU only", ding09OnGPU, 2},
 	{"both in parallel", "ding09:on=both,cache=32768", 0},
 }

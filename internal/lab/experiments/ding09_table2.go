@@ -39,7 +39,7 @@ var ding09Systems = []struct {
 	gpu   bool
 	paper []float64
 }{
-	{"CPU, engine ding09", "ding09:on=cpu", false, []float64{8.71, 212.72, 23.85}},
+	{"CPU, engine ding09", ding09OnCPU, false, []float64{8.71, 212.72, 23.85}},
 	{"GPU, engine ding09", ding09OnGPU, true, []float64{7.66, 29.31, 9.98}},
 	{"CPU, Griffin", "", false, nil},
 	{"GPU, Griffin", "", true, nil},

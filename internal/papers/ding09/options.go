@@ -2,9 +2,13 @@ package ding09
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/engine"
 	"github.com/griffin-search/griffin/internal/sched"
 )
@@ -73,7 +77,38 @@ func readOptions(o engine.Options, r engine.Resources) (options, error) {
 	if opts.urgent > 1 {
 		o.Fail("urgent", "a number from 0 to 1")
 	}
-	return opts, o.Err()
+	if err := o.Err(); err != nil {
+		return opts, err
+	}
+	return opts, opts.checkIgnored(&o, r.Device)
+}
+
+// checkIgnored returns an error for options, and a device, that would have no effect.
+func (o *options) checkIgnored(given *engine.Options, device string) error {
+	if o.on == onCPU && device != "" && device != "auto" && device != "cpu" {
+		return fmt.Errorf("on=cpu uses no GPU, but the device is %s: want the device cpu, or on=gpu or both: %w", device, base.ErrBadInput)
+	}
+	var ignored []string
+	ignore := func(because string, names ...string) {
+		for _, i := range infoOptions() {
+			if slices.Contains(names, i.Name) && given.Text(i.Name) != i.Default {
+				ignored = append(ignored, fmt.Sprintf("%s=%s has no effect with %s", i.Name, given.Text(i.Name), because))
+			}
+		}
+	}
+	switch {
+	case o.on == onCPU:
+		ignore("on=cpu", "codec", "depth", "levels", "skip", "cache")
+	case o.rice:
+		ignore("codec=rice", "depth")
+	}
+	if o.on != onBoth {
+		ignore("on="+o.on.String(), "threshold", "deadline", "urgent")
+	}
+	if len(ignored) > 0 {
+		return fmt.Errorf("%s: %w", strings.Join(ignored, "; "), base.ErrBadInput)
+	}
+	return nil
 }
 
 // gpuCode is the code of the lists in GPU memory.

@@ -234,6 +234,12 @@ func TestOptions(t *testing.T) {
 		{"ding09:on=cpu,deadline=0", "deadline=0: want a whole number from 1"},
 		{"ding09", "on=both needs a GPU"},
 		{"ding09:on=gpu", "on=gpu needs a GPU"},
+		{"ding09:on=cpu,codec=rice,cache=1", "codec=rice has no effect with on=cpu; cache=1 has no effect with on=cpu"},
+		{"ding09:on=cpu,depth=0", "depth=0 has no effect with on=cpu"},
+		{"ding09:on=cpu,levels=0,skip=no", "levels=0 has no effect with on=cpu; skip=no has"},
+		{"ding09:on=cpu,deadline=1", "deadline=1 has no effect with on=cpu"},
+		{"ding09:on=gpu,threshold=1,urgent=1", "threshold=1 has no effect with on=gpu; urgent=1 has"},
+		{"ding09:codec=rice,depth=2", "depth=2 has no effect with codec=rice"},
 	} {
 		s, err := engine.Parse(c.spec)
 		if err != nil {
@@ -243,17 +249,38 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.spec, err, c.want)
 		}
 	}
-	e := enginetest.Open(t, "ding09:on=cpu,codec=rice,levels=0,depth=0,skip=no,cache=0,urgent=0,threshold=0,deadline=1")
-	if e.BatchSize() != 1 {
+	if e := enginetest.Open(t, "ding09:on=cpu,depth=1,deadline=500"); e.BatchSize() != 1 {
 		t.Error("batches")
 	}
 }
 
+// A device that the engine would not use is an error, unless it is chosen automatically.
+func TestDeviceWithoutUse(t *testing.T) {
+	s, err := engine.Parse("ding09:on=cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, device := range []string{"gpu", "0", "1", "auto", "cpu", ""} {
+		e, err := s.Open(engine.Resources{Device: device})
+		if device == "auto" || device == "cpu" || device == "" {
+			if err != nil {
+				t.Errorf("device %q: %v", device, err)
+				continue
+			}
+			enginetest.Close(t, e)
+		} else if !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), "on=cpu uses no GPU, but the device is "+device) {
+			t.Errorf("device %q: %v", device, err)
+		}
+	}
+}
+
 func TestReadOptions(t *testing.T) {
-	const given = "ding09:on=gpu,codec=rice,depth=4,levels=0,skip=no,cache=3,threshold=0,deadline=20,urgent=1"
 	for spec, want := range map[string]options{
 		"ding09": defaults(onBoth),
-		given:    {on: onGPU, rice: true, depth: 4, whole: true, cacheBytes: 3 << 20, cpus: 2, deadline: 20 * time.Millisecond, urgent: 1},
+		"ding09:codec=rice,levels=0,skip=no,cache=3,threshold=0,deadline=20,urgent=1": {
+			on: onBoth, rice: true, depth: 1, whole: true, cacheBytes: 3 << 20, cpus: 2, deadline: 20 * time.Millisecond, urgent: 1,
+		},
+		"ding09:on=gpu,depth=4": with(onGPU, func(o *options) { o.depth = 4 }),
 	} {
 		s, err := engine.Parse(spec)
 		if err != nil {
