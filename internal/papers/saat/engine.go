@@ -42,7 +42,10 @@ type Engine struct {
 	answered atomic.Int64
 }
 
-func open(o engine.Options, _ engine.Resources) (engine.Engine, error) {
+func open(o engine.Options, r engine.Resources) (engine.Engine, error) {
+	if r.Device != "" && r.Device != "cpu" && r.Device != "auto" {
+		return nil, fmt.Errorf("device %s: this engine runs on CPUs only: use cpu or auto: %w", r.Device, base.ErrBadInput)
+	}
 	names := []string{"dynamic", "array", "paged", "paged-array"}
 	v := saat.Variant{}
 	if i := o.Choice("accumulators", names...); i >= 0 {

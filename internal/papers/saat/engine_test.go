@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -82,6 +83,23 @@ func TestRefusals(t *testing.T) {
 	for _, mode := range []plan.Mode{plan.ModeAnd, plan.ModeAndOr} {
 		if err := e.Adapt(&plan.Options{Mode: mode}); !errors.Is(err, base.ErrBadInput) {
 			t.Errorf("mode %v: %v", mode, err)
+		}
+	}
+}
+
+// The engine has no GPU, and none is wanted by "auto".
+func TestDevice(t *testing.T) {
+	spec, err := engine.Parse("saat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for device, fits := range map[string]bool{"": true, "cpu": true, "auto": true, "gpu": false, "0": false, "0,1": false} {
+		e, err := spec.Open(engine.Resources{Device: device})
+		if fits != (err == nil) || !fits && (!errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), "CPUs only")) {
+			t.Errorf("device %q: %v", device, err)
+		}
+		if err == nil {
+			enginetest.Close(t, e)
 		}
 	}
 }
