@@ -15,6 +15,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 )
 
@@ -210,7 +211,7 @@ func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions,
 	files := o.files
 	files.Progress = bar.indexing
 	skipped, duplicates := messages{progress: bar}, messages{progress: bar}
-	files.OnBadRecord = func(bad error) { skipped.add("griffin: skipped: %v", bad) }
+	files.OnBadRecord = func(bad error) { skipped.add("griffin: skipped: %s", base.Message(bad)) }
 	files.OnDuplicate = func(id, earlier, later string) {
 		duplicates.add("griffin: duplicate id %q: %s replaces %s", id, later, earlier)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"golang.org/x/term"
 
@@ -98,7 +97,7 @@ type jsonError struct {
 }
 
 func newJSONError(command string, err error) jsonError {
-	e := jsonError{Message: message(err), ExitCode: exitCode(err), Hint: hint(command, err)}
+	e := jsonError{Message: base.Message(err), ExitCode: exitCode(err), Hint: hint(command, err)}
 	if e.ExitCode == exitInterrupted {
 		e.Message = "interrupted"
 	}
@@ -107,16 +106,6 @@ func newJSONError(command string, err error) jsonError {
 		e.Offset = &q.Offset
 	}
 	return e
-}
-
-// message leaves out "bad input", the text of the sentinel, which does not help a user.
-func message(err error) string {
-	kind := base.ErrBadInput.Error()
-	if !errors.Is(err, base.ErrBadInput) || err.Error() == kind {
-		return err.Error()
-	}
-	text := strings.ReplaceAll(err.Error(), ": "+kind+"\n", "\n")
-	return strings.ReplaceAll(strings.TrimSuffix(text, ": "+kind), kind+": ", "")
 }
 
 // toldError is already in the command's JSON.

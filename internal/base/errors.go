@@ -1,6 +1,9 @@
 package base
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Kinds of error that cross package boundaries. Wrap them with the location:
 // fmt.Errorf("segment %s: term %q: %w", name, term, base.ErrCorrupt).
@@ -22,3 +25,18 @@ var (
 	// ErrClosed means that the index, segment or file was closed.
 	ErrClosed = errors.New("closed")
 )
+
+// Message returns the text of err for a user: without "bad input", the text of ErrBadInput, which
+// only repeats that there is an error. Callers test err itself with errors.Is.
+func Message(err error) string {
+	kind := ErrBadInput.Error()
+	if !errors.Is(err, ErrBadInput) || err.Error() == kind {
+		return err.Error()
+	}
+	lines := strings.Split(err.Error(), "\n") // errors.Join writes one error a line
+	for i, line := range lines {
+		line = strings.TrimPrefix(strings.TrimSuffix(line, ": "+kind), kind+": ")
+		lines[i] = strings.ReplaceAll(line, ": "+kind+": ", ": ")
+	}
+	return strings.Join(lines, "\n")
+}

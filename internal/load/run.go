@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/latency"
 )
 
@@ -189,7 +190,7 @@ func (r *run) count(o Outcome, took time.Duration, err error) {
 	if o != Answered {
 		r.bad.Add(1)
 		if err != nil && !o.Shed() {
-			r.fault(err.Error())
+			r.fault(base.Message(err))
 		}
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -156,7 +157,7 @@ func (h *handler) explain(asked string, err error, budget time.Duration) *apiErr
 			Message: "mode saat needs impact-ordered lists, which the index does not have; make them with griffin impacts",
 		}
 	case errors.Is(err, griffin.ErrBadInput):
-		return &apiError{Status: http.StatusBadRequest, Code: "bad_query", Message: err.Error()}
+		return &apiError{Status: http.StatusBadRequest, Code: "bad_query", Message: base.Message(err)}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &apiError{
 			Status: http.StatusGatewayTimeout, Code: "timeout",

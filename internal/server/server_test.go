@@ -210,7 +210,7 @@ func TestErrorsOfSearches(t *testing.T) {
 			fmt.Errorf("index /secret: %w", griffin.ErrNoImpacts), 400,
 			apiError{Code: "no_impacts", Message: "mode saat needs impact-ordered lists, which the index does not have; make them with griffin impacts"},
 		},
-		{fmt.Errorf("no positions: %w", griffin.ErrBadInput), 400, apiError{Code: "bad_query", Message: "no positions: bad input"}},
+		{fmt.Errorf("no positions: %w", griffin.ErrBadInput), 400, apiError{Code: "bad_query", Message: "no positions"}},
 		{fmt.Errorf("segment 1: %w", context.DeadlineExceeded), 504, apiError{Code: "timeout"}},
 		{griffin.ErrClosed, 503, apiError{Code: "closing"}},
 		{fmt.Errorf("/secret/path: %w", griffin.ErrCorrupt), 500, apiError{Code: "internal"}},
