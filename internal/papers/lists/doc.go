@@ -6,5 +6,5 @@
 // and a directory with the first and last DocID of each block, the papers' skip pointers. Frequencies
 // are separate, packed with codec.SIMDBP, so that one can be read alone (ding09 §8.2).
 //
-// A List is read-only and safe for concurrent use. A Cursor is not.
+// A List is read-only and safe for concurrent use.
 package lists

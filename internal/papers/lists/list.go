@@ -1,8 +1,10 @@
 package lists
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sort"
+	"unsafe"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
@@ -29,7 +31,7 @@ type List struct {
 	// scoring.PackedFreqs, with a DocWidth of 0.
 	Freqs, FreqDirectory []uint32
 
-	bytes, freqBytes []byte // Payload and Freqs
+	bytes, freqBytes []byte // Payload and Freqs without padding, in the same memory
 }
 
 // A Kind keeps the lists of one engine.
@@ -58,6 +60,7 @@ func New(l *postings.List, c codec.Codec) (*List, error) {
 	}
 	list := &List{Codec: c, NumPostings: n}
 	var docIDs []uint32
+	var payload, packed []byte
 	whole, isList := c.(codec.ListCodec)
 	var cursor postings.Cursor
 	cursor.Reset(l, nil)
@@ -69,12 +72,12 @@ func New(l *postings.List, c codec.Codec) (*List, error) {
 			docIDs = append(docIDs, block...)
 			list.Directory = append(list.Directory, first, last, 0, 0)
 		} else {
-			at, width := uint32(len(list.bytes)), uint8(0)
-			list.bytes, width = c.AppendDocIDs(list.bytes, before, block)
+			at, width := uint32(len(payload)), uint8(0)
+			payload, width = c.AppendDocIDs(payload, before, block)
 			list.Directory = append(list.Directory, first, last, at, uint32(width)<<16)
 		}
-		at, width := uint32(len(list.freqBytes)), uint8(0)
-		list.freqBytes, width = codec.SIMDBP{}.AppendFreqs(list.freqBytes, freqs)
+		at, width := uint32(len(packed)), uint8(0)
+		packed, width = codec.SIMDBP{}.AppendFreqs(packed, freqs)
 		list.FreqDirectory = append(list.FreqDirectory, first, last, at, uint32(width)<<24)
 		before = last
 	}
@@ -82,24 +85,37 @@ func New(l *postings.List, c codec.Codec) (*List, error) {
 		return nil, err
 	}
 	if isList {
-		list.bytes = whole.AppendList(nil, docIDs)
+		payload = whole.AppendList(nil, docIDs)
 	}
-	list.Payload, list.Freqs = words(list.bytes), words(list.freqBytes)
+	list.Payload, list.bytes = words(payload)
+	list.Freqs, list.freqBytes = words(packed)
 	return list, nil
 }
 
-// words copies bytes to whole words, at least one.
-func words(src []byte) []uint32 {
-	dst := make([]uint32, max((len(src)+3)/4, 1))
-	for i := range src {
-		dst[i/4] |= uint32(src[i]) << (i % 4 * 8)
+// words copies bytes to whole words, at least one. bytes are a view of the words: a GPU takes these,
+// a decoder takes bytes. On a big-endian processor they are src.
+func words(src []byte) (dst []uint32, bytes []byte) {
+	dst = make([]uint32, max((len(src)+3)/4, 1))
+	if !littleEndian {
+		for i := range src {
+			dst[i/4] |= uint32(src[i]) << (i % 4 * 8)
+		}
+		return dst, src
 	}
-	return dst
+	bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(dst))), len(src))
+	copy(bytes, src)
+	return dst, bytes
 }
+
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // SizeBytes is the memory of the list.
 func (l *List) SizeBytes() int64 {
-	return int64(len(l.bytes)+len(l.freqBytes)) + 4*int64(len(l.Payload)+len(l.Directory)+len(l.Freqs)+len(l.FreqDirectory))
+	size := 4 * int64(len(l.Payload)+len(l.Directory)+len(l.Freqs)+len(l.FreqDirectory))
+	if !littleEndian {
+		size += int64(len(l.bytes) + len(l.freqBytes))
+	}
+	return size
 }
 
 // CodeBytes is the size of the coded DocIDs with their directory, as it goes to a GPU.

@@ -38,6 +38,14 @@ func check(t *testing.T, l *postings.List, c codec.Codec) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i, b := range list.Bytes() {
+		if got := byte(list.Payload[i/4] >> (i % 4 * 8)); got != b {
+			t.Fatalf("byte %d is %d, in its word %d", i, b, got)
+		}
+	}
+	if n, want := list.SizeBytes(), 4*int64(len(list.Payload)+len(list.Directory)+len(list.Freqs)+len(list.FreqDirectory)); littleEndian && n != want {
+		t.Errorf("%d bytes, want %d: bytes and words share memory", n, want)
+	}
 	var cursor postings.Cursor
 	cursor.Reset(l, nil)
 	for i := 0; cursor.NextBlock() != base.NoDocID; i++ {
