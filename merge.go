@@ -45,8 +45,8 @@ const (
 // MergeSize is the size of an index.
 type MergeSize struct {
 	Segments int `json:"num_segments"`
-	// Docs counts all documents, Deleted the deleted or replaced ones among them, which count
-	// in the statistics of terms until a merge.
+	// Docs counts all documents, Deleted the deleted or replaced ones among them, which take
+	// space until a merge.
 	Docs    int `json:"num_docs"`
 	Deleted int `json:"num_deleted"`
 	// SizeBytes is the size of the segments, after a dry run an estimate.
@@ -54,8 +54,8 @@ type MergeSize struct {
 }
 
 // Merge merges adjacent segments until at most Segments are left, and rewrites every segment
-// with deleted documents without them. Documents keep their order unless Reorder is set. Merged
-// into one segment, an index gives the scores of a new index of the same documents.
+// with deleted documents without them. Documents keep their order unless Reorder is set. Scores
+// stay the same.
 //
 // A merge is one commit: if ctx ends or anything fails, the index stays unchanged. Searches
 // continue meanwhile. The disk needs room for the segments before and after. The error wraps

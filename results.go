@@ -17,6 +17,8 @@ type Results struct {
 	Hits []Hit `json:"hits"`
 	// Mode is the mode of the hits: in ModeAndOr, the one that found them.
 	Mode Mode `json:"mode"`
+	// Engine answered, with its options: RuntimeOptions.Engine, or "griffin".
+	Engine string `json:"engine"`
 	// Traversal names their algorithm: one of Traversals(Mode), in ModeSaat one of
 	// Accumulators, or TraversalGPU or TraversalSteps.
 	Traversal string `json:"traversal"`
@@ -143,10 +145,10 @@ type ExplanationPart struct {
 	// Freq is the number of occurrences in the field of the document.
 	Freq uint32 `json:"freq"`
 	// Length is the number of tokens in the document's field, AvgLength the mean over all
-	// documents, deleted ones included until a merge.
+	// live documents.
 	Length    uint32  `json:"length"`
 	AvgLength float64 `json:"avg_length"`
-	// DocFreq is the number of documents of each term, of NumDocs.
+	// DocFreq is the number of live documents of each term, of NumDocs.
 	DocFreq []uint64 `json:"doc_freq"`
 	NumDocs uint64   `json:"num_docs"`
 	// IDF is the inverse document frequency; of a phrase, the sum over its terms.

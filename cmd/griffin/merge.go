@@ -23,9 +23,8 @@ func newMergeCommand(a *app) *cobra.Command {
 		Use:   "merge INDEX",
 		Short: "Merge the segments of an index and remove deleted documents",
 		Long: `Merge writes the segments of an index as one, or as at most --to segments, and
-leaves out documents that were deleted or replaced. Until then these take space
-and count in the statistics of terms. Merged into one segment, an index gives the
-scores of a new index of the same documents.
+leaves out documents that were deleted or replaced, which take space until then.
+Scores do not change: they are always those of a new index of the same documents.
 
 The merged index appears all at once at the end: an interruption leaves the index
 as it was. Searches and servers that have the index open go on. The disk needs

@@ -121,7 +121,7 @@ func (c *commit) dropDocuments(ctx context.Context) error {
 		v := &c.base.Segments[i]
 		c.numLive[i] = v.NumDocs()
 		if v.Live != nil {
-			c.dropped[i] = complement(v.Live)
+			c.dropped[i] = v.Live.Complement()
 			c.numLive[i] = v.Live.Count()
 		}
 	}
@@ -169,16 +169,6 @@ func (c *commit) drop(id []byte) error {
 	return nil
 }
 
-func complement(b *segment.Bitmap) *segment.Bitmap {
-	c := segment.NewBitmap(b.Len())
-	for i := range b.Len() {
-		if !b.Has(i) {
-			c.Set(i)
-		}
-	}
-	return c
-}
-
 // writeSegments writes the new documents and the segments merged with them as one
 // segment, and bitmaps for the other segments that lost documents.
 func (c *commit) writeSegments(ctx context.Context) error {
@@ -197,7 +187,7 @@ func (c *commit) writeSegments(ctx context.Context) error {
 				return err
 			}
 		default:
-			if err := c.keep(i, old[i]); err != nil {
+			if err := c.keep(ctx, i, old[i]); err != nil {
 				return err
 			}
 		}
@@ -228,16 +218,25 @@ func (c *commit) committed(i int) (segment.Source, error) {
 	return c.base.Segments[i].Source(c.dropped[i])
 }
 
-// keep leaves the base's segment i in the index, with a new bitmap if it lost documents.
-func (c *commit) keep(i int, ms manifestSegment) error {
+// keep leaves the base's segment i in the index, with its new deletions if it lost documents.
+func (c *commit) keep(ctx context.Context, i int, ms manifestSegment) error {
 	if c.numLive[i] != ms.NumLive {
-		name := liveName(ms.Name, c.next.Generation)
-		c.made = append(c.made, name)
-		live := complement(c.dropped[i])
-		if err := live.Save(c.ix.fs, c.ix.path(name)); err != nil {
+		v := &c.base.Segments[i]
+		gone := c.dropped[i]
+		if v.Live != nil {
+			gone = v.Live.Minus(c.dropped[i].Complement())
+		}
+		counts, err := c.countDocs(ctx, v.Segment, gone)
+		if err != nil {
 			return err
 		}
-		ms.Live, ms.LiveSum, ms.NumLive = name, live.Sum(), c.numLive[i]
+		name := liveName(ms.Name, c.next.Generation)
+		c.made = append(c.made, name)
+		sum, err := v.Deletions.With(gone, counts).Save(c.ix.fs, c.ix.path(name))
+		if err != nil {
+			return err
+		}
+		ms.Live, ms.LiveSum, ms.NumLive = name, sum, c.numLive[i]
 	}
 	c.next.Segments = append(c.next.Segments, ms)
 	return nil

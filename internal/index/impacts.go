@@ -152,8 +152,9 @@ func (b *impactBuild) write(ctx context.Context, ix *Index) (*impact.Meta, error
 }
 
 type scoredPosting struct {
-	doc   base.DocID
-	score base.Score
+	doc          base.DocID
+	freq, length uint32
+	score        base.Score
 }
 
 // eachList calls visit with each list of the default field, ordered by term: the live
@@ -178,36 +179,39 @@ func (b *impactBuild) eachList(ctx context.Context, visit func(term []byte, post
 			return ctx.Err()
 		}
 		var term []byte
-		docFreq := uint64(0)
 		for i := range inputs {
 			in := &inputs[i]
 			if in.ended {
 				continue
 			}
-			switch c := bytes.Compare(in.lists.Term(), term); {
-			case term == nil || c < 0:
-				term, docFreq = in.lists.Term(), uint64(in.lists.DocFreq())
-			case c == 0:
-				docFreq += uint64(in.lists.DocFreq())
+			if term == nil || bytes.Compare(in.lists.Term(), term) < 0 {
+				term = in.lists.Term()
 			}
 		}
 		if term == nil {
 			return nil
 		}
 		term = slices.Clone(term)
-		score := b.scorer(docFreq)
 		postings = postings[:0]
 		for i := range inputs {
 			if in := &inputs[i]; !in.ended && bytes.Equal(in.lists.Term(), term) {
-				if postings, err = in.read(postings, score); err != nil {
+				if postings, err = in.read(postings); err != nil {
 					return err
 				}
 			}
 		}
+		if len(postings) == 0 { // of deleted documents only
+			continue
+		}
+		score := b.scorer(uint64(len(postings)))
+		for i := range postings {
+			p := &postings[i]
+			p.score = score(p.freq, p.length)
+		}
 		if err := visit(term, postings); err != nil {
 			return err
 		}
-		b.advance(int64(docFreq))
+		b.advance(int64(len(postings)))
 	}
 }
 
@@ -259,7 +263,7 @@ func (in *impactInput) next() error {
 
 // read appends the live postings of the current list to dst and advances to the next
 // list.
-func (in *impactInput) read(dst []scoredPosting, score func(freq, length uint32) base.Score) ([]scoredPosting, error) {
+func (in *impactInput) read(dst []scoredPosting) ([]scoredPosting, error) {
 	live := in.view.Live
 	for {
 		if err := in.lists.ReadBlock(&in.block); err != nil {
@@ -270,7 +274,7 @@ func (in *impactInput) read(dst []scoredPosting, score func(freq, length uint32)
 		}
 		for i, d := range in.block.DocIDs[:in.block.N] {
 			if live == nil || live.Has(int(d)) {
-				dst = append(dst, scoredPosting{in.view.Base + base.DocID(d), score(in.block.Freqs[i], in.lengths[d])})
+				dst = append(dst, scoredPosting{doc: in.view.Base + base.DocID(d), freq: in.block.Freqs[i], length: in.lengths[d]})
 			}
 		}
 	}

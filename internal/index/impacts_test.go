@@ -42,12 +42,11 @@ func expectImpacts(t testing.TB, s *Snapshot, ranking impact.Ranking) map[string
 		doc          base.DocID
 		freq, length uint32
 	}
-	live, docFreqs := map[string][]posting{}, map[string]uint64{}
+	live := map[string][]posting{}
 	for i := range s.Segments {
 		v := &s.Segments[i]
 		for doc, d := range dumpSegment(t, v.Segment) {
 			for term, freq := range d.Terms[0] {
-				docFreqs[term]++
 				if v.Live == nil || v.Live.Has(doc) {
 					live[term] = append(live[term], posting{v.Base + base.DocID(doc), freq[0], d.Lengths[0]})
 				}
@@ -57,7 +56,7 @@ func expectImpacts(t testing.TB, s *Snapshot, ranking impact.Ranking) map[string
 	scores := map[string][]base.Score{}
 	q := impact.NewQuantizer()
 	for term, list := range live {
-		scorer := ranking.Term(s.Fields[0].NumDocs, docFreqs[term], s.Fields[0].AvgLen())
+		scorer := ranking.Term(s.Fields[0].NumDocs, uint64(len(list)), s.Fields[0].AvgLen())
 		for _, p := range list {
 			v := scorer.Score(p.freq, p.length)
 			scores[term] = append(scores[term], v)

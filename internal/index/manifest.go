@@ -54,7 +54,7 @@ type manifestSegment struct {
 	// same name.
 	Sum     uint32 `json:"sum"`
 	NumDocs int    `json:"num_docs"`
-	// Live is the bitmap file, LiveSum its segment.Bitmap.Sum; "" and 0 if all are live.
+	// Live is the file of segment.Deletions, LiveSum its checksum; "" and 0 if all are live.
 	Live    string `json:"live,omitempty"`
 	LiveSum uint32 `json:"live_sum,omitempty"`
 	NumLive int    `json:"num_live"`

@@ -57,8 +57,8 @@ const (
 )
 
 // Merge writes adjacent segments as one until at most MaxSegments are left, and rewrites
-// segments with deleted documents. The order stays. A single segment has the statistics and
-// scores of a new index of its live documents. Impact-ordered lists are computed again.
+// segments with deleted documents. The order stays, and so do all scores.
+// Impact-ordered lists are computed again.
 //
 // It is one commit, under the write lock; if ctx ends or anything fails, the index stays as it
 // was. Snapshots stay valid. The disk needs room for old and new segments; old ones are removed
@@ -228,7 +228,7 @@ func (c *commit) mergeSegments(ctx context.Context) error {
 	for i := range c.merge {
 		g := &c.merge[i]
 		if !g.rewrite {
-			if err := c.keep(g.segments[0], old[g.segments[0]]); err != nil {
+			if err := c.keep(ctx, g.segments[0], old[g.segments[0]]); err != nil {
 				return err
 			}
 			continue

@@ -340,9 +340,7 @@ func killAll(t *testing.T, mem *vfstest.Mem) {
 	m.Generation++
 	ms := &m.Segments[0]
 	ms.Live, ms.NumLive = liveName(ms.Name, m.Generation), 0
-	live := segment.NewBitmap(ms.NumDocs)
-	check(t, live.Save(mem, filepath.Join("ix", ms.Live)))
-	ms.LiveSum = live.Sum()
+	ms.LiveSum = saveVersion1(t, mem, ms.Live, segment.NewBitmap(ms.NumDocs))
 	_, err = m.save(mem, "ix")
 	check(t, err)
 }

@@ -26,7 +26,7 @@ type Snapshot struct {
 	Options Options
 	// Fields are statistics by base.FieldID.
 	Fields []FieldStats
-	// NumDocs includes deleted documents, as statistics do; NumLive does not.
+	// NumDocs includes deleted documents, NumLive does not.
 	NumDocs, NumLive int
 
 	references atomic.Int64
@@ -47,17 +47,21 @@ type View struct {
 	Name string
 	// Base is a DocID of the index minus the segment's.
 	Base base.DocID
-	// Live are the documents not deleted; nil: all.
-	Live *segment.Bitmap
+	// Live are the documents not deleted; nil: all. Deletions has them with the statistics of the
+	// deleted ones.
+	Live      *segment.Bitmap
+	Deletions *segment.Deletions
 	// Derived keeps traversals' structures until the segment is closed.
 	Derived *derived.Segment
+
+	liveName string // of the file of Deletions, "" for none
+	liveSum  uint32
 }
 
-// FieldStats are a field's statistics over all segments. Deleted documents count until a merge
-// drops them, as in DocFreq, which thus never exceeds NumDocs.
+// FieldStats are a field's statistics over all segments, of live documents only.
 type FieldStats struct {
 	Name        string
-	NumDocs     uint64 // documents of the index, with or without the field
+	NumDocs     uint64 // live documents of the index, with or without the field
 	TotalTokens uint64
 	NumPostings uint64
 }
@@ -133,34 +137,47 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 	}
 	seg.references.Add(1)
 	s.held = append(s.held, seg)
-	v := View{Segment: seg.Segment, Name: ms.Name, Base: base.DocID(s.NumDocs), Derived: seg.derived}
+	v := View{Segment: seg.Segment, Name: ms.Name, Base: base.DocID(s.NumDocs), Derived: seg.derived, liveName: ms.Live, liveSum: ms.LiveSum}
 	if err := checkSegment(m, ms, seg.Segment); err != nil {
 		return err
 	}
 	if ms.Live != "" {
-		live, err := segment.LoadBitmap(ix.fs, ix.path(ms.Live))
-		if err != nil {
+		var err error
+		if v.Deletions, err = ix.deletions(ms, seg.Segment, former); err != nil {
 			return err
 		}
-		if live.Sum() != ms.LiveSum {
-			return fmt.Errorf("%s: of another index, or an older one: %w", ms.Live, base.ErrCorrupt)
-		}
-		if live.Len() != ms.NumDocs || live.Count() != ms.NumLive {
-			return fmt.Errorf("%s: %d of %d documents live, but the manifest has %d of %d: %w",
-				ms.Live, live.Count(), live.Len(), ms.NumLive, ms.NumDocs, base.ErrCorrupt)
-		}
-		v.Live = live
+		v.Live = v.Deletions.Live()
 	}
 	s.Segments = append(s.Segments, v)
 	s.NumDocs += ms.NumDocs
 	s.NumLive += ms.NumLive
 	meta := seg.Meta()
 	for i := range s.Fields {
-		s.Fields[i].NumDocs += uint64(ms.NumDocs)
-		s.Fields[i].TotalTokens += meta.Fields[i].TotalTokens
-		s.Fields[i].NumPostings += meta.Fields[i].NumPostings
+		gone := v.Deletions.Field(base.FieldID(i))
+		s.Fields[i].NumDocs += uint64(ms.NumLive)
+		s.Fields[i].TotalTokens += meta.Fields[i].TotalTokens - gone.Tokens
+		s.Fields[i].NumPostings += meta.Fields[i].NumPostings - gone.Postings
 	}
 	return nil
+}
+
+// deletions returns those of a segment, which former may have.
+func (ix *Index) deletions(ms *manifestSegment, seg *segment.Segment, former *Snapshot) (*segment.Deletions, error) {
+	if former != nil {
+		for i := range former.Segments {
+			if v := &former.Segments[i]; v.Name == ms.Name && v.liveName == ms.Live && v.liveSum == ms.LiveSum {
+				return v.Deletions, nil
+			}
+		}
+	}
+	d, err := seg.LoadDeletions(ix.fs, ix.path(ms.Live), ms.LiveSum)
+	if err != nil {
+		return nil, err
+	}
+	if n := d.Live().Count(); n != ms.NumLive {
+		return nil, fmt.Errorf("%s: %d of %d documents live, but the manifest has %d: %w", ms.Live, n, ms.NumDocs, ms.NumLive, base.ErrCorrupt)
+	}
+	return d, nil
 }
 
 // checkSegment returns an error if a segment's metadata disagree with the manifest.

@@ -13,7 +13,7 @@ import (
 const verifyUnits = 2
 
 // Verify reads every byte of the segments and impact-ordered lists; it checks checksums,
-// invariants, and that live ids are unique. progress may be nil.
+// invariants, counts of deleted documents, and that live ids are unique. progress may be nil.
 func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64)) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	var total, before int64
@@ -36,6 +36,9 @@ func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64))
 			}
 		})
 		before += verifyUnits * v.Meta().SizeBytes()
+		if err == nil {
+			err = v.VerifyDeletions(ctx, v.Deletions)
+		}
 		if err == nil {
 			err = s.verifyIDs(ctx, i)
 		}

@@ -22,11 +22,12 @@ import (
 // oracle answers queries from the stored texts. It shares only the analyzer ("whitespace") and
 // the contribution of a posting (score.Term) with the engine.
 type oracle struct {
-	docs   []oracleDoc
-	fields []string
-	avgLen []float64
-	bm25   score.BM25
-	idfs   map[string]float64 // cache of idf by field and words
+	docs    []oracleDoc
+	numLive uint64
+	fields  []string
+	avgLen  []float64 // of live documents, as all statistics
+	bm25    score.BM25
+	idfs    map[string]float64 // cache of idf by field and words
 }
 
 type oracleDoc struct {
@@ -52,13 +53,17 @@ func newOracle(t testing.TB, snapshot *index.Snapshot, bm25 score.BM25) *oracle 
 				length: []uint32{uint32(len(title) + len(text)), uint32(len(title))},
 			}
 			o.docs = append(o.docs, doc)
+			if !doc.live {
+				continue
+			}
+			o.numLive++
 			for f, n := range doc.length {
 				o.avgLen[f] += float64(n)
 			}
 		}
 	}
 	for f := range o.avgLen {
-		o.avgLen[f] /= float64(len(o.docs))
+		o.avgLen[f] /= float64(o.numLive)
 	}
 	return o
 }
@@ -75,7 +80,7 @@ func (d *oracleDoc) freq(field int, words []string) (n uint32) {
 
 func (o *oracle) docFreq(field int, word string) (n uint64) {
 	for i := range o.docs {
-		if o.docs[i].freq(field, []string{word}) > 0 {
+		if o.docs[i].live && o.docs[i].freq(field, []string{word}) > 0 {
 			n++
 		}
 	}
@@ -87,7 +92,7 @@ func (o *oracle) idf(field int, words []string) float64 {
 	sum, ok := o.idfs[key]
 	if !ok {
 		for _, w := range words {
-			sum += score.IDF(uint64(len(o.docs)), o.docFreq(field, w))
+			sum += score.IDF(o.numLive, o.docFreq(field, w))
 		}
 		o.idfs[key] = sum
 	}

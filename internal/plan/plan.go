@@ -127,7 +127,7 @@ func (p *Plan) Bind(opts Options) error {
 // Query returns the query tree as given.
 func (p *Plan) Query() query.Node { return p.query }
 
-// DocFreqs returns each term's document frequency over all segments. The plan owns the slice.
+// DocFreqs returns each term's number of live documents over all segments. The plan owns the slice.
 func (p *Plan) DocFreqs() []uint64 { return p.words.docFreqs }
 
 // Notes lists the omitted parts of the query, with the reasons.

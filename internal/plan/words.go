@@ -16,7 +16,7 @@ import (
 type words struct {
 	planner  *Planner
 	terms    []term
-	docFreqs []uint64        // by term, over all segments
+	docFreqs []uint64        // by term, over all segments, of live documents
 	lists    []postings.List // by segment, then term; empty if a segment has none
 }
 
@@ -42,7 +42,7 @@ func (ws *words) find(phrases []bool) error {
 			if !found {
 				*l = postings.List{}
 			}
-			ws.docFreqs[t] += uint64(l.DocFreq)
+			ws.docFreqs[t] += segments[i].Deletions.DocFreq(l)
 		}
 	}
 	return nil

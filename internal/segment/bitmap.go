@@ -3,12 +3,9 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math/bits"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/sealed"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // Bitmap is a set of documents of one segment or source; nil is empty. Reading is safe for
@@ -107,40 +104,35 @@ func DecodeBitmap(src []byte) (*Bitmap, error) {
 	return b, nil
 }
 
-// Sum is the CRC-32C of the encoded set.
-func (b *Bitmap) Sum() uint32 {
-	return crc32.Checksum(b.AppendTo(nil), crc32.MakeTable(crc32.Castagnoli))
+// Complement returns the documents that are not in the set.
+func (b *Bitmap) Complement() *Bitmap {
+	c := &Bitmap{words: make([]uint64, len(b.words)), n: b.n, count: b.n - b.count}
+	for i, w := range b.words {
+		c.words[i] = ^w
+	}
+	if b.n%64 != 0 {
+		c.words[len(c.words)-1] &= 1<<(b.n%64) - 1
+	}
+	return c
 }
 
-const (
-	kindBitmap    = "bitmap"
-	bitmapVersion = 1
-)
-
-// Save writes the set to a sealed file and syncs it.
-func (b *Bitmap) Save(fs vfs.FS, name string) error {
-	w, err := sealed.Create(fs, name, kindBitmap, bitmapVersion)
-	if err != nil {
-		return err
+// Members returns the documents in rising order.
+func (b *Bitmap) Members() []base.DocID {
+	docs := make([]base.DocID, 0, b.Count())
+	for i, w := range b.Words() {
+		for ; w != 0; w &= w - 1 {
+			docs = append(docs, base.DocID(64*i+bits.TrailingZeros64(w)))
+		}
 	}
-	_, _ = w.Write(b.AppendTo(nil)) // Close returns its error
-	return w.Close()
+	return docs
 }
 
-// LoadBitmap reads Save's file.
-func LoadBitmap(fs vfs.FS, name string) (*Bitmap, error) {
-	f, err := sealed.Open(fs, name, kindBitmap, bitmapVersion)
-	if err != nil {
-		return nil, err
+// Minus returns the documents of b that are not in a, a set over the same documents.
+func (b *Bitmap) Minus(a *Bitmap) *Bitmap {
+	c := &Bitmap{words: make([]uint64, len(b.words)), n: b.n}
+	for i, w := range b.words {
+		c.words[i] = w &^ a.words[i]
+		c.count += bits.OnesCount64(c.words[i])
 	}
-	defer f.Close()
-	data, err := f.Range(0, f.Len())
-	if err != nil {
-		return nil, err
-	}
-	b, err := DecodeBitmap(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return b, nil
+	return c
 }

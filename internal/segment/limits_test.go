@@ -461,26 +461,4 @@ func TestBitmapLimits(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	b := NewBitmap(70)
-	b.Set(69)
-	prepared := vfstest.NewMem()
-	if err := b.Save(prepared, "b"); err != nil {
-		t.Fatal(err)
-	}
-	for what, run := range map[string]func(f *vfstest.Faulty) error{
-		"save": func(f *vfstest.Faulty) error { return b.Save(f, "c") },
-		"load": func(f *vfstest.Faulty) error { _, err := LoadBitmap(f, "b"); return err },
-	} {
-		whole := vfstest.NewFaulty(prepared.Clone(), vfstest.Plan{})
-		if err := run(whole); err != nil {
-			t.Fatal(err)
-		}
-		for at := 1; at <= whole.Ops(); at++ {
-			mem := prepared.Clone()
-			f := vfstest.NewFaulty(mem, vfstest.Plan{FailAt: at, Once: true})
-			if err := run(f); !errors.Is(err, vfstest.ErrInjected) || len(f.StillOpen()) > 0 || len(mem.Names()) != 1 && !strings.HasPrefix(whole.Operations()[at-1], "close") {
-				t.Errorf("%s: %s fails: error %v, %q are still open, files %q", what, whole.Operations()[at-1], err, f.StillOpen(), mem.Names())
-			}
-		}
-	}
 }

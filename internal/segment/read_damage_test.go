@@ -363,30 +363,3 @@ func TestVerifyReportsEachPart(t *testing.T) {
 		t.Errorf("%d calls, want one for each of %d files and %d lists, and the last", calls, len(s.files), s.dict.numTerms())
 	}
 }
-
-// LoadBitmap names the file that is damaged or holds no set.
-func TestLoadBrokenBitmap(t *testing.T) {
-	mem := vfstest.NewMem()
-	if err := NewBitmap(1000).Save(mem, "b"); err != nil {
-		t.Fatal(err)
-	}
-	data := mem.Get("b")
-	data[len(data)/2] ^= 1
-	mem.Set("b", data)
-	if b, err := LoadBitmap(mem, "b"); b != nil || !errors.Is(err, base.ErrCorrupt) || !strings.Contains(err.Error(), "b: checksum") {
-		t.Errorf("a changed byte: %v", err)
-	}
-	w, err := sealed.Create(mem, "short", kindBitmap, bitmapVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write(make([]byte, 7)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := LoadBitmap(mem, "short"); b != nil || !errors.Is(err, base.ErrCorrupt) || !strings.Contains(err.Error(), "short: bitmap of 7 bytes") {
-		t.Errorf("no set: %v", err)
-	}
-}
