@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -89,7 +90,11 @@ func openPaper(env *lab.Env, c *lab.Collection, name, spec string) (*system, err
 	if p.scratch, err = plan.NewScratch(c.Snapshot.Options.Analyzer); err != nil {
 		return nil, err
 	}
-	if p.Engine, err = s.Open(engine.Resources{Device: env.DeviceName()}); err != nil {
+	device := env.DeviceName()
+	if _, options, _ := strings.Cut(spec, ":"); slices.Contains(strings.Split(options, ","), "on=cpu") {
+		device = ""
+	}
+	if p.Engine, err = s.Open(engine.Resources{Device: device}); err != nil {
 		return nil, err
 	}
 	if err := p.Adapt(&p.options); err != nil {

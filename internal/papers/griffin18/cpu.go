@@ -65,16 +65,23 @@ func (r *run) decodeFirst(ctx context.Context) error {
 		if err := ended(ctx, b); err != nil {
 			return err
 		}
+		to := c.docIDs[b*codec.BlockLen:]
+		if len(to) >= codec.BlockLen {
+			if _, err := l.DecodeBlock(b, (*[codec.BlockLen]uint32)(to)); err != nil {
+				return err
+			}
+			continue
+		}
 		n, err := l.DecodeBlock(b, &r.block)
 		if err != nil {
 			return err
 		}
-		copy(c.docIDs[b*codec.BlockLen:], r.block[:n])
+		copy(to, r.block[:n])
 	}
+	r.step(plan.Step{Name: stepDecode, Processor: plan.CPUName, Lists: r.tracer.list(0), Work: decoded(l)})
 	for i := range c.rows[0] {
 		c.rows[0][i] = uint32(i)
 	}
-	r.step(plan.Step{Name: stepDecode, Processor: plan.CPUName, Work: decoded(l)})
 	return nil
 }
 
@@ -101,7 +108,7 @@ func (r *run) intersectOnCPU(ctx context.Context) error {
 		return err
 	}
 	r.step(plan.Step{
-		Name: plan.StepIntersect, Processor: plan.CPUName, Candidates: int64(n), Left: int64(len(r.candidates.docIDs)), Work: w,
+		Name: plan.StepIntersect, Processor: plan.CPUName, Lists: r.tracer.list(len(r.lists) - 1), Candidates: int64(n), Left: int64(len(r.candidates.docIDs)), Work: w,
 	})
 	return nil
 }

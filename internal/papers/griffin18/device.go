@@ -25,7 +25,13 @@ type device struct {
 	selector *selection.Selector
 
 	mu      sync.Mutex
-	lengths map[lengthsKey]cuda.Buffer[uint32] // guarded by mu
+	lengths map[lengthsKey]*lengths // guarded by mu
+}
+
+// lengths are the lengths of a segment's documents in a field, on the device.
+type lengths struct {
+	words cuda.Buffer[uint32]
+	users int // segments of running queries that read them; guarded by device.mu
 }
 
 // lengthsKey does not keep a segment that no snapshot has any more.
@@ -36,7 +42,7 @@ type lengthsKey struct {
 
 // newDevice loads the kernels; from a ratio of crossing on, compressed lists are searched.
 func newDevice(c *cuda.Device, crossing int) (*device, error) {
-	d := &device{cuda: c, name: fmt.Sprintf("gpu%d", c.Info().Ordinal), lengths: map[lengthsKey]cuda.Buffer[uint32]{}}
+	d := &device{cuda: c, name: fmt.Sprintf("gpu%d", c.Info().Ordinal), lengths: map[lengthsKey]*lengths{}}
 	if err := d.load(); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
@@ -64,8 +70,8 @@ func (d *device) lost() bool { return d.cuda.Err() != nil }
 // close frees memory and kernels, which must not be in use.
 func (d *device) close() error {
 	var errs []error
-	for _, b := range d.lengths {
-		errs = append(errs, b.Free())
+	for _, l := range d.lengths {
+		errs = append(errs, l.words.Free())
 	}
 	d.lengths = nil
 	if d.kernels != nil {
@@ -83,34 +89,55 @@ func (d *device) close() error {
 	return errors.Join(errs...)
 }
 
-// lengthsOf returns a segment's lengths in a field, and the bytes that it copied for them. They stay on
-// the device while the segment is in use, and are freed when lengths of another segment arrive.
-func (d *device) lengthsOf(s *cuda.Stream, of *segment.Segment, field base.FieldID, values []uint32) (b cuda.Buffer[uint32], copied int64, err error) {
+// lengthsOf returns a segment's lengths in a field, until release, and the bytes that it copied for them. They
+// stay on the device while the segment is in use and memory suffices, and are freed when lengths of
+// another segment arrive.
+func (d *device) lengthsOf(s *cuda.Stream, of *segment.Segment, field base.FieldID, values []uint32) (l *lengths, copied int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	key := lengthsKey{weak.Make(of), field}
-	if b, ok := d.lengths[key]; ok {
-		return b, 0, nil
+	if l, ok := d.lengths[key]; ok {
+		l.users++
+		return l, 0, nil
 	}
-	if err := d.sweep(); err != nil {
-		return b, 0, err
+	// Of segments that are gone:
+	err = d.freeIf(func(key lengthsKey, _ *lengths) bool { return key.segment.Value() == nil })
+	if err != nil {
+		return nil, 0, err
 	}
-	if b, err = cuda.Alloc[uint32](d.cuda, len(values)); err != nil {
-		return b, 0, err
+	l = &lengths{users: 1}
+	if l.words, err = cuda.Alloc[uint32](d.cuda, len(values)); err != nil {
+		return nil, 0, err
 	}
-	if err := errors.Join(cuda.CopyToDevice(s, b, values), s.Synchronize()); err != nil {
-		return cuda.Buffer[uint32]{}, 0, errors.Join(err, b.Free())
+	if err := errors.Join(cuda.CopyToDevice(s, l.words, values), s.Synchronize()); err != nil {
+		return nil, 0, errors.Join(err, l.words.Free())
 	}
-	d.lengths[key] = b
-	return b, b.SizeBytes(), nil
+	d.lengths[key] = l
+	return l, l.words.SizeBytes(), nil
 }
 
-// sweep frees the lengths of segments that are gone.
-func (d *device) sweep() error {
-	for key, b := range d.lengths {
-		if key.segment.Value() == nil {
+// release ends the use of lengths, which no work may read any more.
+func (d *device) release(all []*lengths) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, l := range all {
+		l.users--
+	}
+}
+
+// freeLengths frees the lengths that no running query reads.
+func (d *device) freeLengths() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.freeIf(func(_ lengthsKey, l *lengths) bool { return l.users == 0 })
+}
+
+// freeIf frees some lengths. mu is held.
+func (d *device) freeIf(unused func(lengthsKey, *lengths) bool) error {
+	for key, l := range d.lengths {
+		if unused(key, l) {
 			delete(d.lengths, key)
-			if err := b.Free(); err != nil {
+			if err := l.words.Free(); err != nil {
 				return err
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -21,10 +20,7 @@ type Engine struct {
 	options options
 	device  *device      // nil with on=cpu
 	release func() error // closes what device is on; nil: nothing
-
-	mu   sync.Mutex
-	all  []*workspace // guarded by mu
-	free []*workspace // guarded by mu
+	pool    pool
 
 	onCPU, onGPU, migrations, busBytes, faults atomic.Int64
 }
@@ -44,8 +40,8 @@ func (e *Engine) BatchSize() int { return 1 }
 
 // Search answers the queries one after another.
 func (e *Engine) Search(ctx context.Context, queries []*engine.Query) error {
-	w := e.take()
-	defer e.put(w)
+	w := e.pool.take()
+	defer e.pool.put(w)
 	for _, q := range queries {
 		q.Err = e.answer(ctx, w, q)
 		if err := ctx.Err(); err != nil {
@@ -61,8 +57,8 @@ func (e *Engine) answer(ctx context.Context, w *workspace, q *engine.Query) erro
 	if err := check(p); err != nil {
 		return err
 	}
-	q.Trace.Begin()
 	r := run{engine: e, workspace: w, query: q}
+	r.tracer.begin(q.Trace, p)
 	w.queue.Reset(min(p.K(), p.Snapshot().NumDocs))
 	if err := r.all(ctx); err != nil {
 		return err
@@ -97,25 +93,9 @@ func (e *Engine) count(a *plan.Answer) {
 	e.migrations.Add(int64(a.Migrations))
 }
 
-// take returns a workspace for one goroutine.
-func (e *Engine) take() *workspace {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if n := len(e.free); n > 0 {
-		w := e.free[n-1]
-		e.free = e.free[:n-1]
-		return w
-	}
-	w := &workspace{}
-	e.all = append(e.all, w)
-	return w
-}
-
-func (e *Engine) put(w *workspace) {
-	w.forget()
-	e.mu.Lock()
-	e.free = append(e.free, w)
-	e.mu.Unlock()
+// freeMemory frees the memory on the device that no running query needs.
+func (e *Engine) freeMemory() error {
+	return errors.Join(e.pool.freeMemory(), e.device.freeLengths())
 }
 
 // Stats returns the counts.
@@ -131,15 +111,7 @@ func (e *Engine) Close() error {
 	if e.device == nil {
 		return nil
 	}
-	var errs []error
-	for _, w := range e.all {
-		if w.memory != nil {
-			errs = append(errs, w.memory.close())
-		}
-	}
-	e.all, e.free = nil, nil
-	errs = append(errs, e.device.close())
-	err := errors.Join(errs...)
+	err := errors.Join(e.pool.freeMemory(), e.device.close())
 	if e.device.lost() {
 		err = nil // its memory is gone
 	}

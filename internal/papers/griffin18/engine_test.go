@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -335,6 +336,58 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// Each list is in the trace once, with the processor that read it.
+func TestTraceOfLists(t *testing.T) {
+	s := skewed(t)
+	d := gputest.Open(t)
+	for _, tt := range []struct {
+		options
+		text, want, note string
+	}{
+		{options{on: onGPU, crossing: 128}, "all rare", "gpu:rare=50/1 gpu:all=3000/24", ""},
+		{options{on: onGPU, crossing: 1}, "all rare medium", "gpu:rare=50/1 gpu:medium=100/1 gpu:all=3000/24", ""},
+		{options{ratio: 60, crossing: 128, cpuCrossing: 128}, "all rare medium", "gpu:rare=50/1 gpu:medium=100/1 cpu:all=3000/24", ""},
+		{options{on: onCPU, cpuCrossing: 128}, "all rare", "cpu:rare=50/1 cpu:all=3000/24", ""},
+		{options{on: onGPU, crossing: 128}, "medium other all", "gpu:other=1/1 gpu:medium=100/1", "no candidates are left; not read: all (3000 postings)"},
+		{options{on: onCPU, cpuCrossing: 128}, "medium other all", "cpu:other=1/1 cpu:medium=100/1", "no candidates are left; not read: all (3000 postings)"},
+	} {
+		on := d
+		if tt.on == onCPU {
+			on = nil
+		}
+		q := prepare(t, s, tt.text, and)
+		q.Trace = &plan.Trace{Mode: plan.ModeAnd}
+		answers(t, openOn(t, tt.options, on), q)
+		got := ""
+		for _, step := range q.Trace.Steps {
+			for _, l := range step.Lists {
+				got += fmt.Sprintf(" %v:%s=%d/%d", step.Place, l.Term, l.DocFreq, l.Blocks)
+			}
+		}
+		if got[1:] != tt.want {
+			t.Errorf("%s: lists%s, want %s", tt.text, got, tt.want)
+		}
+		if notes := strings.Join(q.Trace.Notes, "\n"); !strings.HasSuffix(notes, tt.note) || (tt.note == "") != (notes == "") {
+			t.Errorf("%s: note %q, want %q", tt.text, notes, tt.note)
+		}
+	}
+}
+
+// A word can be missing in one of the segments.
+func TestTraceOfMissingWord(t *testing.T) {
+	s := indextest.Snapshot(t, indextest.Write(t, index.Options{Analyzer: "whitespace"}, func(w *indextest.Writer) {
+		w.AddText(0, "a b")
+		w.Commit()
+		w.AddText(1, "a c")
+	}))
+	q := prepare(t, s, "a b", and)
+	q.Trace = &plan.Trace{Mode: plan.ModeAnd}
+	answers(t, openOn(t, options{on: onCPU, cpuCrossing: 128}, nil), q)
+	if len(q.Trace.Notes) != 1 || !strings.HasSuffix(q.Trace.Notes[0], ": not searched, as b is in no document") {
+		t.Errorf("notes %q", q.Trace.Notes)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	e := openOn(t, options{on: onCPU, cpuCrossing: 128}, nil)
 	for _, mode := range []plan.Mode{plan.ModeOr, plan.ModeAndOr, plan.ModeSaat} {
@@ -376,6 +429,26 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("%v, %v", err, q.Err)
 		}
 		answers(t, e, prepare(t, s, "w0 w1", and))
+	}
+}
+
+// A GPU that has to exist contradicts on=cpu.
+func TestDeviceWithoutUse(t *testing.T) {
+	spec, err := engine.Parse(name + ":on=cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for device, ok := range map[string]bool{"": true, "cpu": true, "auto": true, "gpu": false, "0": false, "0,1": false, "tpu": false} {
+		e, err := spec.Open(engine.Resources{Device: device})
+		if ok != (err == nil) || err != nil && !errors.Is(err, base.ErrBadInput) {
+			t.Errorf("device %q: %v", device, err)
+		}
+		if err == nil {
+			enginetest.Close(t, e)
+		}
+	}
+	if _, err := spec.Open(engine.Resources{Device: "gpu"}); err == nil || !strings.Contains(err.Error(), "choose device cpu or auto") {
+		t.Errorf("%v", err)
 	}
 }
 

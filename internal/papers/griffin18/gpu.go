@@ -55,6 +55,7 @@ func (r *run) beginOnGPU(ctx context.Context) (completed bool, err error) {
 		// Copies from and to the workspace may be under way.
 		_ = r.memory.wait()
 	}
+	r.memory.end(r.engine)
 	return completed, err
 }
 
@@ -98,7 +99,11 @@ func (r *run) bring(l *lists.List, dst cuda.Buffer[uint32]) error {
 	if err := m.device.kernels.decodeEF(m.stream, c, dst); err != nil {
 		return err
 	}
-	return r.stepOnGPU(plan.Step{Name: stepDecode, Work: decoded(l)})
+	s := plan.Step{Name: stepDecode, Work: decoded(l)}
+	if len(r.lists) == 1 { // others are listed with their intersection
+		s.Lists = r.tracer.list(0)
+	}
+	return r.stepOnGPU(s)
 }
 
 // intersectNext intersects the candidates with the next list, by the ratio of lengths (§3.1.2).
@@ -131,7 +136,7 @@ func (r *run) intersectNext(f found) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	return next, r.stepOnGPU(plan.Step{Name: plan.StepIntersect, Candidates: int64(n), Left: int64(left)})
+	return next, r.stepOnGPU(plan.Step{Name: plan.StepIntersect, Lists: r.tracer.list(last), Candidates: int64(n), Left: int64(left)})
 }
 
 // mergeOnGPU decodes the list and merges by MergePath.
@@ -240,7 +245,7 @@ func (r *run) stepOnGPU(s plan.Step) error {
 	s.Place, s.Processor = sched.GPU, m.device.name
 	s.BusBytes += m.copied
 	m.copied = 0
-	if r.query.Trace != nil {
+	if r.tracer.to != nil {
 		if err := m.wait(); err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ type memory struct {
 	intersection intersection
 	scores       scores
 	ranking      ranking
+	lengths      []*lengths // that the segment reads
 
 	// By list: the numbers of the blocks on the device; nil: all.
 	selected [][]uint32
@@ -67,6 +68,15 @@ func newMemory(d *device) (*memory, error) {
 	return m, nil
 }
 
+// end ends the work on a segment, after waiting for it.
+func (m *memory) end(e *Engine) {
+	m.device.release(m.lengths)
+	clear(m.lengths)
+	m.lengths = m.lengths[:0]
+	e.busBytes.Add(m.copied) // of a step that failed
+	m.copied = 0
+}
+
 // close frees everything; no work may be running.
 func (m *memory) close() error {
 	m.intersection.free()
@@ -77,6 +87,21 @@ func (m *memory) close() error {
 		errs = append(errs, b.Free())
 	}
 	return errors.Join(append(errs, m.bus.close())...)
+}
+
+// sizeBytes is the memory on the device and the page-locked memory. Of packages intersect and selection, it is
+// an estimate.
+func (m *memory) sizeBytes() int64 {
+	sum := 0 // of words
+	for _, b := range []interface{ Len() int }{
+		m.list, m.blocks, m.docIDs[0], m.docIDs[1], m.rows[0], m.rows[1], m.pair, m.decoded, m.scores.freqs, m.scores.sums, m.ranking.live,
+		m.intersection.selection.Numbers, m.to, m.from,
+	} {
+		sum += b.Len()
+	}
+	sum += 3*m.intersection.shortest + 2*m.intersection.longest // slots and ranks
+	sum += 4 * m.ranking.scores                                 // keys
+	return 4 * int64(sum)
 }
 
 // hold makes room for a segment: numLists lists, the shortest of n postings.

@@ -7,6 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/engine"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/residency"
 	"github.com/griffin-search/griffin/internal/papers/card"
 )
 
@@ -75,7 +76,7 @@ func open(o engine.Options, r engine.Resources) (engine.Engine, error) {
 		return nil, err
 	}
 	if parsed.on == onCPU {
-		return newEngine(parsed, nil)
+		return openOnCPU(parsed, r.Device)
 	}
 	d, err := card.Open(r.Device)
 	if err != nil {
@@ -92,12 +93,25 @@ func open(o engine.Options, r engine.Resources) (engine.Engine, error) {
 	return e, nil
 }
 
+// openOnCPU opens an engine with on=cpu. A device that has to exist contradicts it.
+func openOnCPU(o options, device string) (engine.Engine, error) {
+	s, err := residency.ParseSelection(device)
+	switch {
+	case err != nil:
+		return nil, err
+	case !s.CPU() && !s.Auto:
+		return nil, fmt.Errorf("device %s with on=cpu, which uses no GPU: omit on=cpu, or choose device cpu or auto: %w", device, base.ErrBadInput)
+	}
+	return newEngine(o, nil)
+}
+
 // newEngine returns an engine on a device, nil with on=cpu, which the caller closes after it.
 func newEngine(o options, d *cuda.Device) (*Engine, error) {
 	e := &Engine{options: o}
 	if d == nil {
 		return e, nil
 	}
+	e.pool.maxBytes = int64(d.Info().TotalBytes / 2)
 	var err error
 	if e.device, err = newDevice(d, o.crossing); err != nil {
 		return nil, err

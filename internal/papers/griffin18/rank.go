@@ -88,10 +88,12 @@ func (r *run) scored(i int, freqs [3]cuda.Buffer[uint32], f found) (scoring.List
 		}
 	}
 	if !leg.Term.Linear {
-		var copied int64
-		if s.Lengths, copied, err = m.device.lengthsOf(m.stream, r.view.Segment, leg.Field, leg.Lengths); err != nil {
+		l, copied, err := m.device.lengthsOf(m.stream, r.view.Segment, leg.Field, leg.Lengths)
+		if err != nil {
 			return scoring.List{}, err
 		}
+		m.lengths = append(m.lengths, l)
+		s.Lengths = l.words
 		m.copied += copied
 	}
 	return scoring.NewList(s)

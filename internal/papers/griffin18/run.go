@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
@@ -39,7 +38,8 @@ type workspace struct {
 	block      [codec.BlockLen]uint32
 	matches    matches
 	queue      topk.Queue
-	memory     *memory // of the device; nil: not used yet
+	memory     *memory // of the device; nil: not used yet, or freed
+	idleBytes  int64   // memory's, in the pool
 }
 
 // forget drops references to posting lists.
@@ -56,9 +56,9 @@ type run struct {
 	query  *engine.Query
 	view   *index.View // of the segment
 	// alone: the GPU failed, and the CPU answers the rest of the query.
-	alone bool
-	ended [sched.NumPlaces]bool // segments ended on the processor
-	last  time.Time             // end of the last step; only with a trace
+	alone  bool
+	ended  [sched.NumPlaces]bool // segments ended on the processor
+	tracer tracer
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -88,17 +88,16 @@ func (r *run) segment(ctx context.Context, legs []traverse.Leg) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if r.query.Trace != nil {
-		r.last = time.Now()
-	}
+	r.tracer.beginSegment(r.view.Name)
 	if empty, err := r.open(legs); err != nil || empty {
 		return err
 	}
 	if r.beginsOnGPU() {
-		completed, err := r.beginOnGPU(ctx)
+		completed, err := r.tryGPU(ctx)
 		switch {
 		case err == nil && completed:
 			r.ended[sched.GPU] = true
+			r.tracer.unread(len(r.lists))
 			return nil
 		case err == nil:
 			r.migrated()
@@ -107,7 +106,39 @@ func (r *run) segment(ctx context.Context, legs []traverse.Leg) error {
 		}
 	}
 	r.ended[sched.CPU] = true
-	return r.completeOnCPU(ctx)
+	err := r.completeOnCPU(ctx)
+	if err == nil {
+		r.tracer.unread(len(r.lists))
+	}
+	return err
+}
+
+// tryGPU is beginOnGPU. If memory runs out, it frees all memory that no other running query needs and begins
+// once more.
+func (r *run) tryGPU(ctx context.Context) (completed bool, err error) {
+	completed, err = r.beginOnGPU(ctx)
+	if !errors.Is(err, cuda.ErrOutOfMemory) || r.engine.device.lost() {
+		return completed, err
+	}
+	m := r.memory
+	if r.memory = nil; m != nil {
+		if closed := m.close(); closed != nil {
+			return false, errors.Join(closed, err)
+		}
+	}
+	if freed := r.engine.freeMemory(); freed != nil {
+		return false, errors.Join(freed, err)
+	}
+	r.tracer.note("begun again after an error for lack of GPU memory")
+	r.restart()
+	return r.beginOnGPU(ctx)
+}
+
+// restart drops the intermediate result of the segment.
+func (r *run) restart() {
+	clear(r.lists)
+	r.lists = r.lists[:0]
+	r.candidates.reset()
 }
 
 // migrated counts a migration.
@@ -127,6 +158,7 @@ func (r *run) open(legs []traverse.Leg) (empty bool, err error) {
 		l := &legs[i]
 		switch {
 		case l.List.DocFreq == 0:
+			r.tracer.missing(i)
 			return true, nil
 		case int64(l.List.LastDocID()) >= int64(numDocs) || len(l.Lengths) < numDocs:
 			return false, fmt.Errorf("word %d: list up to DocID %d, lengths of %d documents of %d: %w", i, l.List.LastDocID(), len(l.Lengths), numDocs, base.ErrCorrupt)
@@ -134,6 +166,7 @@ func (r *run) open(legs []traverse.Leg) (empty bool, err error) {
 		r.legs = append(r.legs, l)
 	}
 	slices.SortStableFunc(r.legs, func(a, b *traverse.Leg) int { return cmp.Compare(a.List.DocFreq, b.List.DocFreq) })
+	r.tracer.open(legs, r.legs)
 	return false, nil
 }
 
@@ -178,9 +211,8 @@ func (r *run) survives(err error) bool {
 		r.alone = true
 		r.engine.faults.Add(1)
 	}
-	clear(r.lists)
-	r.lists = r.lists[:0]
-	r.candidates.reset()
+	r.tracer.note("answered by the CPU: %v", failed)
+	r.restart()
 	return true
 }
 
@@ -203,11 +235,5 @@ func (r *run) matched(n int) {
 // step adds the step since the last one to the trace, if there is one, and its work to the answer.
 func (r *run) step(s plan.Step) {
 	r.query.Answer.Work.Add(s.Work)
-	if r.query.Trace == nil {
-		return
-	}
-	now := time.Now()
-	s.Segment, s.Mode, s.Traversal = r.view.Name, plan.ModeAnd, name
-	r.query.Trace.AddFor(r.last, now.Sub(r.last), s)
-	r.last = now
+	r.tracer.add(s)
 }
