@@ -1,6 +1,7 @@
 package ao11
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -24,6 +25,7 @@ type item struct {
 	query    int // in batch.queries
 	segment  int
 	from, to int // of batch.lists, in the order of the legs
+	shortest int // elements of the shortest list
 }
 
 func (b *batch) reset() {
@@ -45,6 +47,9 @@ func (b *batch) keep(n int) {
 	if first := b.first[n]; first < len(b.items) {
 		from := b.items[first].from
 		clear(b.lists[from:])
+		for _, it := range b.items[first:] {
+			b.elements -= it.shortest
+		}
 		b.items, b.lists = b.items[:first], b.lists[:from]
 	}
 	b.queries, b.first = b.queries[:n], b.first[:n]
@@ -53,8 +58,42 @@ func (b *batch) keep(n int) {
 // listsOf returns the lists of an item.
 func (b *batch) listsOf(it *item) []hostList { return b.lists[it.from:it.to] }
 
-// add adds a query. After an error, which wraps base.ErrCorrupt if a list is damaged, it is not in b.
-func (b *batch) add(f *form, q *engine.Query) error {
+// queryError is an error of one query of a batch: not of the device, nor of other queries.
+type queryError struct {
+	query int // in batch.queries
+	err   error
+}
+
+func (e *queryError) Error() string { return e.err.Error() }
+
+func (e *queryError) Unwrap() error { return e.err }
+
+// itemError returns err with the item's segment and query.
+func (b *batch) itemError(it *item, err error) error {
+	p := b.queries[it.query].Plan
+	return fmt.Errorf("segment %s: query %s: %w", p.Snapshot().Segments[it.segment].Name, p.Query(), err)
+}
+
+// errorOf makes an error of the work on an item a queryError, unless it is the device's.
+func (b *batch) errorOf(it *item, err error) error {
+	if err == nil || ofDevice(err) {
+		return err
+	}
+	return &queryError{it.query, b.itemError(it, err)}
+}
+
+// itemWith returns the item that has a list.
+func (b *batch) itemWith(list int) *item {
+	i := 0
+	for b.items[i].to <= list {
+		i++
+	}
+	return &b.items[i]
+}
+
+// add adds a query. After an error, which is the context's or wraps base.ErrCorrupt if a list is damaged, it is not
+// in b.
+func (b *batch) add(ctx context.Context, f *form, q *engine.Query) error {
 	stage := q.Plan.Stage(0)
 	before := *b
 	b.first = append(b.first, len(b.items))
@@ -63,7 +102,7 @@ func (b *batch) add(f *form, q *engine.Query) error {
 		return nil
 	}
 	for segment := range q.Plan.Snapshot().Segments {
-		if err := b.addSegment(f, q.Plan, stage.Legs(segment), segment); err != nil {
+		if err := b.addSegment(ctx, f, q.Plan, stage.Legs(segment), segment); err != nil {
 			clear(b.lists[len(before.lists):])
 			*b = before
 			return err
@@ -73,7 +112,7 @@ func (b *batch) add(f *form, q *engine.Query) error {
 }
 
 // addSegment adds the lists of a query in a segment, unless one is missing.
-func (b *batch) addSegment(f *form, p *plan.Plan, legs []traverse.Leg, segment int) error {
+func (b *batch) addSegment(ctx context.Context, f *form, p *plan.Plan, legs []traverse.Leg, segment int) error {
 	for i := range legs {
 		if legs[i].DocFreq() == 0 {
 			return nil
@@ -81,19 +120,21 @@ func (b *batch) addSegment(f *form, p *plan.Plan, legs []traverse.Leg, segment i
 	}
 	view := &p.Snapshot().Segments[segment]
 	it := item{query: len(b.queries) - 1, segment: segment, from: len(b.lists)}
-	shortest := 0
 	for i := range legs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		l, err := f.listOf(&legs[i], view.NumDocs())
 		if err != nil {
-			return fmt.Errorf("segment %s: query %s: leg %d: %w", view.Name, p.Query(), i, err)
+			return b.itemError(&it, fmt.Errorf("leg %d: %w", i, err))
 		}
 		b.lists = append(b.lists, l)
 		b.decoded += l.NumPostings
-		if i == 0 || l.NumPostings < shortest {
-			shortest = l.NumPostings
+		if i == 0 || l.NumPostings < it.shortest {
+			it.shortest = l.NumPostings
 		}
 	}
-	b.elements += shortest
+	b.elements += it.shortest
 	it.to = len(b.lists)
 	b.items = append(b.items, it)
 	return nil

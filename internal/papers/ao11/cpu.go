@@ -19,22 +19,27 @@ func (e *Engine) searchOnCPU(ctx context.Context, w *worker, queries []*engine.Q
 			return err
 		}
 		if q.Err == nil {
-			e.answerOnCPU(w, q)
+			if err := e.answerOnCPU(ctx, w, q); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// answerOnCPU answers a query alone on the CPU.
-func (e *Engine) answerOnCPU(w *worker, q *engine.Query) {
+// answerOnCPU answers a query alone on the CPU. The error is the context's.
+func (e *Engine) answerOnCPU(ctx context.Context, w *worker, q *engine.Query) error {
 	began := time.Now()
 	w.batch.reset()
-	if q.Err = w.batch.add(&e.form, q); q.Err != nil {
-		return
+	if err := w.batch.add(ctx, &e.form, q); err != nil {
+		if ended := ctx.Err(); ended != nil {
+			return ended
+		}
+		q.Err = err
+		return nil
 	}
-	w.answer(0, sched.CPU, w.intersect)
-	if q.Err != nil {
-		return
+	if err := w.answer(ctx, 0, sched.CPU, w.intersect); err != nil || q.Err != nil {
+		return err
 	}
 	e.counts.onCPU.Add(1)
 	if q.Trace != nil {
@@ -43,11 +48,12 @@ func (e *Engine) answerOnCPU(w *worker, q *engine.Query) {
 			Name: plan.StepIntersect, Processor: plan.CPUName, Mode: plan.ModeAnd, Traversal: name, Work: q.Answer.Work, Left: int64(w.found),
 		})
 	}
+	return nil
 }
 
 // intersect searches the elements of the shortest list of item i in the others, one list after the
 // other, from short to long.
-func (w *worker) intersect(i int, a *plan.Answer) ([]uint32, error) {
+func (w *worker) intersect(ctx context.Context, i int, a *plan.Answer) ([]uint32, error) {
 	it := &w.batch.items[i]
 	operands, err := w.open(it)
 	if err != nil {
@@ -55,14 +61,14 @@ func (w *worker) intersect(i int, a *plan.Answer) ([]uint32, error) {
 	}
 	order := intersect.ByLength(len(operands), func(i int) int { return operands[i].NumPostings })
 	shortest := operands[order[0]].List
-	if w.docIDs, err = appendDocIDs(w.docIDs[:0], shortest); err != nil {
+	if w.docIDs, err = appendDocIDs(ctx, w.docIDs[:0], shortest); err != nil {
 		return nil, fmt.Errorf("leg %d: %w", order[0], err)
 	}
 	a.Work.PostingsDecoded += int64(shortest.NumPostings)
 	docIDs := w.docIDs
 	w.at = slices.Grow(w.at[:0], len(docIDs))[:len(docIDs)]
 	for _, at := range order[1:] {
-		n, err := operands[at].place(docIDs, w.at)
+		n, err := operands[at].place(ctx, docIDs, w.at)
 		if err != nil {
 			return nil, fmt.Errorf("leg %d: %w", at, err)
 		}

@@ -1,6 +1,7 @@
 package ao11
 
 import (
+	"context"
 	"errors"
 
 	"github.com/griffin-search/griffin/codec"
@@ -49,8 +50,9 @@ func (d *decodeSpace) layout(b *batch) (words int) {
 	return words
 }
 
-// decode enqueues decoding the lists of a batch and returns the bytes copied to the device.
-func (g *gpu) decode(ws *workspace, b *batch) (copied int64, err error) {
+// decode enqueues decoding the lists of a batch and returns the bytes copied to the device. The error is the
+// context's, the device's or a queryError.
+func (g *gpu) decode(ctx context.Context, ws *workspace, b *batch) (copied int64, err error) {
 	d := &ws.decode
 	words := d.layout(b)
 	if err := cuda.Grow(g.device, &d.docIDs, words, cuda.Alloc[uint32]); err != nil {
@@ -64,12 +66,15 @@ func (g *gpu) decode(ws *workspace, b *batch) (copied int64, err error) {
 		source := decode.Source{Payload: r.payload, Directory: r.directory, NumPostings: l.NumPostings}
 		list, err := decode.NewList(source, cuda.Buffer[uint32]{} /* all blocks */, docIDs)
 		if err != nil {
-			return 0, err
+			return 0, b.errorOf(b.itemWith(at), err)
 		}
 		d.sources = append(d.sources, list)
 	}
 	shape := decode.Plan(d.sources)
 	if err := cuda.Grow(g.device, &d.table, len(d.sources), cuda.Alloc[decode.List]); err != nil {
+		return 0, err
+	}
+	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	table := d.table.Slice(0, len(d.sources))

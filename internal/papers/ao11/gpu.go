@@ -50,8 +50,11 @@ func newGPU(c *config, d *cuda.Device, n *counts) (*gpu, error) {
 	return g, nil
 }
 
-// take returns an unused workspace, and waits for one.
+// take returns an unused workspace, and waits for one. The error is the context's, or the device's.
 func (g *gpu) take(ctx context.Context) (*workspace, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	var ws *workspace
 	select {
 	case ws = <-g.spaces:
@@ -68,35 +71,55 @@ func (g *gpu) take(ctx context.Context) (*workspace, error) {
 	return ws, err
 }
 
-// giveBack ends the use of a workspace and of its lists. If the device failed, it waits for the work and closes
-// the workspace. The next batch meets an error of the device, so those of freeing memory are ignored.
-func (g *gpu) giveBack(ws *workspace, failed bool) {
+// giveBack ends the use of a workspace and of its lists. One that is not reusable is closed, after its work. The next
+// batch meets an error of the device, so those of freeing memory are ignored.
+func (g *gpu) giveBack(ws *workspace, reusable bool) {
 	ws.batch.Reset()
-	if failed {
+	if !reusable {
 		_ = ws.stream.Synchronize()
 	}
 	_ = g.releaseFrom(ws, 0)
 	clear(ws.decode.arrays)
-	if failed {
+	if !reusable {
 		_ = ws.close()
 		ws = nil
 	}
 	g.spaces <- ws
 }
 
+// reclaim frees the lists and the workspaces that no batch uses.
+func (g *gpu) reclaim() error {
+	err := g.lists.evict()
+	for range maxWorkspaces {
+		select {
+		case ws := <-g.spaces:
+			if ws != nil {
+				err = errors.Join(err, ws.close())
+			}
+			g.spaces <- nil
+		default: // all others are in use
+			return err
+		}
+	}
+	return err
+}
+
 // hold makes the lists of the batch resident and returns the bytes copied. It drops the queries from the first
-// one whose lists do not fit with those before.
-func (g *gpu) hold(ws *workspace, b *batch) (copied int64, err error) {
+// one whose lists do not fit with those before. The error is the context's, the device's or a queryError.
+func (g *gpu) hold(ctx context.Context, ws *workspace, b *batch) (copied int64, err error) {
 	for i := range b.items {
 		it := &b.items[i]
 		for at := it.from; at < it.to; at++ {
+			if err := ctx.Err(); err != nil {
+				return copied, err
+			}
 			r, bytes, err := g.lists.hold(ws.stream, &b.lists[at])
 			if errors.Is(err, errNoRoom) {
 				b.keep(it.query)
 				return copied, g.releaseFrom(ws, len(b.lists))
 			}
 			if err != nil {
-				return copied, err
+				return copied, b.errorOf(it, err)
 			}
 			ws.held = append(ws.held, r)
 			copied += bytes
@@ -113,23 +136,30 @@ func (g *gpu) releaseFrom(ws *workspace, n int) error {
 	return err
 }
 
-// intersect runs PARA on the batch, perhaps without its last queries (hold).
-func (g *gpu) intersect(ws *workspace, b *batch, t *times) (err error) {
-	if t.listBytes, err = g.hold(ws, b); err != nil {
+// intersect runs PARA on the batch, perhaps without its last queries (hold). The error is the context's, the device's
+// or a queryError. The context is looked at before each step; kernels that were launched are waited for.
+func (g *gpu) intersect(ctx context.Context, ws *workspace, b *batch, t *times) (err error) {
+	if t.listBytes, err = g.hold(ctx, ws, b); err != nil {
 		return fmt.Errorf("lists of a batch: %w", err)
 	}
 	if len(b.queries) == 0 {
 		return nil
 	}
 	if g.form.isDecoded() {
-		copied, err := g.decode(ws, b)
+		copied, err := g.decode(ctx, ws, b)
 		if err != nil {
 			return fmt.Errorf("decoding the lists of a batch: %w", err)
 		}
 		t.listBytes += copied
 	}
 	t.copied = time.Now()
-	if err := ws.fill(g.form, b); err != nil {
+	if err := ws.fill(ctx, g.form, b); err != nil {
+		return err
+	}
+	if err := ws.batch.Reserve(ws.stream); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	t.batchBytes = ws.batch.SizeBytes()

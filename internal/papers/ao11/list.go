@@ -1,6 +1,7 @@
 package ao11
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/griffin-search/griffin/codec"
@@ -63,7 +64,7 @@ func (f *form) rangesKey() uint64 {
 }
 
 func (f *form) newRanges(l *lists.List, universe uint64) (*ranges, int64, error) {
-	docIDs, err := appendDocIDs(nil, l)
+	docIDs, err := appendDocIDs(context.Background() /* other calls use the ranges, too */, nil, l)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -82,10 +83,13 @@ func (f *form) newRanges(l *lists.List, universe uint64) (*ranges, int64, error)
 	return r, size, nil
 }
 
-// appendDocIDs decodes a list.
-func appendDocIDs(dst []uint32, l *lists.List) ([]uint32, error) {
+// appendDocIDs decodes a list, unless the context ends.
+func appendDocIDs(ctx context.Context, dst []uint32, l *lists.List) ([]uint32, error) {
 	var block [codec.BlockLen]uint32
 	for i := range l.NumBlocks() {
+		if i%(stride/codec.BlockLen) == 0 && ctx.Err() != nil {
+			return dst, ctx.Err()
+		}
 		n, err := l.DecodeBlock(i, &block)
 		if err != nil {
 			return dst, err

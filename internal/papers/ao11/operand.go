@@ -1,6 +1,7 @@
 package ao11
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/griffin-search/griffin/codec"
@@ -24,18 +25,24 @@ type operand struct {
 // reset makes o an operand of l.
 func (o *operand) reset(f *form, l hostList) error {
 	o.form, o.hostList = f, l
-	o.blockLen, o.blockFrom = 0, l.NumPostings
+	o.blockLen, o.blockFrom, o.at = 0, l.NumPostings, 0
 	if f.code >= lrc {
 		return o.whole.Reset(f.codec.(codec.Regression), l.Bytes(), l.NumPostings)
 	}
 	return nil
 }
 
+// stride is the number of elements after which a loop looks at the context: at most some milliseconds.
+const stride = 1 << 11
+
 // place moves those of the ascending docIDs that the list has to the front, writes their
-// positions in the list to at, which is as long, and returns their number.
-func (o *operand) place(docIDs, at []uint32) (n int, err error) {
-	o.at = 0
-	for _, d := range docIDs {
+// positions in the list to at, which is as long, and returns their number. The docIDs of another call without a
+// reset between are greater. The error is the context's, or wraps base.ErrCorrupt.
+func (o *operand) place(ctx context.Context, docIDs, at []uint32) (n int, err error) {
+	for j, d := range docIDs {
+		if j%stride == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
 		i, found, err := o.find(d)
 		if err != nil {
 			return 0, fmt.Errorf("DocID %d: %w", d, err)
@@ -48,7 +55,7 @@ func (o *operand) place(docIDs, at []uint32) (n int, err error) {
 	return n, nil
 }
 
-// find returns the position of x. Calls since the start of place have ascending x.
+// find returns the position of x. Calls since reset have ascending x.
 func (o *operand) find(x uint32) (at int, found bool, err error) {
 	switch {
 	case o.form.code == uncompressed:

@@ -1,6 +1,7 @@
 package ao11
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -28,10 +29,11 @@ type worker struct {
 
 // candidatesOf returns the ascending DocIDs that all lists of an item have. The worker may
 // change them.
-type candidatesOf func(i int, a *plan.Answer) ([]uint32, error)
+type candidatesOf func(ctx context.Context, i int, a *plan.Answer) ([]uint32, error)
 
-// answer answers query number n of the batch from the candidates of its items.
-func (w *worker) answer(n int, by sched.Place, candidates candidatesOf) {
+// answer answers query number n of the batch from the candidates of its items, or sets its error. The error is the
+// context's; then the query is not answered.
+func (w *worker) answer(ctx context.Context, n int, by sched.Place, candidates candidatesOf) error {
 	q := w.batch.queries[n]
 	a := plan.Answer{Hits: q.Answer.Hits[:0], Mode: plan.ModeAnd, Traversal: name, By: by}
 	w.queue.Reset(min(q.Plan.K(), q.Plan.Snapshot().NumDocs))
@@ -39,47 +41,67 @@ func (w *worker) answer(n int, by sched.Place, candidates candidatesOf) {
 	from, to := w.batch.itemsOf(n)
 	for i := from; i < to; i++ {
 		it := &w.batch.items[i]
-		docIDs, err := candidates(i, &a)
+		docIDs, err := candidates(ctx, i, &a)
 		w.found += len(docIDs)
 		if err == nil {
-			err = w.rank(it, docIDs, &a)
+			err = w.rank(ctx, it, docIDs, &a)
+		}
+		if ended := ctx.Err(); err != nil && ended != nil {
+			return ended
 		}
 		if err != nil {
-			q.Err = fmt.Errorf("segment %s: query %s: %w", q.Plan.Snapshot().Segments[it.segment].Name, q.Plan.Query(), err)
-			return
+			q.Err = w.batch.itemError(it, err)
+			return nil
 		}
 	}
 	a.Hits = w.queue.AppendSorted(a.Hits)
 	q.Answer = a
+	return nil
 }
 
-// rank counts the live candidates of an item, sums up their scores and adds them to the queue. The
-// frequencies are read alone, at positions that the search of the form finds.
-func (w *worker) rank(it *item, docIDs []uint32, a *plan.Answer) error {
+// rank counts the live candidates of an item, sums up their scores and adds them to the queue, a stride of
+// candidates after the other. The frequencies are read alone, at positions that the search of the form finds.
+func (w *worker) rank(ctx context.Context, it *item, docIDs []uint32, a *plan.Answer) error {
 	p := w.batch.queries[it.query].Plan
 	view := &p.Snapshot().Segments[it.segment]
-	docIDs = keepLive(docIDs, view)
-	if p.Counts() {
-		a.Matches += int64(len(docIDs))
+	scored := w.queue.K() > 0 && len(docIDs) > 0
+	var operands []operand
+	if scored {
+		var err error
+		if operands, err = w.open(it); err != nil {
+			return err
+		}
 	}
-	if w.queue.K() == 0 || len(docIDs) == 0 {
-		return nil
+	for some := range slices.Chunk(docIDs, stride) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		some = keepLive(some, view)
+		if p.Counts() {
+			a.Matches += int64(len(some))
+		}
+		if !scored {
+			continue
+		}
+		if err := w.score(ctx, operands, p.Stage(0).Legs(it.segment), some, a); err != nil {
+			return err
+		}
+		for i, d := range some {
+			w.queue.Add(base.Hit{DocID: view.Base + base.DocID(d), Score: w.sums[i]})
+		}
 	}
+	return nil
+}
+
+// score sets the first of w.sums to the scores of candidates.
+func (w *worker) score(ctx context.Context, operands []operand, legs []traverse.Leg, docIDs []uint32, a *plan.Answer) error {
 	w.sums = slices.Grow(w.sums[:0], len(docIDs))[:len(docIDs)]
 	clear(w.sums)
-	operands, err := w.open(it)
-	if err != nil {
-		return err
-	}
-	legs := p.Stage(0).Legs(it.segment)
 	for i := range legs {
-		if err := w.addLeg(&operands[i], &legs[i], docIDs); err != nil {
+		if err := w.addLeg(ctx, &operands[i], &legs[i], docIDs); err != nil {
 			return fmt.Errorf("leg %d: %w", i, err)
 		}
 		a.Work.PostingsScored += int64(len(docIDs))
-	}
-	for i, d := range docIDs {
-		w.queue.Add(base.Hit{DocID: view.Base + base.DocID(d), Score: w.sums[i]})
 	}
 	return nil
 }
@@ -114,9 +136,9 @@ func (w *worker) open(it *item) ([]operand, error) {
 }
 
 // addLeg adds the contributions of a leg, whose list has all docIDs, to the sums.
-func (w *worker) addLeg(o *operand, leg *traverse.Leg, docIDs []uint32) error {
+func (w *worker) addLeg(ctx context.Context, o *operand, leg *traverse.Leg, docIDs []uint32) error {
 	w.at = slices.Grow(w.at[:0], len(docIDs))[:len(docIDs)]
-	if n, err := o.place(docIDs, w.at); err != nil || n != len(docIDs) {
+	if n, err := o.place(ctx, docIDs, w.at); err != nil || n != len(docIDs) {
 		if err == nil {
 			err = fmt.Errorf("%d of %d matches are in the list: %w", n, len(docIDs), base.ErrCorrupt)
 		}

@@ -55,7 +55,7 @@ type residents struct {
 }
 
 // hold returns the list on the device until release, and copies it there if it is missing; copied is then
-// its size. The error is errNoRoom, or of the device.
+// its size. The error is errNoRoom, of the device, or wraps base.ErrCorrupt.
 func (c *residents) hold(s *cuda.Stream, l *hostList) (r *resident, copied int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,6 +123,20 @@ func (c *residents) drop(r *resident) error {
 	delete(c.byKey, r.key)
 	c.used -= r.sizeBytes
 	return r.free()
+}
+
+// evict frees the lists that no batch uses.
+func (c *residents) evict() (err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for at := c.order.Back(); at != nil; {
+		r, before := at.Value.(*resident), at.Prev()
+		if r.users == 0 {
+			err = errors.Join(err, c.drop(r))
+		}
+		at = before
+	}
+	return err
 }
 
 // close frees all lists, which no batch may use.

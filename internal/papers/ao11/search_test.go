@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
@@ -185,34 +186,71 @@ func TestDamagedAndUnkept(t *testing.T) {
 // ending is a context that ends after some calls of Err.
 type ending struct {
 	context.Context
-	calls int
+	calls atomic.Int64
 }
 
 func (c *ending) Err() error {
-	if c.calls--; c.calls < 0 {
+	if c.calls.Add(-1) < 0 {
 		return context.Canceled
 	}
 	return nil
 }
 
-// A context that ends stops a call between queries, or batches.
+// A context that ends stops a call wherever it is. Queries that were answered before keep their answers, nothing stays in
+// use, and nothing counts as a fault.
 func TestEndedContext(t *testing.T) {
-	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rand.New(rand.NewPCG(1, 2)), 300, 1, false))
-	both(t, 1, "", func(t *testing.T, e *Engine) {
-		queries, want := planned(t, snapshot, and10, "w0 w1", "w1 w2", "w2 w3", "w0 w3")
-		if err := e.Search(&ending{t.Context(), 2}, queries); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
+	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rand.New(rand.NewPCG(1, 2)), 300, 2, false))
+	for _, form := range []string{"search=lr,range=local", "codec=parapfd", "codec=seglrc"} {
+		for _, threshold := range []int{1, para.DefaultThreshold} {
+			both(t, threshold, form, func(t *testing.T, e *Engine) {
+				stops := 0
+				for ; ; stops++ {
+					queries, want := planned(t, snapshot, and10, "w0 w1", "w1 w2", "w2 w3", "w0 w3")
+					ctx := &ending{Context: t.Context()}
+					ctx.calls.Store(int64(stops))
+					err := e.Search(ctx, queries)
+					answered := slices.IndexFunc(queries, func(q *engine.Query) bool { return q.Answer.Traversal == "" })
+					if answered < 0 {
+						answered = len(queries)
+					}
+					checkAnswers(t, queries[:answered], want[:answered])
+					checkIdle(t, e)
+					if err == nil && answered == len(queries) {
+						break
+					}
+					if !errors.Is(err, context.Canceled) {
+						t.Fatalf("%d of %d queries are answered: %v", answered, len(queries), err)
+					}
+				}
+				if least := 10 * 4; stops < least {
+					t.Errorf("the context is looked at %d times, want %d", stops, least)
+				}
+				if s := e.Stats(); s.Faults != 0 {
+					t.Errorf("%+v", s)
+				}
+			})
 		}
-		checkAnswers(t, queries[:2], want[:2])
-		if queries[2].Answer.Hits != nil {
-			t.Error("a query is answered after the end")
+	}
+}
+
+// checkIdle checks that no list and no workspace is in use.
+func checkIdle(t *testing.T, e *Engine) {
+	t.Helper()
+	if e.gpu == nil {
+		return
+	}
+	if n := len(e.gpu.spaces); n != maxWorkspaces {
+		t.Errorf("%d workspaces of %d are back", n, maxWorkspaces)
+	}
+	used := int64(0)
+	for _, r := range e.gpu.lists.byKey {
+		if used += r.sizeBytes; r.users != 0 {
+			t.Errorf("a list has %d users", r.users)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := e.Search(ctx, queries); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
-		}
-	})
+	}
+	if used != e.gpu.lists.used || len(e.gpu.lists.byKey) != e.gpu.lists.order.Len() {
+		t.Errorf("%d bytes in %d lists, counted %d in %d", used, len(e.gpu.lists.byKey), e.gpu.lists.used, e.gpu.lists.order.Len())
+	}
 }
 
 // A call waits for a workspace, until its context ends.
@@ -240,7 +278,7 @@ func TestNoWorkspace(t *testing.T) {
 	var waited error
 	group.Go(func() { waited = e.Search(t.Context(), queries) })
 	for _, ws := range taken {
-		e.gpu.giveBack(ws, false)
+		e.gpu.giveBack(ws, true)
 	}
 	group.Wait()
 	if waited != nil {

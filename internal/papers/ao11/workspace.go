@@ -1,6 +1,7 @@
 package ao11
 
 import (
+	"context"
 	"errors"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
@@ -43,9 +44,13 @@ func (ws *workspace) close() error {
 	return err
 }
 
-// fill adds the items of a batch, whose lists are held, to the batch of the kernels.
-func (ws *workspace) fill(f *form, b *batch) (err error) {
+// fill adds the items of a batch, whose lists are held, to the batch of the kernels. The error is the context's or a
+// queryError.
+func (ws *workspace) fill(ctx context.Context, f *form, b *batch) (err error) {
 	for i := range b.items {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		it := &b.items[i]
 		switch {
 		case f.code >= lrc:
@@ -74,7 +79,7 @@ func (ws *workspace) fill(f *form, b *batch) (err error) {
 			err = ws.batch.Add(ws.views...)
 		}
 		if err != nil {
-			return err
+			return b.errorOf(it, err)
 		}
 	}
 	return nil

@@ -16,6 +16,9 @@ const DefaultThreshold = 1 << 20
 // MaxThreshold limits the size of a batch.
 const MaxThreshold = 1 << 28
 
+// MaxElements limits the elements of the shortest lists of a batch, with its last query.
+const MaxElements = 2 * MaxThreshold
+
 // Options are the parameters of a batch.
 type Options struct {
 	// Total length of shortest lists at which a batch is full. 0:
@@ -140,6 +143,17 @@ func (b *Batch) Start(s *cuda.Stream) error {
 		return fmt.Errorf("para: batch of %d queries: %w", b.Len(), errors.Join(err, s.Synchronize()))
 	}
 	b.started = true
+	return nil
+}
+
+// Reserve allocates the memory that the batch needs, which Start otherwise does.
+func (b *Batch) Reserve(s *cuda.Stream) error {
+	if b.started {
+		return fmt.Errorf("para.Batch.Reserve: already started: %w", base.ErrBadInput)
+	}
+	if err := b.memory.hold(b, s); err != nil {
+		return fmt.Errorf("para: batch of %d queries: %w", b.Len(), err)
+	}
 	return nil
 }
 

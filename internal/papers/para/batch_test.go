@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/querytest"
@@ -403,6 +404,37 @@ func TestFaults(t *testing.T) {
 	if failures < 10 {
 		t.Errorf("only %d calls could fail", failures)
 	}
+}
+
+// After Reserve, Start needs no memory.
+func TestReserve(t *testing.T) {
+	e := newEngine(t)
+	w := edges()
+	l := e.upload(t, intersect.BinarySearch, intersect.Contraction{}, w)
+	b, err := e.kernels.NewBatch(para.Options{})
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	for _, q := range w.Queries {
+		must(t, l.add(b, q))
+	}
+	faults := &cuda.Faults{}
+	faults.Fail("cuMemAlloc_v2", 0, cuda.OutOfMemory)
+	faults.Fail("cuMemHostAlloc", 0, cuda.OutOfMemory)
+	e.device.InjectFaults(faults)
+	err = b.Reserve(e.stream)
+	e.device.InjectFaults(nil)
+	if !errors.Is(err, cuda.ErrOutOfMemory) {
+		t.Errorf("without memory: %v", err)
+	}
+	must(t, b.Reserve(e.stream))
+	e.device.InjectFaults(faults)
+	err = b.Start(e.stream)
+	e.device.InjectFaults(nil)
+	must(t, err)
+	if err := b.Reserve(e.stream); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("of a started batch: %v", err)
+	}
+	must(t, b.Wait())
 }
 
 func TestBatchAllocatesNothing(t *testing.T) {

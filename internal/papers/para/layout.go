@@ -60,7 +60,7 @@ func add[V sized](b *Batch, lists []V, put func(c *content, v *V)) error {
 		c.order[at] = int32(i)
 	}
 	n := lists[c.order[0]].Len()
-	if c.elements+n > MaxThreshold*2 {
+	if c.elements+n > MaxElements {
 		return fmt.Errorf("para: batch of %d elements and a query of %d more: %w", c.elements, n, base.ErrBadInput)
 	}
 	query := uint64(c.numQueries())
