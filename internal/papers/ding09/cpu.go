@@ -39,7 +39,7 @@ func (c *cpu) search(ctx context.Context, q *engine.Query, stages []stage) error
 	a := plan.Answer{Hits: q.Answer.Hits[:0], Traversal: engineName, By: sched.CPU}
 	for i := range stages {
 		a.Mode = stages[i].mode
-		if err := c.stage(ctx, r, q, &stages[i]); err != nil {
+		if err := c.stage(ctx, r, q, stages, i); err != nil {
 			return err
 		}
 		a.Hits = r.queue.AppendSorted(a.Hits[:0])
@@ -70,8 +70,8 @@ func (c *cpu) encode(p *plan.Plan, stages []stage) error {
 	return nil
 }
 
-func (c *cpu) stage(ctx context.Context, r *cpuRun, q *engine.Query, st *stage) error {
-	p := q.Plan
+func (c *cpu) stage(ctx context.Context, r *cpuRun, q *engine.Query, stages []stage, number int) error {
+	p, st := q.Plan, &stages[number]
 	r.queue.Reset(min(p.K(), p.Snapshot().NumDocs))
 	r.work, r.matches = plan.Work{}, 0
 	if p.K() == 0 && !p.Counts() {
@@ -92,7 +92,7 @@ func (c *cpu) stage(ctx context.Context, r *cpuRun, q *engine.Query, st *stage) 
 		if q.Trace != nil {
 			q.Trace.Add(began, plan.Step{
 				Name: plan.StepSegment, Processor: plan.CPUName, Place: sched.CPU, Segment: view.Name, Traversal: engineName, Mode: st.mode,
-				Work: since(r.work, before),
+				Work: since(r.work, before), Lists: plan.SegmentLists(p, number, i),
 			})
 		}
 	}

@@ -3,6 +3,7 @@ package ding09
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -343,12 +344,50 @@ func TestTrace(t *testing.T) {
 				t.Errorf("%v in mode %v: steps %s, want %s", c.on, c.mode, got, c.want)
 			}
 		}
+		checkLists(t, &q)
 		if c.on == onGPU && q.Trace.Steps[0].BusBytes != 0 {
 			t.Errorf("the second run moved %d bytes", q.Trace.Steps[0].BusBytes)
 		}
 		if c.on == onCPU && (q.Trace.Total().PostingsDecoded == 0 || q.Answer.Work.PostingsScored == 0) {
 			t.Errorf("work %+v", q.Answer.Work)
 		}
+	}
+}
+
+// checkLists checks the lists of a trace: of each segment on the CPU, of all with the transfer on the GPU.
+func checkLists(t *testing.T, q *prepared) {
+	t.Helper()
+	snapshot := q.Plan.Snapshot()
+	st := q.Plan.Stage(q.Plan.NumStages() - 1)
+	at := map[string]int{}
+	for i := range snapshot.Segments {
+		at[snapshot.Segments[i].Name] = i
+	}
+	for i := range q.Trace.Steps {
+		s := &q.Trace.Steps[i]
+		segments := []int{at[s.Segment]}
+		switch {
+		case s.Name == stepTransfer:
+			segments = slices.Sorted(maps.Values(at))
+		case s.Place == sched.GPU:
+			segments = nil
+		}
+		var want []plan.ListTrace
+		if len(segments) > 0 {
+			want = []plan.ListTrace{{Term: "w0"}, {Term: "w2"}, {Term: "w3"}}
+		}
+		for _, segment := range segments {
+			for j := range want {
+				want[j].DocFreq += st.Legs(segment)[j].List.DocFreq
+				want[j].Blocks += st.Legs(segment)[j].List.NumBlocks()
+			}
+		}
+		if !slices.Equal(s.Lists, want) {
+			t.Errorf("step %s %s: lists %+v, want %+v", s.Name, s.Segment, s.Lists, want)
+		}
+	}
+	if !strings.Contains(q.Trace.String(), "w2 ") {
+		t.Errorf("no lists in %v", q.Trace)
 	}
 }
 

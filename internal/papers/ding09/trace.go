@@ -81,7 +81,7 @@ func (t *timer) close() error {
 	return errors.Join(errs...)
 }
 
-// trace adds the transfer and the device's steps. They follow each other as their sums do; on the device,
+// trace adds the transfer, with the lists of the query, and the device's steps. They follow each other as their sums do; on the device,
 // steps of the same kind alternate with others.
 func (d *deviceQuery) trace(steps []step) {
 	t := d.query.Trace
@@ -91,6 +91,7 @@ func (d *deviceQuery) trace(steps []step) {
 	processor := fmt.Sprintf("gpu%d", d.gpu.device.Info().Ordinal)
 	t.AddFor(d.began, d.used.transferred.took, plan.Step{
 		Name: stepTransfer, Processor: processor, Place: sched.GPU, Mode: d.stages[0].mode, BusBytes: d.used.transferred.bytes,
+		Lists: listsOf(d.query.Plan),
 	})
 	took := time.Duration(0)
 	for _, s := range steps {
@@ -101,4 +102,19 @@ func (d *deviceQuery) trace(steps []step) {
 		t.AddFor(at, s.took, plan.Step{Name: s.name, Processor: processor, Place: sched.GPU, Mode: s.mode})
 		at = at.Add(s.took)
 	}
+}
+
+// listsOf describes the lists of a query over all segments, in query order.
+func listsOf(p *plan.Plan) []plan.ListTrace {
+	var all []plan.ListTrace
+	for i := range p.Snapshot().Segments {
+		for j, l := range plan.SegmentLists(p, p.NumStages()-1, i) {
+			if j == len(all) {
+				all = append(all, plan.ListTrace{Field: l.Field, Term: l.Term})
+			}
+			all[j].DocFreq += l.DocFreq
+			all[j].Blocks += l.Blocks
+		}
+	}
+	return all
 }
