@@ -38,6 +38,7 @@ var ao11Forms = []struct{ name, spec string }{
 	{"IS", "search=interpolation"},
 	{"BS", "search=binary"},
 	{"LR", "search=lr"},
+	{"HS32", "search=hs32"},
 	{"HS16", "search=hs16"},
 	{"ParaPFD (0.2)", "codec=parapfd,exceptions=0.2"},
 	{"ParaPFD (0.0)", "codec=parapfd"},

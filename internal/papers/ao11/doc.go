@@ -19,6 +19,10 @@
 // the memory of the GPU; here lists are copied to it at their first use, and the least recently used
 // ones give way. A query whose lists do not fit together runs on the CPU.
 //
+// If the device is out of memory, a batch runs once more after lists and workspaces that no other batch uses were freed;
+// then, and if the device fails, the CPU answers it. Other errors are those of one query. A context that ends stops a
+// batch between its steps.
+//
 // An Engine is safe for concurrent use. Each call of Search takes a workspace with a stream of its own;
 // there are maxWorkspaces of them.
 package ao11

@@ -198,9 +198,11 @@ func (e *Engine) fallBack(ctx context.Context, w *worker, queries []*engine.Quer
 			return err
 		}
 		if q.Err == nil {
-			e.counts.faults.Add(1)
 			if err := e.answerOnCPU(ctx, w, q); err != nil {
 				return err
+			}
+			if q.Err == nil {
+				e.counts.faults.Add(1)
 			}
 		}
 	}
