@@ -24,12 +24,12 @@ func griffin18Fig12() lab.Experiment {
 			"from about 11 to 29.6 for longer ones.",
 		Ours: "The first table has the steps of the engine griffin18 for queries of one term, on lists of a collection similar " +
 			"to the paper's part of ClueWeb12 closest to each length, up to 200 per group, and 10 of 10 M elements: literal PForDelta on one CPU core, and " +
-			"Para-EF on literal EF lists, which are copied from host memory through page-locked buffers. Allocation is the time of " +
+			"the engine's own kernel, Para-EF, on literal EF lists, which are copied from host memory through page-locked buffers. Allocation is the time of " +
 			"allocating and freeing device memory for the coded and the decoded list, measured separately, because the engine uses its buffers again. " +
-			"Each step is the median of 5 rounds after a warm-up, by wall clock until the GPU has finished; cells are means over lists. " +
+			"Each step is the median of 5 rounds after a warm-up, by wall clock until the GPU has finished, so that Para-EF alone includes a launch and a wait; cells are means over lists. " +
 			"The hits of the queries are compared with those of Griffin's CPU engine. " +
 			"The second table has Griffin's own codes, on up to 60 lists per group: minima of 5 rounds, on the GPU by device events from and to device memory, with a launch for each list and with one for all.",
-		Differs: "The paper prints a figure without numbers. Its bound \"below 2\" stands as 2; between 100 K and 10 M it gives no number. Our PForDelta on the CPU is far " +
+		Differs: "The paper prints a figure without numbers. Its bound \"below 2\" stands as 2. We read its range from 11 to 29.6 as that from 100 K to 10 M elements; it gives no number between. Our PForDelta on the CPU is far " +
 			"faster than the paper's, in particular with SIMD, which makes speed-ups smaller; our GPU and bus are faster, which makes them greater.",
 		Budget: 8 * time.Minute,
 		Run:    runGriffin18Fig12,

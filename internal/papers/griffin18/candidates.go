@@ -12,6 +12,15 @@ type candidates struct {
 
 func (c *candidates) reset() { c.docIDs, c.lists = c.docIDs[:0], 0 }
 
+// sizeBytes is the memory of the candidates.
+func (c *candidates) sizeBytes() int64 {
+	n := cap(c.docIDs)
+	for _, row := range c.rows {
+		n += cap(row)
+	}
+	return 4 * int64(n)
+}
+
 // room sets the number of candidates, and of lists, whose values the caller then sets.
 func (c *candidates) room(n, lists int) {
 	c.docIDs = slices.Grow(c.docIDs[:0], n)[:n]

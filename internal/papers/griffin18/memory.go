@@ -93,11 +93,11 @@ func (m *memory) close() error {
 // an estimate.
 func (m *memory) sizeBytes() int64 {
 	sum := 0 // of words
-	for _, b := range []interface{ Len() int }{
-		m.list, m.blocks, m.docIDs[0], m.docIDs[1], m.rows[0], m.rows[1], m.pair, m.decoded, m.scores.freqs, m.scores.sums, m.ranking.live,
-		m.intersection.selection.Numbers, m.to, m.from,
+	for _, n := range [...]int{
+		m.list.Len(), m.blocks.Len(), m.docIDs[0].Len(), m.docIDs[1].Len(), m.rows[0].Len(), m.rows[1].Len(), m.pair.Len(), m.decoded.Len(),
+		m.scores.freqs.Len(), m.scores.sums.Len(), m.ranking.live.Len(), m.intersection.selection.Numbers.Len(), m.to.Len(), m.from.Len(),
 	} {
-		sum += b.Len()
+		sum += n
 	}
 	sum += 3*m.intersection.shortest + 2*m.intersection.longest // slots and ranks
 	sum += 4 * m.ranking.scores                                 // keys

@@ -2,12 +2,15 @@ package griffin18
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/papers/enginetest"
 	"github.com/griffin-search/griffin/internal/papers/selection"
 	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
@@ -108,6 +111,23 @@ func TestFullDevice(t *testing.T) {
 	}
 }
 
+// Queries on a device that has no room for all of them at the same time free each other's idle memory.
+func TestSharedShortage(t *testing.T) {
+	d := gputest.OpenEmulated(t, gputest.Config{Devices: 1, MemoryBytes: 512 << 10})[0]
+	e, err := newEngine(options{ratio: 8, crossing: 4, cpuCrossing: 4}, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := slices.Repeat([]string{"w0 w1", "w1 w2 w3", "w0 w3", "w2"}, sampletest.UnderRace(20, 4))
+	enginetest.CompareAnswers(t, e, frequent(t), and, texts)
+	if got := e.Stats(); got.OnGPU == 0 || d.Err() != nil {
+		t.Errorf("%+v", got)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // The pool keeps a bounded number of workspaces with bounded memory, the last used.
 func TestPool(t *testing.T) {
 	var p pool
@@ -147,6 +167,15 @@ func TestPool(t *testing.T) {
 	e.pool.put(e.pool.take())
 	if len(e.pool.idle) != 0 {
 		t.Errorf("%d are idle", len(e.pool.idle))
+	}
+
+	e = openOn(t, options{on: onCPU, cpuCrossing: 128}, nil)
+	for i, n := range []int{1, 0} {
+		answers(t, e, prepare(t, s, "w0 w1", and))
+		if len(e.pool.idle) != n {
+			t.Errorf("%d are idle on the CPU after %d queries", len(e.pool.idle), i+1)
+		}
+		e.pool.maxBytes = 100
 	}
 }
 

@@ -107,7 +107,7 @@ func openOnCPU(o options, device string) (engine.Engine, error) {
 
 // newEngine returns an engine on a device, nil with on=cpu, which the caller closes after it.
 func newEngine(o options, d *cuda.Device) (*Engine, error) {
-	e := &Engine{options: o}
+	e := &Engine{options: o, pool: pool{maxBytes: maxBytesOnCPU}}
 	if d == nil {
 		return e, nil
 	}

@@ -6,12 +6,16 @@ import (
 	"sync"
 )
 
-// maxIdle bounds the workspaces that a pool keeps.
-const maxIdle = 256
+const (
+	// maxIdle bounds the workspaces that a pool keeps.
+	maxIdle = 256
+	// maxBytesOnCPU bounds their memory if there is no GPU.
+	maxBytesOnCPU = 4 << 30
+)
 
 // pool keeps the workspaces of no query, the last used at the end. It is safe for concurrent use.
 type pool struct {
-	maxBytes int64 // bounds the memory.sizeBytes of all workspaces
+	maxBytes int64 // bounds the memory of all workspaces, on the device and in the host
 
 	mu   sync.Mutex
 	idle []*workspace // guarded by mu
@@ -34,9 +38,9 @@ func (p *pool) take() *workspace {
 // put keeps a workspace, and frees those idle for longest that exceed the bounds.
 func (p *pool) put(w *workspace) {
 	w.forget()
-	w.idleBytes = 0
+	w.idleBytes = w.candidates.sizeBytes()
 	if w.memory != nil {
-		w.idleBytes = w.memory.sizeBytes()
+		w.idleBytes += w.memory.sizeBytes()
 	}
 	p.mu.Lock()
 	p.idle = append(p.idle, w)
@@ -73,7 +77,7 @@ func (p *pool) freeMemory() error {
 	for _, w := range p.idle {
 		if w.memory != nil {
 			idle = append(idle, w.memory)
-			w.memory, w.idleBytes = nil, 0
+			w.memory, w.idleBytes = nil, w.candidates.sizeBytes()
 		}
 	}
 	p.mu.Unlock()

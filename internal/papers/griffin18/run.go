@@ -39,7 +39,7 @@ type workspace struct {
 	matches    matches
 	queue      topk.Queue
 	memory     *memory // of the device; nil: not used yet, or freed
-	idleBytes  int64   // memory's, in the pool
+	idleBytes  int64   // in the pool
 }
 
 // forget drops references to posting lists.
