@@ -43,20 +43,24 @@ func Engines() []EngineInfo {
 	return all
 }
 
-// openEngine opens the engine of the options, nil for the default one.
-func (o *RuntimeOptions) openEngine() (engine.Engine, error) {
+// openEngine opens the engine of the options, nil for the default one, and returns its name with options.
+func (o *RuntimeOptions) openEngine() (name string, e engine.Engine, err error) {
 	spec, err := engine.Parse(o.Engine)
-	if err != nil || spec.IsDefault() {
-		return nil, err
+	if err != nil {
+		return "", nil, err
+	}
+	if spec.IsDefault() {
+		return spec.String(), nil, nil
 	}
 	if o.Policy != "" {
-		return nil, fmt.Errorf("policy %s with engine %s: policies are of the default engine: %w", o.Policy, spec.Info.Name, ErrBadInput)
+		return "", nil, fmt.Errorf("policy %s with engine %s: policies are of the default engine: %w", o.Policy, spec.Info.Name, ErrBadInput)
 	}
 	r := engine.Resources{Device: o.GPU.Device}
 	if o.Limits != nil {
 		r.CPUs = o.Limits.Running
 	}
-	return spec.Open(r)
+	e, err = spec.Open(r)
+	return spec.String(), e, err
 }
 
 // checkEngine returns an error if the options of an index do not fit the engine of its Runtime.

@@ -51,11 +51,11 @@ func TestEngine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Traversal != "array:heap=1" || r.Mode != griffin.ModeSaat || len(r.Hits) != 3 || r.Trace == nil {
+		if r.Traversal != "array:heap=1" || r.Engine != o.Engine || r.Mode != griffin.ModeSaat || len(r.Hits) != 3 || r.Trace == nil {
 			t.Errorf("%+v", r)
 		}
 		batch, err := ix.SearchBatch(t.Context(), []griffin.Query{{Text: "cat bird"}, {Text: "cat", Mode: griffin.ModeAnd}})
-		if err != nil || batch[0].Err != nil || !errors.Is(batch[1].Err, griffin.ErrBadInput) {
+		if err != nil || batch[0].Err != nil || batch[0].Results.Engine != o.Engine || !errors.Is(batch[1].Err, griffin.ErrBadInput) {
 			t.Fatalf("%+v, %v", batch, err)
 		}
 		if !slices.EqualFunc(batch[0].Results.Hits, r.Hits, func(a, b griffin.Hit) bool { return a.ID == b.ID && a.Score == b.Score }) {

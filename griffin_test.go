@@ -121,7 +121,7 @@ func TestSearchResults(t *testing.T) {
 	if err := json.Unmarshal(data, &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Mode != r.Mode || len(back.Hits) != len(r.Hits) || !strings.Contains(string(data), `"mode":"or"`) {
+	if back.Mode != r.Mode || len(back.Hits) != len(r.Hits) || !strings.Contains(string(data), `"mode":"or"`) || !strings.Contains(string(data), `"engine":"griffin"`) {
 		t.Errorf("JSON %s", data)
 	}
 

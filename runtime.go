@@ -22,6 +22,7 @@ import (
 // it through Options.Runtime. All methods are safe for concurrent use.
 type Runtime struct {
 	options    RuntimeOptions
+	engine     string // with its options
 	dispatcher *dispatch.Dispatcher
 	config     dispatch.Config
 	costDir    string      // "": the cost model is not kept
@@ -146,17 +147,18 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.Engine, err = o.openEngine(); err != nil {
+	name, e, err := o.openEngine()
+	if err != nil {
 		return nil, err
 	}
-	if config.Engine != nil {
+	if config.Engine = e; config.Engine != nil {
 		gpu.Device = "" // the engine opens its own
 	}
 	g, err := dispatch.OpenGPU(gpu, 0)
 	if err != nil {
 		return nil, err
 	}
-	r := &Runtime{options: o, config: config, derived: derived.NewCache(o.cacheBytes()), costDir: cmp.Or(o.CostDir, DefaultCostDir())}
+	r := &Runtime{options: o, engine: name, config: config, derived: derived.NewCache(o.cacheBytes()), costDir: cmp.Or(o.CostDir, DefaultCostDir())}
 	if r.costDir != "" {
 		r.measured.Store(r.config.LoadCosts(vfs.OS, r.costDir, g))
 	}

@@ -275,6 +275,7 @@ func (s *search) run(ctx context.Context) (*Results, error) {
 }
 
 func (s *search) fill(r *Results, q *dispatch.Query, answer *plan.Answer, hits []Hit) {
+	r.Engine = s.index.runtime.engine
 	r.Query, r.Hits, r.Mode, r.Traversal = q.Query().String(), hits, Mode(answer.Mode), answer.Traversal
 	r.Missed, r.Matches, r.NumDocs, r.Cached = answer.Missed.Float64(), answer.Matches, s.snapshot.NumLive, answer.Cached
 }

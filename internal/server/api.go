@@ -16,6 +16,7 @@ type searchResponse struct {
 	Query      string         `json:"query"`  // as it was sent
 	Parsed     string         `json:"parsed"` // its canonical form
 	Mode       griffin.Mode   `json:"mode"`   // that gave the hits: and or or, if and+or was asked for
+	Engine     string         `json:"engine"` // griffin.Results.Engine
 	K          int            `json:"k"`
 	Offset     int            `json:"offset,omitempty"`
 	TookMicros int64          `json:"took_us"`
@@ -50,7 +51,7 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	response := searchResponse{
-		Query: req.Text, Parsed: results.Query, Mode: results.Mode, K: req.K, Offset: req.Offset, TookMicros: results.Took.Microseconds(),
+		Query: req.Text, Parsed: results.Query, Mode: results.Mode, Engine: results.Engine, K: req.K, Offset: req.Offset, TookMicros: results.Took.Microseconds(),
 		Hits: make([]hitResponse, len(results.Hits)), Missed: results.Missed, Cached: results.Cached, Notes: results.Notes, Trace: results.Trace,
 	}
 	for i, hit := range results.Hits {

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/griffin-search/griffin"
@@ -43,10 +45,10 @@ var (
 )
 
 func (dispatchCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
+	for _, d := range slices.Concat(engineDescs, []*prometheus.Desc{
 		stepsDesc, migrationsDesc, restartedDesc, bugsDesc, policyDesc, predictErrDesc, predictBiasDesc, correctionDesc, queueTimeDesc, queuedDesc, runningDesc, serversDesc,
 		waitDesc, busyDesc, slowdownDesc, launchesDesc, batchesDesc, jobsDesc, shedDesc, stolenDesc, failedOverDesc, cancelledDesc,
-	} {
+	}) {
 		ch <- d
 	}
 }
@@ -69,7 +71,10 @@ func (c dispatchCollector) Collect(ch chan<- prometheus.Metric) {
 	send(migrationsDesc, prometheus.CounterValue, float64(s.Migrations))
 	send(restartedDesc, prometheus.CounterValue, float64(s.Restarted))
 	send(bugsDesc, prometheus.CounterValue, float64(s.Bugs))
-	send(policyDesc, prometheus.GaugeValue, 1, string(s.Policy))
+	collectEngine(send, s.Engine)
+	if s.Engine == nil {
+		send(policyDesc, prometheus.GaugeValue, 1, string(s.Policy))
+	}
 	for i := range s.Errors {
 		e := &s.Errors[i]
 		kind, from := e.Kind, e.From.String()

@@ -30,7 +30,7 @@ func fakeBackend() backend {
 	}
 	return backend{
 		search: func(ctx context.Context, req searchRequest) (*griffin.Results, error) {
-			r := &griffin.Results{Query: req.Text, Mode: req.Mode, Took: 1500 * time.Microsecond, NumDocs: 3}
+			r := &griffin.Results{Query: req.Text, Mode: req.Mode, Engine: "griffin", Took: 1500 * time.Microsecond, NumDocs: 3}
 			from := min(req.Offset, len(hits))
 			r.Hits = hits[from:min(from+req.K, len(hits))]
 			if req.Trace {
@@ -374,6 +374,44 @@ func TestMetricsOfGPU(t *testing.T) {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics lack %s", want)
 		}
+	}
+}
+
+func TestMetricsOfEngine(t *testing.T) {
+	b := fakeBackend()
+	b.dispatch = func() griffin.DispatchStats { return griffin.DispatchStats{Policy: griffin.PolicyCost} }
+	metrics := get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String()
+	for _, want := range []string{`griffin_engine_info{engine="griffin"} 1`, `griffin_policy_info{policy="cost"} 1`} {
+		if !strings.Contains(metrics, want+"\n") {
+			t.Errorf("metrics of the default engine lack %s", want)
+		}
+	}
+	if strings.Contains(metrics, "griffin_engine_queries_total") {
+		t.Error("the default engine has counts of an engine")
+	}
+	b.dispatch = func() griffin.DispatchStats {
+		return griffin.DispatchStats{Engine: &griffin.EngineStats{
+			Name: "ding09:on=both", OnCPU: 5, OnGPU: 2, Migrations: 3, BusBytes: 4096, Faults: 1, ListHits: 11, ListMisses: 4, Stolen: 6,
+		}}
+	}
+	metrics = get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String()
+	for _, want := range []string{
+		`griffin_engine_info{engine="ding09:on=both"} 1`,
+		`griffin_engine_queries_total{processor="cpu"} 5`,
+		`griffin_engine_queries_total{processor="gpu"} 2`,
+		`griffin_engine_migrations_total 3`,
+		`griffin_engine_bus_bytes_total 4096`,
+		`griffin_engine_faults_total 1`,
+		`griffin_engine_list_hits_total 11`,
+		`griffin_engine_list_misses_total 4`,
+		`griffin_engine_stolen_total 6`,
+	} {
+		if !strings.Contains(metrics, want+"\n") {
+			t.Errorf("metrics lack %s", want)
+		}
+	}
+	if strings.Contains(metrics, "griffin_policy_info") {
+		t.Error("an engine has no policy")
 	}
 }
 
