@@ -25,5 +25,6 @@
 //	griffin18_follow     256  positions of candidates after an intersection
 //	griffin18_compact    256  positions in a list to positions in its selected blocks
 //
-// An Engine is safe for concurrent use; each running query has a workspace of its own.
+// An Engine is safe for concurrent use. Each running query has a workspace of its own, which a pool keeps for
+// later queries, within bounds.
 package griffin18
