@@ -77,6 +77,9 @@ func (st *Stage) Order() []int { return st.order }
 
 // LegDocFreq returns a flat stage's list length over all segments, with deleted documents.
 func (p *Plan) LegDocFreq(st *Stage, leg int) uint64 {
+	if p.mode == ModeSaat {
+		return p.words.docFreqs[st.leaves[leg].(*leaf).terms[0]]
+	}
 	n := uint64(0)
 	for segment := range p.planner.snapshot.Segments {
 		n += uint64(st.Legs(segment)[leg].List.DocFreq)
