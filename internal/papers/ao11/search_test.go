@@ -306,6 +306,39 @@ func TestConcurrentCalls(t *testing.T) {
 	group.Wait()
 }
 
+// Calls whose contexts end at any point, and one that is out of memory, beside calls that are answered.
+func TestConcurrentEnds(t *testing.T) {
+	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rand.New(rand.NewPCG(8, 3)), 400, 2, true))
+	for _, form := range []string{"search=hs16", "codec=newpfd", "codec=lrc"} {
+		t.Run(form, func(t *testing.T) {
+			e := onGPU(t, "ao11:threshold=300,"+form)
+			gputest.Fail(t, e.gpu.device, "cuMemAlloc_v2", 9, cuda.OutOfMemory)
+			var group sync.WaitGroup
+			for caller := range 2 * maxWorkspaces {
+				queries, want := planned(t, snapshot, and10, "w0 w1", "w1 w2 w3", "w5", "w0 w7")
+				group.Go(func() {
+					for n := range 20 {
+						ctx := &ending{Context: context.WithoutCancel(t.Context())}
+						ctx.calls.Store(int64(n * (1 + caller)))
+						if err := e.Search(ctx, queries); err != nil && !errors.Is(err, context.Canceled) {
+							t.Error(err)
+						}
+					}
+					if err := e.Search(context.WithoutCancel(t.Context()), queries); err != nil {
+						t.Error(err)
+					}
+					checkAnswers(t, queries, want)
+				})
+			}
+			group.Wait()
+			checkIdle(t, e)
+			if s := e.Stats(); s.Faults != 0 || s.OnCPU != 0 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
 // Several goroutines score the matches of a batch.
 func TestManyMatches(t *testing.T) {
 	snapshot := indextest.Snapshot(t, plantest.FrequentIndex(t, codec.Default, 3000))
