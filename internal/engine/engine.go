@@ -53,6 +53,9 @@ type Stats struct {
 	// ListHits and ListMisses count the lists that the engine's cache had or lacked.
 	ListHits   int64 `json:"list_hits,omitempty"`
 	ListMisses int64 `json:"list_misses,omitempty"`
+	// UnknownDocs are documents that a file of the engine's options names, and that the index of the last
+	// query lacks.
+	UnknownDocs int64 `json:"unknown_docs,omitempty"`
 	// Stolen are queries that a processor took from the queue of another.
 	Stolen int64 `json:"stolen,omitempty"`
 }

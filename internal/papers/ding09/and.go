@@ -11,7 +11,8 @@ import (
 
 // and decodes the shortest list, and intersects it with the next longer one, the result with the next,
 // and so on (§7.2, §8.1). After each list it adds the term's contributions to the candidates' sums
-// (§8.2). Nothing returns to the host in between.
+// (§8.2). The first term adds to the global scores (§8.4), unless sums are wide. Nothing returns to the host in
+// between.
 func (r *run[S, K]) and(mode plan.Mode, s *deviceSegment) (source selection.Source[S], err error) {
 	n := s.terms[0].numPostings()
 	if err := r.decode(&s.terms[0], r.work.first, cuda.Buffer[uint32]{}); err != nil {
@@ -22,10 +23,14 @@ func (r *run[S, K]) and(mode plan.Mode, s *deviceSegment) (source selection.Sour
 	}
 	docIDs := r.work.first.Slice(0, n)
 	found := intersect.Candidates{DocIDs: docIDs}
-	var before cuda.Buffer[S]
+	before := r.ranker.first(s.globals)
+	added := !before.IsZero()
 	for i := range s.terms {
 		t := &s.terms[i]
 		var postings, from cuda.Buffer[uint32]
+		if added {
+			from = docIDs
+		}
 		if i > 0 {
 			out := candidatesOf(r.work.candidates[i%2], n)
 			if err := r.intersect(mode, t, found.List(), out); err != nil {
@@ -46,6 +51,11 @@ func (r *run[S, K]) and(mode plan.Mode, s *deviceSegment) (source selection.Sour
 			return source, err
 		}
 		before = sums
+	}
+	if !added {
+		if err := r.addGlobals(mode, s, found.DocIDs, found.Count, before, scoring.Unless{}); err != nil {
+			return source, err
+		}
 	}
 	return selection.Source[S]{Scores: before, DocIDs: found.DocIDs, Count: found.Count, Live: s.live, Base: s.view.Base}, nil
 }

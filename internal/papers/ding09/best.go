@@ -20,6 +20,9 @@ type ranker[S scoring.Sum, K selection.Key | selection.WideKey] struct {
 	choose func(k *kernels, s *cuda.Stream, source selection.Source[S], n int, out cuda.Buffer[K], scratch *selection.Scratch) error
 	count  func(k *kernels, s *cuda.Stream, source selection.Source[S], count cuda.Buffer[uint32]) error
 	hits   func(dst []base.Hit, keys []K) []base.Hit
+	// first returns global scores as sums before the first term, or the zero Buffer.
+	first      func(globals cuda.Buffer[uint32]) cuda.Buffer[S]
+	addGlobals func(k *kernels) *cuda.Kernel
 	// For accumulators: documents with lower sums have no posting.
 	leastScore, leastPostings uint32
 }
@@ -38,6 +41,8 @@ func newNarrowRanker() *narrowRanker {
 			return k.selector.Count(s, source, count)
 		},
 		hits: selection.AppendHits, leastScore: 1,
+		first:      func(globals cuda.Buffer[uint32]) cuda.Buffer[uint32] { return globals },
+		addGlobals: func(k *kernels) *cuda.Kernel { return k.addGlobals },
 	}
 }
 
@@ -50,6 +55,8 @@ func newWideRanker() *wideRanker {
 			return k.selector.CountWide(s, source, count)
 		},
 		hits: selection.AppendWideHits, leastPostings: 1,
+		first:      func(cuda.Buffer[uint32]) (none cuda.Buffer[uint64]) { return none },
+		addGlobals: func(k *kernels) *cuda.Kernel { return k.addGlobalsWide },
 	}
 }
 

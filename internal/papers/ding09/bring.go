@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/engine"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/index"
@@ -38,6 +39,9 @@ type deviceSegment struct {
 	view  *index.View
 	terms []deviceTerm
 	live  cuda.Buffer[uint32] // zero: all documents
+	// globals are the global scores by DocID, and most their maximum; zero: none.
+	globals cuda.Buffer[uint32]
+	most    uint32
 }
 
 type deviceTerm struct {
@@ -70,7 +74,7 @@ func (d *deviceQuery) bring(ctx context.Context, stages []stage) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := d.segment(&s.segments[j], stages[i].segments[j]); err != nil {
+			if err := d.segment(&s.segments[j], &stages[i], j); err != nil {
 				return fmt.Errorf("segment %s: query %s: %w", segments[j].Name, d.query.Plan.Query(), err)
 			}
 			d.measure(&s.segments[j], s.conjunctive)
@@ -81,7 +85,8 @@ func (d *deviceQuery) bring(ctx context.Context, stages []stage) error {
 	return nil
 }
 
-func (d *deviceQuery) segment(s *deviceSegment, terms []*traverse.Leg) error {
+func (d *deviceQuery) segment(s *deviceSegment, st *stage, number int) error {
+	terms := st.segments[number]
 	if len(terms) == 0 {
 		return nil
 	}
@@ -91,6 +96,16 @@ func (d *deviceQuery) segment(s *deviceSegment, terms []*traverse.Leg) error {
 			return err
 		}
 		s.live = it.buffers[0]
+	}
+	if st.globals != nil {
+		scores := st.globals[number]
+		it, err := d.item(itemKey{s.view.Segment, globalsItem, 0}, func() (content, error) {
+			return content{parts: [][]uint32{scores.scores}}, nil
+		})
+		if err != nil {
+			return err
+		}
+		s.globals, s.most = it.buffers[0], scores.most
 	}
 	for _, t := range terms {
 		term, err := d.term(s.view, t)
@@ -195,5 +210,7 @@ func (d *deviceQuery) measure(s *deviceSegment, conjunctive bool) {
 		bounds = append(bounds, scoring.Bounded{Term: t.Term, MaxScore: t.MaxScore})
 		longestDocument = max(longestDocument, t.lengths.longest)
 	}
+	// The global score adds to the bound of all sums.
+	bounds = append(bounds, scoring.Bounded{Term: s.terms[0].Term, MaxScore: base.Score(s.most)})
 	d.wide = d.wide || scoring.SumsOf(bounds, longestDocument) == scoring.Wide
 }

@@ -42,6 +42,7 @@ const (
 	listItem    itemKind = iota // id: a base.ListID
 	lengthsItem                 // id: a base.FieldID
 	liveItem
+	globalsItem
 )
 
 // item is data in device memory. After ready, its fields do not change while it is in use.

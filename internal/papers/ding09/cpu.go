@@ -29,12 +29,16 @@ type cpuRun struct {
 	matches int64
 }
 
+func (c *cpu) take() *cpuRun {
+	if r, ok := c.runs.Get().(*cpuRun); ok {
+		return r
+	}
+	return new(cpuRun)
+}
+
 // search answers a query. The error is the context's, or wraps base.ErrCorrupt.
 func (c *cpu) search(ctx context.Context, q *engine.Query, stages []stage) error {
-	r, ok := c.runs.Get().(*cpuRun)
-	if !ok {
-		r = new(cpuRun)
-	}
+	r := c.take()
 	defer c.runs.Put(r)
 	a := plan.Answer{Hits: q.Answer.Hits[:0], Traversal: engineName, By: sched.CPU}
 	for i := range stages {
@@ -47,7 +51,7 @@ func (c *cpu) search(ctx context.Context, q *engine.Query, stages []stage) error
 		if q.Plan.Counts() {
 			a.Matches = r.matches
 		}
-		if !q.Plan.FallsBack(i, len(a.Hits)) {
+		if !fallsBack(q.Plan, i, len(a.Hits)) {
 			break
 		}
 	}
@@ -72,18 +76,18 @@ func (c *cpu) encode(p *plan.Plan, stages []stage) error {
 
 func (c *cpu) stage(ctx context.Context, r *cpuRun, q *engine.Query, stages []stage, number int) error {
 	p, st := q.Plan, &stages[number]
-	r.queue.Reset(min(p.K(), p.Snapshot().NumDocs))
+	r.queue.Reset(st.k)
 	r.work, r.matches = plan.Work{}, 0
 	if p.K() == 0 && !p.Counts() {
 		return nil
 	}
-	for i, terms := range st.segments {
+	for i := range st.segments {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		view := &p.Snapshot().Segments[i]
 		began, before := time.Now(), r.work
-		if err := c.segment(ctx, r, view, terms, st.conjunctive); err != nil {
+		if err := c.segment(ctx, r, view, st, i); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -107,27 +111,47 @@ func since(w, before plan.Work) plan.Work {
 	}
 }
 
-func (c *cpu) segment(ctx context.Context, r *cpuRun, view *index.View, terms []*traverse.Leg, conjunctive bool) error {
+func (c *cpu) segment(ctx context.Context, r *cpuRun, view *index.View, st *stage, segment int) error {
+	terms := st.segments[segment]
 	if len(terms) == 0 {
 		return nil
 	}
+	cursors, err := r.open(c.code, view, terms)
+	if err != nil {
+		return err
+	}
+	defer closeCursors(cursors)
+	s := segmentRun{cpuRun: r, view: view, cursors: cursors}
+	if st.globals != nil {
+		s.globals = st.globals[segment].scores
+	}
+	if st.conjunctive {
+		return s.and(ctx)
+	}
+	return s.or(ctx)
+}
+
+// open places a cursor on the first posting of each list. closeCursors must follow.
+func (r *cpuRun) open(code code, view *index.View, terms []*traverse.Leg) ([]cursor, error) {
 	for len(r.cursors) < len(terms) {
 		r.cursors = append(r.cursors, cursor{})
 	}
 	cursors := r.cursors[:len(terms)]
 	for i, t := range terms {
-		l, err := c.code.list(t, view.NumDocs())
+		l, err := code.list(t, view.NumDocs())
 		if err != nil {
-			return err
+			closeCursors(cursors[:i])
+			return nil, err
 		}
 		cursors[i].reset(t, l, &r.work)
-		defer cursors[i].close()
 	}
-	s := segmentRun{cpuRun: r, view: view, cursors: cursors}
-	if conjunctive {
-		return s.and(ctx)
+	return cursors, nil
+}
+
+func closeCursors(cursors []cursor) {
+	for i := range cursors {
+		cursors[i].close()
 	}
-	return s.or(ctx)
 }
 
 // pollEvery is the number of documents between looks at the context, about 100 µs.
@@ -138,6 +162,7 @@ type segmentRun struct {
 	*cpuRun
 	view    *index.View
 	cursors []cursor
+	globals []uint32 // by DocID; nil: none
 }
 
 // and seeks each document of the shortest list in the others.
@@ -204,6 +229,9 @@ func (s *segmentRun) or(ctx context.Context) error {
 func (s *segmentRun) found(docID uint32, sum base.Score) {
 	if s.view.Live == nil || s.view.Live.Has(int(docID)) {
 		s.matches++
+		if s.globals != nil {
+			sum += base.Score(s.globals[docID])
+		}
 		s.queue.Add(base.Hit{DocID: s.view.Base + base.DocID(docID), Score: sum})
 	}
 }

@@ -32,3 +32,44 @@ struct Ding09FallBackParams {
 GRIFFIN_KERNEL(ding09_fall_back, Ding09FallBackParams, 32) {
     if (threadIdx.x == 0) *p.blocks = *p.matches >= p.enough ? 0 : 0xffffffffU;
 }
+
+// Mirror of addGlobalsParams in kernels.go.
+struct Ding09AddGlobalsParams {
+    const uint32_t* matches;  // null: no condition
+    const uint32_t* docIDs;   // [maxSums]; null: sum i is the accumulator of document i
+    const uint32_t* count;    // number of sums, at most maxSums; null: maxSums
+    const uint32_t* globals;  // by DocID
+    void* sums;               // of package scoring, 32 or 64 bits
+    uint32_t enough;          // with *matches >= enough, nothing is added
+    uint32_t maxSums;
+};
+
+// A wide sum counts postings in the high 16 bits.
+GRIFFIN_DEVICE bool has_posting(uint32_t sum) {
+    return sum != 0;
+}
+
+GRIFFIN_DEVICE bool has_posting(uint64_t sum) {
+    return sum >> 48 != 0;
+}
+
+template <typename Sum>
+GRIFFIN_DEVICE void add_globals(const Ding09AddGlobalsParams& p) {
+    if (p.matches && *p.matches >= p.enough) return;
+    Sum* sums = static_cast<Sum*>(p.sums);
+    const uint32_t n = p.count ? min(*p.count, p.maxSums) : p.maxSums;
+    for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        const Sum sum = sums[i];
+        if (has_posting(sum)) sums[i] = sum + __ldg(p.globals + (p.docIDs ? __ldg(p.docIDs + i) : i));
+    }
+}
+
+// sums[i] += global score of its document, if it has a posting (Ding et al. 2009, §8.4: "a precomputed global document
+// score ... in a separate array"). Grid: any; block: 256; thread i of the grid has sums i, i + threads, ...
+GRIFFIN_KERNEL(ding09_add_globals_narrow, Ding09AddGlobalsParams, 256) {
+    add_globals<uint32_t>(p);
+}
+
+GRIFFIN_KERNEL(ding09_add_globals_wide, Ding09AddGlobalsParams, 256) {
+    add_globals<uint64_t>(p);
+}

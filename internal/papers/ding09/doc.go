@@ -6,7 +6,16 @@
 //
 // A query is a list of words: all required (AND), any (OR), or AND followed by OR if there are
 // fewer than k results (AND+OR, §8.3). Other queries are refused. plan.Plan.RunCPU has
-// identical results.
+// identical results, except with the options global and candidates.
+//
+// # Global scores and two phases
+//
+// With the option global, the score of a matching document is BM25 plus its global score, such as Pagerank
+// (§8.4): globals.go has an array for each segment, by DocID. The GPU keeps the arrays beside the lengths of documents.
+// Nothing prunes, so no bound includes them, except that of the width of sums.
+//
+// With the option candidates, this is the first phase (§4). It selects that number of documents. The second
+// phase, second.go, scores them by a linear function of features, weights.go, on the CPU.
 //
 // # GPU
 //
@@ -18,6 +27,7 @@
 //	AND from the shortest list on, blocks skipped            §7.2, §8.1  and.go
 //	a score for each term after its intersection             §8.2        and.go, package scoring
 //	OR with an accumulator for each document                 §8.3        or.go
+//	global scores: first term of an AND, accumulators of OR  §8.4        and.go, or.go
 //	AND+OR, decided on the device                            §8.3        kernels.go
 //	the best k with a heap of degree 512                     §8.2        best.go, package selection
 //
@@ -41,9 +51,10 @@
 //
 // # Kernels
 //
-//	kernel            grid             block  does
-//	ding09_positions  candidates/256   256    maps positions in decoded blocks to positions in the list
-//	ding09_fall_back  1                32     sets the number of blocks that an OR decodes to 0 after an AND with enough results
+//	kernel                grid             block  does
+//	ding09_positions      candidates/256   256    maps positions in decoded blocks to positions in the list
+//	ding09_fall_back      1                32     sets the number of blocks that an OR decodes to 0 after an AND with enough results
+//	ding09_add_globals_*  sums/256         256    adds global scores to sums, narrow or wide, of documents with a posting
 //
 // # Concurrency
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -27,6 +28,7 @@ func init() {
 			"GPU, OR: an accumulator for each document (§8.3); AND+OR is decided on the device",
 			"GPU: the best k with a heap of degree 512 (§8.2)",
 			"CPU: block-wise PForDelta, document at a time with skips (§8.4)",
+			"a global score of each document, from a file (§8.4), and a second phase that scores the best candidates by a linear function (§4)",
 			"both: three groups by predicted costs, with stealing, deadlines and adapted thresholds (§9)",
 			"the poster (WWW 2008): ding09:codec=rice,skip=no",
 		},
@@ -43,6 +45,10 @@ type Engine struct {
 	gpu      *gpu         // nil: none
 	schedule *schedule    // nil: one processor
 	device   *cuda.Device // to be closed; nil: the caller's
+
+	globals    *globals // nil: none
+	candidates int      // of the second phase; 0: there is none
+	weights    weights
 
 	answered [sched.NumPlaces]atomic.Int64
 	faults   atomic.Int64
@@ -75,11 +81,16 @@ func open(o engine.Options, r engine.Resources) (engine.Engine, error) {
 
 // newEngine opens an engine. The caller closes the device, which may be nil for onCPU.
 func newEngine(d *cuda.Device, o *options) (*Engine, error) {
-	e := &Engine{cpu: cpu{code: cpuCode()}}
+	e := &Engine{cpu: cpu{code: cpuCode()}, candidates: o.candidates, weights: o.second}
+	var err error
+	if o.global != "" {
+		if e.globals, err = readGlobals(o.global); err != nil {
+			return nil, err
+		}
+	}
 	if o.on == onCPU {
 		return e, nil
 	}
-	var err error
 	if e.gpu, err = newGPU(d, o); err != nil {
 		return nil, err
 	}
@@ -91,10 +102,18 @@ func newEngine(d *cuda.Device, o *options) (*Engine, error) {
 	return e, nil
 }
 
-// Adapt accepts the modes or, and, and and+or.
+// Adapt accepts the modes or, and, and and+or, with at most as many hits as candidates.
 func (e *Engine) Adapt(o *plan.Options) error {
 	if o.Mode == plan.ModeSaat {
 		return fmt.Errorf("engine ding09 answers queries in the modes or, and, and+or, not %v: %w", o.Mode, base.ErrBadInput)
+	}
+	return e.checkK(o.K)
+}
+
+// checkK returns an error if a query wants more hits than there are candidates.
+func (e *Engine) checkK(k int) error {
+	if e.candidates > 0 && k > e.candidates {
+		return fmt.Errorf("%d hits, but candidates=%d: want at most as many hits as candidates: %w", k, e.candidates, base.ErrBadInput)
 	}
 	return nil
 }
@@ -109,11 +128,7 @@ func (e *Engine) Search(ctx context.Context, queries []*engine.Query) error {
 			return err
 		}
 		q.Trace.Begin()
-		var stages []stage
-		if stages, q.Err = stagesOf(q.Plan); q.Err != nil {
-			continue
-		}
-		q.Err = e.answer(ctx, q, stages)
+		q.Err = e.search(ctx, q)
 		if err := ctx.Err(); err != nil && q.Err != nil {
 			return err
 		}
@@ -125,11 +140,56 @@ func (e *Engine) Search(ctx context.Context, queries []*engine.Query) error {
 	return nil
 }
 
+func (e *Engine) search(ctx context.Context, q *engine.Query) error {
+	stages, err := stagesOf(q.Plan)
+	if err != nil {
+		return err
+	}
+	if err := e.prepare(ctx, q, stages); err != nil {
+		return err
+	}
+	if err := e.answer(ctx, q, stages); err != nil || e.candidates == 0 || len(q.Answer.Hits) == 0 {
+		return err
+	}
+	code := e.cpu.code
+	if q.Answer.By == sched.GPU {
+		code = e.gpu.code
+	}
+	return e.cpu.second(ctx, q, stages, code, &e.weights)
+}
+
+// prepare sets the global scores of stages and the number of candidates.
+func (e *Engine) prepare(ctx context.Context, q *engine.Query, stages []stage) error {
+	if err := e.checkK(q.Plan.K()); err != nil {
+		return err
+	}
+	if e.candidates > 0 && q.Plan.K() > 0 {
+		for i := range stages {
+			stages[i].k = min(e.candidates, q.Plan.Snapshot().NumDocs)
+		}
+	}
+	if e.globals == nil {
+		return nil
+	}
+	scores, unknown, err := e.globals.of(ctx, q.Plan.Snapshot())
+	if err != nil {
+		return err
+	}
+	for i := range stages {
+		stages[i].globals = scores
+	}
+	if q.Trace != nil && unknown > 0 {
+		q.Trace.Notes = append(slices.Clip(q.Trace.Notes),
+			fmt.Sprintf("global=%s: %d of %d documents are not in the index", e.globals.file, unknown, len(e.globals.scores)))
+	}
+	return nil
+}
+
 func (e *Engine) answer(ctx context.Context, q *engine.Query, stages []stage) error {
 	switch {
 	case e.schedule != nil:
 		return e.schedule.do(ctx, q, stages)
-	case e.gpu == nil || !e.gpu.accepts(q.Plan, stages):
+	case e.gpu == nil || !e.gpu.accepts(stages):
 		return e.cpu.search(ctx, q, stages)
 	}
 	err := e.gpu.search(ctx, q, stages)
@@ -146,6 +206,9 @@ func (e *Engine) Stats() engine.Stats {
 	if e.gpu != nil {
 		s.ListHits, s.ListMisses = e.gpu.listHits.Load(), e.gpu.listMisses.Load()
 		s.BusBytes = e.gpu.cache.bytesMoved() + e.gpu.structureBytes.Load()
+	}
+	if e.globals != nil {
+		s.UnknownDocs = e.globals.unknown.Load()
 	}
 	if e.schedule != nil {
 		s.Stolen = e.schedule.pool.Stats().Stolen

@@ -13,7 +13,6 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 	"github.com/griffin-search/griffin/internal/papers/scoring"
 	"github.com/griffin-search/griffin/internal/papers/selection"
-	"github.com/griffin-search/griffin/internal/plan"
 )
 
 // queriesOnGPU is the number of queries whose lists are in use: one computes while the lists of another
@@ -95,8 +94,8 @@ func (g *gpu) lost() bool { return g.device.Err() != nil }
 
 // accepts reports whether the device can answer the query: it is not lost, and k and the number of
 // words are within limits.
-func (g *gpu) accepts(p *plan.Plan, stages []stage) bool {
-	if g.lost() || hitsOf(p) > selection.MaxK {
+func (g *gpu) accepts(stages []stage) bool {
+	if g.lost() || stages[0].k > selection.MaxK {
 		return false
 	}
 	for i := range stages {
@@ -108,9 +107,6 @@ func (g *gpu) accepts(p *plan.Plan, stages []stage) bool {
 	}
 	return true
 }
-
-// hitsOf is the maximum number of hits.
-func hitsOf(p *plan.Plan) int { return min(p.K(), p.Snapshot().NumDocs) }
 
 // usage is the cost of a query.
 type usage struct {
@@ -134,7 +130,7 @@ func (g *gpu) search(ctx context.Context, q *engine.Query, stages []stage) error
 // fetch copies the missing lists of a query to the device. complete must follow, or g.cache.release of its
 // items.
 func (g *gpu) fetch(ctx context.Context, q *engine.Query, stages []stage) (*deviceQuery, error) {
-	d := &deviceQuery{gpu: g, query: q, k: hitsOf(q.Plan)}
+	d := &deviceQuery{gpu: g, query: q, k: stages[0].k}
 	return d, d.bring(ctx, stages)
 }
 

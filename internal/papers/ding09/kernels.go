@@ -16,9 +16,12 @@ import (
 var image []byte
 
 const (
-	positionsThreads = 256
-	positionsBlocks  = 1024 // of a grid, at most
+	gridThreads = 256
+	gridBlocks  = 1024 // of a grid, at most
 )
+
+// gridOf returns a grid for n elements, of which a thread can have several.
+func gridOf(n int) cuda.Dim { return cuda.D1(min((n+gridThreads-1)/gridThreads, gridBlocks)) }
 
 // Mirrors Ding09PositionsParams.
 type positionsParams struct {
@@ -32,6 +35,13 @@ type fallBackParams struct {
 	enough, _       uint32
 }
 
+// Mirrors Ding09AddGlobalsParams.
+type addGlobalsParams struct {
+	matches, docIDs, count, globals cuda.Ptr[uint32]
+	sums                            uint64
+	enough, maxSums                 uint32
+}
+
 // kernels run on one device.
 type kernels struct {
 	decoders     *decode.Kernels
@@ -41,6 +51,8 @@ type kernels struct {
 	module       *cuda.Module
 	positionsOf  *cuda.Kernel
 	fallBackFrom *cuda.Kernel
+
+	addGlobals, addGlobalsWide *cuda.Kernel
 }
 
 func loadKernels(d *cuda.Device) (*kernels, error) {
@@ -69,7 +81,13 @@ func (k *kernels) load(d *cuda.Device) (err error) {
 	if k.positionsOf, err = cuda.LoadKernel[positionsParams](k.module, "ding09_positions"); err != nil {
 		return err
 	}
-	k.fallBackFrom, err = cuda.LoadKernel[fallBackParams](k.module, "ding09_fall_back")
+	if k.fallBackFrom, err = cuda.LoadKernel[fallBackParams](k.module, "ding09_fall_back"); err != nil {
+		return err
+	}
+	if k.addGlobals, err = cuda.LoadKernel[addGlobalsParams](k.module, "ding09_add_globals_narrow"); err != nil {
+		return err
+	}
+	k.addGlobalsWide, err = cuda.LoadKernel[addGlobalsParams](k.module, "ding09_add_globals_wide")
 	return err
 }
 
@@ -97,8 +115,7 @@ func (k *kernels) positions(s *cuda.Stream, positions, blocks, count cuda.Buffer
 	p := positionsParams{
 		positions: positions.Ptr(), blocks: blocks.Ptr(), count: count.Ptr(), maxCandidates: uint32(n), blockShift: blockShift,
 	}
-	grid := min((n+positionsThreads-1)/positionsThreads, positionsBlocks)
-	return cuda.Launch(s, k.positionsOf, cuda.D1(grid), cuda.D1(positionsThreads), 0, &p)
+	return cuda.Launch(s, k.positionsOf, gridOf(n), cuda.D1(gridThreads), 0, &p)
 }
 
 // fallBack enqueues the decision whether an OR follows: *blocks becomes 0 if there are enough matches.

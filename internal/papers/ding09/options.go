@@ -2,6 +2,7 @@ package ding09
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/engine"
+	"github.com/griffin-search/griffin/internal/papers/selection"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
@@ -35,6 +37,8 @@ const (
 	defaultUrgent   = "0.5" // §9: "a substantial part of the total time to its deadline"
 )
 
+const noFile = "none"
+
 // options are the options of an engine.
 type options struct {
 	on     processors
@@ -44,6 +48,9 @@ type options struct {
 	whole  bool // an AND decodes whole lists, as the poster does
 	// cacheBytes bounds the lists in GPU memory while no query uses them.
 	cacheBytes int64
+	global     string // file of global scores; "": none
+	candidates int    // of the second phase; 0: there is none
+	second     weights
 	// For onBoth.
 	cpus      int
 	threshold float64
@@ -58,7 +65,10 @@ func infoOptions() []engine.Option {
 		{Name: "depth", Default: defaultDepth, Values: "0 to 4", Help: "recursive compression of the exceptions of pfordelta-rec (§6.2)"},
 		{Name: "levels", Default: defaultLevels, Values: "0 to 4", Help: "levels of splitters of the parallel merge find (§7.2); 0: binary search"},
 		{Name: "skip", Default: "yes", Values: "yes or no", Help: "an AND decodes only blocks that can match (§8.1); no: whole lists, as the poster"},
-		{Name: "cache", Default: defaultCache, Values: "a number of MiB", Help: "GPU memory for lists, lengths of documents and deletions (§5); 640: the paper's GPU"},
+		{Name: "cache", Default: defaultCache, Values: "a number of MiB", Help: "GPU memory for lists, lengths and global scores of documents, and deletions (§5); 640: the paper's GPU"},
+		{Name: "global", Default: noFile, Values: "none or a file", Help: "global scores of documents, added to BM25 (§8.4): lines of id, tab, and a number from 0 to 65535; 0 for other documents"},
+		{Name: "candidates", Default: "0", Values: "0 to 2048", Help: "documents that the second phase scores (§4), at least the hits wanted; 0: one phase"},
+		{Name: "second", Default: noFile, Values: "none, weights such as bm25:1+global:2, or a file", Help: "linear function of the second phase, of " + strings.Join(featureNames[:], ", ") + "; a file has lines of name, tab, and weight"},
 		{Name: "threshold", Default: defaultGroup, Values: "a number from 0", Help: "how much faster a query must be on a processor to belong to its group (§9), adapted while running; 0.2: 20 % faster"},
 		{Name: "deadline", Default: defaultDeadline, Values: "milliseconds", Help: "target time of a query (§9), not enforced; close to it, a query precedes others"},
 		{Name: "urgent", Default: defaultUrgent, Values: "0 to 1", Help: "share of the time to the deadline after which a query precedes others (§9)"},
@@ -77,10 +87,31 @@ func readOptions(o engine.Options, r engine.Resources) (options, error) {
 	if opts.urgent > 1 {
 		o.Fail("urgent", "a number from 0 to 1")
 	}
-	if err := o.Err(); err != nil {
+	opts.candidates = o.Int("candidates", 0, selection.MaxK)
+	if file := o.Text("global"); file != noFile {
+		opts.global = file
+	}
+	err := o.Err()
+	if text := o.Text("second"); err == nil && text != noFile {
+		opts.second, err = readWeights(text)
+	}
+	if err != nil {
 		return opts, err
 	}
-	return opts, opts.checkIgnored(&o, r.Device)
+	return opts, errors.Join(opts.checkPhases(), opts.checkIgnored(&o, r.Device))
+}
+
+// checkPhases returns an error unless the options of the second phase fit together.
+func (o *options) checkPhases() error {
+	switch has := o.second != (weights{}); {
+	case has && o.candidates == 0:
+		return fmt.Errorf("second has no effect without candidates=N: %w", base.ErrBadInput)
+	case !has && o.candidates > 0:
+		return fmt.Errorf("candidates=%d needs second=WEIGHTS: %w", o.candidates, base.ErrBadInput)
+	case o.second[globalFeature] != 0 && o.global == "":
+		return fmt.Errorf("second has a weight of global scores, but global=none: %w", base.ErrBadInput)
+	}
+	return nil
 }
 
 // checkIgnored returns an error for options, and a device, that would have no effect.

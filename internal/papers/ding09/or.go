@@ -8,7 +8,7 @@ import (
 )
 
 // or adds the contributions of all postings to an accumulator for each document, one list after
-// another (§8.3). It does nothing if the AND before it has found enough, which only the device knows;
+// another (§8.3), and the global scores to those of matching documents. It does nothing if the AND before it has found enough, which only the device knows;
 // then only exceptions are decoded.
 func (r *run[S, K]) or(mode plan.Mode, s *deviceSegment, unless scoring.Unless) (source selection.Source[S], err error) {
 	n := s.view.NumDocs()
@@ -45,7 +45,26 @@ func (r *run[S, K]) or(mode plan.Mode, s *deviceSegment, unless scoring.Unless) 
 			return source, err
 		}
 	}
+	if err := r.addGlobals(mode, s, cuda.Buffer[uint32]{}, cuda.Buffer[uint32]{}, sums.Slice(0, n), unless); err != nil {
+		return source, err
+	}
 	return selection.Source[S]{
 		Scores: sums.Slice(0, n), Live: s.live, Base: s.view.Base, LeastScore: r.ranker.leastScore, LeastPostings: r.ranker.leastPostings,
 	}, nil
+}
+
+// addGlobals enqueues adding the global scores, if there are any, to sums: of candidates, or of all documents that
+// have a posting.
+func (r *run[S, K]) addGlobals(mode plan.Mode, s *deviceSegment, docIDs, count cuda.Buffer[uint32], sums cuda.Buffer[S], unless scoring.Unless) error {
+	if s.globals.IsZero() {
+		return nil
+	}
+	p := addGlobalsParams{
+		matches: unless.Matches.Ptr(), docIDs: docIDs.Ptr(), count: count.Ptr(), globals: s.globals.Ptr(), sums: uint64(sums.Ptr()),
+		enough: unless.Enough, maxSums: uint32(sums.Len()),
+	}
+	if err := cuda.Launch(r.stream, r.ranker.addGlobals(r.kernels), gridOf(sums.Len()), cuda.D1(gridThreads), 0, &p); err != nil {
+		return err
+	}
+	return r.mark(stepScoring, mode)
 }

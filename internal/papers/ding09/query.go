@@ -19,6 +19,10 @@ type stage struct {
 	// segments has the terms of each segment, the shortest list first. Without terms, no
 	// document matches. Of a disjunction, they are the terms that the segment has.
 	segments [][]*traverse.Leg
+	// k is the number of hits to select: those that the query wants, or candidates of a second phase.
+	k int
+	// globals has the global scores by segment; nil: none.
+	globals []*documentScores
 }
 
 // stagesOf returns the stages of a plan. The error wraps base.ErrBadInput if the plan is not a list
@@ -36,7 +40,7 @@ func stagesOf(p *plan.Plan) ([]stage, error) {
 }
 
 func stageOf(p *plan.Plan, st *plan.Stage) stage {
-	s := stage{mode: st.Mode(), segments: make([][]*traverse.Leg, len(p.Snapshot().Segments))}
+	s := stage{mode: st.Mode(), k: hitsOf(p), segments: make([][]*traverse.Leg, len(p.Snapshot().Segments))}
 	if !st.IsFlat() {
 		return s
 	}
@@ -47,6 +51,12 @@ func stageOf(p *plan.Plan, st *plan.Stage) stage {
 	}
 	return s
 }
+
+// hitsOf is the maximum number of hits.
+func hitsOf(p *plan.Plan) int { return min(p.K(), p.Snapshot().NumDocs) }
+
+// fallsBack is plan.Plan.FallsBack for hits that can be more than the query wants: candidates.
+func fallsBack(p *plan.Plan, stage, hits int) bool { return p.FallsBack(stage, min(hits, p.K())) }
 
 func termsOf(legs []traverse.Leg, conjunctive bool) []*traverse.Leg {
 	var terms []*traverse.Leg

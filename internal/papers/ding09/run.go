@@ -196,7 +196,7 @@ func (r *run[S, K]) finish() {
 			}
 		}
 		a.Hits = queue.AppendSorted(a.Hits[:0])
-		if !p.FallsBack(i, len(a.Hits)) {
+		if !fallsBack(p, i, len(a.Hits)) {
 			if p.Counts() {
 				a.Matches = int64(r.work.hostMatches.Data()[i])
 			}

@@ -39,7 +39,7 @@ func (s *schedule) do(ctx context.Context, q *engine.Query, stages []stage) erro
 	g := s.engine.gpu
 	took, missing := g.transferTime(q.Plan, stages)
 	w.job.Cost = s.costs.predict(q.Plan.Mode(), w.features, took)
-	if !g.accepts(q.Plan, stages) || s.pause.skips() {
+	if !g.accepts(stages) || s.pause.skips() {
 		w.job.Cost[sched.GPU] = sched.Never
 	}
 	if missing && w.job.Cost[sched.GPU] < w.job.Cost[sched.CPU] && !s.pool.Free(sched.GPU) {
