@@ -1,6 +1,7 @@
 package ding09
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/engine"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/index/indextest"
@@ -320,4 +322,58 @@ func TestGlobalsOfClosedSegments(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	t.Error("scores of closed segments remain")
+}
+
+// After an error of the GPU, the CPU has the same answers, with global scores and both phases.
+func TestGlobalFaults(t *testing.T) {
+	snapshot := frequent(t)
+	file, byID := randomGlobals(t, rng(), 600, 30)
+	gputest.EachFault(t, cuda.LaunchFailed, []string{"cuLaunchKernel"}, func(t *testing.T, d *cuda.Device) {
+		o := with(onGPU, func(o *options) {
+			o.global, o.candidates, o.second = file, 30, weights{bm25Feature: 1, globalFeature: 3}
+		})
+		e, err := newEngine(d, &o)
+		if !gputest.Survived(t, err) {
+			return
+		}
+		q := prepare(t, snapshot, &query.Words{Text: "w0 w1 w3", Boost: 1}, plan.Options{Mode: plan.ModeAndOr, K: 5, Count: true})
+		q.expect(t, &o, byID)
+		search(t, e, &q)
+		if s := e.Stats(); s.OnCPU+s.OnGPU != 1 || s.OnCPU != s.Faults {
+			t.Errorf("%+v", s)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A query that ends while it makes the array of a segment leaves that to the next.
+func TestGlobalsContextEnds(t *testing.T) {
+	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng(), 300, 2, true))
+	file, byID := randomGlobals(t, rng(), 300, 30)
+	o := with(onCPU, func(o *options) {
+		o.global, o.candidates, o.second = file, 290, weights{bm25Feature: 1, globalFeature: 3}
+	})
+	ended := 0
+	for looks := int64(0); ; looks++ {
+		e := openEngine(t, nil, o)
+		q := prepare(t, snapshot, &query.Words{Text: "w0 w1 w2", Boost: 1}, plan.Options{Mode: plan.ModeAndOr, K: 290})
+		q.expect(t, &o, byID)
+		q.want.Matches = 0
+		ctx := &ending{Context: t.Context()}
+		ctx.looks.Store(looks)
+		err := e.Search(ctx, []*engine.Query{q.Query})
+		if err == nil {
+			q.check(t)
+			break
+		}
+		if ended++; !errors.Is(err, context.Canceled) {
+			t.Fatalf("%d looks: %v", looks, err)
+		}
+		search(t, e, &q)
+	}
+	if ended < 8 { // in Search, the array of each segment, each segment of each stage, and each of the second phase
+		t.Errorf("%d steps", ended)
+	}
 }
