@@ -17,8 +17,8 @@ func mergeTestDoc(rng *rand.Rand, id int) Document {
 	return Document{ID: fmt.Sprint(id), Title: words[0] + " " + words[1], Text: strings.Join(words[2:], " ")}
 }
 
-// After replacements and deletions, a merged index ranks like a new index of its documents;
-// before the merge it does not.
+// After replacements and deletions, an index ranks like a new index of its documents, before and
+// after a merge.
 func TestMergeRanks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(70, 71))
 	var docs []Document

@@ -37,6 +37,8 @@ func (s *source) ID(doc int) []byte {
 	return s.id
 }
 
+func (s *source) Order() ([]uint32, error) { return nil, nil }
+
 // Nothing is stored.
 func (s *source) Stored() (*segment.StoredReader, error) { return nil, nil }
 

@@ -77,6 +77,14 @@ func (it *batchItem) complete(r *pipeline.Result) (more bool) {
 	return true
 }
 
+// settle breaks the ties of the result, and reports whether it could.
+func (it *batchItem) settle(r *pipeline.Result) bool {
+	if it.run != nil {
+		return it.run.plan.settle(r)
+	}
+	return it.query.settle(r)
+}
+
 func (it *batchItem) prepare() {
 	if r := it.run; r != nil {
 		r.gpu.query = *r.gpuQuery()
@@ -161,6 +169,8 @@ func (b *batch) launch(ctx context.Context, costs *cost.Model) {
 		case r.Err != nil:
 			it.refused = r.Err
 			known = false
+		case !it.settle(r):
+			it.refused = errTies
 		case it.complete(r):
 			b.later = append(b.later, i)
 		}

@@ -75,6 +75,9 @@ func (r *engineRun) Run(ctx context.Context, _ sched.Place) error {
 	if err := r.engine.Search(ctx, r.list[:]); err != nil {
 		return err
 	}
+	if r.query.Err == nil {
+		r.query.Err = settle(ctx, &r.query)
+	}
 	return r.query.Err
 }
 
@@ -83,6 +86,20 @@ func (r *engineRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []e
 	for i := range all {
 		outcomes[i] = all[i].Run(ctx, sched.CPU)
 	}
+}
+
+// settle breaks the ties of an engine's answer. If hits of equal score are missing, the CPU
+// answers the query as in the default engine.
+func settle(ctx context.Context, q *engine.Query) (err error) {
+	a := &q.Answer
+	ok := q.Settled
+	if ok {
+		return nil
+	}
+	if a.Hits, ok = q.Plan.Settle(a.Hits); !ok {
+		*a, err = q.Plan.RunCPU(ctx, q.Scratch, a.Hits[:0], q.Trace)
+	}
+	return err
 }
 
 func (d *Dispatcher) countEngine(q *engine.Query) {
@@ -139,6 +156,11 @@ func (p *batchPart) answerByEngine() error {
 		}
 		q := list[next]
 		next++
+		if q.Err == nil {
+			if q.Err = settle(p.ctx, q); p.ctx.Err() != nil {
+				return p.ctx.Err()
+			}
+		}
 		if q.Err == nil {
 			p.d.countEngine(q)
 		}

@@ -90,7 +90,7 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 	s.From, s.K, s.Count = r.have, 0, ends && p.Counts()
 	s.Result = pipeline.Result{Hits: r.dst[:0]}
 	if ends {
-		s.K = p.K()
+		s.K = p.SelectK()
 	}
 	from := 0
 	if r.have != nil {
@@ -101,6 +101,9 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 	}
 	if s.Result.Err != nil {
 		return r.refuse(s.Result.Err)
+	}
+	if ends && !p.settle(&s.Result) {
+		return r.refuse(errTies)
 	}
 	if r.trace.isOn() {
 		left := s.Out.Len()
@@ -135,6 +138,9 @@ func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) err
 	}
 	if err := r.gpu.results[0].Err; err != nil {
 		return r.refuse(err)
+	}
+	if !r.plan.settle(&r.gpu.results[0]) {
+		return r.refuse(errTies)
 	}
 	if r.trace.isOn() {
 		r.trace.addGPU(began, plan.Step{Name: plan.StepGPU, Place: sched.GPU, Traversal: TraversalGPU, Mode: r.plan.modeOf(r.stage), Predicted: c.took, Lists: r.plan.StageLists(r.stage)})

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"errors"
 	"math"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -59,7 +60,7 @@ func (q *Query) gpuRefusal(opts *Options) string {
 		return cpuTraversal
 	case q.Planner().OwnBounds() && opts.Mode != plan.ModeSaat:
 		return cpuParameters
-	case opts.K > pipeline.MaxK:
+	case q.SelectK() > pipeline.MaxK:
 		return cpuK
 	case opts.Accumulators != "" || opts.Budget.Postings > 0 || opts.Budget.Time > 0:
 		return cpuBudget
@@ -103,7 +104,7 @@ func (q *Query) gpuStage(stage int) string {
 		wide = wide || sum > maxNarrowScore
 	}
 	q.gpu.stages[stage] = pipeline.Query{
-		Conjunctive: st.Kind() == traverse.And, K: q.K(), Count: q.Counts(), Legs: legs, NumTerms: n, Wide: wide,
+		Conjunctive: st.Kind() == traverse.And, K: q.SelectK(), Count: q.Counts(), Legs: legs, NumTerms: n, Wide: wide,
 	}
 	return ""
 }
@@ -126,8 +127,18 @@ func (q *Query) gpuImpacts(x *plan.ImpactQuery) string {
 		term := score.Term{Weight: float32(t.Weight), Linear: true}
 		legs[i].Leg = leg.Leg{Impacts: &t.List, Term: term, Scale: score.NewScale(term, 0, 0)}
 	}
-	q.gpu.stages[0] = pipeline.Query{K: q.K(), Count: q.Counts(), Legs: legs, NumTerms: n}
+	q.gpu.stages[0] = pipeline.Query{K: q.SelectK(), Count: q.Counts(), Legs: legs, NumTerms: n}
 	return ""
+}
+
+// errTies: the best hits in the order of writing cannot be chosen among those that the GPU returned
+// in the order of DocIDs.
+var errTies = errors.New("too many documents have the score of the last hit")
+
+// settle breaks the ties of a result and reports whether it could.
+func (q *Query) settle(r *pipeline.Result) (ok bool) {
+	r.Hits, ok = q.Settle(r.Hits)
+	return ok
 }
 
 func (q *Query) fillFromGPU(a *plan.Answer, stage int, r *pipeline.Result) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -134,6 +135,41 @@ func TestGPUAgreement(t *testing.T) {
 	}
 	if s := g.Stats(); s.OnGPU < 100 || s.OnCPU != 0 || s.Devices[0].Hits == 0 || s.Devices[0].Misses == 0 || s.Devices[0].Errors != 0 {
 		t.Errorf("%+v: want 112 queries on the GPU, none on the CPU, hits, misses and no errors", s)
+	}
+}
+
+// In reordered segments, documents of equal score rank in the order of writing. Queries with more of
+// them than the GPU returns are answered by the CPU.
+func TestGPUTies(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 2))
+	ix := indextest.Write(t, index.Options{Analyzer: "whitespace"}, func(w *indextest.Writer) {
+		for i := range 900 {
+			text := plantest.RandomWords(rng, 1+rng.IntN(2))
+			if i%3 == 0 {
+				text = plantest.RandomWords(rng, 20)
+			}
+			w.Add(&corpus.Document{ID: strconv.Itoa(i), Text: text})
+		}
+		w.Commit()
+	})
+	plantest.Reorder(t, ix)
+	if _, err := ix.BuildImpacts(t.Context(), index.ImpactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	g := testGPU(t, pipeline.Options{})
+	p := newGPUPair(t, indextest.Snapshot(t, ix), g)
+	for _, mode := range []plan.Mode{plan.ModeOr, plan.ModeAnd, plan.ModeAndOr, plan.ModeSaat} {
+		for _, k := range []int{1, 10, 100} {
+			batch := make([]query.Node, 12)
+			for i := range batch {
+				batch[i] = plantest.Words(rng, 1+rng.IntN(5))
+				p.check(t, batch[i], Options{Mode: mode, K: k, Count: k > 10})
+			}
+			p.checkBatch(t, batch, Options{Mode: mode, K: k})
+		}
+	}
+	if s := g.Stats(); s.OnGPU < 100 || s.OnCPU == 0 {
+		t.Errorf("%+v: want most queries on the GPU, and some on the CPU", s)
 	}
 }
 

@@ -34,6 +34,9 @@ type Query struct {
 	// Answer.Hits[:0] gets the hits. Search replaces the other fields.
 	Answer plan.Answer
 	Err    error
+	// Settled means that the hits are the best Plan.K in their final order. Without it, they are
+	// the best Plan.SelectK, with ties broken by DocID, and the caller settles them (Plan.Settle).
+	Settled bool
 }
 
 // Stats count the work of an Engine. Fields that do not apply are 0.

@@ -107,7 +107,7 @@ func TestDamagedFiles(t *testing.T) {
 		"merge":   "ids impacts-000002 lengths position postings records",
 		"impacts": "ids lengths position postings records",
 		"replace": "ids lengths postings records",
-		"build":   "ids",
+		"build":   "ids lengths postings records",
 	} {
 		var files []string
 		for file := range failed[name] {

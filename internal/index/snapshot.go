@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/topk"
 )
 
 // Snapshot is one commit: a fixed set of segments and live documents. It is safe for concurrent
@@ -34,6 +35,7 @@ type Snapshot struct {
 
 	index          *Index
 	indexID        string
+	ties           sortedTies
 	openingImpacts sync.Mutex
 	impacts        atomic.Pointer[impact.Index] // nil: not opened
 }
@@ -103,6 +105,32 @@ func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
 		}
 	}
 	return s, nil
+}
+
+type sortedTies struct {
+	once sync.Once
+	ties topk.Ties
+	err  error
+}
+
+// Ties order documents of equal score in reordered segments by the order of writing. The first
+// call reads it. The error wraps base.ErrCorrupt.
+func (s *Snapshot) Ties() (topk.Ties, error) {
+	t := &s.ties
+	t.once.Do(func() {
+		for i := range s.Segments {
+			v := &s.Segments[i]
+			ranks, docs, err := v.Written()
+			if err != nil {
+				t.ties, t.err = nil, err
+				return
+			}
+			if ranks != nil {
+				t.ties = append(t.ties, topk.TieRange{Base: v.Base, Ranks: ranks, Docs: docs})
+			}
+		}
+	})
+	return t.ties, t.err
 }
 
 // Owner identifies the Index within the process.

@@ -160,6 +160,8 @@ func (s *Source) ID(doc int) []byte {
 	return s.ids[start:s.idEnds[doc]]
 }
 
+func (s *Source) Order() ([]uint32, error) { return nil, nil }
+
 // Stored implements segment.Source: there are no stored documents.
 func (s *Source) Stored() (*segment.StoredReader, error) { return nil, nil }
 

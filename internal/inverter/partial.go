@@ -225,6 +225,8 @@ func (r *partial) readID(doc uint32) (string, error) {
 	return string(id), err
 }
 
+func (r *partial) Order() ([]uint32, error) { return nil, nil }
+
 func (r *partial) Stored() (*segment.StoredReader, error) {
 	if r.stored == "" {
 		return nil, nil

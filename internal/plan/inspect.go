@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/topk"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
@@ -21,6 +23,24 @@ func (p *Plan) Mode() Mode { return p.mode }
 
 // K returns the number of requested hits.
 func (p *Plan) K() int { return p.k }
+
+// SelectK is the number of hits to find for a search that breaks ties by DocID: K, and more if the
+// snapshot breaks them otherwise, so that Settle can.
+func (p *Plan) SelectK() int {
+	if len(p.ties) == 0 || p.k == 0 {
+		return p.k
+	}
+	return p.k + topk.TieSlack
+}
+
+// Settle breaks the ties among the best SelectK hits, best first, in their place, and returns the
+// best K. It reports false if hits of equal score may be missing; RunCPU then has the answer.
+func (p *Plan) Settle(hits []base.Hit) ([]base.Hit, bool) {
+	if len(p.ties) == 0 || p.k == 0 {
+		return hits, true
+	}
+	return p.ties.Settle(hits, p.k, p.SelectK())
+}
 
 // Counts reports whether the number of matches is requested.
 func (p *Plan) Counts() bool { return p.counts }

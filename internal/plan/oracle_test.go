@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,6 +34,7 @@ type oracle struct {
 
 type oracleDoc struct {
 	docID  base.DocID
+	rank   int // among documents of equal score
 	live   bool
 	tokens [][]string // by field; a "" token separates title and text
 	length []uint32
@@ -51,6 +54,18 @@ func newOracle(t testing.TB, snapshot *index.Snapshot, bm25 score.BM25) *oracle 
 				docID: view.Base + d, live: view.Live == nil || view.Live.Has(int(d)),
 				tokens: [][]string{slices.Concat(title, []string{""}, text), title},
 				length: []uint32{uint32(len(title) + len(text)), uint32(len(title))},
+			}
+			doc.rank = int(doc.docID)
+			if numbers, _, err := view.Written(); err != nil {
+				t.Fatal(err)
+			} else if numbers != nil { // its ids are numbers in the order of writing
+				id, err := view.ID(d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if doc.rank, err = strconv.Atoi(string(id)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			o.docs = append(o.docs, doc)
 			if !doc.live {
@@ -203,10 +218,7 @@ func (o *oracle) answer(t testing.TB, p *Plan, st *Stage) []base.Hit {
 		}
 	}
 	slices.SortFunc(hits, func(a, b base.Hit) int {
-		if a.Before(b) {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(o.docs[a.DocID].rank, o.docs[b.DocID].rank))
 	})
 	return hits
 }

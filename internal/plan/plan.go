@@ -7,6 +7,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/saat"
+	"github.com/griffin-search/griffin/internal/topk"
 	"github.com/griffin-search/griffin/internal/traverse"
 	"github.com/griffin-search/griffin/query"
 )
@@ -39,6 +40,7 @@ type Plan struct {
 	words   words
 	stages  []Stage     // one, or up to two in ModeAndOr
 	saat    ImpactQuery // in ModeSaat, instead of lists and legs
+	ties    topk.Ties   // set by Bind
 
 	memory planMemory
 	legs   arena[traverse.Leg]
@@ -109,7 +111,10 @@ func (s *Planner) Compile(p *Plan, sc *Scratch, q query.Node, opts Options) erro
 }
 
 // Bind is the second half of PrepareInto: it finds and weights the lists.
-func (p *Plan) Bind(opts Options) error {
+func (p *Plan) Bind(opts Options) (err error) {
+	if p.ties, err = p.planner.snapshot.Ties(); err != nil {
+		return err
+	}
 	if opts.Mode == ModeSaat {
 		return p.saat.prepare(p, opts)
 	}

@@ -76,7 +76,7 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 
 // ResetHits prepares the queue of sc for a stage.
 func (p *Plan) ResetHits(sc *Scratch) {
-	sc.queue.Reset(min(p.k, p.planner.snapshot.NumDocs)) // the maximum number of hits
+	sc.queue.ResetTies(min(p.k, p.planner.snapshot.NumDocs), p.ties) // the maximum number of hits
 }
 
 // AppendHits moves the hits from the queue to dst, best first.

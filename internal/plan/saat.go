@@ -45,7 +45,7 @@ func (q *ImpactQuery) prepare(p *Plan, opts Options) (err error) {
 	if err != nil {
 		return err
 	}
-	q.Query = saat.Query{Index: x, Terms: q.Terms[:0], K: p.k, Budget: opts.Budget}
+	q.Query = saat.Query{Index: x, Terms: q.Terms[:0], K: p.SelectK(), Budget: opts.Budget}
 	q.terms, q.leaves, q.unitBits = q.terms[:0], nil, 0
 	if p.planner.ownBounds {
 		m := x.Meta()
@@ -103,13 +103,32 @@ func (sc *Scratch) engine(v saat.Variant) (*saat.Engine, error) {
 	return e, nil
 }
 
+// search asks for more hits as long as hits of equal score may be missing.
+func (q *ImpactQuery) search(ctx context.Context, p *Plan, e *saat.Engine, dst []base.Hit) (saat.Result, error) {
+	r, err := e.Search(ctx, &q.Query, dst)
+	if err != nil || len(p.ties) == 0 || p.k == 0 {
+		return r, err
+	}
+	for asked := q.Query; ; asked.K *= 4 {
+		var settled bool
+		if r.Hits, settled = p.ties.Settle(r.Hits, p.k, asked.K); settled {
+			return r, nil
+		}
+		more := asked // the query of a plan is shared
+		more.K *= 4
+		if r, err = e.Search(ctx, &more, r.Hits[:0]); err != nil {
+			return r, err
+		}
+	}
+}
+
 func (q *ImpactQuery) run(ctx context.Context, p *Plan, sc *Scratch, dst []base.Hit, a *Answer, trace *Trace) error {
 	began := time.Now()
 	e, err := sc.engine(q.variant)
 	if err != nil {
 		return err
 	}
-	r, err := e.Search(ctx, &q.Query, dst)
+	r, err := q.search(ctx, p, e, dst)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -16,8 +16,12 @@ import (
 
 // FormatVersion is the files' version. History:
 //
-//	1: the first.
-const FormatVersion = 1
+//	1: the first. The order is kept with stored documents only, without its inverse.
+//	2: order and inverse of every reordered segment; optional files.
+const (
+	FormatVersion    = 2
+	minFormatVersion = 1
+)
 
 // The files' names and kinds. Optional files are absent if empty.
 const (
@@ -29,8 +33,9 @@ const (
 	fileFrontiers = "frontier"
 	fileLengths   = "lengths"
 	fileIDs       = "ids"
-	fileStored    = "stored" // only with Options.Stored
-	fileOrder     = "order"  // only if stored documents are not in DocID order
+	fileStored    = "stored"  // only with Options.Stored
+	fileOrder     = "order"   // only if documents are not in the order in which they were written
+	fileInverse   = "inverse" // of order
 )
 
 // Options configure Write.
@@ -49,8 +54,8 @@ type Options struct {
 	// Positions and Stored keep these; Write fails if a source lacks them.
 	Positions, Stored bool
 	// Order, if not nil, assigns DocID i to document Order[i]: a permutation of the kept
-	// documents, counted over all sources in order. Stored documents keep the sources' order; a
-	// column maps DocIDs to them. Each thread holds its posting list in memory: 20 bytes a
+	// documents, counted over all sources in order. Stored documents keep the sources' order; two
+	// columns map DocIDs to that order and back. Each thread holds its posting list in memory: 20 bytes a
 	// posting, with positions 28 and the positions.
 	Order []base.DocID
 	// Threads encode concurrently; 0 means GOMAXPROCS. The files do not depend on it.
@@ -95,6 +100,8 @@ type FileMeta struct {
 	SizeBytes int64  `json:"size_bytes"`
 	// Sum is the checksum of the checksum table; it differs between segments.
 	Sum uint32 `json:"sum"`
+	// Optional files can be ignored by a program that does not know them.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // SizeBytes excludes meta.
@@ -171,8 +178,8 @@ func parseMeta(payload []byte) (*Meta, error) {
 }
 
 func (m *Meta) validate() error {
-	if m.FormatVersion != FormatVersion {
-		return fmt.Errorf("segment format %d, this program reads %d: %w", m.FormatVersion, FormatVersion, base.ErrVersion)
+	if m.FormatVersion < minFormatVersion || m.FormatVersion > FormatVersion {
+		return fmt.Errorf("segment format %d, this program reads %d to %d: %w", m.FormatVersion, minFormatVersion, FormatVersion, base.ErrVersion)
 	}
 	if m.NumDocs < 0 || m.NumDocs > base.MaxDocs {
 		return fmt.Errorf("%d documents: %w", m.NumDocs, base.ErrCorrupt)

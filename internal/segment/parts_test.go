@@ -107,7 +107,7 @@ func TestSegmentLimits(t *testing.T) {
 	}
 	want := Sizes{
 		Dictionary: size[fileTerms] + size[fileRecords], Postings: size[filePostings], Positions: size[filePositions], Frontiers: size[fileFrontiers],
-		Lengths: size[fileLengths], IDs: size[fileIDs], Stored: size[fileStored] + size[fileOrder],
+		Lengths: size[fileLengths], IDs: size[fileIDs], Stored: size[fileStored] + size[fileOrder] + size[fileInverse],
 	}
 	if got := s.Sizes(); got != want || got.Total() != s.meta.SizeBytes() {
 		t.Errorf("sizes %+v, want %+v", got, want)

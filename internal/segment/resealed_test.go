@@ -21,6 +21,8 @@ type tinySource struct {
 	stored *StoredReader
 }
 
+func (s *tinySource) Order() ([]uint32, error) { return nil, nil }
+
 func (s *tinySource) NumDocs() int                   { return len(s.docs) }
 func (s *tinySource) Dropped() *Bitmap               { return nil }
 func (s *tinySource) ID(doc int) []byte              { return fmt.Append(nil, "id-", doc) }
@@ -274,6 +276,7 @@ func TestMetaContradictsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	without(fileOrder)(m)
+	without(fileInverse)(m)
 	if err := saveMeta(mem, "seg", m); err != nil {
 		t.Fatal(err)
 	}

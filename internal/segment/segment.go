@@ -28,6 +28,8 @@ type Segment struct {
 	ids                            *idTable
 	lengths                        []fieldLengths
 	stored                         *StoredReader // nil: none
+	order, inverse                 *column       // nil: DocIDs are in the order of writing
+	written                        writtenOrder
 }
 
 type fieldLengths struct {
@@ -64,6 +66,7 @@ var versions = map[string]uint32{
 	fileIDs:       idsVersion,
 	fileStored:    storedVersion,
 	fileOrder:     columnVersion,
+	fileInverse:   columnVersion,
 }
 
 const (
@@ -78,8 +81,12 @@ func (s *Segment) open(fs vfs.FS) (err error) {
 	byName := map[string]*sealed.File{}
 	for _, want := range s.meta.Files {
 		version, known := versions[want.Name]
-		if !known {
-			return fmt.Errorf("%s: unknown file %q: %w", fileMeta, want.Name, base.ErrCorrupt)
+		switch {
+		case known:
+		case want.Optional:
+			continue
+		default:
+			return fmt.Errorf("%s: file %q, which this program does not know: %w", fileMeta, want.Name, base.ErrVersion)
 		}
 		f, err := sealed.Open(fs, filepath.Join(s.dir, want.Name), want.Name, version)
 		if err != nil {
@@ -105,7 +112,10 @@ func (s *Segment) open(fs vfs.FS) (err error) {
 	if err := s.openLengths(byName[fileLengths]); err != nil {
 		return err
 	}
-	return s.openStored(byName[fileStored], byName[fileOrder])
+	if err := s.openOrder(byName[fileOrder], byName[fileInverse]); err != nil {
+		return err
+	}
+	return s.openStored(byName[fileStored])
 }
 
 func (s *Segment) checkFiles(byName map[string]*sealed.File) error {
@@ -121,8 +131,15 @@ func (s *Segment) checkFiles(byName map[string]*sealed.File) error {
 			return fmt.Errorf("%s: file %q is missing: %w", fileMeta, name, base.ErrCorrupt)
 		}
 	}
-	_, order := byName[fileOrder]
-	if n := len(byName); n != len(need) && (n != len(need)+1 || !order || !s.meta.Stored) {
+	order, inverse := byName[fileOrder] != nil, byName[fileInverse] != nil
+	known := len(need)
+	if order && (inverse || s.meta.Stored && s.meta.FormatVersion == 1) {
+		known++
+	}
+	if order && inverse {
+		known++
+	}
+	if n := len(byName); n != known {
 		return fmt.Errorf("%s: %d files, want %d: %w", fileMeta, n, len(need), base.ErrCorrupt)
 	}
 	return nil
@@ -143,7 +160,23 @@ func (s *Segment) openLengths(f *sealed.File) error {
 	return nil
 }
 
-func (s *Segment) openStored(stored, order *sealed.File) (err error) {
+// openOrder maps the order of the documents and its inverse, both nil if DocIDs are that order.
+func (s *Segment) openOrder(order, inverse *sealed.File) error {
+	for _, f := range []*sealed.File{order, inverse} {
+		if f != nil && f.Len() != 4*uint64(s.meta.NumDocs) {
+			return fmt.Errorf("%s: %d bytes for %d documents: %w", f.Name(), f.Len(), s.meta.NumDocs, base.ErrCorrupt)
+		}
+	}
+	if order != nil {
+		s.order = &column{file: order, n: s.meta.NumDocs}
+	}
+	if inverse != nil {
+		s.inverse = &column{file: inverse, n: s.meta.NumDocs}
+	}
+	return nil
+}
+
+func (s *Segment) openStored(stored *sealed.File) (err error) {
 	if stored == nil {
 		return nil
 	}
@@ -153,13 +186,7 @@ func (s *Segment) openStored(stored, order *sealed.File) (err error) {
 	if s.stored.NumDocs() != s.meta.NumDocs {
 		return fmt.Errorf("%s: %d documents, want %d: %w", stored.Name(), s.stored.NumDocs(), s.meta.NumDocs, base.ErrCorrupt)
 	}
-	if order == nil {
-		return nil
-	}
-	if order.Len() != 4*uint64(s.meta.NumDocs) {
-		return fmt.Errorf("%s: %d bytes for %d documents: %w", order.Name(), order.Len(), s.meta.NumDocs, base.ErrCorrupt)
-	}
-	s.stored.order = &column{file: order, n: s.meta.NumDocs}
+	s.stored.order = s.order
 	return nil
 }
 

@@ -47,6 +47,14 @@ func (r *segmentSource) ID(doc int) []byte {
 	return id
 }
 
+func (r *segmentSource) Order() ([]uint32, error) {
+	if err := r.s.checkOrder(); err != nil {
+		return nil, err
+	}
+	numbers, _, err := r.s.Written()
+	return numbers, err
+}
+
 func (r *segmentSource) Stored() (*StoredReader, error) { return r.s.stored, nil }
 
 func (r *segmentSource) Lists() (ListIterator, error) {

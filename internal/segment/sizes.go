@@ -45,7 +45,7 @@ func (s *Segment) Sizes() Sizes {
 			z.Lengths += f.SizeBytes
 		case fileIDs:
 			z.IDs += f.SizeBytes
-		case fileStored, fileOrder:
+		case fileStored, fileOrder, fileInverse:
 			z.Stored += f.SizeBytes
 		}
 	}

@@ -18,7 +18,11 @@ type Source interface {
 	Lengths(field base.FieldID) []uint32
 	// ID returns an external id, valid until the next call.
 	ID(doc int) []byte
-	// Stored returns all documents' stored fields, in order, for the caller to close, or nil.
+	// Order returns each document's number in the order in which the documents were written, a
+	// permutation, not to be changed; nil: their order here.
+	Order() ([]uint32, error)
+	// Stored returns all documents' stored fields, in the order of Order, for the caller to
+	// close, or nil.
 	Stored() (*StoredReader, error)
 	// Lists iterates by (field, term bytes), strictly rising.
 	Lists() (ListIterator, error)

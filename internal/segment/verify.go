@@ -60,6 +60,9 @@ func (v *segmentVerifier) verify(ctx context.Context) error {
 	if err := v.verifyStored(ctx); err != nil {
 		return err
 	}
+	if err := v.s.checkOrder(); err != nil {
+		return err
+	}
 	for f := range v.s.meta.Fields {
 		if err := v.verifyField(ctx, base.FieldID(f)); err != nil {
 			return err
@@ -93,19 +96,7 @@ func (v *segmentVerifier) verifyStored(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
-	if err := r.verify(ctx); err != nil {
-		return err
-	}
-	if r.order == nil {
-		return nil
-	}
-	seen := NewBitmap(r.numDocs)
-	for doc, number := range r.order.values() {
-		if int64(number) >= int64(r.numDocs) || !seen.Set(int(number)) {
-			return fmt.Errorf("%s: document %d: number %d: not a permutation: %w", fileOrder, doc, number, base.ErrCorrupt)
-		}
-	}
-	return nil
+	return r.verify(ctx)
 }
 
 func (v *segmentVerifier) verifyField(ctx context.Context, f base.FieldID) error {

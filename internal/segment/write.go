@@ -84,6 +84,7 @@ type writer struct {
 
 	lengths [][]uint32 // by field, new DocID
 	newID   []uint32   // by old DocID; nil without Options.Order
+	orders  [][]uint32 // by source: Source.Order
 
 	mu   sync.Mutex
 	meta Meta
@@ -99,6 +100,9 @@ func (w *writer) write(ctx context.Context) error {
 	if err := w.collectLengths(); err != nil {
 		return err
 	}
+	if err := w.collectOrders(); err != nil {
+		return err
+	}
 	stored, err := w.openStored()
 	if err != nil {
 		return err
@@ -112,6 +116,7 @@ func (w *writer) write(ctx context.Context) error {
 	g := newGroup(ctx)
 	g.run(w.writeLengths)
 	g.run(w.writeIDs)
+	g.run(w.writeOrder)
 	if w.opts.Stored {
 		g.run(func(ctx context.Context) error { return w.writeStored(ctx, stored) })
 	}

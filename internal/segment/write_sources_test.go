@@ -171,7 +171,7 @@ func TestMergeOfBrokenOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Write(t.Context(), mem, "merged", twoFields(), []Source{src}, nil); !errors.Is(err, base.ErrCorrupt) || !strings.Contains(err.Error(), "in the file") {
+			if _, err := Write(t.Context(), mem, "merged", twoFields(), []Source{src}, nil); !errors.Is(err, base.ErrCorrupt) || !strings.Contains(err.Error(), "is of another one") {
 				t.Errorf("error %v, want ErrCorrupt", err)
 			}
 		})

@@ -19,6 +19,7 @@ type Queue struct {
 	keys   []uint64
 	wide   wideHeap // replaces keys if isWide is set
 	isWide bool
+	ties   Ties // if there are any, hits are stored with their rank in place of the DocID
 
 	sorter sorter
 }
@@ -30,9 +31,13 @@ func hit(key uint64) base.Hit {
 	return base.Hit{DocID: base.DocID(^uint32(key)), Score: base.Score(key >> 32)}
 }
 
-// Reset empties the queue and sets k >= 0. It allocates only if k exceeds all earlier k.
-func (q *Queue) Reset(k int) {
-	q.k = k
+// Reset empties the queue and sets k >= 0, for ties in the order of DocIDs. It allocates only if k
+// exceeds all earlier k.
+func (q *Queue) Reset(k int) { q.ResetTies(k, nil) }
+
+// ResetTies is Reset with another order of hits of equal score.
+func (q *Queue) ResetTies(k int, ties Ties) {
+	q.k, q.ties = k, ties
 	if cap(q.keys) < k {
 		q.keys = make([]uint64, 0, k)
 	}
@@ -53,23 +58,33 @@ func (q *Queue) Len() int {
 
 // Need returns the least score that a document with a DocID greater than all in the queue
 // needs to enter it: 0 until the queue is full, then the threshold (the k-th best score)
-// plus 1. Traversals in DocID order prune by it.
+// plus 1, or the threshold if there are Ties, by which the document may be before another one.
+// Traversals in DocID order prune by it.
 func (q *Queue) Need() base.Score {
+	var threshold base.Score
 	switch {
 	case q.Len() < q.k:
 		return 0
 	case q.k == 0:
 		return ^base.Score(0)
 	case q.isWide:
-		return q.wide[0].Score + 1
+		threshold = q.wide[0].Score
+	default:
+		threshold = base.Score(q.keys[0] >> 32)
 	}
-	return base.Score(q.keys[0]>>32) + 1
+	if len(q.ties) > 0 {
+		return threshold
+	}
+	return threshold + 1
 }
 
 // Add adds a hit, replacing the worst one if there are k already, and reports whether it is
 // now in the queue. Hits may come in any order, but each document only once. Cost: O(log k)
 // if it enters a full queue, otherwise O(1).
 func (q *Queue) Add(h base.Hit) bool {
+	if len(q.ties) > 0 {
+		h = q.ties.ranked(h)
+	}
 	if q.isWide || h.Score > math.MaxUint32 {
 		return q.addWide(h)
 	}
@@ -139,12 +154,15 @@ func (q *Queue) addWide(h base.Hit) bool {
 // AppendSorted appends the hits to dst, best first, and leaves the queue unchanged. It
 // allocates only if dst is too small, or for the first queue of this length.
 func (q *Queue) AppendSorted(dst []base.Hit) []base.Hit {
+	from := len(dst)
 	if q.isWide {
-		return q.wide.appendSorted(dst)
+		dst = q.wide.appendSorted(dst)
+	} else {
+		q.sorter.sort(q.keys) // increasing keys are a heap
+		for i := len(q.keys) - 1; i >= 0; i-- {
+			dst = append(dst, hit(q.keys[i]))
+		}
 	}
-	q.sorter.sort(q.keys) // increasing keys are a heap
-	for i := len(q.keys) - 1; i >= 0; i-- {
-		dst = append(dst, hit(q.keys[i]))
-	}
+	q.ties.documents(dst[from:])
 	return dst
 }

@@ -163,9 +163,11 @@ func (e *Engine) prepare(ctx context.Context, q *engine.Query, stages []stage) e
 	if err := e.checkK(q.Plan.K()); err != nil {
 		return err
 	}
-	if e.candidates > 0 && q.Plan.K() > 0 {
+	// Plan.Settle knows neither of the other scores, so ties stay in the order of DocIDs.
+	q.Settled = e.globals != nil || e.candidates > 0
+	if q.Settled && q.Plan.K() > 0 {
 		for i := range stages {
-			stages[i].k = min(e.candidates, q.Plan.Snapshot().NumDocs)
+			stages[i].k = min(max(e.candidates, q.Plan.K()), q.Plan.Snapshot().NumDocs)
 		}
 	}
 	if e.globals == nil {

@@ -27,7 +27,7 @@ func (c *cpu) second(ctx context.Context, q *engine.Query, stages []stage, code 
 	r := c.take()
 	defer c.runs.Put(r)
 	r.work = plan.Work{}
-	r.queue.Reset(hitsOf(p))
+	r.queue.Reset(min(p.K(), p.Snapshot().NumDocs))
 	candidates := q.Answer.Hits
 	slices.SortFunc(candidates, func(a, b base.Hit) int { return cmp.Compare(a.DocID, b.DocID) })
 	for i, left := 0, candidates; len(left) > 0; i++ {

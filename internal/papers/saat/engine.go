@@ -93,6 +93,7 @@ func (e *Engine) Search(ctx context.Context, queries []*engine.Query) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		q.Settled = true
 		if q.Err == nil {
 			e.answered.Add(1)
 		}

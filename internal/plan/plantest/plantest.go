@@ -57,6 +57,13 @@ func RandomIndex(t testing.TB, rng *rand.Rand, numDocs, commits int, deletes boo
 	})
 }
 
+// Reorder merges an index into two segments whose documents are reordered.
+func Reorder(t testing.TB, ix *index.Index) {
+	if _, err := ix.Merge(t.Context(), index.MergeOptions{MaxSegments: 2, Reorder: index.ReorderBP}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // RandomNode makes a random query tree.
 func RandomNode(rng *rand.Rand, depth int) query.Node {
 	boost := 1.0

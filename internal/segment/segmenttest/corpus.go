@@ -142,6 +142,9 @@ func (s *Source) ID(doc int) []byte { return []byte(s.Docs[doc].ID) }
 // Lengths implements segment.Source.
 func (s *Source) Lengths(field base.FieldID) []uint32 { return Lengths(s.Docs, int(field)) }
 
+// Order is the identity.
+func (s *Source) Order() ([]uint32, error) { return nil, nil }
+
 // Stored implements segment.Source.
 func (s *Source) Stored() (*segment.StoredReader, error) {
 	if s.stored == nil {

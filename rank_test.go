@@ -1,0 +1,177 @@
+package griffin
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// history is an index that documents were added to, replaced in and deleted from, and its live
+// documents in the order in which their last versions were written.
+type history struct {
+	rng   *rand.Rand
+	dir   string
+	ix    *Index
+	live  []Document
+	numID int
+}
+
+// Few words and short documents, so that many documents have equal scores.
+func (h *history) text(most int) string {
+	words := make([]string, 1+h.rng.IntN(most))
+	for i := range words {
+		words[i] = fmt.Sprintf("w%d", int(h.rng.ExpFloat64()*6))
+	}
+	return strings.Join(words, " ")
+}
+
+func (h *history) document() Document {
+	id := fmt.Sprint(h.numID)
+	if len(h.live) > 0 && h.rng.IntN(4) == 0 {
+		id = h.live[h.rng.IntN(len(h.live))].ID
+	} else {
+		h.numID++
+	}
+	d := Document{ID: id, Text: h.text(4)}
+	if h.rng.IntN(3) == 0 {
+		d.Title = h.text(2)
+	}
+	if h.rng.IntN(5) == 0 {
+		d.Text = h.text(40)
+	}
+	return d
+}
+
+func (h *history) remove(id string) {
+	h.live = slices.DeleteFunc(h.live, func(d Document) bool { return d.ID == id })
+}
+
+// step changes the index and commits, or merges neighbours.
+func (h *history) step(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	if h.rng.IntN(4) == 0 && len(h.live) > 0 {
+		o := MergeOptions{Segments: 1 + h.rng.IntN(3)}
+		if h.rng.IntN(2) == 0 {
+			o.Reorder = ReorderBP
+		}
+		if _, err := h.ix.Merge(ctx, o); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for range 1 + h.rng.IntN(30) {
+		if h.rng.IntN(4) == 0 && len(h.live) > 0 {
+			id := h.live[h.rng.IntN(len(h.live))].ID
+			if err := h.ix.Delete(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+			h.remove(id)
+			continue
+		}
+		d := h.document()
+		if err := h.ix.Add(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+		h.remove(d.ID)
+		h.live = append(h.live, d)
+	}
+	if err := h.ix.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if h.rng.IntN(5) == 0 {
+		if err := h.ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if h.ix, err = Open(h.dir, Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// check compares the index with a new one of its live documents.
+func (h *history) check(t *testing.T, settings Settings) {
+	t.Helper()
+	fresh, err := Create(filepath.Join(t.TempDir(), "fresh"), settings, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fresh.Close()
+	if err := fresh.Add(t.Context(), h.live...); err != nil {
+		t.Fatal(err)
+	}
+	if err := fresh.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	modes := []Mode{ModeOr, ModeAnd, ModeAndOr}
+	if h.rng.IntN(4) == 0 && len(h.live) > 0 {
+		modes = append(modes, ModeSaat)
+		for _, ix := range []*Index{h.ix, fresh} {
+			if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 4 {
+		for _, mode := range modes {
+			q := Query{Text: h.text(4), Mode: mode, K: []int{1, 3, 10, 100}[h.rng.IntN(4)], Count: true}
+			if mode != ModeSaat && !settings.NoPositions && h.rng.IntN(4) == 0 {
+				q.Text = fmt.Sprintf("%q -w5 title:%s", h.text(2), h.text(1))
+			}
+			got, want := rankedBy(t, h.ix, q), rankedBy(t, fresh, q)
+			if got != want {
+				t.Fatalf("%q in mode %v, k %d, %d documents:\ngot  %s\nwant %s", q.Text, mode, q.K, len(h.live), got, want)
+			}
+		}
+	}
+}
+
+func rankedBy(t *testing.T, ix *Index, q Query) string {
+	t.Helper()
+	r, err := ix.Search(t.Context(), q)
+	if err != nil {
+		t.Fatalf("%q: %v", q.Text, err)
+	}
+	answer := fmt.Sprintf("%d matches:", r.Matches)
+	for _, h := range r.Hits {
+		answer += fmt.Sprintf(" %s %v", h.ID, h.Score)
+	}
+	return answer
+}
+
+// Whatever happened to an index, hits, scores, order and counts are those of a new index of its live
+// documents. GRIFFIN_HISTORIES sets the number of random histories.
+func TestRankDependsOnLiveDocumentsOnly(t *testing.T) {
+	t.Parallel()
+	histories := 30
+	if n, err := strconv.Atoi(os.Getenv("GRIFFIN_HISTORIES")); err == nil {
+		histories = n
+	}
+	for seed := range histories {
+		h := &history{rng: rand.New(rand.NewPCG(uint64(seed), 9)), dir: filepath.Join(t.TempDir(), "ix")}
+		settings := []Settings{{}, {NoStored: true}, {Codec: "ef"}, {NoStored: true, NoPositions: true, Codec: "pfordelta"}}[seed%4]
+		var err error
+		if h.ix, err = Create(h.dir, settings, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 + h.rng.IntN(10) {
+			h.step(t)
+			if h.rng.IntN(3) == 0 {
+				h.check(t, settings)
+			}
+		}
+		h.check(t, settings)
+		if err := h.ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
