@@ -1,0 +1,228 @@
+package wal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/sampletest"
+)
+
+// history is what was appended, over all restarts.
+type history struct {
+	mu    sync.Mutex
+	next  uint64
+	tried map[uint64]int // number of records by Append
+	acked map[uint64]Seq // first number by Append
+	kept  Seq            // no record from here on may be missing
+	safe  Seq            // no acknowledged record up to here may be missing
+}
+
+func newHistory() *history {
+	return &history{tried: map[uint64]int{}, acked: map[uint64]Seq{}, kept: 1}
+}
+
+// payload names the Append and the place in it, and can be checked.
+func payload(dst []byte, batch uint64, i, n, size int) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst[:0], batch)
+	dst = append(dst, byte(i), byte(n))
+	for len(dst) < size {
+		dst = append(dst, byte(len(dst))+byte(batch))
+	}
+	return dst
+}
+
+func checkPayload(p []byte) (batch uint64, i, n int, err error) {
+	if len(p) < 10 {
+		return 0, 0, 0, fmt.Errorf("a payload of %d bytes", len(p))
+	}
+	batch, i, n = binary.LittleEndian.Uint64(p), int(p[8]), int(p[9])
+	for at := 10; at < len(p); at++ {
+		if p[at] != byte(at)+byte(batch) {
+			return 0, 0, 0, fmt.Errorf("byte %d of the payload is wrong", at)
+		}
+	}
+	return batch, i, n, nil
+}
+
+// append appends random records.
+func (h *history) append(l Log, random *rand.Rand, mode Mode) error {
+	n := 1 + random.IntN(4)
+	h.mu.Lock()
+	batch := h.next
+	h.next++
+	h.tried[batch] = n
+	h.mu.Unlock()
+	records := make([]Record, n)
+	for i := range records {
+		size := 10 + random.IntN(60)
+		if random.IntN(8) == 0 {
+			size = random.IntN(3000)
+		}
+		records[i] = Record{Type: byte(batch), Payload: payload(nil, batch, i, n, size)}
+	}
+	first, err := l.Append(records)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.acked[batch] = first
+	if mode == ModeRequest {
+		h.safe = max(h.safe, first+Seq(n)-1)
+	}
+	return nil
+}
+
+// check compares a log with the history. whole: all acknowledged records must be there.
+func (h *history) check(t *testing.T, l Log, whole bool) {
+	t.Helper()
+	want := Seq(0)
+	seen := map[uint64]bool{}
+	var batch uint64
+	var place, batchLen int
+	err := l.Replay(0, func(e Entry) error {
+		if want != 0 && e.Seq != want {
+			return fmt.Errorf("record %d follows %d", e.Seq, want-1)
+		}
+		want = e.Seq + 1
+		b, i, n, err := checkPayload(e.Payload)
+		if err != nil {
+			return fmt.Errorf("record %d: %w", e.Seq, err)
+		}
+		if place == batchLen { // a new Append
+			batch, place, batchLen = b, 0, n
+			if seen[b] {
+				return fmt.Errorf("record %d: Append %d is there twice", e.Seq, b)
+			}
+			seen[b] = true
+			if first, ok := h.acked[b]; ok && first != e.Seq {
+				return fmt.Errorf("Append %d is at %d, was acknowledged at %d", b, e.Seq, first)
+			}
+			if n != h.tried[b] {
+				return fmt.Errorf("record %d: no such Append %d", e.Seq, b)
+			}
+		}
+		if b != batch || i != place || n != batchLen || e.Type != byte(b) {
+			return fmt.Errorf("record %d is record %d of Append %d, want record %d of %d", e.Seq, i, b, place, batch)
+		}
+		place++
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if place != batchLen {
+		t.Fatalf("Append %d has %d of %d records", batch, place, batchLen)
+	}
+	s := l.Stats()
+	if want != 0 && s.Last != want-1 || s.First > h.kept && s.First > s.Last+1 {
+		t.Fatalf("Stats %+v, replayed to %d", s, want-1)
+	}
+	for b, first := range h.acked {
+		if first >= h.kept && !seen[b] && (whole || first <= h.safe) {
+			t.Fatalf("Append %d at %d is missing; safe to %d, kept from %d, %+v", b, first, h.safe, h.kept, s)
+		}
+	}
+	// What is not there now never comes back, and its numbers are given again.
+	for b := range h.acked {
+		if !seen[b] {
+			delete(h.acked, b)
+		}
+	}
+	h.safe = s.Last
+}
+
+const testDir = "log"
+
+func seeds() int {
+	if sampletest.All() {
+		return 20_000
+	}
+	return sampletest.UnderRace(800, 60)
+}
+
+// TestCrash crashes the machine at random operations of random histories, again and again on the
+// same disk.
+func TestCrash(t *testing.T) {
+	for _, mode := range []Mode{ModeRequest, ModeAsync} {
+		t.Run(fmt.Sprint("mode=", mode), func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(seeds()) {
+				random := rand.New(rand.NewPCG(seed, uint64(mode)))
+				d, h := newDisk(), newHistory()
+				for range 4 {
+					d.crashAt = d.ops + 1 + random.IntN(150)
+					crashOnce(t, d, h, random, mode)
+					if d.open != 0 {
+						t.Fatalf("seed %d: %d files are open", seed, d.open)
+					}
+					if random.IntN(3) == 0 {
+						d.set(func() { d.locks = map[string]bool{} }) // only the process ends
+					} else {
+						d = d.crash(random)
+					}
+				}
+				d.set(func() { d.crashAt = 0 })
+				l, err := Open(d, testDir, Options{Mode: mode})
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				h.check(t, l, false)
+				if err := l.Close(); err != nil || t.Failed() {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+			}
+		})
+	}
+}
+
+func crashOnce(t *testing.T, d *disk, h *history, random *rand.Rand, mode Mode) {
+	t.Helper()
+	l, err := Open(d, testDir, Options{Mode: mode, FileBytes: int64(200 + random.IntN(4000))})
+	if errors.Is(err, errCrashed) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := d.crashAt - d.ops
+	d.set(func() { d.crashAt = 0 }) // the check reads much
+	h.check(t, l, false)
+	d.set(func() { d.crashAt = d.ops + before })
+	var wg sync.WaitGroup
+	for range 3 {
+		mine := rand.New(rand.NewPCG(random.Uint64(), 1))
+		wg.Go(func() {
+			for range 60 {
+				if h.append(l, mine, mode) != nil {
+					return
+				}
+				switch mine.IntN(12) {
+				case 0:
+					if s := l.Stats(); s.Durable > 0 {
+						keep := s.Durable - min(s.Durable-1, Seq(mine.IntN(10)))
+						h.mu.Lock()
+						h.kept = max(h.kept, keep)
+						h.mu.Unlock()
+						if l.TruncateFront(keep) != nil {
+							return
+						}
+					}
+				case 1:
+					_ = l.Sync()
+				case 2:
+					s := l.Stats()
+					h.mu.Lock()
+					h.safe = max(h.safe, s.Durable)
+					h.mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	_ = l.Close()
+}

@@ -1,0 +1,121 @@
+package wal
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// syncer syncs in the background.
+type syncer struct {
+	wake  sync.Cond // there is something to sync, or the log closes
+	stop  chan struct{}
+	done  chan struct{}
+	count uint64 // of syncs of records
+}
+
+// run is the goroutine of ModeAsync and ModeInterval.
+func (l *Dir) run() {
+	defer close(l.syncer.done)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		for !l.closed && l.failed == nil && (l.durable == l.written.seq || l.files.current == nil) {
+			l.syncer.wake.Wait()
+		}
+		if l.closed || l.failed != nil {
+			return
+		}
+		if l.opts.Mode == ModeInterval && !l.pause() {
+			return
+		}
+		_ = l.syncWritten() // it stops the log
+	}
+}
+
+// pause waits for the interval. It reports false if the log closes.
+func (l *Dir) pause() bool {
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	timer := time.NewTimer(l.opts.Interval)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.syncer.stop:
+		return false
+	}
+}
+
+// Sync implements Log.
+func (l *Dir) Sync() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	return l.syncWritten()
+}
+
+// syncWritten makes all that was written durable. l.mu is held, and released for a time.
+func (l *Dir) syncWritten() error {
+	if l.durable == l.written.seq {
+		return nil
+	}
+	l.acquireFile()
+	defer l.releaseFile()
+	switch {
+	case l.failed != nil:
+		return l.failed
+	case l.durable == l.written.seq: // a new file was begun meanwhile
+		return nil
+	case l.files.current == nil:
+		retry, err := resource(l.finishRepair())
+		if err != nil && !retry {
+			return l.fail(err)
+		}
+		return err
+	}
+	return l.syncFile(l.written.seq)
+}
+
+// sync makes the current file's records up to target durable. l.mu is held, and released for a
+// time. An error stops the log.
+func (l *Dir) sync(target Seq) error {
+	l.acquireFile()
+	defer l.releaseFile()
+	if l.failed != nil {
+		return l.failed
+	}
+	return l.syncFile(target)
+}
+
+// syncFile is sync for the owner of the file.
+func (l *Dir) syncFile(target Seq) error {
+	f := l.files.current
+	l.mu.Unlock()
+	err := f.Sync()
+	l.mu.Lock()
+	l.syncer.count++
+	if err != nil {
+		err = vfs.PathError("sync", l.files.name(l.dir), err)
+		return l.fail(fmt.Errorf("records from %d on may not be durable: %w", l.durable+1, err))
+	}
+	l.durable = max(l.durable, target)
+	return nil
+}
+
+// acquireFile gets the right to sync or replace the current file; l.mu is held.
+func (l *Dir) acquireFile() {
+	for l.files.busy {
+		l.files.released.Wait()
+	}
+	l.files.busy = true
+}
+
+func (l *Dir) releaseFile() {
+	l.files.busy = false
+	l.files.released.Broadcast()
+}

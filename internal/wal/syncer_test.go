@@ -1,0 +1,256 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const slowSync = 10 * time.Millisecond
+
+// slowLog opens a log whose syncs take slowSync. The first file is there.
+func slowLog(t *testing.T, opts Options) (*disk, *Dir) {
+	d := newDisk()
+	l := mustOpen(t, d, opts)
+	mustAppend(t, l, "first")
+	if err := l.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	d.set(func() { d.delay = slowSync })
+	return d, l
+}
+
+// Appends that come during a sync share the next one.
+func TestGroupCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, l := slowLog(t, Options{})
+		before := l.Stats().Syncs
+		start := time.Now()
+		const n = 100
+		var wg sync.WaitGroup
+		firsts := make([]Seq, n)
+		for i := range n {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * time.Microsecond)
+				firsts[i] = mustAppend(t, l, fmt.Sprint(i), "b")
+				if s := l.Stats(); s.Durable < firsts[i]+1 {
+					t.Errorf("Append of %d returned, durable to %d", firsts[i], s.Durable)
+				}
+			})
+		}
+		wg.Wait()
+		if took, syncs := time.Since(start), l.Stats().Syncs-before; took != 2*slowSync || syncs != 2 {
+			t.Errorf("%d Appends took %v and %d syncs, want 2 of %v", n, took, syncs, slowSync)
+		}
+		for i, first := range firsts {
+			if want := Seq(2 + 2*i); first != want {
+				t.Errorf("Append %d is at %d, want %d", i, first, want)
+			}
+		}
+		mustClose(t, l)
+	})
+}
+
+func TestAsync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, l := slowLog(t, Options{Mode: ModeAsync})
+		before := d.syncs
+		start := time.Now()
+		for range 50 {
+			mustAppend(t, l, "record")
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(start); took != 50*time.Millisecond {
+			t.Errorf("Appends waited: %v", took)
+		}
+		time.Sleep(2 * slowSync)
+		if s := l.Stats(); s.Durable != s.Last {
+			t.Errorf("after two syncs: %+v", s)
+		}
+		if syncs := d.syncs - before; syncs != 6 { // one after the other
+			t.Errorf("%d syncs in 60 ms, want 6", syncs)
+		}
+		mustAppend(t, l, "record")
+		if err := l.Sync(); err != nil || l.Stats().Durable != 52 {
+			t.Errorf("Sync: %v, %+v", err, l.Stats())
+		}
+		mustClose(t, l)
+	})
+}
+
+func TestInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, l := slowLog(t, Options{Mode: ModeInterval, Interval: time.Second})
+		time.Sleep(time.Minute)
+		before := d.syncs
+		mustAppend(t, l, "a")
+		time.Sleep(900 * time.Millisecond)
+		mustAppend(t, l, "b")
+		synctest.Wait()
+		if s := l.Stats(); s.Durable != 1 || d.syncs != before {
+			t.Errorf("before the interval: %+v, %d syncs", s, d.syncs-before)
+		}
+		time.Sleep(100*time.Millisecond + slowSync)
+		synctest.Wait()
+		if s := l.Stats(); s.Durable != 3 || d.syncs != before+1 {
+			t.Errorf("after the interval: %+v, %d syncs", s, d.syncs-before)
+		}
+		time.Sleep(time.Hour)
+		if d.syncs != before+1 {
+			t.Errorf("%d syncs without Appends", d.syncs-before-1)
+		}
+		mustAppend(t, l, "c")
+		mustClose(t, l) // does not wait for the interval
+		l = mustOpen(t, d, Options{})
+		if torn, ok := l.Torn(); ok || l.Stats().Durable != 4 {
+			t.Errorf("after Close: %+v, %+v", torn, l.Stats())
+		}
+		mustClose(t, l)
+	})
+}
+
+// A sync in the background fails: later Appends say so, also those that wait.
+func TestBackgroundSyncFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, l := slowLog(t, Options{Mode: ModeInterval, Interval: time.Second})
+		d.set(func() { d.failSyncs = 1 })
+		mustAppend(t, l, "a")
+		time.Sleep(2 * time.Second)
+		if _, err := l.Append(recordsOf("b")); !errors.Is(err, ErrFailed) {
+			t.Errorf("Append: %v, want ErrFailed", err)
+		}
+		if s := l.Stats(); s.Durable != 1 || s.Last != 2 {
+			t.Errorf("%+v", s)
+		}
+		if err := l.Close(); !errors.Is(err, ErrFailed) {
+			t.Errorf("Close: %v, want ErrFailed", err)
+		}
+	})
+}
+
+// The disk is full while others wait to be written after the leader: they fail, too, since their
+// records continue the leader's.
+func TestFullBeforeOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, l := slowLog(t, Options{})
+		d.set(func() { d.slow, d.fullWrites = time.Millisecond, 1 })
+		var wg sync.WaitGroup
+		for i := range 5 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * time.Microsecond)
+				if _, err := l.Append(recordsOf("record")); !errors.Is(err, ErrFull) {
+					t.Errorf("Append %d: %v, want ErrFull", i, err)
+				}
+			})
+		}
+		wg.Wait()
+		if first := mustAppend(t, l, "a", "b"); first != 2 {
+			t.Errorf("number %d, want 2", first)
+		}
+		wantContents(t, l, 0, "1:first", "2:a", "3:b")
+		mustClose(t, l)
+	})
+}
+
+// A sync fails while others wait for the next.
+func TestFailedSyncBeforeOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, l := slowLog(t, Options{})
+		d.set(func() { d.failSyncs = 1 })
+		var wg sync.WaitGroup
+		for i := range 5 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * time.Microsecond)
+				if _, err := l.Append(recordsOf("record")); !errors.Is(err, ErrFailed) {
+					t.Errorf("Append %d: %v, want ErrFailed", i, err)
+				}
+			})
+		}
+		wg.Wait()
+		if err := l.Close(); !errors.Is(err, ErrFailed) {
+			t.Errorf("Close: %v", err)
+		}
+	})
+}
+
+// The background sync fails while an Append writes: the Append is not acknowledged.
+func TestBackgroundSyncFailsDuringWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, l := slowLog(t, Options{Mode: ModeAsync})
+		mustAppend(t, l, "a")
+		d.set(func() { d.failSyncs, d.slow = 1, 2*slowSync })
+		time.Sleep(time.Millisecond)
+		if _, err := l.Append(recordsOf("b")); !errors.Is(err, ErrFailed) {
+			t.Errorf("Append: %v, want ErrFailed", err)
+		}
+		if err := l.Close(); !errors.Is(err, ErrFailed) {
+			t.Errorf("Close: %v", err)
+		}
+	})
+}
+
+// Files change, are removed and read while others append and sync.
+func TestConcurrent(t *testing.T) {
+	for _, mode := range []Mode{ModeRequest, ModeAsync, ModeInterval} {
+		synctest.Test(t, func(t *testing.T) {
+			_, l := slowLog(t, Options{Mode: mode, FileBytes: 300, Interval: 3 * time.Millisecond})
+			var wg sync.WaitGroup
+			stop := make(chan struct{})
+			for g := range 4 {
+				wg.Go(func() {
+					for i := range 40 {
+						mustAppend(t, l, fmt.Sprint("a record of ", g), fmt.Sprint(i))
+						time.Sleep(time.Millisecond)
+					}
+				})
+			}
+			var others sync.WaitGroup
+			others.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(7 * time.Millisecond):
+					}
+					if err := l.TruncateFront(max(l.Stats().Durable, 20) - 19); err != nil {
+						t.Error(err)
+					}
+					if err := l.Sync(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			others.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(time.Millisecond):
+					}
+					next := Seq(0)
+					err := l.Replay(0, func(e Entry) error {
+						if next != 0 && e.Seq != next {
+							t.Errorf("record %d, want %d", e.Seq, next)
+						}
+						next = e.Seq + 1
+						time.Sleep(time.Microsecond)
+						return nil
+					})
+					if err != nil && !errors.Is(err, ErrTruncated) {
+						t.Error(err)
+					}
+				}
+			})
+			wg.Wait()
+			close(stop)
+			others.Wait()
+			if s := l.Stats(); s.Last != 321 || s.First == 1 {
+				t.Errorf("%+v", s)
+			}
+			mustClose(t, l)
+		})
+	}
+}

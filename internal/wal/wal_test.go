@@ -1,0 +1,330 @@
+package wal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/sampletest"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+func mustOpen(t testing.TB, fsys vfs.FS, opts Options) *Dir {
+	t.Helper()
+	l, err := Open(fsys, testDir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func mustAppend(t testing.TB, l Log, payloads ...string) Seq {
+	t.Helper()
+	first, err := l.Append(recordsOf(payloads...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first
+}
+
+func recordsOf(payloads ...string) []Record {
+	records := make([]Record, len(payloads))
+	for i, p := range payloads {
+		records[i] = Record{Type: byte(len(p)), Payload: []byte(p)}
+	}
+	return records
+}
+
+func mustClose(t testing.TB, l Log) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents returns the records from number from on, such as "3:abc".
+func contents(t testing.TB, l Log, from Seq) (all []string) {
+	t.Helper()
+	err := l.Replay(from, func(e Entry) error {
+		if int(e.Type) != len(e.Payload)&255 {
+			return fmt.Errorf("record %d has type %d", e.Seq, e.Type)
+		}
+		all = append(all, fmt.Sprintf("%d:%s", e.Seq, e.Payload))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func wantContents(t testing.TB, l Log, from Seq, want ...string) {
+	t.Helper()
+	if got := contents(t, l, from); !slices.Equal(got, want) {
+		t.Errorf("from %d the log has %q, want %q", from, got, want)
+	}
+}
+
+// The same on every file system.
+func TestAllFileSystems(t *testing.T) {
+	for name, fsys := range map[string]vfs.FS{"disk": newDisk(), "mem": vfstest.NewMem(), "os": vfs.OS} {
+		t.Run(name, func(t *testing.T) {
+			if name == "os" {
+				t.Chdir(t.TempDir())
+			}
+			l := mustOpen(t, fsys, Options{})
+			if s := l.Stats(); s != (Stats{First: 1}) {
+				t.Errorf("new: %+v", s)
+			}
+			wantContents(t, l, 0)
+			if first := mustAppend(t, l, "a", "bb"); first != 1 {
+				t.Errorf("first record %d", first)
+			}
+			if first := mustAppend(t, l, ""); first != 3 {
+				t.Errorf("third record %d", first)
+			}
+			wantContents(t, l, 0, "1:a", "2:bb", "3:")
+			mustClose(t, l)
+			l = mustOpen(t, fsys, Options{FileBytes: 1})
+			if torn, ok := l.Torn(); ok {
+				t.Errorf("torn %+v", torn)
+			}
+			if s := l.Stats(); s.First != 1 || s.Last != 3 || s.Durable != 3 || s.Files != 1 {
+				t.Errorf("opened again: %+v", s)
+			}
+			mustAppend(t, l, "d")
+			big := strings.Repeat("x", 3*readBytes)
+			mustAppend(t, l, big)
+			wantContents(t, l, 0, "1:a", "2:bb", "3:", "4:d", "5:"+big)
+			wantContents(t, l, 4, "4:d", "5:"+big)
+			wantContents(t, l, 6)
+			if s := l.Stats(); s.Files != 3 || s.SizeBytes <= int64(len(big)) {
+				t.Errorf("%+v, want 3 files", s)
+			}
+			mustClose(t, l)
+			var n int
+			if torn, err := Scan(fsys, testDir, 2, func(Entry) error { n++; return nil }); err != nil || n != 4 || torn != (Torn{}) {
+				t.Errorf("Scan: %d records, %+v, %v", n, torn, err)
+			}
+		})
+	}
+}
+
+func TestTruncateFront(t *testing.T) {
+	d := newDisk()
+	l := mustOpen(t, d, Options{FileBytes: 200})
+	for i := range 20 {
+		mustAppend(t, l, strings.Repeat(string(rune('a'+i)), 30))
+	}
+	files := l.Stats().Files
+	for keep := range Seq(21) {
+		if err := l.TruncateFront(keep); err != nil {
+			t.Fatal(err)
+		}
+		s := l.Stats()
+		if s.First > max(keep, 1) || s.First+6 < keep || s.Last != 20 {
+			t.Errorf("keep %d: %+v", keep, s)
+		}
+		if got := contents(t, l, max(keep, 1)); len(got) != 21-int(max(keep, 1)) {
+			t.Errorf("keep %d: %d records", keep, len(got))
+		}
+	}
+	if err := l.Replay(1, nil); !errors.Is(err, ErrTruncated) {
+		t.Errorf("removed records: %v", err)
+	}
+	if err := l.TruncateFront(21); err != nil {
+		t.Fatal(err)
+	}
+	if s := l.Stats(); s.First != 21 || s.Last != 20 || s.Files != 1 || s.SizeBytes != headerLen || files < 4 {
+		t.Errorf("empty: %+v; before %d files", s, files)
+	}
+	if err := l.TruncateFront(100); err != nil { // nothing to do
+		t.Fatal(err)
+	}
+	mustClose(t, l)
+	l = mustOpen(t, d, Options{})
+	if first := mustAppend(t, l, "u"); first != 21 {
+		t.Errorf("record %d after all were removed, want 21", first)
+	}
+	mustClose(t, l)
+}
+
+// The caller's number continues even if the log is lost.
+func TestAfter(t *testing.T) {
+	d := newDisk()
+	l := mustOpen(t, d, Options{After: 7})
+	if s := l.Stats(); s.First != 8 || s.Last != 7 || s.Durable != 7 {
+		t.Errorf("%+v", s)
+	}
+	if first := mustAppend(t, l, "x"); first != 8 {
+		t.Errorf("first record %d", first)
+	}
+	mustClose(t, l)
+	l = mustOpen(t, d, Options{After: 5})
+	mustAppend(t, l, "y")
+	mustClose(t, l)
+	l = mustOpen(t, d, Options{After: 20})
+	mustAppend(t, l, "z")
+	wantContents(t, l, 0, "8:x", "9:y", "21:z")
+	wantContents(t, l, 21, "21:z")
+	mustClose(t, l)
+	l = mustOpen(t, d, Options{})
+	wantContents(t, l, 8, "8:x", "9:y", "21:z")
+	mustClose(t, l)
+}
+
+func TestErrors(t *testing.T) {
+	d := newDisk()
+	l := mustOpen(t, d, Options{})
+	if _, err := Open(d, testDir, Options{}); !errors.Is(err, base.ErrLocked) {
+		t.Errorf("second Open: %v", err)
+	}
+	if _, err := l.Append(nil); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("no records: %v", err)
+	}
+	if _, err := l.Append([]Record{{Payload: make([]byte, MaxPayloadBytes+1)}}); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("a large record: %v", err)
+	}
+	mustAppend(t, l, "a", "b")
+	stop := errors.New("stop")
+	if err := l.Replay(0, func(Entry) error { return stop }); err != stop { //nolint:errorlint // unchanged
+		t.Errorf("Replay returned %v, want the function's error", err)
+	}
+	mustClose(t, l)
+	mustClose(t, l)
+	_, err := l.Append(recordsOf("c"))
+	for _, err := range []error{err, l.Sync(), l.Replay(0, nil), l.TruncateFront(1)} {
+		if !errors.Is(err, base.ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+	}
+	if d.open != 0 {
+		t.Errorf("%d files are open", d.open)
+	}
+}
+
+// Files that were exchanged, renamed or lost.
+func TestForeignFiles(t *testing.T) {
+	makeLog := func(files int) *disk {
+		d := newDisk()
+		l := mustOpen(t, d, Options{FileBytes: 1})
+		for range files {
+			mustAppend(t, l, "record")
+		}
+		mustClose(t, l)
+		return d
+	}
+	name := func(n uint64) string { return fileName(testDir, n) }
+	for _, test := range []struct {
+		name   string
+		change func(d *disk)
+		want   error
+	}{
+		{"lost in the middle", func(d *disk) { delete(d.now, name(3)) }, base.ErrCorrupt},
+		{"of another log", func(d *disk) { d.now[name(3)] = makeLog(4).now[name(3)] }, base.ErrCorrupt},
+		{"renamed", func(d *disk) { d.now[name(9)] = d.now[name(1)] }, base.ErrCorrupt},
+		{"empty in the middle", func(d *disk) { d.now[name(2)].data = nil }, base.ErrCorrupt},
+		{"shorter", func(d *disk) { n := d.now[name(2)]; n.data = n.data[:len(n.data)-1] }, base.ErrCorrupt},
+		{"unreadable", func(d *disk) { d.corrupt = true }, nil},
+		{"first lost", func(d *disk) { delete(d.now, name(1)) }, ErrTruncated},
+		{"newer", func(d *disk) {
+			data := d.now[name(4)].data
+			h, _ := decodeHeader("", data)
+			copy(data, h.encodeVersion(version+1))
+		}, base.ErrVersion},
+	} {
+		d := makeLog(4)
+		test.change(d)
+		l, err := Open(d, testDir, Options{})
+		if err == nil {
+			err = l.Replay(1, func(Entry) error { return nil })
+			mustClose(t, l)
+		}
+		if err == nil || test.want != nil && !errors.Is(err, test.want) {
+			t.Errorf("%s: error %v, want %v", test.name, err, test.want)
+		}
+		if d.open != 0 {
+			t.Errorf("%s: %d files are open", test.name, d.open)
+		}
+	}
+	d := makeLog(2)
+	d.now[filepath.Join(testDir, "wal-7")] = &inode{}
+	d.now[filepath.Join(testDir, "wal-000009"+newSuffix)] = &inode{}
+	l := mustOpen(t, d, Options{})
+	if got := contents(t, l, 0); len(got) != 2 {
+		t.Errorf("with other files: %q", got)
+	}
+	mustClose(t, l)
+	if d.now[filepath.Join(testDir, "wal-7")] == nil || d.now[filepath.Join(testDir, "wal-000009"+newSuffix)] != nil {
+		t.Error("want that Open removes unfinished copies and nothing else")
+	}
+}
+
+// Numbers of files keep their order beyond six digits.
+func TestParseName(t *testing.T) {
+	for name, want := range map[string]uint64{
+		"wal-000001": 1, "wal-999999": 999999, "wal-1000000": 1000000,
+		"wal-1": 0, "wal-0000001": 0, "wal-": 0, "wal-00000x": 0, "log-000001": 0, "wal-+00001": 0, "wal-000001.new": 0,
+	} {
+		if n, ok := parseName(name); n != want && ok || ok != (want > 0) {
+			t.Errorf("parseName(%q) = %d, %t", name, n, ok)
+		}
+	}
+}
+
+func TestAppendAllocatesNothing(t *testing.T) {
+	if sampletest.Race {
+		t.Skip("the race detector allocates")
+	}
+	l := mustOpen(t, nullFS{newDisk()}, Options{})
+	defer mustClose(t, l)
+	records := recordsOf(strings.Repeat("x", 1000), "y", "z", "")
+	if n := testing.AllocsPerRun(100, func() { _, _ = l.Append(records) }); n != 0 {
+		t.Errorf("Append allocates %v times, want 0", n)
+	}
+}
+
+// nullFS drops what is written to its files.
+type nullFS struct{ *disk }
+
+type nullFile struct{ vfs.File }
+
+func (f nullFS) Create(name string) (vfs.File, error) {
+	file, err := f.disk.Create(name)
+	return nullFile{file}, err
+}
+
+func (nullFile) Write(p []byte) (int, error) { return len(p), nil }
+func (nullFile) Sync() error                 { return nil }
+
+// Replay's memory depends on the largest record, not on the log.
+func TestReplayMemory(t *testing.T) {
+	d := newDisk()
+	l := mustOpen(t, d, Options{FileBytes: 1 << 20})
+	record := bytes.Repeat([]byte{1}, 1000)
+	batch := make([]Record, 1000)
+	for i := range batch {
+		batch[i].Payload = record
+	}
+	for range 20 {
+		if _, err := l.Append(batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	allocated := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			_ = l.Replay(0, func(Entry) error { n++; return nil })
+		}
+	})
+	if got := allocated.AllocedBytesPerOp(); n%20_000 != 0 || got > 2*readBytes {
+		t.Errorf("%d records, %d bytes allocated, want at most %d", n, got, 2*readBytes)
+	}
+	mustClose(t, l)
+}
