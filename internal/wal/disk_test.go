@@ -39,6 +39,7 @@ type disk struct {
 	delay      time.Duration // of a sync of a file
 	slow       time.Duration // of a write
 	syncs      int           // of files, done
+	largest    int           // bytes of a write
 	corrupt    bool          // reads fail
 }
 
@@ -72,6 +73,12 @@ func (d *disk) set(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change()
+}
+
+// numSyncs is the number of syncs of files.
+func (d *disk) numSyncs() (n int) {
+	d.set(func() { n = d.syncs })
+	return n
 }
 
 func (c *change) apply(names map[string]*inode) {
@@ -310,6 +317,7 @@ func (f *diskFile) Write(p []byte) (n int, err error) {
 			f.d.fullWrites--
 			n /= 2
 		}
+		f.d.largest = max(f.d.largest, n)
 		f.n.data = append(f.n.data, p[:n]...)
 		if n < len(p) {
 			return syscall.ENOSPC

@@ -196,15 +196,15 @@ func TestFailedSync(t *testing.T) {
 			if !errors.Is(err, ErrFailed) || !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), "wal-000001") {
 				t.Errorf("failed sync: %v", err)
 			}
-			ops := d.syncs
+			ops := d.numSyncs()
 			_, err = l.Append(recordsOf("more"))
 			for _, err := range []error{err, l.Sync(), l.TruncateFront(1), l.Close()} {
 				if !errors.Is(err, ErrFailed) {
 					t.Errorf("after a failed sync: %v", err)
 				}
 			}
-			if d.syncs != ops {
-				t.Errorf("%d syncs after the failed one", d.syncs-ops)
+			if d.numSyncs() != ops {
+				t.Errorf("%d syncs after the failed one", d.numSyncs()-ops)
 			}
 			l = mustOpen(t, d, Options{Mode: mode})
 			wantContents(t, l, 0, "1:safe", "2:lost?")

@@ -39,9 +39,9 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Dir, error) {
 		return nil, err
 	}
 	l := &Dir{fs: fsys, dir: dir, opts: opts, lock: lock}
-	l.idle.L, l.files.released.L, l.syncer.wake.L = &l.mu, &l.mu, &l.mu
+	l.pool.room.L, l.idle.L, l.files.released.L, l.syncer.wake.L = &l.mu, &l.mu, &l.mu, &l.mu
 	l.syncer.stop, l.syncer.done = make(chan struct{}), make(chan struct{})
-	l.pending = l.newGroup()
+	l.replacePending()
 	if err := l.recover(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}

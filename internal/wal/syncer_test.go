@@ -54,10 +54,60 @@ func TestGroupCommit(t *testing.T) {
 	})
 }
 
+// A group has a limit, unless one Append exceeds it.
+func TestGroupBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, l := slowLog(t, Options{})
+		record := make([]byte, 1<<20)
+		var wg sync.WaitGroup
+		for range 3 * maxGroupBytes >> 20 {
+			wg.Go(func() {
+				if _, err := l.Append([]Record{{Payload: record}}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if most := maxGroupBytes + len(record) + 3*frameLen; d.largest > most || d.largest < maxGroupBytes/2 {
+			t.Errorf("a write of %d bytes, want at most %d", d.largest, most)
+		}
+		if _, err := l.Append([]Record{{Payload: make([]byte, 2*maxKeptBytes)}}); err != nil {
+			t.Error(err)
+		}
+		for _, g := range l.pool.free {
+			if cap(g.buf) > maxKeptBytes {
+				t.Errorf("a buffer of %d bytes is kept", cap(g.buf))
+			}
+		}
+		mustClose(t, l)
+	})
+}
+
+// Those that wait for room in a group when the log stops return.
+func TestGroupBytesStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, l := slowLog(t, Options{})
+		d.set(func() { d.failSyncs = 1 })
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				_, err := l.Append([]Record{{Payload: make([]byte, maxGroupBytes)}})
+				if !errors.Is(err, ErrFailed) {
+					t.Errorf("Append: %v, want ErrFailed", err)
+				}
+			})
+		}
+		wg.Wait()
+		if err := l.Close(); !errors.Is(err, ErrFailed) {
+			t.Error(err)
+		}
+	})
+}
+
 func TestAsync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, l := slowLog(t, Options{Mode: ModeAsync})
-		before := d.syncs
+		before := d.numSyncs()
 		start := time.Now()
 		for range 50 {
 			mustAppend(t, l, "record")
@@ -70,7 +120,7 @@ func TestAsync(t *testing.T) {
 		if s := l.Stats(); s.Durable != s.Last {
 			t.Errorf("after two syncs: %+v", s)
 		}
-		if syncs := d.syncs - before; syncs != 6 { // one after the other
+		if syncs := d.numSyncs() - before; syncs != 6 { // one after the other
 			t.Errorf("%d syncs in 60 ms, want 6", syncs)
 		}
 		mustAppend(t, l, "record")
@@ -85,22 +135,22 @@ func TestInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, l := slowLog(t, Options{Mode: ModeInterval, Interval: time.Second})
 		time.Sleep(time.Minute)
-		before := d.syncs
+		before := d.numSyncs()
 		mustAppend(t, l, "a")
 		time.Sleep(900 * time.Millisecond)
 		mustAppend(t, l, "b")
 		synctest.Wait()
-		if s := l.Stats(); s.Durable != 1 || d.syncs != before {
-			t.Errorf("before the interval: %+v, %d syncs", s, d.syncs-before)
+		if s := l.Stats(); s.Durable != 1 || d.numSyncs() != before {
+			t.Errorf("before the interval: %+v, %d syncs", s, d.numSyncs()-before)
 		}
 		time.Sleep(100*time.Millisecond + slowSync)
 		synctest.Wait()
-		if s := l.Stats(); s.Durable != 3 || d.syncs != before+1 {
-			t.Errorf("after the interval: %+v, %d syncs", s, d.syncs-before)
+		if s := l.Stats(); s.Durable != 3 || d.numSyncs() != before+1 {
+			t.Errorf("after the interval: %+v, %d syncs", s, d.numSyncs()-before)
 		}
 		time.Sleep(time.Hour)
-		if d.syncs != before+1 {
-			t.Errorf("%d syncs without Appends", d.syncs-before-1)
+		if d.numSyncs() != before+1 {
+			t.Errorf("%d syncs without Appends", d.numSyncs()-before-1)
 		}
 		mustAppend(t, l, "c")
 		mustClose(t, l) // does not wait for the interval

@@ -3,6 +3,8 @@ package wal
 import (
 	"bytes"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/vfs"
@@ -12,7 +14,7 @@ import (
 func BenchmarkAppend(b *testing.B) {
 	for _, mode := range []Mode{ModeRequest, ModeAsync, ModeInterval} {
 		for _, records := range []int{1, 1024} {
-			for _, goroutines := range []int{1, 32} {
+			for _, goroutines := range []int{1, 64} {
 				name := fmt.Sprintf("mode=%d/records=%d/goroutines=%d", mode, records, goroutines)
 				b.Run(name, func(b *testing.B) { benchAppend(b, mode, records, goroutines) })
 			}
@@ -31,15 +33,21 @@ func benchAppend(b *testing.B, mode Mode, records, goroutines int) {
 	}
 	b.SetBytes(int64(records) << 10)
 	b.ReportAllocs()
-	b.SetParallelism((goroutines + 1) / 2)
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, err := l.Append(batch); err != nil {
-				b.Error(err)
-				return
+	b.ResetTimer()
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for left.Add(-1) >= 0 {
+				if _, err := l.Append(batch); err != nil {
+					b.Error(err)
+					return
+				}
 			}
-		}
-	})
+		})
+	}
+	wg.Wait()
 	b.ReportMetric(float64(l.Stats().Syncs)/float64(b.N), "syncs/op")
 	if err := l.TruncateFront(l.Stats().Last + 1); err != nil {
 		b.Error(err)
