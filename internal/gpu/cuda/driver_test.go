@@ -1,12 +1,16 @@
 package cuda
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/griffin-search/griffin/internal/sampletest"
 )
@@ -146,6 +150,40 @@ func TestModuleErrorHoldsTheCompilersLog(t *testing.T) {
 	_, err := d.LoadModule("x", []byte("bad"))
 	if err == nil || !strings.Contains(err.Error(), "cuModuleLoadDataEx x") || !strings.Contains(err.Error(), "what is bad?") {
 		t.Errorf("LoadModule = %v, want the compiler's log", err)
+	}
+}
+
+func TestLoadImage(t *testing.T) {
+	d := openTestDriver(t)
+	compressed := new(bytes.Buffer)
+	w := gzip.NewWriter(compressed)
+	if _, err := w.Write([]byte("good")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	image := compressed.Bytes()
+	m, err := d.LoadImage("x", image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Unload(); err != nil {
+		t.Error(err)
+	}
+	flipped := slices.Clone(image)
+	flipped[len(flipped)-8] ^= 1 // of the checksum
+	for name, damaged := range map[string][]byte{
+		"empty": nil, "text": []byte("good"), "short": image[:len(image)-1], "long": append(slices.Clip(image), 1), "flipped": flipped,
+	} {
+		_, err := d.LoadImage("x", damaged)
+		e := new(Error)
+		if !errors.As(err, &e) || e.Code != InvalidImage || !e.CPUValid() || !strings.HasPrefix(err.Error(), "LoadImage x: the compressed PTX is damaged: ") {
+			t.Errorf("%s: LoadImage = %v, want InvalidImage with the module's name", name, err)
+		}
+	}
+	if d.Err() != nil {
+		t.Errorf("a damaged image made the device failed: %v", d.Err())
 	}
 }
 

@@ -148,7 +148,7 @@ func work(d *cuda.Device) (err error) {
 		return err
 	}
 	defer leave(h.Free)
-	m, err := d.LoadModule("gputest", gputest.Image())
+	m, err := d.LoadImage("gputest", gputest.Image())
 	if err != nil {
 		return err
 	}

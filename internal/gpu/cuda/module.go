@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // CUjit_option.
@@ -48,6 +50,29 @@ func (d *Device) LoadModule(name string, image []byte) (*Module, error) {
 	}
 	d.created(1)
 	return m, nil
+}
+
+// LoadImage is LoadModule for PTX compressed with gzip, as make kernels writes it. If it
+// cannot be decompressed, the error has the code InvalidImage.
+func (d *Device) LoadImage(name string, image []byte) (*Module, error) {
+	text, err := decompress(image)
+	if err != nil {
+		return nil, &Error{Call: "LoadImage " + name, Code: InvalidImage, Detail: "the compressed PTX is damaged: " + err.Error()}
+	}
+	return d.LoadModule(name, text)
+}
+
+// Most PTX shrinks to a fifth or a sixth.
+const typicalRatio = 6
+
+func decompress(image []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(image))
+	if err != nil {
+		return nil, err
+	}
+	text := bytes.NewBuffer(make([]byte, 0, len(image)*typicalRatio))
+	_, err = r.WriteTo(text)
+	return text.Bytes(), err
 }
 
 // Unload releases the module, whose kernels must not be running.

@@ -1,7 +1,6 @@
 package cuda_test
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -13,13 +12,13 @@ import (
 
 func TestModuleErrors(t *testing.T) {
 	d := gputest.Open(t)
-	_, err := d.LoadModule("broken", bytes.Replace(gputest.Image(), []byte(".version"), []byte(".vision"), 1))
+	_, err := d.LoadModule("broken", []byte(".vision 8.0\n.target sm_80\n.address_size 64\n"))
 	e := new(cuda.Error)
 	// Without a correct first line some drivers do not recognise it as PTX.
 	if !errors.As(err, &e) || e.Code != cuda.InvalidPTX && e.Code != cuda.InvalidImage || !strings.Contains(err.Error(), "cuModuleLoadDataEx broken: CUDA_ERROR_INVALID_") {
 		t.Errorf("LoadModule of broken PTX = %v, want CUDA_ERROR_INVALID_PTX or _IMAGE with the call and the module", err)
 	}
-	m, err := d.LoadModule("gputest", gputest.Image())
+	m, err := d.LoadImage("gputest", gputest.Image())
 	must(t, err)
 	_, err = cuda.LoadKernel[gputest.AddParams](m, "gputest_nothing")
 	if !errors.As(err, &e) || e.Code != cuda.NotFound || !strings.Contains(err.Error(), "gputest gputest_nothing: CUDA_ERROR_NOT_FOUND") {
@@ -33,7 +32,7 @@ func TestModuleErrors(t *testing.T) {
 func TestParametersAreChecked(t *testing.T) {
 	d := gputest.Open(t)
 	s := newStream(t, d)
-	m, err := d.LoadModule("gputest", gputest.Image())
+	m, err := d.LoadImage("gputest", gputest.Image())
 	must(t, err)
 	defer func() { must(t, m.Unload()) }()
 	if d.Info().DriverVersion >= 12040 {

@@ -19,7 +19,7 @@ type Codec struct {
 type Extension struct {
 	// Name: kernels are named decode_NAME_docids, _gaps and _freqs, as far as they exist.
 	Name  string
-	Image []byte // PTX
+	Image []byte // for cuda.Device.LoadImage
 }
 
 // Codec returns the codec with a value of DecodeParams.option.

@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/*.ptx
+//go:embed image/*.ptx.gz
 var images embed.FS
 
 // params mirrors DecodeParams.
@@ -94,7 +94,7 @@ func (k *Kernels) extensionKernel(which extended) (*cuda.Kernel, error) {
 	module := k.added[e]
 	if module == nil {
 		var err error
-		if module, err = k.device.LoadModule(e.Name, e.Image); err != nil {
+		if module, err = k.device.LoadImage(e.Name, e.Image); err != nil {
 			return nil, err
 		}
 		k.added[e] = module
@@ -111,11 +111,11 @@ func load[P any](k *Kernels, image, name string) (*cuda.Kernel, error) {
 	defer k.mu.Unlock()
 	module := k.modules[image]
 	if module == nil {
-		code, err := images.ReadFile("image/" + image + ".ptx")
+		code, err := images.ReadFile("image/" + image + ".ptx.gz")
 		if err != nil {
 			return nil, fmt.Errorf("decode: %w", err)
 		}
-		if module, err = k.device.LoadModule(image, code); err != nil {
+		if module, err = k.device.LoadImage(image, code); err != nil {
 			return nil, err
 		}
 		k.modules[image] = module

@@ -15,7 +15,7 @@ import (
 func BenchmarkTune(b *testing.B) {
 	n := benchSize(10_000_000)
 	r := newRig(b)
-	module, err := r.Device.LoadModule("decodetest", decodetest.Image)
+	module, err := r.Device.LoadImage("decodetest", decodetest.Image)
 	r.Must(err)
 	b.Cleanup(func() { r.Must(module.Unload()) })
 	for _, gap := range []int{12, 3, 100} {

@@ -5,9 +5,9 @@ package decodetest
 
 import _ "embed" // the image below
 
-// Image is the PTX of the variants.
+// Image is the compressed PTX of the variants.
 //
-//go:embed image/decodetest.ptx
+//go:embed image/decodetest.ptx.gz
 var Image []byte
 
 // Variants are suffixes of kernels decodetest_simdbp_….

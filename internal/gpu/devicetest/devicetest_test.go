@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-//go:embed image/devicetest.ptx
+//go:embed image/devicetest.ptx.gz
 var image []byte
 
 type params struct {
@@ -34,7 +34,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	d := gputest.Open(t)
-	m, err := d.LoadModule("devicetest", image)
+	m, err := d.LoadImage("devicetest", image)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
-//go:embed image/emulatortest.ptx
+//go:embed image/emulatortest.ptx.gz
 var image []byte
 
 type params struct {
@@ -130,7 +130,7 @@ func TestAddressSanitizer(t *testing.T) {
 
 func load(t *testing.T, d *cuda.Device) *cuda.Module {
 	t.Helper()
-	m, err := d.LoadModule("emulatortest", image)
+	m, err := d.LoadImage("emulatortest", image)
 	if err != nil {
 		t.Fatal(err)
 	}

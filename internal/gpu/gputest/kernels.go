@@ -7,10 +7,10 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/gputest.ptx
+//go:embed image/gputest.ptx.gz
 var image []byte
 
-// Image is the PTX of the kernels below.
+// Image is the compressed PTX of the kernels below.
 func Image() []byte { return image }
 
 // The parameters are documented in gputest.cu.
@@ -50,7 +50,7 @@ func Kernel[P any](t testing.TB, d *cuda.Device, name string) *cuda.Kernel {
 
 func kernel[P any](t testing.TB, d *cuda.Device, module string, image []byte, name string) *cuda.Kernel {
 	t.Helper()
-	m, err := d.LoadModule(module, image)
+	m, err := d.LoadImage(module, image)
 	if err != nil {
 		t.Fatal(err)
 	}

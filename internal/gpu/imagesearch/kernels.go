@@ -11,11 +11,11 @@ import (
 )
 
 var (
-	//go:embed image/imagesearch.ptx
+	//go:embed image/imagesearch.ptx.gz
 	searchImage []byte
-	//go:embed image/imagesearch_build.ptx
+	//go:embed image/imagesearch_build.ptx.gz
 	buildImage []byte
-	//go:embed image/imagesearch_wide.ptx
+	//go:embed image/imagesearch_wide.ptx.gz
 	wideImage []byte
 )
 
@@ -110,7 +110,7 @@ func (k *Kernels) wide() error {
 }
 
 func (k *Kernels) module(name string, image []byte) (*cuda.Module, error) {
-	m, err := k.device.LoadModule(name, image)
+	m, err := k.device.LoadImage(name, image)
 	if err == nil {
 		k.modules = append(k.modules, m)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/packedsearch.ptx
+//go:embed image/packedsearch.ptx.gz
 var image []byte
 
 // Kernels are this package's kernels on one device. Safe for concurrent use.
@@ -36,7 +36,7 @@ func (k *kernel) residentFor(capacity int) int {
 
 // New loads the kernels on a device.
 func New(d *cuda.Device) (*Kernels, error) {
-	m, err := d.LoadModule("packedsearch", image)
+	m, err := d.LoadImage("packedsearch", image)
 	if err != nil {
 		return nil, err
 	}

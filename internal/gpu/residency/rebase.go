@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/residency.ptx
+//go:embed image/residency.ptx.gz
 var image []byte
 
 // rebaseParams mirrors ResidencyRebaseParams.
@@ -25,7 +25,7 @@ type rebaser struct {
 }
 
 func newRebaser(d *cuda.Device) (*rebaser, error) {
-	m, err := d.LoadModule("residency", image)
+	m, err := d.LoadImage("residency", image)
 	if err != nil {
 		return nil, err
 	}

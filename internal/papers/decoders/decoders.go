@@ -8,10 +8,10 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 )
 
-//go:embed image/newpfd.ptx
+//go:embed image/newpfd.ptx.gz
 var newpfdImage []byte
 
-//go:embed image/patched_lrc.ptx
+//go:embed image/patched_lrc.ptx.gz
 var patchedImage []byte
 
 var newpfd = &decode.Extension{Name: "newpfd", Image: newpfdImage}

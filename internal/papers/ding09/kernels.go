@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/selection"
 )
 
-//go:embed image/ding09.ptx
+//go:embed image/ding09.ptx.gz
 var image []byte
 
 const (
@@ -75,7 +75,7 @@ func (k *kernels) load(d *cuda.Device) (err error) {
 	if k.selector, err = selection.New(d); err != nil {
 		return err
 	}
-	if k.module, err = d.LoadModule("ding09", image); err != nil {
+	if k.module, err = d.LoadImage("ding09", image); err != nil {
 		return err
 	}
 	if k.positionsOf, err = cuda.LoadKernel[positionsParams](k.module, "ding09_positions"); err != nil {

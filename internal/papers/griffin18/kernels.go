@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/lists"
 )
 
-//go:embed image/griffin18.ptx
+//go:embed image/griffin18.ptx.gz
 var image []byte
 
 // As in griffin18.cu.
@@ -49,7 +49,7 @@ type kernels struct {
 }
 
 func loadKernels(d *cuda.Device) (*kernels, error) {
-	m, err := d.LoadModule(name, image)
+	m, err := d.LoadImage(name, image)
 	if err != nil {
 		return nil, fmt.Errorf("kernels of %s: %w", name, err)
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/intersect_compact.ptx
+//go:embed image/intersect_compact.ptx.gz
 var compactImage []byte
 
-//go:embed image/intersect_merge.ptx
+//go:embed image/intersect_merge.ptx.gz
 var mergeImage []byte
 
-//go:embed image/intersect_find.ptx
+//go:embed image/intersect_find.ptx.gz
 var findImage []byte
 
-//go:embed image/intersect_blocks.ptx
+//go:embed image/intersect_blocks.ptx.gz
 var blocksImage []byte
 
 // Intersector has the kernels of this package on one device. It is safe for
@@ -95,7 +95,7 @@ type loader struct {
 
 func (l *loader) module(name string, image []byte) {
 	if l.err == nil {
-		if l.image, l.err = l.device.LoadModule(name, image); l.err == nil {
+		if l.image, l.err = l.device.LoadImage(name, image); l.err == nil {
 			l.modules = append(l.modules, l.image)
 		}
 	}

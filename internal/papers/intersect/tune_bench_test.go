@@ -11,7 +11,7 @@ import (
 // Includes gathering, on two lists of the same length.
 func BenchmarkTune(b *testing.B) {
 	r := newRig(b)
-	module, err := r.Device.LoadModule("intersecttest", intersecttest.Image)
+	module, err := r.Device.LoadImage("intersecttest", intersecttest.Image)
 	r.Must(err)
 	b.Cleanup(func() { r.Must(module.Unload()) })
 	sizes := []int{10_000, 100_000, 300_000, 1_000_000, 10_000_000}

@@ -5,9 +5,9 @@ package intersecttest
 
 import _ "embed" // the image below
 
-// Image is the PTX of the variants.
+// Image is the compressed PTX of the variants.
 //
-//go:embed image/intersecttest.ptx
+//go:embed image/intersecttest.ptx.gz
 var Image []byte
 
 // Variant is a kernel intersecttest_merge_…: elements per thread, and blocks

@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
-//go:embed image/para.ptx
+//go:embed image/para.ptx.gz
 var image []byte
 
 // As in para.cu.
@@ -60,7 +60,7 @@ type Kernels struct {
 
 // Load loads the kernels onto a device.
 func Load(d *cuda.Device) (*Kernels, error) {
-	m, err := d.LoadModule("para", image)
+	m, err := d.LoadImage("para", image)
 	if err != nil {
 		return nil, fmt.Errorf("kernels of para: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/scoring.ptx
+//go:embed image/scoring.ptx.gz
 var image []byte
 
 // ErrShape means that buffers are too short: a bug of the caller.
@@ -29,7 +29,7 @@ type widthKernels struct {
 
 // New loads the kernels.
 func New(d *cuda.Device) (*Kernels, error) {
-	module, err := d.LoadModule("scoring", image)
+	module, err := d.LoadImage("scoring", image)
 	if err != nil {
 		return nil, err
 	}

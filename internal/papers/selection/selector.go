@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/*.ptx
+//go:embed image/*.ptx.gz
 var images embed.FS
 
 // ErrShape means that buffers are too short, or that k is greater than MaxK: a
@@ -108,12 +108,12 @@ func loadKernel[P any](l *loader, to **cuda.Kernel, image, name string) {
 	}
 	m := l.modules[image]
 	if m == nil {
-		code, err := images.ReadFile("image/selection_" + image + ".ptx")
+		code, err := images.ReadFile("image/selection_" + image + ".ptx.gz")
 		if err != nil {
 			l.err = fmt.Errorf("selection: %w", err)
 			return
 		}
-		if m, l.err = l.s.device.LoadModule("selection_"+image, code); l.err != nil {
+		if m, l.err = l.s.device.LoadImage("selection_"+image, code); l.err != nil {
 			return
 		}
 		l.modules[image] = m
