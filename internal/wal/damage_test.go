@@ -16,7 +16,7 @@ import (
 func damageLog(t testing.TB, closed bool) (*disk, []string) {
 	d := newDisk()
 	l := mustOpen(t, d, Options{FileBytes: 300})
-	for i := range 7 {
+	for i := range 8 {
 		mustAppend(t, l, strings.Repeat(string(rune('a'+i)), 40), "x")
 	}
 	want := contents(t, l, 0)
@@ -148,6 +148,26 @@ func TestChain(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
+}
+
+// A torn file that was just begun, behind a file with a torn end.
+func TestTornHeader(t *testing.T) {
+	d, want := damageLog(t, false)
+	names := slices.Sorted(maps.Keys(d.now))
+	name := names[len(names)-1]
+	d.now[name].data = append(d.now[name].data, "garbage"...)
+	next := fileName(testDir, 99)
+	d.now[next] = &inode{data: []byte(magic)}
+	l := mustOpen(t, d, Options{})
+	if torn, _ := l.Torn(); torn.File != next || d.now[next] != nil {
+		t.Errorf("torn %+v", torn)
+	}
+	mustAppend(t, l, "more")
+	wantContents(t, l, 0, append(want, fmt.Sprintf("%d:more", len(want)+1))...)
+	mustClose(t, l)
+	l = mustOpen(t, d, Options{})
+	wantContents(t, l, 0, append(want, fmt.Sprintf("%d:more", len(want)+1))...)
+	mustClose(t, l)
 }
 
 // Scan reports the torn end and writes nothing.

@@ -35,6 +35,7 @@ type disk struct {
 	readOnly   bool
 	fullWrites int           // the next writes of records are cut off: the disk is full
 	failSyncs  int           // the next syncs of files fail and drop the data
+	failDirs   int           // the next syncs of folders fail
 	lie        bool          // syncs do nothing
 	delay      time.Duration // of a sync of a file
 	slow       time.Duration // of a write
@@ -256,6 +257,10 @@ func (d *disk) Identify(string) (vfs.Identity, error) { return vfs.Identity{}, e
 
 func (d *disk) SyncDir(string) error {
 	return d.locked(false, func() error {
+		if d.failDirs > 0 {
+			d.failDirs--
+			return syscall.EIO
+		}
 		if !d.lie {
 			d.durable, d.changes = maps.Clone(d.now), nil
 		}

@@ -96,6 +96,47 @@ func TestDiskFullLeavesNoFiles(t *testing.T) {
 	mustClose(t, l)
 }
 
+// What Open had no room for, Sync does.
+func TestSyncFinishesOpen(t *testing.T) {
+	for _, mode := range []Mode{ModeRequest, ModeAsync} {
+		d := newDisk()
+		mustAppend(t, mustOpen(t, d, Options{}), "a")
+		d.set(func() { d.locks, d.capacity = map[string]bool{}, d.used()+20 })
+		l := mustOpen(t, d, Options{Mode: mode})
+		if err := l.Sync(); !errors.Is(err, ErrFull) || l.Stats().Durable != 0 {
+			t.Errorf("Sync: %v, %+v, want ErrFull", err, l.Stats())
+		}
+		d.set(func() { d.capacity = 0 })
+		if err := l.Sync(); err != nil || l.Stats().Durable != 1 {
+			t.Errorf("Sync: %v, %+v", err, l.Stats())
+		}
+		mustAppend(t, l, "b")
+		wantContents(t, l, 0, "1:a", "2:b")
+		mustClose(t, l)
+	}
+}
+
+// A file whose name may not be durable gets no records.
+func TestFailedFolderSync(t *testing.T) {
+	d := newDisk()
+	l := mustOpen(t, d, Options{})
+	d.set(func() { d.failDirs = 1 })
+	if _, err := l.Append(recordsOf("a")); !errors.Is(err, ErrFailed) {
+		t.Errorf("Append: %v, want ErrFailed", err)
+	}
+	if err := l.Close(); !errors.Is(err, ErrFailed) {
+		t.Errorf("Close: %v, want ErrFailed", err)
+	}
+	d.set(func() { d.failDirs = 1 })
+	if _, err := Open(d, testDir, Options{}); !errors.Is(err, syscall.EIO) {
+		t.Errorf("Open: %v", err)
+	}
+	l = mustOpen(t, d, Options{})
+	mustAppend(t, l, "a")
+	wantContents(t, l, 0, "1:a")
+	mustClose(t, l)
+}
+
 // A process that ends on a full disk leaves a part of a record; opening needs no room.
 func TestDiskFullAtOpen(t *testing.T) {
 	for _, full := range []bool{true, false} {
@@ -277,7 +318,7 @@ func TestEveryOperationFails(t *testing.T) {
 	run := func(plan vfstest.Plan) (mem *vfstest.Mem, f *vfstest.Faulty, acked int) {
 		mem = vfstest.NewMem()
 		f = vfstest.NewFaulty(mem, plan)
-		for range 2 {
+		for round := range 2 {
 			l, err := Open(f, testDir, Options{FileBytes: 100})
 			if err != nil {
 				continue
@@ -292,6 +333,13 @@ func TestEveryOperationFails(t *testing.T) {
 				}
 			}
 			_ = l.Replay(0, func(Entry) error { return nil })
+			if round == 0 { // the process ends
+				_ = l.lock.Close()
+				if l.files.current != nil {
+					_ = l.files.current.Close()
+				}
+				continue
+			}
 			_ = l.Close()
 		}
 		return mem, f, acked

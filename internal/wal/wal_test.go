@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/sampletest"
@@ -119,15 +120,23 @@ func TestAllFileSystems(t *testing.T) {
 func TestTruncateFront(t *testing.T) {
 	d := newDisk()
 	l := mustOpen(t, d, Options{FileBytes: 200})
+	if err := l.TruncateFront(1); err != nil || l.Stats().Files != 0 {
+		t.Errorf("empty log: %v, %+v", err, l.Stats())
+	}
 	for i := range 20 {
 		mustAppend(t, l, strings.Repeat(string(rune('a'+i)), 30))
 	}
 	files := l.Stats().Files
+	before := files
 	for keep := range Seq(21) {
 		if err := l.TruncateFront(keep); err != nil {
 			t.Fatal(err)
 		}
 		s := l.Stats()
+		if s.Files > before {
+			t.Errorf("keep %d: %d files, before %d", keep, s.Files, before)
+		}
+		before = s.Files
 		if s.First > max(keep, 1) || s.First+6 < keep || s.Last != 20 {
 			t.Errorf("keep %d: %+v", keep, s)
 		}
@@ -153,6 +162,29 @@ func TestTruncateFront(t *testing.T) {
 		t.Errorf("record %d after all were removed, want 21", first)
 	}
 	mustClose(t, l)
+}
+
+func TestTruncateDuringReplay(t *testing.T) {
+	l := mustOpen(t, newDisk(), Options{FileBytes: 1})
+	for range 5 {
+		mustAppend(t, l, "a")
+	}
+	err := l.Replay(0, func(Entry) error { return l.TruncateFront(4) })
+	if !errors.Is(err, ErrTruncated) {
+		t.Errorf("Replay: %v, want ErrTruncated", err)
+	}
+	mustClose(t, l)
+}
+
+func TestDefaults(t *testing.T) {
+	var o Options
+	if o.setDefaults(); o.Interval != time.Second || o.FileBytes != 64<<20 {
+		t.Errorf("%+v", o)
+	}
+	o = Options{Interval: time.Minute, FileBytes: 1}
+	if o.setDefaults(); o.Interval != time.Minute || o.FileBytes != 1 {
+		t.Errorf("%+v", o)
+	}
 }
 
 // The caller's number continues even if the log is lost.
