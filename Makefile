@@ -32,9 +32,9 @@ help: ## list the targets
 build: ## build bin/griffin
 	go build -trimpath -o bin/griffin ./cmd/griffin
 
-# Without the lab, plots and HTTP/2, and stripped: at most 20.1 MB, which TestSmallBuild checks.
+# Without the lab, plots and HTTP/2, and stripped: below 20 MB, which TestSmallBuild checks.
 .PHONY: build-small
-build-small: ## build bin/griffin without the lab and plots, stripped: about 20 MB
+build-small: ## build bin/griffin without the lab and plots, stripped: below 20 MB
 	go build -trimpath -tags nolab,nethttpomithttp2 -ldflags '-s -w' -o bin/griffin ./cmd/griffin
 
 .PHONY: demo

@@ -80,9 +80,9 @@ func (it *batchItem) complete(r *pipeline.Result) (more bool) {
 // settle breaks the ties of the result, and reports whether it could.
 func (it *batchItem) settle(r *pipeline.Result) bool {
 	if it.run != nil {
-		return it.run.plan.settle(r)
+		return settleTies(it.run.plan, r)
 	}
-	return it.query.settle(r)
+	return settleTies(it.query, r)
 }
 
 func (it *batchItem) prepare() {

@@ -96,7 +96,7 @@ func settle(ctx context.Context, q *engine.Query) (err error) {
 	if ok {
 		return nil
 	}
-	if a.Hits, ok = q.Plan.Settle(a.Hits); !ok {
+	if a.Hits, ok = plan.Settle(q.Plan, a.Hits); !ok {
 		*a, err = q.Plan.RunCPU(ctx, q.Scratch, a.Hits[:0], q.Trace)
 	}
 	return err

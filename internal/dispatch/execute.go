@@ -90,7 +90,7 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 	s.From, s.K, s.Count = r.have, 0, ends && p.Counts()
 	s.Result = pipeline.Result{Hits: r.dst[:0]}
 	if ends {
-		s.K = p.SelectK()
+		s.K = plan.SelectK(&p.Plan)
 	}
 	from := 0
 	if r.have != nil {
@@ -102,7 +102,7 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 	if s.Result.Err != nil {
 		return r.refuse(s.Result.Err)
 	}
-	if ends && !p.settle(&s.Result) {
+	if ends && !settleTies(p, &s.Result) {
 		return r.refuse(errTies)
 	}
 	if r.trace.isOn() {
@@ -139,7 +139,7 @@ func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) err
 	if err := r.gpu.results[0].Err; err != nil {
 		return r.refuse(err)
 	}
-	if !r.plan.settle(&r.gpu.results[0]) {
+	if !settleTies(r.plan, &r.gpu.results[0]) {
 		return r.refuse(errTies)
 	}
 	if r.trace.isOn() {

@@ -60,7 +60,7 @@ func (q *Query) gpuRefusal(opts *Options) string {
 		return cpuTraversal
 	case q.Planner().OwnBounds() && opts.Mode != plan.ModeSaat:
 		return cpuParameters
-	case q.SelectK() > pipeline.MaxK:
+	case plan.SelectK(&q.Plan) > pipeline.MaxK:
 		return cpuK
 	case opts.Accumulators != "" || opts.Budget.Postings > 0 || opts.Budget.Time > 0:
 		return cpuBudget
@@ -104,7 +104,7 @@ func (q *Query) gpuStage(stage int) string {
 		wide = wide || sum > maxNarrowScore
 	}
 	q.gpu.stages[stage] = pipeline.Query{
-		Conjunctive: st.Kind() == traverse.And, K: q.SelectK(), Count: q.Counts(), Legs: legs, NumTerms: n, Wide: wide,
+		Conjunctive: st.Kind() == traverse.And, K: plan.SelectK(&q.Plan), Count: q.Counts(), Legs: legs, NumTerms: n, Wide: wide,
 	}
 	return ""
 }
@@ -127,7 +127,7 @@ func (q *Query) gpuImpacts(x *plan.ImpactQuery) string {
 		term := score.Term{Weight: float32(t.Weight), Linear: true}
 		legs[i].Leg = leg.Leg{Impacts: &t.List, Term: term, Scale: score.NewScale(term, 0, 0)}
 	}
-	q.gpu.stages[0] = pipeline.Query{K: q.SelectK(), Count: q.Counts(), Legs: legs, NumTerms: n}
+	q.gpu.stages[0] = pipeline.Query{K: plan.SelectK(&q.Plan), Count: q.Counts(), Legs: legs, NumTerms: n}
 	return ""
 }
 
@@ -135,9 +135,9 @@ func (q *Query) gpuImpacts(x *plan.ImpactQuery) string {
 // in the order of DocIDs.
 var errTies = errors.New("too many documents have the score of the last hit")
 
-// settle breaks the ties of a result and reports whether it could.
-func (q *Query) settle(r *pipeline.Result) (ok bool) {
-	r.Hits, ok = q.Settle(r.Hits)
+// settleTies breaks the ties of a result and reports whether it could.
+func settleTies(q *Query, r *pipeline.Result) (ok bool) {
+	r.Hits, ok = plan.Settle(&q.Plan, r.Hits)
 	return ok
 }
 

@@ -35,7 +35,7 @@ type Query struct {
 	Answer plan.Answer
 	Err    error
 	// Settled means that the hits are the best Plan.K in their final order. Without it, they are
-	// the best Plan.SelectK, with ties broken by DocID, and the caller settles them (Plan.Settle).
+	// the best plan.SelectK, with ties broken by DocID, and the caller settles them (plan.Settle).
 	Settled bool
 }
 

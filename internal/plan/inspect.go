@@ -26,7 +26,7 @@ func (p *Plan) K() int { return p.k }
 
 // SelectK is the number of hits to find for a search that breaks ties by DocID: K, and more if the
 // snapshot breaks them otherwise, so that Settle can.
-func (p *Plan) SelectK() int {
+func SelectK(p *Plan) int {
 	if len(p.ties) == 0 || p.k == 0 {
 		return p.k
 	}
@@ -35,11 +35,11 @@ func (p *Plan) SelectK() int {
 
 // Settle breaks the ties among the best SelectK hits, best first, in their place, and returns the
 // best K. It reports false if hits of equal score may be missing; RunCPU then has the answer.
-func (p *Plan) Settle(hits []base.Hit) ([]base.Hit, bool) {
+func Settle(p *Plan, hits []base.Hit) ([]base.Hit, bool) {
 	if len(p.ties) == 0 || p.k == 0 {
 		return hits, true
 	}
-	return p.ties.Settle(hits, p.k, p.SelectK())
+	return p.ties.Settle(hits, p.k, SelectK(p))
 }
 
 // Counts reports whether the number of matches is requested.

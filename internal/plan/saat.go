@@ -45,7 +45,7 @@ func (q *ImpactQuery) prepare(p *Plan, opts Options) (err error) {
 	if err != nil {
 		return err
 	}
-	q.Query = saat.Query{Index: x, Terms: q.Terms[:0], K: p.SelectK(), Budget: opts.Budget}
+	q.Query = saat.Query{Index: x, Terms: q.Terms[:0], K: SelectK(p), Budget: opts.Budget}
 	q.terms, q.leaves, q.unitBits = q.terms[:0], nil, 0
 	if p.planner.ownBounds {
 		m := x.Meta()

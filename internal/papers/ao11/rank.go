@@ -36,7 +36,7 @@ type candidatesOf func(ctx context.Context, i int, a *plan.Answer) ([]uint32, er
 func (w *worker) answer(ctx context.Context, n int, by sched.Place, candidates candidatesOf) error {
 	q := w.batch.queries[n]
 	a := plan.Answer{Hits: q.Answer.Hits[:0], Mode: plan.ModeAnd, Traversal: name, By: by}
-	w.queue.Reset(min(q.Plan.SelectK(), q.Plan.Snapshot().NumDocs))
+	w.queue.Reset(min(plan.SelectK(q.Plan), q.Plan.Snapshot().NumDocs))
 	w.found = 0
 	from, to := w.batch.itemsOf(n)
 	for i := from; i < to; i++ {

@@ -163,7 +163,7 @@ func (e *Engine) prepare(ctx context.Context, q *engine.Query, stages []stage) e
 	if err := e.checkK(q.Plan.K()); err != nil {
 		return err
 	}
-	// Plan.Settle knows neither of the other scores, so ties stay in the order of DocIDs.
+	// plan.Settle knows neither of the other scores, so ties stay in the order of DocIDs.
 	q.Settled = e.globals != nil || e.candidates > 0
 	if q.Settled && q.Plan.K() > 0 {
 		for i := range stages {

@@ -53,7 +53,7 @@ func stageOf(p *plan.Plan, st *plan.Stage) stage {
 }
 
 // hitsOf is the maximum number of hits, before ties are settled.
-func hitsOf(p *plan.Plan) int { return min(p.SelectK(), p.Snapshot().NumDocs) }
+func hitsOf(p *plan.Plan) int { return min(plan.SelectK(p), p.Snapshot().NumDocs) }
 
 // fallsBack is plan.Plan.FallsBack for hits that can be more than the query wants: candidates.
 func fallsBack(p *plan.Plan, stage, hits int) bool { return p.FallsBack(stage, min(hits, p.K())) }

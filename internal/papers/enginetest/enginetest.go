@@ -79,9 +79,9 @@ func CompareAnswers(t *testing.T, e engine.Engine, snapshot *index.Snapshot, o p
 		}
 		a, w := &q.Answer, &want[i]
 		if settled := q.Settled; !settled {
-			if a.Hits, settled = q.Plan.Settle(a.Hits); !settled {
+			if a.Hits, settled = plan.Settle(q.Plan, a.Hits); !settled {
 				unsettled++
-				if len(a.Hits) != min(q.Plan.SelectK(), snapshot.NumDocs) {
+				if len(a.Hits) != min(plan.SelectK(q.Plan), snapshot.NumDocs) {
 					t.Fatalf("%q, mode %v, k %d: %d hits cannot be settled", texts[i], o.Mode, o.K, len(a.Hits))
 				}
 				continue

@@ -59,7 +59,7 @@ func (e *Engine) answer(ctx context.Context, w *workspace, q *engine.Query) erro
 	}
 	r := run{engine: e, workspace: w, query: q}
 	r.tracer.begin(q.Trace, p)
-	w.queue.Reset(min(p.SelectK(), p.Snapshot().NumDocs))
+	w.queue.Reset(min(plan.SelectK(p), p.Snapshot().NumDocs))
 	if err := r.all(ctx); err != nil {
 		return err
 	}
