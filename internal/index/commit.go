@@ -221,18 +221,13 @@ func (c *commit) committed(i int) (segment.Source, error) {
 // keep leaves the base's segment i in the index, with its new deletions if it lost documents.
 func (c *commit) keep(ctx context.Context, i int, ms manifestSegment) error {
 	if c.numLive[i] != ms.NumLive {
-		v := &c.base.Segments[i]
-		gone := c.dropped[i]
-		if v.Live != nil {
-			gone = v.Live.Minus(c.dropped[i].Complement())
-		}
-		counts, err := c.countDocs(ctx, v.Segment, gone)
+		d, err := c.deletionsOf(ctx, i)
 		if err != nil {
 			return err
 		}
 		name := liveName(ms.Name, c.next.Generation)
 		c.made = append(c.made, name)
-		sum, err := v.Deletions.With(gone, counts).Save(c.ix.fs, c.ix.path(name))
+		sum, err := d.Save(c.ix.fs, c.ix.path(name))
 		if err != nil {
 			return err
 		}
@@ -240,6 +235,20 @@ func (c *commit) keep(ctx context.Context, i int, ms manifestSegment) error {
 	}
 	c.next.Segments = append(c.next.Segments, ms)
 	return nil
+}
+
+// deletionsOf returns the deletions of the base's segment i after the change.
+func (c *commit) deletionsOf(ctx context.Context, i int) (*segment.Deletions, error) {
+	v := &c.base.Segments[i]
+	gone := c.dropped[i]
+	if v.Live != nil {
+		gone = v.Live.Minus(c.dropped[i].Complement())
+	}
+	counts, err := c.countDocs(ctx, v.Segment, gone)
+	if err != nil {
+		return nil, err
+	}
+	return v.Deletions.With(gone, counts), nil
 }
 
 func (c *commit) newSegment() string {

@@ -25,6 +25,7 @@ type Index struct {
 	derived *derived.Cache // of all segments that are open
 	owner   Owner
 	retired atomic.Bool
+	live    atomic.Bool // a Live changes the index: snapshots can be newer than the manifest's file
 
 	// showing is held while another commit becomes current, which waits for the disk. Lock it
 	// before mu.
@@ -153,6 +154,9 @@ func (ix *Index) Refresh() (changed bool, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	ix.showing.Lock()
 	defer ix.showing.Unlock()
+	if ix.live.Load() {
+		return false, ix.checkOpen()
+	}
 	identity, err := ix.fs.Identify(ix.path(manifestName)) // before it is read
 	if err == nil && identity == ix.seen && identity != (vfs.Identity{}) {
 		return false, ix.checkOpen()

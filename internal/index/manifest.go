@@ -16,6 +16,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -27,11 +28,11 @@ import (
 //
 // The checksum covers the JSON (docs/formats/manifest.md).
 //
-// History of the version: 1, the first.
+// History of the version: 1, the first; 2, with seq, written only if that is not 0.
 const (
 	manifestName    = base.ManifestName
 	manifestTemp    = "MANIFEST.new"
-	manifestVersion = 1
+	manifestVersion = 2
 	lockName        = "LOCK"
 	tempName        = "tmp"
 	maxManifestLen  = 16 << 20
@@ -46,6 +47,9 @@ type manifest struct {
 	NextSegment uint64            `json:"next_segment"`
 	Options     Options           `json:"options"`
 	Segments    []manifestSegment `json:"segments"`
+	// Seq is the number of the last record of the log whose change the segments have; 0: there is
+	// no log.
+	Seq uint64 `json:"seq,omitempty"`
 }
 
 type manifestSegment struct {
@@ -58,6 +62,10 @@ type manifestSegment struct {
 	Live    string `json:"live,omitempty"`
 	LiveSum uint32 `json:"live_sum,omitempty"`
 	NumLive int    `json:"num_live"`
+
+	// deletions, if not nil, are those of a segment in the process that deleted; Live is "" until
+	// they are written.
+	deletions *segment.Deletions
 }
 
 var (
@@ -92,7 +100,11 @@ func (m *manifest) encode() ([]byte, error) {
 		return nil, err
 	}
 	body = append(body, '\n')
-	head := fmt.Sprintf(base.ManifestMagic+"%d crc32c %08x\n", manifestVersion, crc32.Checksum(body, castagnoli))
+	version := manifestVersion
+	if m.Seq == 0 {
+		version = 1
+	}
+	head := fmt.Sprintf(base.ManifestMagic+"%d crc32c %08x\n", version, crc32.Checksum(body, castagnoli))
 	return append([]byte(head), body...), nil
 }
 
@@ -104,8 +116,8 @@ func parseManifest(data []byte) (*manifest, error) {
 	if n, _ := fmt.Sscanf(string(head), base.ManifestMagic+"%d crc32c %08x", &version, &sum); n < 1 || !ok {
 		return nil, fmt.Errorf("first line %.80q: not that of a manifest: %w", head, base.ErrCorrupt)
 	}
-	if version != manifestVersion {
-		return nil, fmt.Errorf("manifest version %d, this program reads %d: %w", version, manifestVersion, base.ErrVersion)
+	if version < 1 || version > manifestVersion {
+		return nil, fmt.Errorf("manifest version %d, this program reads 1 to %d: %w", version, manifestVersion, base.ErrVersion)
 	}
 	if want := fmt.Sprintf(base.ManifestMagic+"%d crc32c %08x", version, crc32.Checksum(body, castagnoli)); want != string(head) {
 		return nil, fmt.Errorf("checksum: %w", base.ErrCorrupt)

@@ -169,7 +169,9 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 	if err := checkSegment(m, ms, seg.Segment); err != nil {
 		return err
 	}
-	if ms.Live != "" {
+	if ms.deletions != nil {
+		v.Deletions, v.Live = ms.deletions, ms.deletions.Live()
+	} else if ms.Live != "" {
 		var err error
 		if v.Deletions, err = ix.deletions(ms, seg.Segment, former); err != nil {
 			return err

@@ -7,6 +7,8 @@ import (
 
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // Batch inverts single documents, among ids to delete, for one goroutine.
@@ -23,7 +25,7 @@ type Batch struct {
 
 // NewBatch returns an empty batch. analyzer is the schema's.
 func NewBatch(o Options, analyzer analysis.Analyzer) *Batch {
-	o.FS = volatileFS{o.FS}
+	o.FS = vfs.Volatile(o.FS)
 	b := &Batch{Options: o, files: tempNames{dir: o.Dir}, deletes: map[string]docRef{}}
 	b.inverter = newInverter(o.Schema, analyzer, o.FS, &b.files)
 	b.partials.store = partialStore{fs: o.FS, files: &b.files, budget: o.MemoryBytes / 2 * 2 / 3}
@@ -39,6 +41,15 @@ func (b *Batch) Add(d *corpus.Document) error {
 		}
 	}
 	return b.inverter.add(d)
+}
+
+// AddVersion is Add for a document with a version. All documents of a batch have one, or none.
+func (b *Batch) AddVersion(d *corpus.Document, v segment.Version) error {
+	if err := b.Add(d); err != nil {
+		return err
+	}
+	b.inverter.docs.versions = append(b.inverter.docs.versions, v)
+	return nil
 }
 
 // Delete deletes earlier documents with an id, which Deletes returns.

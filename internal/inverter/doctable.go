@@ -6,6 +6,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/segment"
 )
 
 type docTable struct {
@@ -13,6 +14,7 @@ type docTable struct {
 	idEnds    []uint32
 	hashes    []idHash
 	locations locationWriter
+	versions  []segment.Version // of all documents, or none
 }
 
 // For finding duplicates.
@@ -35,12 +37,13 @@ func (t *docTable) full(maxDocs, maxBytes int) bool {
 }
 
 func (t *docTable) usedBytes() int64 {
-	return int64(len(t.idBytes)+4*len(t.idEnds)+16*len(t.hashes)) + int64(len(t.locations.bytes))
+	return int64(len(t.idBytes)+4*len(t.idEnds)+16*len(t.hashes)+16*len(t.versions)) + int64(len(t.locations.bytes))
 }
 
 func (t *docTable) reset() {
 	t.idBytes, t.idEnds, t.hashes = t.idBytes[:0], t.idEnds[:0], t.hashes[:0]
 	t.locations.reset()
+	t.versions = t.versions[:0]
 }
 
 func (t *docTable) add(id string, source corpus.Location) {

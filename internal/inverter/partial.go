@@ -29,7 +29,8 @@ type partial struct {
 	idEnds    region // u32 little endian
 	hashes    region // idHash: u64, u32 little endian; sorted
 	locations region
-	stored    string // file of stored documents, "" if none
+	versions  []segment.Version // nil: none
+	stored    string            // file of stored documents, "" if none
 	fs        vfs.FS
 	dropped   *segment.Bitmap
 	streamBuf int // window of a stream of a spilled region
@@ -144,6 +145,9 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 	}
 	r.idBytes, r.idEnds = memoryRegion(v.docs.idBytes), memoryRegion(w.ends)
 	r.hashes, r.locations = memoryRegion(w.hashes), memoryRegion(v.docs.locations.bytes)
+	if len(v.docs.versions) > 0 {
+		r.versions = slices.Clone(v.docs.versions)
+	}
 	return r, nil
 }
 
@@ -175,6 +179,9 @@ func (w *partialWriter) appendPositions(f *fieldInverter) {
 }
 
 var _ segment.Source = (*partial)(nil)
+
+// Versions implements segment.Versioned.
+func (r *partial) Versions() []segment.Version { return r.versions }
 
 func (r *partial) NumDocs() int { return r.numDocs }
 

@@ -83,7 +83,7 @@ const (
 )
 
 func newPipeline(reader corpus.Reader, o Options) *pipeline {
-	o.FS = volatileFS{o.FS}
+	o.FS = vfs.Volatile(o.FS)
 	p := &pipeline{Options: o, reader: reader, byChunk: map[int][]*partial{}}
 	if p.Counts == nil {
 		p.Counts = new(Counts)

@@ -36,6 +36,7 @@ const (
 	fileStored    = "stored"  // only with Options.Stored
 	fileOrder     = "order"   // only if documents are not in the order in which they were written
 	fileInverse   = "inverse" // of order
+	fileVersions  = "version" // only if documents have versions
 )
 
 // Options configure Write.

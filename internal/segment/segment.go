@@ -30,6 +30,7 @@ type Segment struct {
 	stored                         *StoredReader // nil: none
 	order, inverse                 *column       // nil: DocIDs are in the order of writing
 	written                        writtenOrder
+	versions                       *sealed.File // nil: none
 }
 
 type fieldLengths struct {
@@ -67,6 +68,7 @@ var versions = map[string]uint32{
 	fileStored:    storedVersion,
 	fileOrder:     columnVersion,
 	fileInverse:   columnVersion,
+	fileVersions:  columnVersion,
 }
 
 const (
@@ -115,6 +117,9 @@ func (s *Segment) open(fs vfs.FS) (err error) {
 	if err := s.openOrder(byName[fileOrder], byName[fileInverse]); err != nil {
 		return err
 	}
+	if s.versions = byName[fileVersions]; s.versions != nil && s.versions.Len() != versionBytes*uint64(s.meta.NumDocs) {
+		return fmt.Errorf("%s: %d bytes for %d documents: %w", s.versions.Name(), s.versions.Len(), s.meta.NumDocs, base.ErrCorrupt)
+	}
 	return s.openStored(byName[fileStored])
 }
 
@@ -137,6 +142,9 @@ func (s *Segment) checkFiles(byName map[string]*sealed.File) error {
 		known++
 	}
 	if order && inverse {
+		known++
+	}
+	if byName[fileVersions] != nil {
 		known++
 	}
 	if n := len(byName); n != known {

@@ -24,6 +24,11 @@ func (s *Segment) Source(dropped *Bitmap) (Source, error) {
 	if err := s.ids.file.Verify(context.Background(), nil); err != nil {
 		return nil, fmt.Errorf("segment %s: %w", s.dir, err)
 	}
+	if s.versions != nil {
+		if err := s.versions.Verify(context.Background(), nil); err != nil {
+			return nil, fmt.Errorf("segment %s: %w", s.dir, err)
+		}
+	}
 	for f := range s.lengths {
 		if err := s.CheckLengths(base.FieldID(f)); err != nil {
 			return nil, err

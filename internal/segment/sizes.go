@@ -43,7 +43,7 @@ func (s *Segment) Sizes() Sizes {
 			z.Frontiers += f.SizeBytes
 		case fileLengths:
 			z.Lengths += f.SizeBytes
-		case fileIDs:
+		case fileIDs, fileVersions:
 			z.IDs += f.SizeBytes
 		case fileStored, fileOrder, fileInverse:
 			z.Stored += f.SizeBytes

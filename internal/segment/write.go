@@ -117,6 +117,7 @@ func (w *writer) write(ctx context.Context) error {
 	g.run(w.writeLengths)
 	g.run(w.writeIDs)
 	g.run(w.writeOrder)
+	g.run(w.writeVersions)
 	if w.opts.Stored {
 		g.run(func(ctx context.Context) error { return w.writeStored(ctx, stored) })
 	}

@@ -1,0 +1,366 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/inverter"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// Live changes an index in two steps: Publish makes documents visible to this process at once,
+// in segments that need not survive a crash, and Flush makes what is visible durable, as a commit.
+// A log keeps what is not flushed. Merge joins segments beside both.
+//
+// A Live holds the write lock until Close. All methods are safe for concurrent use. Publish
+// waits for others; Flush and Merge wait for others of their kind, and block Publish only for
+// the moment in which they change the list of segments.
+type Live struct {
+	ix       *Index
+	session  *session
+	schema   *inverter.Schema
+	volatile vfs.FS
+
+	merging, flushing sync.Mutex // lock them before mu
+
+	mu sync.Mutex // guards what follows, and changes of the current snapshot
+	// durable is the last commit.
+	durable *manifest
+	// written are the deletions of segments in files, by name of the segment.
+	written map[string]writtenDeletions
+	// synced are segments whose files are durable.
+	synced map[string]bool
+	// making counts the uses of files and folders that are being written or synced.
+	making map[string]int
+	// seq is the number of the last record of the log that is visible.
+	seq uint64
+	// nextSegment is at least NextSegment of the current manifest.
+	nextSegment uint64
+	numTemps    int
+	closed      bool
+}
+
+type writtenDeletions struct {
+	deletions *segment.Deletions
+	name      string
+	sum       uint32
+}
+
+// Live takes the write lock. The index must have a commit. Until Close, Refresh does nothing: this
+// process is the only one that commits. The error wraps base.ErrLocked if there is another writer.
+func (ix *Index) Live() (*Live, error) {
+	s, err := ix.begin()
+	if err != nil {
+		return nil, err
+	}
+	now := ix.currentManifest()
+	if now.Generation == 0 {
+		return nil, errors.Join(fmt.Errorf("index %s: nothing is committed yet: %w", ix.dir, base.ErrBadInput), s.end())
+	}
+	options := ix.Options()
+	l := &Live{
+		ix: ix, session: s, schema: options.schema(), volatile: vfs.Volatile(ix.fs), durable: now,
+		written: map[string]writtenDeletions{}, synced: map[string]bool{}, making: map[string]int{}, seq: now.Seq, nextSegment: now.NextSegment,
+	}
+	for i := range now.Segments {
+		l.synced[now.Segments[i].Name] = true
+	}
+	ix.live.Store(true)
+	return l, nil
+}
+
+// Seq is the number of the last record of the log that the index has durably.
+func (l *Live) Seq() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.durable.Seq
+}
+
+// Schema is how documents are inverted for Publish.
+func (l *Live) Schema() *inverter.Schema { return l.schema }
+
+// Publish adds the documents of sources, each id once, which replace documents of the index, after
+// deleting the documents of ids. It is visible to new snapshots when it returns. failed returns
+// errors of methods of sources that have no error result. seq is the number of the last record of the
+// log whose change they complete. After an error nothing has changed.
+func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed func() error, ids map[string]struct{}, seq uint64) (deleted int, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return 0, errLiveClosed
+	}
+	snapshot, err := l.ix.Snapshot()
+	if err != nil {
+		return 0, err
+	}
+	defer snapshot.Release()
+	c := &commit{
+		session: l.session, base: snapshot, next: l.ix.currentManifest().clone(),
+		change: change{sources: sources, failed: failed, deletes: ids, threads: 1},
+	}
+	for _, src := range sources {
+		c.numAdded += src.NumDocs() - src.Dropped().Count()
+	}
+	c.next.Generation++
+	c.next.NextSegment = l.nextSegment
+	err = l.publish(ctx, c)
+	l.nextSegment = c.next.NextSegment
+	if err != nil {
+		for _, name := range c.made {
+			err = errors.Join(err, l.ix.fs.RemoveAll(l.ix.path(name)))
+		}
+		return 0, err
+	}
+	l.seq = max(l.seq, seq)
+	return c.result.deleted, nil
+}
+
+func (l *Live) publish(ctx context.Context, c *commit) error {
+	if err := c.dropDocuments(ctx); err != nil {
+		return err
+	}
+	if c.numAdded == 0 && c.result.deleted == 0 {
+		return nil
+	}
+	segments := c.next.Segments
+	c.next.Segments = make([]manifestSegment, 0, len(segments)+1)
+	for i, ms := range segments {
+		switch c.numLive[i] {
+		case 0: // no live document is left
+			continue
+		case ms.NumLive:
+		default:
+			d, err := c.deletionsOf(ctx, i)
+			if err != nil {
+				return err
+			}
+			ms.deletions, ms.Live, ms.LiveSum, ms.NumLive = d, "", 0, c.numLive[i]
+		}
+		c.next.Segments = append(c.next.Segments, ms)
+	}
+	if c.numAdded > 0 {
+		name := c.newSegment()
+		meta, err := segment.Write(ctx, l.volatile, l.ix.path(name), c.next.Options.segmentOptions(c.threads), c.sources, nil)
+		if err := errors.Join(err, c.failed()); err != nil {
+			return err
+		}
+		c.next.Segments = append(c.next.Segments, manifestSegment{Name: name, Sum: meta.Sum(), NumDocs: meta.NumDocs, NumLive: meta.NumDocs})
+	}
+	if err := c.checkSize(); err != nil {
+		return err
+	}
+	return l.show(c.next, c.base)
+}
+
+// show makes next, whose files exist, the current snapshot. l.mu is held.
+func (l *Live) show(next *manifest, former *Snapshot) error {
+	l.ix.showing.Lock()
+	defer l.ix.showing.Unlock()
+	shown, err := l.ix.newSnapshot(next, former)
+	if err != nil {
+		return err
+	}
+	return l.ix.replace(shown, next)
+}
+
+// Flush commits what is visible when it begins: it is durable when Flush returns, and other
+// processes see it. It returns the number of the last record of the log that it includes.
+func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return 0, errLiveClosed
+	}
+	now, durable := l.ix.currentManifest(), l.durable
+	next := now.clone()
+	next.NextSegment, next.Seq = l.nextSegment, l.seq
+	var unsynced []string
+	for _, ms := range next.Segments {
+		if !l.synced[ms.Name] {
+			unsynced = append(unsynced, ms.Name)
+		}
+		l.making[ms.Name]++ // a merge may replace it meanwhile
+	}
+	l.mu.Unlock()
+	var made []string
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, ms := range next.Segments {
+			l.made(ms.Name)
+		}
+		for _, name := range made {
+			l.made(name)
+		}
+		if err == nil {
+			err = l.removeLeftovers()
+		}
+	}()
+	if now.Generation == durable.Generation && next.Seq == durable.Seq && !l.session.unsynced {
+		return durable.Seq, nil
+	}
+	for _, name := range unsynced {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		if err := l.sync(name); err != nil {
+			return 0, err
+		}
+	}
+	for i := range next.Segments {
+		name, err := l.saveDeletions(&next.Segments[i], next.Generation)
+		if name != "" {
+			made = append(made, name)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	if err := l.ix.fs.SyncDir(l.ix.dir); err != nil {
+		return 0, err
+	}
+	renamed, err := next.save(l.ix.fs, l.ix.dir)
+	if renamed {
+		l.mu.Lock()
+		l.durable = next
+		l.session.unsynced = err != nil
+		l.mu.Unlock()
+	}
+	if err != nil {
+		return 0, err
+	}
+	return next.Seq, nil
+}
+
+// sync makes a segment durable.
+func (l *Live) sync(name string) error {
+	dir := l.ix.path(name)
+	files, err := l.ix.fs.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		f, err := l.ix.fs.Open(filepath.Join(dir, file))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return vfs.PathError("sync", filepath.Join(dir, file), err)
+		}
+	}
+	if err := l.ix.fs.SyncDir(dir); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.synced[name] = true
+	l.mu.Unlock()
+	return nil
+}
+
+// saveDeletions writes the deletions of a segment to a file unless one has them, and returns the
+// name of a new one.
+func (l *Live) saveDeletions(ms *manifestSegment, generation uint64) (made string, err error) {
+	if ms.deletions == nil {
+		return "", nil
+	}
+	l.mu.Lock()
+	w, ok := l.written[ms.Name]
+	l.mu.Unlock()
+	if !ok || w.deletions != ms.deletions {
+		made = liveName(ms.Name, generation)
+		l.mu.Lock()
+		l.making[made]++
+		l.mu.Unlock()
+		w = writtenDeletions{deletions: ms.deletions, name: made}
+		if w.sum, err = ms.deletions.Save(l.ix.fs, l.ix.path(made)); err != nil {
+			return made, err
+		}
+		l.mu.Lock()
+		l.written[ms.Name] = w
+		l.mu.Unlock()
+	}
+	ms.Live, ms.LiveSum = w.name, w.sum
+	return made, nil
+}
+
+// made ends a use of a file or folder. l.mu is held.
+func (l *Live) made(name string) {
+	if l.making[name]--; l.making[name] == 0 {
+		delete(l.making, name)
+	}
+}
+
+// TempDir makes a new folder for temporary files, which Close removes.
+func (l *Live) TempDir() (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return "", errLiveClosed
+	}
+	parent, err := l.session.temp()
+	if err != nil {
+		return "", err
+	}
+	l.numTemps++
+	dir := filepath.Join(parent, strconv.Itoa(l.numTemps))
+	return dir, l.ix.fs.MkdirAll(dir)
+}
+
+// removeLeftovers removes the files that neither the last commit nor the current snapshot names.
+// l.mu is held.
+func (l *Live) removeLeftovers() error {
+	names, err := l.ix.fs.ReadDir(l.ix.dir)
+	if err != nil {
+		return err
+	}
+	keep := l.durable.names()
+	now := l.ix.currentManifest()
+	for i := range now.Segments {
+		keep[now.Segments[i].Name] = true
+	}
+	for _, name := range names {
+		if !ours(name) || keep[name] || l.making[name] > 0 || name == tempName && l.session.inTemp {
+			continue
+		}
+		if err := l.ix.fs.RemoveAll(l.ix.path(name)); err != nil {
+			return fmt.Errorf("index %s: remove former segments: %w", l.ix.dir, err)
+		}
+		delete(l.synced, name)
+		delete(l.written, name)
+	}
+	return nil
+}
+
+// Close shows the last commit and releases the lock. What was not flushed is lost.
+func (l *Live) Close() error {
+	l.merging.Lock()
+	defer l.merging.Unlock()
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	l.ix.showing.Lock()
+	err := l.ix.show(l.durable)
+	l.ix.live.Store(false)
+	l.ix.showing.Unlock()
+	if errors.Is(err, base.ErrClosed) {
+		err = nil // the index was closed before
+	}
+	return errors.Join(err, l.session.end())
+}
+
+var errLiveClosed = fmt.Errorf("live index: %w", base.ErrClosed)

@@ -1,0 +1,208 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/inverter"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+// liveModel has the documents of a live index in the order of writing.
+type liveModel struct {
+	t    *testing.T
+	rng  *rand.Rand
+	live *Live
+	docs []corpus.Document
+	seq  uint64
+	dir  string
+}
+
+func newLiveModel(t *testing.T, ix *Index, seed uint64) *liveModel {
+	t.Helper()
+	l, err := ix.Live()
+	check(t, err)
+	m := &liveModel{t: t, rng: rand.New(rand.NewPCG(seed, 1)), live: l}
+	m.dir, err = l.TempDir()
+	check(t, err)
+	return m
+}
+
+// publish adds, replaces and deletes documents at random.
+func (m *liveModel) publish() {
+	m.t.Helper()
+	schema := m.live.Schema()
+	a, err := analysis.New(schema.Analyzer)
+	check(m.t, err)
+	b := inverter.NewBatch(inverter.Options{Schema: schema, FS: m.live.ix.fs, Dir: m.dir, MemoryBytes: 32 << 20}, a)
+	defer b.Close()
+	remove := func(id string) {
+		m.docs = slices.DeleteFunc(m.docs, func(d corpus.Document) bool { return d.ID == id })
+	}
+	for range m.rng.IntN(25) {
+		m.seq++
+		id := fmt.Sprint(m.rng.IntN(400))
+		remove(id)
+		if m.rng.IntN(4) == 0 {
+			b.Delete(id)
+			continue
+		}
+		d := corpus.Document{ID: id, Title: randomText(m.rng, m.rng.IntN(3)), Text: randomText(m.rng, m.rng.IntN(20))}
+		check(m.t, b.AddVersion(&d, segment.Version{Seq: m.seq, Number: 1}))
+		m.docs = append(m.docs, d)
+	}
+	partials, err := b.Partials()
+	check(m.t, err)
+	_, err = m.live.Publish(m.t.Context(), partials.Sources(), partials.Err, b.Deletes(), m.seq)
+	check(m.t, err)
+}
+
+// same checks that a snapshot has the documents, in the order of writing, with rising versions.
+func sameLive(t *testing.T, ix *Index, docs []corpus.Document) {
+	t.Helper()
+	s, err := ix.Snapshot()
+	check(t, err)
+	defer s.Release()
+	last, n := uint64(0), 0
+	for i := range s.Segments {
+		v := &s.Segments[i]
+		for doc := range base.DocID(v.NumDocs()) {
+			if v.Live != nil && !v.Live.Has(int(doc)) {
+				continue
+			}
+			id, err := v.ID(doc)
+			check(t, err)
+			version, err := v.Version(doc)
+			check(t, err)
+			if n >= len(docs) || string(id) != docs[n].ID || version.Seq <= last {
+				t.Fatalf("document %d of %d is %s with version %d after %d", n, len(docs), id, version.Seq, last)
+			}
+			last = version.Seq
+			n++
+		}
+	}
+	if n != len(docs) || s.NumLive != n {
+		t.Fatalf("%d documents, %d counted, want %d", n, s.NumLive, len(docs))
+	}
+}
+
+func anyNeighbours(rng *rand.Rand) func([]SegmentSize) (from, to int) {
+	return func(sizes []SegmentSize) (from, to int) {
+		if len(sizes) == 0 {
+			return 0, 0
+		}
+		from = rng.IntN(len(sizes))
+		return from, from + 1 + rng.IntN(min(4, len(sizes)-from))
+	}
+}
+
+// Documents are visible after Publish, durable after Flush, and merges change neither, in any order.
+func TestLiveHistories(t *testing.T) {
+	for seed := range uint64(6) {
+		mem := vfstest.NewMem()
+		ix, err := Create(mem, "ix", Options{Analyzer: "whitespace", NoStored: seed%3 == 2})
+		check(t, err)
+		check(t, commitChange(t.Context(), ix, nil, nil))
+		m := newLiveModel(t, ix, seed)
+		var flushed []corpus.Document
+		for range 60 {
+			switch m.rng.IntN(5) {
+			case 0:
+				_, err := m.live.Merge(t.Context(), nil, anyNeighbours(m.rng))
+				check(t, err)
+			case 1:
+				seq, err := m.live.Flush(t.Context())
+				check(t, err)
+				if seq != m.seq || m.live.Seq() != seq {
+					t.Fatalf("flushed %d, %d, want %d", seq, m.live.Seq(), m.seq)
+				}
+				flushed = slices.Clone(m.docs)
+				reader, err := Open(mem, "ix")
+				check(t, err)
+				sameLive(t, reader, flushed)
+				checkStatistics(t, reader)
+				check(t, reader.Close())
+			default:
+				m.publish()
+			}
+			sameLive(t, ix, m.docs)
+			checkStatistics(t, ix)
+		}
+		check(t, m.live.Close())
+		sameLive(t, ix, flushed)
+		check(t, ix.Close())
+		ix, err = Open(mem, "ix")
+		check(t, err)
+		sameLive(t, ix, flushed)
+		s, err := ix.Snapshot()
+		check(t, err)
+		check(t, s.Verify(t.Context(), nil))
+		s.Release()
+		check(t, commitChange(t.Context(), ix, nil, []corpus.Document{{ID: "last"}})) // leaves no other files
+		if left, err := (&session{ix: ix}).leftovers(); err != nil || len(left) > 0 {
+			t.Errorf("files %q are left, %v", left, err)
+		}
+		check(t, ix.Close())
+	}
+}
+
+// Merges and flushes run beside Publish and searches.
+func TestLiveConcurrent(t *testing.T) {
+	ix, err := Create(vfstest.NewMem(), "ix", Options{Analyzer: "whitespace"})
+	check(t, err)
+	defer ix.Close()
+	check(t, commitChange(t.Context(), ix, nil, nil))
+	m := newLiveModel(t, ix, 7)
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	for worker := range 3 {
+		group.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(worker), 5))
+			for ctx.Err() == nil {
+				switch worker {
+				case 0:
+					if _, err := m.live.Merge(t.Context(), nil, anyNeighbours(rng)); err != nil {
+						t.Errorf("merge: %v", err)
+						return
+					}
+				case 1:
+					if _, err := m.live.Flush(t.Context()); err != nil {
+						t.Errorf("flush: %v", err)
+						return
+					}
+				case 2:
+					s, err := ix.Snapshot()
+					if err != nil {
+						t.Errorf("snapshot: %v", err)
+						return
+					}
+					if _, _, _, err := s.Lookup(fmt.Sprint(rng.IntN(400))); err != nil {
+						t.Errorf("lookup: %v", err)
+					}
+					s.Release()
+				}
+			}
+		})
+	}
+	for range 80 {
+		m.publish()
+		sameLive(t, ix, m.docs)
+	}
+	stop()
+	group.Wait()
+	checkStatistics(t, ix)
+	if _, err := m.live.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check(t, m.live.Close())
+	sameLive(t, ix, m.docs)
+	checkStatistics(t, ix)
+}
