@@ -35,7 +35,9 @@ const (
 	manifestVersion = 2
 	lockName        = "LOCK"
 	tempName        = "tmp"
-	maxManifestLen  = 16 << 20
+	// LogName is the folder of the write-ahead log (package living).
+	LogName        = "log"
+	maxManifestLen = 16 << 20
 )
 
 type manifest struct {
@@ -164,7 +166,7 @@ func (m *manifest) validate() error {
 // names returns the files and folders that the manifest names, and the commit's
 // impact-ordered lists.
 func (m *manifest) names() map[string]bool {
-	names := map[string]bool{manifestName: true, lockName: true, impactsName(m.Generation): true}
+	names := map[string]bool{manifestName: true, lockName: true, LogName: true, impactsName(m.Generation): true}
 	for _, s := range m.Segments {
 		names[s.Name] = true
 		if s.Live != "" {
@@ -177,7 +179,7 @@ func (m *manifest) names() map[string]bool {
 // ours reports whether writers make files of this name, or it is a cost model's
 // temporary file. Cost models (cost.FileName) belong to machines, not commits.
 func ours(name string) bool {
-	return name == manifestName || name == manifestTemp || name == lockName || name == tempName ||
+	return name == manifestName || name == manifestTemp || name == lockName || name == tempName || name == LogName ||
 		segmentPattern.MatchString(name) || livePattern.MatchString(name) || name == impactsTemp || impactsPattern.MatchString(name) ||
 		cost.IsTemp(name)
 }

@@ -237,10 +237,7 @@ func (v *inverter) full() bool {
 // If the error wraps base.ErrBadInput, the document was not added; after any other, v cannot be
 // used.
 func (v *inverter) add(d *corpus.Document) error {
-	if err := checkDocument(d); err != nil {
-		return err
-	}
-	if err := v.schema.checkVector(d); err != nil {
+	if err := v.schema.Check(d); err != nil {
 		return err
 	}
 	doc := uint32(v.docs.len())
@@ -292,6 +289,14 @@ func (v *inverter) analyze(text string) []analysis.Token {
 	// An Analyzer only reads, so it can share the string's bytes.
 	v.tokens = v.analyzer.Tokens(v.tokens[:0], unsafe.Slice(unsafe.StringData(text), len(text)))
 	return v.tokens
+}
+
+// Check returns an error that wraps base.ErrBadInput if a document cannot be indexed.
+func (s *Schema) Check(d *corpus.Document) error {
+	if err := checkDocument(d); err != nil {
+		return err
+	}
+	return s.checkVector(d)
 }
 
 func checkDocument(d *corpus.Document) error {

@@ -1,0 +1,32 @@
+// Package living takes writes into an index while it is searched.
+//
+//	Apply ──▶ write-ahead log ──▶ batch in memory ──Refresh──▶ visible segments ──Flush──▶ commit
+//	          (durable)           (inverted)                    (not synced)               (durable)
+//
+// # Life of a write
+//
+//  1. Concurrent Apply calls form a group; one of them checks the conditions of all operations and
+//     appends their records to the log (package wal), which makes them durable.
+//  2. One goroutine inverts the documents into a batch, in the order of the log (pump).
+//  3. Refresh, every second by default, makes a segment of the batch and publishes it
+//     (index.Live.Publish).
+//  4. Flush commits what is visible and removes the records that the commit contains from the log.
+//  5. Merges join neighbours in the background (merger). They do not change results.
+//
+// Open replays the records that no commit has, so that each acknowledged write is there once
+// after any crash.
+//
+// # Conditions
+//
+// Each id has a version: the number of its last write in the log (Seq), and a count of its writes.
+// Versions of writes that are not visible yet are in memory (versions), others in the segments.
+//
+// # Limits
+//
+// Apply waits while more bytes than Options.MemoryBytes wait to be inverted or published, and while
+// there are too many segments for the merger; after Options.MaxWait the error is ErrBusy.
+//
+// # Concurrency
+//
+// A Store is safe for concurrent use. It holds the write lock of the index until Close.
+package living

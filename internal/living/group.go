@@ -1,0 +1,237 @@
+package living
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/wal"
+)
+
+// visible stands for a document that only the segments have.
+var visible = new(corpus.Document)
+
+// maxGroupBytes is the size from which on a group takes no more requests.
+const maxGroupBytes = 8 << 20
+
+// groups makes the requests of concurrent callers to groups. One of the callers, the leader, handles
+// a group while the others of the next wait.
+type groups struct {
+	mu      sync.Mutex
+	waiting []*request
+	leading bool
+	closed  bool
+	idle    sync.Cond
+}
+
+type request struct {
+	entries []entry
+	size    int
+	done    chan struct{}
+}
+
+func (g *groups) init() { g.idle.L = &g.mu }
+
+// enter adds a request and reports whether the caller has to lead.
+func (g *groups) enter(r *request) (lead bool, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false, errClosed
+	}
+	g.waiting = append(g.waiting, r)
+	if g.leading {
+		return false, nil
+	}
+	g.leading = true
+	return true, nil
+}
+
+// next returns the next group; empty if the leader is done.
+func (g *groups) next() []*request {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n, size := 0, 0
+	for n < len(g.waiting) && (n == 0 || size < maxGroupBytes) {
+		size += g.waiting[n].size
+		n++
+	}
+	group := g.waiting[:n:n]
+	g.waiting = g.waiting[n:]
+	if n == 0 {
+		g.waiting, g.leading = nil, false
+		g.idle.Broadcast()
+	}
+	return group
+}
+
+// close lets no more requests in and waits for the last one.
+func (g *groups) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for g.leading {
+		g.idle.Wait()
+	}
+}
+
+// Apply makes the operations durable (Options.Sync), in their order, and returns their results. Each
+// succeeds or fails on its own. If the error is not nil, none took effect: it wraps ErrBusy,
+// wal.ErrFull, wal.ErrReadOnly, wal.ErrFailed or base.ErrClosed, or is of ctx, which counts only
+// until the operations are on their way to the log.
+func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
+	results := make([]Result, len(ops))
+	r := &request{entries: make([]entry, 0, len(ops)), done: make(chan struct{})}
+	for i := range ops {
+		if err := s.check(&ops[i]); err != nil {
+			results[i].Err = err
+			continue
+		}
+		r.entries = append(r.entries, entry{op: ops[i], result: &results[i]})
+		e := &r.entries[len(r.entries)-1]
+		e.encode()
+		r.size += len(e.payload)
+	}
+	if len(r.entries) == 0 {
+		return results, nil
+	}
+	if err := s.room(ctx); err != nil {
+		return nil, err
+	}
+	lead, err := s.groups.enter(r)
+	if err != nil {
+		return nil, err
+	}
+	if lead {
+		for group := s.groups.next(); len(group) > 0; group = s.groups.next() {
+			s.handle(group)
+		}
+	}
+	<-r.done
+	for i := range results {
+		if err := results[i].Err; err != nil && !errors.Is(err, ErrConflict) && isOfLog(err) {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+func isOfLog(err error) bool {
+	var e *logError
+	return errors.As(err, &e)
+}
+
+// logError is the error of a whole group.
+type logError struct{ error }
+
+func (e *logError) Unwrap() error { return e.error }
+
+func (s *Store) check(op *Op) error {
+	if op.Kind == Delete {
+		return checkID(op.Doc.ID)
+	}
+	if err := op.Doc.CheckUTF8(); err != nil {
+		return err
+	}
+	return s.live.Schema().Check(op.Doc)
+}
+
+// handle appends the operations of a group to the log.
+func (s *Store) handle(group []*request) {
+	defer func() {
+		for _, r := range group {
+			close(r.done)
+		}
+	}()
+	var records []wal.Record
+	var entries []*entry
+	ahead := map[string]state{} // by the operations of the group
+	for _, r := range group {
+		for i := range r.entries {
+			e := &r.entries[i]
+			id := e.op.Doc.ID
+			now, ok := ahead[id]
+			if !ok {
+				var err error
+				if now, _, err = s.state(id); err != nil {
+					e.fail(err)
+					continue
+				}
+			}
+			if !e.decide(now) {
+				continue
+			}
+			ahead[id] = e.state
+			records = append(records, e.record())
+			entries = append(entries, e)
+		}
+	}
+	if len(records) == 0 {
+		return
+	}
+	first, err := s.log.Append(records)
+	if err != nil {
+		for _, e := range entries {
+			e.fail(&logError{err})
+		}
+		return
+	}
+	s.mu.Lock()
+	for i, e := range entries {
+		e.state.version.Seq = uint64(first) + uint64(i)
+		e.result.Version = e.state.version
+		s.enqueue(e.op.Doc.ID, e.state, len(e.payload))
+	}
+	s.mu.Unlock()
+	if s.log.Stats().SizeBytes > s.opts.FlushBytes {
+		signal(s.flush)
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// room waits until there is memory for more documents and merges have caught up.
+func (s *Store) room(ctx context.Context) error {
+	until := time.Now().Add(s.opts.MaxWait)
+	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		why := s.full()
+		if why == "" {
+			return nil
+		}
+		if time.Now().After(until) {
+			err := fmt.Errorf("%s: %w", why, ErrBusy)
+			if f := s.failure.Load(); f != nil {
+				err = fmt.Errorf("%w: %w", err, *f)
+			}
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.quit:
+			return errClosed
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (s *Store) full() (why string) {
+	s.mu.Lock()
+	size := s.queue.size
+	s.mu.Unlock()
+	if size > s.opts.MemoryBytes {
+		return fmt.Sprintf("%d MiB of documents wait to be indexed", size>>20)
+	}
+	if n := s.numSegments(); n > s.opts.MaxSegments {
+		return fmt.Sprintf("%d segments wait to be merged", n)
+	}
+	return ""
+}

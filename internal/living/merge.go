@@ -1,0 +1,115 @@
+package living
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/index"
+)
+
+// The policy of merges: neighbours only, so that documents stay in the order of writing.
+const (
+	// A level has up to this many segments; one more, and they are merged into one of the next.
+	segmentsPerLevel = 8
+	// Segments with fewer documents are of the lowest level.
+	levelDocs = 1000
+	// Segments with more deleted documents, in percent, are written again.
+	maxDeletedPercent = 20
+)
+
+// level is how often a segment's live documents are segmentsPerLevel times levelDocs.
+func level(numLive int) (n int) {
+	for size := levelDocs; numLive >= size; size *= segmentsPerLevel {
+		n++
+	}
+	return n
+}
+
+// choose returns the neighbours to merge next: of the lowest level that has too many, else a segment
+// with too many deleted documents.
+func choose(sizes []index.SegmentSize) (from, to int) {
+	for l := 0; l <= level(1<<32); l++ {
+		for i := 0; i < len(sizes); i++ {
+			n, at := 0, i
+			for ; i < len(sizes) && level(sizes[i].NumLive) <= l; i++ {
+				if level(sizes[i].NumLive) == l {
+					n++
+				}
+			}
+			if n > segmentsPerLevel {
+				return at, i
+			}
+		}
+	}
+	for i, s := range sizes {
+		if 100*(s.NumDocs-s.NumLive) > maxDeletedPercent*s.NumDocs {
+			return i, i + 1
+		}
+	}
+	return 0, 0
+}
+
+// merge merges until there is nothing to merge, after each change.
+func (s *Store) merge() {
+	for {
+		select {
+		case <-s.quit:
+			return
+		case <-s.changed:
+		}
+		for merged := true; merged; {
+			var err error
+			if merged, err = s.live.Merge(s.ctx, s.mergeFS(), choose); err != nil && s.ctx.Err() == nil {
+				s.opts.OnError(fmt.Errorf("merge: %w", err))
+			}
+		}
+	}
+}
+
+// Merge makes all acknowledged writes visible and joins segments until at most maxSegments are left,
+// without deleted documents.
+func (s *Store) Merge(ctx context.Context, maxSegments int) error {
+	if err := s.Refresh(ctx); err != nil {
+		return err
+	}
+	for {
+		merged, err := s.live.Merge(ctx, s.mergeFS(), func(sizes []index.SegmentSize) (from, to int) {
+			if len(sizes) > max(maxSegments, 1) {
+				return smallestNeighbours(sizes, len(sizes)-max(maxSegments, 1)+1)
+			}
+			for i, size := range sizes {
+				if size.NumLive < size.NumDocs {
+					return i, i + 1
+				}
+			}
+			return 0, 0
+		})
+		if err != nil || !merged {
+			return err
+		}
+	}
+}
+
+// smallestNeighbours returns the n neighbours that have the fewest documents together.
+func smallestNeighbours(sizes []index.SegmentSize, n int) (from, to int) {
+	least := -1
+	for i := 0; i+n <= len(sizes); i++ {
+		sum := 0
+		for _, s := range sizes[i : i+n] {
+			sum += s.NumLive
+		}
+		if least < 0 || sum < least {
+			least, from = sum, i
+		}
+	}
+	return from, from + n
+}
+
+func (s *Store) numSegments() int {
+	snapshot, err := s.ix.Snapshot()
+	if err != nil {
+		return 0
+	}
+	defer snapshot.Release()
+	return len(snapshot.Segments)
+}

@@ -1,0 +1,139 @@
+package living
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/wal"
+)
+
+// Kind is what an operation does.
+type Kind uint8
+
+const (
+	// Index adds a document, or replaces the one of its id.
+	Index Kind = iota
+	// Create adds a document whose id must be new.
+	Create
+	// Delete deletes the document of an id.
+	Delete
+)
+
+// Op is one write.
+type Op struct {
+	Kind Kind
+	// Doc is not changed after Apply; of a Delete only its id counts.
+	Doc *corpus.Document
+	// IfSeq, if not 0, is the Seq that the id's version must have.
+	IfSeq uint64
+	// External, if not 0, becomes the Number of the version. It must be higher than the Number
+	// before, or at least equal with ExternalEqual.
+	External      uint64
+	ExternalEqual bool
+}
+
+// Outcome is what an operation did.
+type Outcome uint8
+
+const (
+	// Failed operations have an error.
+	Failed Outcome = iota
+	// Created a document.
+	Created
+	// Updated means replaced.
+	Updated
+	// Deleted a document.
+	Deleted
+	// NotFound: there was no document to delete.
+	NotFound
+)
+
+// Result is the result of an Op.
+type Result struct {
+	Outcome Outcome
+	// Version of the id after the operation; after a conflict, the current one.
+	Version segment.Version
+	// Err wraps ErrConflict, or base.ErrBadInput if the document cannot be indexed.
+	Err error
+}
+
+// entry is an Op on its way.
+type entry struct {
+	op     Op
+	result *Result
+	// payload has room for the largest number before body.
+	payload []byte
+	state   state // after it
+}
+
+// encode prepares the record of the operation, but for the number of the version.
+func (e *entry) encode() {
+	e.payload = make([]byte, binary.MaxVarintLen64, binary.MaxVarintLen64+16+len(e.op.Doc.ID)+len(e.op.Doc.Title)+len(e.op.Doc.Text))
+	if e.op.Kind == Delete {
+		e.payload = appendText(e.payload, e.op.Doc.ID)
+		return
+	}
+	e.payload = appendBody(e.payload, e.op.Doc)
+}
+
+func (e *entry) record() wal.Record {
+	var number [binary.MaxVarintLen64]byte
+	n := binary.PutUvarint(number[:], e.state.version.Number)
+	from := binary.MaxVarintLen64 - n
+	copy(e.payload[from:], number[:n])
+	kind := byte(recordIndex)
+	if e.op.Kind == Delete {
+		kind = recordDelete
+	}
+	return wal.Record{Type: kind, Payload: e.payload[from:]}
+}
+
+// decide checks the conditions of an operation against the state of its id, and sets the state
+// after it and the result.
+func (e *entry) decide(now state) (ok bool) {
+	op, r := &e.op, e.result
+	r.Version = now.version
+	exists := now.doc != nil
+	switch {
+	case op.Kind == Create && exists:
+		return e.conflict("the document exists, with version %d", now.version.Number)
+	case op.IfSeq != 0 && (op.IfSeq != now.version.Seq || !exists):
+		return e.conflict("the last write has the sequence number %d, not %d", now.version.Seq, op.IfSeq)
+	case op.External != 0 && (op.External < now.version.Number || op.External == now.version.Number && !op.ExternalEqual):
+		return e.conflict("the current version %d is not below %d", now.version.Number, op.External)
+	}
+	e.state.version = segment.Version{Number: now.version.Number + 1}
+	if op.External != 0 {
+		e.state.version.Number = op.External
+	}
+	switch {
+	case op.Kind == Delete && exists:
+		r.Outcome = Deleted
+	case op.Kind == Delete:
+		r.Outcome = NotFound
+	case exists:
+		r.Outcome, e.state.doc = Updated, op.Doc
+	default:
+		r.Outcome, e.state.doc = Created, op.Doc
+	}
+	return true
+}
+
+func (e *entry) conflict(format string, args ...any) bool {
+	e.result.Err = fmt.Errorf("document %q: "+format+": %w", append(append([]any{e.op.Doc.ID}, args...), ErrConflict)...)
+	return false
+}
+
+func (e *entry) fail(err error) {
+	e.result.Outcome, e.result.Err = Failed, err
+}
+
+func checkID(id string) error {
+	if id == "" {
+		return fmt.Errorf("empty document id: %w", base.ErrBadInput)
+	}
+	return nil
+}

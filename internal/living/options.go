@@ -1,0 +1,59 @@
+package living
+
+import (
+	"errors"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/wal"
+)
+
+// Options of Open. Zero values mean the defaults.
+type Options struct {
+	// Sync is when a write is durable: before Apply returns, or in the background.
+	Sync wal.Mode
+	// SyncInterval is for wal.ModeInterval; 0: a second.
+	SyncInterval time.Duration
+	// RefreshInterval is the longest time until a write is visible; 0: a second. Negative: only
+	// Refresh, and batches that are full, make writes visible.
+	RefreshInterval time.Duration
+	// MemoryBytes bounds the documents that are not visible yet; 0: 256 MiB. A batch is made visible
+	// at a quarter of it.
+	MemoryBytes int64
+	// FlushBytes is the size of the log at which Flush runs in the background; 0: 512 MiB.
+	FlushBytes int64
+	// MaxSegments is the number of segments above which Apply waits for merges; 0: 100.
+	MaxSegments int
+	// MaxWait is how long Apply waits for memory or merges; 0: 10 s.
+	MaxWait time.Duration
+	// MergeBytesPerSecond limits the writing of merges; 0: no limit.
+	MergeBytesPerSecond int64
+	// OnError, if not nil, receives errors of background work, which is repeated.
+	OnError func(error)
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.RefreshInterval, time.Second)
+	setDefault(&o.MemoryBytes, 256<<20)
+	setDefault(&o.FlushBytes, 512<<20)
+	setDefault(&o.MaxSegments, 100)
+	setDefault(&o.MaxWait, 10*time.Second)
+	if o.OnError == nil {
+		o.OnError = func(error) {}
+	}
+	return o
+}
+
+func setDefault[T comparable](value *T, to T) {
+	var zero T
+	if *value == zero {
+		*value = to
+	}
+}
+
+var (
+	// ErrConflict means that the condition of an operation does not hold.
+	ErrConflict = errors.New("version conflict")
+	// ErrBusy means that a write was refused because earlier ones wait for memory or merges. It is
+	// not in the index; try again later.
+	ErrBusy = errors.New("too many writes")
+)

@@ -1,0 +1,195 @@
+package living
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/inverter"
+	"github.com/griffin-search/griffin/internal/segment"
+)
+
+// queue has writes between the log and the batch, guarded by Store.mu.
+type queue struct {
+	items []item
+	wake  sync.Cond
+	// size is the bytes of documents that are not visible yet, fresh those since the last seal.
+	size, fresh int64
+	last        *seal // the newest
+	closed      bool
+}
+
+// item is a write, or the end of a batch.
+type item struct {
+	id    string
+	state state
+	seal  *seal
+}
+
+// seal ends a batch.
+type seal struct {
+	size int64
+	done chan struct{} // closed when the batch is visible, or after err
+	err  error
+}
+
+func (q *queue) init(mu *sync.Mutex) {
+	q.wake.L = mu
+	q.last = &seal{done: make(chan struct{})}
+	close(q.last.done)
+}
+
+// seal ends the current batch unless it is empty, and returns the newest seal.
+func (q *queue) seal(v *versions) *seal {
+	if q.fresh == 0 {
+		return q.last
+	}
+	q.last = &seal{size: q.fresh, done: make(chan struct{})}
+	q.fresh = 0
+	q.items = append(q.items, item{seal: q.last})
+	v.begin()
+	q.wake.Signal()
+	return q.last
+}
+
+func (q *queue) close() {
+	q.closed = true
+	q.wake.Broadcast()
+}
+
+// Each write counts at least this, for its entries in maps and tables.
+const itemBytes = 200
+
+// enqueue adds a write that is in the log. s.mu is held.
+func (s *Store) enqueue(id string, st state, size int) {
+	q := &s.queue
+	s.versions.set(id, st)
+	q.items = append(q.items, item{id: id, state: st})
+	q.size += int64(size) + itemBytes
+	q.fresh += int64(size) + itemBytes
+	if q.fresh > s.opts.MemoryBytes/4 {
+		q.seal(&s.versions)
+	}
+	q.wake.Signal()
+}
+
+// batch is inverted documents and deletions up to a seal.
+type batch struct {
+	*inverter.Batch
+	dir  string
+	seq  uint64
+	seal *seal
+}
+
+// pump inverts writes in the order of the log.
+func (s *Store) pump() {
+	defer close(s.sealed)
+	var b *batch
+	for {
+		s.mu.Lock()
+		for len(s.queue.items) == 0 && !s.queue.closed {
+			s.queue.wake.Wait()
+		}
+		items, closed := s.queue.items, s.queue.closed
+		s.queue.items = nil
+		s.mu.Unlock()
+		for i := range items {
+			if s.ctx.Err() != nil {
+				break
+			}
+			b = s.invert(b, &items[i])
+		}
+		if closed {
+			if b != nil {
+				_ = b.Close() // what it has is in the log
+			}
+			return
+		}
+	}
+}
+
+// invert adds an item to a batch, and returns the batch for the next. Errors are of temporary
+// files: the batch begins again.
+func (s *Store) invert(b *batch, it *item) *batch {
+	if b == nil {
+		b = s.openBatch()
+		if b == nil {
+			return nil
+		}
+	}
+	switch {
+	case it.seal != nil:
+		b.seal = it.seal
+		select {
+		case s.sealed <- b:
+		case <-s.ctx.Done():
+			_ = b.Close()
+		}
+		return nil
+	case it.state.doc == nil:
+		b.Delete(it.id)
+	default:
+		s.retry("index", func() error { return b.AddVersion(it.state.doc, it.state.version) })
+	}
+	b.seq = it.state.version.Seq
+	return b
+}
+
+// openBatch returns nil if the store ends.
+func (s *Store) openBatch() (b *batch) {
+	s.retry("index", func() (err error) {
+		b, err = s.newBatch()
+		return err
+	})
+	return b
+}
+
+// publish makes sealed batches visible.
+func (s *Store) publish() {
+	for b := range s.sealed {
+		s.retry("refresh", func() error {
+			err := s.publishBatch(b)
+			if err != nil {
+				s.failure.Store(&err)
+			}
+			return err
+		})
+		s.failure.Store(nil)
+		_ = b.Close()
+		_ = s.fs.RemoveAll(b.dir)
+		s.mu.Lock()
+		s.queue.size -= b.seal.size
+		flushed := s.flushed
+		s.versions.drop(func(v segment.Version) bool { return v.Seq > flushed })
+		s.mu.Unlock()
+		b.seal.err = s.ctx.Err()
+		close(b.seal.done)
+		signal(s.changed)
+	}
+}
+
+func (s *Store) publishBatch(b *batch) error {
+	partials, err := b.Partials()
+	if err != nil {
+		return err
+	}
+	_, err = s.live.Publish(s.ctx, partials.Sources(), partials.Err, b.Deletes(), b.seq)
+	return err
+}
+
+// retry repeats what fails, for example because the disk is full, until it succeeds or the store
+// ends.
+func (s *Store) retry(what string, do func() error) {
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		err := do()
+		if err == nil || s.ctx.Err() != nil {
+			return
+		}
+		s.opts.OnError(fmt.Errorf("%s: %w", what, err))
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package living
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/inverter"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/wal"
+)
+
+// Store is an index that takes writes.
+type Store struct {
+	fs       vfs.FS
+	ix       *index.Index
+	live     *index.Live
+	log      *wal.Dir
+	opts     Options
+	analyzer analysis.Analyzer
+	groups   groups
+
+	mu       sync.Mutex
+	versions versions
+	queue    queue
+	flushed  uint64 // Seq of the last commit
+	closed   bool
+
+	sealed  chan *batch   // from the pump to the publisher
+	changed chan struct{} // segments were added: the merger looks at them
+	flush   chan struct{} // the log is long
+	quit    chan struct{}
+	stop    context.CancelFunc // of background work
+	ctx     context.Context
+	workers sync.WaitGroup
+	failure atomic.Pointer[error] // of the publisher, until a repetition succeeds
+}
+
+// Open makes the index, which must have a commit, take writes: it acquires the write lock, and replays
+// the log in the folder of the index. Its writes are visible when Open returns. Torn reports whether
+// the log's end was cut off. Errors wrap base.ErrLocked and base.ErrCorrupt.
+func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Store, error) {
+	s := &Store{fs: fsys, ix: ix, opts: opts.withDefaults(), versions: newVersions(), quit: make(chan struct{})}
+	s.queue.init(&s.mu)
+	s.groups.init()
+	s.sealed, s.changed, s.flush = make(chan *batch), make(chan struct{}, 1), make(chan struct{}, 1)
+	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	var err error
+	if s.live, err = ix.Live(); err != nil {
+		return nil, err
+	}
+	s.flushed = s.live.Seq()
+	if s.analyzer, err = analysis.New(s.live.Schema().Analyzer); err == nil {
+		s.log, err = wal.Open(fsys, filepath.Join(ix.Dir(), index.LogName), wal.Options{
+			Mode: s.opts.Sync, Interval: s.opts.SyncInterval, After: wal.Seq(s.flushed),
+		})
+	}
+	if err != nil {
+		s.stop()
+		return nil, errors.Join(err, s.live.Close())
+	}
+	s.workers.Go(s.pump)
+	s.workers.Go(s.publish)
+	if err = s.replay(ctx); err == nil {
+		err = s.Refresh(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("index %s: log: %w", ix.Dir(), err), s.end())
+	}
+	s.workers.Go(s.merge)
+	s.workers.Go(s.flushes)
+	if s.opts.RefreshInterval > 0 {
+		s.workers.Go(s.refreshes)
+	}
+	return s, nil
+}
+
+// Torn is the end of the log that was cut off when it was opened.
+func (s *Store) Torn() (wal.Torn, bool) { return s.log.Torn() }
+
+// replay queues the records that no commit has.
+func (s *Store) replay(ctx context.Context) error {
+	return s.log.Replay(wal.Seq(s.flushed+1), func(r wal.Entry) error {
+		number, d, err := decodeRecord(r.Type, r.Payload)
+		if err != nil {
+			return fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+		if err := s.room(ctx); err != nil {
+			return err
+		}
+		st := state{version: segment.Version{Seq: uint64(r.Seq), Number: number}, doc: d}
+		if r.Type == recordDelete {
+			st.doc = nil
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.enqueue(d.ID, st, len(r.Payload))
+		return nil
+	})
+}
+
+// Get returns the latest version of a document, visible or not. doc is nil if it is visible only in
+// the segments of a snapshot, in which the caller finds it.
+func (s *Store) Get(id string) (version segment.Version, pending bool, found bool, err error) {
+	st, pending, err := s.state(id)
+	return st.version, pending, st.doc != nil, err
+}
+
+// state returns the state of an id before the operations of the current group.
+func (s *Store) state(id string) (st state, pending bool, err error) {
+	s.mu.Lock()
+	st, ok := s.versions.find(id)
+	s.mu.Unlock()
+	if ok {
+		return st, true, nil
+	}
+	snapshot, err := s.ix.Snapshot()
+	if err != nil {
+		return state{}, false, err
+	}
+	defer snapshot.Release()
+	view, doc, found, err := snapshot.Lookup(id)
+	if err != nil || !found {
+		return state{}, false, err
+	}
+	v, err := snapshot.Segments[view].Version(doc)
+	v.Number = max(v.Number, 1) // of an index that had no versions
+	return state{version: v, doc: visible}, false, err
+}
+
+// Refresh makes all acknowledged writes visible.
+func (s *Store) Refresh(ctx context.Context) error {
+	s.mu.Lock()
+	w := s.queue.seal(&s.versions)
+	s.mu.Unlock()
+	select {
+	case <-w.done:
+		return w.err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.quit:
+		return errClosed
+	}
+}
+
+// Flush makes all acknowledged writes visible, commits them, and shortens the log.
+func (s *Store) Flush(ctx context.Context) error {
+	if err := s.Refresh(ctx); err != nil {
+		return err
+	}
+	return s.commit(ctx)
+}
+
+// commit makes durable what is visible.
+func (s *Store) commit(ctx context.Context) error {
+	seq, err := s.live.Flush(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.flushed = max(s.flushed, seq)
+	s.mu.Unlock()
+	return s.log.TruncateFront(wal.Seq(seq + 1))
+}
+
+// Close flushes and releases the index. Later calls return nil.
+func (s *Store) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.groups.close()
+	return errors.Join(s.Flush(ctx), s.end())
+}
+
+func (s *Store) end() error {
+	close(s.quit)
+	s.stop()
+	s.mu.Lock()
+	s.queue.close()
+	s.mu.Unlock()
+	s.workers.Wait()
+	return errors.Join(s.log.Close(), s.live.Close())
+}
+
+var errClosed = fmt.Errorf("store: %w", base.ErrClosed)
+
+func (s *Store) newBatch() (*batch, error) {
+	dir, err := s.live.TempDir()
+	if err != nil {
+		return nil, err
+	}
+	o := inverter.Options{Schema: s.live.Schema(), FS: s.fs, Dir: dir, MemoryBytes: 2 * s.opts.MemoryBytes}
+	return &batch{Batch: inverter.NewBatch(o, s.analyzer), dir: dir}, nil
+}
+
+// refreshes refreshes in intervals.
+func (s *Store) refreshes() {
+	ticker := time.NewTicker(s.opts.RefreshInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.quit:
+			return
+		case <-ticker.C:
+			if err := s.Refresh(s.ctx); err != nil && s.ctx.Err() == nil {
+				s.opts.OnError(fmt.Errorf("refresh: %w", err))
+			}
+		}
+	}
+}
+
+// flushes flushes when the log is long.
+func (s *Store) flushes() {
+	for {
+		select {
+		case <-s.quit:
+			return
+		case <-s.flush:
+			if err := s.commit(s.ctx); err != nil && s.ctx.Err() == nil {
+				s.opts.OnError(fmt.Errorf("flush: %w", err))
+			}
+		}
+	}
+}
