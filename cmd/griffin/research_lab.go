@@ -298,7 +298,7 @@ func (a *app) labReport(ctx context.Context, o labOptions, out string, names []s
 	if err != nil {
 		return err
 	}
-	if err := lab.Render(out, records); err != nil {
+	if err := experiments.Report().Render(out, records); err != nil {
 		return err
 	}
 	if a.json {

@@ -8,8 +8,9 @@
 // error.
 //
 // The Store keeps a Record (result and provenance) of each experiment as JSON.
-// Render creates the report, Markdown and SVG, from the records alone. The
-// experiments are in package experiments.
+// A Report creates the pages, Markdown and SVG, from the records, with the texts
+// of the experiments: Findings state numbers of a record, and Verdicts compare
+// some with the paper's. The experiments are in package experiments.
 //
 // For benchmarks against other engines see bench. An Env and everything it
 // returns belong to one goroutine.

@@ -23,6 +23,15 @@ type Experiment struct {
 	// In Markdown: the paper's experiment, this experiment, and the differences.
 	Did, Ours, Differs string
 
+	// Findings are sentences with our numbers, and why they deviate from the
+	// paper's.
+	Findings []Finding
+	// Verdicts are the rows of the report's table.
+	Verdicts []Verdict
+	// Since is the last change of what Run measures. Older records keep the texts
+	// they were saved with, and have no Findings.
+	Since time.Time
+
 	// Maximum time of Run on two cores, without building collections; a longer run
 	// fails.
 	Budget time.Duration

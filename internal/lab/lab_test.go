@@ -186,8 +186,8 @@ func TestStoreRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := r.page(); got.page() != want {
-		t.Errorf("the page of the record loaded differs:\n%s\nwant:\n%s", got.page(), want)
+	if want := r.page(nil); got.page(nil) != want {
+		t.Errorf("the page of the record loaded differs:\n%s\nwant:\n%s", got.page(nil), want)
 	}
 	if err := os.WriteFile(store.path("ao11-bad"), []byte(`{"name":"ao11-bad","result":{}}`), 0o644); err != nil {
 		t.Fatal(err)
@@ -210,7 +210,10 @@ func TestRender(t *testing.T) {
 		}
 		return string(text)
 	}
-	if err := Render(dir, []*Record{r}); err != nil {
+	e := sample("ao11-sample")
+	e.Verdicts = []Verdict{{Compares: "and", Value: At("Times", "and", "ms"), Why: "A sample"}}
+	report := &Report{Experiments: []Experiment{e}, Items: []Item{{Paper: "ao11", Shows: "Table 9", Experiment: "ao11-sample"}}}
+	if err := report.Render(dir, []*Record{r}); err != nil {
 		t.Fatal(err)
 	}
 	page := read("ao11-sample.md")
@@ -229,7 +232,7 @@ func TestRender(t *testing.T) {
 	if !strings.Contains(first, "<svg") || !strings.Contains(first, "time, ms") || !strings.Contains(first, ">paper<") {
 		t.Error("the figure lacks its axis or legend")
 	}
-	if err := Render(dir, []*Record{r}); err != nil || read("figures/ao11-sample-1.svg") != first {
+	if err := report.Render(dir, []*Record{r}); err != nil || read("figures/ao11-sample-1.svg") != first {
 		t.Errorf("rendered again, the figure differs (%v)", err)
 	}
 }

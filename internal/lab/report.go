@@ -17,58 +17,56 @@ const (
 // RecordsIn returns the Store of the report in dir.
 func RecordsIn(dir string) Store { return Store{Dir: filepath.Join(dir, recordsFolder)} }
 
+// Report is the report of some experiments.
+type Report struct {
+	Experiments []Experiment
+	// Items are the rows of the table of all tables and figures, in their order.
+	Items []Item
+}
+
 // Render writes the report of records into dir, reproducibly: README.md, a page
 // per experiment, and the figures. Files of other experiments stay unchanged.
-func Render(dir string, records []*Record) error {
-	for _, r := range records {
-		for i, f := range r.Result.Figures {
+// Texts come from the experiments, unless a record is older than its experiment.
+func (r *Report) Render(dir string, records []*Record) error {
+	for _, rec := range records {
+		for i, f := range rec.Result.Figures {
 			svg, err := f.SVG()
 			if err != nil {
-				return fmt.Errorf("%s: %w", r.Name, err)
+				return fmt.Errorf("%s: %w", rec.Name, err)
 			}
-			if err := replaceFile(filepath.Join(dir, filepath.FromSlash(figurePath(r.Name, i))), svg); err != nil {
+			if err := replaceFile(filepath.Join(dir, filepath.FromSlash(figurePath(rec.Name, i))), svg); err != nil {
 				return err
 			}
 		}
-		if err := replaceFile(filepath.Join(dir, r.Name+".md"), []byte(r.page())); err != nil {
+		if err := replaceFile(filepath.Join(dir, rec.Name+".md"), []byte(r.page(rec))); err != nil {
 			return err
 		}
 	}
-	return replaceFile(filepath.Join(dir, "README.md"), []byte(contents(records)))
+	return replaceFile(filepath.Join(dir, "README.md"), []byte(r.contents(records)))
+}
+
+// page returns the page of a record.
+func (r *Report) page(rec *Record) string {
+	e := r.experiment(rec.Name)
+	if e == nil || rec.Provenance.Date.Before(e.Since) {
+		return rec.page(nil)
+	}
+	current := *rec
+	current.Title, current.Shows, current.Did, current.Ours, current.Differs = e.Title, e.Shows, e.Did, e.Ours, e.Differs
+	var findings []string
+	for _, f := range e.Findings {
+		if text := f.Text(rec.Result); text != "" {
+			findings = append(findings, text)
+		}
+	}
+	return current.page(findings)
 }
 
 func figurePath(name string, i int) string {
 	return fmt.Sprintf("%s/%s-%d.svg", figuresFolder, name, i+1)
 }
 
-func contents(records []*Record) string {
-	var b strings.Builder
-	b.WriteString("# Lab\n\nThe measurements of the papers, repeated with Griffin. " +
-		"`griffin lab report` writes this folder; [the guide](../guides/lab.md) explains the terms, " +
-		"and [collections](collections.md) describes how collections are generated. " +
-		"Each cell has our number, below it the paper's, and the ratio of both. " +
-		"The papers used other machines: compare ratios between columns and rows, not times.\n")
-	total := time.Duration(0)
-	for _, p := range Papers {
-		head := false
-		for _, r := range records {
-			if r.Paper != p.Short {
-				continue
-			}
-			if !head {
-				fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n| | shows | took |\n|---|---|---|\n", p.Short, p.Citation)
-				head = true
-			}
-			took := r.Provenance.Took + r.Provenance.Prepared
-			total += took
-			fmt.Fprintf(&b, "| %s | [%s](%s.md) | %s |\n", r.Shows, r.Title, r.Name, seconds(took))
-		}
-	}
-	fmt.Fprintf(&b, "\nAll in all %s.\n", seconds(total))
-	return b.String()
-}
-
-func (r *Record) page() string {
+func (r *Record) page(findings []string) string {
 	var b strings.Builder
 	citation := ""
 	for _, p := range Papers {
@@ -80,21 +78,41 @@ func (r *Record) page() string {
 	if r.Provenance.Quick {
 		b.WriteString("\n**A quick run on toy collections: the numbers mean nothing.**\n")
 	}
-	fmt.Fprintf(&b, "\n**The paper.** %s\n\n**Here.** %s\n\n**What differs.** %s\n", r.Did, r.Ours, r.Differs)
+	fmt.Fprintf(&b, "\n**The paper.** %s\n\n**Here.** %s\n\n**What differs.** %s\n\n**Measured.** %s\n", r.Did, r.Ours, r.Differs, r.Provenance.sentence())
+	list(&b, "Findings", findings)
 	for _, t := range r.Result.Tables {
 		b.WriteString("\n" + t.markdown())
 	}
 	for i, f := range r.Result.Figures {
 		fmt.Fprintf(&b, "\n![%s](%s)\n", f.Title, figurePath(r.Name, i))
 	}
-	if len(r.Result.Notes) > 0 {
-		b.WriteString("\n## Notes\n\n")
-		for _, n := range r.Result.Notes {
-			fmt.Fprintf(&b, "- %s\n", n)
-		}
-	}
+	list(&b, "Notes", r.Result.Notes)
 	b.WriteString(r.Provenance.markdown(r.Name))
 	return b.String()
+}
+
+// list writes a section, unless it is empty.
+func list(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## %s\n\n", title)
+	for _, item := range items {
+		fmt.Fprintf(b, "- %s\n", item)
+	}
+}
+
+// sentence names the commit, the machine and the collections.
+func (p *Provenance) sentence() string {
+	s := fmt.Sprintf("At commit %s, on %s with %d cores", p.Commit, p.CPU, p.Cores)
+	if gpu, _, _ := strings.Cut(p.GPU, ","); gpu != "" {
+		s += " and an " + gpu
+	}
+	s += "."
+	if len(p.Collections) > 0 {
+		s += " Collections: " + strings.Join(p.Collections, "; ") + "."
+	}
+	return s
 }
 
 func (p *Provenance) markdown(name string) string {

@@ -20,6 +20,7 @@ func ao11Accesses() lab.Experiment {
 			"a list's own line is in a register. Nothing is timed; all find the same number of DocIDs.",
 		Differs: "Interpolation search here compares less often than binary search, but accesses memory as often (GOVR) or more, and on GOV a few searches take far more steps than the mean, on which a warp waits: " +
 			"so it can be slower on a GPU, as the paper says.",
+		Findings: ao11AccessesFindings, Verdicts: ao11AccessesVerdicts,
 		Budget: 4 * time.Minute,
 		Run:    runAo11Accesses,
 	}

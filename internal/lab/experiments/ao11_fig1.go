@@ -16,9 +16,10 @@ func ao11Fig1() lab.Experiment {
 			"those of the shuffled collections are lines to the eye.",
 		Ours: ao11Ours + " The lists of three terms, whose lengths are closest to 10,000, 100,000 and 400,000, in each order. " +
 			"Each plot has about 200 elements per list, evenly spaced: every 50th of 10,000. The table has each list's contraction ratio and R², as in ao11-table1. Nothing is timed.",
-		Differs: "The paper names neither the terms nor the lengths of its lists, and prints no numbers. Points are connected. Baidu's collections are not available.",
-		Budget:  4 * time.Minute,
-		Run:     runAo11Fig1,
+		Differs:  "The paper names neither the terms nor the lengths of its lists, and prints no numbers. Points are connected. Baidu's collections are not available.",
+		Findings: ao11Fig1Findings, Verdicts: ao11Fig1Verdicts,
+		Budget: 4 * time.Minute,
+		Run:    runAo11Fig1,
 	}
 }
 

@@ -19,9 +19,10 @@ func ao11Fig3() lab.Experiment {
 		Ours: ao11Ours +
 			" Next to them, the table has the sum of the binomial distributions for random lists of these " +
 			"lengths. Counts of all lists of these lengths; nothing is timed.",
-		Differs: "The paper prints the figure without numbers, and has GOV only.",
-		Budget:  3 * time.Minute,
-		Run:     runAo11Fig3,
+		Differs:  "The paper prints the figure without numbers, and has GOV only.",
+		Findings: ao11Fig3Findings, Verdicts: ao11Fig3Verdicts,
+		Budget: 3 * time.Minute,
+		Run:    runAo11Fig3,
 	}
 }
 

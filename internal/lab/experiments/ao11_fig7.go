@@ -23,6 +23,7 @@ func ao11Fig7() lab.Experiment {
 		Ours: ao11Ours + " " + ao11Compression,
 		Differs: "The paper prints the figure without numbers; the last column has its best ratios, of Table 2. Our PForDelta " +
 			"family has a directory entry for each block of two segments. As in the paper, all ratios except LRC's rise first, then fall.",
+		Findings: ao11Fig7Findings, Verdicts: ao11Fig7Verdicts,
 		Budget: 2 * time.Minute,
 		Run:    runAo11Fig7,
 	}

@@ -22,8 +22,9 @@ func ao11Fig8() lab.Experiment {
 			"block on one lane. NewPFD's Simple-16 words are unpacked 32 at a time; the paper does not state how its " +
 			"kernel does it. The second table has the kernels of Griffin's queries, which find the exceptions of LRC " +
 			"by a search of each lane, because a query decodes few DocIDs.",
-		Budget: 10 * time.Minute,
-		Run:    runAo11Fig8,
+		Verdicts: ao11Fig8Verdicts,
+		Budget:   10 * time.Minute,
+		Run:      runAo11Fig8,
 	}
 }
 

@@ -21,8 +21,9 @@ func ao11Fig9a() lab.Experiment {
 			"search with scan and counts, the median of 5 rounds after a warm-up. All DocIDs are compared with the CPU's before.",
 		Differs: paraDiffers + "The paper prints the figure without numbers; the grey line is proportional. The L2 cache and the memory are undivided, as with the paper's firmware, so that few multiprocessors have more of both each. " +
 			"That makes the speed-up smaller than proportional. The paper measures the whole system; this is the kernels.",
-		Budget: 5 * time.Minute,
-		Run:    runAo11Fig9a,
+		Verdicts: ao11Fig9aVerdicts,
+		Budget:   5 * time.Minute,
+		Run:      runAo11Fig9a,
 	}
 }
 

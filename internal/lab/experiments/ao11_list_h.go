@@ -18,8 +18,9 @@ func ao11ListH() lab.Experiment {
 			"The ratio without H counts 4 bytes less per segment of 256. " + ao11Compression,
 		Differs: paraDiffers + "The paper gives the numbers of LRC, without naming the collection. HS.LRC has no H. " +
 			"Without H, each step opens a segment, that is 2 more accesses than with H; its line stays in the caches while the steps stay in a segment, which a GTX 480 hardly had.",
-		Budget: 10 * time.Minute,
-		Run:    runAo11ListH,
+		Verdicts: ao11ListHVerdicts,
+		Budget:   10 * time.Minute,
+		Run:      runAo11ListH,
 	}
 }
 

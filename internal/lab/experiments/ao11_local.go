@@ -21,8 +21,9 @@ func ao11Local() lab.Experiment {
 		Differs: paraDiffers + "The paper has neither numbers nor g, and does not say how a segment is found; here by a binary search over the segments' first DocIDs. " +
 			"It costs more accesses than the narrower ranges save on GOV and GOVR, and about as many on GOVPR (ao11-accesses). On the CPU the first DocIDs stay in the cache, so that local ranges can win; " +
 			"the operations on floating-point numbers hardly matter.",
-		Budget: 15 * time.Minute,
-		Run:    runAo11Local,
+		Verdicts: ao11LocalVerdicts,
+		Budget:   15 * time.Minute,
+		Run:      runAo11Local,
 	}
 }
 

@@ -44,7 +44,8 @@ func ao11Fig5() lab.Experiment {
 		Ours: ao11Ours + " " + paraOurs + " Figs. 5 and 6 show the same run.",
 		Differs: paraDiffers + ao11Derived + ". Interpolation search is from Table 3. " +
 			"The last column is not the paper's: lists with at least a 64th of all documents have bitmaps.",
-		Budget: 10 * time.Minute,
+		Verdicts: ao11Fig5Verdicts,
+		Budget:   10 * time.Minute,
 		Run: func(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			return paraByThreshold(ctx, env, "Queries a second", paraUncompressed.ways, func(r *paraRun) float64 { return r.throughput() }, ao11Throughputs())
 		},
@@ -66,7 +67,8 @@ func ao11Fig6() lab.Experiment {
 		Differs: paraDiffers + ao11Derived + "; a batch has 122 queries (throughput times response time in Table 7). " +
 			"The searches differ already below 128K: a launch takes microseconds, and a small batch does not fill 132 multiprocessors, " +
 			"so the slowest chain of memory accesses decides.",
-		Budget: 10 * time.Minute,
+		Verdicts: ao11Fig6Verdicts,
+		Budget:   10 * time.Minute,
 		Run: func(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			columns := append(slices.Clone(paraUncompressed.ways), batchSizeColumn)
 			return paraByThreshold(ctx, env, "Milliseconds a batch", columns, func(r *paraRun) float64 { return r.response() }, papers)
@@ -147,8 +149,9 @@ func ao11Fig9b() lab.Experiment {
 			"compaction counts as transfer; the paper compacts on the GPU (§4.1), which counts as GPU time, and copies then. " +
 			"Where our share falls with the threshold and the paper's rises: the results, whose size grows with the batch, cross the bus one batch after the other, " +
 			"while the search of a larger batch uses more of the GPU.",
-		Budget: 10 * time.Minute,
-		Run:    runAo11Fig9b,
+		Verdicts: ao11Fig9bVerdicts,
+		Budget:   10 * time.Minute,
+		Run:      runAo11Fig9b,
 	}
 }
 
@@ -210,8 +213,9 @@ func ao11Table7() lab.Experiment {
 			"decoding and copying its table are inside the time. The others have no exceptions and are searched without decoding (Algorithm 1).",
 		Differs: paraDiffers + "The paper does not say whether it decodes whole lists of ParaPFD; 122 queries in 5.3 ms suggest that it does not. " +
 			"So our ParaPFD is further behind HS256_LRC than the paper's, 2.4 times. NewPFD and HS128_LRC are not in the paper's table.",
-		Budget: 15 * time.Minute,
-		Run:    runAo11Table7,
+		Verdicts: ao11Table7Verdicts,
+		Budget:   15 * time.Minute,
+		Run:      runAo11Table7,
 	}
 }
 

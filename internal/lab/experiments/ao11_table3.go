@@ -26,8 +26,9 @@ func ao11Table3() lab.Experiment {
 			"with each other, not the processors. There, ParaPFD decodes blocks of 128 (two segments) and caches the " +
 			"last one. The speed-ups on the GPU are larger than the paper's in all columns: the GPU has become faster than a thread of a CPU. " +
 			"ParaPFD gains least, since whole lists are decoded; the paper does not say whether it does so.",
-		Budget: 25 * time.Minute,
-		Run:    runAo11Table3,
+		Verdicts: ao11Table3Verdicts,
+		Budget:   25 * time.Minute,
+		Run:      runAo11Table3,
 	}
 }
 

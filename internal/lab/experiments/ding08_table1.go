@@ -24,8 +24,9 @@ func ding08Table1() lab.Experiment {
 		Differs: "300 queries. The engine also has steps for initialization, scores and the best 10, which the poster does not have; they are not in the table. " +
 			"The GPU was a GeForce 8800 GTS; the poster does not name the CPU. Direction: our merge on the CPU is slower than the poster's intersection. A merge visits every element of every list, " +
 			"and its branches are unpredictable; the poster's 1.5 ns per posting are not enough for that, so its CPU probably skips in decoded lists, as our galloping does.",
-		Budget: 6 * time.Minute,
-		Run:    runDing08Table1,
+		Verdicts: ding08Table1Verdicts,
+		Budget:   6 * time.Minute,
+		Run:      runDing08Table1,
 	}
 }
 

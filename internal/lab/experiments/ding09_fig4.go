@@ -23,8 +23,9 @@ func ding09Fig4() lab.Experiment {
 		Differs: "The paper prints a figure without numbers, except the 2.5 billion, to gaps on long lists; they are in the last row and a line in the figure. Up to 60 lists per group, " +
 			"at most 20 million postings. Our PForDelta on the CPU always converts gaps to DocIDs. Direction: the prefix sum costs nearly nothing here, probably because its sums stay in registers " +
 			"and the kernel waits for memory.",
-		Budget: 3 * time.Minute,
-		Run:    runDing09Fig4,
+		Verdicts: ding09Fig4Verdicts,
+		Budget:   3 * time.Minute,
+		Run:      runDing09Fig4,
 	}
 }
 

@@ -23,8 +23,9 @@ func ding09Fig6() lab.Experiment {
 			"The paper does not describe the distribution of the lists. Our times include the compaction of matches. Direction: one level is best here from a million elements on, and none below; " +
 			"in the paper it is two or three. A level costs a launch and a pass, and saves reads of distant memory; today's second-level cache of tens of megabytes probably serves these reads, " +
 			"so one level is enough.",
-		Budget: 3 * time.Minute,
-		Run:    runDing09Fig6,
+		Verdicts: ding09Fig6Verdicts,
+		Budget:   3 * time.Minute,
+		Run:      runDing09Fig6,
 	}
 }
 

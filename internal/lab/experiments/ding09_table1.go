@@ -23,8 +23,9 @@ func ding09Table1() lab.Experiment {
 			"which the CPU also checks to be ascending. PForDelta is by blocks on the CPU and recursive on the " +
 			"GPU, as in the paper. The CPU was an Intel Core 2 Duo of 2.66 GHz, the GPU a GeForce 8800 GTS. " +
 			"Direction: in the paper, PForDelta is four times as fast as Rice. Here Rice is faster on both, probably because its unary part is decoded with bit-count instructions in one pass, while recursive PForDelta decodes its exceptions in further passes.",
-		Budget: 2 * time.Minute,
-		Run:    runDing09Table1,
+		Verdicts: ding09Table1Verdicts,
+		Budget:   2 * time.Minute,
+		Run:      runDing09Table1,
 	}
 }
 

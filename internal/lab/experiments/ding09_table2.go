@@ -27,8 +27,9 @@ func ding09Table2() lab.Experiment {
 			"an order of magnitude, and launches dominate ([Table 3](ding09-table3.md)), so that OR costs less than the paper's 3.8 times AND. " +
 			"On the CPU, AND is less cheap beside OR than in the paper: about half of its time goes into scores, because many documents of the shortest lists match in the generated collection (see the note). " +
 			"Griffin's OR is not much dearer than its AND, or even cheaper, because block-max bounds skip most postings.",
-		Budget: 9 * time.Minute,
-		Run:    runDing09Table2,
+		Verdicts: ding09Table2Verdicts,
+		Budget:   9 * time.Minute,
+		Run:      runDing09Table2,
 	}
 }
 

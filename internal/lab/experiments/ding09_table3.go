@@ -23,8 +23,9 @@ func ding09Table3() lab.Experiment {
 			"device between short kernels count for the step in which they occur. Directions: the paper's steps of an AND are proportional to the data; here most " +
 			"are the same few microseconds of a launch, also those of scores and of the best 10. An AND also scores more documents than in the paper if a larger share of the shortest lists matches; " +
 			"the note states this share, the paper does not.",
-		Budget: 5 * time.Minute,
-		Run:    runDing09Table3,
+		Verdicts: ding09Table3Verdicts,
+		Budget:   5 * time.Minute,
+		Run:      runDing09Table3,
 	}
 }
 

@@ -4,7 +4,7 @@ import "github.com/griffin-search/griffin/internal/lab"
 
 // All is in the order of the report.
 func All() []lab.Experiment {
-	return []lab.Experiment{
+	all := []lab.Experiment{
 		griffin18Fig7(),
 		griffin18Fig8(),
 		griffin18Fig10(),
@@ -49,4 +49,10 @@ func All() []lab.Experiment {
 		saatFig2(),
 		saatFig2Unoptimised(),
 	}
+	for i := range all {
+		if all[i].Since.IsZero() {
+			all[i].Since = engines
+		}
+	}
+	return all
 }

@@ -33,7 +33,7 @@ func TestAllExperimentsFillTheirCells(t *testing.T) {
 			records = append(records, r)
 		})
 	}
-	if err := lab.Render(t.TempDir(), records); err != nil {
+	if err := experiments.Report().Render(t.TempDir(), records); err != nil {
 		t.Error(err)
 	}
 }

@@ -39,7 +39,7 @@ const (
 		"Lists are coded, and page-locked buffers reach their size, in the warm-up. All systems must return the hits of Griffin's CPU engine. "
 	griffin18Differs = "The collection is generated, and the queries are from TREC 2006 only, with the paper's shares of queries by number of terms. " +
 		"The paper allocates device memory for each query; here the buffers of earlier queries are used again, which favours the GPU. " +
-		"The engine also copies frequencies to score; the paper does not say where they are. "
+		"The engine also copies frequencies to score; the paper does not state their place. "
 )
 
 // griffin18Cache has room for the lists of both processors.

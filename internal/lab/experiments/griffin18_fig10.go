@@ -17,6 +17,7 @@ func griffin18Fig10() lab.Experiment {
 			" Fig. 11. Lengths are counted, not timed.",
 		Differs: "All 10,000 queries are of the 2006 log, not of both. 1,000 queries on the wiki passages. The collection is generated; the lengths of" +
 			" its lists are not published, and the generator's follow the wiki passages.",
+		Findings: fig10Findings, Verdicts: fig10Verdicts,
 		Budget: time.Minute,
 		Run:    runGriffin18Fig10,
 	}

@@ -19,6 +19,7 @@ func griffin18Fig11() lab.Experiment {
 		Differs: "The paper does not describe how queries were selected or split into terms. The shares of both logs, " +
 			"separately and together, differ from the paper's; therefore `griffin lab generate --like clueweb12` " +
 			"selects queries by their number of terms.",
+		Findings: fig11Findings, Verdicts: fig11Verdicts,
 		Budget: time.Minute,
 		Run:    runGriffin18Fig11,
 	}

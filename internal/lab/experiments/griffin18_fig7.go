@@ -30,6 +30,7 @@ func griffin18Fig7() lab.Experiment {
 			"list, in each round. The second table has random scores, to show larger results.",
 		Differs: "The paper prints a figure without numbers. The CPU's time includes the copy of the scores to the " +
 			"host, which the paper's query processor also needs. Device memory is allocated before; the paper names allocation as a cost of the GPU's methods, so that ours favours them.",
+		Findings: fig7Findings, Verdicts: fig7Verdicts,
 		Budget: 4 * time.Minute,
 		Run:    runGriffin18Fig7,
 	}
@@ -121,7 +122,7 @@ func fig7Real(ctx context.Context, env *lab.Env, d *lab.Device, noDevice string,
 	for row, sum := range sums {
 		t.Set(row, 0, sum[0])
 		for column := 1; column < len(sum); column++ {
-			setIf(t, row, column, sum[column]/max(sum[0], 1), sum[0] > 0, "No query has so many results.")
+			setIf(t, row, column, sum[column]/max(sum[0], 1), sum[0] > 0, "No query has this number of results.")
 		}
 	}
 	return t, nil

@@ -30,6 +30,7 @@ func griffin18Fig8() lab.Experiment {
 			"thread; on the GPU, which reads the required blocks from page-locked host memory; and its default policy with resident lists, without copies. " + fmt.Sprintf(griffin18Timed, fig8Rounds) + "Cells are means over the pairs.",
 		Differs: griffin18Differs + "The paper prints a figure without numbers, and times the intersection; whole queries also score. " +
 			"The two systems of the paper prune nothing; Griffin's own engine prunes by bounds of scores.",
+		Findings: fig8Findings, Verdicts: fig8Verdicts,
 		Budget: 6 * time.Minute,
 		Run:    runGriffin18Fig8,
 	}

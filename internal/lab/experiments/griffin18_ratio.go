@@ -26,6 +26,7 @@ func griffin18Ratio() lab.Experiment {
 		Differs: griffin18Differs + "2,500 of the 10,000 queries run, every fourth. Ratios are between the candidates and the next " +
 			"list of actual intersections; the paper does not say whether it counts candidates or whole lists, so the last column has whole lists. A trace waits for the GPU after each step, which makes " +
 			"its steps slower than the untraced query. Bandwidths above the measured one are extrapolated.",
+		Findings: ratioFindings, Verdicts: ratioVerdicts,
 		Budget: 15 * time.Minute,
 		Run:    runGriffin18Ratio,
 	}

@@ -22,7 +22,8 @@ func griffin18Table1() lab.Experiment {
 			"a directory. Sizes are counted, not timed; every list is decoded and compared.",
 		Differs: "Relative to PForDelta, EF is better if gaps are large or uneven, and worse if terms occur in runs of" +
 			" adjacent documents. The paper's documents are in crawl order; the clustering of our collection was " +
-			"chosen for GOV, not for ClueWeb12. Lists up to one block weigh as much as long ones in the mean of each list's.",
+			"chosen for GOV, not for ClueWeb12. In the mean of each list's, lists up to one block have the weight of long ones.",
+		Findings: griffin18Table1Findings, Verdicts: griffin18Table1Verdicts,
 		Budget: 6 * time.Minute,
 		Run:    runGriffin18Table1,
 	}

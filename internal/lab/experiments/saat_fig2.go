@@ -43,8 +43,9 @@ func fig2(name, title, differs string, run func(context.Context, *lab.Env) (*lab
 			"bandwidth of the same number of threads, measured in the same run.",
 		Differs: differs + " The paper prints a figure: its reductions are from the text. " +
 			saatQueries,
-		Budget: 5 * time.Minute,
-		Run:    run,
+		Verdicts: saatFig2Verdicts,
+		Budget:   5 * time.Minute,
+		Run:      run,
 	}
 }
 

@@ -22,8 +22,9 @@ func saatTable1() lab.Experiment {
 		Differs: "Go arrays are bounds-checked unless the compiler knows the length, which is the gain of the static " +
 			"array here. Equal scores are ordered by DocID, so that every variant has the same answer. " +
 			saatQueries,
-		Budget: 5 * time.Minute,
-		Run:    runSaatTable1,
+		Verdicts: saatTable1Verdicts,
+		Budget:   5 * time.Minute,
+		Run:      runSaatTable1,
 	}
 }
 

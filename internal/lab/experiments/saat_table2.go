@@ -17,7 +17,8 @@ func saatTable2() lab.Experiment {
 			" first clause ran about 10 times per query. Here a document whose sum equals the minimum of the heap" +
 			" stays outside if its DocID is higher; it is counted in the last row. " +
 			saatQueries,
-		Budget: 2 * time.Minute,
+		Verdicts: saatTable2Verdicts,
+		Budget:   2 * time.Minute,
 		Run: func(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			n, err := countClauses(ctx, env, 1)
 			if err != nil {
