@@ -136,6 +136,9 @@ func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptio
 			opts.OnDuplicate(id, earlier.String(), later.String())
 		}
 	}
+	if err := ix.recoverLog(ctx); err != nil {
+		return FilesReport{}, err
+	}
 	r, err := ix.ix.Build(ctx, reader, build)
 	if err != nil {
 		return FilesReport{}, fmt.Errorf("index files: %w", err)

@@ -60,6 +60,9 @@ func impactStats(m *impact.Meta, sizeBytes int64) *ImpactStats {
 // wraps ErrLocked if this Index or another process is writing to the index, and ErrBadInput if
 // an option is not valid or nothing was committed yet.
 func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (ImpactStats, error) {
+	if err := ix.recoverLog(ctx); err != nil {
+		return ImpactStats{}, err
+	}
 	_, err := ix.ix.BuildImpacts(ctx, index.ImpactOptions{
 		Ranking: opts.Ranking, BM25: opts.BM25.override(),
 		Codec: opts.Codec, BitmapBits: opts.BitmapBits, Progress: opts.Progress,

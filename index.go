@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/living"
 	"github.com/griffin-search/griffin/internal/resultcache"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
@@ -172,11 +172,7 @@ func (ix *Index) Close() error {
 // wraps ErrBadInput and names it; the documents before it were added.
 func (ix *Index) Add(ctx context.Context, docs ...Document) error {
 	return ix.write(ctx, len(docs), func(w *index.Writer, i int) error {
-		d := corpus.Document{ID: docs[i].ID, Title: docs[i].Title, Text: docs[i].Text, Vector: docs[i].vector()}
-		for _, f := range docs[i].Fields {
-			d.Extra = append(d.Extra, corpus.Field(f))
-		}
-		return w.Add(&d)
+		return w.Add(docs[i].corpus())
 	})
 }
 
@@ -189,7 +185,7 @@ func (ix *Index) Delete(ctx context.Context, ids ...string) error {
 func (ix *Index) write(ctx context.Context, n int, do func(w *index.Writer, i int) error) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	if err := ix.beginWriter(); err != nil {
+	if err := ix.beginWriter(ctx); err != nil {
 		return err
 	}
 	for i := range n {
@@ -204,12 +200,15 @@ func (ix *Index) write(ctx context.Context, n int, do func(w *index.Writer, i in
 }
 
 // ix.mu is held.
-func (ix *Index) beginWriter() error {
+func (ix *Index) beginWriter(ctx context.Context) error {
 	if ix.closed {
 		return fmt.Errorf("index %s: %w", ix.ix.Dir(), ErrClosed)
 	}
 	if ix.writer != nil {
 		return nil
+	}
+	if err := ix.recoverLog(ctx); err != nil {
+		return err
 	}
 	w, err := ix.ix.Writer(index.WriterOptions{MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads})
 	if err != nil {
@@ -218,6 +217,9 @@ func (ix *Index) beginWriter() error {
 	ix.writer = w
 	return nil
 }
+
+// recoverLog commits what a Writer left in its log, before other changes.
+func (ix *Index) recoverLog(ctx context.Context) error { return living.Recover(ctx, vfs.OS, ix.ix) }
 
 // ix.mu is held.
 func (ix *Index) endWriter() error {
@@ -239,7 +241,7 @@ func (ix *Index) Commit(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := ix.beginWriter(); err != nil {
+	if err := ix.beginWriter(ctx); err != nil {
 		return err
 	}
 	if err := ix.writer.Commit(ctx); err != nil {

@@ -69,6 +69,11 @@ func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (MergeReport, err
 	if opts.Progress != nil {
 		o.Progress = func(p index.Progress) { opts.Progress(progressOf(p, time.Since(began))) }
 	}
+	if !opts.DryRun {
+		if err := ix.recoverLog(ctx); err != nil {
+			return MergeReport{}, err
+		}
+	}
 	r, err := ix.ix.Merge(ctx, o)
 	if err != nil {
 		return MergeReport{}, err

@@ -19,6 +19,8 @@ type history struct {
 	ix    *Index
 	live  []Document
 	numID int
+	// writing: a Writer has the lock.
+	writing bool
 }
 
 // Few words and short documents, so that many documents have equal scores.
@@ -95,6 +97,54 @@ func (h *history) step(t *testing.T) {
 	}
 }
 
+// write changes the index through a Writer, with refreshes, flushes and merges between, and checks
+// what is visible.
+func (h *history) write(t *testing.T, settings Settings) {
+	t.Helper()
+	ctx := t.Context()
+	w, err := h.ix.Writer(ctx, WriterOptions{RefreshInterval: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.writing = true
+	defer func() { h.writing = false }()
+	for range 3 + h.rng.IntN(8) {
+		var writes []Write
+		for range 1 + h.rng.IntN(12) {
+			d, kind := h.document(), WriteIndex
+			h.remove(d.ID)
+			if h.rng.IntN(4) == 0 {
+				d, kind = Document{ID: d.ID}, WriteDelete
+			} else {
+				h.live = append(h.live, d)
+			}
+			writes = append(writes, Write{Kind: kind, Document: d})
+		}
+		if _, err := w.Apply(ctx, writes...); err != nil {
+			t.Fatal(err)
+		}
+		switch h.rng.IntN(4) {
+		case 0:
+			err = w.Refresh(ctx)
+		case 1:
+			err = w.Flush(ctx)
+		case 2:
+			err = w.Merge(ctx, 1+h.rng.IntN(3))
+		default:
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.rng.IntN(3) == 0 {
+			h.check(t, settings)
+		}
+	}
+	if err := w.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // check compares the index with a new one of its live documents.
 func (h *history) check(t *testing.T, settings Settings) {
 	t.Helper()
@@ -110,7 +160,7 @@ func (h *history) check(t *testing.T, settings Settings) {
 		t.Fatal(err)
 	}
 	modes := []Mode{ModeOr, ModeAnd, ModeAndOr}
-	if h.rng.IntN(4) == 0 && len(h.live) > 0 {
+	if h.rng.IntN(4) == 0 && len(h.live) > 0 && !h.writing {
 		modes = append(modes, ModeSaat)
 		for _, ix := range []*Index{h.ix, fresh} {
 			if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{}); err != nil {
@@ -161,7 +211,11 @@ func TestRankDependsOnLiveDocumentsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 + h.rng.IntN(10) {
-			h.step(t)
+			if h.rng.IntN(4) == 0 {
+				h.write(t, settings)
+			} else {
+				h.step(t)
+			}
 			if h.rng.IntN(3) == 0 {
 				h.check(t, settings)
 			}

@@ -123,10 +123,15 @@ func (ix *Index) Search(ctx context.Context, q Query) (_ *Results, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.answer(ctx, began)
+}
+
+// answer runs and ends the search.
+func (s *search) answer(ctx context.Context, began time.Time) (*Results, error) {
 	defer s.snapshot.Release()
 	s.began = began
 	r, err := s.run(ctx)
-	ix.scratches.Put(s.sc) // not deferred: after a panic, no other search may use it
+	s.index.scratches.Put(s.sc) // not deferred: after a panic, no other search may use it
 	if err != nil {
 		return nil, publicError(err)
 	}
@@ -174,6 +179,11 @@ func (ix *Index) beginSearch(ctx context.Context, q *Query) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ix.beginSearchOf(snapshot, q)
+}
+
+// beginSearchOf takes over a reference to the snapshot.
+func (ix *Index) beginSearchOf(snapshot *index.Snapshot, q *Query) (*search, error) {
 	sc, err := ix.scratch(snapshot.Options.Analyzer)
 	if err != nil {
 		snapshot.Release()

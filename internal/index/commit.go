@@ -231,7 +231,7 @@ func (c *commit) keep(ctx context.Context, i int, ms manifestSegment) error {
 		if err != nil {
 			return err
 		}
-		ms.Live, ms.LiveSum, ms.NumLive = name, sum, c.numLive[i]
+		ms.Live, ms.LiveSum, ms.NumLive, ms.deletions = name, sum, c.numLive[i], nil
 	}
 	c.next.Segments = append(c.next.Segments, ms)
 	return nil

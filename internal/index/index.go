@@ -130,6 +130,9 @@ func (ix *Index) Owner() Owner { return ix.owner }
 // it, such as GPUs. Snapshots stay readable.
 func (ix *Index) Retire() { ix.retired.Store(true) }
 
+// Seq is the number of the last record of the log that the last commit has; 0 without a log.
+func (ix *Index) Seq() uint64 { return ix.currentManifest().Seq }
+
 // Dir is the folder of the index.
 func (ix *Index) Dir() string { return ix.dir }
 

@@ -353,8 +353,12 @@ func (l *Live) Close() error {
 		return nil
 	}
 	l.closed = true
+	durable := l.durable.clone()
+	for i := range durable.Segments {
+		durable.Segments[i].deletions = nil // they are in files
+	}
 	l.ix.showing.Lock()
-	err := l.ix.show(l.durable)
+	err := l.ix.show(durable)
 	l.ix.live.Store(false)
 	l.ix.showing.Unlock()
 	if errors.Is(err, base.ErrClosed) {

@@ -47,7 +47,7 @@ const (
 	Updated
 	// Deleted a document.
 	Deleted
-	// NotFound: there was no document to delete.
+	// NotFound means that there was no document to delete.
 	NotFound
 )
 

@@ -3,6 +3,7 @@ package living
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -17,12 +18,17 @@ const (
 // appendBody encodes a document after the number of its version, a uvarint:
 //
 //	length and bytes of id, title and text, count of further fields,
-//	and length and bytes of the name and value of each; lengths and count are uvarints
+//	and length and bytes of the name and value of each; count of weighted terms, and length and
+//	bytes of the term and the bits of the weight, u64, of each; lengths and counts are uvarints
 func appendBody(dst []byte, d *corpus.Document) []byte {
 	dst = appendText(appendText(appendText(dst, d.ID), d.Title), d.Text)
 	dst = binary.AppendUvarint(dst, uint64(len(d.Extra)))
 	for i := range d.Extra {
 		dst = appendText(appendText(dst, d.Extra[i].Name), d.Extra[i].Value)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(d.Vector)))
+	for i := range d.Vector {
+		dst = binary.LittleEndian.AppendUint64(appendText(dst, d.Vector[i].Term), math.Float64bits(d.Vector[i].Weight))
 	}
 	return dst
 }
@@ -43,6 +49,9 @@ func decodeRecord(kind byte, payload []byte) (number uint64, d *corpus.Document,
 		d.Title, d.Text = r.text(), r.text()
 		for n := r.uvarint(); n > 0 && !r.bad; n-- {
 			d.Extra = append(d.Extra, corpus.Field{Name: r.text(), Value: r.text()})
+		}
+		for n := r.uvarint(); n > 0 && !r.bad; n-- {
+			d.Vector = append(d.Vector, corpus.TermWeight{Term: r.text(), Weight: r.float()})
 		}
 	default:
 		return 0, nil, fmt.Errorf("record of type %d: %w", kind, base.ErrVersion)
@@ -66,6 +75,16 @@ func (r *recordReader) uvarint() uint64 {
 		return 0
 	}
 	r.src = r.src[n:]
+	return v
+}
+
+func (r *recordReader) float() float64 {
+	if len(r.src) < 8 {
+		r.src, r.bad = nil, true
+		return 0
+	}
+	v := math.Float64frombits(binary.LittleEndian.Uint64(r.src))
+	r.src = r.src[8:]
 	return v
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/segment"
@@ -107,11 +108,14 @@ func (s *Store) replay(ctx context.Context) error {
 	})
 }
 
-// Get returns the latest version of a document, visible or not. doc is nil if it is visible only in
-// the segments of a snapshot, in which the caller finds it.
-func (s *Store) Get(id string) (version segment.Version, pending bool, found bool, err error) {
+// Get returns the latest version of a document, visible or not. A pending document is not visible
+// yet, or deleted (nil); others are in the segments of a new snapshot.
+func (s *Store) Get(id string) (doc *corpus.Document, version segment.Version, pending bool, err error) {
 	st, pending, err := s.state(id)
-	return st.version, pending, st.doc != nil, err
+	if !pending {
+		st.doc = nil
+	}
+	return st.doc, st.version, pending, err
 }
 
 // state returns the state of an id before the operations of the current group.
@@ -205,7 +209,7 @@ func (s *Store) newBatch() (*batch, error) {
 	return &batch{Batch: inverter.NewBatch(o, s.analyzer), dir: dir}, nil
 }
 
-// refreshes refreshes in intervals.
+// refreshes calls Refresh in intervals.
 func (s *Store) refreshes() {
 	ticker := time.NewTicker(s.opts.RefreshInterval)
 	defer ticker.Stop()
@@ -221,7 +225,7 @@ func (s *Store) refreshes() {
 	}
 }
 
-// flushes flushes when the log is long.
+// flushes commits when the log is long.
 func (s *Store) flushes() {
 	for {
 		select {

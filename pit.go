@@ -1,0 +1,81 @@
+package griffin
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// PointInTime is the state of an index at a moment. Later writes, merges and commits do not change
+// it. It is safe for concurrent use until Close.
+type PointInTime struct {
+	index *Index
+
+	mu       sync.Mutex
+	snapshot *index.Snapshot // nil after Close
+}
+
+// PointInTime holds what is visible now. Its files take space on the disk until Close, even if a
+// merge has replaced them.
+func (ix *Index) PointInTime() (*PointInTime, error) {
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return &PointInTime{index: ix, snapshot: snapshot}, nil
+}
+
+func (p *PointInTime) retain() (*index.Snapshot, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.snapshot == nil {
+		return nil, fmt.Errorf("point in time of index %s: %w", p.index.ix.Dir(), ErrClosed)
+	}
+	return p.snapshot.Retain(), nil
+}
+
+// Search is Index.Search at this point in time.
+func (p *PointInTime) Search(ctx context.Context, q Query) (_ *Results, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	began := time.Now()
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	snapshot, err := p.retain()
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.index.beginSearchOf(snapshot, &q)
+	if err != nil {
+		return nil, err
+	}
+	return s.answer(ctx, began)
+}
+
+// NumDocs is the number of documents.
+func (p *PointInTime) NumDocs() (int, error) {
+	snapshot, err := p.retain()
+	if err != nil {
+		return 0, err
+	}
+	defer snapshot.Release()
+	return snapshot.NumLive, nil
+}
+
+// Close releases its files. Running searches end; later calls do nothing.
+func (p *PointInTime) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.snapshot != nil {
+		p.snapshot.Release()
+		p.snapshot = nil
+	}
+	return nil
+}

@@ -1,0 +1,286 @@
+package griffin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/living"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/wal"
+)
+
+// Writer takes writes while the index answers queries. Apply makes them durable in a log, Refresh
+// visible, and Flush commits them; the last two also run in the background. All methods are safe
+// for concurrent use. Until Close, it has the write lock, so that other writes of the index, such as
+// Add, return ErrLocked.
+type Writer struct {
+	index *Index
+	store *living.Store
+}
+
+// Sync is when a write is durable.
+type Sync string
+
+const (
+	// SyncRequest makes it durable before Apply returns.
+	SyncRequest Sync = "request"
+	// SyncAsync makes it durable soon after, in the background.
+	SyncAsync Sync = "async"
+	// SyncInterval makes it durable at intervals of WriterOptions.SyncInterval.
+	SyncInterval Sync = "interval"
+)
+
+// WriterOptions configure a Writer. Zero values mean the defaults.
+type WriterOptions struct {
+	// Sync is SyncRequest by default. With the others, writes of the last moments are lost if the
+	// machine loses power, but not if the process ends.
+	Sync Sync
+	// SyncInterval is for SyncInterval; 0: a second.
+	SyncInterval time.Duration
+	// RefreshInterval is the longest time until a write is visible; 0: a second. Negative: Refresh
+	// makes writes visible, and the memory limit.
+	RefreshInterval time.Duration
+	// MemoryBytes bounds the documents that are not visible yet; 0: 256 MiB.
+	MemoryBytes int64
+	// FlushBytes is the size of the log at which it is flushed; 0: 512 MiB.
+	FlushBytes int64
+	// MergeBytesPerSecond limits what merges write; 0: no limit.
+	MergeBytesPerSecond int64
+	// OnError, if not nil, receives errors of work in the background, which is repeated.
+	OnError func(error)
+}
+
+func (o *WriterOptions) options() (living.Options, error) {
+	modes := map[Sync]wal.Mode{"": wal.ModeRequest, SyncRequest: wal.ModeRequest, SyncAsync: wal.ModeAsync, SyncInterval: wal.ModeInterval}
+	mode, ok := modes[o.Sync]
+	switch {
+	case !ok:
+		return living.Options{}, fmt.Errorf("sync %q: want %s, %s or %s: %w", o.Sync, SyncRequest, SyncAsync, SyncInterval, ErrBadInput)
+	case o.SyncInterval < 0, o.MemoryBytes < 0, o.FlushBytes < 0, o.MergeBytesPerSecond < 0:
+		return living.Options{}, fmt.Errorf("writer: negative limits: %w", ErrBadInput)
+	case o.MemoryBytes > 0 && o.MemoryBytes < minWriterMemory:
+		return living.Options{}, fmt.Errorf("writer: %d bytes of memory, at least %d: %w", o.MemoryBytes, minWriterMemory, ErrBadInput)
+	}
+	return living.Options{
+		Sync: mode, SyncInterval: o.SyncInterval, RefreshInterval: o.RefreshInterval, MemoryBytes: o.MemoryBytes,
+		FlushBytes: o.FlushBytes, MergeBytesPerSecond: o.MergeBytesPerSecond, OnError: o.OnError,
+	}, nil
+}
+
+const minWriterMemory = 16 << 20
+
+// Writer takes the write lock. Writes that an earlier Writer acknowledged, but whose process ended
+// before they were committed, are visible when it returns. A new index without a commit is
+// committed. The error wraps ErrLocked if there is another writer, in any process, and ErrBadInput
+// if an option is not valid.
+func (ix *Index) Writer(ctx context.Context, o WriterOptions) (_ *Writer, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	opts, err := o.options()
+	if err != nil {
+		return nil, err
+	}
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	switch {
+	case ix.closed:
+		return nil, fmt.Errorf("index %s: %w", ix.ix.Dir(), ErrClosed)
+	case ix.writer != nil:
+		return nil, fmt.Errorf("index %s: there are uncommitted changes: %w", ix.ix.Dir(), ErrLocked)
+	}
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	generation := snapshot.Generation
+	snapshot.Release()
+	if generation == 0 {
+		w, err := ix.ix.Writer(index.WriterOptions{})
+		if err == nil {
+			err = errors.Join(w.Commit(ctx), w.Close())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	store, err := living.Open(ctx, vfs.OS, ix.ix, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{index: ix, store: store}, nil
+}
+
+// WriteKind is what a Write does.
+type WriteKind uint8
+
+const (
+	// WriteIndex adds a document, or replaces the one with its ID.
+	WriteIndex WriteKind = iota
+	// WriteCreate adds a document whose ID must be new.
+	WriteCreate
+	// WriteDelete deletes the document with the ID.
+	WriteDelete
+)
+
+// Write is one change of an index.
+type Write struct {
+	Kind WriteKind
+	// Document of a WriteDelete has an ID only.
+	Document Document
+	// IfSeqNo, if not 0, is the SeqNo that the document must have. Else the error is ErrConflict.
+	IfSeqNo uint64
+	// ExternalVersion, if not 0, becomes the Version of the document. It must be higher than
+	// before, or at least equal with ExternalEqual.
+	ExternalVersion uint64
+	ExternalEqual   bool
+}
+
+// WriteOutcome is what a Write did.
+type WriteOutcome string
+
+const (
+	// WriteFailed is the outcome of a Write with an error.
+	WriteFailed WriteOutcome = ""
+	// WriteCreated means that there was no document with the ID.
+	WriteCreated WriteOutcome = "created"
+	// WriteUpdated means that the document was replaced.
+	WriteUpdated WriteOutcome = "updated"
+	// WriteDeleted means that the document was deleted.
+	WriteDeleted WriteOutcome = "deleted"
+	// WriteNotFound means that there was no document to delete.
+	WriteNotFound WriteOutcome = "not_found"
+)
+
+// WriteResult is the result of one Write.
+type WriteResult struct {
+	ID      string
+	Outcome WriteOutcome
+	// SeqNo numbers the writes of the index, Version those of the ID. After a conflict they are
+	// those of the document that exists.
+	SeqNo, Version uint64
+	// Err wraps ErrConflict, or ErrBadInput if the document cannot be indexed.
+	Err error
+}
+
+var (
+	// ErrConflict means that a condition of a Write does not hold.
+	ErrConflict = living.ErrConflict
+	// ErrBusy means that writes arrive faster than they can be indexed; try again later.
+	ErrBusy = living.ErrBusy
+)
+
+var outcomes = [...]WriteOutcome{
+	living.Failed: WriteFailed, living.Created: WriteCreated, living.Updated: WriteUpdated, living.Deleted: WriteDeleted, living.NotFound: WriteNotFound,
+}
+
+// Apply makes writes durable, in their order, and returns a result for each: one can fail while
+// others succeed. They are visible after the next refresh. If the error is not nil, none took
+// effect; it wraps ErrBusy or ErrClosed, or is of the file system, for example because the disk
+// is full. Many writes in a call, and calls at the same time, share the time of a sync.
+func (w *Writer) Apply(ctx context.Context, writes ...Write) ([]WriteResult, error) {
+	ops := make([]living.Op, len(writes))
+	for i := range writes {
+		from := &writes[i]
+		ops[i] = living.Op{
+			Kind: living.Kind(from.Kind), Doc: from.Document.corpus(), IfSeq: from.IfSeqNo,
+			External: from.ExternalVersion, ExternalEqual: from.ExternalEqual,
+		}
+		if from.Kind > WriteDelete {
+			return nil, fmt.Errorf("write of kind %d: %w", from.Kind, ErrBadInput)
+		}
+	}
+	results, err := w.store.Apply(ctx, ops)
+	if err != nil {
+		return nil, err
+	}
+	public := make([]WriteResult, len(results))
+	for i, r := range results {
+		public[i] = WriteResult{ID: writes[i].Document.ID, Outcome: outcomes[r.Outcome], SeqNo: r.Version.Seq, Version: r.Version.Number, Err: r.Err}
+	}
+	return public, nil
+}
+
+// corpus shares the texts.
+func (d *Document) corpus() *corpus.Document {
+	c := &corpus.Document{ID: d.ID, Title: d.Title, Text: d.Text, Vector: d.vector()}
+	for _, f := range d.Fields {
+		c.Extra = append(c.Extra, corpus.Field(f))
+	}
+	return c
+}
+
+// VersionedDocument is a document with its version.
+type VersionedDocument struct {
+	Document
+	SeqNo, Version uint64
+}
+
+// Get returns the latest acknowledged version of a document, also if it is not visible yet. The
+// error wraps ErrNotFound if there is none.
+func (w *Writer) Get(ctx context.Context, id string) (_ VersionedDocument, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	doc, version, pending, err := w.store.Get(id)
+	if err != nil {
+		return VersionedDocument{}, err
+	}
+	v := VersionedDocument{SeqNo: version.Seq, Version: version.Number}
+	switch {
+	case pending && doc == nil:
+		return VersionedDocument{}, notFound(id)
+	case pending:
+		v.Document = Document{ID: doc.ID, Title: doc.Title, Text: doc.Text}
+		for _, f := range doc.Extra {
+			v.Fields = append(v.Fields, Field(f))
+		}
+		return v, nil
+	}
+	v, err = w.index.versioned(ctx, id)
+	return v, err
+}
+
+// versioned reads a visible document.
+func (ix *Index) versioned(ctx context.Context, id string) (v VersionedDocument, err error) {
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return v, err
+	}
+	defer snapshot.Release()
+	view, local, found, err := snapshot.Lookup(id)
+	if err == nil && !found {
+		err = notFound(id)
+	}
+	if err != nil {
+		return v, err
+	}
+	version, err := snapshot.Segments[view].Version(local)
+	if err != nil {
+		return v, err
+	}
+	var stored segment.StoredDoc
+	v.SeqNo, v.Version = version.Seq, max(version.Number, 1)
+	v.Document, err = readDocument(ctx, &snapshot.Segments[view], local, &stored)
+	return v, err
+}
+
+// Refresh makes all acknowledged writes visible to searches of this process.
+func (w *Writer) Refresh(ctx context.Context) error { return w.store.Refresh(ctx) }
+
+// Flush commits all acknowledged writes: other processes see them, and the log gets shorter.
+func (w *Writer) Flush(ctx context.Context) error { return w.store.Flush(ctx) }
+
+// Merge makes all acknowledged writes visible, and joins segments until at most the given number is
+// left, 0 meaning 1, without deleted documents. Writes and searches go on.
+func (w *Writer) Merge(ctx context.Context, segments int) error {
+	if segments < 0 {
+		return fmt.Errorf("merge into %d segments: want 1 or more: %w", segments, base.ErrBadInput)
+	}
+	return w.store.Merge(ctx, segments)
+}
+
+// Close flushes and releases the write lock. Later calls do nothing.
+func (w *Writer) Close(ctx context.Context) error { return w.store.Close(ctx) }
