@@ -41,7 +41,7 @@ var ao11Table1Findings = []lab.Finding{
 		"In all orders of GOV, longer lists are more linear.",
 		ao11Contracted("[100K,200K)", "GOVPR"), ao11Contracted("[100K,200K)", "GOV"), ao11Contracted("[100K,200K)", "GOVR")).
 		If(ao11Contracted("[100K,200K)", "GOV"), ao11Contracted("[100K,200K)", "GOVPR")),
-	lab.Say("The shortest class deviates: ours is more linear than the paper's in all orders, in random order by a factor of 2.5 (%s, paper 0.1227), and by rank more than in crawl order (%s and %s). "+
+	lab.Say("The shortest class deviates: ours is more linear than the paper's in all orders, most in random order (%s, paper 0.1227), and by rank more than in crawl order (%s and %s). "+
 		"It has fewer of the shortest lists, because terms that do not occur in the wiki passages are missing, and the ratio grows as lists get shorter.",
 		ao11Contracted("(0K,100K)", "GOVR"), ao11Contracted("(0K,100K)", "GOVPR"), ao11Contracted("(0K,100K)", "GOV")).
 		If(ao11Contracted("(0K,100K)", "GOVPR"), ao11Contracted("(0K,100K)", "GOV")),

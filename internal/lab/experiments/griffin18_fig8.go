@@ -26,7 +26,7 @@ func griffin18Fig8() lab.Experiment {
 			"each merges below a ratio of 128 and searches by skip pointers from there on. \"Merging\" and " +
 			"\"searching\" are the same engine with one method at all ratios (`crossing`, `cpu-crossing`). " +
 			"\"Intersection alone\" is the sum of the steps up to the last intersection, from a trace, which waits " +
-			"for the GPU after each step. Griffin's own engine is a separate series: its CPU traversal on one " +
+			"for the GPU after each step; it is the median of 5 answers to the same query, one after the other. Griffin's own engine is a separate series: its CPU traversal on one " +
 			"thread; on the GPU, which reads the required blocks from page-locked host memory; and its default policy with resident lists, without copies. " + fmt.Sprintf(griffin18Timed, fig8Rounds) + "Cells are means over the pairs.",
 		Differs: griffin18Differs + "The paper prints a figure without numbers, and times the intersection; whole queries also score. " +
 			"The two systems of the paper prune nothing; Griffin's own engine prunes by bounds of scores.",

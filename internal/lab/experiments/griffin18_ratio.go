@@ -18,14 +18,14 @@ func griffin18Ratio() lab.Experiment {
 			"Griffin moves a query to the CPU from a ratio of 128 on, and is about 1.5 times as fast as Griffin-GPU " +
 			"alone. The GPU merges or searches by a ratio that is \"determined empirically\"; the paper shows no sweep of either.",
 		Ours: "The engine griffin18 on a collection similar to the paper's part of ClueWeb12, one AND query at a time, " +
-			"best 10, with each value of `ratio`, of `crossing` and of `cpu-crossing`, and alone on each processor. CPU alone and GPU alone have the defaults, 128; `cpu-crossing` is ours, because the paper does not say when its CPU searches. The classes of " +
+			"best 10, with each value of `ratio`, of `crossing` and of `cpu-crossing`, and alone on each processor. CPU alone and GPU alone have the defaults, 128; `cpu-crossing` is ours, because the paper gives no number for its CPU. The classes of " +
 			"queries are by the largest ratio of a query's candidates to its next list. " + fmt.Sprintf(griffin18Timed, ratioRounds) +
-			"The last table computes other machines from traces of the same queries: it scales the steps on the CPU " +
+			"The last table computes other machines from traces of the same queries, each the median of 3 answers one after the other: it scales the steps on the CPU " +
 			"and the steps on the GPU, and replaces the time of the copied bytes at the measured bandwidth of a copy " +
 			"from page-locked memory by that of another bus. Planning is not in it. There, the CPU alone has its best `cpu-crossing`.",
 		Differs: griffin18Differs + "2,500 of the 10,000 queries run, every fourth. Ratios are between the candidates and the next " +
-			"list of actual intersections; the paper does not say whether it counts candidates or whole lists, so the last column has whole lists. A trace waits for the GPU after each step, which makes " +
-			"its steps slower than the untraced query. Bandwidths above the measured one are extrapolated.",
+			"list of actual intersections; the paper leaves open whether it counts candidates or whole lists, so the last column has whole lists. A trace waits for the GPU after each step, which makes " +
+			"its steps slower than the untraced query. A bandwidth scales only the time of the copied bytes.",
 		Findings: ratioFindings, Verdicts: ratioVerdicts,
 		Budget: 15 * time.Minute,
 		Run:    runGriffin18Ratio,
