@@ -103,7 +103,7 @@ func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed fun
 	defer snapshot.Release()
 	c := &commit{
 		session: l.session, base: snapshot, next: l.ix.currentManifest().clone(),
-		change: change{sources: sources, failed: failed, deletes: ids, threads: 1},
+		change: change{sources: sources, failed: failed, deletes: ids},
 	}
 	for _, src := range sources {
 		c.numAdded += src.NumDocs() - src.Dropped().Count()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/segment"
@@ -23,18 +24,19 @@ type Difference struct {
 	Got, Want string
 }
 
-func (d Difference) String() string {
-	place := ""
+// Place names field, term and document.
+func (d Difference) Place() string {
+	var parts []string
 	if d.HasField {
-		place += fmt.Sprintf("field %q: ", d.Field)
+		parts = append(parts, fmt.Sprintf("field %q", d.Field))
 	}
 	if d.Term != "" {
-		place += fmt.Sprintf("term %q: ", d.Term)
+		parts = append(parts, fmt.Sprintf("term %q", d.Term))
 	}
 	if d.ID != "" {
-		place += fmt.Sprintf("document %q: ", d.ID)
+		parts = append(parts, fmt.Sprintf("document %q", d.ID))
 	}
-	return fmt.Sprintf("%s%s %s, want %s", place, d.What, d.Got, d.Want)
+	return strings.Join(parts, ": ")
 }
 
 // CompareOptions are the options of Snapshot.Compare.
@@ -125,8 +127,8 @@ func (c *comparer) compare() error {
 	if c.s.NumLive != c.rebuilt.NumLive {
 		return c.differ(Difference{What: "number of documents", Got: strconv.Itoa(c.s.NumLive), Want: strconv.Itoa(c.rebuilt.NumLive)})
 	}
-	if c.s.NumLive == 0 {
-		return c.compareStatistics()
+	if err := c.compareStatistics(); err != nil || c.s.NumLive == 0 {
+		return err
 	}
 	c.fresh = &c.rebuilt.Segments[0]
 	if err := c.compareDocuments(); err != nil {
@@ -136,9 +138,6 @@ func (c *comparer) compare() error {
 		if err := c.compareLists(base.FieldID(f)); err != nil {
 			return err
 		}
-	}
-	if err := c.compareStatistics(); err != nil {
-		return err
 	}
 	c.progress(c.total - c.done)
 	return nil

@@ -74,21 +74,29 @@ func (b *Batch) Partials() (*Partials, error) {
 	}
 	const mergeBytes = 32 << 20
 	b.partials.setWindows(mergeBytes)
-	if _, err := dropDuplicates(b.partials.list); err != nil {
+	if err := b.partials.dropOlder(b.deletes); err != nil {
 		return nil, err
 	}
-	for id, before := range b.deletes {
-		for i, r := range b.partials.list {
+	return &b.partials, nil
+}
+
+// dropOlder drops documents with a later one's id, and those before the deletion of their id.
+func (p *Partials) dropOlder(deletes map[string]docRef) error {
+	if _, err := dropDuplicates(p.list); err != nil {
+		return err
+	}
+	for id, before := range deletes {
+		for i, r := range p.list {
 			doc, found, err := r.find(id)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if found && makeRef(i, doc) < before {
 				r.drop(int(doc))
 			}
 		}
 	}
-	return &b.partials, nil
+	return nil
 }
 
 // Close closes the temporary files.

@@ -1,6 +1,7 @@
 package living
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -73,15 +74,16 @@ func (s *Store) enqueue(id string, st state, size int) {
 	q.wake.Signal()
 }
 
-// batch is inverted documents and deletions up to a seal.
+// batch is documents and deletions up to a seal, inverted by several goroutines.
 type batch struct {
-	*inverter.Batch
-	dir  string
-	seq  uint64
-	seal *seal
+	*inverter.CrewBatch
+	dir   string
+	items []item // to begin again after an error of a temporary file
+	seq   uint64
+	seal  *seal
 }
 
-// pump inverts writes in the order of the log.
+// pump hands writes to batches in the order of the log.
 func (s *Store) pump() {
 	defer close(s.sealed)
 	var b *batch
@@ -101,38 +103,41 @@ func (s *Store) pump() {
 		}
 		if closed {
 			if b != nil {
-				_ = b.Close() // what it has is in the log
+				s.discard(b) // what it has is in the log
 			}
 			return
 		}
 	}
 }
 
-// invert adds an item to a batch, and returns the batch for the next. Errors are of temporary
-// files: the batch begins again.
+// invert adds an item to a batch, and returns the batch for the next.
 func (s *Store) invert(b *batch, it *item) *batch {
 	if b == nil {
-		b = s.openBatch()
-		if b == nil {
+		if b = s.openBatch(); b == nil {
 			return nil
 		}
 	}
-	switch {
-	case it.seal != nil:
-		b.seal = it.seal
-		select {
-		case s.sealed <- b:
-		case <-s.ctx.Done():
-			_ = b.Close()
-		}
-		return nil
-	case it.state.doc == nil:
+	if it.seal == nil {
+		b.add(it)
+		b.items = append(b.items, *it)
+		return b
+	}
+	b.seal = it.seal
+	select {
+	case s.sealed <- b:
+	case <-s.ctx.Done():
+		s.discard(b)
+	}
+	return nil
+}
+
+func (b *batch) add(it *item) {
+	if it.state.doc == nil {
 		b.Delete(it.id)
-	default:
-		s.retry("index", func() error { return b.AddVersion(it.state.doc, it.state.version) })
+	} else {
+		b.Add(it.state.doc, it.state.version)
 	}
 	b.seq = it.state.version.Seq
-	return b
 }
 
 // openBatch returns nil if the store ends.
@@ -142,6 +147,26 @@ func (s *Store) openBatch() (b *batch) {
 		return err
 	})
 	return b
+}
+
+// discard ends a batch and removes its temporary files.
+func (s *Store) discard(b *batch) {
+	_ = b.Close()
+	_ = s.fs.RemoveAll(b.dir)
+}
+
+// again inverts a batch once more.
+func (s *Store) again(b *batch) error {
+	next, err := s.newBatch()
+	if err != nil {
+		return err
+	}
+	s.discard(b)
+	b.CrewBatch, b.dir = next.CrewBatch, next.dir
+	for i := range b.items {
+		b.add(&b.items[i])
+	}
+	return nil
 }
 
 // publish makes sealed batches visible.
@@ -155,8 +180,7 @@ func (s *Store) publish() {
 			return err
 		})
 		s.failure.Store(nil)
-		_ = b.Close()
-		_ = s.fs.RemoveAll(b.dir)
+		s.discard(b)
 		s.mu.Lock()
 		s.queue.size -= b.seal.size
 		flushed := s.flushed
@@ -171,7 +195,7 @@ func (s *Store) publish() {
 func (s *Store) publishBatch(b *batch) error {
 	partials, err := b.Partials()
 	if err != nil {
-		return err
+		return errors.Join(err, s.again(b))
 	}
 	_, err = s.live.Publish(s.ctx, partials.Sources(), partials.Err, b.Deletes(), b.seq)
 	return err

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
@@ -21,13 +21,13 @@ import (
 
 // Store is an index that takes writes.
 type Store struct {
-	fs       vfs.FS
-	ix       *index.Index
-	live     *index.Live
-	log      *wal.Dir
-	opts     Options
-	analyzer analysis.Analyzer
-	groups   groups
+	fs     vfs.FS
+	ix     *index.Index
+	live   *index.Live
+	log    *wal.Dir
+	opts   Options
+	crew   *inverter.Crew
+	groups groups
 
 	mu       sync.Mutex
 	versions versions
@@ -59,7 +59,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 		return nil, err
 	}
 	s.flushed = s.live.Seq()
-	if s.analyzer, err = analysis.New(s.live.Schema().Analyzer); err == nil {
+	if s.crew, err = inverter.NewCrew(s.live.Schema(), runtime.GOMAXPROCS(0)); err == nil {
 		s.log, err = wal.Open(fsys, filepath.Join(ix.Dir(), index.LogName), wal.Options{
 			Mode: s.opts.Sync, Interval: s.opts.SyncInterval, After: wal.Seq(s.flushed),
 		})
@@ -205,8 +205,8 @@ func (s *Store) newBatch() (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := inverter.Options{Schema: s.live.Schema(), FS: s.fs, Dir: dir, MemoryBytes: 2 * s.opts.MemoryBytes}
-	return &batch{Batch: inverter.NewBatch(o, s.analyzer), dir: dir}, nil
+	o := inverter.Options{Schema: s.live.Schema(), FS: s.fs, Dir: dir, MemoryBytes: s.opts.MemoryBytes}
+	return &batch{CrewBatch: s.crew.NewBatch(o), dir: dir}, nil
 }
 
 // refreshes calls Refresh in intervals.

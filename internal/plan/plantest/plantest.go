@@ -121,7 +121,7 @@ func HeapInUse() int64 {
 }
 
 // WikiSlice returns the first n passages as lines of JSON.
-func WikiSlice(t *testing.T, n int) []string {
+func WikiSlice(t testing.TB, n int) []string {
 	var slice []string
 	lines := bufio.NewScanner(shareddata.OpenWiki(t))
 	lines.Buffer(nil, 1<<24)
@@ -135,7 +135,7 @@ func WikiSlice(t *testing.T, n int) []string {
 }
 
 // WriteLines writes a JSONL file and returns its path.
-func WriteLines(t *testing.T, dir, name string, lines []string) string {
+func WriteLines(t testing.TB, dir, name string, lines []string) string {
 	path := filepath.Join(dir, name+".jsonl")
 	f, err := os.Create(path)
 	if err != nil {

@@ -1,0 +1,157 @@
+package inverter
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// Crew inverts the documents of batches on several goroutines. It is safe for concurrent use.
+type Crew struct {
+	schema *Schema
+	free   chan *crewWorker
+}
+
+// crewWorker has the memory of an inverter.
+type crewWorker struct {
+	inverter *inverter
+	layout   partialWriter
+}
+
+// NewCrew returns a crew of n workers.
+func NewCrew(schema *Schema, n int) (*Crew, error) {
+	c := &Crew{schema: schema, free: make(chan *crewWorker, n)}
+	for range n {
+		a, err := analysis.New(schema.Analyzer)
+		if err != nil {
+			return nil, err
+		}
+		c.free <- &crewWorker{inverter: newInverter(schema, a, nil, nil)}
+	}
+	return c, nil
+}
+
+// crewChunkBytes is the size of the texts that a worker inverts at once.
+const crewChunkBytes = 1 << 20
+
+// CrewBatch is a Batch that a Crew inverts: consecutive documents make chunks, and a worker makes
+// a partial index of each. It is for one goroutine.
+type CrewBatch struct {
+	crew     *Crew
+	options  Options
+	files    tempNames
+	partials Partials
+	deletes  map[string]docRef
+
+	docs     []corpus.Document
+	versions []segment.Version
+	size     int
+
+	workers sync.WaitGroup
+	mu      sync.Mutex // guards what the workers write
+	err     error
+}
+
+// NewBatch returns an empty batch. Of the options, the schema must be the crew's.
+func (c *Crew) NewBatch(o Options) *CrewBatch {
+	o.FS = vfs.Volatile(o.FS)
+	b := &CrewBatch{crew: c, options: o, files: tempNames{dir: o.Dir}, deletes: map[string]docRef{}}
+	b.partials.store = partialStore{fs: o.FS, files: &b.files, budget: o.MemoryBytes}
+	return b
+}
+
+// Add adds a document, which must not change until Partials returns, and which Schema.Check
+// accepts.
+func (b *CrewBatch) Add(d *corpus.Document, v segment.Version) {
+	b.docs, b.versions = append(b.docs, *d), append(b.versions, v)
+	b.size += len(d.Title) + len(d.Text)
+	for i := range d.Extra {
+		b.size += len(d.Extra[i].Value)
+	}
+	for i := range d.Vector {
+		b.size += len(d.Vector[i].Term)
+	}
+	if b.size >= crewChunkBytes {
+		b.dispatch()
+	}
+}
+
+// Delete deletes earlier documents with an id, which Deletes returns.
+func (b *CrewBatch) Delete(id string) {
+	b.deletes[id] = makeRef(len(b.partials.list), uint32(len(b.docs)))
+}
+
+// Deletes returns the deleted ids.
+func (b *CrewBatch) Deletes() map[string]struct{} {
+	ids := make(map[string]struct{}, len(b.deletes))
+	for id := range b.deletes {
+		ids[id] = struct{}{}
+	}
+	return ids
+}
+
+// dispatch hands the chunk to a worker, and waits for one.
+func (b *CrewBatch) dispatch() {
+	if len(b.docs) == 0 {
+		return
+	}
+	docs, versions, number := b.docs, b.versions, len(b.partials.list)
+	b.docs, b.versions, b.size = nil, nil, 0
+	b.mu.Lock()
+	b.partials.list = append(b.partials.list, nil)
+	b.mu.Unlock()
+	w := <-b.crew.free
+	b.workers.Go(func() {
+		defer func() { b.crew.free <- w }()
+		r, err := b.invert(w, docs, versions)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.partials.list[number], b.err = r, errors.Join(b.err, err)
+	})
+}
+
+func (b *CrewBatch) invert(w *crewWorker, docs []corpus.Document, versions []segment.Version) (r *partial, err error) {
+	v := w.inverter
+	v.fs, v.files = b.options.FS, &b.files
+	defer v.reset()
+	for i := range docs {
+		if err := v.add(&docs[i]); err != nil {
+			return nil, errors.Join(err, v.abort())
+		}
+	}
+	v.docs.versions = append(v.docs.versions[:0], versions...)
+	if r, err = w.layout.finish(v); err != nil {
+		return nil, err
+	}
+	spill := new(spillFile)
+	if err := b.partials.store.keep(r, spill); err != nil {
+		return nil, err
+	}
+	return r, spill.finish()
+}
+
+// Partials returns the documents without replaced and deleted ones, valid until Close, and the same
+// when called again. It ends the batch. The error is of the file system.
+func (b *CrewBatch) Partials() (*Partials, error) {
+	b.dispatch()
+	b.workers.Wait()
+	if b.err != nil {
+		return nil, b.err
+	}
+	const mergeBytes = 32 << 20
+	b.partials.setWindows(mergeBytes)
+	if err := b.partials.dropOlder(b.deletes); err != nil {
+		return nil, err
+	}
+	return &b.partials, nil
+}
+
+// Close waits for workers and closes the temporary files.
+func (b *CrewBatch) Close() error {
+	b.workers.Wait()
+	return b.partials.Close()
+}
