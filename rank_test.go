@@ -9,6 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	_ "github.com/griffin-search/griffin/engines"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 // history is an index that documents were added to, replaced in and deleted from, and its live
@@ -21,6 +25,8 @@ type history struct {
 	numID int
 	// writing: a Writer has the lock.
 	writing bool
+	options Options // of ix; new indexes have the default ones
+	modes   []Mode
 }
 
 // Few words and short documents, so that many documents have equal scores.
@@ -91,7 +97,7 @@ func (h *history) step(t *testing.T) {
 			t.Fatal(err)
 		}
 		var err error
-		if h.ix, err = Open(h.dir, Options{}); err != nil {
+		if h.ix, err = Open(h.dir, h.options); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -159,8 +165,9 @@ func (h *history) check(t *testing.T, settings Settings) {
 	if err := fresh.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	modes := []Mode{ModeOr, ModeAnd, ModeAndOr}
-	if h.rng.IntN(4) == 0 && len(h.live) > 0 && !h.writing {
+	modes := h.modes
+	saat := slices.Contains(modes, ModeSaat)
+	if modes = slices.DeleteFunc(slices.Clone(modes), func(m Mode) bool { return m == ModeSaat }); saat && (len(modes) == 0 || h.rng.IntN(4) == 0) && len(h.live) > 0 && !h.writing {
 		modes = append(modes, ModeSaat)
 		for _, ix := range []*Index{h.ix, fresh} {
 			if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{}); err != nil {
@@ -171,7 +178,7 @@ func (h *history) check(t *testing.T, settings Settings) {
 	for range 4 {
 		for _, mode := range modes {
 			q := Query{Text: h.text(4), Mode: mode, K: []int{1, 3, 10, 100}[h.rng.IntN(4)], Count: true}
-			if mode != ModeSaat && !settings.NoPositions && h.rng.IntN(4) == 0 {
+			if len(h.modes) == len(allModes) && mode != ModeSaat && !settings.NoPositions && h.rng.IntN(4) == 0 {
 				q.Text = fmt.Sprintf("%q -w5 title:%s", h.text(2), h.text(1))
 			}
 			got, want := rankedBy(t, h.ix, q), rankedBy(t, fresh, q)
@@ -195,19 +202,63 @@ func rankedBy(t *testing.T, ix *Index, q Query) string {
 	return answer
 }
 
+var allModes = []Mode{ModeOr, ModeAnd, ModeAndOr, ModeSaat}
+
 // Whatever happened to an index, hits, scores, order and counts are those of a new index of its live
 // documents. GRIFFIN_HISTORIES sets the number of random histories.
 func TestRankDependsOnLiveDocumentsOnly(t *testing.T) {
 	t.Parallel()
-	histories := 30
-	if n, err := strconv.Atoi(os.Getenv("GRIFFIN_HISTORIES")); err == nil {
-		histories = n
+	runHistories(t, histories(12), Options{}, allModes)
+}
+
+// The same holds on a GPU.
+func TestRankOnGPU(t *testing.T) {
+	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
+	runtime, err := NewRuntime(RuntimeOptions{GPU: GPUOptions{Device: "0"}, Policy: PolicyGPU, CostDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for seed := range histories {
-		h := &history{rng: rand.New(rand.NewPCG(uint64(seed), 9)), dir: filepath.Join(t.TempDir(), "ix")}
+	defer runtime.Close()
+	runHistories(t, histories(4), Options{Runtime: runtime}, allModes)
+	if s, _ := runtime.GPUStats(); s.OnGPU == 0 {
+		t.Errorf("no query ran on the GPU: %+v", s)
+	}
+}
+
+// The same holds for the engines of the papers, against the default engine.
+func TestRankOfEngines(t *testing.T) {
+	t.Parallel()
+	for engine, modes := range map[string][]Mode{
+		"griffin18:on=cpu": {ModeAnd},
+		"ding09:on=cpu":    {ModeOr, ModeAnd, ModeAndOr},
+		"ao11:on=cpu":      {ModeAnd},
+		"saat":             {ModeSaat},
+	} {
+		t.Run(engine, func(t *testing.T) {
+			runtime, err := NewRuntime(RuntimeOptions{Engine: engine})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer runtime.Close()
+			runHistories(t, histories(2), Options{Runtime: runtime}, modes)
+		})
+	}
+}
+
+func histories(n int) int {
+	if set, err := strconv.Atoi(os.Getenv("GRIFFIN_HISTORIES")); err == nil {
+		return set
+	}
+	return sampletest.UnderRace(n, 1+n/4)
+}
+
+func runHistories(t *testing.T, n int, options Options, modes []Mode) {
+	t.Helper()
+	for seed := range n {
+		h := &history{rng: rand.New(rand.NewPCG(uint64(seed), 9)), dir: filepath.Join(t.TempDir(), "ix"), options: options, modes: modes}
 		settings := []Settings{{}, {NoStored: true}, {Codec: "ef"}, {NoStored: true, NoPositions: true, Codec: "pfordelta"}}[seed%4]
 		var err error
-		if h.ix, err = Create(h.dir, settings, Options{}); err != nil {
+		if h.ix, err = Create(h.dir, settings, options); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 + h.rng.IntN(10) {
