@@ -43,6 +43,35 @@ func ExampleIndex_SearchBatch() {
 	// error: query syntax: byte 0: quote is not closed (write \" for the character)
 }
 
+func ExampleIndex_Writer() {
+	ix, remove := library()
+	defer remove()
+	ctx := context.Background()
+
+	w, err := ix.Writer(ctx, griffin.WriterOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	results, err := w.Apply(ctx,
+		griffin.Write{Document: griffin.Document{ID: "20", Title: "Twenty Thousand Leagues", Text: "Under the sea."}},
+		griffin.Write{Kind: griffin.WriteCreate, Document: griffin.Document{ID: "20", Text: "Exists already."}},
+		griffin.Write{Kind: griffin.WriteDelete, Document: griffin.Document{ID: "around"}},
+	)
+	if err != nil {
+		log.Fatal(err) // no write took effect
+	}
+	for _, r := range results {
+		fmt.Println(r.ID, r.Outcome, errors.Is(r.Err, griffin.ErrConflict))
+	}
+	if err := errors.Join(w.Refresh(ctx), w.Close(ctx)); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 20 created false
+	// 20  true
+	// around deleted false
+}
+
 func ExampleQuery_node() {
 	ix, remove := library()
 	defer remove()
