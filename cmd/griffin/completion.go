@@ -63,8 +63,11 @@ func registerCompletions(c *cobra.Command) {
 	c.LocalFlags().VisitAll(register)
 	if _, args, _ := strings.Cut(c.Use, " "); strings.HasPrefix(args, "INDEX") {
 		c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) == 0 {
+			switch {
+			case len(args) == 0:
 				return nil, cobra.ShellCompDirectiveFilterDirs
+			case strings.HasSuffix(c.Use, " PATH…"):
+				return nil, cobra.ShellCompDirectiveDefault
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -156,7 +156,7 @@ func (u exampleUser) prepare(line string) {
 	for i, w := range words {
 		target := ""
 		switch {
-		case i > 0 && (words[i-1] == "--out" || words[i-1] == ">"):
+		case i > 0 && (words[i-1] == "--out" || words[i-1] == "add" || words[i-1] == ">"):
 			continue
 		case strings.HasSuffix(w, ".idx"):
 			target = "griffin index --out " + w + " ~/notes"

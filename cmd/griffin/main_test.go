@@ -223,12 +223,14 @@ func TestCompletion(t *testing.T) {
 		"search x.idx --traversal ":  "maxscore\n",
 		"index --analyzer ":          "english\n",
 		"index --format ":            "jsonl\n",
+		"add x.idx --format ":        "jsonl\n",
 		"index --codec ":             "simdbp\n",
 		"serve x.idx --policy ":      "cost\t",
 		"--color ":                   "always\n",
 		"eval -m ":                   "nDCG@10\n",
 		"search ":                    ":16\n", // folders
 		"search x.idx ":              ":4\n",  // no files
+		"add x.idx ":                 ":0\n",  // files
 		"ciff import --analyzer ":    "english\n",
 		"lab generate --codec ":      "simdbp\n",
 		"load x.idx --device ":       "gpu\n",

@@ -84,7 +84,21 @@ Analyzers:
 	f.StringVarP(&o.out, "out", "o", "", "folder of the index (required)")
 	f.BoolVar(&o.update, "update", false, "add to the existing index; a document replaces the one with its id")
 	f.BoolVar(&o.replace, "replace", false, "build a new index and replace the existing one when it is complete")
-	f.StringVar(&o.files.Format, "format", "", "format of the input (default: detected)")
+	o.registerSettings(f)
+	o.registerInput(f)
+	f.StringVar((*string)(&o.files.Reorder), "reorder", "none", "renumber documents so that similar ones are neighbours: bp or none")
+	f.BoolVar(&o.impacts, "impacts", false, "also make impact-ordered lists, for mode saat (see griffin impacts)")
+	f.Var(&o.memory, "memory", "memory to use, such as 512M or 4G")
+	f.IntVar(&o.threads, "threads", 0, "processors to use; 0: all")
+	f.BoolVar(&o.verbose, "verbose", false, "list every file that was split into records or skipped")
+	_ = c.MarkFlagRequired("out")
+	c.MarkFlagsMutuallyExclusive("update", "replace")
+	c.MarkFlagsMutuallyExclusive("positions", "no-positions")
+	return c
+}
+
+// registerSettings adds the flags that only a new index has.
+func (o *indexOptions) registerSettings(f *pflag.FlagSet) {
 	f.StringVar(&o.analyzer, "analyzer", "english", "`NAME` of the chain that turns text into terms")
 	f.StringVar(&o.codec, "codec", "simdbp", "compression of posting lists: "+strings.Join(griffin.Codecs(), ", "))
 	f.StringSliceVar(&o.fields, "fields", []string{"title"}, "fields that queries can name, as in title:word")
@@ -94,33 +108,46 @@ Analyzers:
 	f.BoolVar(&o.noStored, "no-stored", false, "do not store text: hits have no title and no snippet")
 	f.Float64Var(&o.weights, "weights", 0, "index the \"vector\" of JSON records (terms with learned weights) with a precision of 1/N; 1 for whole numbers")
 	f.Lookup("weights").NoOptDefVal = "100"
-	f.StringVar((*string)(&o.files.Reorder), "reorder", "none", "renumber documents so that similar ones are neighbours: bp or none")
-	f.BoolVar(&o.impacts, "impacts", false, "also make impact-ordered lists, for mode saat (see griffin impacts)")
 	f.Float32Var(&o.k1, "k1", 0.9, "BM25's k1")
 	f.Float32Var(&o.b, "b", 0.4, "BM25's b")
-	f.Var(&o.memory, "memory", "memory to use, such as 512M or 4G")
-	f.IntVar(&o.threads, "threads", 0, "processors to use; 0: all")
+}
+
+// changedSetting is the first flag of registerSettings that was given.
+func changedSetting(flags *pflag.FlagSet) (name string, given bool) {
+	for _, name := range []string{"analyzer", "codec", "fields", "positions", "no-positions", "no-stored", "weights", "k1", "b"} {
+		if flags.Changed(name) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// registerInput adds the flags that tell how documents are read.
+func (o *indexOptions) registerInput(f *pflag.FlagSet) {
+	f.StringVar(&o.files.Format, "format", "", "format of the input (default: detected)")
 	f.IntVar(&o.files.MaxErrors, "max-errors", 100, "stop after this many bad records; -1: never")
-	f.BoolVar(&o.verbose, "verbose", false, "list every file that was split into records or skipped")
 	f.StringVar(&o.files.IDField, "id-field", "", "name of the id in JSON and CSV records (default: _id, id, docid, …)")
 	f.StringVar(&o.files.TitleField, "title-field", "", "name of the title in JSON and CSV records (default: title)")
 	f.StringVar(&o.files.TextField, "text-field", "", "name of the text in JSON and CSV records (default: text, contents, …)")
 	f.StringSliceVar(&o.files.ExtraFields, "extra-fields", nil, "further fields of records to keep, each with the fields below it (default: all)")
-	_ = c.MarkFlagRequired("out")
-	c.MarkFlagsMutuallyExclusive("update", "replace")
-	c.MarkFlagsMutuallyExclusive("positions", "no-positions")
-	return c
 }
 
 // check returns a usage error for invalid or conflicting flags; Create checks the rest.
 func (o *indexOptions) check(flags *pflag.FlagSet) error {
-	if o.update {
-		for _, name := range []string{"analyzer", "codec", "fields", "positions", "no-positions", "no-stored", "weights", "k1", "b"} {
-			if flags.Changed(name) {
-				return usagef("--%s is fixed when an index is made, and --update keeps it; build a new one with --replace", name)
-			}
-		}
+	if name, given := changedSetting(flags); given && o.update {
+		return usagef("--%s is fixed when an index is made, and --update keeps it; build a new one with --replace", name)
 	}
+	if err := o.checkInput(flags); err != nil {
+		return err
+	}
+	if err := oneOf("--reorder", string(o.files.Reorder), "none", "bp"); err != nil {
+		return err
+	}
+	return o.memory.check()
+}
+
+// checkInput also adjusts the defaults of an index of weights.
+func (o *indexOptions) checkInput(flags *pflag.FlagSet) error {
 	if o.weights != 0 {
 		for _, name := range []string{"fields", "positions", "no-positions", "k1", "b"} {
 			if flags.Changed(name) {
@@ -137,10 +164,7 @@ func (o *indexOptions) check(flags *pflag.FlagSet) error {
 			return err
 		}
 	}
-	if err := oneOf("--reorder", string(o.files.Reorder), "none", "bp"); err != nil {
-		return err
-	}
-	return o.memory.check()
+	return nil
 }
 
 // indexed is the JSON of "griffin index".

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/inverter"
+)
+
+func newAddCommand(a *app) *cobra.Command {
+	o := indexOptions{memory: defaultWriterMemory}
+	c := &cobra.Command{
+		Use:   "add INDEX PATH…",
+		Short: "Add documents to an index, or replace them",
+		Long: `Add reads documents as griffin index does, from files, folders or standard input
+("-"), and writes them to an index in batches. A document replaces the one with its
+id, also an earlier one of the input. The index is made if there is none; the flags
+for its settings apply only then.
+
+Each batch is durable before the next begins, and all are committed at the end. After
+an error or Ctrl-C, the index has the documents of the batches before it, and the
+same command can be repeated. Use griffin index --update to add all documents or
+none.`,
+		Example: `  griffin add notes.idx ~/notes/new
+  zstdcat wiki-1.jsonl.zst | griffin add wiki.idx --format jsonl -
+  griffin add new.idx --analyzer simple --fields title,author wiki-1.jsonl.zst`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.add(cmd.Context(), o, cmd.Flags(), args[0], args[1:])
+		},
+	}
+	f := c.Flags()
+	o.registerSettings(f)
+	o.registerInput(f)
+	f.Var(&o.memory, "memory", "memory for documents that are not in a segment yet, such as 512M or 4G")
+	f.BoolVar(&o.verbose, "verbose", false, "list every file that was split into records or skipped")
+	c.MarkFlagsMutuallyExclusive("positions", "no-positions")
+	return c
+}
+
+// added is the JSON of "griffin add".
+type added struct {
+	griffin.FilesReport
+	Index *griffin.Stats `json:"index,omitempty"`
+}
+
+func (a *app) add(ctx context.Context, o indexOptions, flags *pflag.FlagSet, dir string, paths []string) error {
+	if err := errors.Join(o.checkInput(flags), o.memory.check()); err != nil {
+		return err
+	}
+	ix, err := a.openForWriting(dir, &o, flags)
+	if err != nil {
+		return err
+	}
+	s := &indexSink{index: ix, memory: int64(o.memory)}
+	result, err := a.addTo(ctx, s, &o, s.input(&o), paths)
+	switch {
+	case err != nil:
+		return err
+	case s.last.Generation == 0:
+		return errNoDocuments(paths, indexed{FilesReport: result.FilesReport})
+	}
+	result.Index = &s.last
+	if a.json {
+		return a.printJSON(result)
+	}
+	noteInput(a.console, result.FilesReport, o.verbose)
+	a.printAdded(dir, &result)
+	return nil
+}
+
+// openForWriting makes the index if there is none, but no file before the first write.
+func (a *app) openForWriting(dir string, o *indexOptions, flags *pflag.FlagSet) (*griffin.Index, error) {
+	ix, err := griffin.Open(dir, griffin.Options{})
+	if errors.Is(err, griffin.ErrNotIndex) {
+		ix, err = griffin.Create(dir, o.settings(), griffin.Options{})
+		return ix, badFlags(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if name, given := changedSetting(flags); given {
+		return nil, errors.Join(usagef("--%s is fixed when an index is made, and %s exists", name, dir), ix.Close())
+	}
+	return ix, nil
+}
+
+// addTo closes the sink, which commits what was written, also after an error.
+func (a *app) addTo(ctx context.Context, s sink, o *indexOptions, in corpus.Options, paths []string) (result added, err error) {
+	began := time.Now()
+	in.Format, in.IDField, in.TitleField, in.TextField = o.files.Format, o.files.IDField, o.files.TitleField, o.files.TextField
+	in.ExtraFields, in.Stdin = o.files.ExtraFields, interruptible{ctx, a.in}
+	reader, err := corpus.Open(paths, in)
+	if err != nil {
+		return result, errors.Join(err, s.close(ctx))
+	}
+	bar := a.newProgress()
+	f := feeder{sink: s, maxErrors: o.files.MaxErrors, messages: messages{progress: bar}}
+	f.progress = func() {
+		p := griffin.Progress{Phase: "read", Docs: f.docs, Bytes: f.bytes, BadRecords: f.bad, Elapsed: time.Since(began)}
+		p.Done, p.Total = reader.Progress()
+		bar.indexing(p)
+	}
+	err = f.feed(ctx, reader)
+	err = errors.Join(err, reader.Close(), s.close(context.WithoutCancel(ctx)))
+	bar.close()
+	result.FilesReport = griffin.FilesReport{
+		Docs: f.docs, InputBytes: f.bytes, BadRecords: f.bad, Replaced: f.replaced, Skipped: reader.Skipped(), Took: time.Since(began),
+	}
+	summary := reader.Summary()
+	result.SkippedBy, result.Notes = summary.NumSkipped, summary.Notes
+	for _, skipped := range summary.Skipped {
+		result.SkippedFiles = append(result.SkippedFiles, griffin.SkippedFile(skipped))
+	}
+	for _, c := range summary.Collections {
+		result.Collections = append(result.Collections, griffin.Collection(c))
+	}
+	if err != nil && f.docs > 0 {
+		a.notef("%s added before the error", plural(f.docs, "document"))
+	}
+	return result, err
+}
+
+func (a *app) printAdded(to string, r *added) {
+	size := ""
+	if r.Index != nil {
+		size = fmt.Sprintf(", %s, %s", plural(r.Index.NumDocs, "document"), sizeOf(r.Index.SizeBytes))
+	}
+	a.printf("%s added, %s of text in %s → %s%s\n", plural(r.Docs, "document"), sizeOf(r.InputBytes), took(r.Took), to, size)
+	if r.Replaced > 0 {
+		a.printf("%s of them replaced another\n", count(r.Replaced))
+	}
+	if r.BadRecords > 0 {
+		a.printf("%s left out\n", plural(r.BadRecords, "bad record"))
+	}
+	if r.Skipped > 0 {
+		a.printf("%s without text skipped\n", plural(r.Skipped, "file or record"))
+	}
+}
+
+// Limits of a batch. A batch is one sync, and one request to a server.
+const (
+	maxBatchDocs  = 5000
+	maxBatchBytes = 4 << 20
+)
+
+// feeder writes documents to a sink in batches.
+type feeder struct {
+	sink      sink
+	maxErrors int
+	messages  messages
+	progress  func() // may be nil
+	// before, if not nil, is called with each batch before it is written.
+	before func([]griffin.Write) error
+
+	batch      []griffin.Write
+	places     []corpus.Location
+	batchBytes int
+	first      *corpus.RecordError
+
+	docs, replaced, bad, bytes int64
+}
+
+func (f *feeder) feed(ctx context.Context, reader corpus.Reader) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return f.flush(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		err = b.Parse(func(d *corpus.Document) error { return f.add(ctx, d) }, func(bad *corpus.RecordError) error {
+			if err := ctx.Err(); err != nil {
+				return err // the input ended because of it
+			}
+			return f.reject(bad)
+		})
+		if err != nil {
+			return err
+		}
+		f.bytes += b.SizeBytes
+		if f.progress != nil {
+			f.progress()
+		}
+	}
+}
+
+func (f *feeder) add(ctx context.Context, d *corpus.Document) error {
+	f.batch = append(f.batch, griffin.Write{Kind: griffin.WriteIndex, Document: publicDocument(d)})
+	f.places = append(f.places, d.Source)
+	f.batchBytes += len(d.Title) + len(d.Text)
+	for _, x := range d.Extra {
+		f.batchBytes += len(x.Value)
+	}
+	if len(f.batch) < maxBatchDocs && f.batchBytes < maxBatchBytes {
+		return nil
+	}
+	return f.flush(ctx)
+}
+
+func (f *feeder) flush(ctx context.Context) error {
+	if len(f.batch) == 0 {
+		return nil
+	}
+	if f.before != nil {
+		if err := f.before(f.batch); err != nil {
+			return err
+		}
+	}
+	results, err := applyPatiently(ctx, f.sink, f.batch)
+	if err != nil {
+		return err
+	}
+	for i, r := range results {
+		switch {
+		case r.Err != nil:
+			if err := f.reject(&corpus.RecordError{Location: f.places[i], Err: r.Err}); err != nil {
+				return err
+			}
+			continue
+		case r.Outcome == griffin.WriteUpdated:
+			f.replaced++
+		}
+		f.docs++
+	}
+	f.batch, f.places, f.batchBytes = f.batch[:0], f.places[:0], 0
+	return nil
+}
+
+// reject returns an error if there are more bad records than allowed.
+func (f *feeder) reject(bad *corpus.RecordError) error {
+	if f.first == nil {
+		f.first = bad
+	}
+	f.bad++
+	if f.maxErrors >= 0 && f.bad > int64(f.maxErrors) {
+		return &inverter.TooManyErrors{Limit: f.maxErrors, First: f.first}
+	}
+	f.messages.add("griffin: skipped: %s", base.Message(bad))
+	return nil
+}
+
+func publicDocument(d *corpus.Document) griffin.Document {
+	out := griffin.Document{ID: d.ID, Title: d.Title, Text: d.Text}
+	for _, x := range d.Extra {
+		out.Fields = append(out.Fields, griffin.Field(x))
+	}
+	if d.Vector != nil {
+		out.Vector = make(map[string]float64, len(d.Vector))
+		for _, w := range d.Vector {
+			out.Vector[w.Term] = w.Weight
+		}
+	}
+	return out
+}
