@@ -201,7 +201,7 @@ func signal(c chan struct{}) {
 // room waits until there is memory for more documents and merges have caught up.
 func (s *Store) room(ctx context.Context) error {
 	until := time.Now().Add(s.opts.MaxWait)
-	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+	for wait := time.Millisecond; ; wait = min(2*wait, 8*time.Millisecond) {
 		why := s.full()
 		if why == "" {
 			return nil
