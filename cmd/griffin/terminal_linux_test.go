@@ -256,3 +256,29 @@ func TestInterruptedLoadInProcess(t *testing.T) {
 		t.Errorf("what there is is not shown:\n%s", c.screen())
 	}
 }
+
+// A query is asked about before documents are deleted.
+func TestDeleteAsks(t *testing.T) {
+	index := filepath.Join(t.TempDir(), "x.idx")
+	makeIndex(t, index)
+	for _, c := range []struct {
+		answer, want string
+		code         int
+	}{
+		{"n\r", "0 documents deleted", exitOK},
+		{"\r", "0 documents deleted", exitOK},
+		{keyCtrlC, "interrupted", exitInterrupted},
+		{"y\r", "1 document deleted", exitOK},
+		{"", "0 documents deleted", exitOK}, // nothing to ask about
+	} {
+		console := newConsole(t, griffinProcess(t, "delete", index, "--query", "alpha"))
+		if c.answer != "" {
+			console.waitFor("Delete 1 document of " + index + "? [y/N] ")
+			console.press(c.answer)
+		}
+		console.waitFor(c.want)
+		if code := console.exitCode(); code != c.code {
+			t.Errorf("answer %q: exit code %d, want %d\n%q", c.answer, code, c.code, console.screen())
+		}
+	}
+}
