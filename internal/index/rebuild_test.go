@@ -13,6 +13,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
@@ -68,7 +69,7 @@ func TestRebuildHistories(t *testing.T) {
 		}
 		t.Run(opts.Codec+" "+opts.Analyzer, func(t *testing.T) {
 			t.Parallel()
-			ix, live := scattered(t, vfstest.NewMem(), opts, randomDocs(uint64(i), 500, true))
+			ix, live := scattered(t, vfstest.NewMem(), opts, randomDocs(uint64(i), sampletest.UnderRace(500, 150), true))
 			defer ix.Close()
 			for _, o := range []MergeOptions{{MaxSegments: 100}, {MaxSegments: 2, Reorder: ReorderBP}, {}} {
 				if o.MaxSegments != 100 {
