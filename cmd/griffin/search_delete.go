@@ -83,7 +83,7 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, dir string, ids []st
 	if err != nil {
 		return err
 	}
-	d := deletion{app: a, target: &writableIndex{indexSink{index: ix, memory: defaultWriterMemory}}, options: o}
+	d := deletion{console: a.console, target: &writableIndex{indexSink{index: ix, memory: defaultWriterMemory}}, options: o}
 	query := griffin.Query{Text: o.query, Mode: mode}
 	return d.run(ctx, &query, ids, dir)
 }
@@ -100,7 +100,7 @@ type deleteTarget interface {
 }
 
 type deletion struct {
-	*app
+	*console
 	target  deleteTarget
 	options *deleteOptions
 	report  deleted
