@@ -15,7 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -71,13 +71,18 @@ func main() {
 	flag.Parse()
 	r, err := measure(context.Background(), o)
 	if err != nil {
-		log.Fatal(err)
+		fatal(err)
 	}
 	out, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
-		log.Fatal(err)
+		fatal(err)
 	}
 	fmt.Println(string(out))
+}
+
+func fatal(err error) {
+	fmt.Fprintln(os.Stderr, "living:", err)
+	os.Exit(1)
 }
 
 type bench struct {
@@ -106,7 +111,7 @@ func measure(ctx context.Context, o options) (r report, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.ix.Close()) }()
-	if b.w, err = b.ix.Writer(ctx, griffin.WriterOptions{OnError: func(err error) { log.Print(err) }}); err != nil {
+	if b.w, err = b.ix.Writer(ctx, griffin.WriterOptions{OnError: func(err error) { slog.Error("in the background", "error", err) }}); err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.w.Close(ctx)) }()
@@ -241,10 +246,10 @@ func (b *bench) singles(ctx context.Context) (took []time.Duration, err error) {
 func (b *bench) visible(ctx context.Context) time.Duration {
 	began := time.Now()
 	if _, err := b.write(ctx, 1); err != nil {
-		log.Fatal(err)
+		fatal(err)
 	}
 	if err := b.w.Refresh(ctx); err != nil {
-		log.Fatal(err)
+		fatal(err)
 	}
 	return time.Since(began)
 }
@@ -254,7 +259,7 @@ func (b *bench) search(ctx context.Context, until time.Time) (took []time.Durati
 	for i := 0; time.Now().Before(until); i++ {
 		began := time.Now()
 		if _, err := b.ix.Search(ctx, griffin.Query{Text: b.queries[i%len(b.queries)], K: 10, Load: griffin.LoadNone}); err != nil {
-			log.Fatal(err)
+			fatal(err)
 		}
 		took = append(took, time.Since(began))
 	}
