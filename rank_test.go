@@ -204,7 +204,7 @@ func rankedBy(t *testing.T, ix *Index, q Query) string {
 
 var allModes = []Mode{ModeOr, ModeAnd, ModeAndOr, ModeSaat}
 
-// Whatever happened to an index, hits, scores, order and counts are those of a new index of its live
+// Whatever happened to an index, hits, scores, order and counts equal a new index of its live
 // documents. GRIFFIN_HISTORIES sets the number of random histories.
 func TestRankDependsOnLiveDocumentsOnly(t *testing.T) {
 	t.Parallel()

@@ -161,8 +161,8 @@ const (
 type WriteResult struct {
 	ID      string
 	Outcome WriteOutcome
-	// SeqNo numbers the writes of the index, Version those of the ID. After a conflict they are
-	// those of the document that exists.
+	// SeqNo numbers the writes of the index, Version the writes of the ID. After a conflict
+	// they belong to the document that exists.
 	SeqNo, Version uint64
 	// Err wraps ErrConflict, or ErrBadInput if the document cannot be indexed.
 	Err error

@@ -37,7 +37,7 @@ func randomText(rng *rand.Rand, words int) string {
 	return b.String()
 }
 
-// However documents were deleted, the statistics of an index are those of its live documents: with
+// However documents were deleted, the statistics of an index count its live documents: with
 // stored text, without, with fields, and where the text does not give the lists again.
 func TestStatisticsCountLiveDocuments(t *testing.T) {
 	for name, opts := range map[string]Options{

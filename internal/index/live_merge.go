@@ -16,7 +16,7 @@ type SegmentSize struct {
 }
 
 // Merge joins the segments [from, to) that choose returns, in the order of writing, into one without
-// deleted documents. fsys writes the files, to limit the rate; nil: that of the index. It
+// deleted documents. fsys writes the files, to limit the rate; nil: the index's own. It
 // returns false if choose returns an empty range.
 func (l *Live) Merge(ctx context.Context, fsys vfs.FS, choose func([]SegmentSize) (from, to int)) (merged bool, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)

@@ -65,7 +65,7 @@ type manifestSegment struct {
 	LiveSum uint32 `json:"live_sum,omitempty"`
 	NumLive int    `json:"num_live"`
 
-	// deletions, if not nil, are those of a segment in the process that deleted; Live is "" until
+	// deletions, if not nil, are kept by the process that deleted; Live is "" until
 	// they are written.
 	deletions *segment.Deletions
 }

@@ -233,7 +233,7 @@ func (c *commit) mergeSegments(ctx context.Context) error {
 			}
 			continue
 		}
-		// A segment's progress becomes that of the merge.
+		// A segment's progress becomes the merge's.
 		c.progress = func(p Phase, part, of int64) {
 			report(p, int64(done)*max(of, 1)+int64(g.numLive)*part, int64(total)*max(of, 1))
 		}

@@ -120,7 +120,7 @@ func (s *session) start() error {
 	return s.settle()
 }
 
-// checkSame returns an error if the folder now holds an index other than that of the manifest m.
+// checkSame returns an error if the folder now holds another index than the manifest m.
 func (s *session) checkSame(m *manifest) error {
 	now, err := loadManifest(s.ix.fs, s.ix.dir)
 	switch {

@@ -191,7 +191,7 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 	return nil
 }
 
-// deletions returns those of a segment, which former may have.
+// deletions returns a segment's deletions, which former may have.
 func (ix *Index) deletions(ms *manifestSegment, seg *segment.Segment, former *Snapshot) (*segment.Deletions, error) {
 	if former != nil {
 		for i := range former.Segments {

@@ -12,7 +12,7 @@ import (
 )
 
 // Recover commits the acknowledged writes that a Store left in the log because its process ended. A
-// writer without a log calls it first, so that its changes come later. Errors are those of
+// writer without a log calls it first, so that its changes come later. Errors are as for
 // Open.
 func Recover(ctx context.Context, fsys vfs.FS, ix *index.Index) error {
 	dir := filepath.Join(ix.Dir(), index.LogName)

@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 )
 
-// The lists of a segment are those of its step in a trace.
+// The lists of a segment are the lists of its step in a trace.
 func TestSegmentLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(42, 43))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 2, true))

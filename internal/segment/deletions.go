@@ -92,8 +92,7 @@ func (d *Deletions) count(key uint64) uint32 {
 	return 0
 }
 
-// With returns the deletions after those of docs, which are live documents of d, with what
-// they contribute to each list and field. It leaves d unchanged.
+// With adds docs, live documents of d, and the counts of their lists and fields. It leaves d unchanged.
 func (d *Deletions) With(docs *Bitmap, counts *ListCounts) *Deletions {
 	next := &Deletions{fields: slices.Clone(counts.fields)}
 	if d == nil {
@@ -154,8 +153,8 @@ func (c *ListCounts) sorted() []listCount {
 	return c.lists
 }
 
-// CountDocs reads the lists of the segment, and returns what docs contribute. Its time is that of
-// decoding the postings near docs, in the worst case all of the segment.
+// CountDocs reads the lists of the segment, and returns what docs contribute. It decodes the
+// postings near docs, in the worst case all of the segment.
 func (s *Segment) CountDocs(ctx context.Context, docs *Bitmap) (*ListCounts, error) {
 	counts := s.NewListCounts()
 	if err := s.CountTokens(docs, counts); err != nil {

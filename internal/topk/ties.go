@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Ties gives documents of equal score another order than that of their DocIDs, in ranges of
+// Ties gives documents of equal score another order than their DocIDs, in ranges of
 // DocIDs: segments whose documents were reordered rank by the order in which they were written.
 // The zero value is for none.
 type Ties []TieRange

@@ -20,7 +20,7 @@
 // ones give way. A query whose lists do not fit together runs on the CPU.
 //
 // If the device is out of memory, a batch runs once more after lists and workspaces that no other batch uses were freed;
-// then, and if the device fails, the CPU answers it. Other errors are those of one query. A context that ends stops a
+// then, and if the device fails, the CPU answers it. Other errors belong to one query. A context that ends stops a
 // batch between its steps.
 //
 // An Engine is safe for concurrent use. Each call of Search takes a workspace with a stream of its own;

@@ -101,7 +101,7 @@ func TestOpenWithoutKernels(t *testing.T) {
 	}
 }
 
-// Without memory, a batch first takes that of lists and workspaces that no batch uses, then runs on the CPU.
+// Without memory, a batch first takes memory from lists and workspaces that no batch uses, then runs on the CPU.
 func TestOutOfMemory(t *testing.T) {
 	snapshot, _ := someQueries(t)
 	for _, form := range sampletest.Some(t, 2, []string{"search=hs16", "search=lr,range=local", "codec=newpfd", "codec=lrc"}) {

@@ -124,7 +124,7 @@ func (f *form) check(o *engine.Options) {
 	}
 }
 
-// The paper's segments (§6.2); those of the Regression codecs are the default.
+// The paper's segments (§6.2); the ones of the Regression codecs are the default.
 const pfdSegment = 64
 
 func (f *form) setCodec(exceptions float64) {

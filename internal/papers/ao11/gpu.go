@@ -72,7 +72,7 @@ func (g *gpu) take(ctx context.Context) (*workspace, error) {
 }
 
 // giveBack ends the use of a workspace and of its lists. One that is not reusable is closed, after its work. The next
-// batch meets an error of the device, so those of freeing memory are ignored.
+// batch meets an error of the device, so errors of freeing memory are ignored.
 func (g *gpu) giveBack(ws *workspace, reusable bool) {
 	ws.batch.Reset()
 	if !reusable {

@@ -54,7 +54,7 @@ type ranges struct {
 	local   *localRanges
 }
 
-// needsRanges: Regression codecs store their own ranges, except those of elements without the list H.
+// needsRanges: Regression codecs store their own ranges, except if elements lack the list H.
 func (f *form) needsRanges() bool {
 	return f.code == uncompressed && (f.search == lr || f.search == hs) || f.noH
 }

@@ -35,7 +35,7 @@ func (o *operand) reset(f *form, l hostList) error {
 // stride is the number of elements after which a loop looks at the context: at most some milliseconds.
 const stride = 1 << 11
 
-// place moves those of the ascending docIDs that the list has to the front, writes their
+// place moves the ascending docIDs that the list has to the front, writes their
 // positions in the list to at, which is as long, and returns their number. The docIDs of another call without a
 // reset between are greater. The error is the context's, or wraps base.ErrCorrupt.
 func (o *operand) place(ctx context.Context, docIDs, at []uint32) (n int, err error) {

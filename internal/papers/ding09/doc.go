@@ -12,7 +12,7 @@
 //
 // With the option global, the score of a matching document is BM25 plus its global score, such as Pagerank
 // (§8.4): globals.go has an array for each segment, by DocID. The GPU keeps the arrays beside the lengths of documents.
-// Nothing prunes, so no bound includes them, except that of the width of sums.
+// Nothing prunes, so no bound includes them, except the one for the width of sums.
 //
 // With the option candidates, this is the first phase (§4). It selects that number of documents. The second
 // phase, second.go, scores them by a linear function of features, weights.go, on the CPU.

@@ -8,7 +8,7 @@ import (
 )
 
 // or adds the contributions of all postings to an accumulator for each document, one list after
-// another (§8.3), and the global scores to those of matching documents. It does nothing if the AND before it has found enough, which only the device knows;
+// another (§8.3), and the global scores to the sums of matching documents. It does nothing if the AND before it has found enough, which only the device knows;
 // then only exceptions are decoded.
 func (r *run[S, K]) or(mode plan.Mode, s *deviceSegment, unless scoring.Unless) (source selection.Source[S], err error) {
 	n := s.view.NumDocs()

@@ -61,7 +61,7 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// A query whose memory is there only without that of idle queries.
+// A query whose memory is there only without the memory of idle queries.
 func TestFullDevice(t *testing.T) {
 	d := gputest.OpenEmulated(t, gputest.Config{Devices: 1, MemoryBytes: 64 << 20})[0]
 	e, err := newEngine(options{on: onGPU, crossing: 128}, d)

@@ -29,7 +29,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// Scores that need 32 bits are those of the default accumulators.
+// Scores that need 32 bits equal the scores of the default accumulators.
 func TestWide(t *testing.T) {
 	snapshot := enginetest.Impacts(t, plantest.RandomIndex(t, rand.New(rand.NewPCG(7, 1)), 500, 2, false))
 	planner := plan.New(snapshot, nil)
