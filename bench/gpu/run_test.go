@@ -336,7 +336,7 @@ echo "1 Q0 d 1 $([ -e "$FAKE/wrong" ] && echo "$devices" || echo 2.5) griffin" >
 	}
 }
 
-// A run that gets SIGTERM within a part keeps the results so far.
+// A run that gets SIGTERM within a part keeps the earlier results.
 func TestRunTerminated(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `trap 'printf "{\n  \"cut\": true\n}\n"; exit 130' TERM
@@ -481,7 +481,7 @@ func TestRunStopGenerating(t *testing.T) {
 	s.until(func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 }
 
-// SIGKILL keeps the results so far, including the current part's.
+// SIGKILL keeps the earlier results, including the current part's.
 func TestRunKilled(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `while [ $# -gt 0 ]; do [ "$1" != --readings ] || echo '{"at_ns": 1}' >"$2"; shift; done

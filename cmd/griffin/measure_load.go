@@ -242,7 +242,7 @@ func (a *app) load(ctx context.Context, o *loadOptions, target string) error {
 	return err
 }
 
-// After an error r has the results so far.
+// After an error r has the earlier results.
 func (a *app) measureLoad(ctx context.Context, o *loadOptions, lo load.Options, t loadTarget, r *loadResult, bar *progress) error {
 	whole := lo.Warmup + lo.Duration
 	began, rate := time.Now(), o.rates[0]

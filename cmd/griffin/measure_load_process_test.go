@@ -38,7 +38,7 @@ func newCountingServer(t *testing.T) *countingServer {
 	return s
 }
 
-// The exit code is 130, with the results so far.
+// The exit code is 130, with the earlier results.
 func TestInterruptedLoad(t *testing.T) {
 	dir := t.TempDir()
 	queries, readings := filepath.Join(dir, "log.tsv"), filepath.Join(dir, "soak.jsonl")

@@ -238,7 +238,7 @@ func TestInterruptedInput(t *testing.T) {
 	}
 }
 
-// The results so far are printed.
+// The earlier results are printed.
 func TestInterruptedLoadInProcess(t *testing.T) {
 	dir := t.TempDir()
 	index, queries := filepath.Join(dir, "x.idx"), filepath.Join(dir, "log.tsv")

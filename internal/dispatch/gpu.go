@@ -64,7 +64,7 @@ const (
 	// GPUs answer N times as many, and a lost GPU leaves the others.
 	LayoutReplicas = "replicas"
 	// LayoutRanges: each GPU holds a range of the documents of every segment, and all answer
-	// every query. They hold N times as many lists, but a lost GPU takes all out of use.
+	// every query. They hold N times the lists, but a lost GPU takes all out of use.
 	LayoutRanges = "ranges"
 )
 

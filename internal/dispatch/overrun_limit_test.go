@@ -139,7 +139,7 @@ func TestChoicesAfterOverrun(t *testing.T) {
 	}
 }
 
-// An overrun teaches that the step takes at least as long.
+// An overrun teaches that the step takes at least that time.
 func TestOverrunTeaches(t *testing.T) {
 	r, d, _ := overrunning(t, testGPU(t, pipeline.Options{Lanes: 1}))
 	var s Step

@@ -70,7 +70,7 @@ func chooseByCost(r *queryRun) {
 	}
 }
 
-// overrunPenalty is the multiple of the time taken so far, and of the GPU's time, that an
+// overrunPenalty is the multiple of the time taken, and of the GPU's time, that an
 // overrun query is predicted to take on the CPU. The query returns only if the GPU's queue
 // becomes that long.
 const overrunPenalty = 4

@@ -14,7 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// To analyse a stored document's token again takes as long as to decode this many postings.
+// The time to analyse a stored document's token again, in decoded postings.
 const tokenCost = 50
 
 // countDocs returns what docs, a few documents of a segment, contribute to its lists and fields.

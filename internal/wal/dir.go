@@ -12,7 +12,7 @@ import (
 
 const (
 	// maxGroupBytes is the size from which on a group accepts no more Appends: 64 goroutines that
-	// append 1 MiB each write twice as much per second as without a limit (docs/benchmarks/wal.md),
+	// append 1 MiB each reach twice the throughput of no limit (docs/benchmarks/wal.md),
 	// when buffers are too large to keep.
 	maxGroupBytes = 8 << 20
 	// maxKeptBytes is the size above which the buffer of a group is released after its write.

@@ -43,7 +43,7 @@ func (f *Faults) Fail(call string, nth int, code Code) {
 	f.orders = append(f.orders, o)
 }
 
-// count returns the number of calls of a function so far; for numFunctions, the number
+// count returns the number of calls of a function; for numFunctions, the number
 // of all calls.
 func (f *Faults) count(fn function) int {
 	if fn < numFunctions {

@@ -70,7 +70,7 @@ func (s *Stream) Wait(e *Event) error {
 	return s.device.check(fnStreamWaitEvent, "", s.invoke(fnStreamWaitEvent, s.handle, e.args[0], 0, 0))
 }
 
-// Record makes e complete when the work enqueued on s so far has completed.
+// Record makes e complete when the work already enqueued on s has completed.
 func (s *Stream) Record(e *Event) error {
 	return s.device.check(fnEventRecord, "", s.invoke(fnEventRecord, e.args[0], s.handle, 0, 0))
 }

@@ -27,7 +27,7 @@ func ao11Fig9a() lab.Experiment {
 	}
 }
 
-// As many as the paper's GPU has multiprocessors.
+// The number of multiprocessors of the paper's GPU.
 const ao11Steps = 15
 
 var ao11Scaled = []string{"HS16", "HS256_LRC"}

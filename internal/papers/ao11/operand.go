@@ -36,7 +36,7 @@ func (o *operand) reset(f *form, l hostList) error {
 const stride = 1 << 11
 
 // place moves the ascending docIDs that the list has to the front, writes their
-// positions in the list to at, which is as long, and returns their number. The docIDs of another call without a
+// positions in the list to at, of the same length, and returns their number. The docIDs of another call without a
 // reset between are greater. The error is the context's, or wraps base.ErrCorrupt.
 func (o *operand) place(ctx context.Context, docIDs, at []uint32) (n int, err error) {
 	for j, d := range docIDs {

@@ -102,7 +102,7 @@ func newEngine(d *cuda.Device, o *options) (*Engine, error) {
 	return e, nil
 }
 
-// Adapt accepts the modes or, and, and and+or, with at most as many hits as candidates.
+// Adapt accepts the modes or, and, and and+or, with at most candidates hits.
 func (e *Engine) Adapt(o *plan.Options) error {
 	if o.Mode == plan.ModeSaat {
 		return fmt.Errorf("engine ding09 answers queries in the modes or, and, and+or, not %v: %w", o.Mode, base.ErrBadInput)
