@@ -80,6 +80,6 @@ func (p *progress) rebuilding(now griffin.Progress) {
 	case "query":
 		p.show(now.Phase, now.Done, now.Total, count(now.Done)+" queries")
 	default:
-		p.show(now.Phase, now.Done, now.Total, "")
+		p.show(now.Phase, now.Done, now.Total, count(now.Done)+" documents and postings")
 	}
 }

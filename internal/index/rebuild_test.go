@@ -317,3 +317,54 @@ func TestTermSampler(t *testing.T) {
 		t.Errorf("sample %v of one term", got)
 	}
 }
+
+// Documents that are not in the order of the log are found.
+func TestRebuildFindsOrderOfLog(t *testing.T) {
+	docs := randomDocs(7, 40, false)
+	for _, c := range []struct {
+		name string
+		seqs []uint64 // of the segments' first documents
+		want int
+	}{{"rising", []uint64{1, 100}, 0}, {"swapped", []uint64{100, 1}, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			ix, err := Create(vfstest.NewMem(), "ix", Options{})
+			check(t, err)
+			defer ix.Close()
+			check(t, commitChange(t.Context(), ix, nil, docs[:5])) // without numbers
+			l, err := ix.Live()
+			check(t, err)
+			for i, seq := range c.seqs {
+				part, _ := build(t, docs[10+10*i:20+10*i], Options{}, BuildOptions{})
+				defer part.Close()
+				s, err := part.Snapshot()
+				check(t, err)
+				defer s.Release()
+				source, err := s.Segments[0].Source(nil)
+				check(t, err)
+				_, err = l.Publish(t.Context(), []segment.Source{&numberedSource{source, seq}}, func() error { return nil }, nil, seq)
+				check(t, err)
+			}
+			_, err = l.Flush(t.Context())
+			check(t, errors.Join(err, l.Close()))
+			verify(t, ix)
+			got := rebuildAndCompare(t, ix, 0)
+			if len(got.Differences) != c.want || c.want > 0 && (got.Differences[0].What != "number in the log" || got.Differences[0].ID != docs[20].ID) {
+				t.Errorf("differences %+v, want %d", got.Differences, c.want)
+			}
+		})
+	}
+}
+
+// numberedSource has documents with numbers in the log from first on.
+type numberedSource struct {
+	segment.Source
+	first uint64
+}
+
+func (s *numberedSource) Versions() []segment.Version {
+	versions := make([]segment.Version, s.NumDocs())
+	for i := range versions {
+		versions[i] = segment.Version{Seq: s.first + uint64(i), Number: 1}
+	}
+	return versions
+}
