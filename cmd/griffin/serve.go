@@ -43,12 +43,17 @@ const serveResultCache = 64 << 20
 func newServeCommand(a *app) *cobra.Command {
 	var o serveOptions
 	c := &cobra.Command{
-		Use:   "serve INDEX",
+		Use:   "serve DATA",
 		Short: "Serve a search page and a JSON API over HTTP",
 		Long: `Serve listens on --addr: the search page at /, JSON at /search?q=…&k=…&mode=…,
 health at /healthz, Prometheus metrics at /metrics. There is no log-in, so the
 default address is reachable from this machine only. Queries also run on a GPU if
 there is one; --device cpu turns that off.
+
+DATA is an index, or a folder of indexes, which is made if there is none. A folder of
+indexes is also written over HTTP, under paths of OpenSearch: PUT /NAME/_doc/ID,
+POST /_bulk, GET /NAME/_search, … (docs/guides/http-api.md). Only this process may then
+write to its indexes.
 
 Commits of other processes (griffin index --update or --replace) are served within
 a second (--refresh), and at once on SIGHUP. Running queries are not disturbed.
@@ -60,6 +65,7 @@ or --max-wait, and with 429 if its client already has --per-client searches.
 Ctrl-C lets running queries end, then stops.`,
 		Example: `  griffin serve notes.idx
   griffin serve --addr :8080 notes.idx       # reachable from the network
+  griffin serve data/                        # a folder of indexes, which takes writes
   griffin serve --resident notes.idx         # load all posting lists into GPU memory first
   curl 'http://127.0.0.1:7280/search?q=rate+limit&k=5'`,
 		Args: cobra.ExactArgs(1),
@@ -109,6 +115,12 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) (err error)
 	}
 	if _, port, err := net.SplitHostPort(o.addr); err != nil || port == "" {
 		return usagef("--addr %q: want HOST:PORT, such as 127.0.0.1:7280, or :8080 for all interfaces", o.addr)
+	}
+	if directory, err := isDirectory(dir); err != nil || directory {
+		if err != nil {
+			return err
+		}
+		return a.serveDirectory(ctx, o, dir)
 	}
 	ix, closeIndex, err := o.openIndex(dir, griffin.RuntimeOptions{Limits: o.admission.limits(), CacheBytes: o.cache.bytes()}, griffin.Options{ResultCache: int64(o.results.limit)})
 	if err != nil {

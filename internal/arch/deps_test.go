@@ -30,7 +30,7 @@ var layers = [][]string{
 	7:  {"internal/calibrate", "engines"},
 	8:  {".", "internal/regret"},
 	9:  {"internal/timeline"},
-	10: {"internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},
+	10: {"internal/rest", "internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},
 	11: {"bench/codecs", "bench/gpu", "bench/sizes", "bench/traversals", "cmd/griffin"},
 }
 
@@ -60,6 +60,7 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/leg", "internal/postings", "a leg is a list with its weight"},
 	{"internal/leg", "internal/impact", "or an impact-ordered list"},
 	{"internal/papers/para", "internal/papers/intersect", "a batch is of lists as one query has them"},
+	{"internal/server", "internal/rest", "the server mounts the API of a directory"},
 	{"internal/lab/experiments", "internal/lab", "experiments are written against the lab"},
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/rest"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -44,6 +45,22 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // guard adds security headers, checks of method and body, metrics and recovery from
 // panics.
 func (h *handler) guard(route string, next http.HandlerFunc) http.Handler {
+	return h.isolate(route, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			h.fail(w, &apiError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "only GET is answered here"})
+		case r.ContentLength != 0:
+			w.Header().Set("Connection", "close")
+			h.fail(w, &apiError{Status: http.StatusRequestEntityTooLarge, Code: "body", Message: "requests must not have a body"})
+		default:
+			next(w, r)
+		}
+	})
+}
+
+// isolate adds security headers, metrics and recovery from panics.
+func (h *handler) isolate(route string, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w := &statusWriter{ResponseWriter: rw}
 		h.metrics.inFlight.Inc()
@@ -52,7 +69,11 @@ func (h *handler) guard(route string, next http.HandlerFunc) http.Handler {
 			if p != nil && p != http.ErrAbortHandler { //nolint:errorlint // a recovered value, compared as net/http does
 				h.metrics.panics.Inc()
 				h.Logger.Error("request panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
-				if w.status == 0 {
+				switch {
+				case w.status != 0:
+				case route == apiRoute:
+					h.api.Fail(w, r, &rest.Error{Status: http.StatusInternalServerError, Type: "exception", Reason: "the server failed on this request; the reason is in its log"})
+				default:
 					h.fail(w, &apiError{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed on this request; the reason is in its log"})
 				}
 				p = nil
@@ -64,16 +85,7 @@ func (h *handler) guard(route string, next http.HandlerFunc) http.Handler {
 			}
 		}()
 		secure(w.Header())
-		switch {
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			w.Header().Set("Allow", "GET, HEAD")
-			h.fail(w, &apiError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "only GET is answered here"})
-		case r.ContentLength != 0:
-			w.Header().Set("Connection", "close")
-			h.fail(w, &apiError{Status: http.StatusRequestEntityTooLarge, Code: "body", Message: "requests must not have a body"})
-		default:
-			next(w, r)
-		}
+		next(w, r)
 	})
 }
 

@@ -108,6 +108,7 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) newPage(req searchRequest) *pageData {
+	req.Index = h.index
 	data := &pageData{
 		Title: "Griffin", Request: req, NumDocs: -1, MaxBytes: h.MaxQueryBytes,
 		Modes: []modeChoice{{Mode: griffin.ModeOr, Label: "any word"}, {Mode: griffin.ModeAnd, Label: "all words"}, {Mode: griffin.ModeAndOr, Label: "all, else any"}},
@@ -196,6 +197,9 @@ func icon(w http.ResponseWriter, _ *http.Request) {
 // address omits default values.
 func address(path string, req searchRequest) string {
 	values := url.Values{"q": {req.Text}}
+	if req.Index != "" {
+		values.Set("index", req.Index)
+	}
 	if req.Mode != griffin.ModeOr {
 		values.Set("mode", req.Mode.String())
 	}

@@ -45,7 +45,12 @@ func streampageHTML(qw422016 *qt422016.Writer, p *pageData) {
 	qw422016.N().S(`>
 <a class="skip" href="#main">Skip to the results</a>
 <header>
-<h1><a href="/"><img src="/icon.svg" alt="" width="32" height="32">Griffin</a></h1>
+<h1><a href="/`)
+	if p.Request.Index != "" {
+		qw422016.N().S(`?index=`)
+		qw422016.N().U(p.Request.Index)
+	}
+	qw422016.N().S(`"><img src="/icon.svg" alt="" width="32" height="32">Griffin</a></h1>
 <form action="/" method="get" role="search" aria-label="Documents">
 <label for="q">Search`)
 	if p.NumDocs >= 0 {
@@ -53,7 +58,13 @@ func streampageHTML(qw422016 *qt422016.Writer, p *pageData) {
 		qw422016.E().S(plural(p.NumDocs, "document"))
 	}
 	qw422016.N().S(`</label>
-<div class="row">
+<div class="row">`)
+	if p.Request.Index != "" {
+		qw422016.N().S(`<input type="hidden" name="index" value="`)
+		qw422016.E().S(p.Request.Index)
+		qw422016.N().S(`">`)
+	}
+	qw422016.N().S(`
 <input id="q" name="q" type="search" value="`)
 	qw422016.E().S(p.Request.Text)
 	qw422016.N().S(`" maxlength="`)
@@ -243,6 +254,10 @@ func streamresultsHTML(qw422016 *qt422016.Writer, p *pageData) {
 			qw422016.N().D(p.Request.Offset + i + 1)
 			qw422016.N().S(`"><a href="/document?id=`)
 			qw422016.N().U(hit.ID)
+			if p.Request.Index != "" {
+				qw422016.N().S(`&amp;index=`)
+				qw422016.N().U(p.Request.Index)
+			}
 			qw422016.N().S(`">`)
 			qw422016.E().S(cmp.Or(hit.Title, hit.ID))
 			qw422016.N().S(`</a></h3>

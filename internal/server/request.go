@@ -16,6 +16,7 @@ import (
 
 // Within the limits.
 type searchRequest struct {
+	Index     string // of a directory; else ""
 	Text      string
 	K, Offset int
 	Mode      griffin.Mode
@@ -30,13 +31,13 @@ var parameters = []string{"q", "k", "offset", "mode", "trace", "rho", "timeout"}
 // parseRequest reads the parameters of a search. If strict, an unknown parameter is an
 // error. After an error, the request holds the valid parameters.
 func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *apiError) {
-	req := searchRequest{K: griffin.DefaultK, Lenient: !strict}
+	req := searchRequest{Index: h.index, K: griffin.DefaultK, Lenient: !strict}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return req, badParameter("the address is malformed: %v", err)
 	}
 	for name, all := range values {
-		if !slices.Contains(parameters, name) {
+		if !slices.Contains(parameters, name) && (name != "index" || h.index == "") {
 			if strict {
 				return req, badParameter("unknown parameter %.40q; known are %s", name, strings.Join(parameters, ", "))
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/rest"
 )
 
 // Default limits of Options.
@@ -28,10 +29,11 @@ const (
 // its answer.
 const MaxTimeout = 90 * time.Second
 
-// Options are the index to serve and the limits; a zero limit is its default.
+// Options are the index or the directory to serve and the limits; a zero limit is its default.
 type Options struct {
-	// The caller keeps ownership.
-	Index *griffin.Index
+	// One of them is set. The caller keeps ownership.
+	Index     *griffin.Index
+	Directory *rest.Directory
 	// Modes of queries that the index's engine answers. The page offers them, and a request
 	// without a mode has the first. Default: all, and or.
 	Modes []griffin.Mode
@@ -63,6 +65,8 @@ type Options struct {
 type handler struct {
 	Options
 	backend   backend
+	index     string        // of a directory, chosen by the request
+	api       *rest.Handler // of a directory
 	metrics   *metrics
 	searches  *admission
 	documents *admission
@@ -81,16 +85,19 @@ type Handler struct {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.routes.ServeHTTP(w, r) }
 
-// New returns an error if there is no index, or a limit is negative or too high.
+// New returns an error if there is not one index or directory, or a limit is negative or too high.
 func New(o Options) (*Handler, error) {
-	if o.Index == nil {
-		return nil, errors.New("server: no index")
+	if (o.Index == nil) == (o.Directory == nil) {
+		return nil, errors.New("server: no index, or an index and a directory")
 	}
 	if min(o.MaxQueryBytes, o.MaxK, o.MaxConcurrent, o.PerClient, o.Processors) < 0 || min(o.Timeout, o.MaxWait) < 0 {
 		return nil, errors.New("server: a limit is negative")
 	}
 	if o.Timeout > MaxTimeout {
 		return nil, fmt.Errorf("server: a timeout of %v is above %v", o.Timeout, MaxTimeout)
+	}
+	if o.Directory != nil {
+		return newDirectoryHandler(o), nil
 	}
 	return newHandler(o, indexBackend(o.Index)), nil
 }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/rest"
+	"github.com/griffin-search/griffin/internal/server"
+)
+
+// isDirectory reports whether serve takes dir for a folder of indexes: there is no such folder, it is
+// empty, or it has an index, or had one.
+func isDirectory(dir string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, nil //nolint:nilerr // opening the index reports it
+	}
+	ix, err := griffin.Open(dir, griffin.Options{})
+	if !errors.Is(err, griffin.ErrNotIndex) {
+		if err == nil {
+			err = ix.Close()
+		}
+		return false, err
+	}
+	for _, e := range entries {
+		if e.Name() == rest.MetaFolder {
+			return true, nil
+		}
+		if ix, err := griffin.Open(filepath.Join(dir, e.Name()), griffin.Options{}); !errors.Is(err, griffin.ErrNotIndex) {
+			if err == nil {
+				err = ix.Close()
+			}
+			return err == nil, err
+		}
+	}
+	return len(entries) == 0, nil
+}
+
+// runtime is one for all indexes of a directory.
+func (o *serveOptions) runtime(dir string) (*griffin.Runtime, error) {
+	spec, err := o.spec()
+	if err != nil {
+		return nil, err
+	}
+	r := griffin.RuntimeOptions{
+		Limits: o.admission.limits(), CacheBytes: o.cache.bytes(), Policy: griffin.Policy(o.policy), Ratio: o.ratio,
+		CostDir: filepath.Join(dir, rest.MetaFolder), Engine: spec.String(),
+	}
+	r.GPU.Device, r.GPU.NoHostMemory, r.GPU.Layout = o.device, o.host == "0", griffin.Layout(o.layout)
+	for text, to := range map[*string]*int64{&o.memory: &r.GPU.Memory.Bytes, &o.host: &r.GPU.HostMemory.Bytes} {
+		bytes, percent, err := dispatch.ParseMemory(*text)
+		if err != nil {
+			return nil, err
+		}
+		if percent != 0 {
+			return nil, usagef("memory of GPUs in per cent of the posting lists is for one index")
+		}
+		*to = bytes
+	}
+	runtime, err := griffin.NewRuntime(r)
+	if err != nil {
+		return nil, badFlags(err)
+	}
+	return runtime, nil
+}
+
+// serveDirectory serves a folder of indexes until ctx ends.
+func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (err error) {
+	if o.resident.minDocFreq != 0 {
+		return usagef("--resident is for one index, not for a folder of indexes")
+	}
+	if err := os.MkdirAll(filepath.Join(dir, rest.MetaFolder), 0o755); err != nil {
+		return err
+	}
+	runtime, err := o.runtime(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, runtime.Close()) }()
+	logger := slog.New(slog.NewTextHandler(a.err, nil))
+	d, err := rest.OpenDirectory(ctx, dir, rest.DirectoryOptions{Index: griffin.Options{Runtime: runtime, ResultCache: int64(o.results.limit)}, Logger: logger})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close(context.WithoutCancel(ctx))) }()
+	processors := shareProcessors()
+	handler, err := server.New(server.Options{
+		Directory: d, Logger: logger, Modes: o.modes(),
+		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent, PerClient: o.perClient, MaxWait: o.maxWait,
+		Processors: min(cmp.Or(o.admission.cpus, processors), processors),
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
+	if err != nil {
+		return err
+	}
+	n := len(d.Names())
+	if a.json {
+		if err := a.printJSON(map[string]any{"url": "http://" + listener.Addr().String() + "/", "num_indexes": n}); err != nil {
+			return errors.Join(err, listener.Close())
+		}
+	} else {
+		indexes := "1 index"
+		if n != 1 {
+			indexes = fmt.Sprintf("%d indexes", n)
+		}
+		a.printf("%s: %s on http://%s/ (Ctrl-C stops)\n", dir, indexes, listener.Addr())
+	}
+	return server.Serve(ctx, listener, handler, o.grace)
+}

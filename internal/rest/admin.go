@@ -1,0 +1,234 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+func createIndex(r *request) (answer, *Error) {
+	body, err := r.body()
+	if err != nil {
+		return answer{}, err
+	}
+	name := r.PathValue("index")
+	if err := checkName(name); err != nil {
+		return answer{}, err
+	}
+	m, err := parseCreate(body)
+	if err != nil {
+		return answer{}, err
+	}
+	if _, err := r.h.dir.create(r.Context(), name, m); err != nil {
+		return answer{}, err
+	}
+	return ok(map[string]any{"acknowledged": true, "shards_acknowledged": true, "index": name})
+}
+
+func deleteIndex(r *request) (answer, *Error) {
+	if err := r.h.dir.remove(r.Context(), r.PathValue("index")); err != nil {
+		return answer{}, err
+	}
+	return ok(map[string]any{"acknowledged": true})
+}
+
+func getIndex(r *request) (answer, *Error) {
+	x, err := r.h.dir.find(r.PathValue("index"))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(map[string]any{x.name: map[string]any{
+		"aliases": map[string]any{}, "mappings": x.meta.mappings(), "settings": x.meta.settingsAnswer(x.name),
+	}})
+}
+
+// each runs f for the index of the path, or for all.
+func (r *request) each(f func(ctx context.Context, x *Index) error) (answer, *Error) {
+	names := []string{r.PathValue("index")}
+	if names[0] == "" || names[0] == "_all" {
+		names = r.h.dir.Names()
+	}
+	ctx := r.Context() // merges take long
+	done := 0
+	for _, name := range names {
+		x, err := r.h.dir.find(name)
+		if err != nil {
+			return answer{}, err
+		}
+		if err := f(ctx, x); err != nil {
+			return answer{}, r.h.explain(ctx, x, err)
+		}
+		done++
+	}
+	return ok(map[string]any{"_shards": shards{Total: done, Successful: done}})
+}
+
+func refreshIndex(r *request) (answer, *Error) { return r.each(r.h.refresh) }
+
+func flushIndex(r *request) (answer, *Error) {
+	return r.each(func(ctx context.Context, x *Index) error { return x.writer.Flush(ctx) })
+}
+
+func mergeIndex(r *request) (answer, *Error) {
+	n, given, err := r.number("max_num_segments")
+	if err != nil {
+		return answer{}, err
+	}
+	if given && (n == 0 || n > 1<<20) {
+		return answer{}, illegal("max_num_segments [%d]: want 1 or more", n)
+	}
+	_ = http.NewResponseController(r.w).SetWriteDeadline(time.Time{}) // a merge has no limit
+	return r.each(func(ctx context.Context, x *Index) error { return x.writer.Merge(ctx, int(n)) })
+}
+
+// version of OpenSearch whose API this is a part of.
+const version = "2.19.0"
+
+func root(*request) (answer, *Error) {
+	return ok(map[string]any{
+		"name": "griffin", "cluster_name": "griffin", "cluster_uuid": "griffin",
+		"version": map[string]any{
+			"distribution": "opensearch", "number": version, "build_type": "griffin", "build_hash": griffin.Version,
+			"build_snapshot": false, "lucene_version": "9.12.1",
+			"minimum_wire_compatibility_version": "7.10.0", "minimum_index_compatibility_version": "7.0.0",
+		},
+		"tagline": "The OpenSearch Project: https://opensearch.org/",
+	})
+}
+
+// healthOf: green, yellow if replicas are wanted, red if it cannot be opened.
+func healthOf(x *Index) string {
+	switch {
+	case x.err != nil:
+		return "red"
+	case x.meta.Replicas > 0:
+		return "yellow"
+	}
+	return "green"
+}
+
+// list returns the indexes of the path, or all, in the order of their names.
+func (r *request) list() ([]*Index, *Error) {
+	d := r.h.dir
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	name := r.PathValue("index")
+	var out []*Index
+	for _, x := range d.indexes {
+		if name == "" || name == "_all" || name == x.name {
+			out = append(out, x)
+		}
+	}
+	if len(out) == 0 && name != "" && name != "_all" {
+		return nil, indexNotFound(name)
+	}
+	slices.SortFunc(out, func(a, b *Index) int { return strings.Compare(a.name, b.name) })
+	return out, nil
+}
+
+func health(r *request) (answer, *Error) {
+	all, err := r.list()
+	if err != nil {
+		return answer{}, err
+	}
+	status, active, replicas := "green", 0, 0
+	for _, x := range all {
+		if h := healthOf(x); h == "red" || h == "yellow" && status == "green" {
+			status = h
+		}
+		if x.err == nil {
+			active++
+		}
+		replicas += x.meta.Replicas
+	}
+	return ok(map[string]any{
+		"cluster_name": "griffin", "status": status, "timed_out": false, "number_of_nodes": 1, "number_of_data_nodes": 1,
+		"discovered_master": true, "discovered_cluster_manager": true,
+		"active_primary_shards": active, "active_shards": active, "relocating_shards": 0, "initializing_shards": 0,
+		"unassigned_shards": replicas + len(all) - active, "delayed_unassigned_shards": 0,
+		"number_of_pending_tasks": 0, "number_of_in_flight_fetch": 0, "task_max_waiting_in_queue_millis": 0,
+		"active_shards_percent_as_number": 100 * float64(max(active, 1)) / float64(max(replicas+len(all), 1)),
+	})
+}
+
+// catColumns are in OpenSearch's order.
+var catColumns = []string{"health", "status", "index", "uuid", "pri", "rep", "docs.count", "docs.deleted", "store.size", "pri.store.size"}
+
+func catIndices(r *request) (answer, *Error) {
+	all, err := r.list()
+	if err != nil {
+		return answer{}, err
+	}
+	rows := [][]string{}
+	for _, x := range all {
+		row := []string{healthOf(x), "open", x.name, x.meta.UUID, "1", fmt.Sprint(x.meta.Replicas), "", "", "", ""}
+		if x.err == nil {
+			s, err := x.ix.Stats()
+			if err != nil {
+				return answer{}, r.h.explain(r.Context(), x, err)
+			}
+			size := sizeText(s.SizeBytes)
+			copy(row[6:], []string{fmt.Sprint(s.NumDocs), fmt.Sprint(s.DeletedDocs), size, size})
+		}
+		rows = append(rows, row)
+	}
+	switch format := r.values.Get("format"); format {
+	case "json":
+		out := []map[string]string{}
+		for _, row := range rows {
+			object := map[string]string{}
+			for i, column := range catColumns {
+				object[column] = row[i]
+			}
+			out = append(out, object)
+		}
+		return ok(out)
+	case "", "text":
+	default:
+		return answer{}, illegal("format [%s] is not supported: there are text and json", format)
+	}
+	if verbose, err := r.boolean("v", false); err != nil {
+		return answer{}, err
+	} else if verbose {
+		rows = append([][]string{catColumns}, rows...)
+	}
+	return answer{status: http.StatusOK, text: table(rows)}, nil
+}
+
+// table pads columns.
+func table(rows [][]string) string {
+	widths := make([]int, len(catColumns))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], len(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += fmt.Sprintf("%-*s ", widths[i], cell)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// sizeText is as in OpenSearch: 208b, 3.2kb, 1.5mb.
+func sizeText(bytes int64) string {
+	size, unit := float64(bytes), 0
+	units := []string{"b", "kb", "mb", "gb", "tb"}
+	for size >= 1024 && unit < len(units)-1 {
+		size /= 1024
+		unit++
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%db", bytes)
+	}
+	return fmt.Sprintf("%.1f%s", size, units[unit])
+}

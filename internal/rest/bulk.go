@@ -1,0 +1,302 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+// Limits of a batch, which is applied before more of the body is read.
+const (
+	batchBytes = 2 << 20
+	batchItems = 4096
+	// maxBulkItems bounds the memory of the answer.
+	maxBulkItems = 500_000
+)
+
+// bulkRun is one bulk request.
+type bulkRun struct {
+	r       *request
+	answer  []byte // the items, of all batches
+	items   int
+	failed  bool
+	touched map[string]*Index
+	refused map[*Index]*Error // it takes no more writes of this request
+
+	batch []pending
+	bytes int
+}
+
+// pending is an operation of the batch.
+type pending struct {
+	op    bulkOp
+	name  string
+	index *Index // nil: it failed
+	id    string
+	write griffin.Write
+	err   *Error
+	reply griffin.WriteResult
+	noop  bool
+}
+
+func bulk(r *request) (answer, *Error) {
+	done, apiErr := r.beginWrite()
+	if apiErr != nil {
+		return answer{}, apiErr
+	}
+	defer done()
+	if _, apiErr := r.checkRefresh(); apiErr != nil {
+		return answer{}, apiErr
+	}
+	if r.ContentLength > r.h.options.MaxBodyBytes {
+		return answer{}, tooLarge(r.h.options.MaxBodyBytes)
+	}
+	body, apiErr := r.reader()
+	if apiErr != nil {
+		return answer{}, apiErr
+	}
+	run := bulkRun{r: r, touched: map[string]*Index{}, refused: map[*Index]*Error{}}
+	if apiErr := run.read(newBulkReader(body, r.h.options.MaxDocumentBytes)); apiErr != nil {
+		return answer{}, apiErr
+	}
+	if run.items == 0 {
+		return answer{}, badRequest(typeValidation, "Validation Failed: 1: no requests added;")
+	}
+	ctx, cancel := r.limit()
+	defer cancel()
+	for _, name := range slices.Sorted(maps.Keys(run.touched)) {
+		if _, err := r.refresh(ctx, run.touched[name]); err != nil {
+			return answer{}, err
+		}
+	}
+	r.deadlines()
+	out := fmt.Appendf(nil, `{"took":%d,"errors":%t,"items":[`, time.Since(r.began).Milliseconds(), run.failed)
+	return answer{status: http.StatusOK, body: rawJSON(append(append(out, run.answer...), ']', '}', '\n'))}, nil
+}
+
+func (b *bulkRun) read(lines *bulkReader) *Error {
+	b.r.deadlines()
+	for {
+		item, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			return b.apply()
+		}
+		if err != nil {
+			return b.stopped(err)
+		}
+		if b.items == maxBulkItems {
+			return b.stopped(fmt.Errorf("more than %d operations: %w", maxBulkItems, errLongLine))
+		}
+		b.items++
+		if apiErr := b.add(&item); apiErr != nil {
+			return apiErr
+		}
+		if b.bytes >= batchBytes || len(b.batch) >= batchItems {
+			if err := b.apply(); err != nil {
+				return err
+			}
+			b.r.deadlines()
+		}
+	}
+}
+
+// stopped is the answer to a request that cannot be read on.
+func (b *bulkRun) stopped(err error) *Error {
+	before := b.items - len(b.batch) // those of the batch have not been applied
+	var large *http.MaxBytesError
+	var e *Error
+	switch {
+	case errors.As(err, &large):
+		e = tooLarge(large.Limit)
+	case errors.Is(err, errLongLine):
+		e = tooLarge(int64(b.r.h.options.MaxDocumentBytes))
+		e.Reason = err.Error()
+	case b.r.Context().Err() != nil:
+		return &Error{Status: statusClientGone, Type: "client_gone", Reason: "the client left"}
+	default:
+		e = illegal("%v", err)
+	}
+	if before > 0 {
+		e.Reason += fmt.Sprintf("; the first %d operations have taken effect", before)
+	}
+	return e
+}
+
+// add prepares an operation.
+func (b *bulkRun) add(item *bulkItem) *Error {
+	p := pending{op: item.op, name: item.Index, write: griffin.Write{Kind: griffin.WriteIndex}}
+	if p.name == "" {
+		p.name = b.r.PathValue("index")
+	}
+	if item.ID != nil {
+		p.id = string(*item.ID)
+	}
+	p.err = b.prepare(&p, item)
+	b.bytes += len(item.source) + 64
+	if p.err == nil && p.op == bulkUpdate { // it reads what the operations before it wrote
+		if err := b.apply(); err != nil {
+			return err
+		}
+		b.update(&p, item)
+	}
+	b.batch = append(b.batch, p)
+	return nil
+}
+
+func (b *bulkRun) prepare(p *pending, item *bulkItem) *Error {
+	h := b.r.h
+	if p.name == "" {
+		return badRequest(typeValidation, "Validation Failed: 1: index is missing;")
+	}
+	var err *Error
+	switch p.op {
+	case bulkCreate:
+		p.write.Kind = griffin.WriteCreate
+	case bulkDelete:
+		p.write.Kind = griffin.WriteDelete
+	}
+	if item.ID == nil && (p.op == bulkIndex || p.op == bulkCreate) {
+		p.id = newID()
+	}
+	if err := checkID(p.id); err != nil {
+		return err
+	}
+	c := conditions{ifSeqNo: item.IfSeqNo, ifTerm: item.IfPrimaryTerm, version: item.Version, versionType: item.VersionType}
+	if err := c.apply(&p.write); err != nil {
+		return err
+	}
+	if item.source != nil {
+		if err := checkSource(p.id, item.source); err != nil {
+			return err
+		}
+	}
+	if p.index = b.touched[p.name]; p.index == nil {
+		if p.op == bulkDelete {
+			p.index, err = h.dir.find(p.name)
+		} else {
+			p.index, err = h.dir.findOrCreate(b.r.Context(), p.name)
+		}
+		if err != nil {
+			return err
+		}
+		b.touched[p.name] = p.index
+	}
+	switch p.op {
+	case bulkIndex, bulkCreate:
+		p.write.Document, err = p.index.document(p.id, string(item.source))
+	default:
+		p.write.Document.ID = p.id
+	}
+	return err
+}
+
+// update runs an update at once.
+func (b *bulkRun) update(p *pending, item *bulkItem) {
+	u, err := parseUpdate(item.source)
+	if err == nil {
+		u.id, u.retry, u.ifSeqNo = p.id, item.Retry, p.write.IfSeqNo
+		ctx, cancel := b.r.limit()
+		p.reply, p.noop, err = b.r.h.update(ctx, p.index, u)
+		cancel()
+	}
+	p.err = err
+	p.index = nil // it is not part of the batch
+}
+
+// apply makes the batch durable and appends its results to the answer.
+func (b *bulkRun) apply() *Error {
+	ctx, cancel := b.r.limit()
+	defer cancel()
+	by := map[*Index][]int{}
+	for i := range b.batch {
+		if p := &b.batch[i]; p.index != nil && p.err == nil {
+			by[p.index] = append(by[p.index], i)
+		}
+	}
+	for x, items := range by {
+		if err := b.applyTo(ctx, x, items); err != nil {
+			return err
+		}
+	}
+	for i := range b.batch {
+		b.report(&b.batch[i])
+	}
+	clear(b.batch) // for the garbage collector
+	b.batch, b.bytes = b.batch[:0], 0
+	return nil
+}
+
+func (b *bulkRun) applyTo(ctx context.Context, x *Index, items []int) *Error {
+	h := b.r.h
+	refused := b.refused[x]
+	if refused == nil {
+		writes := make([]griffin.Write, len(items))
+		for i, at := range items {
+			writes[i] = b.batch[at].write
+		}
+		results, err := x.writer.Apply(ctx, writes...)
+		if err == nil {
+			for i, at := range items {
+				p := &b.batch[at]
+				p.reply = results[i]
+				if results[i].Err != nil {
+					p.err = h.explainWrite(ctx, x, &p.write, &results[i])
+				} else {
+					h.metrics.wrote(&results[i], &p.write)
+				}
+			}
+			return nil
+		}
+		refused = h.explain(ctx, x, err)
+		if refused.Status == statusClientGone {
+			return refused
+		}
+		b.refused[x] = refused
+	}
+	for _, at := range items {
+		b.batch[at].err = refused
+	}
+	return nil
+}
+
+// report appends the result of an operation.
+func (b *bulkRun) report(p *pending) {
+	out := b.answer
+	if len(out) > 0 {
+		out = append(out, ',')
+	}
+	out = append(append(append(out, '{', '"'), p.op...), `":{"_index":`...)
+	out = appendString(out, p.name)
+	out = append(out, `,"_id":`...)
+	if p.id == "" {
+		out = append(out, "null"...)
+	} else {
+		out = appendString(out, p.id)
+	}
+	if p.err != nil {
+		b.failed = true
+		b.r.h.metrics.failed(p.err)
+		out = strconv.AppendInt(append(out, `,"status":`...), int64(p.err.Status), 10)
+		cause, _ := json.Marshal(p.err.cause()) // texts have a JSON form
+		b.answer = append(append(append(out, `,"error":`...), cause...), '}', '}')
+		return
+	}
+	result := string(p.reply.Outcome)
+	if p.noop {
+		result = resultNoop
+	}
+	out = strconv.AppendUint(append(out, `,"_version":`...), p.reply.Version, 10)
+	out = append(append(append(out, `,"result":"`...), result...), `","_shards":{"total":1,"successful":1,"failed":0},"_seq_no":`...)
+	out = strconv.AppendUint(out, seqNo(p.reply.SeqNo), 10)
+	out = strconv.AppendInt(append(out, `,"_primary_term":1,"status":`...), int64(statusOf(p.reply.Outcome)), 10)
+	b.answer = append(out, '}', '}')
+}

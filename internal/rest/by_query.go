@@ -1,0 +1,199 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+// byQueryBatch is the number of documents that are read and written together.
+const byQueryBatch = 1000
+
+// byQueryRun is one _delete_by_query or _update_by_query.
+type byQueryRun struct {
+	r         *request
+	x         *Index
+	update    bool
+	proceed   bool // conflicts=proceed
+	total     int
+	done      int
+	batches   int
+	conflicts int
+	failures  []failure
+}
+
+type failure struct {
+	Index  string     `json:"index"`
+	ID     string     `json:"id"`
+	Cause  errorCause `json:"cause"`
+	Status int        `json:"status"`
+}
+
+func deleteByQuery(r *request) (answer, *Error) { return r.byQuery(false /* update */) }
+
+func updateByQuery(r *request) (answer, *Error) { return r.byQuery(true /* update */) }
+
+func (r *request) byQuery(update bool) (answer, *Error) {
+	done, err := r.beginWrite()
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
+	x, err := r.h.dir.find(r.PathValue("index"))
+	if err != nil {
+		return answer{}, err
+	}
+	run := byQueryRun{r: r, x: x, update: update, failures: []failure{}}
+	switch v := r.values.Get("conflicts"); v {
+	case "", "abort":
+	case "proceed":
+		run.proceed = true
+	default:
+		return answer{}, illegal("conflicts may only be \"proceed\" or \"abort\" but was [%s]", v)
+	}
+	if wait, err := r.boolean("wait_for_completion", true); err != nil {
+		return answer{}, err
+	} else if !wait {
+		return answer{}, illegal("[wait_for_completion] false is not supported: there are no tasks")
+	}
+	if _, err := r.checkRefresh(); err != nil {
+		return answer{}, err
+	}
+	body, err := r.body()
+	if err != nil {
+		return answer{}, err
+	}
+	var q searchQuery
+	if r.values.Has("q") && len(body) == 0 {
+		q, err = x.queryString(r.values.Get("q"), r.values.Get("default_operator"), r.values.Get("df"))
+	} else {
+		q, err = x.bodyQuery(body, !update /* required */)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	_ = http.NewResponseController(r.w).SetWriteDeadline(time.Time{}) // its time depends on the matches
+	if err := run.all(r.Context(), q); err != nil {
+		return answer{}, err
+	}
+	if _, err := r.refresh(r.Context(), x); err != nil {
+		return answer{}, err
+	}
+	return run.answer(), nil
+}
+
+func (b *byQueryRun) answer() answer {
+	out := map[string]any{
+		"took": time.Since(b.r.began).Milliseconds(), "timed_out": false, "total": b.total, "batches": b.batches,
+		"version_conflicts": b.conflicts, "noops": 0, "retries": map[string]int{"bulk": 0, "search": 0},
+		"throttled_millis": 0, "requests_per_second": -1.0, "throttled_until_millis": 0, "failures": b.failures, "deleted": 0,
+	}
+	if b.update {
+		out["updated"] = b.done
+	} else {
+		out["deleted"] = b.done
+	}
+	status := http.StatusOK
+	for _, f := range b.failures {
+		status = max(status, f.Status)
+	}
+	return answer{status: status, body: out}
+}
+
+// all writes the documents that the query finds now.
+func (b *byQueryRun) all(ctx context.Context, q searchQuery) *Error {
+	ids, err := b.find(ctx, q)
+	if err != nil {
+		return b.r.h.explain(ctx, b.x, err)
+	}
+	b.total = len(ids)
+	for len(ids) > 0 && len(b.failures) == 0 {
+		n := min(len(ids), byQueryBatch)
+		if err := b.write(ctx, ids[:n]); err != nil {
+			return err
+		}
+		ids = ids[n:]
+		b.batches++
+	}
+	return nil
+}
+
+func (b *byQueryRun) find(ctx context.Context, q searchQuery) (ids []string, err error) {
+	if q.all {
+		for doc, err := range b.x.ix.Documents(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, doc.ID)
+		}
+		return ids, nil
+	}
+	counted, err := b.x.ix.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: 1, Count: true, Load: griffin.LoadNone})
+	if err != nil || counted.Matches == 0 {
+		return nil, err
+	}
+	if counted.Matches > griffin.MaxK {
+		return nil, illegal("the query finds %d documents, more than %d", counted.Matches, griffin.MaxK)
+	}
+	results, err := b.x.ix.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: int(counted.Matches), Load: griffin.LoadIDs})
+	if err != nil {
+		return nil, err
+	}
+	for _, hit := range results.Hits {
+		ids = append(ids, hit.ID)
+	}
+	return ids, nil
+}
+
+// write deletes documents, or writes them again, unless they have changed since they were found.
+func (b *byQueryRun) write(ctx context.Context, ids []string) *Error {
+	h := b.r.h
+	var writes []griffin.Write
+	for _, id := range ids {
+		doc, err := b.x.ix.Versioned(ctx, id)
+		if errors.Is(err, griffin.ErrNotFound) {
+			b.conflict(id, "the document was deleted")
+			continue
+		}
+		if err != nil {
+			return h.explain(ctx, b.x, err)
+		}
+		w := griffin.Write{Kind: griffin.WriteDelete, Document: griffin.Document{ID: id}, IfSeqNo: doc.SeqNo}
+		if b.update {
+			w.Kind, w.Document = griffin.WriteIndex, doc.Document
+		}
+		writes = append(writes, w)
+	}
+	if len(writes) == 0 {
+		return nil
+	}
+	results, err := b.x.writer.Apply(ctx, writes...)
+	if err != nil {
+		return h.explain(ctx, b.x, err)
+	}
+	for i := range results {
+		switch err := results[i].Err; {
+		case err == nil:
+			b.done++
+			h.metrics.wrote(&results[i], &writes[i])
+		case errors.Is(err, griffin.ErrConflict):
+			b.conflict(results[i].ID, h.explainWrite(ctx, b.x, &writes[i], &results[i]).Reason)
+		default:
+			e := h.explainWrite(ctx, b.x, &writes[i], &results[i])
+			b.failures = append(b.failures, failure{Index: b.x.name, ID: results[i].ID, Cause: e.cause(), Status: e.Status})
+		}
+	}
+	return nil
+}
+
+func (b *byQueryRun) conflict(id, reason string) {
+	b.conflicts++
+	if !b.proceed {
+		b.failures = append(b.failures, failure{
+			Index: b.x.name, ID: id, Status: http.StatusConflict, Cause: errorCause{Type: typeConflict, Reason: reason, Index: b.x.name},
+		})
+	}
+}

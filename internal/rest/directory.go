@@ -1,0 +1,354 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// MetaFolder of a directory holds NAME.json of the indexes that this API made.
+const MetaFolder = ".griffin"
+
+// A folder with this prefix is an index that is being deleted.
+const deletedPrefix = ".deleted-"
+
+// DirectoryOptions configure a Directory.
+type DirectoryOptions struct {
+	// Index applies to each index; its Runtime, which is shared, is required.
+	Index griffin.Options
+	// WriterMemory bounds the documents of each index that are not visible yet; 0: 128 MiB.
+	WriterMemory int64
+	// Logger is slog.Default() by default.
+	Logger *slog.Logger
+}
+
+const defaultWriterMemory = 128 << 20
+
+// Directory is a folder of indexes, each with its writer.
+type Directory struct {
+	dir     string
+	options DirectoryOptions
+	log     *slog.Logger
+
+	making sync.Mutex // held while an index is made or deleted
+
+	mu      sync.RWMutex
+	indexes map[string]*Index
+	closed  bool
+}
+
+// OpenDirectory opens the indexes in the folder dir, which it makes if there is none. An index that
+// cannot be opened is logged, and requests for it fail. The caller closes the Directory before the
+// Runtime.
+func OpenDirectory(ctx context.Context, dir string, o DirectoryOptions) (*Directory, error) {
+	o.WriterMemory = cmp.Or(o.WriterMemory, defaultWriterMemory)
+	d := &Directory{dir: dir, options: o, log: cmp.Or(o.Logger, slog.Default()), indexes: map[string]*Index{}}
+	if err := os.MkdirAll(filepath.Join(dir, MetaFolder), 0o755); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), deletedPrefix) {
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				d.log.Warn("the rest of a deleted index cannot be removed", "error", err)
+			}
+			continue
+		}
+		if !e.IsDir() || checkName(e.Name()) != nil {
+			continue
+		}
+		x, err := d.open(ctx, e.Name())
+		switch {
+		case errors.Is(err, griffin.ErrNotIndex):
+			continue
+		case ctx.Err() != nil:
+			return nil, errors.Join(ctx.Err(), d.Close(context.WithoutCancel(ctx)))
+		case err != nil:
+			d.log.Error("an index cannot be opened", "index", e.Name(), "error", err)
+			x = &Index{name: e.Name(), err: err}
+		}
+		d.indexes[e.Name()] = x
+	}
+	return d, nil
+}
+
+// Runtime is that of all indexes.
+func (d *Directory) Runtime() *griffin.Runtime { return d.options.Index.Runtime }
+
+// Names returns the names of all indexes, sorted.
+func (d *Directory) Names() []string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return slices.Sorted(maps.Keys(d.indexes))
+}
+
+// Open returns an index for reading; the Directory keeps ownership. The error wraps
+// griffin.ErrNotFound if there is none.
+func (d *Directory) Open(name string) (*griffin.Index, error) {
+	x, err := d.find(name)
+	if err != nil {
+		return nil, fmt.Errorf("index %q: %w", name, griffin.ErrNotFound)
+	}
+	return x.ix, x.err
+}
+
+func (d *Directory) find(name string) (*Index, *Error) {
+	d.mu.RLock()
+	x := d.indexes[name]
+	d.mu.RUnlock()
+	switch {
+	case x == nil:
+		return nil, indexNotFound(name)
+	case x.err != nil:
+		return nil, &Error{
+			Status: http.StatusServiceUnavailable, Type: "no_shard_available_action_exception", Index: name,
+			Reason: fmt.Sprintf("index [%s] cannot be opened; the reason is in the server's log", name),
+		}
+	}
+	return x, nil
+}
+
+// gone reports whether an index was deleted.
+func (d *Directory) gone(x *Index) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return !d.closed && d.indexes[x.name] != x
+}
+
+// findOrCreate makes an index with the default mapping if there is none.
+func (d *Directory) findOrCreate(ctx context.Context, name string) (*Index, *Error) {
+	x, err := d.find(name)
+	if err == nil || err.Status != http.StatusNotFound {
+		return x, err
+	}
+	m, _ := parseCreate(nil)
+	x, err = d.create(ctx, name, m)
+	if err != nil && err.Type == typeExists { // another request has just made it
+		return d.find(name)
+	}
+	return x, err
+}
+
+const typeExists = "resource_already_exists_exception"
+
+// create makes an index.
+func (d *Directory) create(ctx context.Context, name string, m meta) (*Index, *Error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	d.making.Lock()
+	defer d.making.Unlock()
+	d.mu.RLock()
+	x, closed := d.indexes[name], d.closed
+	d.mu.RUnlock()
+	switch {
+	case closed:
+		return nil, &Error{Status: http.StatusServiceUnavailable, Type: "node_closed_exception", Reason: "the server is stopping"}
+	case x != nil:
+		return nil, badRequest(typeExists, "index [%s] already exists", name).of(name)
+	}
+	m.UUID, m.Created = newID(), time.Now().UTC()
+	x, err := d.make(context.WithoutCancel(ctx), name, m)
+	switch {
+	case errors.Is(err, griffin.ErrBadInput):
+		return nil, illegal("index [%s]: %v", name, err).of(name)
+	case err != nil:
+		d.log.Error("an index cannot be made", "index", name, "error", err)
+		return nil, &Error{Status: http.StatusInternalServerError, Type: "exception", Index: name, Reason: "the index cannot be made; the reason is in the server's log"}
+	}
+	d.mu.Lock()
+	d.indexes[name] = x
+	d.mu.Unlock()
+	d.log.Info("an index was made", "index", name)
+	return x, nil
+}
+
+func (e *Error) of(index string) *Error {
+	e.Index = index
+	return e
+}
+
+func (d *Directory) make(ctx context.Context, name string, m meta) (*Index, error) {
+	ix, err := griffin.Create(filepath.Join(d.dir, name), m.settings(), d.options.Index)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.writeMeta(name, m); err != nil {
+		return nil, errors.Join(err, ix.Close())
+	}
+	return d.begin(ctx, name, m, ix)
+}
+
+func (d *Directory) metaFile(name string) string {
+	return filepath.Join(d.dir, MetaFolder, name+".json")
+}
+
+func (d *Directory) writeMeta(name string, m meta) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	next := d.metaFile(name) + ".new"
+	if err := vfs.WriteFile(vfs.OS, next, append(text, '\n')); err != nil {
+		return err
+	}
+	if err := vfs.OS.Rename(next, d.metaFile(name)); err != nil {
+		return err
+	}
+	return vfs.OS.SyncDir(filepath.Join(d.dir, MetaFolder))
+}
+
+func (d *Directory) open(ctx context.Context, name string) (*Index, error) {
+	ix, err := griffin.Open(filepath.Join(d.dir, name), d.options.Index)
+	if err != nil {
+		return nil, err
+	}
+	m, err := d.readMeta(name, ix)
+	if err != nil {
+		return nil, errors.Join(err, ix.Close())
+	}
+	return d.begin(ctx, name, m, ix)
+}
+
+// readMeta describes an index that another program made by what it stores.
+func (d *Directory) readMeta(name string, ix *griffin.Index) (meta, error) {
+	stats, err := ix.Stats()
+	if err != nil {
+		return meta{}, err
+	}
+	var m meta
+	text, err := os.ReadFile(d.metaFile(name))
+	switch {
+	case err == nil:
+		if err := json.Unmarshal(text, &m); err != nil {
+			return m, fmt.Errorf("%s: %w: %w", d.metaFile(name), err, griffin.ErrCorrupt)
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		m = meta{UUID: newID(), Created: time.Now().UTC()}
+	default:
+		return m, err
+	}
+	m.Analyzer, m.Fields = stats.Analyzer, nil // the index decides
+	for _, f := range stats.Fields[1:] {
+		m.Fields = append(m.Fields, f.Name)
+	}
+	slices.Sort(m.Fields)
+	return m, nil
+}
+
+// begin takes over ix.
+func (d *Directory) begin(ctx context.Context, name string, m meta, ix *griffin.Index) (*Index, error) {
+	o, err := m.writer()
+	if err != nil {
+		return nil, errors.Join(err, ix.Close())
+	}
+	o.MemoryBytes = d.options.WriterMemory
+	o.OnError = func(err error) {
+		d.log.Error("work in the background failed and is repeated", "index", name, "error", err)
+	}
+	w, err := ix.Writer(ctx, o)
+	if err != nil {
+		return nil, errors.Join(err, ix.Close())
+	}
+	x := &Index{name: name, meta: m, ix: ix, writer: w, fields: map[string]bool{}, refresh: refresher{writer: w, interval: refreshWait(o.RefreshInterval)}}
+	for _, f := range m.Fields {
+		x.fields[f] = true
+	}
+	return x, nil
+}
+
+// remove deletes an index with its files.
+func (d *Directory) remove(ctx context.Context, name string) *Error {
+	ctx = context.WithoutCancel(ctx)
+	d.making.Lock()
+	defer d.making.Unlock()
+	d.mu.Lock()
+	x := d.indexes[name]
+	if d.closed {
+		x = nil
+	}
+	delete(d.indexes, name)
+	d.mu.Unlock()
+	if x == nil {
+		return indexNotFound(name)
+	}
+	if err := x.close(ctx); err != nil {
+		d.log.Warn("a deleted index did not close cleanly", "index", name, "error", err)
+	}
+	trash := filepath.Join(d.dir, deletedPrefix+newID())
+	err := os.Rename(filepath.Join(d.dir, name), trash)
+	if err == nil {
+		err = errors.Join(os.RemoveAll(trash), os.RemoveAll(d.metaFile(name)))
+	}
+	if err != nil {
+		d.log.Error("a deleted index cannot be removed", "index", name, "error", err)
+		return &Error{Status: http.StatusInternalServerError, Type: "exception", Index: name, Reason: "the files of the index cannot be removed; the reason is in the server's log"}
+	}
+	d.log.Info("an index was deleted", "index", name)
+	return nil
+}
+
+// Close flushes and closes all indexes. Later requests fail.
+func (d *Directory) Close(ctx context.Context) error {
+	d.making.Lock()
+	defer d.making.Unlock()
+	d.mu.Lock()
+	d.closed = true
+	all := slices.Collect(maps.Values(d.indexes))
+	d.mu.Unlock()
+	var err error
+	for _, x := range all {
+		err = errors.Join(err, x.close(ctx))
+	}
+	return err
+}
+
+// newID returns 20 random letters, as OpenSearch's are.
+func newID() string {
+	var b [15]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// reserved are paths of the server.
+var reserved = []string{"search", "document", "healthz", "metrics", "icon.svg"}
+
+// checkName: the rules of OpenSearch, and no paths of the server.
+func checkName(name string) *Error {
+	reason := ""
+	switch {
+	case name == "" || len(name) > 255:
+		reason = "must have 1 to 255 bytes"
+	case strings.ContainsAny(name, " \"*\\<|,>/?#:") || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }):
+		reason = "must not contain the characters [ , \", *, \\, <, |, ,, >, /, ?, #, :]"
+	case strings.ContainsRune("_-+.", rune(name[0])):
+		reason = "must not start with '_', '-', '+' or '.'"
+	case strings.ToLower(name) != name:
+		reason = "must be lowercase"
+	case slices.Contains(reserved, name):
+		reason = "is an address of this server"
+	default:
+		return nil
+	}
+	return badRequest("invalid_index_name_exception", "Invalid index name [%s], %s", name, reason).of(name)
+}

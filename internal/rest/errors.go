@@ -1,0 +1,134 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/wal"
+	"github.com/griffin-search/griffin/query"
+)
+
+// Error is an answer that is an error, in the form of OpenSearch.
+type Error struct {
+	Status int
+	Type   string
+	Reason string
+	Index  string // "" if there is none
+	// RetryAfter is sent with statuses 429 and 503; at least a second.
+	RetryAfter time.Duration
+}
+
+// Error makes it an error.
+func (e *Error) Error() string { return e.Type + ": " + e.Reason }
+
+type errorCause struct {
+	Type   string `json:"type"`
+	Reason string `json:"reason"`
+	Index  string `json:"index,omitempty"`
+}
+
+type errorDetails struct {
+	RootCause []errorCause `json:"root_cause"`
+	errorCause
+}
+
+type errorBody struct {
+	Error  errorDetails `json:"error"`
+	Status int          `json:"status"`
+}
+
+func (e *Error) cause() errorCause { return errorCause{Type: e.Type, Reason: e.Reason, Index: e.Index} }
+
+func (e *Error) body() errorBody {
+	return errorBody{Error: errorDetails{RootCause: []errorCause{e.cause()}, errorCause: e.cause()}, Status: e.Status}
+}
+
+const (
+	typeIllegalArgument = "illegal_argument_exception"
+	typeParsing         = "parsing_exception"
+	typeMapperParsing   = "mapper_parsing_exception"
+	typeRejected        = "rejected_execution_exception"
+	typeValidation      = "action_request_validation_exception"
+	typeConflict        = "version_conflict_engine_exception"
+)
+
+// statusClientGone is for a client that left; never sent.
+const statusClientGone = 499
+
+func badRequest(kind, format string, args ...any) *Error {
+	return &Error{Status: http.StatusBadRequest, Type: kind, Reason: fmt.Sprintf(format, args...)}
+}
+
+func illegal(format string, args ...any) *Error {
+	return badRequest(typeIllegalArgument, format, args...)
+}
+
+func indexNotFound(name string) *Error {
+	return &Error{Status: http.StatusNotFound, Type: "index_not_found_exception", Reason: fmt.Sprintf("no such index [%s]", name), Index: name}
+}
+
+// TooBusy is the answer to a request that is refused now.
+func TooBusy(reason string, retryAfter time.Duration) *Error {
+	return &Error{Status: http.StatusTooManyRequests, Type: typeRejected, Reason: reason, RetryAfter: retryAfter}
+}
+
+// explain turns an error of an index into an answer. Internal causes are logged and not sent.
+func (h *Handler) explain(ctx context.Context, x *Index, err error) *Error {
+	e := h.classify(ctx, x, err)
+	if e.Index == "" {
+		e.Index = x.name
+	}
+	return e
+}
+
+func (h *Handler) classify(ctx context.Context, x *Index, err error) *Error {
+	var answer *Error
+	var syntax *query.Error
+	var overload *griffin.Overload
+	switch {
+	case errors.As(err, &answer):
+		return answer
+	case errors.As(err, &overload):
+		return TooBusy(fmt.Sprintf("the server is too busy: %v", overload.Reason), overload.RetryAfter)
+	case errors.As(err, &syntax):
+		return badRequest("query_shard_exception", "Failed to parse query [%s]: %s (at byte %d)", syntax.Text, syntax.Reason, syntax.Offset)
+	case errors.Is(err, griffin.ErrBusy):
+		return TooBusy("writes arrive faster than they can be indexed", time.Second)
+	case errors.Is(err, wal.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		h.log.Error("a write found no room", "index", x.name, "error", err)
+		return &Error{
+			Status: http.StatusTooManyRequests, Type: "cluster_block_exception", RetryAfter: time.Second,
+			Reason: fmt.Sprintf("index [%s] blocked by: [TOO_MANY_REQUESTS/12/the disk has no room for writes]", x.name),
+		}
+	case errors.Is(err, wal.ErrReadOnly):
+		h.log.Error("a write failed", "index", x.name, "error", err)
+		return &Error{Status: http.StatusForbidden, Type: "cluster_block_exception", Reason: fmt.Sprintf("index [%s] blocked by: [FORBIDDEN/5/the file system is read-only]", x.name)}
+	case errors.Is(err, griffin.ErrConflict):
+		return &Error{Status: http.StatusConflict, Type: typeConflict, Reason: base.Message(err)}
+	case errors.Is(err, griffin.ErrBadInput):
+		return illegal("%s", base.Message(err))
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Status: http.StatusGatewayTimeout, Type: "timeout_exception", Reason: "the request exceeded its time limit"}
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil && !h.stopping(ctx):
+		return &Error{Status: statusClientGone, Type: "client_gone", Reason: "the client left"}
+	case errors.Is(err, griffin.ErrClosed), errors.Is(err, context.Canceled):
+		if h.dir.gone(x) {
+			return indexNotFound(x.name)
+		}
+		return &Error{Status: http.StatusServiceUnavailable, Type: "node_closed_exception", Reason: "the server is stopping", RetryAfter: time.Second}
+	}
+	h.log.Error("a request failed", "index", x.name, "error", err)
+	return &Error{Status: http.StatusInternalServerError, Type: "exception", Reason: "the request failed; the reason is in the server's log"}
+}
+
+// stopping reports whether the server cancelled the request.
+func (h *Handler) stopping(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded)
+}

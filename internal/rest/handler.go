@@ -1,0 +1,331 @@
+package rest
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Default limits of Options.
+const (
+	// DefaultMaxBodyBytes is http.max_content_length of OpenSearch.
+	DefaultMaxBodyBytes = 100 << 20
+	// DefaultMaxDocumentBytes bounds one document.
+	DefaultMaxDocumentBytes = 16 << 20
+	// DefaultMaxWrites is the number of requests that write at the same time.
+	DefaultMaxWrites = 64
+	// DefaultTimeout is for a request without a body, and for the parts of a bulk request.
+	DefaultTimeout = 60 * time.Second
+)
+
+// Options of a Handler; a zero limit is its default.
+type Options struct {
+	Directory *Directory
+	// MaxBodyBytes bounds the body of a bulk request, also after decompression.
+	MaxBodyBytes int64
+	// MaxDocumentBytes bounds a document, and the body of every other request.
+	MaxDocumentBytes int
+	// MaxWrites bounds the requests that write at the same time. Others get 429.
+	MaxWrites int
+	// Timeout of a request; of a bulk request, of each batch.
+	Timeout time.Duration
+	// Admit, if not nil, decides whether a search may begin; the caller calls leave once.
+	Admit func(r *http.Request) (leave func(answered, shed bool), refused *Error)
+	// Logger is slog.Default() by default.
+	Logger *slog.Logger
+}
+
+// Handler answers the requests of the API.
+type Handler struct {
+	options Options
+	dir     *Directory
+	log     *slog.Logger
+	writes  chan struct{} // semaphore
+	metrics *metrics
+	mux     *http.ServeMux
+	origins *http.CrossOriginProtection
+}
+
+// New makes a Handler.
+func New(o Options) *Handler {
+	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, DefaultMaxBodyBytes)
+	o.MaxDocumentBytes = cmp.Or(o.MaxDocumentBytes, DefaultMaxDocumentBytes)
+	o.MaxWrites = cmp.Or(o.MaxWrites, DefaultMaxWrites)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	h := &Handler{
+		options: o, dir: o.Directory, log: cmp.Or(o.Logger, slog.Default()), writes: make(chan struct{}, o.MaxWrites),
+		metrics: newMetrics(o.Directory), mux: http.NewServeMux(), origins: http.NewCrossOriginProtection(),
+	}
+	h.routes()
+	return h
+}
+
+// answer is what a route returns: an object to encode, or JSON.
+type answer struct {
+	status int
+	body   any // nil: none
+	text   string
+}
+
+func ok(body any) (answer, *Error) { return answer{status: http.StatusOK, body: body}, nil }
+
+// rawJSON is sent as it is, so that documents stay byte-identical.
+type rawJSON []byte
+
+// request is an HTTP request of a route.
+type request struct {
+	*http.Request
+	h      *Handler
+	w      http.ResponseWriter
+	values url.Values
+	began  time.Time
+}
+
+type action func(r *request) (answer, *Error)
+
+// everywhere are parameters that all routes accept. The first three format answers, the others
+// change nothing on one machine.
+var everywhere = []string{"pretty", "human", "error_trace", "timeout", "master_timeout", "cluster_manager_timeout", "wait_for_active_shards", "ignore_unavailable", "allow_no_indices", "expand_wildcards"}
+
+func (h *Handler) routes() {
+	route := func(pattern string, f action, parameters ...string) {
+		h.mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) { h.serve(w, req, f, parameters) })
+	}
+	writing := []string{"refresh", "routing", "if_seq_no", "if_primary_term", "version", "version_type", "op_type", "require_alias"}
+	for _, method := range []string{"PUT", "POST"} {
+		route(method+" /{index}/_doc/{id}", putDocument, writing...)
+		route(method+" /{index}/_create/{id}", createDocument, writing...)
+		route(method+" /_bulk", bulk, "refresh", "require_alias")
+		route(method+" /{index}/_bulk", bulk, "refresh", "require_alias")
+	}
+	route("POST /{index}/_doc", putDocument, writing...)
+	route("GET /{index}/_doc/{id}", getDocument, "realtime", "refresh", "_source", "preference", "routing")
+	route("DELETE /{index}/_doc/{id}", deleteDocument, writing...)
+	route("PUT /{index}", createIndex)
+	route("DELETE /{index}", deleteIndex)
+	route("GET /{index}", getIndex)
+	for _, method := range []string{"GET", "POST"} {
+		route(method+" /{index}/_search", search, "q", "from", "size", "_source", "track_total_hits", "default_operator", "df", "rest_total_hits_as_int", "typed_keys", "preference", "search_type", "request_cache")
+		route(method+" /{index}/_count", count, "q", "default_operator", "df", "preference")
+		route(method+" /{index}/_refresh", refreshIndex)
+		route(method+" /_refresh", refreshIndex)
+	}
+	h.moreRoutes(route)
+	route("/", noRoute)
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(r.URL.Path) > 1 && strings.HasSuffix(r.URL.Path, "/") {
+		u := *r.URL
+		u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(u.RawPath, "/")
+		copied := *r
+		copied.URL = &u
+		r = &copied
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+func (h *Handler) serve(w http.ResponseWriter, req *http.Request, f action, parameters []string) {
+	r := &request{Request: req, h: h, w: w, began: time.Now()}
+	a, err := r.run(f, parameters)
+	if err != nil {
+		h.Fail(w, req, err)
+		return
+	}
+	if a.body == nil {
+		w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
+		w.Header().Set("Content-Length", strconv.Itoa(len(a.text)))
+		w.WriteHeader(a.status)
+		_, _ = io.WriteString(w, a.text) // the client may have left
+		return
+	}
+	h.write(w, req, a.status, a.body)
+}
+
+func (r *request) run(f action, parameters []string) (answer, *Error) {
+	if err := r.h.origins.Check(r.Request); err != nil {
+		return answer{}, &Error{Status: http.StatusForbidden, Type: "security_exception", Reason: "a page of another site sent the request"}
+	}
+	var err error
+	if r.values, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+		return answer{}, illegal("the address is malformed: %v", err)
+	}
+	for name, values := range r.values {
+		switch {
+		case !slices.Contains(parameters, name) && !slices.Contains(everywhere, name):
+			return answer{}, illegal("request [%s] contains unrecognized parameter: [%s]", r.URL.Path, name)
+		case len(values) > 1:
+			return answer{}, illegal("request [%s] has parameter [%s] more than once", r.URL.Path, name)
+		}
+	}
+	if r.ContentLength != 0 {
+		kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+		switch strings.TrimSpace(strings.ToLower(kind)) {
+		case "application/json", "application/x-ndjson", "application/vnd.elasticsearch+json", "application/vnd.elasticsearch+x-ndjson":
+		default:
+			return answer{}, &Error{Status: http.StatusNotAcceptable, Type: "media_type_header_exception", Reason: fmt.Sprintf("Content-Type header [%s] is not supported", r.Header.Get("Content-Type"))}
+		}
+	}
+	return f(r)
+}
+
+// Fail writes an error.
+func (h *Handler) Fail(w http.ResponseWriter, r *http.Request, e *Error) {
+	switch e.Status {
+	case statusClientGone:
+		panic(http.ErrAbortHandler)
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, int((e.RetryAfter+time.Second-1)/time.Second))))
+	case http.StatusRequestEntityTooLarge:
+		w.Header().Set("Connection", "close")
+	}
+	h.metrics.failed(e)
+	h.write(w, r, e.Status, e.body())
+}
+
+func (h *Handler) write(w http.ResponseWriter, r *http.Request, status int, body any) {
+	text, raw := body.(rawJSON)
+	if !raw {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(body); err != nil {
+			h.log.Error("an answer cannot be encoded", "error", err)
+			status, b = http.StatusInternalServerError, *bytes.NewBufferString("{}")
+		}
+		text = b.Bytes()
+	}
+	if query := r.URL.Query(); query.Has("pretty") && query.Get("pretty") != "false" {
+		var b bytes.Buffer
+		if json.Indent(&b, text, "", "  ") == nil {
+			text = b.Bytes()
+		}
+	}
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(text) // the client may have left
+	}
+}
+
+// deadlines give the body and the answer time.
+func (r *request) deadlines() {
+	c := http.NewResponseController(r.w)
+	until := time.Now().Add(r.h.options.Timeout)
+	_ = c.SetReadDeadline(until) // a test's recorder has none
+	_ = c.SetWriteDeadline(until.Add(r.h.options.Timeout))
+}
+
+// reader returns the body, decompressed.
+func (r *request) reader() (io.Reader, *Error) {
+	var body io.Reader = http.MaxBytesReader(r.w, r.Body, r.h.options.MaxBodyBytes)
+	switch r.Header.Get("Content-Encoding") {
+	case "", "identity":
+		return body, nil
+	case "gzip":
+		unpacked, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, badRequest(typeParsing, "the body is not gzip: %v", err)
+		}
+		return http.MaxBytesReader(r.w, unpacked, r.h.options.MaxBodyBytes), nil
+	}
+	return nil, illegal("Content-Encoding [%s] is not supported: there is gzip", r.Header.Get("Content-Encoding"))
+}
+
+func tooLarge(limit int64) *Error {
+	return &Error{Status: http.StatusRequestEntityTooLarge, Type: "content_too_long_exception", Reason: fmt.Sprintf("entity content is too long for the configured limit of %d bytes", limit)}
+}
+
+// body reads a body that is not a bulk request.
+func (r *request) body() ([]byte, *Error) {
+	r.deadlines()
+	from, apiErr := r.reader()
+	if apiErr != nil {
+		return nil, apiErr
+	}
+	limit := int64(r.h.options.MaxDocumentBytes)
+	text, err := io.ReadAll(io.LimitReader(from, limit+1))
+	var large *http.MaxBytesError
+	switch {
+	case int64(len(text)) > limit || errors.As(err, &large):
+		return nil, tooLarge(limit)
+	case err != nil:
+		return nil, badRequest(typeParsing, "the body cannot be read: %v", err)
+	}
+	return text, nil
+}
+
+// beginWrite takes one of Options.MaxWrites; the caller calls done.
+func (r *request) beginWrite() (done func(), err *Error) {
+	select {
+	case r.h.writes <- struct{}{}:
+		return func() { <-r.h.writes }, nil
+	default:
+		return nil, TooBusy(fmt.Sprintf("%d requests that write are already running", r.h.options.MaxWrites), time.Second)
+	}
+}
+
+func (r *request) limit() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.Context(), r.h.options.Timeout)
+}
+
+func (r *request) boolean(name string, missing bool) (bool, *Error) {
+	switch v := r.values.Get(name); {
+	case !r.values.Has(name):
+		return missing, nil
+	case v == "" || v == "true":
+		return true, nil
+	case v == "false":
+		return false, nil
+	default:
+		return false, illegal("Failed to parse value [%s] of [%s] as only [true] or [false] are allowed.", v, name)
+	}
+}
+
+// number returns an integer parameter, 0 and false if there is none.
+func (r *request) number(name string) (n uint64, given bool, err *Error) {
+	text := r.values.Get(name)
+	if text == "" {
+		return 0, false, nil
+	}
+	n, parseErr := strconv.ParseUint(text, 10, 63)
+	if parseErr != nil {
+		return 0, false, illegal("Failed to parse int parameter [%s] with value [%s]", name, text)
+	}
+	return n, true, nil
+}
+
+func noRoute(r *request) (answer, *Error) {
+	return answer{}, illegal("no handler found for uri [%s] and method [%s]", r.URL.RequestURI(), r.Method)
+}
+
+func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...string)) {
+	route("GET /{$}", root)
+	route("POST /{index}/_update/{id}", updateDocument, "refresh", "routing", "if_seq_no", "if_primary_term", "retry_on_conflict", "require_alias")
+	for _, method := range []string{"GET", "POST"} {
+		route(method+" /{index}/_flush", flushIndex, "force", "wait_if_ongoing")
+		route(method+" /_flush", flushIndex, "force", "wait_if_ongoing")
+	}
+	route("POST /{index}/_forcemerge", mergeIndex, "max_num_segments", "flush")
+	route("GET /_cat/indices", catIndices, "format", "v")
+	route("GET /_cat/indices/{index}", catIndices, "format", "v")
+	route("GET /_cluster/health", health, "wait_for_status", "level", "local")
+	route("GET /_cluster/health/{index}", health, "wait_for_status", "level", "local")
+	byQuery := []string{"refresh", "conflicts", "wait_for_completion", "q", "default_operator", "df"}
+	route("POST /{index}/_delete_by_query", deleteByQuery, byQuery...)
+	route("POST /{index}/_update_by_query", updateByQuery, byQuery...)
+}

@@ -1,0 +1,77 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+// Index is one index of a Directory.
+type Index struct {
+	name    string
+	meta    meta
+	ix      *griffin.Index
+	writer  *griffin.Writer
+	fields  map[string]bool // that are declared
+	refresh refresher
+	err     error // it could not be opened
+}
+
+func (x *Index) close(ctx context.Context) error {
+	if x.writer == nil { // it could not be opened
+		return nil
+	}
+	return errors.Join(x.writer.Close(ctx), x.ix.Close())
+}
+
+// refresher makes writes visible for requests with refresh=wait_for: requests of one interval share
+// a refresh.
+type refresher struct {
+	writer   *griffin.Writer
+	interval time.Duration
+
+	mu   sync.Mutex
+	next *sharedRefresh // not yet begun
+}
+
+type sharedRefresh struct {
+	done chan struct{}
+	err  error
+}
+
+// maxRefreshWait bounds the time of a wait.
+const maxRefreshWait = time.Second
+
+func refreshWait(interval time.Duration) time.Duration {
+	if interval <= 0 {
+		return maxRefreshWait
+	}
+	return min(interval, maxRefreshWait)
+}
+
+// wait returns when the writes before it are visible.
+func (r *refresher) wait(ctx context.Context) error {
+	r.mu.Lock()
+	s := r.next
+	if s == nil {
+		s = &sharedRefresh{done: make(chan struct{})}
+		r.next = s
+		time.AfterFunc(r.interval, func() {
+			r.mu.Lock()
+			r.next = nil
+			r.mu.Unlock()
+			s.err = r.writer.Refresh(context.WithoutCancel(ctx))
+			close(s.done)
+		})
+	}
+	r.mu.Unlock()
+	select {
+	case <-s.done:
+		return s.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,173 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// A scanner walks over JSON that json.Valid has accepted.
+type scanner struct {
+	text string
+	at   int
+}
+
+func (s *scanner) space() {
+	for s.at < len(s.text) && (s.text[s.at] == ' ' || s.text[s.at] == '\n' || s.text[s.at] == '\t' || s.text[s.at] == '\r') {
+		s.at++
+	}
+}
+
+// next skips space and returns the first byte of what follows.
+func (s *scanner) next() byte {
+	s.space()
+	return s.text[s.at]
+}
+
+// rawString skips a string and returns it with its quotes.
+func (s *scanner) rawString() string {
+	start := s.at
+	s.at++
+	for {
+		i := strings.IndexByte(s.text[s.at:], '"')
+		escape := strings.IndexByte(s.text[s.at:s.at+i], '\\')
+		if escape < 0 {
+			s.at += i + 1
+			return s.text[start:s.at]
+		}
+		s.at += escape + 2
+	}
+}
+
+// unquote shares the memory of raw if it has no escapes.
+func unquote(raw string) string {
+	if inner := raw[1 : len(raw)-1]; strings.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	var text string
+	_ = json.Unmarshal([]byte(raw), &text) // valid
+	return text
+}
+
+// scalar skips a number, a boolean or null.
+func (s *scanner) scalar() {
+	for s.at < len(s.text) && strings.IndexByte(",]} \n\t\r", s.text[s.at]) < 0 {
+		s.at++
+	}
+}
+
+// value skips a value and returns its text.
+func (s *scanner) value() string {
+	c := s.next()
+	start := s.at
+	switch c {
+	case '"':
+		return s.rawString()
+	case '{', '[':
+		for depth := 0; ; {
+			switch s.text[s.at] {
+			case '"':
+				s.rawString()
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+			}
+			s.at++
+			if depth == 0 {
+				return s.text[start:s.at]
+			}
+		}
+	}
+	s.scalar()
+	return s.text[start:s.at]
+}
+
+// member is a key of an object, unquoted, and the text of its value.
+type member struct{ key, value string }
+
+// members returns those of a valid JSON object, in their order.
+func members(object string) []member {
+	s := scanner{text: object}
+	s.next()
+	s.at++
+	var out []member
+	for s.next() != '}' {
+		if s.text[s.at] == ',' {
+			s.at++
+			s.space()
+		}
+		key := unquote(s.rawString())
+		s.space()
+		s.at++ // the colon
+		out = append(out, member{key, s.value()})
+	}
+	return out
+}
+
+func isObject(value string) bool { return strings.HasPrefix(strings.TrimLeft(value, " \n\t\r"), "{") }
+
+// mergeObjects returns old with the members of patch: objects are merged, other values replaced. It
+// reports whether anything changed.
+func mergeObjects(old, patch string) (merged string, changed bool) {
+	have := members(old)
+	places := make(map[string]int, len(have))
+	for i, m := range have {
+		places[m.key] = i
+	}
+	for _, m := range members(patch) {
+		i, ok := places[m.key]
+		switch {
+		case !ok:
+			places[m.key] = len(have)
+			have = append(have, m)
+			changed = true
+		case isObject(have[i].value) && isObject(m.value):
+			inner, innerChanged := mergeObjects(have[i].value, m.value)
+			if innerChanged {
+				have[i].value, changed = inner, true
+			}
+		case !sameJSON(have[i].value, m.value):
+			have[i].value, changed = m.value, true
+		}
+	}
+	if !changed {
+		return old, false
+	}
+	out := []byte{'{'}
+	for i, m := range have {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(appendString(out, m.key), ':')
+		out = append(out, m.value...)
+	}
+	return string(append(out, '}')), true
+}
+
+// sameJSON reports whether two values are equal but for space.
+func sameJSON(a, b string) bool {
+	if a == b {
+		return true
+	}
+	var x, y bytes.Buffer
+	if json.Compact(&x, []byte(a)) != nil || json.Compact(&y, []byte(b)) != nil {
+		return false
+	}
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// appendString appends a JSON string.
+func appendString(dst []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			var b bytes.Buffer
+			e := json.NewEncoder(&b)
+			e.SetEscapeHTML(false)
+			_ = e.Encode(text) // a string has a JSON form
+			return append(dst, bytes.TrimRight(b.Bytes(), "\n")...)
+		}
+	}
+	return append(append(append(dst, '"'), text...), '"')
+}

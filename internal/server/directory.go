@@ -1,0 +1,89 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/rest"
+)
+
+// newDirectoryHandler serves a directory: the API of package rest, and the page and /search of one
+// index, which the parameter index names.
+func newDirectoryHandler(o Options) *Handler {
+	dir, runtime := o.Directory, o.Directory.Runtime()
+	h := makeHandler(o, backend{
+		stats: dir.Stats, gpu: runtime.GPUStats, dispatch: runtime.DispatchStats,
+		results: func() (stats griffin.ResultCacheStats, used bool) { return stats, false },
+		refresh: func() (changed bool, err error) { return false, nil },
+	})
+	h.api = rest.New(rest.Options{Directory: dir, Timeout: h.Timeout * apiTimeouts, Admit: h.admit, Logger: h.Logger})
+	h.metrics.registry.MustRegister(h.api.Collectors()...)
+	return &Handler{state: h, routes: h.directoryRoutes()}
+}
+
+// apiRoute is the name of the API in metrics.
+const apiRoute = "api"
+
+// apiTimeouts: a write may take longer than a search.
+const apiTimeouts = 6
+
+// admit lets a search of the API begin.
+func (h *handler) admit(r *http.Request) (leave func(answered, shed bool), refused *rest.Error) {
+	admitted, e := h.searches.enter(clientOf(r), h.Timeout)
+	if e != nil {
+		return nil, rest.TooBusy(e.Message, e.retryAfter)
+	}
+	return func(answered, shed bool) { h.searches.leave(admitted, answered, shed) }, nil
+}
+
+func (h *handler) directoryRoutes() http.Handler {
+	mux := http.NewServeMux()
+	api := h.isolate(apiRoute, h.api.ServeHTTP)
+	page := h.guard("page", h.chosen((*handler).page))
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.Header.Get("Accept"), "text/html") {
+			page.ServeHTTP(w, r)
+		} else {
+			api.ServeHTTP(w, r)
+		}
+	})
+	mux.Handle("/search", h.guard("search", h.chosen((*handler).search)))
+	mux.Handle("/document", h.guard("document", h.chosen((*handler).document)))
+	mux.Handle("/healthz", h.guard("healthz", h.healthz))
+	mux.Handle("/metrics", h.guard("metrics", h.metrics.handler().ServeHTTP))
+	mux.Handle("/icon.svg", h.guard("icon", icon))
+	mux.Handle("/", api)
+	return mux
+}
+
+// chosen runs f for the index that the request names, or the first.
+func (h *handler) chosen(f func(h *handler, w http.ResponseWriter, r *http.Request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		name := r.URL.Query().Get("index")
+		if names := h.Directory.Names(); name == "" && len(names) > 0 {
+			name = names[0]
+		}
+		ix, err := h.Directory.Open(name)
+		switch {
+		case name == "":
+			h.fail(w, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: "there is no index yet; PUT /NAME makes one"})
+		case errors.Is(err, griffin.ErrNotFound):
+			h.fail(w, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("there is no index %.100q", name)})
+		case err != nil:
+			h.fail(w, &apiError{Status: http.StatusServiceUnavailable, Code: "internal", Message: fmt.Sprintf("index %q cannot be opened; the reason is in the server's log", name)})
+		default:
+			f(h.of(name, indexBackend(ix)), w, r)
+		}
+	}
+}
+
+// of is a handler of one index that shares limits and metrics with h.
+func (h *handler) of(name string, b backend) *handler {
+	return &handler{
+		Options: h.Options, backend: b, index: name, api: h.api, metrics: h.metrics,
+		searches: h.searches, documents: h.documents, reading: h.reading,
+	}
+}
