@@ -90,17 +90,7 @@ func (ix *Index) VerifyRebuild(ctx context.Context, opts RebuildOptions) (_ Rebu
 		return RebuildReport{}, err
 	}
 	r.report.Took = time.Since(began)
-	if n := len(r.report.Differences); n > 0 {
-		more := ""
-		switch {
-		case n == MaxDifferences:
-			more = fmt.Sprintf(" (and at least %d more)", n-1)
-		case n > 1:
-			more = fmt.Sprintf(" (and %d more)", n-1)
-		}
-		err = fmt.Errorf("index %s: differs from a new index of its documents: %s%s: %w", r.dir, r.report.Differences[0], more, ErrCorrupt)
-	}
-	return r.report, err
+	return r.report, r.differs()
 }
 
 // rebuild compares an index with a new one. It opens both itself, without a GPU, so that commits and
@@ -115,6 +105,21 @@ type rebuild struct {
 	folder     *staging.Folder
 	old, fresh *Index
 	report     RebuildReport
+}
+
+// differs returns the first difference as an error, or nil.
+func (r *rebuild) differs() error {
+	n, more := len(r.report.Differences), ""
+	switch n {
+	case 0:
+		return nil
+	case 1:
+	case MaxDifferences:
+		more = fmt.Sprintf(" (and at least %d more)", n-1)
+	default:
+		more = fmt.Sprintf(" (and %d more)", n-1)
+	}
+	return fmt.Errorf("index %s: differs from a new index of its documents: %s%s: %w", r.dir, r.report.Differences[0], more, ErrCorrupt)
 }
 
 func (r *rebuild) close() error {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/index/indextest"
 )
 
@@ -102,6 +103,44 @@ func TestVerifyRebuildFindsMissingPosting(t *testing.T) {
 		t.Errorf("differences %v, want that of the list and of answers", r.Differences)
 	}
 	onlyIn(t, parent, "good", "ix")
+}
+
+// The comparison ends with MaxDifferences.
+func TestVerifyRebuildManyDifferences(t *testing.T) {
+	r := &rebuild{}
+	for range MaxDifferences - 1 {
+		r.report.Differences = append(r.report.Differences, Difference{What: "x"})
+	}
+	parent := t.TempDir()
+	r.old = rebuildable(t, filepath.Join(parent, "one"), Settings{}, 1)
+	r.fresh = rebuildable(t, filepath.Join(parent, "two"), Settings{}, 2)
+	if err := r.compareAnswers(t.Context(), []index.SampledTerm{{Term: "common"}}); err != nil || len(r.report.Differences) != MaxDifferences || r.report.Queries != 1 {
+		t.Errorf("%d differences after %d queries, %v", len(r.report.Differences), r.report.Queries, err)
+	}
+	if d := r.report.Differences[MaxDifferences-1]; d.String() != `query "common", mode or, k 10: matches 1, want 2` {
+		t.Errorf("difference %s", d)
+	}
+	if err := r.differs(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "(and at least 19 more)") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Hits that differ in order or score are found.
+func TestCompareAnswerFindsHits(t *testing.T) {
+	parent := t.TempDir()
+	r := &rebuild{old: rebuildable(t, filepath.Join(parent, "one"), Settings{}, 3), fresh: rebuildable(t, filepath.Join(parent, "two"), Settings{}, 0)}
+	for _, id := range []string{"id1", "id0", "id2"} {
+		if err := r.fresh.Add(t.Context(), Document{ID: id, Text: "word0 common word0"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.fresh.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d, err := r.compareAnswer(t.Context(), Query{Text: "common", Count: true})
+	if err != nil || d == nil || d.What != "hit 1" || !strings.HasPrefix(d.Got, `"id0" with score `) || !strings.HasPrefix(d.Want, `"id1" with score `) {
+		t.Errorf("difference %v, %v", d, err)
+	}
 }
 
 // If ctx ends in any phase, no file is left.

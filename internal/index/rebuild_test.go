@@ -177,6 +177,7 @@ func TestRebuildFindsDamage(t *testing.T) {
 				_, err = damaged.Import(t.Context(), &change, ImportOptions{})
 				check(t, err)
 				got := rebuildAndCompare(t, damaged, 0)
+				checkReverse(t, s, damaged, c.what)
 				if c.what == "" {
 					if len(got.Differences) > 0 {
 						t.Fatalf("differences %+v", got.Differences)
@@ -191,6 +192,34 @@ func TestRebuildFindsDamage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// checkReverse compares a sound snapshot with a damaged index in the place of the rebuilt one: what is
+// missing there is too much.
+func checkReverse(t *testing.T, s *Snapshot, damaged *Index, what string) {
+	t.Helper()
+	d, err := damaged.Snapshot()
+	check(t, err)
+	defer d.Release()
+	if d.Segments[0].isReordered() || s.Segments[0].isReordered() {
+		return // the rebuilt index is in the order of writing
+	}
+	for _, most := range []int{0, 50} {
+		c, err := s.Compare(t.Context(), d, CompareOptions{MaxDifferences: most})
+		check(t, err)
+		if (len(c.Differences) > 0) != (what != "") || most == 0 && len(c.Differences) > 1 {
+			t.Errorf("reverse, at most %d: differences %+v, want %s", most, c.Differences, what)
+		}
+		if what == "posting" && most > 0 && !slices.ContainsFunc(c.Differences, func(d Difference) bool { return d.What == what }) {
+			t.Errorf("reverse: differences %+v, want %s", c.Differences, what)
+		}
+	}
+}
+
+// isReordered reports whether the view is reordered.
+func (v *View) isReordered() bool {
+	numbers, _, err := v.Written()
+	return numbers != nil || err != nil
 }
 
 // alteredSource changes a list of the default field, a length, or the order of two documents.
