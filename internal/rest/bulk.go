@@ -54,9 +54,6 @@ func bulk(r *request) (answer, *Error) {
 		return answer{}, apiErr
 	}
 	defer done()
-	if _, apiErr := r.checkRefresh(); apiErr != nil {
-		return answer{}, apiErr
-	}
 	if r.ContentLength > r.h.options.MaxBodyBytes {
 		return answer{}, tooLarge(r.h.options.MaxBodyBytes)
 	}
@@ -169,6 +166,14 @@ func (b *bulkRun) prepare(p *pending, item *bulkItem) *Error {
 	}
 	if err := checkID(p.id); err != nil {
 		return err
+	}
+	switch {
+	case p.op == bulkUpdate && (item.Version != nil || item.VersionType != ""):
+		return badRequest(typeValidation, "Validation Failed: 1: an update does not support [version] and [version_type];")
+	case p.op != bulkUpdate && item.Retry != 0:
+		return badRequest(typeValidation, "Validation Failed: 1: [retry_on_conflict] is for updates;")
+	case item.RequireAlias:
+		return badRequest(typeValidation, "Validation Failed: 1: [require_alias] is true, and there are no aliases;")
 	}
 	c := conditions{ifSeqNo: item.IfSeqNo, ifTerm: item.IfPrimaryTerm, version: item.Version, versionType: item.VersionType}
 	if err := c.apply(&p.write); err != nil {

@@ -95,6 +95,8 @@ func (b *bulkReader) readLine(copied bool) ([]byte, error) {
 		return nil, err
 	case err != nil && len(line) == 0:
 		return nil, io.EOF
+	case len(line) > b.limit:
+		return nil, errLongLine
 	}
 	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 	if copied {

@@ -59,9 +59,6 @@ func (r *request) byQuery(update bool) (answer, *Error) {
 	} else if !wait {
 		return answer{}, illegal("[wait_for_completion] false is not supported: there are no tasks")
 	}
-	if _, err := r.checkRefresh(); err != nil {
-		return answer{}, err
-	}
 	body, err := r.body()
 	if err != nil {
 		return answer{}, err

@@ -103,12 +103,12 @@ func (h *Handler) routes() {
 	route := func(pattern string, f action, parameters ...string) {
 		h.mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) { h.serve(w, req, f, parameters) })
 	}
-	writing := []string{"refresh", "routing", "if_seq_no", "if_primary_term", "version", "version_type", "op_type", "require_alias"}
+	writing := []string{"refresh", "routing", "if_seq_no", "if_primary_term", "version", "version_type", "op_type"}
 	for _, method := range []string{"PUT", "POST"} {
 		route(method+" /{index}/_doc/{id}", putDocument, writing...)
 		route(method+" /{index}/_create/{id}", createDocument, writing...)
-		route(method+" /_bulk", bulk, "refresh", "require_alias")
-		route(method+" /{index}/_bulk", bulk, "refresh", "require_alias")
+		route(method+" /_bulk", bulk, "refresh")
+		route(method+" /{index}/_bulk", bulk, "refresh")
 	}
 	route("POST /{index}/_doc", putDocument, writing...)
 	route("GET /{index}/_doc/{id}", getDocument, "realtime", "refresh", "_source", "preference", "routing")
@@ -269,8 +269,11 @@ func (r *request) body() ([]byte, *Error) {
 	return text, nil
 }
 
-// beginWrite takes one of Options.MaxWrites; the caller calls done.
+// beginWrite checks the parameter refresh and takes one of Options.MaxWrites; the caller calls done.
 func (r *request) beginWrite() (done func(), err *Error) {
+	if _, err := r.checkRefresh(); err != nil {
+		return nil, err
+	}
 	select {
 	case r.h.writes <- struct{}{}:
 		return func() { <-r.h.writes }, nil
@@ -315,7 +318,7 @@ func noRoute(r *request) (answer, *Error) {
 
 func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...string)) {
 	route("GET /{$}", root)
-	route("POST /{index}/_update/{id}", updateDocument, "refresh", "routing", "if_seq_no", "if_primary_term", "retry_on_conflict", "require_alias")
+	route("POST /{index}/_update/{id}", updateDocument, "refresh", "routing", "if_seq_no", "if_primary_term", "retry_on_conflict")
 	for _, method := range []string{"GET", "POST"} {
 		route(method+" /{index}/_flush", flushIndex, "force", "wait_if_ongoing")
 		route(method+" /_flush", flushIndex, "force", "wait_if_ongoing")

@@ -174,16 +174,13 @@ func (s *searchRequest) run(ctx context.Context, x *Index, out *answer) error {
 	if s.size == 0 {
 		q.Offset, q.Load = 0, griffin.LoadNone
 	}
-	if !s.noSource && q.Load == griffin.LoadFields {
-		q.SnippetLength = 0
-	}
 	results, err := x.ix.Search(ctx, q)
 	if err != nil {
 		return err
 	}
 	hits := results.Hits[:min(len(results.Hits), s.size)]
 	out.status = http.StatusOK
-	body := s.begin(x, results.Took, results.Matches, hits)
+	body := s.begin(results.Took, results.Matches, hits)
 	for i := range hits {
 		var source []byte
 		if !s.noSource {
@@ -235,7 +232,7 @@ func (s *searchRequest) everything(ctx context.Context, x *Index, out *answer) e
 			}
 		}
 	}
-	body := s.begin(x, time.Since(began), int64(total), hits)
+	body := s.begin(time.Since(began), int64(total), hits)
 	for i := range hits {
 		source := sources[i]
 		if s.noSource {
@@ -257,7 +254,7 @@ func (x *Index) numDocs() (int, error) {
 }
 
 // begin returns the answer up to the hits.
-func (s *searchRequest) begin(_ *Index, took time.Duration, total int64, hits []griffin.Hit) []byte {
+func (s *searchRequest) begin(took time.Duration, total int64, hits []griffin.Hit) []byte {
 	out := fmt.Appendf(nil, `{"took":%d,"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{`, took.Milliseconds())
 	if s.totals != 0 {
 		relation := "eq"

@@ -65,7 +65,7 @@ func parseUpdate(raw []byte) (u updateRequest, err *Error) {
 
 // update reads, changes and writes a document; a write in between is a conflict, or a repetition.
 func (h *Handler) update(ctx context.Context, x *Index, u updateRequest) (result griffin.WriteResult, noop bool, err *Error) {
-	for range u.retry + 1 {
+	for range max(u.retry, 0) + 1 {
 		result, noop, err = h.tryUpdate(ctx, x, &u)
 		if err == nil || err.Status != http.StatusConflict || u.ifSeqNo > 0 {
 			return result, noop, err

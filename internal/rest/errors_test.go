@@ -1,0 +1,211 @@
+package rest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestErrors: each request fails with the status and the type of OpenSearch, and a reason that names
+// what is wrong.
+func TestErrors(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /a", `{"mappings":{"properties":{"title":{"type":"text"}}}}`)
+	n.must(201, "PUT /a/_doc/1?refresh=true", `{"title":"one"}`)
+	for _, c := range []struct {
+		target, body string
+		status       int
+		kind, names  string
+	}{
+		{"PUT /a", "", 400, "resource_already_exists_exception", "[a]"},
+		{"PUT /Upper", "", 400, "invalid_index_name_exception", "lowercase"},
+		{"PUT /_x", "", 400, "invalid_index_name_exception", "start with"},
+		{"PUT /search", "", 400, "invalid_index_name_exception", "address"},
+		{"PUT /b", `{"mappings":{"properties":{"year":{"type":"integer"}}}}`, 400, "mapper_parsing_exception", "type [integer] declared on field [year]"},
+		{"PUT /b", `{"mappings":{"properties":{"o":{"properties":{"when":{"type":"date"}}}}}}`, 400, "mapper_parsing_exception", "type [date] declared on field [o.when]"},
+		{"PUT /b", `{"mappings":{"properties":{"t":{"type":"text","analyzer":"klingon"}}}}`, 400, "mapper_parsing_exception", "klingon"},
+		{"PUT /b", `{"mappings":{"properties":{"t":{"type":"text","store":true}}}}`, 400, "mapper_parsing_exception", "[store]"},
+		{"PUT /b", `{"mappings":{"properties":{"t":{"type":"text","analyzer":"simple"},"u":{"type":"text","analyzer":"english"}}}}`, 400, "mapper_parsing_exception", "one analyzer"},
+		{"PUT /b", `{"mappings":{"dynamic":"strict"}}`, 400, "mapper_parsing_exception", "dynamic"},
+		{"PUT /b", `{"settings":{"number_of_shards":3}}`, 400, "illegal_argument_exception", "number_of_shards"},
+		{"PUT /b", `{"settings":{"index":{"sort.field":"x"}}}`, 400, "illegal_argument_exception", "sort.field"},
+		{"PUT /b", `{"settings":{"refresh_interval":"soon"}}`, 400, "illegal_argument_exception", "soon"},
+		{"PUT /b", `{"aliases":{}}`, 400, "parsing_exception", "[aliases]"},
+		{"PUT /b", `{`, 400, "parsing_exception", ""},
+		{"GET /b", "", 404, "index_not_found_exception", "[b]"},
+		{"DELETE /b", "", 404, "index_not_found_exception", "[b]"},
+		{"POST /b/_refresh", "", 404, "index_not_found_exception", "[b]"},
+		{"PUT /a/_create/1", `{}`, 409, "version_conflict_engine_exception", "[1]"},
+		{"PUT /a/_doc/1?op_type=create", `{}`, 409, "version_conflict_engine_exception", "already exists"},
+		{"PUT /a/_doc/1?op_type=delete", `{}`, 400, "illegal_argument_exception", "delete"},
+		{"PUT /a/_doc/1?if_seq_no=7&if_primary_term=1", `{}`, 409, "version_conflict_engine_exception", "seqNo [7]"},
+		{"PUT /a/_doc/1?if_seq_no=0&if_primary_term=2", `{}`, 409, "version_conflict_engine_exception", ""},
+		{"PUT /a/_doc/1?if_seq_no=0", `{}`, 400, "action_request_validation_exception", "together"},
+		{"PUT /a/_doc/1?if_seq_no=x&if_primary_term=1", `{}`, 400, "illegal_argument_exception", "if_seq_no"},
+		{"DELETE /a/_doc/1?if_seq_no=7&if_primary_term=1", "", 409, "version_conflict_engine_exception", ""},
+		{"PUT /a/_doc/1?version=1&version_type=external", `{}`, 409, "version_conflict_engine_exception", "provided [1]"},
+		{"PUT /a/_doc/1?version=1", `{}`, 400, "action_request_validation_exception", "if_seq_no"},
+		{"PUT /a/_doc/1?version=1&version_type=force", `{}`, 400, "illegal_argument_exception", "[force]"},
+		{"PUT /a/_doc/1?refresh=maybe", `{}`, 400, "illegal_argument_exception", "[maybe]"},
+		{"PUT /a/_doc/1?pipeline=p", `{}`, 400, "illegal_argument_exception", "[pipeline]"},
+		{"PUT /a/_doc/2", `{"x":`, 400, "mapper_parsing_exception", "'2'"},
+		{"PUT /a/_doc/2", `"x"`, 400, "mapper_parsing_exception", "object"},
+		{"PUT /a/_doc/2", "{\"x\":\"\xff\"}", 400, "mapper_parsing_exception", "UTF-8"},
+		{"PUT /a/_doc/2", strings.Repeat(`{"x":`, 30) + "1" + strings.Repeat("}", 30), 400, "mapper_parsing_exception", "deep"},
+		{"PUT /a/_doc/2", "", 400, "parse_exception", "body"},
+		{"PUT /a/_doc/" + strings.Repeat("i", 513), "{}", 400, "action_request_validation_exception", "513"},
+		{"POST /a/_update/9", `{"doc":{}}`, 404, "document_missing_exception", "[9]"},
+		{"POST /a/_update/1", `{"script":"x"}`, 400, "illegal_argument_exception", "script"},
+		{"POST /a/_update/1", `{"other":1}`, 400, "x_content_parse_exception", "[other]"},
+		{"POST /a/_update/1", `{}`, 400, "action_request_validation_exception", "doc is missing"},
+		{"POST /a/_update/1?if_seq_no=9&if_primary_term=1", `{"doc":{"a":"b"}}`, 409, "version_conflict_engine_exception", "seqNo [9]"},
+		{"POST /nothing/_update/1", `{"doc":{}}`, 404, "index_not_found_exception", "[nothing]"},
+		{"POST /a/_search", `{"aggs":{}}`, 400, "parsing_exception", "[aggs]"},
+		{"POST /a/_search", `{"query":{"bool":{}}}`, 400, "parsing_exception", "[bool]"},
+		{"POST /a/_search", `{"query":{"match":{"body":"x"}}}`, 400, "query_shard_exception", "[body]"},
+		{"POST /a/_search", `{"query":{"match":{"title":{"query":"x","fuzziness":1}}}}`, 400, "parsing_exception", "[fuzziness]"},
+		{"POST /a/_search", `{"query":{"match":{"title":{"query":"x","operator":"xor"}}}}`, 400, "illegal_argument_exception", "[xor]"},
+		{"POST /a/_search", `{"query":{"match":{"title":"x","body":"y"}}}`, 400, "parsing_exception", "one key"},
+		{"POST /a/_search", `{"query":{"match_phrase":{"title":{"query":"x y","slop":2}}}}`, 400, "parsing_exception", "slop"},
+		{"POST /a/_search", `{"query":{"match_all":{"x":1}}}`, 400, "parsing_exception", "[x]"},
+		{"POST /a/_search", `{"query":{"query_string":{"query":"(x"}}}`, 400, "query_shard_exception", "(x"},
+		{"POST /a/_search", `{"query":{"query_string":{"query":"body:x"}}}`, 400, "query_shard_exception", "body"},
+		{"POST /a/_search", `{"query":{"query_string":{"query":"x","default_field":"body"}}}`, 400, "query_shard_exception", "[body]"},
+		{"POST /a/_search", `{"from":9999,"size":2}`, 400, "illegal_argument_exception", "[10001]"},
+		{"POST /a/_search", `{"size":-1}`, 400, "illegal_argument_exception", "size"},
+		{"POST /a/_search", `{"_source":["x"]}`, 400, "parsing_exception", "_source"},
+		{"POST /a/_search", `{"track_total_hits":"x"}`, 400, "illegal_argument_exception", "track_total_hits"},
+		{"GET /a/_search?scroll=1m", "", 400, "illegal_argument_exception", "[scroll]"},
+		{"POST /a/_count", `{"size":1}`, 400, "parsing_exception", "[size]"},
+		{"POST /a/_delete_by_query", `{}`, 400, "action_request_validation_exception", "query is missing"},
+		{"POST /a/_delete_by_query?conflicts=x", `{"query":{"match_all":{}}}`, 400, "illegal_argument_exception", "[x]"},
+		{"POST /a/_update_by_query", `{"script":{}}`, 400, "parsing_exception", "[script]"},
+		{"POST /a/_forcemerge?max_num_segments=0", "", 400, "illegal_argument_exception", "max_num_segments"},
+		{"GET /_cat/indices?format=yaml", "", 400, "illegal_argument_exception", "yaml"},
+		{"GET /_cat/indices/b", "", 404, "index_not_found_exception", "[b]"},
+		{"GET /_cluster/health/b", "", 404, "index_not_found_exception", "[b]"},
+		{"POST /_bulk", "{}\n", 400, "illegal_argument_exception", "line [1]"},
+		{"POST /_bulk", "\n", 400, "action_request_validation_exception", "no requests"},
+		{"POST /_bulk", `{"index":{"_index":"a","pipeline":"p"}}` + "\n{}\n", 400, "illegal_argument_exception", "pipeline"},
+		{"POST /_bulk", `{"index":{"_index":"a"}}`, 400, "illegal_argument_exception", "missing"},
+		{"POST /a/_mget", `{}`, 400, "illegal_argument_exception", "_mget"},
+	} {
+		w := n.do(c.target, c.body)
+		if w.Code != c.status || !strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
+			t.Errorf("%s %s: status %d, want %d: %s", c.target, c.body, w.Code, c.status, w.Body)
+			continue
+		}
+		answer := n.must(c.status, c.target, c.body)
+		reason, _ := at(answer, "error.reason").(string)
+		if at(answer, "error.type") != c.kind || at(answer, "error.root_cause.0.type") != c.kind || at(answer, "status") != float64(c.status) || !strings.Contains(reason, c.names) {
+			t.Errorf("%s %s: %s, want type %s and a reason with %q", c.target, c.body, w.Body, c.kind, c.names)
+		}
+	}
+	if got := at(n.must(200, "GET /a/_doc/1", ""), "_version"); got != 1.0 {
+		t.Errorf("failed writes changed the document: version %v", got)
+	}
+}
+
+func TestHeadersOfRequests(t *testing.T) {
+	n := newNode(t)
+	for name, c := range map[string]struct {
+		header, value string
+		status        int
+	}{
+		"form":         {"Content-Type", "text/plain", 406},
+		"other site":   {"Sec-Fetch-Site", "cross-site", 403},
+		"deflate":      {"Content-Encoding", "deflate", 400},
+		"no gzip":      {"Content-Encoding", "gzip", 400},
+		"with charset": {"Content-Type", "application/json; charset=utf-8", 201},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/a/_doc", strings.NewReader(`{"x":"y"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(c.header, c.value)
+		w := httptest.NewRecorder()
+		n.h.ServeHTTP(w, r)
+		if w.Code != c.status {
+			t.Errorf("%s: status %d, want %d: %s", name, w.Code, c.status, w.Body)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{MaxBodyBytes: 4000, MaxDocumentBytes: 1000, MaxWrites: 1})
+	large := `{"x":"` + strings.Repeat("y", 2000) + `"}`
+	n.must(413, "PUT /a/_doc/1", large)
+	n.must(413, "POST /a/_bulk", `{"index":{}}`+"\n"+strings.Repeat("y", 100<<10)+"\n")
+	n.must(413, "POST /a/_bulk", strings.Repeat(`{"index":{}}`+"\n{}\n", 500))
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write([]byte(strings.Repeat(`{"index":{"_id":"1"}}`+"\n{}\n", 5000)))
+	_ = z.Close()
+	r := httptest.NewRequest(http.MethodPost, "/a/_bulk", &packed)
+	r.Header.Set("Content-Type", "application/x-ndjson")
+	r.Header.Set("Content-Encoding", "gzip")
+	w := httptest.NewRecorder()
+	n.h.ServeHTTP(w, r)
+	if w.Code != 413 {
+		t.Errorf("a bomb: status %d: %s", w.Code, w.Body)
+	}
+	n.h.writes <- struct{}{}
+	busy := n.do("PUT /a/_doc/1", "{}")
+	if busy.Code != 429 || busy.Header().Get("Retry-After") == "" || !strings.Contains(busy.Body.String(), "rejected_execution_exception") {
+		t.Errorf("a write beside the limit: status %d: %s", busy.Code, busy.Body)
+	}
+	<-n.h.writes
+	n.must(201, "PUT /a/_doc/1", "{}")
+}
+
+func TestRefusedSearch(t *testing.T) {
+	left := 0
+	n := openNode(t, t.TempDir(), Options{Admit: func(r *http.Request) (func(answered, shed bool), *Error) {
+		if r.URL.Query().Has("q") {
+			return nil, TooBusy("too many searches", 0)
+		}
+		return func(answered, _ bool) {
+			if answered {
+				left++
+			}
+		}, nil
+	}})
+	n.must(201, "PUT /a/_doc/1", "{}")
+	n.must(200, "GET /a/_search", "")
+	n.must(429, "GET /a/_search?q=x", "")
+	if left != 1 {
+		t.Errorf("%d searches left, want 1", left)
+	}
+}
+
+// TestUnusableIndex: one damaged index does not affect the others.
+func TestUnusableIndex(t *testing.T) {
+	dir := t.TempDir()
+	n := openNode(t, dir, Options{})
+	n.must(201, "PUT /good/_doc/1", "{}")
+	n.must(201, "PUT /bad/_doc/1", "{}")
+	n.close()
+	manifests, err := filepath.Glob(filepath.Join(dir, "bad", "*"))
+	if err != nil || len(manifests) == 0 {
+		t.Fatal(err)
+	}
+	for _, name := range manifests {
+		if info, err := os.Stat(name); err == nil && !info.IsDir() {
+			if err := os.WriteFile(name, []byte("damaged"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	n = openNode(t, dir, Options{})
+	n.must(200, "GET /good/_doc/1", "")
+	n.must(503, "GET /bad/_doc/1", "")
+	if got := at(n.must(200, "GET /_cluster/health", ""), "status"); got != "red" {
+		t.Errorf("health %v, want red", got)
+	}
+	n.must(200, "GET /_cat/indices", "")
+	n.must(200, "DELETE /bad", "")
+	n.must(201, "PUT /bad/_doc/1", "{}")
+}
