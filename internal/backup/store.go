@@ -1,0 +1,94 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// Store is a folder of snapshots.
+type Store struct {
+	fs  vfs.FS
+	dir string
+	now func() time.Time
+}
+
+// New returns the store in the folder dir, which Create makes if it is missing.
+func New(fsys vfs.FS, dir string) *Store { return &Store{fs: fsys, dir: dir, now: time.Now} }
+
+// Snapshot is a copy of a commit.
+type Snapshot struct {
+	Name       string    `json:"name"`
+	Created    time.Time `json:"created"`
+	IndexID    string    `json:"index_id"`
+	Generation uint64    `json:"generation"` // number of the commit
+	NumDocs    int64     `json:"num_docs"`
+	Segments   int       `json:"segments"`
+	SizeBytes  int64     `json:"size_bytes"` // of all its files, also those that it shares
+}
+
+const (
+	suffix   = ".snapshot"
+	lockName = "LOCK"
+	tempName = "tmp"
+)
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// CheckName returns an error that wraps base.ErrBadInput unless name can be that of a snapshot.
+func CheckName(name string) error {
+	if !namePattern.MatchString(name) {
+		return fmt.Errorf("snapshot %q: want letters, digits, dots, hyphens and underscores, at most 100: %w", name, base.ErrBadInput)
+	}
+	return nil
+}
+
+// List returns the snapshots, oldest first; none if there is no such folder. A damaged description is
+// an error that wraps base.ErrCorrupt.
+func (s *Store) List(ctx context.Context) ([]Snapshot, error) {
+	names, err := s.fs.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []Snapshot
+	for _, file := range names {
+		name, ok := strings.CutSuffix(file, suffix)
+		if !ok || CheckName(name) != nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		d, err := s.load(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d.Snapshot)
+	}
+	slices.SortFunc(all, func(a, b Snapshot) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
+	})
+	return all, nil
+}
+
+func (s *Store) path(parts ...string) string {
+	return filepath.Join(append([]string{s.dir}, parts...)...)
+}
+
+func exists(fsys vfs.FS, name string) (bool, error) {
+	_, err := fsys.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
