@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestServeDirectory: what the server acknowledged is there after SIGTERM, and after SIGKILL.
+func TestServeDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	ask := func(method, url, body string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(text)
+	}
+	ids := []string{"1", "2", "3"}
+	for round, id := range ids {
+		cmd := griffinProcess(t, "serve", "--device", "cpu", "--addr", "127.0.0.1:0", dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errOut bytes.Buffer
+		cmd.Stderr = &errOut
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatalf("no line on standard output: %v\n%s", err, &errOut)
+		}
+		_, address, _ := strings.Cut(line, "on http://")
+		address, _, _ = strings.Cut(address, "/")
+		for _, old := range ids[:round] {
+			if status, text := ask(http.MethodGet, "http://"+address+"/notes/_doc/"+old, ""); status != http.StatusOK || !strings.Contains(text, `{"n": "`+old+`"}`) {
+				t.Errorf("round %d: document %s: status %d: %s", round, old, status, text)
+			}
+		}
+		if status, text := ask(http.MethodPut, "http://"+address+"/notes/_doc/"+id, `{"n": "`+id+`"}`); status != http.StatusCreated {
+			t.Fatalf("status %d: %s", status, text)
+		}
+		if round == 1 {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			continue
+		}
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("after SIGTERM: %v\n%s", err, &errOut)
+		}
+	}
+}
+
+// TestIsDirectory: a folder of other files is not taken for a folder of indexes.
+func TestIsDirectory(t *testing.T) {
+	root := t.TempDir()
+	makeIndex(t, filepath.Join(root, "indexes", "x"))
+	for name, entry := range map[string]string{"texts": "a.txt", "made": ".griffin/a.json"} {
+		path := filepath.Join(root, name, entry)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(root, "empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"indexes": true, "indexes/x": false, "texts": false, "made": true, "empty": true, "missing": true} {
+		if got, err := isDirectory(filepath.Join(root, name)); got != want || err != nil {
+			t.Errorf("%s: %t, %v, want %t", name, got, err, want)
+		}
+	}
+}
