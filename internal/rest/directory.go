@@ -103,10 +103,12 @@ func (d *Directory) Names() []string {
 }
 
 // Open returns an index for reading; the Directory keeps ownership. The error wraps
-// griffin.ErrNotFound if there is none.
+// griffin.ErrNotFound if there is none; an index that could not be opened has that error.
 func (d *Directory) Open(name string) (*griffin.Index, error) {
-	x, err := d.find(name)
-	if err != nil {
+	d.mu.RLock()
+	x := d.indexes[name]
+	d.mu.RUnlock()
+	if x == nil {
 		return nil, fmt.Errorf("index %q: %w", name, griffin.ErrNotFound)
 	}
 	return x.ix, x.err

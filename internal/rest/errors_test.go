@@ -3,12 +3,15 @@ package rest
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/griffin-search/griffin"
 )
 
 // TestErrors: each request fails with the status and the type of OpenSearch, and a reason that names
@@ -202,6 +205,11 @@ func TestUnusableIndex(t *testing.T) {
 	n = openNode(t, dir, Options{})
 	n.must(200, "GET /good/_doc/1", "")
 	n.must(503, "GET /bad/_doc/1", "")
+	for name, missing := range map[string]bool{"bad": false, "none": true} {
+		if _, err := n.d.Open(name); err == nil || errors.Is(err, griffin.ErrNotFound) != missing {
+			t.Errorf("open %s: %v", name, err)
+		}
+	}
 	if got := at(n.must(200, "GET /_cluster/health", ""), "status"); got != "red" {
 		t.Errorf("health %v, want red", got)
 	}
