@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/griffin-search/griffin"
 )
@@ -15,6 +17,7 @@ type mergeOptions struct {
 	dryRun  bool
 	memory  sizeFlag
 	threads int
+	server  serverFlag
 }
 
 func newMergeCommand(a *app) *cobra.Command {
@@ -28,12 +31,18 @@ Scores do not change: they are always those of a new index of the same documents
 
 The merged index appears all at once at the end: an interruption leaves the index
 as it was. Searches and servers that have the index open go on. The disk needs
-room for the segments before and after. Impact-ordered lists are computed again.`,
+room for the segments before and after. Impact-ordered lists are computed again.
+With --server, INDEX is the name of an index on a running server.`,
 		Example: `  griffin merge notes.idx --dry-run
   griffin merge notes.idx
   griffin merge notes.idx --to 4`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.merge(cmd.Context(), o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.server.url != "" {
+				return a.mergeOnServer(cmd.Context(), &o, cmd.Flags(), args[0])
+			}
+			return a.merge(cmd.Context(), o, args[0])
+		},
 	}
 	f := c.Flags()
 	f.IntVar(&o.to, "to", 1, "merge until at most `N` segments are left")
@@ -41,6 +50,7 @@ room for the segments before and after. Impact-ordered lists are computed again.
 	f.StringVar(&o.reorder, "reorder", "none", "bp puts similar documents next to each other; none keeps their order")
 	f.Var(&o.memory, "memory", "memory for --reorder bp, such as 512M or 4G")
 	f.IntVar(&o.threads, "threads", 0, "processors to use, 0 for all")
+	o.server.register(f)
 	return c
 }
 
@@ -55,6 +65,25 @@ func (o *mergeOptions) check() error {
 		return err
 	}
 	return o.memory.check()
+}
+
+func (a *app) mergeOnServer(ctx context.Context, o *mergeOptions, flags *pflag.FlagSet, index string) error {
+	if err := errors.Join(o.server.check(flags, "dry-run", "reorder", "memory", "threads"), o.check()); err != nil {
+		return err
+	}
+	s, err := o.server.open(index)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := s.merge(ctx, o.to); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(map[string]time.Duration{"took_ns": time.Since(began)})
+	}
+	a.printf("%s: merged in %s\n", s.url, took(time.Since(began)))
+	return nil
 }
 
 func (a *app) merge(ctx context.Context, o mergeOptions, dir string) (err error) {

@@ -18,6 +18,7 @@ import (
 
 func newAddCommand(a *app) *cobra.Command {
 	o := indexOptions{memory: defaultWriterMemory}
+	var server serverFlag
 	c := &cobra.Command{
 		Use:   "add INDEX PATH…",
 		Short: "Add documents to an index, or replace them",
@@ -29,12 +30,15 @@ for its settings apply only then.
 Each batch is durable before the next begins, and all are committed at the end. After
 an error or Ctrl-C, the index has the documents of the batches before it, and the
 same command can be repeated. Use griffin index --update to add all documents or
-none.`,
+none. With --server, INDEX is the name of an index on a running server.`,
 		Example: `  griffin add notes.idx ~/notes/new
   zstdcat wiki-1.jsonl.zst | griffin add wiki.idx --format jsonl -
   griffin add new.idx --analyzer simple --fields title,author wiki-1.jsonl.zst`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if server.url != "" {
+				return a.addToServer(cmd.Context(), &server, o, cmd.Flags(), args[0], args[1:])
+			}
 			return a.add(cmd.Context(), o, cmd.Flags(), args[0], args[1:])
 		},
 	}
@@ -43,8 +47,32 @@ none.`,
 	o.registerInput(f)
 	f.Var(&o.memory, "memory", "memory for documents that are not in a segment yet, such as 512M or 4G")
 	f.BoolVar(&o.verbose, "verbose", false, "list every file that was split into records or skipped")
+	server.register(f)
 	c.MarkFlagsMutuallyExclusive("positions", "no-positions")
 	return c
+}
+
+func (a *app) addToServer(ctx context.Context, server *serverFlag, o indexOptions, flags *pflag.FlagSet, index string, paths []string) error {
+	if name, given := changedSetting(flags); given {
+		return usagef("--%s does not apply with --server: the settings are the server's", name)
+	}
+	if err := errors.Join(server.check(flags, "memory"), o.checkInput(flags)); err != nil {
+		return err
+	}
+	s, err := server.open(index)
+	if err != nil {
+		return err
+	}
+	result, err := a.addTo(ctx, s, &o, corpus.Options{}, paths)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(result)
+	}
+	noteInput(a.console, result.FilesReport, o.verbose)
+	a.printAdded(s.url, &result)
+	return nil
 }
 
 // added is the JSON of "griffin add".

@@ -20,6 +20,7 @@ type deleteOptions struct {
 	dryRun  bool
 	yes     bool
 	queried bool // --query is given
+	server  serverFlag
 }
 
 func newDeleteCommand(a *app) *cobra.Command {
@@ -33,7 +34,8 @@ reported and counted. Deleted documents are no longer found and do not count in
 scores; griffin merge frees their space.
 
 At a terminal, --query shows the number of documents and asks before it deletes,
-unless --yes is given.`,
+unless --yes is given. With --server, INDEX is the name of an index on a running
+server.`,
 		Example: `  griffin delete notes.idx http.md parser.md
   cut -f1 queries.tsv | griffin delete notes.idx -
   griffin delete notes.idx --query '"rate limit"' --dry-run
@@ -48,6 +50,7 @@ unless --yes is given.`,
 	f.StringVar(&o.query, "query", "", "delete the documents that match `QUERY`")
 	f.StringVar(&o.mode, "mode", "or", "with --query, match any word (or) or all words (and)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the number of documents and change nothing")
+	o.server.register(f)
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	return c
 }
@@ -79,13 +82,24 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, dir string, ids []st
 	if err != nil {
 		return err
 	}
-	ix, err := griffin.Open(dir, griffin.Options{})
+	target, err := o.open(dir)
 	if err != nil {
 		return err
 	}
-	d := deletion{console: a.console, target: &writableIndex{indexSink{index: ix, memory: defaultWriterMemory}}, options: o}
+	d := deletion{console: a.console, target: target, options: o}
 	query := griffin.Query{Text: o.query, Mode: mode}
 	return d.run(ctx, &query, ids, dir)
+}
+
+func (o *deleteOptions) open(index string) (deleteTarget, error) {
+	if o.server.url != "" {
+		return o.server.open(index)
+	}
+	ix, err := griffin.Open(index, griffin.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &writableIndex{indexSink{index: ix, memory: defaultWriterMemory}}, nil
 }
 
 // deleteTarget is a sink whose documents can be searched.

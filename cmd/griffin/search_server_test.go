@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A fake server sees OpenSearch's requests, and its answers become results and exit codes.
+func TestServerFlag(t *testing.T) {
+	docs := filepath.Join(t.TempDir(), "a.jsonl")
+	if err := os.WriteFile(docs, []byte(`{"id":"1","title":"One","text":"a <b>","by":["x","y"]}`+"\n"+`{"id":"2","text":"bad"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	type exchange struct{ request, body, answer string }
+	refresh := exchange{"POST /notes/_refresh", "", `{"_shards":{}}`}
+	for _, c := range []struct {
+		name, args string
+		exchanges  []exchange
+		status     int // of the first answer; 0: 200
+		code       int
+		out        string
+	}{
+		{"add", "add notes " + docs, []exchange{
+			{"POST /notes/_bulk", `{"index":{"_id":"1"}}` + "\n" + `{"by":["x","y"],"text":"a \u003cb\u003e","title":"One"}` + "\n" + `{"index":{"_id":"2"}}` + "\n" + `{"text":"bad"}` + "\n", `{"errors":true,"items":[{"index":{"_id":"1","result":"updated","status":200}},{"index":{"_id":"2","status":400,"error":{"type":"mapper_parsing_exception","reason":"no"}}}]}`},
+			refresh,
+		}, 0, exitOK, "1 document added"},
+		{"too many bad records", "add notes --max-errors 0 " + docs, []exchange{
+			{"POST /notes/_bulk", "", `{"items":[{"index":{"status":400,"error":{"reason":"no"}}},{"index":{"status":201,"result":"created"}}]}`},
+			refresh,
+		}, 0, exitInput, ""},
+		{"delete", "delete notes 1 2", []exchange{
+			{"POST /notes/_bulk", `{"delete":{"_id":"1"}}` + "\n" + `{"delete":{"_id":"2"}}` + "\n", `{"items":[{"delete":{"result":"deleted","status":200}},{"delete":{"result":"not_found","status":404}}]}`},
+			refresh,
+		}, 0, exitOK, "notes: 1 document deleted, 1 not found"},
+		{"dry run by id", "delete notes 1/2 2 1/2 --dry-run", []exchange{
+			{"HEAD /notes/_doc/1%2F2", "", ""}, {"HEAD /notes/_doc/2", "", ""},
+		}, 0, exitOK, "notes: 2 documents would be deleted, 1 not found"},
+		{"dry run without the document", "delete notes 1 --dry-run", []exchange{{"HEAD /notes/_doc/1", "", ""}}, 404, exitOK, "notes: 0 documents would be deleted, 1 not found"},
+		{"dry run of a query", "delete notes --query fox --dry-run", []exchange{
+			{"POST /notes/_count", `{"query":{"query_string":{"default_operator":"OR","query":"fox"}}}`, `{"count":7}`},
+		}, 0, exitOK, "notes: 7 documents would be deleted"},
+		{"query", "delete notes --query fox --mode and", []exchange{
+			{"POST /notes/_delete_by_query?conflicts=proceed&refresh=true", `{"query":{"query_string":{"default_operator":"AND","query":"fox"}}}`, `{"deleted":7,"failures":[]}`},
+		}, 0, exitOK, "notes: 7 documents deleted"},
+		{"failures", "delete notes --query fox", []exchange{
+			{"POST /notes/_delete_by_query?conflicts=proceed&refresh=true", "", `{"deleted":7,"failures":[{"id":"3"}]}`},
+		}, 0, exitFailure, ""},
+		{"merge", "merge notes --to 3", []exchange{{"POST /notes/_forcemerge?max_num_segments=3", "", `{"_shards":{}}`}}, 0, exitOK, "/notes: merged in"},
+		{"no index", "merge none", []exchange{{"POST /none/_forcemerge?max_num_segments=1", "", `{"error":{"type":"index_not_found_exception","reason":"no such index [none]"},"status":404}`}}, 404, exitIndex, ""},
+		{"no JSON", "merge notes", []exchange{{"POST /notes/_forcemerge?max_num_segments=1", "", "oh"}}, 0, exitFailure, ""},
+		{"broken server", "merge notes", []exchange{{"POST /notes/_forcemerge?max_num_segments=1", "", "oh"}}, 500, exitFailure, ""},
+		{"settings", "add notes --analyzer simple " + docs, nil, 0, exitUsage, ""},
+		{"local flag", "merge notes --dry-run", nil, 0, exitUsage, ""},
+		{"name", "merge a/b", nil, 0, exitUsage, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				got := r.Method + " " + r.URL.RequestURI()
+				if n >= len(c.exchanges) {
+					t.Errorf("request %q too many", got)
+					return
+				}
+				want := c.exchanges[n]
+				if n++; got != want.request || want.body != "" && string(body) != want.body {
+					t.Errorf("request %q with\n%s\nwant %q with\n%s", got, body, want.request, want.body)
+				}
+				if n == 1 && c.status != 0 {
+					w.WriteHeader(c.status)
+				}
+				_, _ = io.WriteString(w, want.answer)
+			}))
+			defer server.Close()
+			var out, errOut bytes.Buffer
+			args := append(strings.Fields(c.args), "--server", server.URL)
+			code := realMain(args, terminal{in: strings.NewReader(""), out: &out, err: &errOut})
+			if code != c.code || !strings.Contains(out.String(), c.out) || n != len(c.exchanges) {
+				t.Errorf("exit code %d, want %d; %d requests, want %d\n%s%s", code, c.code, n, len(c.exchanges), &out, &errOut)
+			}
+		})
+	}
+	var out bytes.Buffer
+	if code := realMain([]string{"merge", "notes", "--server", "localhost"}, terminal{out: &out, err: &out}); code != exitUsage {
+		t.Errorf("a URL without a scheme: exit code %d", code)
+	}
+}
