@@ -103,9 +103,9 @@ func TestManifestContradictions(t *testing.T) {
 			}
 		})
 	}
-	newer := []byte("griffin-manifest 2 crc64 00\n...")
+	newer := []byte("griffin-manifest 3 crc64 00\n...")
 	if _, err := parseManifest(newer); !errors.Is(err, base.ErrVersion) {
-		t.Errorf("version 2: error %v, want ErrVersion", err)
+		t.Errorf("version 3: error %v, want ErrVersion", err)
 	}
 }
 

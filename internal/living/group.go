@@ -162,6 +162,9 @@ func (s *Store) handle(group []*request) {
 				}
 			}
 			if !e.decide(now) {
+				if ok { // because of an operation that may yet fail
+					entries = append(entries, e)
+				}
 				continue
 			}
 			ahead[id] = e.state
@@ -180,8 +183,13 @@ func (s *Store) handle(group []*request) {
 		return
 	}
 	s.mu.Lock()
-	for i, e := range entries {
-		e.state.version.Seq = uint64(first) + uint64(i)
+	seq := uint64(first)
+	for _, e := range entries {
+		if e.result.Err != nil {
+			continue
+		}
+		e.state.version.Seq = seq
+		seq++
 		e.result.Version = e.state.version
 		s.enqueue(e.op.Doc.ID, e.state, len(e.payload))
 	}

@@ -2,7 +2,6 @@ package living
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/griffin-search/griffin/internal/index"
 )
@@ -49,19 +48,23 @@ func choose(sizes []index.SegmentSize) (from, to int) {
 	return 0, 0
 }
 
-// merge merges until there is nothing to merge, after each change.
+// merge merges until there is nothing to merge, at the start and after each change. What fails is
+// repeated, because writes can wait for it.
 func (s *Store) merge() {
 	for {
+		for merged := true; merged; {
+			s.retry("merge", func() (err error) {
+				merged, err = s.live.Merge(s.ctx, s.mergeFS(), choose)
+				return err
+			})
+			if s.ctx.Err() != nil {
+				return
+			}
+		}
 		select {
 		case <-s.quit:
 			return
 		case <-s.changed:
-		}
-		for merged := true; merged; {
-			var err error
-			if merged, err = s.live.Merge(s.ctx, s.mergeFS(), choose); err != nil && s.ctx.Err() == nil {
-				s.opts.OnError(fmt.Errorf("merge: %w", err))
-			}
 		}
 	}
 }

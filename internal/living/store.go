@@ -70,13 +70,13 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	}
 	s.workers.Go(s.pump)
 	s.workers.Go(s.publish)
+	s.workers.Go(s.merge)
 	if err = s.replay(ctx); err == nil {
 		err = s.Refresh(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("index %s: log: %w", ix.Dir(), err), s.end())
 	}
-	s.workers.Go(s.merge)
 	s.workers.Go(s.flushes)
 	if s.opts.RefreshInterval > 0 {
 		s.workers.Go(s.refreshes)
