@@ -33,7 +33,7 @@ func makeIndexOf(t *testing.T, dir string, numDocs int) {
 	}
 }
 
-// Differences are printed, also as JSON, and the exit code is that of damage.
+// Differences are printed, also as JSON, and the exit code tells damage.
 func TestVerifyRebuildDifferences(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "x.idx")

@@ -39,7 +39,7 @@ func (c faultCase) plan() vfstest.Plan {
 	return vfstest.Plan{FailAt: c.at, Once: c.once, ShortWrite: c.at%2 == 0}
 }
 
-// operations counts those of work.
+// operations counts the ones of work.
 func operations(t *testing.T, fsys vfs.FS, work func(*Store) error) int {
 	t.Helper()
 	counting := vfstest.NewFaulty(fsys, vfstest.Plan{})

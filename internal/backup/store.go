@@ -45,7 +45,7 @@ const (
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// CheckName returns an error that wraps base.ErrBadInput unless name can be that of a snapshot.
+// CheckName returns an error that wraps base.ErrBadInput unless name can be a snapshot's.
 func CheckName(name string) error {
 	if !namePattern.MatchString(name) {
 		return fmt.Errorf("snapshot %q: want letters, digits, dots, hyphens and underscores, at most 100: %w", name, base.ErrBadInput)

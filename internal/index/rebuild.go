@@ -34,8 +34,8 @@ func (s *Snapshot) CanRebuild() error {
 
 // Rebuild makes a new index of the live documents, as stored, in the order in which they were
 // written. The folder dir is missing or empty; after an error it may hold files. Nothing is
-// synced: the index need not survive a crash. Memory is that of Build. The snapshot is sound, as
-// Verify checks. The error is that of CanRebuild, base.ErrCorrupt, or one of Build.
+// synced: the index need not survive a crash. Memory is as in Build. The snapshot is sound, as
+// Verify checks. The error is as of CanRebuild, base.ErrCorrupt, or one of Build.
 func (s *Snapshot) Rebuild(ctx context.Context, dir string, opts RebuildOptions) (err error) {
 	if err := s.CanRebuild(); err != nil {
 		return err
@@ -51,8 +51,7 @@ func (s *Snapshot) Rebuild(ctx context.Context, dir string, opts RebuildOptions)
 	return err
 }
 
-// written returns the n-th document of a view in the order of writing; docs are those of
-// segment.Written.
+// written returns the n-th document of a view in the order of writing; docs are as in segment.Written.
 func (v *View) written(docs []uint32, n int) (base.DocID, error) {
 	if docs == nil {
 		return base.DocID(n), nil

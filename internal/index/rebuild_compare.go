@@ -50,8 +50,7 @@ type CompareOptions struct {
 	Seed        uint64
 }
 
-// Comparison is the result of Snapshot.Compare. Without differences, the counts are those of both
-// indexes.
+// Comparison is the result of Snapshot.Compare. Without differences, both indexes have the counts.
 type Comparison struct {
 	Docs, Terms, Postings int64
 	// Differences are at most MaxDifferences.

@@ -108,7 +108,7 @@ func (b *bulkRun) read(lines *bulkReader) *Error {
 
 // stopped is the answer to a request that cannot be read on.
 func (b *bulkRun) stopped(err error) *Error {
-	before := b.items - len(b.batch) // those of the batch have not been applied
+	before := b.items - len(b.batch) // the operations of the batch have not been applied
 	var large *http.MaxBytesError
 	var e *Error
 	switch {

@@ -92,7 +92,7 @@ func OpenDirectory(ctx context.Context, dir string, o DirectoryOptions) (*Direct
 	return d, nil
 }
 
-// Runtime is that of all indexes.
+// All indexes share the Runtime.
 func (d *Directory) Runtime() *griffin.Runtime { return d.options.Index.Runtime }
 
 // Names returns the names of all indexes, sorted.

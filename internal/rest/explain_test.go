@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/wal"
 )
 
-// TestExplain: errors of an index have the status and type of OpenSearch, and only those of requests
+// TestExplain: errors of an index have the status and type of OpenSearch, and only errors of requests
 // are sent with their text.
 func TestExplain(t *testing.T) {
 	n := newNode(t)

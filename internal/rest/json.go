@@ -87,7 +87,7 @@ func (s *scanner) value() string {
 // member is a key of an object, unquoted, and the text of its value.
 type member struct{ key, value string }
 
-// members returns those of a valid JSON object, in their order.
+// members returns the members of a valid JSON object, in their order.
 func members(object string) []member {
 	s := scanner{text: object}
 	s.next()

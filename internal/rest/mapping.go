@@ -34,7 +34,7 @@ const analyzerNames = "english, simple, standard, whitespace"
 
 const defaultAnalyzer = "english"
 
-// settings are those of the index; an auto-created one declares "title".
+// settings belong to the index; an auto-created one declares "title".
 func (m *meta) settings() griffin.Settings {
 	return griffin.Settings{Analyzer: m.Analyzer, Fields: m.Fields}
 }
