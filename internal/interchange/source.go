@@ -160,6 +160,7 @@ func (s *Source) ID(doc int) []byte {
 	return s.ids[start:s.idEnds[doc]]
 }
 
+// Order is the identity.
 func (s *Source) Order() ([]uint32, error) { return nil, nil }
 
 // Stored implements segment.Source: there are no stored documents.
