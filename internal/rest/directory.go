@@ -92,7 +92,7 @@ func OpenDirectory(ctx context.Context, dir string, o DirectoryOptions) (*Direct
 	return d, nil
 }
 
-// All indexes share the Runtime.
+// Runtime is shared by all indexes.
 func (d *Directory) Runtime() *griffin.Runtime { return d.options.Index.Runtime }
 
 // Names returns the names of all indexes, sorted.
