@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,9 @@ type Live struct {
 	synced map[string]bool
 	// making counts the uses of files and folders that are being written or synced.
 	making map[string]int
+	// failed is the error of a sync, after which the system may have dropped the data and report
+	// success to the next one: nothing is committed any more.
+	failed error
 	// seq is the number of the last record of the log that is visible.
 	seq uint64
 	// nextSegment is at least NextSegment of the current manifest.
@@ -171,15 +175,16 @@ func (l *Live) show(next *manifest, former *Snapshot) error {
 }
 
 // Flush commits what is visible when it begins: it is durable when Flush returns, and other
-// processes see it. It returns the number of the last record of the log that it includes.
+// processes see it. It returns the number of the last record of the log that it includes. After a sync
+// that failed, no Flush succeeds any more.
 func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
 	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return 0, errLiveClosed
+	if l.closed || l.failed != nil {
+		defer l.mu.Unlock()
+		return 0, cmp.Or(l.failed, errLiveClosed)
 	}
 	now, durable := l.ix.currentManifest(), l.durable
 	next := now.clone()
@@ -255,16 +260,23 @@ func (l *Live) sync(name string) error {
 			return err
 		}
 		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			return vfs.PathError("sync", filepath.Join(dir, file), err)
+			return l.fail(vfs.PathError("sync", filepath.Join(dir, file), err))
 		}
 	}
 	if err := l.ix.fs.SyncDir(dir); err != nil {
-		return err
+		return l.fail(err)
 	}
 	l.mu.Lock()
 	l.synced[name] = true
 	l.mu.Unlock()
 	return nil
+}
+
+func (l *Live) fail(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = fmt.Errorf("index %s: a sync failed, so nothing more is committed until the index is opened again: %w", l.ix.dir, err)
+	return l.failed
 }
 
 // saveDeletions writes the deletions of a segment to a file unless one has them, and returns the

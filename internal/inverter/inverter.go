@@ -296,6 +296,9 @@ func (s *Schema) Check(d *corpus.Document) error {
 	if err := checkDocument(d); err != nil {
 		return err
 	}
+	if s.Stored && len(d.Extra) > corpus.MaxFields {
+		return fmt.Errorf("document with %d fields, at most %d: %w", len(d.Extra), corpus.MaxFields, base.ErrBadInput)
+	}
 	return s.checkVector(d)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/vfs"
@@ -33,15 +34,15 @@ func TestFullLog(t *testing.T) {
 	check(t, ix.Close())
 }
 
-// mergeFaults makes the creation of files in new segments fail while it is on.
-type mergeFaults struct {
+// faults makes the creation of files of segments fail while it is on.
+type faults struct {
 	vfs.FS
 	mu     sync.Mutex
 	on     bool
 	failed int
 }
 
-func (f *mergeFaults) Create(name string) (vfs.File, error) {
+func (f *faults) Create(name string) (vfs.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.on && strings.Contains(name, "seg-") {
@@ -51,7 +52,7 @@ func (f *mergeFaults) Create(name string) (vfs.File, error) {
 	return f.FS.Create(name)
 }
 
-func (f *mergeFaults) set(on bool) (failed int) {
+func (f *faults) set(on bool) (failed int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.on = on
@@ -61,7 +62,7 @@ func (f *mergeFaults) set(on bool) (failed int) {
 // An opened store merges before anything is written, and repeats merges that fail: writes that wait for
 // them go on.
 func TestMergesAreRepeated(t *testing.T) {
-	fsys := &mergeFaults{FS: vfstest.NewMem()}
+	fsys := &faults{FS: vfstest.NewMem()}
 	ix := create(t, fsys, "ix")
 	w, err := ix.Writer(index.WriterOptions{})
 	check(t, err)
@@ -84,6 +85,112 @@ func TestMergesAreRepeated(t *testing.T) {
 	check(t, err)
 	if n := s.numSegments(); n > 3 {
 		t.Errorf("%d segments when the write was accepted", n)
+	}
+	check(t, s.Close(t.Context()))
+	check(t, ix.Close())
+}
+
+// A document that cannot be stored is refused before it is in the log.
+func TestTooManyFields(t *testing.T) {
+	mem := vfstest.NewMem()
+	ix := create(t, mem, "ix")
+	s := open(t, mem, ix, Options{})
+	r, err := s.Apply(t.Context(), []Op{
+		{Doc: &corpus.Document{ID: "a", Extra: make([]corpus.Field, corpus.MaxFields+1)}},
+		{Doc: &corpus.Document{ID: "b", Extra: make([]corpus.Field, corpus.MaxFields)}},
+	})
+	if err != nil || !errors.Is(r[0].Err, base.ErrBadInput) || r[1].Outcome != Created {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	check(t, s.Close(t.Context()))
+	check(t, ix.Close())
+}
+
+// If nothing can be published, Close ends with the error, nothing later is published or committed, and
+// the log has all writes for the next Open.
+func TestCloseWithoutRoom(t *testing.T) {
+	fsys := &faults{FS: vfstest.NewMem()}
+	ix := create(t, fsys, "ix")
+	s, err := Open(t.Context(), fsys, ix, Options{RefreshInterval: -1, MemoryBytes: 4000})
+	check(t, err)
+	m := &model{states: map[string]state{}}
+	apply := func(op Op) {
+		t.Helper()
+		r, err := s.Apply(t.Context(), []Op{op})
+		check(t, err)
+		m.apply(op, r[0].Version.Seq)
+	}
+	apply(Op{Doc: &corpus.Document{ID: "a", Text: "visible"}})
+	check(t, s.Refresh(t.Context()))
+	fsys.set(true)
+	for i := range 10 { // several batches, the last one of a deletion only
+		apply(Op{Doc: &corpus.Document{ID: fmt.Sprint(i), Text: "griffin"}})
+	}
+	apply(Op{Kind: Delete, Doc: &corpus.Document{ID: "a"}})
+	if err := s.Close(t.Context()); !errors.Is(err, vfstest.ErrInjected) {
+		t.Fatalf("Close: %v", err)
+	}
+	fsys.set(false)
+	check(t, ix.Close())
+	ix, err = index.Open(fsys, "ix")
+	check(t, err)
+	s = open(t, fsys, ix, Options{})
+	m.same(t, ix)
+	check(t, s.Close(t.Context()))
+	check(t, ix.Close())
+}
+
+// syncFault makes one sync of a segment's file fail; the file is then as without the sync.
+type syncFault struct {
+	vfs.FS
+	mu   sync.Mutex
+	fail bool
+}
+
+func (f *syncFault) Open(name string) (vfs.File, error) {
+	file, err := f.FS.Open(name)
+	return syncFaultFile{file, f}, err
+}
+
+type syncFaultFile struct {
+	vfs.File
+	fs *syncFault
+}
+
+func (f syncFaultFile) Sync() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if f.fs.fail {
+		f.fs.fail = false
+		return vfstest.ErrInjected
+	}
+	return f.File.Sync()
+}
+
+// After a failed sync, nothing is committed, since the next sync may report success for data that is
+// lost. The log keeps the writes.
+func TestFailedSync(t *testing.T) {
+	fsys := &syncFault{FS: vfstest.NewMem()}
+	ix := create(t, fsys, "ix")
+	s := open(t, fsys, ix, Options{RefreshInterval: -1})
+	_, err := s.Apply(t.Context(), []Op{{Doc: &corpus.Document{ID: "a", Text: "griffin"}}})
+	check(t, err)
+	fsys.fail = true
+	for range 2 {
+		if err := s.Flush(t.Context()); !errors.Is(err, vfstest.ErrInjected) {
+			t.Fatalf("Flush: %v", err)
+		}
+	}
+	if err := s.Close(t.Context()); !errors.Is(err, vfstest.ErrInjected) {
+		t.Fatalf("Close: %v", err)
+	}
+	reader, err := index.Open(fsys, "ix")
+	check(t, err)
+	(&model{}).same(t, reader)
+	check(t, reader.Close())
+	s = open(t, fsys, ix, Options{})
+	if doc, _, _, err := s.Get("a"); err != nil || doc != nil || s.numSegments() != 1 {
+		t.Errorf("after Open: %v, %v, %d segments", doc, err, s.numSegments())
 	}
 	check(t, s.Close(t.Context()))
 	check(t, ix.Close())

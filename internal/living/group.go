@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/wal"
 )
@@ -93,6 +94,11 @@ func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
 		r.entries = append(r.entries, entry{op: ops[i], result: &results[i]})
 		e := &r.entries[len(r.entries)-1]
 		e.encode()
+		if n := len(e.payload); n > wal.MaxPayloadBytes {
+			results[i].Err = fmt.Errorf("document %q: %d bytes, at most %d: %w", ops[i].Doc.ID, n, wal.MaxPayloadBytes, base.ErrBadInput)
+			r.entries = r.entries[:len(r.entries)-1]
+			continue
+		}
 		r.size += len(e.payload)
 	}
 	if len(r.entries) == 0 {

@@ -53,12 +53,12 @@ func choose(sizes []index.SegmentSize) (from, to int) {
 func (s *Store) merge() {
 	for {
 		for merged := true; merged; {
-			s.retry("merge", func() (err error) {
+			err := s.retry("merge", func() (err error) {
 				merged, err = s.live.Merge(s.ctx, s.mergeFS(), choose)
 				return err
 			})
-			if s.ctx.Err() != nil {
-				return
+			if err != nil {
+				return // the store is closed
 			}
 		}
 		select {

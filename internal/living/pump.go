@@ -1,6 +1,7 @@
 package living
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -113,7 +114,9 @@ func (s *Store) pump() {
 // invert adds an item to a batch, and returns the batch for the next.
 func (s *Store) invert(b *batch, it *item) *batch {
 	if b == nil {
-		if b = s.openBatch(); b == nil {
+		var err error
+		if b, err = s.openBatch(); err != nil {
+			s.abandon(it.seal, err)
 			return nil
 		}
 	}
@@ -140,13 +143,30 @@ func (b *batch) add(it *item) {
 	b.seq = it.state.version.Seq
 }
 
-// openBatch returns nil if the store ends.
-func (s *Store) openBatch() (b *batch) {
-	s.retry("index", func() (err error) {
+func (s *Store) openBatch() (b *batch, err error) {
+	err = s.retry("index", func() (err error) {
 		b, err = s.newBatch()
 		return err
 	})
-	return b
+	return b, err
+}
+
+// abandon ends publishing: later batches must not be visible, or committed, without this one. The
+// log has all of them.
+func (s *Store) abandon(of *seal, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = cmp.Or(s.ended, err)
+	if of != nil {
+		of.err = s.ended
+		close(of.done)
+	}
+}
+
+func (s *Store) endedBy() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
 }
 
 // discard ends a batch and removes its temporary files.
@@ -169,30 +189,34 @@ func (s *Store) again(b *batch) error {
 	return nil
 }
 
-// publish makes sealed batches visible.
+// publish makes sealed batches visible, in their order.
 func (s *Store) publish() {
 	for b := range s.sealed {
-		s.retry("refresh", func() error {
-			err := s.publishBatch(b)
-			if err != nil {
-				s.failure.Store(&err)
-			}
-			return err
-		})
-		s.failure.Store(nil)
+		err := s.endedBy()
+		if err == nil {
+			err = s.retry("refresh", func() error { return s.publishBatch(b) })
+		}
 		s.discard(b)
+		if err != nil {
+			s.abandon(b.seal, err)
+			continue
+		}
 		s.mu.Lock()
 		s.queue.size -= b.seal.size
 		flushed := s.flushed
 		s.versions.drop(func(v segment.Version) bool { return v.Seq > flushed })
 		s.mu.Unlock()
-		b.seal.err = s.ctx.Err()
 		close(b.seal.done)
 		signal(s.changed)
 	}
 }
 
-func (s *Store) publishBatch(b *batch) error {
+func (s *Store) publishBatch(b *batch) (err error) {
+	defer func() {
+		if s.failure.Store(nil); err != nil {
+			s.failure.Store(&err)
+		}
+	}()
 	partials, err := b.Partials()
 	if err != nil {
 		return errors.Join(err, s.again(b))
@@ -202,18 +226,20 @@ func (s *Store) publishBatch(b *batch) error {
 }
 
 // retry repeats what fails, for example because the disk is full, until it succeeds or the store
-// ends.
-func (s *Store) retry(what string, do func() error) {
+// is closed.
+func (s *Store) retry(what string, do func() error) error {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := do()
-		if err == nil || s.ctx.Err() != nil {
-			return
+		if err == nil || s.ctx.Err() != nil || s.closing.Load() {
+			return err
 		}
 		s.opts.OnError(fmt.Errorf("%s: %w", what, err))
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-time.After(wait):
+		for until := time.Now().Add(wait); time.Now().Before(until) && !s.closing.Load(); {
+			select {
+			case <-s.ctx.Done():
+				return err
+			case <-time.After(10 * time.Millisecond):
+			}
 		}
 	}
 }

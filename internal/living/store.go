@@ -43,6 +43,8 @@ type Store struct {
 	ctx     context.Context
 	workers sync.WaitGroup
 	failure atomic.Pointer[error] // of the publisher, until a repetition succeeds
+	closing atomic.Bool           // what fails is not repeated
+	ended   error                 // why nothing is published any more; guarded by mu
 }
 
 // Open makes the index, which must have a commit, take writes: it acquires the write lock, and replays
@@ -175,7 +177,8 @@ func (s *Store) commit(ctx context.Context) error {
 	return s.log.TruncateFront(wal.Seq(seq + 1))
 }
 
-// Close flushes and releases the index. Later calls return nil.
+// Close flushes and releases the index. If that fails, for example because the disk is full, the
+// writes are in the log, and the next Open replays them. Later calls return nil.
 func (s *Store) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closed {
@@ -185,6 +188,7 @@ func (s *Store) Close(ctx context.Context) error {
 	s.closed = true
 	s.mu.Unlock()
 	s.groups.close()
+	s.closing.Store(true)
 	return errors.Join(s.Flush(ctx), s.end())
 }
 
