@@ -1,6 +1,6 @@
-// Command living measures an index that takes writes while it is searched: the rate of writes that are
-// synced before their acknowledgement, the time until they are acknowledged and visible, queries beside
-// writes at half the rate, and what is written to the disk for it. The result is JSON.
+// Command living measures an index that takes writes while it is searched: the highest rate of synced
+// writes, the times to acknowledge and to show a write, queries beside half that rate, and the bytes
+// written to the disk. The result is JSON.
 //
 //	go run ./bench/living --passages wiki.jsonl --queries tb05-1000.tsv --seconds 60 --dir /var/tmp
 //

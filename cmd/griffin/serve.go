@@ -100,6 +100,16 @@ func noteDevices(con *console, ix *griffin.Index, asked string) {
 	}
 }
 
+// server returns the options of the server, but for the index or the directory.
+func (o *serveOptions) server(logger *slog.Logger) server.Options {
+	processors := shareProcessors()
+	return server.Options{
+		Logger: logger, Modes: o.modes(),
+		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent, PerClient: o.perClient, MaxWait: o.maxWait,
+		Processors: min(cmp.Or(o.admission.cpus, processors), processors),
+	}
+}
+
 func (a *app) serve(ctx context.Context, o serveOptions, dir string) (err error) {
 	if o.maxK < 1 || o.maxQuery < 1 || o.maxConcurrent < 1 || o.timeout <= 0 || o.maxWait <= 0 || o.admission.queue == 0 || o.grace < 0 || o.perClient < 0 || o.refresh < 0 {
 		return usagef("--max-k, --max-query, --max-concurrent, --queue, --timeout and --max-wait must be more than 0; --grace, --refresh and --per-client must not be negative")
@@ -135,13 +145,10 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) (err error)
 	} else {
 		noteDevices(a.console, ix, o.device)
 	}
-	processors := shareProcessors()
 	logger := slog.New(slog.NewTextHandler(a.err, nil))
-	handler, err := server.New(server.Options{
-		Index: ix, Logger: logger, Modes: o.modes(),
-		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent, PerClient: o.perClient, MaxWait: o.maxWait,
-		Processors: min(cmp.Or(o.admission.cpus, processors), processors),
-	})
+	options := o.server(logger)
+	options.Index = ix
+	handler, err := server.New(options)
 	if err != nil {
 		return err
 	}

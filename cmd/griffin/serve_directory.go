@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,12 +93,9 @@ func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close(context.WithoutCancel(ctx))) }()
-	processors := shareProcessors()
-	handler, err := server.New(server.Options{
-		Directory: d, Logger: logger, Modes: o.modes(),
-		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent, PerClient: o.perClient, MaxWait: o.maxWait,
-		Processors: min(cmp.Or(o.admission.cpus, processors), processors),
-	})
+	options := o.server(logger)
+	options.Directory = d
+	handler, err := server.New(options)
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Live changes an index in two steps: Publish makes documents visible to this process at once,
-// in segments that need not survive a crash, and Flush makes what is visible durable, as a commit.
-// A log keeps what is not flushed. Merge joins segments beside both.
+// Live changes an index in two steps. Publish makes documents visible to this process at once. Their
+// segments need not survive a crash: the caller has a log. Flush commits the visible documents.
+// Merge joins segments beside both.
 //
 // A Live holds the write lock until Close. All methods are safe for concurrent use. Publish
 // waits for others; Flush and Merge wait for others of their kind, and block Publish only for
@@ -174,8 +174,7 @@ func (l *Live) show(next *manifest, former *Snapshot) error {
 	return l.ix.replace(shown, next)
 }
 
-// Flush commits what is visible when it begins: it is durable when Flush returns, and other
-// processes see it. It returns the number of the last record of the log that it includes. After a sync
+// Flush commits the documents that are visible when it begins. Other processes then see them. It returns the number of the last record of the log that it includes. After a sync
 // that failed, no Flush succeeds any more.
 func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)

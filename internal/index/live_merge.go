@@ -10,10 +10,7 @@ import (
 )
 
 // SegmentSize describes a visible segment for the choice of merges.
-type SegmentSize struct {
-	NumDocs, NumLive int
-	SizeBytes        int64
-}
+type SegmentSize struct{ NumDocs, NumLive int }
 
 // Merge joins the segments [from, to) that choose returns, in the order of writing, into one without
 // deleted documents. fsys writes the files, to limit the rate; nil: the index's own. It
@@ -63,7 +60,7 @@ func (s *Snapshot) sizes() []SegmentSize {
 	sizes := make([]SegmentSize, len(s.Segments))
 	for i := range s.Segments {
 		v := &s.Segments[i]
-		sizes[i] = SegmentSize{NumDocs: v.NumDocs(), NumLive: v.numLive(), SizeBytes: v.Meta().SizeBytes()}
+		sizes[i] = SegmentSize{NumDocs: v.NumDocs(), NumLive: v.numLive()}
 	}
 	return sizes
 }

@@ -7,11 +7,12 @@
 //
 //  1. Concurrent Apply calls form a group; one of them checks the conditions of all operations and
 //     appends their records to the log (package wal), which makes them durable.
-//  2. One goroutine inverts the documents into a batch, in the order of the log (pump).
+//  2. The documents go to a batch in the order of the log (pump). Several goroutines invert them
+//     (inverter.Crew).
 //  3. Refresh, every second by default, makes a segment of the batch and publishes it
 //     (index.Live.Publish).
 //  4. Flush commits what is visible and removes the records that the commit contains from the log.
-//  5. Merges join neighbours in the background (merger). They do not change results.
+//  5. Merges join neighbours in the background (Store.merge). They do not change results.
 //
 // Open replays the records that no commit has, so that each acknowledged write is there once
 // after any crash.

@@ -48,8 +48,8 @@ type Store struct {
 }
 
 // Open makes the index, which must have a commit, take writes: it acquires the write lock, and replays
-// the log in the folder of the index. Its writes are visible when Open returns. Torn reports whether
-// the log's end was cut off. Errors wrap base.ErrLocked and base.ErrCorrupt.
+// the log in the folder of the index. Its writes are visible when Open returns. Errors wrap
+// base.ErrLocked and base.ErrCorrupt.
 func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Store, error) {
 	s := &Store{fs: fsys, ix: ix, opts: opts.withDefaults(), versions: newVersions(), quit: make(chan struct{})}
 	s.queue.init(&s.mu)
@@ -86,7 +86,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	return s, nil
 }
 
-// Torn is the end of the log that was cut off when it was opened.
+// Torn is the end of the log that was cut off when it was opened; false: none.
 func (s *Store) Torn() (wal.Torn, bool) { return s.log.Torn() }
 
 // replay queues the records that no commit has.

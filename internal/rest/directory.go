@@ -33,13 +33,11 @@ const deletedPrefix = ".deleted-"
 type DirectoryOptions struct {
 	// Index applies to each index; its Runtime, which is shared, is required.
 	Index griffin.Options
-	// WriterMemory bounds the documents of each index that are not visible yet; 0: 128 MiB.
+	// WriterMemory is griffin.WriterOptions.MemoryBytes of each index.
 	WriterMemory int64
 	// Logger is slog.Default() by default.
 	Logger *slog.Logger
 }
-
-const defaultWriterMemory = 128 << 20
 
 // Directory is a folder of indexes, each with its writer.
 type Directory struct {
@@ -58,7 +56,6 @@ type Directory struct {
 // cannot be opened is logged, and requests for it fail. The caller closes the Directory before the
 // Runtime.
 func OpenDirectory(ctx context.Context, dir string, o DirectoryOptions) (*Directory, error) {
-	o.WriterMemory = cmp.Or(o.WriterMemory, defaultWriterMemory)
 	d := &Directory{dir: dir, options: o, log: cmp.Or(o.Logger, slog.Default()), indexes: map[string]*Index{}}
 	if err := os.MkdirAll(filepath.Join(dir, MetaFolder), 0o755); err != nil {
 		return nil, err
