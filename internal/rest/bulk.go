@@ -188,7 +188,7 @@ func (b *bulkRun) prepare(p *pending, item *bulkItem) *Error {
 		if p.op == bulkDelete {
 			p.index, err = h.dir.find(p.name)
 		} else {
-			p.index, err = h.dir.findOrCreate(b.r.Context(), p.name)
+			p.index, err = h.dir.findOrCreate(b.r.Context(), p.name, firstSource(item))
 		}
 		if err != nil {
 			return err
@@ -202,6 +202,14 @@ func (b *bulkRun) prepare(p *pending, item *bulkItem) *Error {
 		p.write.Document.ID = p.id
 	}
 	return err
+}
+
+// firstSource is the document that an operation would make an index with.
+func firstSource(item *bulkItem) string {
+	if item.op == bulkUpdate { // its document is inside
+		return ""
+	}
+	return string(item.source)
 }
 
 // update runs an update at once.

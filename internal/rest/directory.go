@@ -134,13 +134,15 @@ func (d *Directory) gone(x *Index) bool {
 	return !d.closed && d.indexes[x.name] != x
 }
 
-// findOrCreate makes an index with the default mapping if there is none.
-func (d *Directory) findOrCreate(ctx context.Context, name string) (*Index, *Error) {
+// findOrCreate makes an index if there is none. It declares the strings of source, the first
+// document; "" declares the title only.
+func (d *Directory) findOrCreate(ctx context.Context, name, source string) (*Index, *Error) {
 	x, err := d.find(name)
 	if err == nil || err.Status != http.StatusNotFound {
 		return x, err
 	}
 	m, _ := parseCreate(nil)
+	m.Fields = dynamicFields(source)
 	x, err = d.create(ctx, name, m)
 	if err != nil && err.Type == typeExists { // another request has just made it
 		return d.find(name)

@@ -144,7 +144,7 @@ func (r *request) put(kind griffin.WriteKind) (answer, *Error) {
 	}
 	ctx, cancel := r.limit()
 	defer cancel()
-	x, err := r.h.dir.findOrCreate(ctx, r.PathValue("index"))
+	x, err := r.h.dir.findOrCreate(ctx, r.PathValue("index"), string(raw))
 	if err != nil {
 		return answer{}, err
 	}

@@ -34,7 +34,7 @@ const analyzerNames = "english, simple, standard, whitespace"
 
 const defaultAnalyzer = "english"
 
-// settings belong to the index; an auto-created one declares "title".
+// settings belong to the index.
 func (m *meta) settings() griffin.Settings {
 	return griffin.Settings{Analyzer: m.Analyzer, Fields: m.Fields}
 }
@@ -72,7 +72,7 @@ func parseTime(text string) (time.Duration, error) {
 
 // parseCreate reads the body of PUT /{index}; an empty one has the defaults.
 func parseCreate(body []byte) (meta, *Error) {
-	m := meta{Analyzer: defaultAnalyzer, Fields: []string{"title"}}
+	m := meta{Analyzer: defaultAnalyzer, Fields: []string{titleField}}
 	if len(body) == 0 {
 		return m, nil
 	}
@@ -182,7 +182,7 @@ func (m *meta) parseMappings(raw json.RawMessage) *Error {
 		}
 	}
 	if top["properties"] == nil {
-		m.Fields = []string{"title"}
+		m.Fields = []string{titleField}
 	}
 	slices.Sort(m.Fields)
 	return nil

@@ -3,6 +3,8 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,9 +62,37 @@ func joined(texts []string) string {
 type walker struct {
 	scanner
 	declared     map[string]bool
+	names        map[string]bool // if not nil: gets the names of all strings
 	title, texts []string
 	fields       []griffin.Field
 }
+
+// maxDynamicFields are declared for a document that makes an index; an index has at most 64.
+const maxDynamicFields = 50
+
+// dynamicFields returns the fields of an index that a document makes: "title" and the document's
+// strings, sorted. Names that a query cannot have are left out, and what exceeds the limit.
+func dynamicFields(source string) []string {
+	w := walker{scanner: scanner{text: source}, names: map[string]bool{}}
+	if w.next() != '{' || w.object("", 0) != nil {
+		return []string{titleField}
+	}
+	delete(w.names, titleField)
+	var names []string
+	for name := range w.names {
+		if fieldName.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	names = append(names[:min(len(names), maxDynamicFields)], titleField)
+	slices.Sort(names)
+	return names
+}
+
+const titleField = "title"
+
+var fieldName = regexp.MustCompile(`^[\pL\d.-][\pL\d_.-]*$`)
 
 func (w *walker) object(name string, depth int) error {
 	if depth == maxDepth {
@@ -96,9 +126,12 @@ func (w *walker) leaf(name string, depth int) error {
 		return w.list(name, depth+1)
 	case '"':
 		text := unquote(w.rawString())
+		if w.names != nil {
+			w.names[name] = true
+		}
 		switch {
 		case text == "":
-		case name == "title":
+		case name == titleField:
 			w.title = append(w.title, text)
 		default:
 			w.texts = append(w.texts, text)

@@ -143,7 +143,7 @@ func updateDocument(r *request) (answer, *Error) {
 	defer cancel()
 	x, err := r.h.dir.find(r.PathValue("index"))
 	if err != nil && u.upsert != "" {
-		x, err = r.h.dir.findOrCreate(ctx, r.PathValue("index"))
+		x, err = r.h.dir.findOrCreate(ctx, r.PathValue("index"), u.upsert)
 	}
 	if err != nil {
 		return answer{}, err
