@@ -32,6 +32,7 @@ type options struct {
 	passages, queries, dir string
 	seconds, clients, base int
 	batch                  int
+	memory                 int64
 }
 
 // report is the result, with bytes of titles and texts.
@@ -68,6 +69,7 @@ func main() {
 	flag.IntVar(&o.clients, "clients", 4, "concurrent writers")
 	flag.IntVar(&o.base, "base", 100_000, "documents before the measurement")
 	flag.IntVar(&o.batch, "batch", 1000, "documents of a call")
+	flag.Int64Var(&o.memory, "memory", 0, "bytes of WriterOptions.MemoryBytes")
 	flag.Parse()
 	r, err := measure(context.Background(), o)
 	if err != nil {
@@ -111,7 +113,7 @@ func measure(ctx context.Context, o options) (r report, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.ix.Close()) }()
-	if b.w, err = b.ix.Writer(ctx, griffin.WriterOptions{OnError: func(err error) { slog.Error("in the background", "error", err) }}); err != nil {
+	if b.w, err = b.ix.Writer(ctx, griffin.WriterOptions{MemoryBytes: b.memory, OnError: func(err error) { slog.Error("in the background", "error", err) }}); err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.w.Close(ctx)) }()

@@ -201,7 +201,7 @@ func (s *Store) handle(group []*request) {
 	}
 	s.mu.Unlock()
 	if s.log.Stats().SizeBytes > s.opts.FlushBytes {
-		signal(s.flush)
+		signal(s.work.flush)
 	}
 }
 
@@ -230,7 +230,7 @@ func (s *Store) room(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-s.quit:
+		case <-s.work.quit:
 			return errClosed
 		case <-time.After(wait):
 		}

@@ -54,7 +54,7 @@ func (s *Store) merge() {
 	for {
 		for merged := true; merged; {
 			err := s.retry("merge", func() (err error) {
-				merged, err = s.live.Merge(s.ctx, s.mergeFS(), choose)
+				merged, err = s.live.Merge(s.work.ctx, s.mergeFS(), choose)
 				return err
 			})
 			if err != nil {
@@ -62,9 +62,9 @@ func (s *Store) merge() {
 			}
 		}
 		select {
-		case <-s.quit:
+		case <-s.work.quit:
 			return
-		case <-s.changed:
+		case <-s.work.changed:
 		}
 	}
 }

@@ -16,7 +16,7 @@ type Options struct {
 	// RefreshInterval is the longest time until a write is visible; 0: a second. Negative: only
 	// Refresh, and batches that are full, make writes visible.
 	RefreshInterval time.Duration
-	// MemoryBytes bounds the documents that are not visible yet; 0: 32 MiB. A batch is made visible
+	// MemoryBytes bounds the documents that are not visible yet; 0: 16 MiB. A batch is made visible
 	// at a quarter of it. Under full load, a refresh waits until about this amount is indexed.
 	MemoryBytes int64
 	// FlushBytes is the size of the log at which Flush runs in the background; 0: 512 MiB.
@@ -33,7 +33,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	setDefault(&o.RefreshInterval, time.Second)
-	setDefault(&o.MemoryBytes, 32<<20)
+	setDefault(&o.MemoryBytes, 16<<20)
 	setDefault(&o.FlushBytes, 512<<20)
 	setDefault(&o.MaxSegments, 100)
 	setDefault(&o.MaxWait, 10*time.Second)

@@ -86,7 +86,7 @@ type batch struct {
 
 // pump hands writes to batches in the order of the log.
 func (s *Store) pump() {
-	defer close(s.sealed)
+	defer close(s.work.sealed)
 	var b *batch
 	for {
 		s.mu.Lock()
@@ -97,7 +97,7 @@ func (s *Store) pump() {
 		s.queue.items = nil
 		s.mu.Unlock()
 		for i := range items {
-			if s.ctx.Err() != nil {
+			if s.work.ctx.Err() != nil {
 				break
 			}
 			b = s.invert(b, &items[i])
@@ -127,8 +127,8 @@ func (s *Store) invert(b *batch, it *item) *batch {
 	}
 	b.seal = it.seal
 	select {
-	case s.sealed <- b:
-	case <-s.ctx.Done():
+	case s.work.sealed <- b:
+	case <-s.work.ctx.Done():
 		s.discard(b)
 	}
 	return nil
@@ -191,7 +191,7 @@ func (s *Store) again(b *batch) error {
 
 // publish makes sealed batches visible, in their order.
 func (s *Store) publish() {
-	for b := range s.sealed {
+	for b := range s.work.sealed {
 		err := s.endedBy()
 		if err == nil {
 			err = s.retry("refresh", func() error { return s.publishBatch(b) })
@@ -207,7 +207,7 @@ func (s *Store) publish() {
 		s.versions.drop(func(v segment.Version) bool { return v.Seq > flushed })
 		s.mu.Unlock()
 		close(b.seal.done)
-		signal(s.changed)
+		signal(s.work.changed)
 	}
 }
 
@@ -221,7 +221,7 @@ func (s *Store) publishBatch(b *batch) (err error) {
 	if err != nil {
 		return errors.Join(err, s.again(b))
 	}
-	_, err = s.live.Publish(s.ctx, partials.Sources(), partials.Err, b.Deletes(), b.seq)
+	_, err = s.live.Publish(s.work.ctx, partials.Sources(), partials.Err, b.Deletes(), b.seq)
 	return err
 }
 
@@ -230,13 +230,13 @@ func (s *Store) publishBatch(b *batch) (err error) {
 func (s *Store) retry(what string, do func() error) error {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := do()
-		if err == nil || s.ctx.Err() != nil || s.closing.Load() {
+		if err == nil || s.work.ctx.Err() != nil || s.work.closing.Load() {
 			return err
 		}
 		s.opts.OnError(fmt.Errorf("%s: %w", what, err))
-		for until := time.Now().Add(wait); time.Now().Before(until) && !s.closing.Load(); {
+		for until := time.Now().Add(wait); time.Now().Before(until) && !s.work.closing.Load(); {
 			select {
-			case <-s.ctx.Done():
+			case <-s.work.ctx.Done():
 				return err
 			case <-time.After(10 * time.Millisecond):
 			}

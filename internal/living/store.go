@@ -35,27 +35,37 @@ type Store struct {
 	flushed  uint64 // Seq of the last commit
 	closed   bool
 
+	work    background
+	failure atomic.Pointer[error] // of the publisher, until a repetition succeeds
+	ended   error                 // why nothing is published any more; guarded by mu
+}
+
+// background is the goroutines of a Store.
+type background struct {
 	sealed  chan *batch   // from the pump to the publisher
 	changed chan struct{} // segments were added: the merger looks at them
 	flush   chan struct{} // the log is long
 	quit    chan struct{}
-	stop    context.CancelFunc // of background work
 	ctx     context.Context
+	stop    context.CancelFunc // ends ctx
+	closing atomic.Bool        // what fails is not repeated
 	workers sync.WaitGroup
-	failure atomic.Pointer[error] // of the publisher, until a repetition succeeds
-	closing atomic.Bool           // what fails is not repeated
-	ended   error                 // why nothing is published any more; guarded by mu
+}
+
+func (w *background) begin(ctx context.Context) {
+	w.sealed, w.quit = make(chan *batch), make(chan struct{})
+	w.changed, w.flush = make(chan struct{}, 1), make(chan struct{}, 1)
+	w.ctx, w.stop = context.WithCancel(context.WithoutCancel(ctx))
 }
 
 // Open makes the index, which must have a commit, take writes: it acquires the write lock, and replays
 // the log in the folder of the index. Its writes are visible when Open returns. Errors wrap
 // base.ErrLocked and base.ErrCorrupt.
 func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Store, error) {
-	s := &Store{fs: fsys, ix: ix, opts: opts.withDefaults(), versions: newVersions(), quit: make(chan struct{})}
+	s := &Store{fs: fsys, ix: ix, opts: opts.withDefaults(), versions: newVersions()}
 	s.queue.init(&s.mu)
 	s.groups.init()
-	s.sealed, s.changed, s.flush = make(chan *batch), make(chan struct{}, 1), make(chan struct{}, 1)
-	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.work.begin(ctx)
 	var err error
 	if s.live, err = ix.Live(); err != nil {
 		return nil, err
@@ -67,21 +77,21 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 		})
 	}
 	if err != nil {
-		s.stop()
+		s.work.stop()
 		return nil, errors.Join(err, s.live.Close())
 	}
-	s.workers.Go(s.pump)
-	s.workers.Go(s.publish)
-	s.workers.Go(s.merge)
+	s.work.workers.Go(s.pump)
+	s.work.workers.Go(s.publish)
+	s.work.workers.Go(s.merge)
 	if err = s.replay(ctx); err == nil {
 		err = s.Refresh(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("index %s: log: %w", ix.Dir(), err), s.end())
 	}
-	s.workers.Go(s.flushes)
+	s.work.workers.Go(s.flushes)
 	if s.opts.RefreshInterval > 0 {
-		s.workers.Go(s.refreshes)
+		s.work.workers.Go(s.refreshes)
 	}
 	return s, nil
 }
@@ -152,7 +162,7 @@ func (s *Store) Refresh(ctx context.Context) error {
 		return w.err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.quit:
+	case <-s.work.quit:
 		return errClosed
 	}
 }
@@ -188,17 +198,17 @@ func (s *Store) Close(ctx context.Context) error {
 	s.closed = true
 	s.mu.Unlock()
 	s.groups.close()
-	s.closing.Store(true)
+	s.work.closing.Store(true)
 	return errors.Join(s.Flush(ctx), s.end())
 }
 
 func (s *Store) end() error {
-	close(s.quit)
-	s.stop()
+	close(s.work.quit)
+	s.work.stop()
 	s.mu.Lock()
 	s.queue.close()
 	s.mu.Unlock()
-	s.workers.Wait()
+	s.work.workers.Wait()
 	return errors.Join(s.log.Close(), s.live.Close())
 }
 
@@ -219,10 +229,10 @@ func (s *Store) refreshes() {
 	defer ticker.Stop()
 	for {
 		select {
-		case <-s.quit:
+		case <-s.work.quit:
 			return
 		case <-ticker.C:
-			if err := s.Refresh(s.ctx); err != nil && s.ctx.Err() == nil {
+			if err := s.Refresh(s.work.ctx); err != nil && s.work.ctx.Err() == nil {
 				s.opts.OnError(fmt.Errorf("refresh: %w", err))
 			}
 		}
@@ -233,10 +243,10 @@ func (s *Store) refreshes() {
 func (s *Store) flushes() {
 	for {
 		select {
-		case <-s.quit:
+		case <-s.work.quit:
 			return
-		case <-s.flush:
-			if err := s.commit(s.ctx); err != nil && s.ctx.Err() == nil {
+		case <-s.work.flush:
+			if err := s.commit(s.work.ctx); err != nil && s.work.ctx.Err() == nil {
 				s.opts.OnError(fmt.Errorf("flush: %w", err))
 			}
 		}

@@ -12,7 +12,7 @@ func (s *Store) mergeFS() vfs.FS {
 	if s.opts.MergeBytesPerSecond <= 0 {
 		return nil
 	}
-	return &slowFS{FS: s.fs, perSecond: s.opts.MergeBytesPerSecond, quit: s.quit}
+	return &slowFS{FS: s.fs, perSecond: s.opts.MergeBytesPerSecond, quit: s.work.quit}
 }
 
 // slowFS limits the rate of writes to its files, together.
