@@ -49,7 +49,7 @@ type RuntimeOptions struct {
 	// list is less than Ratio times as long as the intermediate result. 0 is 128.
 	Ratio float64
 	// Engine is the engine that answers all searches, one of Engines, with options if wanted:
-	// "griffin18" or "griffin18:ratio=64,on=cpu". "" is "griffin", the default. Other engines
+	// "griffin18" or "griffin18:ratio=64,crossing=32". "" is "griffin", the default. Other engines
 	// choose processors by their own rules, so Policy must be ""; they use the first GPU.
 	Engine string
 	// CacheBytes bounds the memory for structures that searches derive from posting lists, such

@@ -15,7 +15,7 @@ func newEnginesCommand(a *app) *cobra.Command {
 		Short: "Describe the engines: Griffin's own and the systems of the papers",
 		Long: `Engines lists the systems that can answer queries, with their papers, algorithms and
 options; with a NAME, only that one. Choose one with --engine NAME, or with options
-as in --engine griffin18:ratio=64,on=cpu, for search, run, bench, load and serve.
+as in --engine griffin18:ratio=64,crossing=32, for search, run, bench, load and serve.
 
 Each answers queries as its paper describes, end to end, with the same hits and scores
 as the default engine (saat: as its mode saat), which is faster. A query that a paper

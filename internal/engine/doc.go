@@ -2,7 +2,7 @@
 // end to end, in place of package dispatch. The engines of the papers, in the folders of
 // internal/papers, register themselves; programs choose one by name:
 //
-//	spec, err := engine.Parse("griffin18:ratio=64,on=cpu")
+//	spec, err := engine.Parse("griffin18:ratio=64,crossing=32")
 //	e, err := spec.Open(engine.Resources{Device: "gpu"})
 //	err = e.Search(ctx, queries)
 //

@@ -13,6 +13,7 @@ import (
 // Options are the values of an engine's options. Its methods read the options that
 // the engine's Info lists; Err names the values that could not be read.
 type Options struct {
+	info   *Info
 	values map[string]string
 	errs   []error
 }
@@ -59,6 +60,20 @@ func (o *Options) Text(name string) string { return o.values[name] }
 // Fail records that the value of an option cannot be used.
 func (o *Options) Fail(name, want string) {
 	o.errs = append(o.errs, fmt.Errorf("%s=%s: want %s: %w", name, o.values[name], want, base.ErrBadInput))
+}
+
+// Ignore records an error if any of the options is not at its default, because another one, such as
+// "on=cpu", leaves it without effect.
+func (o *Options) Ignore(because string, names ...string) {
+	var ignored []string
+	for _, option := range o.info.Options {
+		if v := o.values[option.Name]; slices.Contains(names, option.Name) && v != option.Default {
+			ignored = append(ignored, fmt.Sprintf("%s=%s has no effect with %s", option.Name, v, because))
+		}
+	}
+	if len(ignored) > 0 {
+		o.errs = append(o.errs, fmt.Errorf("%s: %w", strings.Join(ignored, "; "), base.ErrBadInput))
+	}
 }
 
 // Err returns an error that wraps base.ErrBadInput if values could not be read.

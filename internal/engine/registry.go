@@ -48,6 +48,18 @@ type Resources struct {
 	CPUs int
 }
 
+// RefuseGPU returns an error that wraps base.ErrBadInput if a GPU must exist, which an engine does not use
+// because of an option, such as "on=cpu", or "" for any options.
+func (r Resources) RefuseGPU(because string) error {
+	switch {
+	case r.Device == "" || r.Device == "cpu" || r.Device == "auto":
+		return nil
+	case because == "":
+		return fmt.Errorf("device %s: this engine runs on CPUs only: use the device cpu or auto: %w", r.Device, base.ErrBadInput)
+	}
+	return fmt.Errorf("device %s: %s uses no GPU: leave %s out, or use the device cpu or auto: %w", r.Device, because, because, base.ErrBadInput)
+}
+
 var registry = []Info{{
 	Name: Default, Summary: "Griffin's own engine: the fastest way for each query, on CPU and GPU",
 	Algorithms: []string{
@@ -99,7 +111,7 @@ func Parse(text string) (Spec, error) {
 	if s.Info == nil {
 		return Spec{}, fmt.Errorf("engine %q: %s: %w", name, unknown(name, registry, func(i Info) string { return i.Name }), base.ErrBadInput)
 	}
-	s.options = Options{values: map[string]string{}}
+	s.options = Options{info: s.Info, values: map[string]string{}}
 	for _, o := range s.Info.Options {
 		s.options.values[o.Name] = o.Default
 	}

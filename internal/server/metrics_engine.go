@@ -16,9 +16,10 @@ var (
 	engineHitsDesc       = prometheus.NewDesc("griffin_engine_list_hits_total", "Lists that were in the engine's cache when used.", nil, nil)
 	engineMissesDesc     = prometheus.NewDesc("griffin_engine_list_misses_total", "Lists that were not in the engine's cache when used.", nil, nil)
 	engineStolenDesc     = prometheus.NewDesc("griffin_engine_stolen_total", "Queries that a processor of the engine took from the queue of another.", nil, nil)
+	engineUnknownDesc    = prometheus.NewDesc("griffin_engine_unknown_documents", "Documents that a file of the engine's options names and that the index of the last query does not have.", nil, nil)
 
 	engineDescs = []*prometheus.Desc{
-		engineDesc, engineQueriesDesc, engineMigrationsDesc, engineBusDesc, engineFaultsDesc, engineHitsDesc, engineMissesDesc, engineStolenDesc,
+		engineDesc, engineQueriesDesc, engineMigrationsDesc, engineBusDesc, engineFaultsDesc, engineHitsDesc, engineMissesDesc, engineStolenDesc, engineUnknownDesc,
 	}
 )
 
@@ -37,4 +38,5 @@ func collectEngine(send sender, e *griffin.EngineStats) {
 	send(engineHitsDesc, prometheus.CounterValue, float64(e.ListHits))
 	send(engineMissesDesc, prometheus.CounterValue, float64(e.ListMisses))
 	send(engineStolenDesc, prometheus.CounterValue, float64(e.Stolen))
+	send(engineUnknownDesc, prometheus.GaugeValue, float64(e.UnknownDocs))
 }

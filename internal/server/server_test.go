@@ -391,7 +391,7 @@ func TestMetricsOfEngine(t *testing.T) {
 	}
 	b.dispatch = func() griffin.DispatchStats {
 		return griffin.DispatchStats{Engine: &griffin.EngineStats{
-			Name: "ding09:on=both", OnCPU: 5, OnGPU: 2, Migrations: 3, BusBytes: 4096, Faults: 1, ListHits: 11, ListMisses: 4, Stolen: 6,
+			Name: "ding09:on=both", OnCPU: 5, OnGPU: 2, Migrations: 3, BusBytes: 4096, Faults: 1, ListHits: 11, ListMisses: 4, Stolen: 6, UnknownDocs: 7,
 		}}
 	}
 	metrics = get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String()
@@ -405,6 +405,7 @@ func TestMetricsOfEngine(t *testing.T) {
 		`griffin_engine_list_hits_total 11`,
 		`griffin_engine_list_misses_total 4`,
 		`griffin_engine_stolen_total 6`,
+		`griffin_engine_unknown_documents 7`,
 	} {
 		if !strings.Contains(metrics, want+"\n") {
 			t.Errorf("metrics lack %s", want)

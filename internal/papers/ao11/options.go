@@ -8,7 +8,6 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/engine"
-	"github.com/griffin-search/griffin/internal/gpu/residency"
 	"github.com/griffin-search/griffin/internal/papers/card"
 	"github.com/griffin-search/griffin/internal/papers/para"
 )
@@ -65,22 +64,10 @@ func readConfig(o *engine.Options) config {
 		}
 		return c
 	}
-	if c.threshold != para.DefaultThreshold {
-		o.Fail("threshold", "it with on=gpu only: a CPU answers one query after another, without batches (§4.1); choose on=gpu, or leave threshold out")
-	}
-	if o.Text("memory") != "auto" {
-		o.Fail("memory", "auto with on=cpu, as it limits lists on the GPU (§2.1): choose on=gpu, or leave memory out")
+	if o.Err() == nil {
+		o.Ignore("on=cpu", "threshold", "memory") // one query after another, and no GPU memory
 	}
 	return c
-}
-
-// refuseDevice returns an error if a selection demands a GPU, which on=cpu does not use.
-func refuseDevice(selection string) error {
-	s, err := residency.ParseSelection(selection)
-	if err == nil && !s.CPU() && !s.Auto {
-		err = fmt.Errorf("on=cpu uses no GPU, but --device is %s: choose --device cpu or auto, or on=gpu: %w", selection, base.ErrBadInput)
-	}
-	return err
 }
 
 func open(o engine.Options, r engine.Resources) (engine.Engine, error) {
@@ -92,7 +79,7 @@ func open(o engine.Options, r engine.Resources) (engine.Engine, error) {
 		return nil, err
 	}
 	if !c.onGPU {
-		if err := refuseDevice(r.Device); err != nil {
+		if err := r.RefuseGPU("on=cpu"); err != nil {
 			return nil, err
 		}
 		return newEngine(c, nil)

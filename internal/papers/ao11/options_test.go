@@ -38,8 +38,8 @@ func TestOptionErrors(t *testing.T) {
 		{"g=0", "g=0: want a whole number from 1 to 65536"},
 		{"exceptions=0.1", "exceptions=0.1: want 0 with codec=none"},
 		{"on=cpu,search=hs16,exceptions=0.1", "choose another codec, or leave exceptions out"},
-		{"on=cpu,threshold=1000", "threshold=1000: want it with on=gpu only"},
-		{"on=cpu,memory=100", "memory=100: want auto with on=cpu"},
+		{"on=cpu,threshold=1000", "threshold=1000 has no effect with on=cpu"},
+		{"on=cpu,memory=100", "memory=100 has no effect with on=cpu"},
 	} {
 		s, err := engine.Parse("ao11:" + c.options)
 		if err == nil {
@@ -60,8 +60,7 @@ func TestOptionErrors(t *testing.T) {
 // on=cpu refuses a device that must be used.
 func TestDeviceOfCPU(t *testing.T) {
 	for device, want := range map[string]string{
-		"": "", "cpu": "", "auto": "", "gpu": "on=cpu uses no GPU, but --device is gpu: choose --device cpu", "0": "--device is 0",
-		"0,1": "--device is 0,1", "x": `device "x": want cpu`,
+		"": "", "cpu": "", "auto": "", "gpu": "device gpu: on=cpu uses no GPU", "0": "device 0: on=cpu", "0,1": "device 0,1: on=cpu",
 	} {
 		s, err := engine.Parse("ao11:on=cpu")
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -98,7 +97,11 @@ func readOptions(o engine.Options, r engine.Resources) (options, error) {
 	if err != nil {
 		return opts, err
 	}
-	return opts, errors.Join(opts.checkPhases(), opts.checkIgnored(&o, r.Device))
+	opts.ignore(&o)
+	if opts.on == onCPU {
+		err = r.RefuseGPU("on=cpu")
+	}
+	return opts, errors.Join(opts.checkPhases(), o.Err(), err)
 }
 
 // checkPhases returns an error unless the options of the second phase fit together.
@@ -114,32 +117,17 @@ func (o *options) checkPhases() error {
 	return nil
 }
 
-// checkIgnored returns an error for options, and a device, that would have no effect.
-func (o *options) checkIgnored(given *engine.Options, device string) error {
-	if o.on == onCPU && device != "" && device != "auto" && device != "cpu" {
-		return fmt.Errorf("on=cpu uses no GPU, but the device is %s: want the device cpu, or on=gpu or both: %w", device, base.ErrBadInput)
-	}
-	var ignored []string
-	ignore := func(because string, names ...string) {
-		for _, i := range infoOptions() {
-			if slices.Contains(names, i.Name) && given.Text(i.Name) != i.Default {
-				ignored = append(ignored, fmt.Sprintf("%s=%s has no effect with %s", i.Name, given.Text(i.Name), because))
-			}
-		}
-	}
+// ignore refuses options that have no effect.
+func (o *options) ignore(given *engine.Options) {
 	switch {
 	case o.on == onCPU:
-		ignore("on=cpu", "codec", "depth", "levels", "skip", "cache")
+		given.Ignore("on=cpu", "codec", "depth", "levels", "skip", "cache")
 	case o.rice:
-		ignore("codec=rice", "depth")
+		given.Ignore("codec=rice", "depth")
 	}
 	if o.on != onBoth {
-		ignore("on="+o.on.String(), "threshold", "deadline", "urgent")
+		given.Ignore("on="+o.on.String(), "threshold", "deadline", "urgent")
 	}
-	if len(ignored) > 0 {
-		return fmt.Errorf("%s: %w", strings.Join(ignored, "; "), base.ErrBadInput)
-	}
-	return nil
 }
 
 // gpuCode is the code of the lists in GPU memory.

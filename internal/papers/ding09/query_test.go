@@ -269,7 +269,7 @@ func TestDeviceWithoutUse(t *testing.T) {
 				continue
 			}
 			enginetest.Close(t, e)
-		} else if !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), "on=cpu uses no GPU, but the device is "+device) {
+		} else if !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), "device "+device+": on=cpu uses no GPU") {
 			t.Errorf("device %q: %v", device, err)
 		}
 	}

@@ -447,13 +447,13 @@ func TestDeviceWithoutUse(t *testing.T) {
 			enginetest.Close(t, e)
 		}
 	}
-	if _, err := spec.Open(engine.Resources{Device: "gpu"}); err == nil || !strings.Contains(err.Error(), "choose device cpu or auto") {
+	if _, err := spec.Open(engine.Resources{Device: "gpu"}); err == nil || !strings.Contains(err.Error(), "use the device cpu or auto") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestOptions(t *testing.T) {
-	for _, text := range []string{"on=tpu", "ratio=0", "crossing=x", "cpu-crossing=0", "ranking=heap", "on=both", "on=gpu"} {
+	for _, text := range []string{"on=tpu", "ratio=0", "crossing=x", "cpu-crossing=0", "ranking=heap", "on=both", "on=gpu", "on=cpu,ratio=64", "on=cpu,crossing=2", "on=cpu,ranking=radix", "on=gpu,ratio=3"} {
 		spec, err := engine.Parse(name + ":" + text)
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/engine"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
-	"github.com/griffin-search/griffin/internal/gpu/residency"
 	"github.com/griffin-search/griffin/internal/papers/card"
 )
 
@@ -67,6 +66,12 @@ func parse(o *engine.Options) (options, error) {
 		cpuCrossing: o.Int("cpu-crossing", 1, maxRatio),
 		ranking:     o.Choice("ranking", "cpu", "bucket", "radix"),
 	}
+	if o.Err() == nil && parsed.on == onCPU {
+		o.Ignore("on=cpu", "ratio", "crossing", "ranking")
+	}
+	if o.Err() == nil && parsed.on == onGPU {
+		o.Ignore("on=gpu", "ratio") // what the GPU fails to answer needs cpu-crossing
+	}
 	return parsed, o.Err()
 }
 
@@ -76,7 +81,10 @@ func open(o engine.Options, r engine.Resources) (engine.Engine, error) {
 		return nil, err
 	}
 	if parsed.on == onCPU {
-		return openOnCPU(parsed, r.Device)
+		if err := r.RefuseGPU("on=cpu"); err != nil {
+			return nil, err
+		}
+		return newEngine(parsed, nil)
 	}
 	d, err := card.Open(r.Device)
 	if err != nil {
@@ -91,18 +99,6 @@ func open(o engine.Options, r engine.Resources) (engine.Engine, error) {
 	}
 	e.release = d.Close
 	return e, nil
-}
-
-// openOnCPU opens an engine with on=cpu. A device that has to exist contradicts it.
-func openOnCPU(o options, device string) (engine.Engine, error) {
-	s, err := residency.ParseSelection(device)
-	switch {
-	case err != nil:
-		return nil, err
-	case !s.CPU() && !s.Auto:
-		return nil, fmt.Errorf("device %s with on=cpu, which uses no GPU: omit on=cpu, or choose device cpu or auto: %w", device, base.ErrBadInput)
-	}
-	return newEngine(o, nil)
 }
 
 // newEngine returns an engine on a device, nil with on=cpu, which the caller closes after it.

@@ -43,8 +43,8 @@ type Engine struct {
 }
 
 func open(o engine.Options, r engine.Resources) (engine.Engine, error) {
-	if r.Device != "" && r.Device != "cpu" && r.Device != "auto" {
-		return nil, fmt.Errorf("device %s: this engine runs on CPUs only: use cpu or auto: %w", r.Device, base.ErrBadInput)
+	if err := r.RefuseGPU(""); err != nil {
+		return nil, err
 	}
 	names := []string{"dynamic", "array", "paged", "paged-array"}
 	v := saat.Variant{}
