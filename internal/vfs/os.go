@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
@@ -124,6 +125,11 @@ const lockAttempts = 100
 func (osFS) Lock(name string) (io.Closer, error) {
 	for range lockAttempts {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+		if errors.Is(err, syscall.EROFS) {
+			if there, err2 := os.Open(name); err2 == nil {
+				f, err = there, nil
+			}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ type FS interface {
 	// Lock acquires a file's exclusive lock, creating the file if needed, without waiting: if
 	// anyone, also in this process, holds it, the error wraps base.ErrLocked. Close or the end
 	// of the process releases it. The holder may remove the file; the next caller then creates
-	// another.
+	// another. On a read-only file system, a file that exists can be locked.
 	Lock(name string) (io.Closer, error)
 }
 

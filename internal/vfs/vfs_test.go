@@ -19,6 +19,7 @@ func TestAllImplementations(t *testing.T) {
 		"os":     vfs.OS,
 		"mem":    vfstest.NewMem(),
 		"faulty": vfstest.NewFaulty(vfs.OS, vfstest.Plan{}),
+		"disk":   vfstest.NewDisk(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

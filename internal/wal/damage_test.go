@@ -3,18 +3,19 @@ package wal
 import (
 	"errors"
 	"fmt"
-	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
 // damageLog has three files of some records. closed: the log was closed, otherwise the process
 // ended after the last acknowledgement.
-func damageLog(t testing.TB, closed bool) (*disk, []string) {
-	d := newDisk()
+func damageLog(t testing.TB, closed bool) (*vfstest.Disk, []string) {
+	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{FileBytes: 300})
 	for i := range 8 {
 		mustAppend(t, l, strings.Repeat(string(rune('a'+i)), 40), "x")
@@ -23,22 +24,18 @@ func damageLog(t testing.TB, closed bool) (*disk, []string) {
 	if closed {
 		mustClose(t, l)
 	} else {
-		d.locks = map[string]bool{}
+		d = d.AfterKill()
 	}
 	return d, want
 }
 
-func (d *disk) clone() *disk {
-	c := newDisk()
-	for name, n := range d.now {
-		copied := &inode{data: slices.Clone(n.data), synced: n.synced}
-		c.now[name], c.durable[name] = copied, copied
-	}
-	return c
+// logFiles are the names of the files of the log, in order.
+func logFiles(d *vfstest.Disk) []string {
+	return slices.DeleteFunc(d.Names(), func(name string) bool { return !strings.HasPrefix(filepath.Base(name), filePrefix) })
 }
 
 // reopen opens and replays a damaged log.
-func reopen(d *disk, from Seq) (got []string, torn Torn, err error) {
+func reopen(d *vfstest.Disk, from Seq) (got []string, torn Torn, err error) {
 	l, err := Open(d, testDir, Options{})
 	if err != nil {
 		return nil, Torn{}, err
@@ -57,14 +54,17 @@ func reopen(d *disk, from Seq) (got []string, torn Torn, err error) {
 func TestFlippedBits(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		d, want := damageLog(t, closed)
-		names := slices.Sorted(maps.Keys(d.now))
+		names := logFiles(d)
 		if len(names) < 3 {
 			t.Fatalf("files %q", names)
 		}
 		for _, name := range names {
-			for bit := range 8 * len(d.now[name].data) {
-				damaged := d.clone()
-				damaged.now[name].data[bit/8] ^= 1 << (bit % 8)
+			data := d.Get(name)
+			for bit := range 8 * len(data) {
+				damaged := d.AfterKill()
+				flipped := slices.Clone(data)
+				flipped[bit/8] ^= 1 << (bit % 8)
+				damaged.Set(name, flipped)
 				got, torn, err := reopen(damaged, 0)
 				if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
 					t.Fatalf("%s bit %d: %q", name, bit, got)
@@ -90,12 +90,12 @@ func TestFlippedBits(t *testing.T) {
 // Every length of the last file.
 func TestTruncatedFile(t *testing.T) {
 	d, want := damageLog(t, false)
-	names := slices.Sorted(maps.Keys(d.now))
+	names := logFiles(d)
 	name := names[len(names)-1]
-	data := d.now[name].data
+	data := d.Get(name)
 	for n := range data {
-		damaged := d.clone()
-		damaged.now[name].data = data[:n]
+		damaged := d.AfterKill()
+		damaged.Set(name, data[:n])
 		got, torn, err := reopen(damaged, 0)
 		if err != nil || len(got)%2 != 0 || !slices.Equal(got, want[:len(got)]) || len(got) < 8 {
 			t.Fatalf("%d bytes: %q, %v", n, got, err)
@@ -140,9 +140,9 @@ func TestChain(t *testing.T) {
 		"in the file": slices.Concat(one[:ends[1]], other[ends[1]:]),
 		"over files":  slices.Concat(one[:ends[2]], other[ends[2]:]),
 	} {
-		d := newDisk()
-		d.now[fileName(testDir, 1)] = &inode{data: data[:ends[2]]}
-		d.now[fileName(testDir, 2)] = &inode{data: data[ends[2]:]}
+		d := vfstest.NewDisk()
+		d.Set(fileName(testDir, 1), data[:ends[2]])
+		d.Set(fileName(testDir, 2), data[ends[2]:])
 		_, err := Scan(d, testDir, 0, func(Entry) error { return nil })
 		if errors.Is(err, base.ErrCorrupt) != (name != "unchanged") {
 			t.Errorf("%s: error %v", name, err)
@@ -153,13 +153,13 @@ func TestChain(t *testing.T) {
 // A torn file that was just begun, behind a file with a torn end.
 func TestTornHeader(t *testing.T) {
 	d, want := damageLog(t, false)
-	names := slices.Sorted(maps.Keys(d.now))
+	names := logFiles(d)
 	name := names[len(names)-1]
-	d.now[name].data = append(d.now[name].data, "garbage"...)
+	d.Set(name, append(d.Get(name), "garbage"...))
 	next := fileName(testDir, 99)
-	d.now[next] = &inode{data: []byte(magic)}
+	d.Set(next, []byte(magic))
 	l := mustOpen(t, d, Options{})
-	if torn, _ := l.Torn(); torn.File != next || d.now[next] != nil {
+	if torn, _ := l.Torn(); torn.File != next || d.Get(next) != nil {
 		t.Errorf("torn %+v", torn)
 	}
 	mustAppend(t, l, "more")
@@ -173,17 +173,17 @@ func TestTornHeader(t *testing.T) {
 // Scan reports the torn end and writes nothing.
 func TestScanDoesNotChange(t *testing.T) {
 	d, want := damageLog(t, false)
-	names := slices.Sorted(maps.Keys(d.now))
+	names := logFiles(d)
 	name := names[len(names)-1]
-	d.now[name].data = append(d.now[name].data, "garbage"...)
-	before := d.clone()
+	d.Set(name, append(d.Get(name), "garbage"...))
+	before := d.AfterKill()
 	n := 0
 	torn, err := Scan(d, testDir, 0, func(Entry) error { n++; return nil })
 	if err != nil || n != len(want) || torn.LostBytes != 7 || torn.File != name {
 		t.Errorf("%d records, %+v, %v", n, torn, err)
 	}
 	for _, name := range names {
-		if !slices.Equal(d.now[name].data, before.now[name].data) {
+		if !slices.Equal(d.Get(name), before.Get(name)) {
 			t.Errorf("%s changed", name)
 		}
 	}

@@ -12,19 +12,23 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
+func setCapacity(d *vfstest.Disk, bytes int) {
+	d.Change(func(f *vfstest.DiskFaults) { f.Capacity = bytes })
+}
+
 // Every place at which the disk is full: the error says so, the log has what was acknowledged,
 // goes on when there is room, and has no more after a restart.
 func TestDiskFull(t *testing.T) {
 	for _, mode := range []Mode{ModeRequest, ModeAsync} {
 		for capacity := 1; capacity < 900; capacity += 7 {
-			d := newDisk()
+			d := vfstest.NewDisk()
 			l := mustOpen(t, d, Options{Mode: mode, FileBytes: 250})
-			d.set(func() { d.capacity = capacity })
+			setCapacity(d, capacity)
 			var want []string
 			failures := 0
 			for i := range 14 {
 				if i == 9 {
-					d.set(func() { d.capacity = 0 })
+					setCapacity(d, 0)
 				}
 				a, b := strings.Repeat(string(rune('a'+i)), 10+i), "second"
 				_, err := l.Append(recordsOf(a, b))
@@ -39,8 +43,8 @@ func TestDiskFull(t *testing.T) {
 				if s := l.Stats(); i < 9 && s.Files > 3 {
 					t.Fatalf("capacity %d, Append %d: %+v", capacity, i, s)
 				}
-				if i < 9 && d.used() > capacity {
-					t.Fatalf("capacity %d, used %d", capacity, d.used())
+				if i < 9 && d.Used() > capacity {
+					t.Fatalf("capacity %d, used %d", capacity, d.Used())
 				}
 			}
 			if failures == 0 && capacity < 600 || len(want) < 10 {
@@ -68,8 +72,8 @@ func TestDiskFull(t *testing.T) {
 			}
 			check()
 			mustClose(t, l)
-			if d.open != 0 {
-				t.Errorf("%d files are open", d.open)
+			if d.NumOpen() != 0 {
+				t.Errorf("%d files are open", d.NumOpen())
 			}
 		}
 	}
@@ -77,10 +81,10 @@ func TestDiskFull(t *testing.T) {
 
 // Attempts on a full disk do not leave a file each.
 func TestDiskFullLeavesNoFiles(t *testing.T) {
-	d := newDisk()
+	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{})
 	mustAppend(t, l, "a")
-	d.set(func() { d.fullWrites = 10 })
+	d.Change(func(f *vfstest.DiskFaults) { f.CutWrites, f.CutFrom = 10, headerLen })
 	for range 10 {
 		if _, err := l.Append(recordsOf("b")); !errors.Is(err, ErrFull) {
 			t.Fatal(err)
@@ -99,14 +103,15 @@ func TestDiskFullLeavesNoFiles(t *testing.T) {
 // What Open had no room for, Sync does.
 func TestSyncFinishesOpen(t *testing.T) {
 	for _, mode := range []Mode{ModeRequest, ModeAsync} {
-		d := newDisk()
+		d := vfstest.NewDisk()
 		mustAppend(t, mustOpen(t, d, Options{}), "a")
-		d.set(func() { d.locks, d.capacity = map[string]bool{}, d.used()+20 })
+		d = d.AfterKill()
+		setCapacity(d, d.Used()+20)
 		l := mustOpen(t, d, Options{Mode: mode})
 		if err := l.Sync(); !errors.Is(err, ErrFull) || l.Stats().Durable != 0 {
 			t.Errorf("Sync: %v, %+v, want ErrFull", err, l.Stats())
 		}
-		d.set(func() { d.capacity = 0 })
+		setCapacity(d, 0)
 		if err := l.Sync(); err != nil || l.Stats().Durable != 1 {
 			t.Errorf("Sync: %v, %+v", err, l.Stats())
 		}
@@ -118,16 +123,16 @@ func TestSyncFinishesOpen(t *testing.T) {
 
 // A file whose name may not be durable gets no records.
 func TestFailedFolderSync(t *testing.T) {
-	d := newDisk()
+	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{})
-	d.set(func() { d.failDirs = 1 })
+	d.Change(func(f *vfstest.DiskFaults) { f.FailDirSyncs = 1 })
 	if _, err := l.Append(recordsOf("a")); !errors.Is(err, ErrFailed) {
 		t.Errorf("Append: %v, want ErrFailed", err)
 	}
 	if err := l.Close(); !errors.Is(err, ErrFailed) {
 		t.Errorf("Close: %v, want ErrFailed", err)
 	}
-	d.set(func() { d.failDirs = 1 })
+	d.Change(func(f *vfstest.DiskFaults) { f.FailDirSyncs = 1 })
 	if _, err := Open(d, testDir, Options{}); !errors.Is(err, syscall.EIO) {
 		t.Errorf("Open: %v", err)
 	}
@@ -145,21 +150,20 @@ func TestDiskFullAtOpen(t *testing.T) {
 			lack = ErrFull
 		}
 		for _, mode := range []Mode{ModeRequest, ModeAsync, ModeInterval} {
-			d := newDisk()
+			d := vfstest.NewDisk()
 			l := mustOpen(t, d, Options{})
 			mustAppend(t, l, "first", "second")
-			d.set(func() { d.capacity = d.used() + 40 })
+			setCapacity(d, d.Used()+40)
 			if _, err := l.Append(recordsOf(strings.Repeat("x", 100))); !errors.Is(err, ErrFull) {
 				t.Fatal(err)
 			}
-			d = d.crash(rand.New(rand.NewPCG(1, 1))) // no Close
+			d = d.AfterCrash(rand.New(rand.NewPCG(1, 1))) // no Close
 			setRoom := func(room bool) {
-				d.set(func() {
-					d.capacity, d.readOnly = 0, !room && !full
-					if !room && full {
-						d.capacity = d.used() + 20
-					}
-				})
+				capacity := 0
+				if !room && full {
+					capacity = d.Used() + 20
+				}
+				d.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly = capacity, !room && !full })
 			}
 			setRoom(false)
 			for range 2 {
@@ -197,10 +201,10 @@ func TestDiskFullAtOpen(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
-	d := newDisk()
+	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{FileBytes: 100})
 	mustAppend(t, l, "a")
-	d.set(func() { d.readOnly = true })
+	d.Change(func(f *vfstest.DiskFaults) { f.ReadOnly = true })
 	for range 3 {
 		if _, err := l.Append(recordsOf("b")); !errors.Is(err, ErrReadOnly) || errors.Is(err, ErrFailed) {
 			t.Fatalf("Append: %v, want ErrReadOnly", err)
@@ -209,7 +213,7 @@ func TestReadOnly(t *testing.T) {
 	if err := l.TruncateFront(2); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("TruncateFront: %v, want ErrReadOnly", err)
 	}
-	d.set(func() { d.readOnly = false })
+	d.Change(func(f *vfstest.DiskFaults) { f.ReadOnly = false })
 	mustAppend(t, l, "b")
 	wantContents(t, l, 0, "1:a", "2:b")
 	if err := l.TruncateFront(2); err != nil {
@@ -223,13 +227,13 @@ func TestReadOnly(t *testing.T) {
 func TestFailedSync(t *testing.T) {
 	for _, mode := range []Mode{ModeRequest, ModeAsync} {
 		for power := range 2 {
-			d := newDisk()
+			d := vfstest.NewDisk()
 			l := mustOpen(t, d, Options{Mode: mode})
 			mustAppend(t, l, "safe")
 			if err := l.Sync(); err != nil {
 				t.Fatal(err)
 			}
-			d.set(func() { d.failSyncs = 1 })
+			d.Change(func(f *vfstest.DiskFaults) { f.FailSyncs = 1 })
 			_, err := l.Append(recordsOf("lost?"))
 			if mode == ModeAsync && err == nil {
 				err = l.Sync()
@@ -237,15 +241,15 @@ func TestFailedSync(t *testing.T) {
 			if !errors.Is(err, ErrFailed) || !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), "wal-000001") {
 				t.Errorf("failed sync: %v", err)
 			}
-			ops := d.numSyncs()
+			ops := d.NumSyncs()
 			_, err = l.Append(recordsOf("more"))
 			for _, err := range []error{err, l.Sync(), l.TruncateFront(1), l.Close()} {
 				if !errors.Is(err, ErrFailed) {
 					t.Errorf("after a failed sync: %v", err)
 				}
 			}
-			if d.numSyncs() != ops {
-				t.Errorf("%d syncs after the failed one", d.numSyncs()-ops)
+			if d.NumSyncs() != ops {
+				t.Errorf("%d syncs after the failed one", d.NumSyncs()-ops)
 			}
 			l = mustOpen(t, d, Options{Mode: mode})
 			wantContents(t, l, 0, "1:safe", "2:lost?")
@@ -259,7 +263,7 @@ func TestFailedSync(t *testing.T) {
 			if power == 1 {
 				mustClose(t, l)
 			}
-			l = mustOpen(t, d.crash(rand.New(rand.NewPCG(uint64(mode), uint64(power)))), Options{})
+			l = mustOpen(t, d.AfterCrash(rand.New(rand.NewPCG(uint64(mode), uint64(power)))), Options{})
 			wantContents(t, l, 0, "1:safe", "2:lost?", "3:next")
 			mustClose(t, l)
 		}
@@ -272,22 +276,22 @@ func TestLostSyncs(t *testing.T) {
 	found, short := 0, 0
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		d := newDisk()
+		d := vfstest.NewDisk()
 		l := mustOpen(t, d, Options{FileBytes: 1500})
 		h := newHistory()
 		for i := range 30 {
 			if i == 10 {
-				d.set(func() { d.lie = true })
+				d.Change(func(f *vfstest.DiskFaults) { f.Lie = true })
 			}
 			if i == 20 && seed%2 == 0 {
-				d.set(func() { d.lie = false })
+				d.Change(func(f *vfstest.DiskFaults) { f.Lie = false })
 			}
 			if err := h.append(l, random, ModeRequest); err != nil {
 				t.Fatal(err)
 			}
 		}
 		last := l.Stats().Last
-		d = d.crash(random)
+		d = d.AfterCrash(random)
 		l, err := Open(d, testDir, Options{})
 		if err == nil {
 			h.safe = 0

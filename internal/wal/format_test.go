@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
 // The example of docs/formats/wal.md.
@@ -28,8 +30,8 @@ func TestFormatExample(t *testing.T) {
 	if dump := hex.Dump(file); !strings.Contains(string(page), dump) {
 		t.Errorf("docs/formats/wal.md has not the dump\n%s", dump)
 	}
-	d := newDisk()
-	d.now[fileName(testDir, 1)] = &inode{data: file}
+	d := vfstest.NewDisk()
+	d.Set(fileName(testDir, 1), file)
 	var got bytes.Buffer
 	torn, err := Scan(d, testDir, 0, func(e Entry) error { got.Write(e.Payload); return nil })
 	if err != nil || torn != (Torn{}) || got.String() != "onetwo" {

@@ -2,11 +2,11 @@ package wal
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
 // FuzzReplay reads any bytes as the last file of a log, behind a valid one or alone. What it
@@ -14,8 +14,8 @@ import (
 func FuzzReplay(f *testing.F) {
 	for _, closed := range []bool{true, false} {
 		d, _ := damageLog(f, closed)
-		for _, name := range slices.Sorted(maps.Keys(d.now)) {
-			data := d.now[name].data
+		for _, name := range logFiles(d) {
+			data := d.Get(name)
 			f.Add(data, true)
 			f.Add(data, false)
 			f.Add(data[:len(data)-5], true)
@@ -26,12 +26,12 @@ func FuzzReplay(f *testing.F) {
 	}
 	f.Add([]byte(magic), false)
 	base0, _ := damageLog(f, true)
-	first := base0.now[fileName(testDir, 1)].data
+	first := base0.Get(fileName(testDir, 1))
 	f.Fuzz(func(t *testing.T, data []byte, behind bool) {
-		d := newDisk()
+		d := vfstest.NewDisk()
 		number := uint64(1)
 		if behind {
-			d.now[fileName(testDir, 1)] = &inode{data: first, synced: len(first)}
+			d.Set(fileName(testDir, 1), first)
 			number = 2
 		}
 		if len(data) >= headerLen { // exchange the number, so that other files' bytes are reached
@@ -40,7 +40,7 @@ func FuzzReplay(f *testing.F) {
 				data = append(h.encode(), data[headerLen:]...)
 			}
 		}
-		d.now[fileName(testDir, number)] = &inode{data: data, synced: len(data)}
+		d.Set(fileName(testDir, number), data)
 		var n, last int
 		_, scanErr := Scan(d, testDir, 0, func(e Entry) error {
 			if n++; int(e.Seq) <= last {
@@ -52,8 +52,8 @@ func FuzzReplay(f *testing.F) {
 		if scanErr != nil && !errors.Is(scanErr, base.ErrCorrupt) && !errors.Is(scanErr, base.ErrVersion) {
 			t.Fatal(scanErr)
 		}
-		if d.open != 0 {
-			t.Fatalf("%d files are open", d.open)
+		if d.NumOpen() != 0 {
+			t.Fatalf("%d files are open", d.NumOpen())
 		}
 		if scanErr != nil {
 			return

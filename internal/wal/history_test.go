@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/sampletest"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
 // history is what was appended, over all restarts.
@@ -153,20 +154,21 @@ func TestCrash(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(seeds()) {
 				random := rand.New(rand.NewPCG(seed, uint64(mode)))
-				d, h := newDisk(), newHistory()
+				d, h := vfstest.NewDisk(), newHistory()
 				for range 4 {
-					d.crashAt = d.ops + 1 + random.IntN(150)
-					crashOnce(t, d, h, random, mode)
-					if d.open != 0 {
-						t.Fatalf("seed %d: %d files are open", seed, d.open)
+					crashAt := d.NumOps() + 1 + random.IntN(150)
+					d.Change(func(f *vfstest.DiskFaults) { f.CrashAt = crashAt })
+					crashOnce(t, d, h, crashAt, random, mode)
+					if d.NumOpen() != 0 {
+						t.Fatalf("seed %d: %d files are open", seed, d.NumOpen())
 					}
 					if random.IntN(3) == 0 {
-						d.set(func() { d.locks = map[string]bool{} }) // only the process ends
+						d = d.AfterKill()
 					} else {
-						d = d.crash(random)
+						d = d.AfterCrash(random)
 					}
 				}
-				d.set(func() { d.crashAt = 0 })
+				d.Change(func(f *vfstest.DiskFaults) { f.CrashAt = 0 })
 				l, err := Open(d, testDir, Options{Mode: mode})
 				if err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
@@ -180,19 +182,20 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-func crashOnce(t *testing.T, d *disk, h *history, random *rand.Rand, mode Mode) {
+func crashOnce(t *testing.T, d *vfstest.Disk, h *history, crashAt int, random *rand.Rand, mode Mode) {
 	t.Helper()
 	l, err := Open(d, testDir, Options{Mode: mode, FileBytes: int64(200 + random.IntN(4000))})
-	if errors.Is(err, errCrashed) {
+	if errors.Is(err, vfstest.ErrCrashed) {
 		return
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := d.crashAt - d.ops
-	d.set(func() { d.crashAt = 0 }) // the check reads much
+	before := crashAt - d.NumOps()
+	d.Change(func(f *vfstest.DiskFaults) { f.CrashAt = 0 }) // the check reads much
 	h.check(t, l, false)
-	d.set(func() { d.crashAt = d.ops + before })
+	crashAt = d.NumOps() + before
+	d.Change(func(f *vfstest.DiskFaults) { f.CrashAt = crashAt })
 	var wg sync.WaitGroup
 	for range 3 {
 		mine := rand.New(rand.NewPCG(random.Uint64(), 1))

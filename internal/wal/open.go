@@ -53,11 +53,15 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Dir, error) {
 	return l, nil
 }
 
+// makeFolder makes the folder durable, even if it exists: the process that made it may have ended
+// before it synced the parent.
 func makeFolder(fsys vfs.FS, dir string) error {
-	if _, err := fsys.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := fsys.MkdirAll(dir); err != nil {
+	if _, err := fsys.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		err = fsys.MkdirAll(dir)
+		if err != nil {
+			return err
+		}
+	} else if err != nil {
 		return err
 	}
 	return fsys.SyncDir(filepath.Dir(dir))

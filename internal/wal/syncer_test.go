@@ -7,19 +7,21 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
 const slowSync = 10 * time.Millisecond
 
 // slowLog opens a log whose syncs take slowSync. The first file is there.
-func slowLog(t *testing.T, opts Options) (*disk, *Dir) {
-	d := newDisk()
+func slowLog(t *testing.T, opts Options) (*vfstest.Disk, *Dir) {
+	d := vfstest.NewDisk()
 	l := mustOpen(t, d, opts)
 	mustAppend(t, l, "first")
 	if err := l.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	d.set(func() { d.delay = slowSync })
+	d.Change(func(f *vfstest.DiskFaults) { f.SyncDelay = slowSync })
 	return d, l
 }
 
@@ -68,8 +70,8 @@ func TestGroupBytes(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if most := maxGroupBytes + len(record) + 3*frameLen; d.largest > most || d.largest < maxGroupBytes/2 {
-			t.Errorf("a write of %d bytes, want at most %d", d.largest, most)
+		if most := maxGroupBytes + len(record) + 3*frameLen; d.LargestWrite() > most || d.LargestWrite() < maxGroupBytes/2 {
+			t.Errorf("a write of %d bytes, want at most %d", d.LargestWrite(), most)
 		}
 		if _, err := l.Append([]Record{{Payload: make([]byte, 2*maxKeptBytes)}}); err != nil {
 			t.Error(err)
@@ -87,7 +89,7 @@ func TestGroupBytes(t *testing.T) {
 func TestGroupBytesStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, l := slowLog(t, Options{})
-		d.set(func() { d.failSyncs = 1 })
+		d.Change(func(f *vfstest.DiskFaults) { f.FailSyncs = 1 })
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
@@ -107,7 +109,7 @@ func TestGroupBytesStop(t *testing.T) {
 func TestAsync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, l := slowLog(t, Options{Mode: ModeAsync})
-		before := d.numSyncs()
+		before := d.NumSyncs()
 		start := time.Now()
 		for range 50 {
 			mustAppend(t, l, "record")
@@ -120,7 +122,7 @@ func TestAsync(t *testing.T) {
 		if s := l.Stats(); s.Durable != s.Last {
 			t.Errorf("after two syncs: %+v", s)
 		}
-		if syncs := d.numSyncs() - before; syncs != 6 { // one after the other
+		if syncs := d.NumSyncs() - before; syncs != 6 { // one after the other
 			t.Errorf("%d syncs in 60 ms, want 6", syncs)
 		}
 		mustAppend(t, l, "record")
@@ -135,22 +137,22 @@ func TestInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, l := slowLog(t, Options{Mode: ModeInterval, Interval: time.Second})
 		time.Sleep(time.Minute)
-		before := d.numSyncs()
+		before := d.NumSyncs()
 		mustAppend(t, l, "a")
 		time.Sleep(900 * time.Millisecond)
 		mustAppend(t, l, "b")
 		synctest.Wait()
-		if s := l.Stats(); s.Durable != 1 || d.numSyncs() != before {
-			t.Errorf("before the interval: %+v, %d syncs", s, d.numSyncs()-before)
+		if s := l.Stats(); s.Durable != 1 || d.NumSyncs() != before {
+			t.Errorf("before the interval: %+v, %d syncs", s, d.NumSyncs()-before)
 		}
 		time.Sleep(100*time.Millisecond + slowSync)
 		synctest.Wait()
-		if s := l.Stats(); s.Durable != 3 || d.numSyncs() != before+1 {
-			t.Errorf("after the interval: %+v, %d syncs", s, d.numSyncs()-before)
+		if s := l.Stats(); s.Durable != 3 || d.NumSyncs() != before+1 {
+			t.Errorf("after the interval: %+v, %d syncs", s, d.NumSyncs()-before)
 		}
 		time.Sleep(time.Hour)
-		if d.numSyncs() != before+1 {
-			t.Errorf("%d syncs without Appends", d.numSyncs()-before-1)
+		if d.NumSyncs() != before+1 {
+			t.Errorf("%d syncs without Appends", d.NumSyncs()-before-1)
 		}
 		mustAppend(t, l, "c")
 		mustClose(t, l) // does not wait for the interval
@@ -166,7 +168,7 @@ func TestInterval(t *testing.T) {
 func TestBackgroundSyncFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, l := slowLog(t, Options{Mode: ModeInterval, Interval: time.Second})
-		d.set(func() { d.failSyncs = 1 })
+		d.Change(func(f *vfstest.DiskFaults) { f.FailSyncs = 1 })
 		mustAppend(t, l, "a")
 		time.Sleep(2 * time.Second)
 		if _, err := l.Append(recordsOf("b")); !errors.Is(err, ErrFailed) {
@@ -186,7 +188,7 @@ func TestBackgroundSyncFails(t *testing.T) {
 func TestFullBeforeOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, l := slowLog(t, Options{})
-		d.set(func() { d.slow, d.fullWrites = time.Millisecond, 1 })
+		d.Change(func(f *vfstest.DiskFaults) { f.WriteDelay, f.CutWrites, f.CutFrom = time.Millisecond, 1, headerLen })
 		var wg sync.WaitGroup
 		for i := range 5 {
 			wg.Go(func() {
@@ -209,7 +211,7 @@ func TestFullBeforeOthers(t *testing.T) {
 func TestFailedSyncBeforeOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, l := slowLog(t, Options{})
-		d.set(func() { d.failSyncs = 1 })
+		d.Change(func(f *vfstest.DiskFaults) { f.FailSyncs = 1 })
 		var wg sync.WaitGroup
 		for i := range 5 {
 			wg.Go(func() {
@@ -231,7 +233,7 @@ func TestBackgroundSyncFailsDuringWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, l := slowLog(t, Options{Mode: ModeAsync})
 		mustAppend(t, l, "a")
-		d.set(func() { d.failSyncs, d.slow = 1, 2*slowSync })
+		d.Change(func(f *vfstest.DiskFaults) { f.FailSyncs, f.WriteDelay = 1, 2*slowSync })
 		time.Sleep(time.Millisecond)
 		if _, err := l.Append(recordsOf("b")); !errors.Is(err, ErrFailed) {
 			t.Errorf("Append: %v, want ErrFailed", err)

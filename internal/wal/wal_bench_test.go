@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
 // BenchmarkAppend appends to a real disk.
@@ -84,7 +85,7 @@ func BenchmarkReplay(b *testing.B) {
 
 // BenchmarkOpen opens a log whose process ended after an Append of 64 MiB, which is copied.
 func BenchmarkOpen(b *testing.B) {
-	d := newDisk()
+	d := vfstest.NewDisk()
 	batch := make([]Record, 64<<10)
 	for i := range batch {
 		batch[i].Payload = make([]byte, 1024)
@@ -95,7 +96,7 @@ func BenchmarkOpen(b *testing.B) {
 	b.SetBytes(64 << 20)
 	for b.Loop() {
 		b.StopTimer()
-		again := d.clone()
+		again := d.AfterKill()
 		b.StartTimer()
 		l := mustOpen(b, again, Options{})
 		b.StopTimer()

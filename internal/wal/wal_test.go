@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func wantContents(t testing.TB, l Log, from Seq, want ...string) {
 
 // The same on every file system.
 func TestAllFileSystems(t *testing.T) {
-	for name, fsys := range map[string]vfs.FS{"disk": newDisk(), "mem": vfstest.NewMem(), "os": vfs.OS} {
+	for name, fsys := range map[string]vfs.FS{"disk": vfstest.NewDisk(), "mem": vfstest.NewMem(), "os": vfs.OS} {
 		t.Run(name, func(t *testing.T) {
 			if name == "os" {
 				t.Chdir(t.TempDir())
@@ -118,7 +119,7 @@ func TestAllFileSystems(t *testing.T) {
 }
 
 func TestTruncateFront(t *testing.T) {
-	d := newDisk()
+	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{FileBytes: 200})
 	if err := l.TruncateFront(1); err != nil || l.Stats().Files != 0 {
 		t.Errorf("empty log: %v, %+v", err, l.Stats())
@@ -165,7 +166,7 @@ func TestTruncateFront(t *testing.T) {
 }
 
 func TestTruncateDuringReplay(t *testing.T) {
-	l := mustOpen(t, newDisk(), Options{FileBytes: 1})
+	l := mustOpen(t, vfstest.NewDisk(), Options{FileBytes: 1})
 	for range 5 {
 		mustAppend(t, l, "a")
 	}
@@ -189,7 +190,7 @@ func TestDefaults(t *testing.T) {
 
 // The caller's number continues even if the log is lost.
 func TestAfter(t *testing.T) {
-	d := newDisk()
+	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{After: 7})
 	if s := l.Stats(); s.First != 8 || s.Last != 7 || s.Durable != 7 {
 		t.Errorf("%+v", s)
@@ -211,8 +212,24 @@ func TestAfter(t *testing.T) {
 	mustClose(t, l)
 }
 
+// The name of the folder becomes durable even if the process that made the folder was killed before
+// it synced the parent.
+func TestFolderIsDurable(t *testing.T) {
+	d := vfstest.NewDisk()
+	if err := d.MkdirAll(testDir); err != nil {
+		t.Fatal(err)
+	}
+	d = d.AfterKill()
+	mustAppend(t, mustOpen(t, d, Options{}), "a")
+	for seed := range uint64(20) {
+		l := mustOpen(t, d.AfterCrash(rand.New(rand.NewPCG(seed, 1))), Options{})
+		wantContents(t, l, 0, "1:a")
+		mustClose(t, l)
+	}
+}
+
 func TestErrors(t *testing.T) {
-	d := newDisk()
+	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{})
 	if _, err := Open(d, testDir, Options{}); !errors.Is(err, base.ErrLocked) {
 		t.Errorf("second Open: %v", err)
@@ -236,15 +253,15 @@ func TestErrors(t *testing.T) {
 			t.Errorf("closed: %v", err)
 		}
 	}
-	if d.open != 0 {
-		t.Errorf("%d files are open", d.open)
+	if d.NumOpen() != 0 {
+		t.Errorf("%d files are open", d.NumOpen())
 	}
 }
 
 // Files that were exchanged, renamed or lost.
 func TestForeignFiles(t *testing.T) {
-	makeLog := func(files int) *disk {
-		d := newDisk()
+	makeLog := func(files int) *vfstest.Disk {
+		d := vfstest.NewDisk()
 		l := mustOpen(t, d, Options{FileBytes: 1})
 		for range files {
 			mustAppend(t, l, "record")
@@ -253,22 +270,28 @@ func TestForeignFiles(t *testing.T) {
 		return d
 	}
 	name := func(n uint64) string { return fileName(testDir, n) }
+	check := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, test := range []struct {
 		name   string
-		change func(d *disk)
+		change func(d *vfstest.Disk)
 		want   error
 	}{
-		{"lost in the middle", func(d *disk) { delete(d.now, name(3)) }, base.ErrCorrupt},
-		{"of another log", func(d *disk) { d.now[name(3)] = makeLog(4).now[name(3)] }, base.ErrCorrupt},
-		{"renamed", func(d *disk) { d.now[name(9)] = d.now[name(1)] }, base.ErrCorrupt},
-		{"empty in the middle", func(d *disk) { d.now[name(2)].data = nil }, base.ErrCorrupt},
-		{"shorter", func(d *disk) { n := d.now[name(2)]; n.data = n.data[:len(n.data)-1] }, base.ErrCorrupt},
-		{"unreadable", func(d *disk) { d.corrupt = true }, nil},
-		{"first lost", func(d *disk) { delete(d.now, name(1)) }, ErrTruncated},
-		{"newer", func(d *disk) {
-			data := d.now[name(4)].data
+		{"lost in the middle", func(d *vfstest.Disk) { check(d.Remove(name(3))) }, base.ErrCorrupt},
+		{"of another log", func(d *vfstest.Disk) { d.Set(name(3), makeLog(4).Get(name(3))) }, base.ErrCorrupt},
+		{"renamed", func(d *vfstest.Disk) { d.Set(name(9), d.Get(name(1))) }, base.ErrCorrupt},
+		{"empty in the middle", func(d *vfstest.Disk) { d.Set(name(2), nil) }, base.ErrCorrupt},
+		{"shorter", func(d *vfstest.Disk) { d.Set(name(2), d.Get(name(2))[:len(d.Get(name(2)))-1]) }, base.ErrCorrupt},
+		{"unreadable", func(d *vfstest.Disk) { d.Change(func(f *vfstest.DiskFaults) { f.FailReads = true }) }, nil},
+		{"first lost", func(d *vfstest.Disk) { check(d.Remove(name(1))) }, ErrTruncated},
+		{"newer", func(d *vfstest.Disk) {
+			data := d.Get(name(4))
 			h, _ := decodeHeader("", data)
 			copy(data, h.encodeVersion(version+1))
+			d.Set(name(4), data)
 		}, base.ErrVersion},
 	} {
 		d := makeLog(4)
@@ -281,19 +304,19 @@ func TestForeignFiles(t *testing.T) {
 		if err == nil || test.want != nil && !errors.Is(err, test.want) {
 			t.Errorf("%s: error %v, want %v", test.name, err, test.want)
 		}
-		if d.open != 0 {
-			t.Errorf("%s: %d files are open", test.name, d.open)
+		if d.NumOpen() != 0 {
+			t.Errorf("%s: %d files are open", test.name, d.NumOpen())
 		}
 	}
 	d := makeLog(2)
-	d.now[filepath.Join(testDir, "wal-7")] = &inode{}
-	d.now[filepath.Join(testDir, "wal-000009"+newSuffix)] = &inode{}
+	d.Set(filepath.Join(testDir, "wal-7"), nil)
+	d.Set(filepath.Join(testDir, "wal-000009"+newSuffix), nil)
 	l := mustOpen(t, d, Options{})
 	if got := contents(t, l, 0); len(got) != 2 {
 		t.Errorf("with other files: %q", got)
 	}
 	mustClose(t, l)
-	if d.now[filepath.Join(testDir, "wal-7")] == nil || d.now[filepath.Join(testDir, "wal-000009"+newSuffix)] != nil {
+	if d.Get(filepath.Join(testDir, "wal-7")) == nil || d.Get(filepath.Join(testDir, "wal-000009"+newSuffix)) != nil {
 		t.Error("want that Open removes unfinished copies and nothing else")
 	}
 }
@@ -314,7 +337,7 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	if sampletest.Race {
 		t.Skip("the race detector allocates")
 	}
-	l := mustOpen(t, nullFS{newDisk()}, Options{})
+	l := mustOpen(t, nullFS{vfstest.NewDisk()}, Options{})
 	defer mustClose(t, l)
 	records := recordsOf(strings.Repeat("x", 1000), "y", "z", "")
 	if n := testing.AllocsPerRun(100, func() { _, _ = l.Append(records) }); n != 0 {
@@ -323,12 +346,12 @@ func TestAppendAllocatesNothing(t *testing.T) {
 }
 
 // nullFS drops what is written to its files.
-type nullFS struct{ *disk }
+type nullFS struct{ *vfstest.Disk }
 
 type nullFile struct{ vfs.File }
 
 func (f nullFS) Create(name string) (vfs.File, error) {
-	file, err := f.disk.Create(name)
+	file, err := f.Disk.Create(name)
 	return nullFile{file}, err
 }
 
@@ -337,7 +360,7 @@ func (nullFile) Sync() error                 { return nil }
 
 // Replay's memory depends on the largest record, not on the log.
 func TestReplayMemory(t *testing.T) {
-	d := newDisk()
+	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{FileBytes: 1 << 20})
 	record := bytes.Repeat([]byte{1}, 1000)
 	batch := make([]Record, 1000)

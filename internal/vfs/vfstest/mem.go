@@ -93,11 +93,16 @@ func (m *Mem) Map(name string) (*vfs.Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
+	return mapping(data), nil
+}
+
+// mapping copies data.
+func mapping(data []byte) *vfs.Mapping {
 	buf := make([]byte, len(data)+63)
 	start := -int(uintptr(unsafe.Pointer(unsafe.SliceData(buf)))) & 63
 	buf = buf[start : start+len(data) : start+len(data)]
 	copy(buf, data)
-	return vfs.NewMapping(buf, nil), nil
+	return vfs.NewMapping(buf, nil)
 }
 
 // Rename implements vfs.FS.
