@@ -255,28 +255,27 @@ func histories(n int) int {
 func runHistories(t *testing.T, n int, options Options, modes []Mode) {
 	t.Helper()
 	for seed := range n {
-		h := &history{rng: rand.New(rand.NewPCG(uint64(seed), 9)), dir: filepath.Join(t.TempDir(), "ix"), options: options, modes: modes}
-		settings := []Settings{{}, {NoStored: true}, {Codec: "ef"}, {NoStored: true, NoPositions: true, Codec: "pfordelta"}}[seed%4]
-		var err error
-		if h.ix, err = Create(h.dir, settings, options); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 + h.rng.IntN(10) {
-			if h.rng.IntN(4) == 0 {
-				h.write(t, settings)
-			} else {
-				h.step(t)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			h := &history{rng: rand.New(rand.NewPCG(uint64(seed), 9)), dir: filepath.Join(t.TempDir(), "ix"), options: options, modes: modes}
+			settings := []Settings{{}, {NoStored: true}, {Codec: "ef"}, {NoStored: true, NoPositions: true, Codec: "pfordelta"}}[seed%4]
+			var err error
+			if h.ix, err = Create(h.dir, settings, options); err != nil {
+				t.Fatal(err)
 			}
-			if h.rng.IntN(3) == 0 {
-				h.check(t, settings)
+			for range 2 + h.rng.IntN(10) {
+				if h.rng.IntN(4) == 0 {
+					h.write(t, settings)
+				} else {
+					h.step(t)
+				}
+				if h.rng.IntN(3) == 0 {
+					h.check(t, settings)
+				}
 			}
-		}
-		h.check(t, settings)
-		if err := h.ix.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+			h.check(t, settings)
+			if err := h.ix.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
