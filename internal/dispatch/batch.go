@@ -64,12 +64,20 @@ func (it *batchItem) onCPU(ctx context.Context, sc *plan.Scratch) (err error) {
 	return err
 }
 
-// complete takes the result of the item's stage from the GPU. more: the next stage has to answer.
-func (it *batchItem) complete(r *pipeline.Result) (more bool) {
+// fill takes the result of the item's stage from the GPU.
+func (it *batchItem) fill(r *pipeline.Result) {
 	if it.run != nil {
-		return it.run.completeFromBatch(r)
+		it.run.filled(r)
+	} else {
+		it.query.fillFromGPU(it.answer, it.stage, r)
 	}
-	it.query.fillFromGPU(it.answer, it.stage, r)
+}
+
+// complete ends the item's stage. more: the next stage has to answer.
+func (it *batchItem) complete() (more bool) {
+	if it.run != nil {
+		return it.run.completeFromBatch()
+	}
 	if !it.query.FallsBack(it.stage, len(it.answer.Hits)) {
 		return false
 	}
@@ -158,6 +166,7 @@ func (b *batch) launch(ctx context.Context, costs *cost.Model) {
 	began := time.Now()
 	err := view.Run(ctx, b.queries, b.results, &b.helpers, nil)
 	took := time.Since(began)
+	filled, hasSmall := b.now[:0], false
 	for j, i := range b.now {
 		it, r := &b.items[i], &b.results[j]
 		switch {
@@ -171,7 +180,17 @@ func (b *batch) launch(ctx context.Context, costs *cost.Model) {
 			known = false
 		case !it.settle(r):
 			it.refused = errTies
-		case it.complete(r):
+		default:
+			it.fill(r)
+			filled = append(filled, i)
+			hasSmall = hasSmall || len(it.query.gpu.small) > 0
+		}
+	}
+	if hasSmall {
+		b.addSmall(ctx, filled)
+	}
+	for _, i := range filled {
+		if it := &b.items[i]; it.err == nil && it.complete() {
 			b.later = append(b.later, i)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/sched"
 )
@@ -64,8 +63,7 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 }
 
 // more: the next stage has to answer.
-func (r *queryRun) completeFromBatch(result *pipeline.Result) (more bool) {
-	r.filled(result)
+func (r *queryRun) completeFromBatch() (more bool) {
 	r.countStep(sched.GPU)
 	if r.endStage(sched.GPU) {
 		return false

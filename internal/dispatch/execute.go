@@ -105,6 +105,9 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 	if ends && !settleTies(p, &s.Result) {
 		return r.refuse(errTies)
 	}
+	if err := addSmallLists(ctx, r, s); err != nil {
+		return err
+	}
 	if r.trace.isOn() {
 		left := s.Out.Len()
 		if ends {
@@ -146,7 +149,7 @@ func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) err
 		r.trace.addGPU(began, plan.Step{Name: plan.StepGPU, Place: sched.GPU, Traversal: TraversalGPU, Mode: r.plan.modeOf(r.stage), Predicted: c.took, Lists: r.plan.StageLists(r.stage)})
 	}
 	r.filled(&r.gpu.results[0])
-	return nil
+	return addSmall(ctx, r.plan, &r.sc.Scratch, r.stage, &r.answer, r.trace.Trace)
 }
 
 func (r *queryRun) filled(result *pipeline.Result) {

@@ -24,6 +24,8 @@ type GPU struct {
 
 	// unaided: CPUs do not help with batches while the GPU loads lists. For tests.
 	unaided bool
+	// smallDocs is smallSegment, except in tests.
+	smallDocs int
 
 	runs   sync.WaitGroup // that have a view
 	mu     sync.Mutex
@@ -135,7 +137,7 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 
 // NewGPU returns a GPU that owns engines, at least one, each of which answers queries by itself.
 func NewGPU(engines ...*pipeline.Engine) *GPU {
-	g := &GPU{}
+	g := &GPU{smallDocs: smallSegment}
 	for _, e := range engines {
 		g.replicas = append(g.replicas, &replica{engine: e})
 		g.lanes += e.Lanes()
@@ -277,7 +279,7 @@ func (g *GPU) beginOn(at int, snapshot *index.Snapshot, impacts bool) (*pipeline
 		place = &v.impacts[at]
 	}
 	if *place == nil {
-		segments, err := gpuSegments(snapshot, impacts)
+		segments, err := g.segmentsOf(snapshot, impacts)
 		if err != nil {
 			return nil, err
 		}
@@ -319,9 +321,9 @@ func (g *GPU) viewsOf(snapshot *index.Snapshot) *gpuViews {
 	return views[0]
 }
 
-// gpuSegments describes the segments of a snapshot, or its impact-ordered lists, which cover
+// segmentsOf describes the segments of a snapshot, or its impact-ordered lists, which cover
 // all documents, as one segment.
-func gpuSegments(snapshot *index.Snapshot, impacts bool) ([]pipeline.Segment, error) {
+func (g *GPU) segmentsOf(snapshot *index.Snapshot, impacts bool) ([]pipeline.Segment, error) {
 	if impacts {
 		x, err := snapshot.Impacts()
 		if err != nil {
@@ -338,6 +340,9 @@ func gpuSegments(snapshot *index.Snapshot, impacts bool) ([]pipeline.Segment, er
 		segments[i] = pipeline.Segment{
 			Key: fmt.Sprintf("%s %s %08x", snapshot.IndexID(), v.Name, meta.Sum()), NumDocs: v.NumDocs(), Base: v.Base, Live: v.Live.Words(), Segment: v.Segment,
 		}
+	}
+	for _, i := range g.appendSmall(nil, snapshot) {
+		segments[i].OnCPU = true
 	}
 	return segments, nil
 }

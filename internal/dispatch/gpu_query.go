@@ -38,6 +38,10 @@ func (q *Query) prepareGPU(opts *Options) {
 	q.SortTerms()
 	q.gpu.stages = [2]pipeline.Query{}
 	q.gpu.refusal = q.gpuRefusal(opts)
+	q.gpu.small = q.gpu.small[:0]
+	if q.gpu.refusal == "" && q.Impacts() == nil {
+		q.gpu.small = q.searcher.dispatcher.gpu.appendSmall(q.gpu.small, q.Snapshot())
+	}
 	for i := 0; i < q.NumStages() && q.gpu.refusal == ""; i++ {
 		if x := q.Impacts(); x != nil {
 			q.gpu.refusal = q.gpuImpacts(x)

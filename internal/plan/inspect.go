@@ -139,7 +139,7 @@ type Lists struct {
 }
 
 // RunLists intersects a segment's candidates, or with From 0 the first list, with some lists of
-// a conjunction on the CPU. After the last list the best go to the queue of sc (ResetHits).
+// a conjunction on the CPU. After the last list the best go to the queue of sc (ResetHits, ResumeHits).
 func (p *Plan) RunLists(ctx context.Context, sc *Scratch, lists Lists, segment int, c *traverse.Candidates, w *Work) error {
 	view := &p.planner.snapshot.Segments[segment]
 	legs := lists.Stage.Legs(segment)
@@ -147,6 +147,7 @@ func (p *Plan) RunLists(ctx context.Context, sc *Scratch, lists Lists, segment i
 	for _, j := range lists.Stage.order[lists.From:lists.To] {
 		sc.legs = append(sc.legs, legs[j])
 	}
+	sc.enter(view)
 	sc.query = traverse.Query{Legs: sc.legs, NumDocs: view.NumDocs(), Live: view.Live.Words(), Base: view.Base}
 	memory := takeTraversalMemory()
 	var err error

@@ -129,7 +129,7 @@ func TestDamagedLists(t *testing.T) {
 				for i := range p.stages {
 					r := stageRun{plan: p, st: &p.stages[i], sc: sc, stop: t.Context()}
 					var w Work
-					if _, err := r.count(&w); !errors.Is(err, base.ErrCorrupt) {
+					if _, err := r.countAll(&w); !errors.Is(err, base.ErrCorrupt) {
 						t.Errorf("%s in mode %s, list of term %d, counting: %v", text, mode, term, err)
 					}
 				}

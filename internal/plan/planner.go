@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/saat"
 	"github.com/griffin-search/griffin/internal/score"
@@ -61,6 +62,7 @@ type Scratch struct {
 	mask     mask
 	tree     treeBuilder
 	queue    topk.Queue
+	last     base.DocID // the greatest of the hits that ResumeHits put into the queue
 	pulse    pulse
 	saat     *saat.Engine // nil before the first use of ModeSaat
 	counter  counter

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
@@ -62,22 +63,64 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	p.ResetHits(sc)
 	r := stageRun{plan: p, st: st, sc: sc, stop: stop}
 	if st.root != nil && p.k > 0 {
-		if err := r.search(&a.Work, trace); err != nil {
+		if err := r.searchAll(&a.Work, trace); err != nil {
 			return err
 		}
 	}
 	a.Mode, a.Traversal = st.mode, st.Traversal()
 	a.Hits = sc.AppendHits(dst[:0])
 	if p.counts && !p.FallsBack(stage, len(a.Hits)) {
-		a.Matches, err = r.count(&a.Work)
+		a.Matches, err = r.countAll(&a.Work)
 	}
 	return err
+}
+
+// RunSegments completes a stage that another processor ran in the other segments: it searches these,
+// which rise, on the CPU, and adds to a.Hits, a.Matches and a.Work. The best hits and the counts are the
+// same wherever a segment was searched. The stage must not be of ModeSaat. Errors are RunCPU's.
+func RunSegments(ctx context.Context, p *Plan, sc *Scratch, stage int, segments []int, a *Answer, trace *Trace) error {
+	st := &p.stages[stage]
+	ResumeHits(p, sc, a.Hits)
+	r := stageRun{plan: p, st: st, sc: sc, stop: ctx}
+	if st.root == nil || p.k == 0 {
+		return nil
+	}
+	for _, i := range segments {
+		if err := r.search(i, &a.Work, trace); err != nil {
+			return err
+		}
+	}
+	a.Hits = sc.AppendHits(a.Hits[:0])
+	if !p.counts || p.FallsBack(stage, len(a.Hits)) {
+		return nil
+	}
+	for _, i := range segments {
+		n, err := r.count(i, &a.Work)
+		if err != nil {
+			return err
+		}
+		a.Matches += n
+	}
+	return nil
 }
 
 // ResetHits prepares the queue of sc for a stage.
 func (p *Plan) ResetHits(sc *Scratch) {
 	sc.queue.ResetTies(min(p.k, p.planner.snapshot.NumDocs), p.ties) // the maximum number of hits
+	sc.last = 0
 }
+
+// ResumeHits is ResetHits with the best K hits of other segments.
+func ResumeHits(p *Plan, sc *Scratch, hits []base.Hit) {
+	p.ResetHits(sc)
+	for _, h := range hits {
+		sc.queue.Add(h)
+		sc.last = max(sc.last, h.DocID)
+	}
+}
+
+// enter tells the queue whether hits of later segments than this one are in it.
+func (sc *Scratch) enter(v *index.View) { sc.queue.SetUnordered(v.Base < sc.last) }
 
 // AppendHits moves the hits from the queue to dst, best first.
 func (sc *Scratch) AppendHits(dst []base.Hit) []base.Hit { return sc.queue.AppendSorted(dst) }

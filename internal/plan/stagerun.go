@@ -16,38 +16,46 @@ type stageRun struct {
 	stop traverse.Interrupt
 }
 
-// search goes in DocID order, so a later document needs a higher score than the last hit.
-func (r *stageRun) search(w *Work, trace *Trace) error {
-	p, st := r.plan, r.st
-	for i := range p.planner.snapshot.Segments {
-		if err := r.stop.Err(); err != nil {
+// searchAll goes in DocID order, so a later document needs a higher score than the last hit.
+func (r *stageRun) searchAll(w *Work, trace *Trace) error {
+	for i := range r.plan.planner.snapshot.Segments {
+		if err := r.search(i, w, trace); err != nil {
 			return err
-		}
-		var began time.Time
-		if trace != nil {
-			began = time.Now()
-		}
-		var work Work
-		var err error
-		name := treeTraversal
-		if st.flat && (len(st.excluded) == 0 || st.maskPays(&p.words, i)) {
-			name = st.traversals[i].Name()
-			work, err = r.flat(i)
-		} else {
-			work, err = r.tree(i)
-		}
-		w.Add(work) // also after an error
-		if trace != nil {
-			trace.Add(began, r.step(i, name, work))
-		}
-		if err != nil {
-			if ended := r.stop.Err(); ended != nil {
-				return ended
-			}
-			return fmt.Errorf("segment %s: query %s: %w", p.planner.snapshot.Segments[i].Name, p.query, err)
 		}
 	}
 	return nil
+}
+
+func (r *stageRun) search(segment int, w *Work, trace *Trace) error {
+	p, st := r.plan, r.st
+	if err := r.stop.Err(); err != nil {
+		return err
+	}
+	var began time.Time
+	if trace != nil {
+		began = time.Now()
+	}
+	r.sc.enter(&p.planner.snapshot.Segments[segment])
+	var work Work
+	var err error
+	name := treeTraversal
+	if st.flat && (len(st.excluded) == 0 || st.maskPays(&p.words, segment)) {
+		name = st.traversals[segment].Name()
+		work, err = r.flat(segment)
+	} else {
+		work, err = r.tree(segment)
+	}
+	w.Add(work) // also after an error
+	if trace != nil {
+		trace.Add(began, r.step(segment, name, work))
+	}
+	if err == nil {
+		return nil
+	}
+	if ended := r.stop.Err(); ended != nil {
+		return ended
+	}
+	return fmt.Errorf("segment %s: query %s: %w", p.planner.snapshot.Segments[segment].Name, p.query, err)
 }
 
 func (r *stageRun) flat(segment int) (w Work, err error) {
@@ -104,23 +112,25 @@ func (r *stageRun) tree(segment int) (w Work, err error) {
 	return w, err
 }
 
-func (r *stageRun) count(w *Work) (n int64, err error) {
+func (r *stageRun) countAll(w *Work) (n int64, err error) {
 	for i := range r.plan.planner.snapshot.Segments {
-		if err := r.stop.Err(); err != nil {
-			return 0, err
-		}
-		var matches int64
-		if r.st.flat {
-			matches, err = r.sc.counter.flat(r, i, w)
-		} else {
-			matches, err = r.countTree(i, w)
-		}
+		matches, err := r.count(i, w)
 		if err != nil {
 			return 0, err
 		}
 		n += matches
 	}
 	return n, nil
+}
+
+func (r *stageRun) count(segment int, w *Work) (int64, error) {
+	if err := r.stop.Err(); err != nil {
+		return 0, err
+	}
+	if r.st.flat {
+		return r.sc.counter.flat(r, segment, w)
+	}
+	return r.countTree(segment, w)
 }
 
 func (r *stageRun) countTree(segment int, w *Work) (n int64, err error) {

@@ -20,6 +20,8 @@ type Queue struct {
 	wide   wideHeap // replaces keys if isWide is set
 	isWide bool
 	ties   Ties // if there are any, hits are stored with their rank in place of the DocID
+	// unordered: the next documents may have lower DocIDs than hits in the queue.
+	unordered bool
 
 	sorter sorter
 }
@@ -37,7 +39,7 @@ func (q *Queue) Reset(k int) { q.ResetTies(k, nil) }
 
 // ResetTies is Reset with another order of hits of equal score.
 func (q *Queue) ResetTies(k int, ties Ties) {
-	q.k, q.ties = k, ties
+	q.k, q.ties, q.unordered = k, ties, false
 	if cap(q.keys) < k {
 		q.keys = make([]uint64, 0, k)
 	}
@@ -56,10 +58,14 @@ func (q *Queue) Len() int {
 	return len(q.keys)
 }
 
+// SetUnordered sets, until the next Reset, whether the next documents may have lower DocIDs than hits
+// in the queue.
+func (q *Queue) SetUnordered(unordered bool) { q.unordered = unordered }
+
 // Need returns the least score that a document with a DocID greater than all in the queue
 // needs to enter it: 0 until the queue is full, then the threshold (the k-th best score)
-// plus 1, or the threshold if there are Ties, by which the document may be before another one.
-// Traversals in DocID order prune by it.
+// plus 1. It is the threshold if the document may be before another one of equal score: if there are
+// Ties, or after SetUnordered. Traversals in DocID order prune by it.
 func (q *Queue) Need() base.Score {
 	var threshold base.Score
 	switch {
@@ -72,7 +78,7 @@ func (q *Queue) Need() base.Score {
 	default:
 		threshold = base.Score(q.keys[0] >> 32)
 	}
-	if len(q.ties) > 0 {
+	if len(q.ties) > 0 || q.unordered {
 		return threshold
 	}
 	return threshold + 1

@@ -123,3 +123,25 @@ func BenchmarkQueue(b *testing.B) {
 		})
 	}
 }
+
+// After SetUnordered, a hit of the score that is needed may enter or not, and no better one is refused.
+func TestNeedUnordered(t *testing.T) {
+	var q topk.Queue
+	q.Reset(2)
+	q.Add(base.Hit{DocID: 7, Score: 5})
+	q.Add(base.Hit{DocID: 9, Score: 4})
+	if n := q.Need(); n != 5 {
+		t.Errorf("a later document needs %d, want 5", n)
+	}
+	q.SetUnordered(true)
+	if n := q.Need(); n != 4 || !q.Add(base.Hit{DocID: 8, Score: 4}) || q.Add(base.Hit{DocID: 10, Score: 4}) {
+		t.Errorf("any document needs %d, want 4, which enters before document 9 only", n)
+	}
+	if q.SetUnordered(false); q.Need() != 5 {
+		t.Errorf("in order: %d, want 5", q.Need())
+	}
+	q.SetUnordered(true)
+	if q.Reset(1); q.Add(base.Hit{Score: 3}) && q.Need() != 4 {
+		t.Errorf("after Reset: %d, want 4", q.Need())
+	}
+}

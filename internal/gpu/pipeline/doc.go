@@ -28,6 +28,8 @@
 // devices, since a compressed list cannot be split at a document, and scores that may exceed 2^32
 // always use images.
 //
+// Segments that are marked OnCPU are on no device: a View ignores them, and the caller adds their hits.
+//
 // If an Engine has several devices, each holds a range of the documents of every segment, and
 // results are merged in the total order. Package dispatch usually has an Engine for each device
 // instead (OpenEach), with all documents.

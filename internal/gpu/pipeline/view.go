@@ -21,7 +21,7 @@ type View struct {
 
 // target is a device's share of a segment in one commit.
 type target struct {
-	shard   *residency.Shard
+	shard   *residency.Shard // nil: none
 	segment imagesearch.Segment
 	live    cuda.Buffer[uint32] // deletion bitmap of segment, owned; zero: all documents are live
 }
@@ -51,7 +51,7 @@ func (e *Engine) Attach(segments []Segment) (*View, error) {
 		v.targets = append(v.targets, targets)
 		for j := range segments {
 			from, to := split(segments[j].NumDocs, i, len(e.devices))
-			if from == to {
+			if from == to || segments[j].OnCPU {
 				continue
 			}
 			if err := targets[j].fill(d, &segments[j], from, to); err != nil {

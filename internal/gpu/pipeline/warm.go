@@ -220,6 +220,9 @@ func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 	least := max(o.MinDocFreq, 1)
 	for s := range v.segments {
 		seg := &v.segments[s]
+		if seg.OnCPU {
+			continue
+		}
 		if seg.Impacts != nil {
 			it := seg.Impacts.Lists()
 			for it.Next() {

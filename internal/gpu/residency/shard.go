@@ -25,6 +25,8 @@ type Segment struct {
 	// run.
 	Segment *segment.Segment
 	Impacts *impact.Index
+	// OnCPU: no device has the segment; the CPU adds its hits and matches.
+	OnCPU bool
 }
 
 // Shard is the range of a segment's documents that lies on a device. The images of its lists
