@@ -266,9 +266,13 @@ func (v *inverter) add(d *corpus.Document) error {
 	}
 	tokens := v.analyze(d.Text)
 	main.addTokens(doc, tokens, next)
+	analyzed := d.Text
 	for i := range d.Extra {
 		if id, ok := v.schema.fieldID(d.Extra[i].Name); ok {
-			v.addField(id, doc, v.analyze(d.Extra[i].Value))
+			if value := d.Extra[i].Value; value != analyzed {
+				tokens, analyzed = v.analyze(value), value
+			}
+			v.addField(id, doc, tokens)
 		}
 	}
 	return nil

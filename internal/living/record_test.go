@@ -1,0 +1,88 @@
+package living
+
+import (
+	"encoding/binary"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+)
+
+func encode(number uint64, d *corpus.Document) []byte {
+	return appendBody(binary.AppendUvarint(nil, number), d)
+}
+
+func TestRecords(t *testing.T) {
+	source := `{"title":"Moby Dick","text":"Call me Ishmael.","author":"Herman"}`
+	part := func(of, s string) string { return of[strings.Index(of, s):][:len(s)] }
+	unquoted := strings.Clone(`Call me "Ishmael".`)
+	for name, d := range map[string]*corpus.Document{
+		"no strings": {ID: "1"},
+		"plain":      {ID: "1", Title: "a", Text: "bb", Extra: []corpus.Field{{Name: "x", Value: ""}, {Name: "y", Value: "ccc"}}},
+		"equal":      {ID: "a string of some length", Title: "a string of some length", Text: "a string of some length"},
+		"parts of the longest": {
+			ID: "1", Title: part(source, "Moby Dick"), Text: part(source, "Call me Ishmael."),
+			Extra: []corpus.Field{{Name: "author", Value: part(source, "Herman")}, {Name: "_source", Value: source}},
+		},
+		"parts of the second": {
+			ID: part(unquoted, "me"), Text: unquoted,
+			Extra: []corpus.Field{{Name: "text", Value: unquoted}, {Name: "text", Value: strings.Clone(unquoted)}, {Name: "_source", Value: source}},
+		},
+		"weights": {ID: "1", Vector: []corpus.TermWeight{{Term: "a", Weight: 1.5}, {Term: "b", Weight: -2}}},
+	} {
+		number, got, err := decodeRecord(recordIndex, encode(7, d))
+		if err != nil || number != 7 || !reflect.DeepEqual(got, d) {
+			t.Errorf("%s: %d, %v, %v, want %v", name, number, got, err, d)
+		}
+	}
+}
+
+// Strings that are parts of others are in the log once.
+func TestRecordsShareTexts(t *testing.T) {
+	text := strings.Repeat("word ", 1000)
+	source := `{"text":"` + text + `"}`
+	inner := source[len(`{"text":"`):][:len(text)]
+	d := &corpus.Document{ID: "1", Text: inner, Extra: []corpus.Field{{Name: "text", Value: inner}, {Name: "_source", Value: source}}}
+	if n := len(encode(1, d)); n > len(source)+60 {
+		t.Errorf("%d bytes for a source of %d", n, len(source))
+	}
+	escaped := &corpus.Document{ID: "1", Text: text, Extra: []corpus.Field{{Name: "text", Value: strings.Clone(text)}, {Name: "_source", Value: source}}}
+	if n := len(encode(1, escaped)); n > len(source)+len(text)+60 {
+		t.Errorf("%d bytes for a source of %d and a text of %d", n, len(source), len(text))
+	}
+}
+
+// Logs of earlier versions have records of another type.
+func TestPlainRecords(t *testing.T) {
+	payload := []byte("\x05\x011\x01a\x02bb\x01\x01x\x01y\x00")
+	want := &corpus.Document{ID: "1", Title: "a", Text: "bb", Extra: []corpus.Field{{Name: "x", Value: "y"}}}
+	if number, d, err := decodeRecord(recordPlain, payload); number != 5 || err != nil || !reflect.DeepEqual(d, want) {
+		t.Errorf("%d, %v, %v", number, d, err)
+	}
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	f.Add(byte(recordIndex), encode(1, &corpus.Document{ID: "1", Text: "text", Extra: []corpus.Field{{Name: "a", Value: "text"}}, Vector: []corpus.TermWeight{{Term: "a", Weight: 1}}}))
+	f.Add(byte(recordPlain), []byte("\x05\x011\x01a\x02bb\x01\x01x\x01y\x00"))
+	f.Add(byte(recordDelete), []byte("\x05\x011"))
+	f.Add(byte(9), []byte{})
+	f.Fuzz(func(t *testing.T, kind byte, payload []byte) {
+		number, d, err := decodeRecord(kind, payload)
+		if err != nil {
+			if !errors.Is(err, base.ErrCorrupt) && !errors.Is(err, base.ErrVersion) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if kind == recordDelete {
+			return
+		}
+		again, copied, err := decodeRecord(recordIndex, encode(number, d))
+		if err != nil || again != number || len(copied.Text) != len(d.Text) || copied.ID != d.ID || len(copied.Extra) != len(d.Extra) {
+			t.Fatalf("%d %v: %d %v, %v", number, d, again, copied, err)
+		}
+	})
+}
