@@ -30,8 +30,8 @@ var layers = [][]string{
 	7:  {"internal/calibrate", "engines"},
 	8:  {".", "internal/regret"},
 	9:  {"internal/timeline"},
-	10: {"internal/rest", "internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},
-	11: {"bench/codecs", "bench/gpu", "bench/living", "bench/sizes", "bench/traversals", "cmd/griffin"},
+	10: {"internal/rest", "internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments", "bench/living/process"},
+	11: {"bench/codecs", "bench/gpu", "bench/living", "bench/living/http", "bench/living/many", "bench/sizes", "bench/traversals", "cmd/griffin"},
 }
 
 // sideways lists the allowed imports within one layer, with reasons. The compiler prevents
