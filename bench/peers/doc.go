@@ -36,4 +36,27 @@
 //
 // The program fails if the engines differ in the number of queries without
 // results.
+//
+// # Writes beside queries
+//
+// With -living, both engines take batches of new passages from -clients
+// goroutines and are searched at the same time:
+//
+//	go run . -living -docs 250000 -queries tb05-1000.tsv -json living.json -check wiki-passages-*.jsonl.zst
+//
+// A round makes an index with -base documents, writes for -duration at the highest
+// rate, and then as long at half of this rate, beside top-10 OR queries from one
+// goroutine at -query-rate. The rounds of both engines alternate, and the highest
+// rate and the lowest 99th percentile of each engine count.
+//
+//   - Both engines run in this process, without JSON and HTTP: the passages are
+//     parsed before the clock starts.
+//   - Both make a batch durable before the call returns: bleve with its default,
+//     unsafe_batch off, and Griffin with its log. bleve's documents are then visible as well,
+//     Griffin's within a second.
+//   - Both index contents (title and text) and the title, with positions, in English
+//     (bleve's analyzer "en"), and store title and text. bleve's doc values and _all
+//     are off.
+//   - bleve's options for persisting and merging are its defaults. Its documents have the
+//     contents as a field of their own, which costs it no analysis more than Griffin's.
 package main

@@ -27,6 +27,8 @@ type options struct {
 	builds             int
 	search             searchOptions
 	check              bool
+	isLiving           bool
+	living             livingOptions
 }
 
 func parseOptions(args []string) (options, error) {
@@ -48,7 +50,9 @@ func parseOptions(args []string) (options, error) {
 	flags.IntVar(&o.builds, "builds", 3, "builds of each index; the least time counts")
 	flags.IntVar(&o.search.k, "k", 10, "results of a query")
 	flags.IntVar(&o.search.runs, "runs", 3, "runs of the queries; the least time of each counts")
-	flags.BoolVar(&o.check, "check", false, fmt.Sprintf("fail unless Griffin is %d times faster to index and %d times on OR", leastIndexRatio, leastOrRatio))
+	flags.BoolVar(&o.check, "check", false, fmt.Sprintf("fail unless Griffin is %d times faster to index and %d times on OR (-living: %d times the rate of writes, and p99 of queries %d times lower)",
+		leastIndexRatio, leastOrRatio, leastWriteRatio, leastTailRatio))
+	o.livingFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -60,10 +64,21 @@ func parseOptions(args []string) (options, error) {
 		return o, fmt.Errorf("-only %s: want bleve or griffin", o.only)
 	case o.check && o.only != "":
 		return o, errors.New("-check needs both engines, not -only")
+	case o.isLiving && (o.only != "" || o.living.clients < 1 || o.living.base < 0 || o.living.duration <= 0 || o.living.rounds < 1 || o.living.queryRate < 0):
+		return o, errors.New("-living: a number is too small, or -only is given; see -help")
 	case o.docs < 0 || o.numQueries < 0 || o.batchSize < 1 || o.threads < 1 || o.builds < 1 || o.search.k < 1 || o.search.runs < 1:
 		return o, errors.New("a number is too small; see -help")
 	}
 	return o, nil
+}
+
+func (o *options) livingFlags(flags *flag.FlagSet) {
+	flags.BoolVar(&o.isLiving, "living", false, "measure writes and queries at the same time, instead of an index that is made once")
+	flags.IntVar(&o.living.clients, "clients", 4, "-living: goroutines that write")
+	flags.IntVar(&o.living.base, "base", 50_000, "-living: documents before each measurement")
+	flags.DurationVar(&o.living.duration, "duration", 20*time.Second, "-living: of the writes at the highest rate, and again at half of it")
+	flags.IntVar(&o.living.rounds, "rounds", 2, "-living: rounds of each engine; the best counts")
+	flags.Float64Var(&o.living.queryRate, "query-rate", 50, "-living: most queries a second; 0: one after another")
 }
 
 func main() {
@@ -91,6 +106,11 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 
+	if o.isLiving {
+		before := runtime.GOMAXPROCS(o.threads)
+		defer runtime.GOMAXPROCS(before)
+		return runLiving(ctx, o, work)
+	}
 	topics, err := readQueries(o.queries, o.numQueries)
 	if err != nil {
 		return err
@@ -111,7 +131,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	if o.json != "" {
-		if err := r.writeJSON(o.json); err != nil {
+		if err := writeJSON(o.json, r); err != nil {
 			return err
 		}
 	}

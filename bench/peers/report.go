@@ -191,7 +191,7 @@ func formatLatency(q queryResult) string {
 	return fmt.Sprintf("%.0f / %.0f / %.0f / %.0f", us(l.Mean), us(l.P50), us(l.P95), us(l.P99))
 }
 
-func (r *report) writeJSON(path string) error {
+func writeJSON(path string, r any) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
