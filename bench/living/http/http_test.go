@@ -54,7 +54,7 @@ func TestPhases(t *testing.T) {
 	if err := os.WriteFile(passages, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{data: data, queries: []string{"words", "title passage", "3"}, options: options{
+	b := &bench{data: data, queries: []string{"words", "title passage", "3"}, o: options{
 		duration: 400 * time.Millisecond, quiet: 40 * time.Millisecond, clients: 2, base: 150, queryRate: 500, queryCount: 10, singleCount: 20,
 	}}
 	var err error
@@ -66,7 +66,7 @@ func TestPhases(t *testing.T) {
 	if err := b.phases(t.Context(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Documents != int(b.ids.Load())+b.singleCount+b.probes || b.probes == 0 {
+	if r.Documents != int(b.ids.Load())+b.o.singleCount+b.probes || b.probes == 0 {
 		t.Errorf("%d documents, %d probes", r.Documents, b.probes)
 	}
 	for _, l := range []load{r.Full, r.Half} {
@@ -77,7 +77,7 @@ func TestPhases(t *testing.T) {
 	if r.Half.MBPerSecond > r.Full.MBPerSecond {
 		t.Errorf("%g MB/s at half of %g", r.Half.MBPerSecond, r.Full.MBPerSecond)
 	}
-	if r.Single.Count != 20 || r.QueryIdle.Count != 10 || r.QueryMerged.Count != 10 || r.QueryBeside.Count == 0 || r.Visible.Count != b.probes {
+	if r.Single.Count != 20 || r.Queries.Idle.Count != 10 || r.Queries.Merged.Count != 10 || r.Queries.Beside.Count == 0 || r.Visible.Count != b.probes {
 		t.Errorf("times: %+v", r)
 	}
 }

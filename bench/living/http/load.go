@@ -15,7 +15,7 @@ import (
 )
 
 type bench struct {
-	options
+	o       options
 	bodies  []*body
 	queries []string
 	server  *server
@@ -29,7 +29,7 @@ type bench struct {
 }
 
 func (b *bench) phases(ctx context.Context, r *report) (err error) {
-	for b.ids.Load() < int64(b.base) {
+	for b.ids.Load() < int64(b.o.base) {
 		if _, err := b.write(ctx, nil, &load{}); err != nil {
 			return err
 		}
@@ -43,29 +43,29 @@ func (b *bench) phases(ctx context.Context, r *report) (err error) {
 	if err := b.server.post(ctx, "/_forcemerge?max_num_segments=1"); err != nil {
 		return err
 	}
-	if r.QueryIdle, err = b.idle(ctx); err != nil {
+	if r.Queries.Idle, err = b.idle(ctx); err != nil {
 		return err
 	}
 	before := b.server.process.WrittenBytes()
-	if r.Full, err = b.load(ctx, 0, b.duration, b.probeUntil); err != nil {
+	if r.Full, err = b.load(ctx, 0, b.o.duration, b.probeUntil); err != nil {
 		return err
 	}
 	r.Visible, r.Probe = b.visible.Summary(), b.probe.Summary()
 	var beside latency.Histogram
-	r.Half, err = b.load(ctx, r.Full.MBPerSecond*1e6/2, b.duration/4, func(ctx context.Context, until time.Time) error {
+	r.Half, err = b.load(ctx, r.Full.MBPerSecond*1e6/2, b.o.duration/4, func(ctx context.Context, until time.Time) error {
 		return b.search(ctx, &beside, func(int) bool { return time.Now().Before(until) })
 	})
 	if err != nil {
 		return err
 	}
-	r.QueryBeside = beside.Summary()
+	r.Queries.Beside = beside.Summary()
 	if err := b.settle(ctx, r); err != nil {
 		return err
 	}
 	written := float64(b.server.process.WrittenBytes() - before)
 	r.WrittenPerByte = written / float64(r.Full.bytes+r.Half.bytes)
 	r.WrittenPerDoc = written / float64(r.Full.docBytes+r.Half.docBytes)
-	if r.QueryAfter, err = b.idle(ctx); err != nil {
+	if r.Queries.After, err = b.idle(ctx); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -73,14 +73,14 @@ func (b *bench) phases(ctx context.Context, r *report) (err error) {
 		return err
 	}
 	r.MergeMillis = ms(time.Since(began))
-	if r.QueryMerged, err = b.idle(ctx); err != nil {
+	if r.Queries.Merged, err = b.idle(ctx); err != nil {
 		return err
 	}
 	r.Memory = b.server.process.Memory()
 	if r.Documents, err = b.server.count(ctx); err != nil {
 		return err
 	}
-	if want := int(b.ids.Load()) + b.singleCount + b.probes; r.Documents != want {
+	if want := int(b.ids.Load()) + b.o.singleCount + b.probes; r.Documents != want {
 		return fmt.Errorf("%d documents, want %d", r.Documents, want)
 	}
 	return nil
@@ -92,7 +92,7 @@ func (b *bench) singles(ctx context.Context) (latency.Summary, error) {
 	body := b.bodies[0]
 	source := body.data[len(operation):]
 	source = source[:strings.IndexByte(string(source), '\n')]
-	for i := range b.singleCount {
+	for i := range b.o.singleCount {
 		began := time.Now()
 		if err := b.server.put(ctx, fmt.Sprintf("single-%d", i), string(source)); err != nil {
 			return latency.Summary{}, err
@@ -110,7 +110,7 @@ func (b *bench) idle(ctx context.Context) (latency.Summary, error) {
 		}
 	}
 	var took latency.Histogram
-	err := b.search(ctx, &took, func(n int) bool { return n < b.queryCount })
+	err := b.search(ctx, &took, func(n int) bool { return n < b.o.queryCount })
 	return took.Summary(), err
 }
 
@@ -119,8 +119,8 @@ func (b *bench) search(ctx context.Context, took *latency.Histogram, more func(n
 	began := time.Now()
 	for n := 0; more(n); n++ {
 		due := time.Now()
-		if b.queryRate > 0 {
-			due = began.Add(time.Duration(float64(n) / b.queryRate * 1e9))
+		if b.o.queryRate > 0 {
+			due = began.Add(time.Duration(float64(n) / b.o.queryRate * 1e9))
 			time.Sleep(time.Until(due))
 		}
 		if _, err := b.server.search(ctx, b.queries[n%len(b.queries)]); err != nil {
@@ -165,11 +165,11 @@ func (b *bench) load(ctx context.Context, rate float64, duration time.Duration, 
 	began, cpu := time.Now(), b.server.process.CPUSeconds()
 	until := began.Add(duration)
 	m := &meter{last: began}
-	errs := make([]error, b.clients+1)
-	loads := make([]load, b.clients)
+	errs := make([]error, b.o.clients+1)
+	loads := make([]load, b.o.clients)
 	var total atomic.Int64
 	var group sync.WaitGroup
-	for i := range b.clients {
+	for i := range b.o.clients {
 		group.Go(func() {
 			var buffer []byte
 			for time.Now().Before(until) && errs[i] == nil {
@@ -189,7 +189,7 @@ func (b *bench) load(ctx context.Context, rate float64, duration time.Duration, 
 		})
 	}
 	group.Go(func() {
-		if errs[b.clients] = beside(ctx, until); errs[b.clients] != nil {
+		if errs[b.o.clients] = beside(ctx, until); errs[b.o.clients] != nil {
 			cancel()
 		}
 	})
@@ -295,14 +295,14 @@ func (b *bench) settle(ctx context.Context, r *report) error {
 	}
 	began := time.Now()
 	last, since := int64(-1), began
-	for time.Since(since) < b.quiet {
+	for time.Since(since) < b.o.quiet {
 		if now := b.server.process.WrittenBytes(); now != last {
 			last, since = now, time.Now()
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(b.quiet / 20):
+		case <-time.After(b.o.quiet / 20):
 		}
 	}
 	r.QuietAfterMS = ms(since.Sub(began))

@@ -99,7 +99,7 @@ func run(ctx context.Context, o options) error {
 }
 
 func measure(ctx context.Context, o options) (r *report, err error) {
-	b := &bench{options: o}
+	b := &bench{o: o}
 	if b.bodies, err = readBodies(o.passages, o.docs, o.bodyBytes); err != nil {
 		return nil, err
 	}
@@ -112,8 +112,9 @@ func measure(ctx context.Context, o options) (r *report, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	r = &report{
-		Time: time.Now().UTC().Truncate(time.Second), Machine: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(),
-		Processors: runtime.NumCPU(), Command: command(), Clients: o.clients, BodyBytes: o.bodyBytes, QueryRate: o.queryRate,
+		Time:    time.Now().UTC().Truncate(time.Second),
+		Machine: fmt.Sprintf("%s/%s, %s, %d processors", runtime.GOOS, runtime.GOARCH, runtime.Version(), runtime.NumCPU()),
+		Command: command(), Clients: o.clients, BodyBytes: o.bodyBytes, QueryRate: o.queryRate,
 	}
 	b.data = filepath.Join(dir, "data")
 	if b.server, err = startServer(ctx, o.griffin, b.data); err != nil {

@@ -10,13 +10,12 @@ import (
 // report is the result. MB are 10^6 bytes of whole requests, but for DocMBPerSecond, which counts the
 // documents only. Memory and bytes written are of the server. Times are as clients see them.
 type report struct {
-	Time       time.Time `json:"time"`
-	Machine    string    `json:"machine"`
-	Processors int       `json:"processors"`
-	Command    string    `json:"command"`
-	Clients    int       `json:"clients"`
-	BodyBytes  int       `json:"body_bytes"`
-	QueryRate  float64   `json:"query_rate"`
+	Time      time.Time `json:"time"`
+	Machine   string    `json:"machine"`
+	Command   string    `json:"command"`
+	Clients   int       `json:"clients"`
+	BodyBytes int       `json:"body_bytes"`
+	QueryRate float64   `json:"query_rate"`
 
 	Single latency.Summary `json:"single_ack_us"` // PUT of a document, alone
 
@@ -27,11 +26,8 @@ type report struct {
 	Visible latency.Summary `json:"visible_us"`
 	Probe   latency.Summary `json:"probe_us"`
 
-	QueryIdle   latency.Summary `json:"query_idle_us"`   // on the merged base documents
-	QueryBeside latency.Summary `json:"query_beside_us"` // writes at half rate
-	QueryAfter  latency.Summary `json:"query_after_us"`  // on the segments that the writes left
-	QueryMerged latency.Summary `json:"query_merged_us"`
-	MergeMillis float64         `json:"forcemerge_ms"`
+	Queries     queries `json:"queries"`
+	MergeMillis float64 `json:"forcemerge_ms"`
 
 	Documents       int            `json:"documents"`
 	WrittenPerByte  float64        `json:"written_per_byte"`     // of requests, from the first phase of writes until the second has settled
@@ -40,6 +36,14 @@ type report struct {
 	StopMillis      float64        `json:"stop_ms"`
 	QuietAfterMS    float64        `json:"quiet_after_ms"` // until merges had ended after the writes
 	DiskBytesAtRest int64          `json:"disk_bytes"`     // of the index after that
+}
+
+// queries are the times of top-10 OR queries.
+type queries struct {
+	Idle   latency.Summary `json:"idle_us"`   // on the merged base documents
+	Beside latency.Summary `json:"beside_us"` // writes at half rate
+	After  latency.Summary `json:"after_us"`  // on the segments that the writes left
+	Merged latency.Summary `json:"merged_us"` // after _forcemerge
 }
 
 // load is a phase of writes.

@@ -1,5 +1,3 @@
-// Package process reads the memory, the processor time and the disk traffic of a process from Linux's
-// /proc. Elsewhere all are 0.
 package process
 
 import (
