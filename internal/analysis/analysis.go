@@ -18,6 +18,17 @@ type Token struct {
 	// Position counts words from 0. Removed stop words leave a gap, so that phrases match at
 	// the same distance only.
 	Position uint32
+	// Word is the number of the word in the analyzer's cache; 0: it is not there. In an
+	// Epoch, equal numbers mean equal terms.
+	Word uint32
+}
+
+// Epoch counts how often the numbers of words changed. It does not change within the tokens of a call.
+func Epoch(a Analyzer) uint64 {
+	if w, ok := a.(*wordAnalyzer); ok {
+		return w.terms.epoch
+	}
+	return 0
 }
 
 // Analyzer turns text into terms. It keeps caches and buffers: use one per goroutine. New costs
@@ -27,7 +38,8 @@ type Analyzer interface {
 	Name() string
 	// Tokens appends the tokens of text, by rising Start. It never fails: bytes that are not
 	// UTF-8 separate words, and text beyond MaxTextBytes is not read. With grown buffers it
-	// allocates nothing for cached words. Tokens depend on text alone, never on earlier calls.
+	// allocates nothing for cached words. Tokens but for Word depend on text alone, never on
+	// earlier calls.
 	Tokens(dst []Token, text []byte) []Token
 }
 

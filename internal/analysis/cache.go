@@ -35,6 +35,7 @@ type termCache struct {
 	arena     []byte // terms, and before the term of a long word its surface
 	overflow  []byte // terms that were not stored
 	word      []byte // a word, folded
+	epoch     uint64 // how often words moved to other slots
 }
 
 // A slot with lo == 0 is free.
@@ -74,11 +75,12 @@ func (c *termCache) sweep() {
 	c.slots = make([]cacheSlot, len(slots))
 	c.arena = make([]byte, 0, len(arena))
 	c.used, c.full = 0, false
+	c.epoch++
 	for _, s := range slots {
 		if !s.seen || c.used >= c.capacity()/2 || len(c.arena) >= maxArenaBytes/2 {
 			continue
 		}
-		slot := c.freeSlot(s.lo, s.hi)
+		slot, _ := c.freeSlot(s.lo, s.hi)
 		if slot == nil {
 			continue
 		}
@@ -93,8 +95,8 @@ func (c *termCache) sweep() {
 // More words grow or fill the table.
 func (c *termCache) capacity() int { return len(c.slots) / 4 * 3 }
 
-// Empty for no term.
-func (c *termCache) lookup(text []byte, start, end int) []byte {
+// lookup returns no term for a stop word. number is the slot's, from 1; 0 if the word is in none.
+func (c *termCache) lookup(text []byte, start, end int) (term []byte, number uint32) {
 	n := end - start
 	if n > 16 {
 		return c.lookupLong(text[start:end])
@@ -110,7 +112,7 @@ func (c *termCache) lookup(text []byte, start, end int) []byte {
 			if !slot.seen {
 				slot.seen = true
 			}
-			return c.arena[slot.offset : slot.offset+uint32(slot.termLen) : slot.offset+uint32(slot.termLen)]
+			return c.arena[slot.offset : slot.offset+uint32(slot.termLen) : slot.offset+uint32(slot.termLen)], uint32(i&uint64(len(c.slots)-1)) + 1
 		}
 		if slot.lo == 0 {
 			break
@@ -124,7 +126,7 @@ func (c *termCache) lookup(text []byte, start, end int) []byte {
 	return c.insert(lo, hi, c.word, false /* long */)
 }
 
-func (c *termCache) lookupLong(word []byte) []byte {
+func (c *termCache) lookupLong(word []byte) (term []byte, number uint32) {
 	c.word = append(c.word[:0], word...)
 	if c.foldASCII {
 		foldASCII(c.word)
@@ -137,7 +139,7 @@ func (c *termCache) lookupLong(word []byte) []byte {
 			if !slot.seen {
 				slot.seen = true
 			}
-			return c.arena[slot.offset : slot.offset+uint32(slot.termLen) : slot.offset+uint32(slot.termLen)]
+			return c.arena[slot.offset : slot.offset+uint32(slot.termLen) : slot.offset+uint32(slot.termLen)], uint32(i&uint64(len(c.slots)-1)) + 1
 		}
 		if slot.lo == 0 {
 			break
@@ -148,11 +150,11 @@ func (c *termCache) lookupLong(word []byte) []byte {
 }
 
 // insert makes the term of a word not in the table, and stores it if there is room.
-func (c *termCache) insert(lo, hi uint64, word []byte, long bool) []byte {
+func (c *termCache) insert(lo, hi uint64, word []byte, long bool) (term []byte, number uint32) {
 	if c.used >= c.capacity() && len(c.slots) < maxCacheSlots {
 		c.resize(2 * len(c.slots))
 	}
-	slot := c.freeSlot(lo, hi)
+	slot, number := c.freeSlot(lo, hi)
 	if c.used >= c.capacity() || len(c.arena)+4*windowBytes > maxArenaBytes {
 		c.full = true
 		slot = nil
@@ -160,7 +162,7 @@ func (c *termCache) insert(lo, hi uint64, word []byte, long bool) []byte {
 	if slot == nil {
 		offset := len(c.overflow)
 		c.overflow = c.maker.appendTerm(c.overflow, word)
-		return c.overflow[offset:len(c.overflow):len(c.overflow)]
+		return c.overflow[offset:len(c.overflow):len(c.overflow)], 0
 	}
 	if long {
 		c.arena = append(c.arena, word...)
@@ -171,19 +173,19 @@ func (c *termCache) insert(lo, hi uint64, word []byte, long bool) []byte {
 	slot.offset = uint32(offset)
 	slot.termLen = uint16(len(c.arena) - offset)
 	c.used++
-	return c.arena[offset:len(c.arena):len(c.arena)]
+	return c.arena[offset:len(c.arena):len(c.arena)], number
 }
 
 // The key is not in the table; nil if the probe sequence is too long.
-func (c *termCache) freeSlot(lo, hi uint64) *cacheSlot {
+func (c *termCache) freeSlot(lo, hi uint64) (slot *cacheSlot, number uint32) {
 	i := hashKey(lo, hi) >> c.shift
 	for range maxProbes {
 		if slot := &c.slots[i&uint64(len(c.slots)-1)]; slot.lo == 0 {
-			return slot
+			return slot, uint32(i&uint64(len(c.slots)-1)) + 1
 		}
 		i++
 	}
-	return nil
+	return nil, 0
 }
 
 // n is a power of two.
@@ -192,11 +194,12 @@ func (c *termCache) resize(n int) {
 	c.slots = make([]cacheSlot, n)
 	c.shift = uint(64 - bits.TrailingZeros(uint(n)))
 	c.used = 0
+	c.epoch++
 	for _, s := range old {
 		if s.lo == 0 {
 			continue
 		}
-		if slot := c.freeSlot(s.lo, s.hi); slot != nil {
+		if slot, _ := c.freeSlot(s.lo, s.hi); slot != nil {
 			*slot = s
 			c.used++
 		}

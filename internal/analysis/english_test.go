@@ -33,7 +33,7 @@ func referenceEnglish(text []byte) (tokens []Token) {
 	for position, r := range referenceWords(text) {
 		word := appendLower(nil, trimPossessive(text[r[0]:r[1]]))
 		if !englishStopWords[string(word)] {
-			tokens = append(tokens, Token{[]byte(porterOracle(string(word))), int32(r[0]), int32(r[1]), uint32(position)})
+			tokens = append(tokens, Token{Term: []byte(porterOracle(string(word))), Start: int32(r[0]), End: int32(r[1]), Position: uint32(position)})
 		}
 	}
 	return tokens

@@ -28,14 +28,20 @@ func (a *wordAnalyzer) Tokens(dst []Token, text []byte) []Token {
 	text = clip(text)
 	a.words.reset(text)
 	a.terms.begin()
+	first, epoch := len(dst), a.terms.epoch
 	for position := uint32(0); ; position++ {
 		start, end, ok := a.words.next()
 		if !ok {
 			a.words.reset(nil)
+			if a.terms.epoch != epoch { // the cache has grown
+				for i := range dst[first:] {
+					dst[first+i].Word = 0
+				}
+			}
 			return dst
 		}
-		if term := a.terms.lookup(text, start, end); len(term) > 0 {
-			dst = append(dst, Token{Term: term, Start: int32(start), End: int32(end), Position: position})
+		if term, word := a.terms.lookup(text, start, end); len(term) > 0 {
+			dst = append(dst, Token{Term: term, Start: int32(start), End: int32(end), Position: position, Word: word})
 		}
 	}
 }

@@ -24,6 +24,8 @@ type fieldInverter struct {
 	positions chains
 	posStates []positionState // by term; empty without positions
 	lengths   []uint32        // by document
+	twins     []uint32        // by number of the term in the default field: its number here, plus 1
+	numbers   []uint32        // scratch
 
 	withPositions bool
 	last          uint32 // highest position of the last document with tokens
@@ -50,13 +52,14 @@ func (f *fieldInverter) reset() {
 	f.docs.reset()
 	f.positions.reset()
 	f.states, f.posStates, f.lengths = f.states[:0], f.posStates[:0], f.lengths[:0]
+	f.twins = f.twins[:0]
 	f.numPostings, f.numTokens = 0, 0
 }
 
 func (f *fieldInverter) usedBytes() int64 {
 	return f.table.usedBytes() + int64(len(f.docs.slab)+len(f.positions.slab)) +
 		int64(len(f.states))*int64(unsafe.Sizeof(termState{})) +
-		int64(len(f.posStates))*int64(unsafe.Sizeof(positionState{})) + int64(len(f.lengths))*4
+		int64(len(f.posStates))*int64(unsafe.Sizeof(positionState{})) + int64(len(f.lengths)+len(f.twins))*4
 }
 
 // True if another document may not fit into the slabs.
@@ -67,19 +70,59 @@ func (f *fieldInverter) full(maxBytes int) bool {
 // addTokens adds tokens to document doc, not before the last one, adds first to positions, and
 // skips terms too long for a dictionary.
 func (f *fieldInverter) addTokens(doc uint32, tokens []analysis.Token, first uint32) {
-	length := uint32(0)
+	f.numbers = f.numbers[:0]
 	for i := range tokens {
-		if n := len(tokens[i].Term); n == 0 || n > maxTermBytes {
+		f.numbers = append(f.numbers, f.number(tokens[i].Term))
+	}
+	f.addNumbered(doc, tokens, f.numbers, first)
+}
+
+// noTerm is the number of what is too short or too long for a dictionary.
+const noTerm = ^uint32(0)
+
+// number returns the number of a term, which it adds to the table.
+func (f *fieldInverter) number(term []byte) uint32 {
+	if n := len(term); n == 0 || n > maxTermBytes {
+		return noTerm
+	}
+	n, isNew := f.table.insert(term)
+	if isNew {
+		f.states = append(f.states, termState{})
+		if f.withPositions {
+			f.posStates = append(f.posStates, positionState{})
+		}
+	}
+	return n
+}
+
+// addTwins is addTokens for tokens that the default field has as well: numbers are of their terms there.
+// The table of this field is searched once for each term.
+func (f *fieldInverter) addTwins(doc uint32, tokens []analysis.Token, numbers []uint32, first uint32) {
+	f.numbers = f.numbers[:0]
+	for i, of := range numbers {
+		if of == noTerm {
+			f.numbers = append(f.numbers, noTerm)
+			continue
+		}
+		if int(of) >= len(f.twins) {
+			f.twins = append(f.twins, make([]uint32, int(of)+1-len(f.twins))...)
+		}
+		if f.twins[of] == 0 {
+			f.twins[of] = f.number(tokens[i].Term) + 1
+		}
+		f.numbers = append(f.numbers, f.twins[of]-1)
+	}
+	f.addNumbered(doc, tokens, f.numbers, first)
+}
+
+// addNumbered is addTokens with the numbers of the terms.
+func (f *fieldInverter) addNumbered(doc uint32, tokens []analysis.Token, numbers []uint32, first uint32) {
+	length := uint32(0)
+	for i, n := range numbers {
+		if n == noTerm {
 			continue
 		}
 		length++
-		n, isNew := f.table.insert(tokens[i].Term)
-		if isNew {
-			f.states = append(f.states, termState{})
-			if f.withPositions {
-				f.posStates = append(f.posStates, positionState{})
-			}
-		}
 		st := &f.states[n]
 		if st.freq != 0 && st.doc == doc {
 			st.freq++
@@ -133,6 +176,7 @@ type inverter struct {
 	tokens   []analysis.Token
 	fields   []fieldInverter // by base.FieldID
 	docs     docTable
+	words    wordNumbers
 
 	// Stored documents go to a file at once: only the merge reads them.
 	fs     vfs.FS
@@ -178,6 +222,7 @@ func (v *inverter) reset() {
 		v.fields[i].reset()
 	}
 	v.docs.reset()
+	clear(v.words.numbers)
 }
 
 func (v *inverter) abort() error {
@@ -256,36 +301,43 @@ func (v *inverter) add(d *corpus.Document) error {
 	next := uint32(0) // position of the text's first word
 	if d.Title != "" {
 		tokens := v.analyze(d.Title)
-		main.addTokens(doc, tokens, 0)
+		numbers := v.number(tokens)
+		main.addNumbered(doc, tokens, numbers, 0)
 		if id, ok := v.schema.fieldID(TitleField); ok {
-			v.addField(id, doc, tokens)
+			v.addField(id, doc, tokens, numbers)
 		}
 		if n := len(tokens); n > 0 {
 			next = tokens[n-1].Position + 1 + positionGap
 		}
 	}
 	tokens := v.analyze(d.Text)
-	main.addTokens(doc, tokens, next)
+	numbers := v.number(tokens)
+	main.addNumbered(doc, tokens, numbers, next)
 	analyzed := d.Text
 	for i := range d.Extra {
 		if id, ok := v.schema.fieldID(d.Extra[i].Name); ok {
 			if value := d.Extra[i].Value; value != analyzed {
-				tokens, analyzed = v.analyze(value), value
+				tokens, numbers, analyzed = v.analyze(value), nil, value
 			}
-			v.addField(id, doc, tokens)
+			v.addField(id, doc, tokens, numbers)
 		}
 	}
 	return nil
 }
 
-// Not the default field. Repeated values form one text with gaps.
-func (v *inverter) addField(id base.FieldID, doc uint32, tokens []analysis.Token) {
+// Not the default field. Repeated values form one text with gaps. numbers are of the terms in the default
+// field, nil if unknown.
+func (v *inverter) addField(id base.FieldID, doc uint32, tokens []analysis.Token, numbers []uint32) {
 	f := &v.fields[id]
 	first := uint32(0)
 	if f.lengths[doc] > 0 {
 		first = f.last + 1 + positionGap
 	}
-	f.addTokens(doc, tokens, first)
+	if numbers == nil {
+		f.addTokens(doc, tokens, first)
+		return
+	}
+	f.addTwins(doc, tokens, numbers, first)
 }
 
 // Valid until the next call.
@@ -293,6 +345,37 @@ func (v *inverter) analyze(text string) []analysis.Token {
 	// An Analyzer only reads, so it can share the string's bytes.
 	v.tokens = v.analyzer.Tokens(v.tokens[:0], unsafe.Slice(unsafe.StringData(text), len(text)))
 	return v.tokens
+}
+
+// wordNumbers are the numbers of terms in the default field, plus 1, by analysis.Token.Word: for most
+// words, they take the place of the search in the table.
+type wordNumbers struct {
+	epoch   uint64
+	numbers []uint32
+	out     []uint32
+}
+
+// number returns the numbers of terms in the default field, valid until the next call.
+func (v *inverter) number(tokens []analysis.Token) []uint32 {
+	w, main := &v.words, &v.fields[0]
+	if epoch := analysis.Epoch(v.analyzer); epoch != w.epoch {
+		clear(w.numbers)
+		w.epoch = epoch
+	}
+	w.out = w.out[:0]
+	for i := range tokens {
+		word := int(tokens[i].Word)
+		if word >= len(w.numbers) {
+			w.numbers = append(w.numbers, make([]uint32, word+1-len(w.numbers))...)
+		}
+		n := w.numbers[word] - 1
+		if n == noTerm || word == 0 {
+			n = main.number(tokens[i].Term)
+			w.numbers[word] = n + 1
+		}
+		w.out = append(w.out, n)
+	}
+	return w.out
 }
 
 // Check returns an error that wraps base.ErrBadInput if a document cannot be indexed.
