@@ -35,8 +35,12 @@ func NewCrew(schema *Schema, n int) (*Crew, error) {
 	return c, nil
 }
 
-// crewChunkBytes is the size of the texts that a worker inverts at once.
-const crewChunkBytes = 1 << 20
+// chunkBytes is the size of the documents that a worker inverts at once. More have fewer partial indexes,
+// and fewer are inverted sooner after the last document.
+func (o *Options) chunkBytes() int {
+	const least, most = 64 << 10, 4 << 20
+	return int(min(max(o.MemoryBytes/8, least), most))
+}
 
 // CrewBatch is a Batch that a Crew inverts: consecutive documents make chunks, and a worker makes
 // a partial index of each. It is for one goroutine.
@@ -65,17 +69,10 @@ func (c *Crew) NewBatch(o Options) *CrewBatch {
 }
 
 // Add adds a document, which must not change until Partials returns, and which Schema.Check
-// accepts.
-func (b *CrewBatch) Add(d *corpus.Document, v segment.Version) {
+// accepts. sizeBytes is about the size of its strings, where those that are parts of others do not count.
+func (b *CrewBatch) Add(d *corpus.Document, v segment.Version, sizeBytes int) {
 	b.docs, b.versions = append(b.docs, *d), append(b.versions, v)
-	b.size += len(d.Title) + len(d.Text)
-	for i := range d.Extra {
-		b.size += len(d.Extra[i].Value)
-	}
-	for i := range d.Vector {
-		b.size += len(d.Vector[i].Term)
-	}
-	if b.size >= crewChunkBytes {
+	if b.size += sizeBytes; b.size >= b.options.chunkBytes() {
 		b.dispatch()
 	}
 }

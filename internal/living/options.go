@@ -17,7 +17,7 @@ type Options struct {
 	// Refresh, and batches that are full, make writes visible.
 	RefreshInterval time.Duration
 	// MemoryBytes bounds the documents that are not visible yet; 0: 16 MiB. A batch is made visible
-	// at a quarter of it. Under full load, a refresh waits until about this amount is indexed.
+	// at half of it. Under full load, a refresh waits until about this amount is indexed.
 	MemoryBytes int64
 	// FlushBytes is the size of the log at which Flush runs in the background; 0: 512 MiB.
 	FlushBytes int64

@@ -25,6 +25,7 @@ type queue struct {
 type item struct {
 	id    string
 	state state
+	size  int
 	seal  *seal
 }
 
@@ -66,10 +67,10 @@ const itemBytes = 200
 func (s *Store) enqueue(id string, st state, size int) {
 	q := &s.queue
 	s.versions.set(id, st)
-	q.items = append(q.items, item{id: id, state: st})
+	q.items = append(q.items, item{id: id, state: st, size: size})
 	q.size += int64(size) + itemBytes
 	q.fresh += int64(size) + itemBytes
-	if q.fresh > s.opts.MemoryBytes/4 {
+	if q.fresh > s.opts.MemoryBytes/2 {
 		q.seal(&s.versions)
 	}
 	q.wake.Signal()
@@ -138,7 +139,7 @@ func (b *batch) add(it *item) {
 	if it.state.doc == nil {
 		b.Delete(it.id)
 	} else {
-		b.Add(it.state.doc, it.state.version)
+		b.Add(it.state.doc, it.state.version, it.size)
 	}
 	b.seq = it.state.version.Seq
 }
