@@ -9,6 +9,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/wal"
 )
 
@@ -155,6 +156,7 @@ func (s *Store) handle(group []*request) {
 	var records []wal.Record
 	var entries []*entry
 	ahead := map[string]state{} // by the operations of the group
+	next := uint64(s.log.Stats().Last) + 1
 	for _, r := range group {
 		for i := range r.entries {
 			e := &r.entries[i]
@@ -173,6 +175,7 @@ func (s *Store) handle(group []*request) {
 				}
 				continue
 			}
+			e.state.version.Seq = next + uint64(len(records))
 			ahead[id] = e.state
 			records = append(records, e.record())
 			entries = append(entries, e)
@@ -188,14 +191,12 @@ func (s *Store) handle(group []*request) {
 		}
 		return
 	}
+	invariant.Check(uint64(first) == next, "the log numbers records from %d, want %d", first, next) // nobody else appends
 	s.mu.Lock()
-	seq := uint64(first)
 	for _, e := range entries {
 		if e.result.Err != nil {
 			continue
 		}
-		e.state.version.Seq = seq
-		seq++
 		e.result.Version = e.state.version
 		s.enqueue(e.op.Doc.ID, e.state, len(e.payload))
 	}
@@ -220,12 +221,8 @@ func (s *Store) room(ctx context.Context) error {
 		if why == "" {
 			return nil
 		}
-		if time.Now().After(until) {
-			err := fmt.Errorf("%s: %w", why, ErrBusy)
-			if f := s.failure.Load(); f != nil {
-				err = fmt.Errorf("%w: %w", err, *f)
-			}
-			return err
+		if s.stuck() || time.Now().After(until) {
+			return s.busy(why)
 		}
 		select {
 		case <-ctx.Done():
@@ -245,6 +242,7 @@ func (s *Store) full() (why string) {
 		return fmt.Sprintf("%d MiB of documents wait to be indexed", size>>20)
 	}
 	if n := s.numSegments(); n > s.opts.MaxSegments {
+		signal(s.work.hurry)
 		return fmt.Sprintf("%d segments wait to be merged", n)
 	}
 	return ""

@@ -53,7 +53,7 @@ func choose(sizes []index.SegmentSize) (from, to int) {
 func (s *Store) merge() {
 	for {
 		for merged := true; merged; {
-			err := s.retry("merge", func() (err error) {
+			err := s.retry("merge", maxWorkWait, s.work.hurry, func() (err error) {
 				merged, err = s.live.Merge(s.work.ctx, s.mergeFS(), choose)
 				return err
 			})

@@ -3,12 +3,10 @@ package living
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/inverter"
-	"github.com/griffin-search/griffin/internal/segment"
 )
 
 // queue has writes between the log and the batch, guarded by Store.mu.
@@ -145,7 +143,7 @@ func (b *batch) add(it *item) {
 }
 
 func (s *Store) openBatch() (b *batch, err error) {
-	err = s.retry("index", func() (err error) {
+	err = s.retry("index", maxPublishWait, nil, func() (err error) {
 		b, err = s.newBatch()
 		return err
 	})
@@ -195,7 +193,7 @@ func (s *Store) publish() {
 	for b := range s.work.sealed {
 		err := s.endedBy()
 		if err == nil {
-			err = s.retry("refresh", func() error { return s.publishBatch(b) })
+			err = s.retry("refresh", maxPublishWait, nil, func() error { return s.publishBatch(b) })
 		}
 		s.discard(b)
 		if err != nil {
@@ -204,8 +202,7 @@ func (s *Store) publish() {
 		}
 		s.mu.Lock()
 		s.queue.size -= b.seal.size
-		flushed := s.flushed
-		s.versions.drop(func(v segment.Version) bool { return v.Seq > flushed })
+		s.versions.drop(time.Now())
 		s.mu.Unlock()
 		close(b.seal.done)
 		signal(s.work.changed)
@@ -213,34 +210,11 @@ func (s *Store) publish() {
 }
 
 func (s *Store) publishBatch(b *batch) (err error) {
-	defer func() {
-		if s.failure.Store(nil); err != nil {
-			s.failure.Store(&err)
-		}
-	}()
+	defer func() { s.failing(err) }()
 	partials, err := b.Partials()
 	if err != nil {
 		return errors.Join(err, s.again(b))
 	}
 	_, err = s.live.Publish(s.work.ctx, partials.Sources(), partials.Err, b.Deletes(), b.seq)
 	return err
-}
-
-// retry repeats what fails, for example because the disk is full, until it succeeds or the store
-// is closed.
-func (s *Store) retry(what string, do func() error) error {
-	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		err := do()
-		if err == nil || s.work.ctx.Err() != nil || s.work.closing.Load() {
-			return err
-		}
-		s.opts.OnError(fmt.Errorf("%s: %w", what, err))
-		for until := time.Now().Add(wait); time.Now().Before(until) && !s.work.closing.Load(); {
-			select {
-			case <-s.work.ctx.Done():
-				return err
-			case <-time.After(10 * time.Millisecond):
-			}
-		}
-	}
 }

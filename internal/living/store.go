@@ -36,8 +36,8 @@ type Store struct {
 	closed   bool
 
 	work    background
-	failure atomic.Pointer[error] // of the publisher, until a repetition succeeds
-	ended   error                 // why nothing is published any more; guarded by mu
+	failure atomic.Pointer[failure] // of the publisher, until a repetition succeeds
+	ended   error                   // why nothing is published any more; guarded by mu
 }
 
 // background is the goroutines of a Store.
@@ -45,16 +45,18 @@ type background struct {
 	sealed  chan *batch   // from the pump to the publisher
 	changed chan struct{} // segments were added: the merger looks at them
 	flush   chan struct{} // the log is long
+	hurry   chan struct{} // writers wait for a merge
 	quit    chan struct{}
 	ctx     context.Context
 	stop    context.CancelFunc // ends ctx
-	closing atomic.Bool        // what fails is not repeated
+	closing chan struct{}      // closed: what fails is not repeated
 	workers sync.WaitGroup
 }
 
 func (w *background) begin(ctx context.Context) {
 	w.sealed, w.quit = make(chan *batch), make(chan struct{})
-	w.changed, w.flush = make(chan struct{}, 1), make(chan struct{}, 1)
+	w.changed, w.flush, w.hurry = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	w.closing = make(chan struct{})
 	w.ctx, w.stop = context.WithCancel(context.WithoutCancel(ctx))
 }
 
@@ -198,7 +200,7 @@ func (s *Store) Close(ctx context.Context) error {
 	s.closed = true
 	s.mu.Unlock()
 	s.groups.close()
-	s.work.closing.Store(true)
+	close(s.work.closing)
 	return errors.Join(s.Flush(ctx), s.end())
 }
 
@@ -246,9 +248,7 @@ func (s *Store) flushes() {
 		case <-s.work.quit:
 			return
 		case <-s.work.flush:
-			if err := s.commit(s.work.ctx); err != nil && s.work.ctx.Err() == nil {
-				s.opts.OnError(fmt.Errorf("flush: %w", err))
-			}
+			_ = s.retry("flush", maxWorkWait, nil, func() error { return s.commit(s.work.ctx) }) // reported
 		}
 	}
 }

@@ -38,24 +38,22 @@ const (
 	storedTrailerLen = 16
 )
 
-// encoders take hundreds of KiB each.
-var encoders = sync.Pool{New: func() any {
+// compressor encodes up to GOMAXPROCS blocks concurrently. It takes hundreds of KiB for each.
+var compressor = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(false), // sealed has its own checksums
 		zstd.WithSingleSegment(true))
 	if err != nil {
-		panic(err)
+		panic(err) // the options above are valid
 	}
 	return e
-}}
+})
 
 // StoredWriter writes stored documents for a segment or a partial index. It is not safe for
 // concurrent use; several may run concurrently.
 type StoredWriter struct {
 	out     *sealed.Writer
-	encoder *zstd.Encoder
 	numDocs uint32
 	dir     []byte
 
@@ -72,7 +70,7 @@ func NewStoredWriter(fs vfs.FS, name string) (*StoredWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &StoredWriter{out: out, encoder: encoders.Get().(*zstd.Encoder)}, nil
+	return &StoredWriter{out: out}, nil
 }
 
 // NumDocs counts added documents.
@@ -115,7 +113,7 @@ func (w *StoredWriter) flush() error {
 		return nil
 	}
 	w.raw = append(append(w.raw[:0], w.sizes...), w.docs...)
-	w.frame = w.encoder.EncodeAll(w.raw, w.frame[:0])
+	w.frame = compressor().EncodeAll(w.raw, w.frame[:0])
 	err := w.addFrame(w.frame, w.first, len(w.raw))
 	w.first, w.sizes, w.docs = w.numDocs, w.sizes[:0], w.docs[:0]
 	if cap(w.raw) > 64*storedBlockLen { // release memory after a giant document
@@ -149,7 +147,6 @@ func (w *StoredWriter) addBlock(frame []byte, n, rawLen int) error {
 // Close completes and syncs the file.
 func (w *StoredWriter) Close() error {
 	err := w.flush()
-	w.release()
 	tail := binary.LittleEndian.AppendUint64(w.dir, uint64(len(w.dir)/storedEntryLen))
 	tail = binary.LittleEndian.AppendUint64(tail, uint64(w.numDocs))
 	if err == nil {
@@ -162,14 +159,4 @@ func (w *StoredWriter) Close() error {
 }
 
 // Abort removes the file; after Close it does nothing.
-func (w *StoredWriter) Abort() error {
-	w.release()
-	return w.out.Abort()
-}
-
-func (w *StoredWriter) release() {
-	if w.encoder != nil {
-		encoders.Put(w.encoder)
-		w.encoder = nil
-	}
-}
+func (w *StoredWriter) Abort() error { return w.out.Abort() }

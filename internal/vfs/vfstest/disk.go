@@ -49,6 +49,8 @@ type DiskFaults struct {
 	// CrashAt is the operation, as NumOps counts, from which on all fail, until AfterCrash or
 	// AfterKill. A write at this operation is cut off. 0: none.
 	CrashAt int
+	// OnCrash, if not nil, is called once at CrashAt. It must not use the Disk.
+	OnCrash func()
 	// Capacity bounds the bytes of all files, then ENOSPC; 0: no limit.
 	Capacity int
 	// ReadOnly makes changes fail with EROFS.
@@ -160,10 +162,15 @@ func (d *Disk) Set(name string, data []byte) {
 
 // op begins an operation. d.mu is held.
 func (d *Disk) op() error {
-	if d.numOps++; d.faults.CrashAt > 0 && d.numOps >= d.faults.CrashAt {
-		return ErrCrashed
+	d.numOps++
+	if f := &d.faults; f.CrashAt == 0 || d.numOps < f.CrashAt {
+		return nil
 	}
-	return nil
+	if f := d.faults.OnCrash; f != nil {
+		d.faults.OnCrash = nil
+		f()
+	}
+	return ErrCrashed
 }
 
 // do runs an operation. Errors name the path.

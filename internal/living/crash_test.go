@@ -1,0 +1,348 @@
+package living
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/sampletest"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+	"github.com/griffin-search/griffin/internal/wal"
+)
+
+// owner writes to ids of its own, one Apply after the other, and knows what must be there.
+type owner struct {
+	model
+	name   string
+	rng    *rand.Rand
+	writes []ownWrite // acknowledged, in the order of the log
+	trying []Op       // of the Apply that the crash interrupted
+}
+
+type ownWrite struct {
+	id    string
+	state state
+}
+
+// randomOps are of ids of the owner.
+func (o *owner) randomOps() []Op {
+	ops := make([]Op, 1+o.rng.IntN(1+o.rng.IntN(20)))
+	for i := range ops {
+		op := randomOp(o.rng, &model{})
+		op.Doc.ID = o.name + op.Doc.ID
+		op.IfSeq = 0
+		if op.Kind != Create && o.rng.IntN(4) == 0 {
+			op.IfSeq = o.states[op.Doc.ID].version.Seq + uint64(o.rng.IntN(2))
+		}
+		ops[i] = op
+	}
+	return ops
+}
+
+// write applies until the crash, or n times.
+func (o *owner) write(t testing.TB, s *Store, n int) {
+	for range n {
+		ops := o.randomOps()
+		results, err := s.Apply(t.Context(), ops)
+		if err != nil {
+			if !errors.Is(err, vfstest.ErrCrashed) && !errors.Is(err, wal.ErrFailed) && !errors.Is(err, ErrBusy) {
+				t.Errorf("Apply: %v", err)
+			}
+			if !errors.Is(err, ErrBusy) {
+				o.trying = ops
+			}
+			return
+		}
+		for i, r := range results {
+			if errors.Is(r.Err, vfstest.ErrCrashed) { // a lookup failed
+				continue
+			}
+			want, ok := o.apply(ops[i], r.Version.Seq)
+			id := ops[i].Doc.ID
+			if r.Outcome != want || ok != (r.Err == nil) || !ok && !errors.Is(r.Err, ErrConflict) || ok && r.Version != o.states[id].version {
+				t.Errorf("operation %+v: %+v, want outcome %d, version %+v", ops[i], r, want, o.states[id].version)
+				return
+			}
+			if ok {
+				o.writes = append(o.writes, ownWrite{id, o.states[id]})
+			}
+		}
+	}
+}
+
+// acknowledged is the last acknowledged record.
+func (o *owner) acknowledged() uint64 {
+	if n := len(o.writes); n > 0 {
+		return o.writes[n-1].state.version.Seq
+	}
+	return 0
+}
+
+// recovered compares what a new process finds, the log of which ends at last, with what must be there.
+func (o *owner) recovered(t testing.TB, s *Store, last uint64) {
+	t.Helper()
+	if o.acknowledged() > last { // with all later ones, also of the Apply without an answer
+		o.trying = nil
+		for o.acknowledged() > last {
+			o.writes = o.writes[:len(o.writes)-1]
+		}
+		o.states = map[string]state{}
+		for _, w := range o.writes {
+			o.states[w.id] = w.state
+		}
+	}
+	if first := o.interrupted(t, s); first != 0 {
+		seq := first
+		for _, op := range o.trying {
+			if _, ok := o.apply(op, seq); ok {
+				o.writes = append(o.writes, ownWrite{op.Doc.ID, o.states[op.Doc.ID]})
+				seq++
+			}
+		}
+	}
+	o.trying = nil
+	o.forget(s)
+	for id, want := range o.states {
+		got, _, err := s.state(id)
+		check(t, err)
+		if got.version != want.version || (got.doc == nil) != (want.doc == nil) {
+			t.Fatalf("%s: %+v after recovery, want %+v", id, got, want)
+		}
+	}
+}
+
+// interrupted returns the number of the first record of the Apply without an answer, if it is in the
+// log; else 0.
+func (o *owner) interrupted(t testing.TB, s *Store) (first uint64) {
+	t.Helper()
+	const unknown = 1 << 40
+	then := model{states: maps.Clone(o.states)}
+	seq := uint64(unknown)
+	for _, op := range o.trying {
+		if _, ok := then.apply(op, seq); ok {
+			seq++
+		}
+	}
+	for id, st := range then.states {
+		if st.version.Seq < unknown {
+			continue
+		}
+		got, _, err := s.state(id)
+		check(t, err)
+		if got.version.Seq > o.states[id].version.Seq {
+			return got.version.Seq - (st.version.Seq - unknown)
+		}
+	}
+	return 0
+}
+
+// crashes is a history of a store on a disk, over several processes.
+type crashes struct {
+	rng    *rand.Rand
+	disk   *vfstest.Disk
+	owners []*owner
+	opts   Options
+	safe   uint64 // the last record that is durable
+	must   uint64 // the last record that must be there now
+	writes int    // acknowledged
+	store  *Store // open
+}
+
+// ends ends a history that may have failed.
+func (c *crashes) ends(t testing.TB, seed uint64) {
+	if !t.Failed() {
+		return
+	}
+	t.Logf("seed %d, %+v", seed, c.opts)
+	if c.store != nil { // no goroutine may be left
+		_ = c.store.Close(t.Context())
+	}
+}
+
+// crashIn makes the n-th operation from now on fail, and all later ones, and returns a context that
+// ends then, because a store repeats what fails.
+func (c *crashes) crashIn(t testing.TB, n int) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	at := c.disk.NumOps() + n
+	c.disk.Change(func(f *vfstest.DiskFaults) { f.CrashAt, f.OnCrash = at, cancel })
+	return ctx
+}
+
+// process opens the store, writes, and crashes.
+func (c *crashes) process(t testing.TB) {
+	t.Helper()
+	open := c.crashIn(t, 1+c.rng.IntN(400))
+	if c.rng.IntN(2) == 0 {
+		open = c.crashIn(t, 1<<40)
+	}
+	ix, err := index.Open(c.disk, "ix")
+	var s *Store
+	if err == nil {
+		s, err = Open(open, c.disk, ix, c.opts)
+		if err != nil {
+			check(t, ix.Close())
+		}
+	}
+	if err != nil {
+		if open.Err() == nil || !errors.Is(err, vfstest.ErrCrashed) && !errors.Is(err, context.Canceled) {
+			t.Fatalf("open: %v", err)
+		}
+		c.end(t, nil)
+		return
+	}
+	c.crashIn(t, 1<<40)
+	c.store = s
+	c.check(t, s, ix)
+	c.work(t, s)
+	_ = s.Close(open)
+	c.store = nil
+	check(t, ix.Close())
+	c.end(t, s)
+}
+
+// work writes until the disk fails.
+func (c *crashes) work(t testing.TB, s *Store) {
+	ctx := c.crashIn(t, 1+c.rng.IntN([]int{50, 500, 3000}[c.rng.IntN(3)]))
+	var group sync.WaitGroup
+	for _, o := range c.owners {
+		n := 1 + c.rng.IntN(12)
+		group.Go(func() { o.write(t, s, n) })
+	}
+	for range c.rng.IntN(3) {
+		rng := rand.New(rand.NewPCG(c.rng.Uint64(), 1))
+		group.Go(func() {
+			for range 1 + rng.IntN(4) {
+				var err error
+				switch rng.IntN(3) {
+				case 0:
+					err = s.Refresh(ctx)
+				case 1:
+					err = s.Flush(ctx)
+				default:
+					err = s.Merge(ctx, 1+rng.IntN(3))
+				}
+				if err != nil && ctx.Err() == nil {
+					t.Errorf("refresh, flush or merge: %v", err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// end ends the process, or the machine.
+func (c *crashes) end(t testing.TB, s *Store) {
+	t.Helper()
+	if n := c.disk.NumOpen(); n != 0 {
+		t.Fatalf("%d files are open", n)
+	}
+	power := c.rng.IntN(3) > 0
+	if s != nil {
+		s.mu.Lock()
+		c.safe = max(c.safe, s.flushed, uint64(s.log.Stats().Durable))
+		s.mu.Unlock()
+		for _, o := range c.owners {
+			if c.must = max(c.must, o.acknowledged()); c.opts.Sync == wal.ModeRequest {
+				c.safe = max(c.safe, o.acknowledged())
+			}
+		}
+	}
+	if power {
+		c.disk, c.must = c.disk.AfterCrash(c.rng), c.safe
+	} else {
+		c.disk = c.disk.AfterKill()
+	}
+}
+
+// check compares a store that was just opened with what must be there.
+func (c *crashes) check(t testing.TB, s *Store, ix *index.Index) {
+	t.Helper()
+	last := uint64(s.log.Stats().Last)
+	if last < c.must {
+		t.Fatalf("the log ends at %d, want %d at least", last, c.must)
+	}
+	c.must = last
+	all := &model{states: map[string]state{}}
+	for _, o := range c.owners {
+		o.recovered(t, s, last)
+		c.writes += len(o.writes)
+		maps.Copy(all.states, o.states)
+	}
+	all.same(t, ix)
+	if c.rng.IntN(2) == 0 {
+		all.sameRanking(t, c.rng, ix)
+	}
+}
+
+// numHistories is GRIFFIN_HISTORIES, or n.
+func numHistories(n int) int {
+	if set, err := strconv.Atoi(os.Getenv("GRIFFIN_HISTORIES")); err == nil {
+		return set
+	}
+	return sampletest.UnderRace(n, 1+n/4)
+}
+
+// Processes write, refresh, flush and merge at the same time, and are killed, or the machine loses
+// power, at random operations of the file system, also while they recover from the crash before. Then
+// each acknowledged write is there once with its version, an interrupted one as a whole or not at all,
+// and the ranking is that of a new index. With asynchronous syncs, a power failure can lose the end of
+// the log. GRIFFIN_HISTORIES sets the number of histories.
+func TestCrashes(t *testing.T) {
+	checked := 0
+	for seed := range uint64(numHistories(40)) {
+		bubble(t, func(t *testing.T) { checked += crashHistory(t, seed) })
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d acknowledged writes were checked", checked)
+	if checked == 0 {
+		t.Error("nothing was written")
+	}
+}
+
+func crashHistory(t *testing.T, seed uint64) (checked int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 17))
+	c := &crashes{rng: rng, disk: vfstest.NewDisk(), opts: Options{
+		Sync: []wal.Mode{wal.ModeRequest, wal.ModeRequest, wal.ModeAsync, wal.ModeInterval}[seed%4], SyncInterval: time.Millisecond,
+		RefreshInterval: []time.Duration{-1, time.Millisecond, 5 * time.Millisecond}[rng.IntN(3)],
+		MemoryBytes:     []int64{8 << 10, 64 << 10, 1 << 20}[rng.IntN(3)],
+		FlushBytes:      []int64{4 << 10, 1 << 20}[rng.IntN(2)],
+		MaxSegments:     20,
+		MaxWait:         time.Minute,
+	}}
+	defer c.ends(t, seed)
+	for i := range 1 + rng.IntN(3) {
+		c.owners = append(c.owners, &owner{
+			model: model{states: map[string]state{}}, name: fmt.Sprintf("%c", 'a'+i), rng: rand.New(rand.NewPCG(seed, uint64(i))),
+		})
+	}
+	check(t, create(t, c.disk, "ix").Close())
+	for range 2 + rng.IntN(6) {
+		c.process(t)
+	}
+	c.crashIn(t, 1<<40)
+	ix, err := index.Open(c.disk, "ix")
+	check(t, err)
+	s := open(t, c.disk, ix, c.opts)
+	c.store = s
+	c.check(t, s, ix)
+	c.store = nil
+	check(t, s.Close(t.Context()))
+	snapshot, err := ix.Snapshot()
+	check(t, err)
+	check(t, snapshot.Verify(t.Context(), nil))
+	snapshot.Release()
+	check(t, ix.Close())
+	return c.writes
+}

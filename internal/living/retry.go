@@ -1,0 +1,143 @@
+package living
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// What makes writes visible is repeated this often: writers wait for it.
+	maxPublishWait = time.Second
+	// Merges and flushes, which can read and write much before they fail, are repeated at longer
+	// and longer intervals.
+	maxWorkWait = time.Minute
+	// hurriedWait is the longest wait while writers wait for a merge.
+	hurriedWait = time.Second
+	// A failure that lasts is reported at longer and longer intervals, up to this one.
+	maxReportInterval = 10 * time.Minute
+)
+
+// retry repeats what fails, for example because the disk is full, until it succeeds or the store
+// is closed. It waits most between attempts at the end, and hurriedWait at most after a signal to
+// hurry, which may be nil.
+func (s *Store) retry(what string, most time.Duration, hurry <-chan struct{}, do func() error) error {
+	r := reports{what: what, send: s.opts.OnError}
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, most) {
+		err := do()
+		if err == nil || s.work.ctx.Err() != nil || s.work.isClosing() {
+			return err
+		}
+		r.failed(err)
+		if !s.work.pause(wait, hurry) {
+			return err
+		}
+	}
+}
+
+// pause waits; false: the store is closed.
+func (w *background) pause(wait time.Duration, hurry <-chan struct{}) bool {
+	whole, short := time.NewTimer(wait), time.NewTimer(min(wait, hurriedWait))
+	defer whole.Stop()
+	defer short.Stop()
+	var hurried <-chan struct{}
+	for {
+		select {
+		case <-w.ctx.Done():
+			return false
+		case <-w.closing:
+			return false
+		case <-whole.C:
+			return true
+		case <-short.C:
+			hurried = hurry
+		case <-hurried:
+			return true
+		}
+	}
+}
+
+func (w *background) isClosing() bool {
+	select {
+	case <-w.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// reports are of one piece of work that fails again and again.
+type reports struct {
+	what  string
+	send  func(error)
+	last  string // reported
+	first time.Time
+	next  time.Time // not before it, unless the error differs
+	pause time.Duration
+	count int
+}
+
+func (r *reports) failed(err error) {
+	now := time.Now()
+	if r.count++; r.count == 1 {
+		r.first = now
+	}
+	text := withoutNumbers(err.Error())
+	switch {
+	case text != r.last:
+		r.pause = time.Second
+	case now.Before(r.next):
+		return
+	default:
+		r.pause = min(2*r.pause, maxReportInterval)
+	}
+	r.last, r.next = text, now.Add(r.pause)
+	if r.count > 1 {
+		err = fmt.Errorf("%w (%d failures in %v)", err, r.count, now.Sub(r.first).Round(time.Second))
+	}
+	r.send(fmt.Errorf("%s, which is repeated: %w", r.what, err))
+}
+
+// withoutNumbers removes digits: each attempt has files with another number.
+func withoutNumbers(text string) string {
+	kept := make([]byte, 0, len(text))
+	for i := range len(text) {
+		if c := text[i]; c < '0' || c > '9' {
+			kept = append(kept, c)
+		}
+	}
+	return string(kept)
+}
+
+// failure is of the publisher.
+type failure struct {
+	err   error
+	since time.Time
+}
+
+// failing records the outcome of an attempt to publish.
+func (s *Store) failing(err error) {
+	if err == nil {
+		s.failure.Store(nil)
+		return
+	}
+	f := &failure{err: err, since: time.Now()}
+	if before := s.failure.Load(); before != nil {
+		f.since = before.since
+	}
+	s.failure.Store(f)
+}
+
+// busy is the error of a write that waited for room, or need not wait since publishing fails.
+func (s *Store) busy(why string) error {
+	err := fmt.Errorf("%s: %w", why, ErrBusy)
+	if f := s.failure.Load(); f != nil {
+		err = fmt.Errorf("%w: %w", err, f.err)
+	}
+	return err
+}
+
+// stuck reports whether publishing has failed for some time, so that waiting is of no use.
+func (s *Store) stuck() bool {
+	f := s.failure.Load()
+	return f != nil && time.Since(f.since) > maxPublishWait
+}
