@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -209,9 +210,18 @@ func (c *crashes) process(t testing.TB) {
 	c.end(t, s)
 }
 
-// work writes until the disk fails.
+// work writes until the disk fails. Before that, syncs can fail, which drops what they did not sync.
 func (c *crashes) work(t testing.TB, s *Store) {
 	ctx := c.crashIn(t, 1+c.rng.IntN([]int{50, 500, 3000}[c.rng.IntN(3)]))
+	syncs := c.rng.IntN(4)
+	c.disk.Change(func(f *vfstest.DiskFaults) {
+		switch syncs {
+		case 0:
+			f.FailSyncs = 1 + c.rng.IntN(2)
+		case 1:
+			f.FailDirSyncs = 1
+		}
+	})
 	var group sync.WaitGroup
 	for _, o := range c.owners {
 		n := 1 + c.rng.IntN(12)
@@ -230,7 +240,7 @@ func (c *crashes) work(t testing.TB, s *Store) {
 				default:
 					err = s.Merge(ctx, 1+rng.IntN(3))
 				}
-				if err != nil && ctx.Err() == nil {
+				if err != nil && ctx.Err() == nil && !errors.Is(err, syscall.EIO) {
 					t.Errorf("refresh, flush or merge: %v", err)
 				}
 			}
