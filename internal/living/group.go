@@ -221,7 +221,7 @@ func (s *Store) room(ctx context.Context) error {
 		if why == "" {
 			return nil
 		}
-		if s.stuck() || time.Now().After(until) {
+		if slow := s.replaying.Load() && s.failure.Load() == nil; s.stuck() || time.Now().After(until) && !slow {
 			return s.busy(why)
 		}
 		select {
@@ -238,10 +238,10 @@ func (s *Store) full() (why string) {
 	s.mu.Lock()
 	size := s.queue.size
 	s.mu.Unlock()
-	if size > s.opts.MemoryBytes {
+	if size > s.memoryBytes() {
 		return fmt.Sprintf("%d MiB of documents wait to be indexed", size>>20)
 	}
-	if n := s.numSegments(); n > s.opts.MaxSegments {
+	if n := s.numSegments(); n > s.opts.MaxSegments && !s.replaying.Load() { // merges begin afterwards
 		signal(s.work.hurry)
 		return fmt.Sprintf("%d segments wait to be merged", n)
 	}

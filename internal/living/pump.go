@@ -68,7 +68,7 @@ func (s *Store) enqueue(id string, st state, size int) {
 	q.items = append(q.items, item{id: id, state: st, size: size})
 	q.size += int64(size) + itemBytes
 	q.fresh += int64(size) + itemBytes
-	if q.fresh > s.opts.MemoryBytes/2 {
+	if q.fresh > s.memoryBytes()/2 {
 		q.seal(&s.versions)
 	}
 	q.wake.Signal()
@@ -120,8 +120,10 @@ func (s *Store) invert(b *batch, it *item) *batch {
 		}
 	}
 	if it.seal == nil {
-		b.add(it)
-		b.items = append(b.items, *it)
+		if b.seq = it.state.version.Seq; !s.superseded(it) {
+			b.add(it)
+			b.items = append(b.items, *it)
+		}
 		return b
 	}
 	b.seal = it.seal
@@ -139,7 +141,6 @@ func (b *batch) add(it *item) {
 	} else {
 		b.Add(it.state.doc, it.state.version, it.size)
 	}
-	b.seq = it.state.version.Seq
 }
 
 func (s *Store) openBatch() (b *batch, err error) {

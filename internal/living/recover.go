@@ -3,10 +3,12 @@ package living
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/wal"
 )
@@ -38,4 +40,54 @@ func Recover(ctx context.Context, fsys vfs.FS, ix *index.Index) error {
 		return err
 	}
 	return s.Close(ctx)
+}
+
+// replayBytes is Options.MemoryBytes during a replay, at least: nobody waits for a refresh, and larger
+// batches take less work.
+const replayBytes = 128 << 20
+
+func (s *Store) memoryBytes() int64 {
+	if s.replaying.Load() {
+		return max(s.opts.MemoryBytes, replayBytes)
+	}
+	return s.opts.MemoryBytes
+}
+
+// replay makes the records visible that no commit has.
+func (s *Store) replay(ctx context.Context) error {
+	s.replaying.Store(true)
+	defer s.replaying.Store(false)
+	err := s.log.Replay(wal.Seq(s.flushed+1), func(r wal.Entry) error {
+		number, d, err := decodeRecord(r.Type, r.Payload)
+		if err != nil {
+			return fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+		if err := s.room(ctx); err != nil {
+			return err
+		}
+		st := state{version: segment.Version{Seq: uint64(r.Seq), Number: number}, doc: d}
+		if r.Type == recordDelete {
+			st.doc = nil
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.enqueue(d.ID, st, len(r.Payload))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.Refresh(ctx)
+}
+
+// superseded reports whether the log has a later write of the id of an item. While it is replayed, only
+// the last one needs to be indexed.
+func (s *Store) superseded(it *item) bool {
+	if !s.replaying.Load() {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, ok := s.versions.find(it.id)
+	return ok && now.version.Seq != it.state.version.Seq
 }

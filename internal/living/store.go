@@ -35,9 +35,10 @@ type Store struct {
 	flushed  uint64 // Seq of the last commit
 	closed   bool
 
-	work    background
-	failure atomic.Pointer[failure] // of the publisher, until a repetition succeeds
-	ended   error                   // why nothing is published any more; guarded by mu
+	work      background
+	replaying atomic.Bool
+	failure   atomic.Pointer[failure] // of the publisher, until a repetition succeeds
+	ended     error                   // why nothing is published any more; guarded by mu
 }
 
 // background is the goroutines of a Store.
@@ -84,13 +85,10 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	}
 	s.work.workers.Go(s.pump)
 	s.work.workers.Go(s.publish)
-	s.work.workers.Go(s.merge)
-	if err = s.replay(ctx); err == nil {
-		err = s.Refresh(ctx)
-	}
-	if err != nil {
+	if err = s.replay(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("index %s: log: %w", ix.Dir(), err), s.end())
 	}
+	s.work.workers.Go(s.merge)
 	s.work.workers.Go(s.flushes)
 	if s.opts.RefreshInterval > 0 {
 		s.work.workers.Go(s.refreshes)
@@ -100,27 +98,6 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 
 // Torn is the end of the log that was cut off when it was opened; false: none.
 func (s *Store) Torn() (wal.Torn, bool) { return s.log.Torn() }
-
-// replay queues the records that no commit has.
-func (s *Store) replay(ctx context.Context) error {
-	return s.log.Replay(wal.Seq(s.flushed+1), func(r wal.Entry) error {
-		number, d, err := decodeRecord(r.Type, r.Payload)
-		if err != nil {
-			return fmt.Errorf("record %d: %w", r.Seq, err)
-		}
-		if err := s.room(ctx); err != nil {
-			return err
-		}
-		st := state{version: segment.Version{Seq: uint64(r.Seq), Number: number}, doc: d}
-		if r.Type == recordDelete {
-			st.doc = nil
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.enqueue(d.ID, st, len(r.Payload))
-		return nil
-	})
-}
 
 // Get returns the latest version of a document, visible or not. A pending document is not visible
 // yet, or deleted (nil); others are in the segments of a new snapshot.
@@ -221,7 +198,7 @@ func (s *Store) newBatch() (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := inverter.Options{Schema: s.live.Schema(), FS: s.fs, Dir: dir, MemoryBytes: s.opts.MemoryBytes}
+	o := inverter.Options{Schema: s.live.Schema(), FS: s.fs, Dir: dir, MemoryBytes: s.memoryBytes()}
 	return &batch{CrewBatch: s.crew.NewBatch(o), dir: dir}, nil
 }
 
