@@ -50,7 +50,7 @@ func (ix *Index) ImportCIFF(ctx context.Context, open func() (io.ReadCloser, err
 	if o.OnDuplicate != nil {
 		options.OnDuplicate = func(id string, _, _ corpus.Location) { o.OnDuplicate(id) }
 	}
-	if err := ix.recoverLog(ctx); err != nil {
+	if err := recoverLog(ctx, ix.ix); err != nil {
 		return CIFFReport{}, err
 	}
 	r, err := ix.ix.Import(ctx, source, options)

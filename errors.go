@@ -11,6 +11,8 @@ import (
 var (
 	// ErrBadInput: an argument, an option, a document or a query is not valid.
 	ErrBadInput = base.ErrBadInput
+	// ErrTooManyFields, which wraps ErrBadInput: an index would have more than 1,000 fields.
+	ErrTooManyFields = base.ErrTooManyFields
 	// ErrNotFound: the index has no document with the given ID.
 	ErrNotFound = errors.New("no such document")
 	// ErrNotIndex: the folder holds no Griffin index.

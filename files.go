@@ -136,7 +136,7 @@ func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptio
 			opts.OnDuplicate(id, earlier.String(), later.String())
 		}
 	}
-	if err := ix.recoverLog(ctx); err != nil {
+	if err := recoverLog(ctx, ix.ix); err != nil {
 		return FilesReport{}, err
 	}
 	r, err := ix.ix.Build(ctx, reader, build)

@@ -60,7 +60,7 @@ func impactStats(m *impact.Meta, sizeBytes int64) *ImpactStats {
 // wraps ErrLocked if this Index or another process is writing to the index, and ErrBadInput if
 // an option is not valid or nothing was committed yet.
 func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (ImpactStats, error) {
-	if err := ix.recoverLog(ctx); err != nil {
+	if err := recoverLog(ctx, ix.ix); err != nil {
 		return ImpactStats{}, err
 	}
 	_, err := ix.ix.BuildImpacts(ctx, index.ImpactOptions{

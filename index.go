@@ -176,6 +176,14 @@ func (ix *Index) Add(ctx context.Context, docs ...Document) error {
 	})
 }
 
+// AddFields declares further fields, after those of Settings.Fields, for documents that are added
+// later; Commit makes them visible. Names that are declared have no effect. Documents that were added
+// before are not found by a new field, even if they have a stored value for it: add them again. The
+// error wraps ErrBadInput if a name is not valid, and ErrTooManyFields.
+func (ix *Index) AddFields(ctx context.Context, names ...string) error {
+	return ix.write(ctx, 1, func(w *index.Writer, _ int) error { return w.AddFields(names...) })
+}
+
 // Delete removes the documents with the given IDs at the next Commit. Unknown IDs
 // are no error.
 func (ix *Index) Delete(ctx context.Context, ids ...string) error {
@@ -207,7 +215,7 @@ func (ix *Index) beginWriter(ctx context.Context) error {
 	if ix.writer != nil {
 		return nil
 	}
-	if err := ix.recoverLog(ctx); err != nil {
+	if err := recoverLog(ctx, ix.ix); err != nil {
 		return err
 	}
 	w, err := ix.ix.Writer(index.WriterOptions{MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads})
@@ -219,7 +227,7 @@ func (ix *Index) beginWriter(ctx context.Context) error {
 }
 
 // recoverLog commits what a Writer left in its log, before other changes.
-func (ix *Index) recoverLog(ctx context.Context) error { return living.Recover(ctx, vfs.OS, ix.ix) }
+func recoverLog(ctx context.Context, ix *index.Index) error { return living.Recover(ctx, vfs.OS, ix) }
 
 // ix.mu is held.
 func (ix *Index) endWriter() error {

@@ -70,7 +70,7 @@ func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (MergeReport, err
 		o.Progress = func(p index.Progress) { opts.Progress(progressOf(p, time.Since(began))) }
 	}
 	if !opts.DryRun {
-		if err := ix.recoverLog(ctx); err != nil {
+		if err := recoverLog(ctx, ix.ix); err != nil {
 			return MergeReport{}, err
 		}
 	}

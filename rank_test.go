@@ -15,14 +15,16 @@ import (
 	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
-// history is an index that documents were added to, replaced in and deleted from, and its live
-// documents in the order in which their last versions were written.
+// history is an index that documents were added to, replaced in and deleted from, whose fields
+// grew, and its live documents in the order in which their last versions were written, with the
+// fields that were declared then.
 type history struct {
-	rng   *rand.Rand
-	dir   string
-	ix    *Index
-	live  []Document
-	numID int
+	rng    *rand.Rand
+	dir    string
+	ix     *Index
+	live   []Document
+	fields []string // declared
+	numID  int
 	// writing: a Writer has the lock.
 	writing bool
 	options Options // of ix; new indexes have the default ones
@@ -52,7 +54,34 @@ func (h *history) document() Document {
 	if h.rng.IntN(5) == 0 {
 		d.Text = h.text(40)
 	}
+	for h.rng.IntN(3) == 0 {
+		d.Fields = append(d.Fields, Field{Name: fmt.Sprint("f", h.rng.IntN(maxRankFields)), Value: h.text(3)})
+	}
 	return d
+}
+
+const maxRankFields = 4
+
+// declare returns names for AddFields, in one of four calls some.
+func (h *history) declare() []string {
+	if h.rng.IntN(4) > 0 {
+		return nil
+	}
+	var names []string
+	for range 1 + h.rng.IntN(2) {
+		name := fmt.Sprint("f", h.rng.IntN(maxRankFields))
+		if names = append(names, name); !slices.Contains(h.fields, name) {
+			h.fields = append(slices.Clip(h.fields), name)
+		}
+	}
+	return names
+}
+
+// wrote notes a document as it would be in an index that has all fields from the start.
+func (h *history) wrote(d Document) {
+	h.remove(d.ID)
+	d.Fields = slices.DeleteFunc(slices.Clone(d.Fields), func(f Field) bool { return !slices.Contains(h.fields, f.Name) })
+	h.live = append(h.live, d)
 }
 
 func (h *history) remove(id string) {
@@ -82,12 +111,16 @@ func (h *history) step(t *testing.T) {
 			h.remove(id)
 			continue
 		}
+		if h.rng.IntN(8) == 0 {
+			if err := h.ix.AddFields(ctx, h.declare()...); err != nil {
+				t.Fatal(err)
+			}
+		}
 		d := h.document()
 		if err := h.ix.Add(ctx, d); err != nil {
 			t.Fatal(err)
 		}
-		h.remove(d.ID)
-		h.live = append(h.live, d)
+		h.wrote(d)
 	}
 	if err := h.ix.Commit(ctx); err != nil {
 		t.Fatal(err)
@@ -118,11 +151,11 @@ func (h *history) write(t *testing.T, settings Settings) {
 		var writes []Write
 		for range 1 + h.rng.IntN(12) {
 			d, kind := h.document(), WriteIndex
-			h.remove(d.ID)
 			if h.rng.IntN(4) == 0 {
 				d, kind = Document{ID: d.ID}, WriteDelete
+				h.remove(d.ID)
 			} else {
-				h.live = append(h.live, d)
+				h.wrote(d)
 			}
 			writes = append(writes, Write{Kind: kind, Document: d})
 		}
@@ -154,6 +187,7 @@ func (h *history) write(t *testing.T, settings Settings) {
 // check compares the index with a new one of its live documents.
 func (h *history) check(t *testing.T, settings Settings) {
 	t.Helper()
+	settings.Fields = append([]string{"title"}, h.fields...)
 	fresh, err := Create(filepath.Join(t.TempDir(), "fresh"), settings, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +214,9 @@ func (h *history) check(t *testing.T, settings Settings) {
 			q := Query{Text: h.text(4), Mode: mode, K: []int{1, 3, 10, 100}[h.rng.IntN(4)], Count: true}
 			if len(h.modes) == len(allModes) && mode != ModeSaat && !settings.NoPositions && h.rng.IntN(4) == 0 {
 				q.Text = fmt.Sprintf("%q -w5 title:%s", h.text(2), h.text(1))
+			}
+			if len(h.modes) == len(allModes) && mode != ModeSaat && len(h.fields) > 0 && h.rng.IntN(2) == 0 {
+				q.Text += fmt.Sprintf(" %s:%s", h.fields[h.rng.IntN(len(h.fields))], h.text(1))
 			}
 			got, want := rankedBy(t, h.ix, q), rankedBy(t, fresh, q)
 			if got != want {

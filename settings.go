@@ -7,15 +7,16 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Settings of an index are fixed when it is created. The zero value has the
-// defaults.
+// Settings of an index are fixed when it is created, except that fields can be added. The zero value
+// has the defaults.
 type Settings struct {
 	// Analyzer turns text into index terms: one of Analyzers; "" is "english".
 	Analyzer string
 	// Codec compresses posting lists: one of Codecs; "" is "simdbp".
 	Codec string
 	// Fields are the fields that queries can search (name:word) beside the default field. nil
-	// is "title" only; an empty slice is none.
+	// is "title" only; an empty slice is none. At most 1,000. Index.AddFields and Writer.AddFields
+	// add further ones.
 	Fields []string
 	// NoPositions leaves out the positions of terms: the index is smaller and has no phrases.
 	NoPositions bool

@@ -2,6 +2,7 @@ package base
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -22,6 +23,8 @@ var (
 	// ErrBadInput means that the caller's input (a query, an option, a record) is invalid;
 	// the message has the location and the reason.
 	ErrBadInput = errors.New("bad input")
+	// ErrTooManyFields means that an index would have more than MaxFields. It wraps ErrBadInput.
+	ErrTooManyFields = fmt.Errorf("limit of total fields [%d] has been exceeded: %w", MaxFields-1, ErrBadInput)
 	// ErrClosed means that the index, segment or file was closed.
 	ErrClosed = errors.New("closed")
 )

@@ -12,10 +12,10 @@ const MaxDocs = 1<<32 - 2
 
 // FieldID numbers the fields in order of declaration. Field 0, the default,
 // holds the text of the whole document.
-type FieldID uint8
+type FieldID uint16
 
 // MaxFields includes the default field.
-const MaxFields = 64
+const MaxFields = 1 + 1000
 
 // ListID identifies a posting list of a segment, or an impact-ordered list of an index.
 type ListID uint64

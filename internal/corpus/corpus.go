@@ -24,6 +24,9 @@ type Document struct {
 	// Vector holds a document's weighted terms (Options.Weights), each once: nil without that
 	// option, empty for a vector without terms.
 	Vector []TermWeight
+	// Declared, if not 0, counts the fields, with the default one, that the index had when the
+	// document was written. It is not indexed in fields that the index got later.
+	Declared int
 	// Source is the document's place in the input, for messages.
 	Source Location
 }

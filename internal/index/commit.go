@@ -14,6 +14,8 @@ type change struct {
 	sources []segment.Source
 	// failed returns errors of source methods that have no error result.
 	failed func() error
+	// fields are declared, unless they are already.
+	fields []string
 	// deletes are ids of committed documents to delete.
 	deletes map[string]struct{}
 	// merge, if not nil, has the segments, in order, after a commit that adds and deletes
@@ -71,6 +73,9 @@ func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
 		c.numAdded += src.NumDocs() - src.Dropped().Count()
 	}
 	c.next.Generation++
+	if _, err := c.next.addFields(ch.fields); err != nil {
+		return commitResult{}, err
+	}
 	renamed, err := c.run(ctx)
 	if renamed {
 		// After a failed sync, a power failure can restore the old manifest, so its files stay.
@@ -89,7 +94,7 @@ func (c *commit) run(ctx context.Context) (renamed bool, err error) {
 	if err := c.dropDocuments(ctx); err != nil {
 		return false, err
 	}
-	if c.numAdded == 0 && c.result.deleted == 0 && c.base.Generation > 0 && c.merge == nil {
+	if c.numAdded == 0 && c.result.deleted == 0 && c.base.Generation > 0 && c.merge == nil && c.next.Grown == c.base.grown {
 		return false, nil
 	}
 	if err := c.writeAll(ctx); err != nil {

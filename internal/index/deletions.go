@@ -48,6 +48,7 @@ func (c *commit) countDocs(ctx context.Context, s *segment.Segment, docs *segmen
 func (c *commit) invertAgain(ctx context.Context, s *segment.Segment, docs *segment.Bitmap, counts *segment.ListCounts) (ok bool, err error) {
 	schema := c.next.Options.schema()
 	schema.Stored, schema.Positions = false, false
+	schema.Fields = schema.Fields[:len(s.Meta().Fields)]
 	analyzer, err := analysis.New(schema.Analyzer)
 	if err != nil {
 		return false, err
@@ -71,6 +72,9 @@ func (c *commit) invertAgain(ctx context.Context, s *segment.Segment, docs *segm
 			return false, err
 		}
 		d := corpus.Document{ID: strconv.Itoa(i), Title: string(stored.Title), Text: string(stored.Text)}
+		if c.next.Grown > 0 {
+			d.Declared = declaredOf(s, doc)
+		}
 		for _, f := range stored.Extra {
 			d.Extra = append(d.Extra, corpus.Field{Name: string(f.Name), Value: string(f.Value)})
 		}

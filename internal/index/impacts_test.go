@@ -45,7 +45,7 @@ func expectImpacts(t testing.TB, s *Snapshot, ranking impact.Ranking) map[string
 	live := map[string][]posting{}
 	for i := range s.Segments {
 		v := &s.Segments[i]
-		for doc, d := range dumpSegment(t, v.Segment) {
+		for doc, d := range dumpSegment(t, v.Segment, len(s.Fields)) {
 			for term, freq := range d.Terms[0] {
 				if v.Live == nil || v.Live.Has(doc) {
 					live[term] = append(live[term], posting{v.Base + base.DocID(doc), freq[0], d.Lengths[0]})

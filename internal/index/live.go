@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/inverter"
@@ -25,7 +26,7 @@ import (
 type Live struct {
 	ix       *Index
 	session  *session
-	schema   *inverter.Schema
+	schema   atomic.Pointer[inverter.Schema]
 	volatile vfs.FS
 
 	merging, flushing sync.Mutex // lock them before mu
@@ -69,9 +70,10 @@ func (ix *Index) Live() (*Live, error) {
 	}
 	options := ix.Options()
 	l := &Live{
-		ix: ix, session: s, schema: options.schema(), volatile: vfs.Volatile(ix.fs), durable: now,
+		ix: ix, session: s, volatile: vfs.Volatile(ix.fs), durable: now,
 		written: map[string]writtenDeletions{}, synced: map[string]bool{}, making: map[string]int{}, seq: now.Seq, nextSegment: now.NextSegment,
 	}
+	l.schema.Store(options.schema())
 	for i := range now.Segments {
 		l.synced[now.Segments[i].Name] = true
 	}
@@ -86,8 +88,8 @@ func (l *Live) Seq() uint64 {
 	return l.durable.Seq
 }
 
-// Schema is how documents are inverted for Publish.
-func (l *Live) Schema() *inverter.Schema { return l.schema }
+// Schema is how documents are inverted for Publish, with the fields that are visible.
+func (l *Live) Schema() *inverter.Schema { return l.schema.Load() }
 
 // Publish adds the documents of sources, each id once, which replace documents of the index, after
 // deleting the documents of ids. It is visible to new snapshots when it returns. failed returns

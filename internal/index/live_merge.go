@@ -187,7 +187,7 @@ func (m *liveMerge) entry(ctx context.Context, now *Snapshot) (*manifestSegment,
 		return nil, err
 	}
 	defer seg.Close()
-	c := &commit{session: m.live.session, next: &manifest{Options: m.base.Options}}
+	c := &commit{session: m.live.session, next: &manifest{Options: m.base.Options, Grown: m.base.grown}}
 	counts, err := c.countDocs(ctx, seg, gone)
 	if err != nil {
 		return nil, err

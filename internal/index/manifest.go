@@ -28,11 +28,12 @@ import (
 //
 // The checksum covers the JSON (docs/formats/manifest.md).
 //
-// History of the version: 1, the first; 2, with seq, written only if that is not 0.
+// History of the version: 1, the first; 2, with seq, written only if that is not 0; 3, with grown,
+// written only if that is not 0: segments can have fewer fields.
 const (
 	manifestName    = base.ManifestName
 	manifestTemp    = "MANIFEST.new"
-	manifestVersion = 2
+	manifestVersion = 3
 	lockName        = "LOCK"
 	tempName        = "tmp"
 	// LogName is the folder of the write-ahead log (package living).
@@ -52,6 +53,9 @@ type manifest struct {
 	// Seq is the number of the last record of the log whose change the segments have; 0: there is
 	// no log.
 	Seq uint64 `json:"seq,omitempty"`
+	// Grown counts the last of Options.Fields, which were added after the index was made. Segments
+	// can lack them.
+	Grown int `json:"grown,omitempty"`
 }
 
 type manifestSegment struct {
@@ -102,12 +106,19 @@ func (m *manifest) encode() ([]byte, error) {
 		return nil, err
 	}
 	body = append(body, '\n')
-	version := manifestVersion
-	if m.Seq == 0 {
-		version = 1
-	}
-	head := fmt.Sprintf(base.ManifestMagic+"%d crc32c %08x\n", version, crc32.Checksum(body, castagnoli))
+	head := fmt.Sprintf(base.ManifestMagic+"%d crc32c %08x\n", m.version(), crc32.Checksum(body, castagnoli))
 	return append([]byte(head), body...), nil
+}
+
+// version is the lowest that has the content.
+func (m *manifest) version() int {
+	switch {
+	case m.Grown != 0:
+		return 3
+	case m.Seq != 0:
+		return 2
+	}
+	return 1
 }
 
 // parseManifest returns only consistent manifests.
@@ -133,6 +144,9 @@ func parseManifest(data []byte) (*manifest, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("bytes after the JSON: %w", base.ErrCorrupt)
 	}
+	if want := m.version(); version != want {
+		return nil, fmt.Errorf("version %d, but its content is of version %d: %w", version, want, base.ErrCorrupt)
+	}
 	return m, m.validate()
 }
 
@@ -142,6 +156,9 @@ func (m *manifest) validate() error {
 	}
 	if m.Options.Fields == nil {
 		return fmt.Errorf("no list of fields: %w", base.ErrCorrupt)
+	}
+	if m.Grown < 0 || m.Grown > len(m.Options.Fields) {
+		return fmt.Errorf("%d of %d fields were added: %w", m.Grown, len(m.Options.Fields), base.ErrCorrupt)
 	}
 	total, seen := int64(0), map[uint64]bool{}
 	for _, s := range m.Segments {

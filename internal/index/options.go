@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Options of an index are fixed when it is made; zero has the defaults.
+// Options of an index are fixed when it is made, but for fields that are added; zero has the defaults.
 type Options struct {
 	// Analyzer names the analyzer of documents and queries; "": "english".
 	Analyzer string `json:"analyzer"`
@@ -70,6 +70,11 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	o.Fields = slices.Clone(o.Fields)
+	for _, name := range o.Fields {
+		if err := CheckFieldName(name); err != nil {
+			return o, err
+		}
+	}
 	return o, o.validate()
 }
 
@@ -89,13 +94,15 @@ func (o *Options) validate() error {
 	if len(o.Fields) >= base.MaxFields {
 		return fmt.Errorf("%d fields next to the default one, at most %d: %w", len(o.Fields), base.MaxFields-1, base.ErrBadInput)
 	}
-	for i, name := range o.Fields {
+	seen := make(map[string]bool, len(o.Fields))
+	for _, name := range o.Fields {
 		if !validFieldName(name) {
 			return fmt.Errorf("field name %q: want letters, digits, '_', '-' or '.': %w", name, base.ErrBadInput)
 		}
-		if slices.Contains(o.Fields[:i], name) {
+		if seen[name] {
 			return fmt.Errorf("field %q is declared twice: %w", name, base.ErrBadInput)
 		}
+		seen[name] = true
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func dump(t testing.TB, ix *Index) []indexedDoc {
 	defer s.Release()
 	out := []indexedDoc{}
 	for i := range s.Segments {
-		docs := dumpSegment(t, s.Segments[i].Segment)
+		docs := dumpSegment(t, s.Segments[i].Segment, len(s.Fields))
 		for doc := range docs {
 			if live := s.Segments[i].Live; live == nil || live.Has(doc) {
 				out = append(out, docs[doc])
@@ -50,13 +50,13 @@ func dump(t testing.TB, ix *Index) []indexedDoc {
 	return out
 }
 
-func dumpSegment(t testing.TB, seg *segment.Segment) []indexedDoc {
+func dumpSegment(t testing.TB, seg *segment.Segment, numFields int) []indexedDoc {
 	t.Helper()
 	src, err := seg.Source(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs := dumpSource(t, src, len(seg.Meta().Fields), seg.Meta().Positions)
+	docs := dumpSource(t, src, numFields, seg.Meta().Positions)
 	if !seg.HasStored() {
 		return docs
 	}

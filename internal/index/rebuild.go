@@ -33,7 +33,8 @@ func (s *Snapshot) CanRebuild() error {
 }
 
 // Rebuild makes a new index of the live documents, as stored, in the order in which they were
-// written. The folder dir is missing or empty; after an error it may hold files. Nothing is
+// written, with the fields that they were written with: a field that was added to the index counts
+// from the first document on that has it. The folder dir is missing or empty; after an error it may hold files. Nothing is
 // synced: the index need not survive a crash. Memory is as in Build. The snapshot is sound, as
 // Verify checks. The error is as of CanRebuild, base.ErrCorrupt, or one of Build.
 func (s *Snapshot) Rebuild(ctx context.Context, dir string, opts RebuildOptions) (err error) {
@@ -47,7 +48,11 @@ func (s *Snapshot) Rebuild(ctx context.Context, dir string, opts RebuildOptions)
 		return err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
-	_, err = ix.Build(ctx, newStoredCorpus(s), BuildOptions{MemoryBytes: opts.MemoryBytes, Threads: opts.Threads, Progress: opts.Progress})
+	stored, err := newStoredCorpus(s)
+	if err != nil {
+		return err
+	}
+	_, err = ix.Build(ctx, stored, BuildOptions{MemoryBytes: opts.MemoryBytes, Threads: opts.Threads, Progress: opts.Progress})
 	return err
 }
 
@@ -87,6 +92,7 @@ func (v *View) eachWritten(from, to int, f func(doc base.DocID) error) error {
 // storedCorpus reads the live documents of a snapshot in the order of writing.
 type storedCorpus struct {
 	s             *Snapshot
+	declarations  *declarations
 	segment, next int // next document of the next batch
 	read          atomic.Int64
 	total         int64
@@ -94,12 +100,15 @@ type storedCorpus struct {
 
 var _ corpus.Reader = (*storedCorpus)(nil)
 
-func newStoredCorpus(s *Snapshot) *storedCorpus {
-	c := &storedCorpus{s: s}
+func newStoredCorpus(s *Snapshot) (c *storedCorpus, err error) {
+	c = &storedCorpus{s: s}
+	if c.declarations, err = s.declarations(); err != nil {
+		return nil, err
+	}
 	for i := range s.Segments {
 		c.total += s.Segments[i].storedBytes()
 	}
-	return c
+	return c, nil
 }
 
 // storedBytes is the size of the compressed texts.
@@ -122,7 +131,8 @@ func (c *storedCorpus) Next() (*corpus.Batch, error) {
 	if c.segment == len(c.s.Segments) {
 		return nil, io.EOF
 	}
-	v, from := &c.s.Segments[c.segment], c.next
+	at, from := c.segment, c.next
+	v := &c.s.Segments[at]
 	bytes, docs := v.storedBytes(), int64(v.NumDocs())
 	n := min(max(batchStoredBytes*docs/max(bytes, 1), 1), 1<<16)
 	to := min(from+int(n), v.NumDocs())
@@ -130,12 +140,17 @@ func (c *storedCorpus) Next() (*corpus.Batch, error) {
 	size := bytes*int64(to)/docs - bytes*int64(from)/docs
 	c.read.Add(size)
 	return &corpus.Batch{SizeBytes: 3 * size, Parse: func(doc func(*corpus.Document) error, _ func(*corpus.RecordError) error) error {
-		return v.parseStored(from, to, doc)
+		return c.parse(at, from, to, doc)
 	}}, nil
 }
 
-func (v *View) parseStored(from, to int, add func(*corpus.Document) error) (err error) {
+func (c *storedCorpus) parse(at, from, to int, add func(*corpus.Document) error) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	v := &c.s.Segments[at]
+	numbers, _, err := v.Written()
+	if err != nil {
+		return err
+	}
 	var stored segment.StoredDoc
 	return v.eachWritten(from, to, func(doc base.DocID) error {
 		id, err := v.ID(doc)
@@ -146,6 +161,7 @@ func (v *View) parseStored(from, to int, add func(*corpus.Document) error) (err 
 			return err
 		}
 		d := &corpus.Document{ID: string(id), Title: string(stored.Title), Text: string(stored.Text), Source: corpus.Location{File: v.Dir(), Record: int64(doc) + 1, Line: 1}}
+		d.Declared = c.declarations.of(writeOrder{at, number(numbers, doc)})
 		for _, f := range stored.Extra {
 			d.Extra = append(d.Extra, corpus.Field{Name: string(f.Name), Value: string(f.Value)})
 		}

@@ -290,7 +290,7 @@ func (d *documentComparer) compare(doc, rank base.DocID, last *uint64) error {
 	for f := range d.s.Fields {
 		field := base.FieldID(f)
 		at.HasField, at.Field = true, d.s.Fields[f].Name
-		if err := d.differInts(at, "length", uint64(v.Lengths(field)[doc]), uint64(d.fresh.Lengths(field)[rank])); err != nil {
+		if err := d.differInts(at, "length", uint64(v.Length(field, doc)), uint64(d.fresh.Length(field, rank))); err != nil {
 			return err
 		}
 	}

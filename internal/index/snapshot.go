@@ -35,6 +35,7 @@ type Snapshot struct {
 
 	index          *Index
 	indexID        string
+	grown          int // manifest.Grown
 	ties           sortedTies
 	openingImpacts sync.Mutex
 	impacts        atomic.Pointer[impact.Index] // nil: not opened
@@ -92,7 +93,7 @@ func (o *openSegment) release() {
 
 // newSnapshot shares segments of former, a snapshot that the caller holds, or nil.
 func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
-	s := &Snapshot{Generation: m.Generation, Serial: serials.Add(1), Options: m.Options, index: ix, indexID: m.ID}
+	s := &Snapshot{Generation: m.Generation, Serial: serials.Add(1), Options: m.Options, index: ix, indexID: m.ID, grown: m.Grown}
 	s.references.Store(1)
 	s.Fields = make([]FieldStats, 1+len(m.Options.Fields))
 	for i, name := range m.Options.Fields {
@@ -185,6 +186,9 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 	for i := range s.Fields {
 		gone := v.Deletions.Field(base.FieldID(i))
 		s.Fields[i].NumDocs += uint64(ms.NumLive)
+		if i >= len(meta.Fields) {
+			continue // it was written before the field was added
+		}
 		s.Fields[i].TotalTokens += meta.Fields[i].TotalTokens - gone.Tokens
 		s.Fields[i].NumPostings += meta.Fields[i].NumPostings - gone.Postings
 	}
@@ -210,15 +214,17 @@ func (ix *Index) deletions(ms *manifestSegment, seg *segment.Segment, former *Sn
 	return d, nil
 }
 
-// checkSegment returns an error if a segment's metadata disagree with the manifest.
+// checkSegment returns an error if a segment's metadata disagree with the manifest. Fields that were
+// added can be missing.
 func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error {
 	meta, want := seg.Meta(), m.Options.segmentOptions(0)
 	if meta.Sum() != ms.Sum {
 		return fmt.Errorf("of another index, or an older one: %w", base.ErrCorrupt)
 	}
 	ok := meta.NumDocs == ms.NumDocs && meta.Analyzer == want.Analyzer && meta.Positions == want.Positions &&
-		meta.Stored == want.Stored && meta.BM25 == want.BM25 && meta.Weights == want.Weights && len(meta.Fields) == len(want.Fields)
-	for i := 0; ok && i < len(want.Fields); i++ {
+		meta.Stored == want.Stored && meta.BM25 == want.BM25 && meta.Weights == want.Weights &&
+		len(meta.Fields) <= len(want.Fields) && len(meta.Fields) >= len(want.Fields)-m.Grown
+	for i := 0; ok && i < len(meta.Fields); i++ {
 		ok = meta.Fields[i].Name == want.Fields[i]
 	}
 	if !ok {

@@ -100,7 +100,7 @@ func (w *Writer) Commit(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		ch.sources, ch.failed, ch.deletes = added.Sources(), added.Err, b.Deletes()
+		ch.sources, ch.failed, ch.deletes, ch.fields = added.Sources(), added.Err, b.Deletes(), b.Schema.Fields[1:]
 	}
 	result, err := w.session.apply(ctx, ch)
 	if err != nil && !result.changed {
@@ -154,5 +154,7 @@ func (w *Writer) discard() error {
 		return nil
 	}
 	w.batch = nil
+	options := w.session.ix.Options()
+	w.schema = options.schema() // without fields that were rolled back
 	return errors.Join(b.Close(), w.session.removeTemp())
 }

@@ -32,6 +32,12 @@ func NewBatch(o Options, analyzer analysis.Analyzer) *Batch {
 	return b
 }
 
+// AddFields lets later documents have further fields.
+func (b *Batch) AddFields(names []string) {
+	b.Schema = b.Schema.With(names)
+	b.inverter.use(b.Schema)
+}
+
 // Add adds a document. If the error wraps base.ErrBadInput, it cannot be indexed and was not
 // added; after any other, the batch can only be closed.
 func (b *Batch) Add(d *corpus.Document) error {

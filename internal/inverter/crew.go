@@ -12,8 +12,7 @@ import (
 
 // Crew inverts the documents of batches on several goroutines. It is safe for concurrent use.
 type Crew struct {
-	schema *Schema
-	free   chan *crewWorker
+	free chan *crewWorker
 }
 
 // crewWorker has the memory of an inverter.
@@ -24,7 +23,7 @@ type crewWorker struct {
 
 // NewCrew returns a crew of n workers.
 func NewCrew(schema *Schema, n int) (*Crew, error) {
-	c := &Crew{schema: schema, free: make(chan *crewWorker, n)}
+	c := &Crew{free: make(chan *crewWorker, n)}
 	for range n {
 		a, err := analysis.New(schema.Analyzer)
 		if err != nil {
@@ -60,13 +59,24 @@ type CrewBatch struct {
 	err     error
 }
 
-// NewBatch returns an empty batch. Of the options, the schema must be the crew's.
+// NewBatch returns an empty batch. The schema can have other fields than the crew's, which must be
+// equal otherwise.
 func (c *Crew) NewBatch(o Options) *CrewBatch {
 	o.FS = vfs.Volatile(o.FS)
 	b := &CrewBatch{crew: c, options: o, files: tempNames{dir: o.Dir}, deletes: map[string]docRef{}}
 	b.partials.store = partialStore{fs: o.FS, files: &b.files, budget: o.MemoryBytes}
 	return b
 }
+
+// AddFields lets later documents have further fields. Earlier ones have Document.Declared.
+func (b *CrewBatch) AddFields(names []string) {
+	if len(names) > 0 {
+		b.options.Schema = b.options.Schema.With(names)
+	}
+}
+
+// Schema has the fields of the last document.
+func (b *CrewBatch) Schema() *Schema { return b.options.Schema }
 
 // Add adds a document, which must not change until Partials returns, and which Schema.Check
 // accepts. sizeBytes is about the size of its strings, where those that are parts of others do not count.
@@ -96,7 +106,7 @@ func (b *CrewBatch) dispatch() {
 	if len(b.docs) == 0 {
 		return
 	}
-	docs, versions, number := b.docs, b.versions, len(b.partials.list)
+	docs, versions, schema, number := b.docs, b.versions, b.options.Schema, len(b.partials.list)
 	b.docs, b.versions, b.size = nil, nil, 0
 	b.mu.Lock()
 	b.partials.list = append(b.partials.list, nil)
@@ -104,16 +114,17 @@ func (b *CrewBatch) dispatch() {
 	w := <-b.crew.free
 	b.workers.Go(func() {
 		defer func() { b.crew.free <- w }()
-		r, err := b.invert(w, docs, versions)
+		r, err := b.invert(w, schema, docs, versions)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.partials.list[number], b.err = r, errors.Join(b.err, err)
 	})
 }
 
-func (b *CrewBatch) invert(w *crewWorker, docs []corpus.Document, versions []segment.Version) (r *partial, err error) {
+func (b *CrewBatch) invert(w *crewWorker, schema *Schema, docs []corpus.Document, versions []segment.Version) (r *partial, err error) {
 	v := w.inverter
 	v.fs, v.files = b.options.FS, &b.files
+	v.use(schema)
 	defer v.reset()
 	for i := range docs {
 		if err := v.add(&docs[i]); err != nil {

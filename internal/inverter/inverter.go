@@ -3,6 +3,7 @@ package inverter
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/griffin-search/griffin/internal/analysis"
@@ -23,7 +24,7 @@ type fieldInverter struct {
 	docs      chains
 	positions chains
 	posStates []positionState // by term; empty without positions
-	lengths   []uint32        // by document
+	lengths   []uint32        // by document, up to the last one with the field
 	twins     []uint32        // by number of the term in the default field: its number here, plus 1
 	numbers   []uint32        // scratch
 
@@ -60,6 +61,28 @@ func (f *fieldInverter) usedBytes() int64 {
 	return f.table.usedBytes() + int64(len(f.docs.slab)+len(f.positions.slab)) +
 		int64(len(f.states))*int64(unsafe.Sizeof(termState{})) +
 		int64(len(f.posStates))*int64(unsafe.Sizeof(positionState{})) + int64(len(f.lengths)+len(f.twins))*4
+}
+
+// length is the number of tokens of a document so far.
+func (f *fieldInverter) length(doc uint32) uint32 {
+	if int(doc) >= len(f.lengths) {
+		return 0
+	}
+	return f.lengths[doc]
+}
+
+func (f *fieldInverter) addLength(doc, n uint32) {
+	if n > 0 {
+		f.pad(int(doc) + 1)
+		f.lengths[doc] += n
+	}
+}
+
+// pad adds documents without the field.
+func (f *fieldInverter) pad(numDocs int) {
+	if n := numDocs - len(f.lengths); n > 0 {
+		f.lengths = append(f.lengths, make([]uint32, n)...)
+	}
 }
 
 // True if another document may not fit into the slabs.
@@ -143,7 +166,7 @@ func (f *fieldInverter) addNumbered(doc uint32, tokens []analysis.Token, numbers
 	if n := len(tokens); n > 0 {
 		f.last = first + tokens[n-1].Position
 	}
-	f.lengths[doc] += length
+	f.addLength(doc, length)
 	f.numTokens += uint64(length)
 }
 
@@ -174,7 +197,8 @@ type inverter struct {
 	schema   *Schema
 	analyzer analysis.Analyzer
 	tokens   []analysis.Token
-	fields   []fieldInverter // by base.FieldID
+	fields   []fieldInverter         // by base.FieldID
+	ids      map[string]base.FieldID // of the fields but the default one
 	docs     docTable
 	words    wordNumbers
 
@@ -195,13 +219,11 @@ type Schema struct {
 	WeightScale float64
 }
 
-func (s *Schema) fieldID(name string) (base.FieldID, bool) {
-	for i := 1; i < len(s.Fields); i++ {
-		if s.Fields[i] == name {
-			return base.FieldID(i), true
-		}
-	}
-	return 0, false
+// With returns the schema with further fields.
+func (s *Schema) With(fields []string) *Schema {
+	grown := *s
+	grown.Fields = append(slices.Clip(s.Fields), fields...)
+	return &grown
 }
 
 // TitleField is the field for titles, besides the default one, if declared.
@@ -209,12 +231,34 @@ const TitleField = "title"
 
 // Stored documents go to files of fs named by files.
 func newInverter(s *Schema, analyzer analysis.Analyzer, fs vfs.FS, files *tempNames) *inverter {
-	v := &inverter{schema: s, analyzer: analyzer, fields: make([]fieldInverter, len(s.Fields)), fs: fs, files: files}
-	for i := range v.fields {
-		v.fields[i].withPositions = s.Positions
-	}
-	v.reset()
+	v := &inverter{analyzer: analyzer, fs: fs, files: files}
+	v.docs.reset()
+	v.use(s)
 	return v
+}
+
+// use changes the schema. Documents that were added keep their fields, at least as many as which
+// the schema has.
+func (v *inverter) use(s *Schema) {
+	if v.schema == s {
+		return
+	}
+	v.schema, v.ids = s, make(map[string]base.FieldID, len(s.Fields))
+	for i, name := range s.Fields[1:] {
+		v.ids[name] = base.FieldID(i + 1)
+	}
+	had := min(len(v.fields), len(s.Fields))
+	v.fields = slices.Grow(v.fields[:had], len(s.Fields)-had)[:len(s.Fields)]
+	for i := had; i < len(v.fields); i++ {
+		v.fields[i].withPositions = s.Positions
+		v.fields[i].reset()
+	}
+}
+
+// fieldID returns the number of a field that the document was written with.
+func (v *inverter) fieldID(d *corpus.Document, name string) (base.FieldID, bool) {
+	id, ok := v.ids[name]
+	return id, ok && (d.Declared == 0 || int(id) < d.Declared)
 }
 
 func (v *inverter) reset() {
@@ -290,9 +334,6 @@ func (v *inverter) add(d *corpus.Document) error {
 		return err
 	}
 	v.docs.add(d.ID, d.Source)
-	for i := range v.fields {
-		v.fields[i].lengths = append(v.fields[i].lengths, 0)
-	}
 	main := &v.fields[0]
 	if v.schema.WeightScale != 0 {
 		main.addWeights(doc, d.Vector, v.schema.WeightScale)
@@ -303,7 +344,7 @@ func (v *inverter) add(d *corpus.Document) error {
 		tokens := v.analyze(d.Title)
 		numbers := v.number(tokens)
 		main.addNumbered(doc, tokens, numbers, 0)
-		if id, ok := v.schema.fieldID(TitleField); ok {
+		if id, ok := v.fieldID(d, TitleField); ok {
 			v.addField(id, doc, tokens, numbers)
 		}
 		if n := len(tokens); n > 0 {
@@ -315,7 +356,7 @@ func (v *inverter) add(d *corpus.Document) error {
 	main.addNumbered(doc, tokens, numbers, next)
 	analyzed := d.Text
 	for i := range d.Extra {
-		if id, ok := v.schema.fieldID(d.Extra[i].Name); ok {
+		if id, ok := v.fieldID(d, d.Extra[i].Name); ok {
 			if value := d.Extra[i].Value; value != analyzed {
 				tokens, numbers, analyzed = v.analyze(value), nil, value
 			}
@@ -330,7 +371,7 @@ func (v *inverter) add(d *corpus.Document) error {
 func (v *inverter) addField(id base.FieldID, doc uint32, tokens []analysis.Token, numbers []uint32) {
 	f := &v.fields[id]
 	first := uint32(0)
-	if f.lengths[doc] > 0 {
+	if f.length(doc) > 0 {
 		first = f.last + 1 + positionGap
 	}
 	if numbers == nil {

@@ -46,7 +46,7 @@ type partialField struct {
 	numTokens   uint64
 	lists       region
 	positions   region
-	lengths     []uint32
+	lengths     []uint32 // nil if no document has the field
 }
 
 func (r *partial) sizeBytes() int64 {
@@ -129,6 +129,9 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 	starts = append(starts, len(w.buf))
 	for i := range v.fields {
 		f := &v.fields[i]
+		if f.numTokens > 0 {
+			f.pad(r.numDocs)
+		}
 		r.fields[i] = partialField{
 			numTerms: f.table.len(), numPostings: f.numPostings, numTokens: f.numTokens, lengths: f.lengths,
 			lists:     memoryRegion(w.buf[starts[2*i]:starts[2*i+1]]),
@@ -187,7 +190,12 @@ func (r *partial) NumDocs() int { return r.numDocs }
 
 func (r *partial) Dropped() *segment.Bitmap { return r.dropped }
 
-func (r *partial) Lengths(field base.FieldID) []uint32 { return r.fields[field].lengths }
+func (r *partial) Lengths(field base.FieldID) []uint32 {
+	if int(field) >= len(r.fields) {
+		return nil
+	}
+	return r.fields[field].lengths
+}
 
 // The first call reads spilled ids, the last document's frees them, since Write asks in order.
 // After a read error, ids are empty and r.err is set.

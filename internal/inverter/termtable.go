@@ -26,13 +26,16 @@ type termSlot struct {
 	number uint32
 }
 
-const minTermSlots = 1 << 12
+// An index can have a thousand fields, most of them with few terms.
+const minTermSlots = 1 << 6
 
 func (t *termTable) reset() {
 	if t.slots == nil {
 		t.slots = make([]termSlot, minTermSlots)
 	}
-	clear(t.slots)
+	if len(t.ends) > 0 {
+		clear(t.slots)
+	}
 	t.ends = t.ends[:0]
 	t.bytes = t.bytes[:0]
 }

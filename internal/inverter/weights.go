@@ -65,6 +65,6 @@ func (f *fieldInverter) addWeights(doc uint32, vector []corpus.TermWeight, scale
 		st.doc, st.freq = doc, w
 		st.docFreq++
 	}
-	f.lengths[doc] += length
+	f.addLength(doc, length)
 	f.numTokens += uint64(length)
 }

@@ -151,7 +151,7 @@ func (x *explainer) part(l *leaf, excluded bool) Part {
 	}
 	view := &s.snapshot.Segments[x.segment]
 	if view.CheckLengths(l.field) == nil {
-		part.Length = view.Lengths(l.field)[x.doc]
+		part.Length = view.Length(l.field, x.doc)
 	}
 	if x.counted[l] {
 		part.Contribution = x.found[l].score.Float64()

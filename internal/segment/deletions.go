@@ -53,9 +53,9 @@ func (d *Deletions) Live() *Bitmap {
 	return d.live
 }
 
-// Field returns a field's share of the deleted documents.
+// Field returns a field's share of the deleted documents; 0 of a field that the segment has not.
 func (d *Deletions) Field(f base.FieldID) FieldDeletions {
-	if d == nil {
+	if d == nil || int(f) >= len(d.fields) {
 		return FieldDeletions{}
 	}
 	return d.fields[f]

@@ -98,7 +98,7 @@ type mergeInput struct {
 	ListIterator
 	index int
 	docs  *docMap
-	// The field, then the first 7 bytes of the term; equal keys need a full comparison.
+	// The field, then the first 6 bytes of the term; equal keys need a full comparison.
 	key uint64
 }
 
@@ -110,9 +110,9 @@ func (in *mergeInput) next() (bool, error) {
 	if len(term) == 0 || len(term) > maxTermLen {
 		return false, fmt.Errorf("term of %d bytes, want 1 to %d: %w", len(term), maxTermLen, base.ErrBadInput)
 	}
-	in.key = uint64(in.Field()) << 56
-	for i, b := range term[:min(7, len(term))] {
-		in.key |= uint64(b) << (48 - 8*i)
+	in.key = uint64(in.Field()) << 48
+	for i, b := range term[:min(6, len(term))] {
+		in.key |= uint64(b) << (40 - 8*i)
 	}
 	return true, nil
 }

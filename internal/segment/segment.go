@@ -226,13 +226,29 @@ func (s *Segment) FieldID(name string) (base.FieldID, bool) {
 	return f, ok
 }
 
-// Lengths returns each document's tokens in a field. It requires a successful CheckLengths, or
-// Find in the field.
-func (s *Segment) Lengths(f base.FieldID) []uint32 { return s.lengths[f].values() }
+// Lengths returns each document's tokens in a field; nil without the field, because the index got it
+// after the segment was written. It requires a successful CheckLengths, or Find in the field.
+func (s *Segment) Lengths(f base.FieldID) []uint32 {
+	if int(f) >= len(s.lengths) {
+		return nil
+	}
+	return s.lengths[f].values()
+}
+
+// Length is a document's tokens in a field, 0 without the field. It requires CheckLengths.
+func (s *Segment) Length(f base.FieldID, doc base.DocID) uint32 {
+	if int(f) >= len(s.lengths) {
+		return 0
+	}
+	return s.lengths[f].values()[doc]
+}
 
 // CheckLengths verifies a field's lengths on the first call (about 50 µs for a million
 // documents in memory).
 func (s *Segment) CheckLengths(f base.FieldID) error {
+	if int(f) >= len(s.lengths) {
+		return nil
+	}
 	l := &s.lengths[f]
 	if l.checked.Load() {
 		return nil

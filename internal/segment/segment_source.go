@@ -41,9 +41,6 @@ func (r *segmentSource) NumDocs() int     { return r.s.meta.NumDocs }
 func (r *segmentSource) Dropped() *Bitmap { return r.dropped }
 
 func (r *segmentSource) Lengths(field base.FieldID) []uint32 {
-	if int(field) >= len(r.s.lengths) {
-		return nil
-	}
 	return r.s.Lengths(field)
 }
 

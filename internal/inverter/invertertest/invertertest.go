@@ -106,7 +106,11 @@ func DumpSource(t testing.TB, src segment.Source, numFields int, positions bool)
 	for doc := range docs {
 		docs[doc].ID = string(src.ID(doc))
 		for f := range numFields {
-			docs[doc].Lengths = append(docs[doc].Lengths, src.Lengths(base.FieldID(f))[doc])
+			length := uint32(0)
+			if all := src.Lengths(base.FieldID(f)); all != nil { // a document has the field
+				length = all[doc]
+			}
+			docs[doc].Lengths = append(docs[doc].Lengths, length)
 			docs[doc].Terms = append(docs[doc].Terms, map[string][]uint32{})
 		}
 	}
