@@ -17,6 +17,9 @@ import (
 
 var onlyParsed = []struct{ prefix, why string }{
 	{"griffin serve", "it does not end; TestServeProcess runs it"},
+	{"griffin watch ~/notes --out notes.idx  ", "it does not end; TestWatchProcess runs it"},
+	{"griffin watch /mnt/share", "it does not end"},
+	{"griffin watch ~/notes --out notes --server", "it needs a server; TestWatchServer runs it"},
 	{"griffin demo  ", "it indexes the documentation of Go"},
 	{"curl", "it needs a server on the default port"},
 	{"griffin load", "it takes minutes; load.txtar runs it"},

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/backup"
 )
 
 // keysOf joins nested keys with dots; elements of slices and maps have no name of their own.
@@ -56,7 +57,10 @@ func TestJSONGuide(t *testing.T) {
 		sections[name] = body
 	}
 	for name, v := range map[string]any{
-		"index": griffin.FilesReport{}, "load": loadResult{}, "policies": policiesResult{}, "train": trainResult{}, "lab simulate": simulateResult{}, "bench": benchResult{},
+		"index": griffin.FilesReport{}, "delete": deleted{}, "watch": watchEvent{}, "snapshot": struct {
+			backup.Report
+			snapshotList
+		}{}, "load": loadResult{}, "policies": policiesResult{}, "train": trainResult{}, "lab simulate": simulateResult{}, "bench": benchResult{},
 		"dispatch": griffin.DispatchStats{}, "gpu": gpuResult{},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -124,8 +124,13 @@ func changedSetting(flags *pflag.FlagSet) (name string, given bool) {
 
 // registerInput adds the flags that tell how documents are read.
 func (o *indexOptions) registerInput(f *pflag.FlagSet) {
-	f.StringVar(&o.files.Format, "format", "", "format of the input (default: detected)")
+	o.registerFormat(f)
 	f.IntVar(&o.files.MaxErrors, "max-errors", 100, "stop after this many bad records; -1: never")
+}
+
+// registerFormat adds those that tell what the documents of files are.
+func (o *indexOptions) registerFormat(f *pflag.FlagSet) {
+	f.StringVar(&o.files.Format, "format", "", "format of the input (default: detected)")
 	f.StringVar(&o.files.IDField, "id-field", "", "name of the id in JSON and CSV records (default: _id, id, docid, …)")
 	f.StringVar(&o.files.TitleField, "title-field", "", "name of the title in JSON and CSV records (default: title)")
 	f.StringVar(&o.files.TextField, "text-field", "", "name of the text in JSON and CSV records (default: text, contents, …)")

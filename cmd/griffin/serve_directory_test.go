@@ -96,3 +96,24 @@ func TestIsDirectory(t *testing.T) {
 		}
 	}
 }
+
+// startDirectory serves a folder of indexes until the test ends, and returns its address.
+func startDirectory(t *testing.T, dir string) string {
+	t.Helper()
+	cmd := griffinProcess(t, "serve", "--device", "cpu", "--addr", "127.0.0.1:0", dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, address, _ := strings.Cut(line, "on http://")
+	address, _, _ = strings.Cut(address, "/")
+	return address
+}

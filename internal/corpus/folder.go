@@ -42,12 +42,15 @@ func (r *reader) addFolder(path string, f *format, prefixed bool) error {
 	for _, in := range files {
 		in.format, in.listed = f, true
 		if prefixed {
-			in.id = filepath.ToSlash(filepath.Join(path, in.id))
+			in.id = prefixedID(path, in.id)
 		}
 		r.append(in)
 	}
 	return nil
 }
+
+// prefixedID is the id of a folder's file if there are several paths.
+func prefixedID(folder, rel string) string { return filepath.ToSlash(filepath.Join(folder, rel)) }
 
 // listedFormat returns the format of a folder's file, or the reason to skip it.
 func (r *reader) listedFormat(in input, s *stream) (f *format, skipped string) {

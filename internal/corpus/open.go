@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -12,10 +13,11 @@ import (
 )
 
 type input struct {
-	path      string // to open it, and for messages
-	id        string // of the document, if the file is one
-	number    int    // in corpus order
-	sizeBytes int64  // as stored
+	path      string      // to open it, and for messages
+	id        string      // of the document, if the file is one
+	number    int         // in corpus order
+	sizeBytes int64       // as stored
+	info      fs.FileInfo // of a file of a folder
 	format    *format
 	listed    bool  // found in a folder; a format of nil is detected when the file is opened
 	piped     bool  // can be read only once: standard input, a named pipe

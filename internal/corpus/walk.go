@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
@@ -18,13 +17,20 @@ type walker struct {
 	root    string
 	files   []input         // id is the path relative to root, with slashes
 	listed  map[string]bool // resolved paths of the folders listed
+	folders []string        // those listed, in the order of visits
 	links   []string        // relative paths of links to be followed
+	linked  bool            // there were links
 	skipped []SkippedFile
 }
 
 // walk lists the files below root, sorted by relative path. An unreadable file or folder
 // is an input with an error.
 func walk(root string) (files []input, skipped []SkippedFile) {
+	w := newWalk(root)
+	return w.files, w.skipped
+}
+
+func newWalk(root string) *walker {
 	w := &walker{root: root, listed: map[string]bool{}}
 	w.folder("")
 	for len(w.links) > 0 {
@@ -33,7 +39,7 @@ func walk(root string) (files []input, skipped []SkippedFile) {
 		w.follow(link)
 	}
 	slices.SortFunc(w.files, func(a, b input) int { return cmp.Compare(a.id, b.id) })
-	return w.files, w.skipped
+	return w
 }
 
 // folder lists a folder; rel is its path relative to the root, "" for the root.
@@ -56,6 +62,7 @@ func (w *walker) folder(rel string) {
 		w.skip(rel, skippedIndex)
 		return
 	}
+	w.folders = append(w.folders, path)
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		w.fail(rel, err) // the entries read before the error are used
@@ -66,14 +73,14 @@ func (w *walker) folder(rel string) {
 			child = rel + "/" + child
 		}
 		switch {
-		case strings.HasPrefix(e.Name(), "."):
+		case IsHidden(e.Name()):
 			if !e.IsDir() {
 				w.skip(child, skippedHidden)
 			}
 		case e.IsDir():
 			w.folder(child)
 		case e.Type()&fs.ModeSymlink != 0:
-			w.links = append(w.links, child)
+			w.links, w.linked = append(w.links, child), true
 		default:
 			info, err := e.Info()
 			w.file(child, info, err)
@@ -116,7 +123,7 @@ func (w *walker) isListed(path string) bool {
 	if resolved, err = filepath.Abs(resolved); err != nil {
 		return false
 	}
-	return w.listed[filepath.Dir(resolved)] && !strings.HasPrefix(filepath.Base(resolved), ".")
+	return w.listed[filepath.Dir(resolved)] && !IsHidden(filepath.Base(resolved))
 }
 
 func (w *walker) file(rel string, info fs.FileInfo, err error) {
@@ -126,7 +133,7 @@ func (w *walker) file(rel string, info fs.FileInfo, err error) {
 	case !info.Mode().IsRegular():
 		w.skip(rel, skippedDevice)
 	default:
-		w.files = append(w.files, input{path: filepath.Join(w.root, filepath.FromSlash(rel)), id: rel, sizeBytes: info.Size()})
+		w.files = append(w.files, input{path: filepath.Join(w.root, filepath.FromSlash(rel)), id: rel, sizeBytes: info.Size(), info: info})
 	}
 }
 
