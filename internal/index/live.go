@@ -36,6 +36,8 @@ type Live struct {
 	durable *manifest
 	// written are the deletions of segments in files, by name of the segment.
 	written map[string]writtenDeletions
+	// checkpointed are those that only a checkpoint has; guarded by flushing.
+	checkpointed map[string]writtenDeletions
 	// synced are segments whose files are durable.
 	synced map[string]bool
 	// making counts the uses of files and folders that are being written or synced.
@@ -60,7 +62,7 @@ type writtenDeletions struct {
 // Live takes the write lock. The index must have a commit. Until Close, Refresh does nothing: this
 // process is the only one that commits. The error wraps base.ErrLocked if there is another writer.
 func (ix *Index) Live() (*Live, error) {
-	s, err := ix.begin()
+	s, err := (&session{ix: ix, adopts: true}).begin()
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +78,9 @@ func (ix *Index) Live() (*Live, error) {
 	l.schema.Store(options.schema())
 	for i := range now.Segments {
 		l.synced[now.Segments[i].Name] = true
+	}
+	if c := s.checkpoint; c != nil {
+		l.nextSegment = max(l.nextSegment, c.NextSegment)
 	}
 	ix.live.Store(true)
 	return l, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -20,6 +21,9 @@ type session struct {
 	inTemp bool
 	// unsynced is set if a visible commit's folder could not be synced.
 	unsynced bool
+	// adopts keeps the files of a checkpoint at the beginning.
+	adopts     bool
+	checkpoint *manifest // nil: there is none to adopt
 }
 
 // Lock takes the write lock until the Closer is closed, even if the folder is moved meanwhile.
@@ -34,8 +38,10 @@ func (ix *Index) Lock() (io.Closer, error) {
 
 // begin takes the lock, loads the last commit, and removes crashed or failed writers'
 // leftovers. The error wraps base.ErrLocked if there is another writer.
-func (ix *Index) begin() (*session, error) {
-	s := &session{ix: ix}
+func (ix *Index) begin() (*session, error) { return (&session{ix: ix}).begin() }
+
+func (s *session) begin() (*session, error) {
+	ix := s.ix
 	if err := s.takeLock(); err != nil {
 		s.removeMade()
 		return nil, fmt.Errorf("index %s: %w", ix.dir, err)
@@ -113,6 +119,9 @@ func (s *session) start() error {
 	if s.ix.currentManifest().ID != now.ID {
 		return s.replaced()
 	}
+	if s.adopts {
+		s.checkpoint = s.ix.loadCheckpoint(s.ix.currentManifest())
+	}
 	// The commit that does not name them must be durable first.
 	if left, err := s.leftovers(); err != nil || len(left) == 0 {
 		return err
@@ -170,6 +179,10 @@ func (s *session) leftovers() ([]string, error) {
 		return nil, fmt.Errorf("index %s: %w", s.ix.dir, err)
 	}
 	keep := s.ix.currentManifest().names()
+	if s.checkpoint != nil {
+		keep[checkpointName] = true
+		maps.Copy(keep, s.checkpoint.names())
+	}
 	return slices.DeleteFunc(names, func(name string) bool {
 		return !ours(name) || keep[name] || name == tempName && s.inTemp
 	}), nil

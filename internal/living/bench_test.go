@@ -2,7 +2,10 @@ package living
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -86,9 +89,16 @@ func readDocs(b *testing.B, path string) (docs []corpus.Document) {
 	}
 }
 
-// BenchmarkRecover opens an index whose documents are in the log only, and reports MB of log a second, and
-// the processor time for a MB.
+// BenchmarkRecover opens an index whose documents no commit has, and reports MB of log a second, and the
+// processor time for a MB. After the end of a process there is a checkpoint, after a loss of power it is
+// damaged, and there is only the log.
 func BenchmarkRecover(b *testing.B) {
+	for _, checkpoint := range []bool{true, false} {
+		b.Run(fmt.Sprintf("checkpoint=%v", checkpoint), func(b *testing.B) { benchmarkRecover(b, checkpoint) })
+	}
+}
+
+func benchmarkRecover(b *testing.B, checkpoint bool) {
 	docs := readDocs(b, plantest.WriteLines(b, b.TempDir(), "wiki", plantest.WikiSlice(b, 200_000)))
 	for b.Loop() {
 		b.StopTimer()
@@ -110,6 +120,9 @@ func BenchmarkRecover(b *testing.B) {
 		}
 		size := s.log.Stats().SizeBytes
 		check(b, s.end()) // without a flush
+		if !checkpoint {
+			check(b, os.Remove(filepath.Join(ix.Dir(), "CHECKPOINT")))
+		}
 		b.StartTimer()
 		began, cpu := time.Now(), processorTime(b)
 		s, err = Open(b.Context(), vfs.OS, ix, opts)

@@ -147,14 +147,15 @@ func (o *owner) interrupted(t testing.TB, s *Store) (first uint64) {
 
 // crashes is a history of a store on a disk, over several processes.
 type crashes struct {
-	rng    *rand.Rand
-	disk   *vfstest.Disk
-	owners []*owner
-	opts   Options
-	safe   uint64 // the last record that is durable
-	must   uint64 // the last record that must be there now
-	writes int    // acknowledged
-	store  *Store // open
+	rng     *rand.Rand
+	disk    *vfstest.Disk
+	owners  []*owner
+	opts    Options
+	safe    uint64 // the last record that is durable
+	must    uint64 // the last record that must be there now
+	writes  int    // acknowledged
+	adopted int    // processes that found a checkpoint
+	store   *Store // open
 }
 
 // ends ends a history that may have failed.
@@ -281,6 +282,11 @@ func (c *crashes) check(t testing.TB, s *Store, ix *index.Index) {
 		t.Fatalf("the log ends at %d, want %d at least", last, c.must)
 	}
 	c.must = last
+	s.mu.Lock()
+	if s.adopted > s.flushed {
+		c.adopted++
+	}
+	s.mu.Unlock()
 	all := &model{states: map[string]state{}}
 	for _, o := range c.owners {
 		o.recovered(t, s, last)
@@ -307,20 +313,24 @@ func numHistories(n int) int {
 // and the ranking is that of a new index. With asynchronous syncs, a power failure can lose the end of
 // the log. GRIFFIN_HISTORIES sets the number of histories.
 func TestCrashes(t *testing.T) {
-	checked := 0
+	checked, adopted := 0, 0
 	for seed := range uint64(numHistories(40)) {
-		bubble(t, func(t *testing.T) { checked += crashHistory(t, seed) })
+		bubble(t, func(t *testing.T) {
+			c := crashHistory(t, seed)
+			checked += c.writes
+			adopted += c.adopted
+		})
 		if t.Failed() {
 			return
 		}
 	}
-	t.Logf("%d acknowledged writes were checked", checked)
-	if checked == 0 {
-		t.Error("nothing was written")
+	t.Logf("%d acknowledged writes were checked, %d checkpoints were adopted", checked, adopted)
+	if checked == 0 || adopted == 0 {
+		t.Error("nothing was written, or no checkpoint was adopted")
 	}
 }
 
-func crashHistory(t *testing.T, seed uint64) (checked int) {
+func crashHistory(t *testing.T, seed uint64) *crashes {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 17))
 	c := &crashes{rng: rng, disk: vfstest.NewDisk(), opts: Options{
@@ -328,6 +338,7 @@ func crashHistory(t *testing.T, seed uint64) (checked int) {
 		RefreshInterval: []time.Duration{-1, time.Millisecond, 5 * time.Millisecond}[rng.IntN(3)],
 		MemoryBytes:     []int64{8 << 10, 64 << 10, 1 << 20}[rng.IntN(3)],
 		FlushBytes:      []int64{4 << 10, 1 << 20}[rng.IntN(2)],
+		CheckpointBytes: []int64{1, 2 << 10, 1 << 30}[rng.IntN(3)],
 		MaxSegments:     20,
 		MaxWait:         time.Minute,
 	}}
@@ -354,5 +365,5 @@ func crashHistory(t *testing.T, seed uint64) (checked int) {
 	check(t, snapshot.Verify(t.Context(), nil))
 	snapshot.Release()
 	check(t, ix.Close())
-	return c.writes
+	return c
 }

@@ -11,11 +11,12 @@
 //     (inverter.Crew).
 //  3. Refresh, every second by default, makes a segment of the batch and publishes it
 //     (index.Live.Publish).
+//     Checkpoints name such segments (index.Live.Checkpoint).
 //  4. Flush commits what is visible and removes the records that the commit contains from the log.
 //  5. Merges join neighbours in the background (Store.merge). They do not change results.
 //
-// Open replays the records that no commit has, so that each acknowledged write is there once
-// after any crash.
+// Open takes over the last checkpoint if its files are intact, and replays the records that neither it
+// nor a commit has, so that each acknowledged write is there once after any crash.
 //
 // # Conditions
 //

@@ -21,6 +21,9 @@ type Options struct {
 	MemoryBytes int64
 	// FlushBytes is the size of the log at which Flush runs in the background; 0: 512 MiB.
 	FlushBytes int64
+	// CheckpointBytes is how much becomes visible between checkpoints; 0: 32 MiB. About as much is
+	// indexed again after a crash of the process.
+	CheckpointBytes int64
 	// MaxSegments is the number of segments above which Apply waits for merges; 0: 100.
 	MaxSegments int
 	// MaxWait is how long Apply waits for memory or merges; 0: 10 s.
@@ -35,6 +38,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.RefreshInterval, time.Second)
 	setDefault(&o.MemoryBytes, 16<<20)
 	setDefault(&o.FlushBytes, 512<<20)
+	setDefault(&o.CheckpointBytes, 32<<20)
 	setDefault(&o.MaxSegments, 100)
 	setDefault(&o.MaxWait, 10*time.Second)
 	if o.OnError == nil {

@@ -191,6 +191,7 @@ func (s *Store) again(b *batch) error {
 
 // publish makes sealed batches visible, in their order.
 func (s *Store) publish() {
+	unsaved := int64(0)
 	for b := range s.work.sealed {
 		err := s.endedBy()
 		if err == nil {
@@ -207,6 +208,10 @@ func (s *Store) publish() {
 		s.mu.Unlock()
 		close(b.seal.done)
 		signal(s.work.changed)
+		if unsaved += b.seal.size; unsaved >= s.opts.CheckpointBytes {
+			unsaved = 0
+			signal(s.work.save)
+		}
 	}
 }
 

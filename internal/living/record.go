@@ -151,6 +151,26 @@ func decodeRecord(kind byte, payload []byte) (number uint64, d *corpus.Document,
 	return number, d, nil
 }
 
+// decodeID is decodeRecord for the version number and the id, which shares the memory of the payload.
+func decodeID(kind byte, payload []byte) (number uint64, id []byte, err error) {
+	r := recordReader{src: payload}
+	number = r.uvarint()
+	id = r.bytes()
+	if kind == recordIndex {
+		texts := id
+		at, n := r.uvarint(), r.uvarint()
+		if size := uint64(len(texts)); at > size || n > size-at {
+			r.bad = true
+		} else {
+			id = texts[at : at+n]
+		}
+	}
+	if r.bad {
+		return 0, nil, fmt.Errorf("record of type %d: %w", kind, base.ErrCorrupt)
+	}
+	return number, id, nil
+}
+
 // document decodes what appendBody encodes. The strings share memory.
 func (r *recordReader) document(d *corpus.Document) {
 	r.texts = r.text()
@@ -215,13 +235,15 @@ func (r *recordReader) float() float64 {
 	return v
 }
 
-func (r *recordReader) text() string {
+func (r *recordReader) text() string { return string(r.bytes()) }
+
+func (r *recordReader) bytes() []byte {
 	n := r.uvarint()
 	if n > uint64(len(r.src)) {
 		r.src, r.bad = nil, true
-		return ""
+		return nil
 	}
-	s := string(r.src[:n])
+	b := r.src[:n]
 	r.src = r.src[n:]
-	return s
+	return b
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/segment"
@@ -53,31 +54,60 @@ func (s *Store) memoryBytes() int64 {
 	return s.opts.MemoryBytes
 }
 
-// replay makes the records visible that no commit has.
+// replay makes the records visible that neither a commit nor the checkpoint has.
 func (s *Store) replay(ctx context.Context) error {
 	s.replaying.Store(true)
 	defer s.replaying.Store(false)
 	err := s.log.Replay(wal.Seq(s.flushed+1), func(r wal.Entry) error {
-		number, d, err := decodeRecord(r.Type, r.Payload)
+		var err error
+		if uint64(r.Seq) <= s.adopted {
+			err = s.replayVersion(&r)
+		} else {
+			err = s.replayWrite(ctx, &r)
+		}
 		if err != nil {
 			return fmt.Errorf("record %d: %w", r.Seq, err)
 		}
-		if err := s.room(ctx); err != nil {
-			return err
-		}
-		st := state{version: segment.Version{Seq: uint64(r.Seq), Number: number}, doc: d}
-		if r.Type == recordDelete {
-			st.doc = nil
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.enqueue(d.ID, st, len(r.Payload))
-		return nil
+		return ctx.Err()
 	})
 	if err != nil {
 		return err
 	}
 	return s.Refresh(ctx)
+}
+
+// replayVersion keeps the versions of deleted documents, which segments do not have.
+func (s *Store) replayVersion(r *wal.Entry) error {
+	number, id, err := decodeID(r.Type, r.Payload)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Type == recordDelete {
+		s.versions.deleted.add(string(id), segment.Version{Seq: uint64(r.Seq), Number: number}, time.Now())
+	} else {
+		delete(s.versions.deleted.versions, string(id))
+	}
+	return nil
+}
+
+func (s *Store) replayWrite(ctx context.Context, r *wal.Entry) error {
+	number, d, err := decodeRecord(r.Type, r.Payload)
+	if err != nil {
+		return err
+	}
+	if err := s.room(ctx); err != nil {
+		return err
+	}
+	st := state{version: segment.Version{Seq: uint64(r.Seq), Number: number}, doc: d}
+	if r.Type == recordDelete {
+		st.doc = nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.enqueue(d.ID, st, len(r.Payload))
+	return nil
 }
 
 // superseded reports whether the log has a later write of the id of an item. While it is replayed, only

@@ -33,6 +33,7 @@ type Store struct {
 	versions versions
 	queue    queue
 	flushed  uint64 // Seq of the last commit
+	adopted  uint64 // the last record of the checkpoint that Open found; at least flushed then
 	closed   bool
 
 	work      background
@@ -46,6 +47,7 @@ type background struct {
 	sealed  chan *batch   // from the pump to the publisher
 	changed chan struct{} // segments were added: the merger looks at them
 	flush   chan struct{} // the log is long
+	save    chan struct{} // much is visible since the last checkpoint
 	hurry   chan struct{} // writers wait for a merge
 	quit    chan struct{}
 	ctx     context.Context
@@ -57,6 +59,7 @@ type background struct {
 func (w *background) begin(ctx context.Context) {
 	w.sealed, w.quit = make(chan *batch), make(chan struct{})
 	w.changed, w.flush, w.hurry = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	w.save = make(chan struct{}, 1)
 	w.closing = make(chan struct{})
 	w.ctx, w.stop = context.WithCancel(context.WithoutCancel(ctx))
 }
@@ -82,6 +85,10 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	if err != nil {
 		s.work.stop()
 		return nil, errors.Join(err, s.live.Close())
+	}
+	if s.adopted, err = s.live.Adopt(ctx, uint64(s.log.Stats().Last)); err != nil {
+		s.work.stop()
+		return nil, errors.Join(err, s.log.Close(), s.live.Close())
 	}
 	s.work.workers.Go(s.pump)
 	s.work.workers.Go(s.publish)
@@ -218,7 +225,8 @@ func (s *Store) refreshes() {
 	}
 }
 
-// flushes commits when the log is long.
+// flushes commits when the log is long, and saves checkpoints before, so that less of it is indexed again
+// after a crash.
 func (s *Store) flushes() {
 	for {
 		select {
@@ -226,6 +234,10 @@ func (s *Store) flushes() {
 			return
 		case <-s.work.flush:
 			_ = s.retry("flush", maxWorkWait, nil, func() error { return s.commit(s.work.ctx) }) // reported
+		case <-s.work.save:
+			if err := s.live.Checkpoint(s.work.ctx); err != nil && s.work.ctx.Err() == nil {
+				s.opts.OnError(fmt.Errorf("checkpoint: %w", err))
+			}
 		}
 	}
 }

@@ -1,0 +1,271 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// A checkpoint is a manifest of visible documents that no commit has. Neither it nor its files are
+// synced. If the process ends before the next commit, Adopt takes them over, so that less of the log
+// must be indexed again.
+const (
+	checkpointName = "CHECKPOINT"
+	checkpointTemp = "CHECKPOINT.new"
+)
+
+// Checkpoint saves what is visible for Adopt, without a sync. The next Flush removes it.
+func (l *Live) Checkpoint(ctx context.Context) (err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	l.mu.Lock()
+	if l.closed {
+		defer l.mu.Unlock()
+		return errLiveClosed
+	}
+	next := l.ix.currentManifest().clone()
+	next.NextSegment, next.Seq = l.nextSegment, l.seq
+	for _, ms := range next.Segments {
+		l.making[ms.Name]++ // a merge may replace it meanwhile
+	}
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, ms := range next.Segments {
+			l.made(ms.Name)
+		}
+	}()
+	former := l.checkpointed
+	l.checkpointed = map[string]writtenDeletions{}
+	for i := range next.Segments {
+		if err := errors.Join(ctx.Err(), l.checkpointDeletions(&next.Segments[i], next.Generation, former)); err != nil {
+			return err
+		}
+	}
+	data, err := next.encode()
+	if err != nil {
+		return err
+	}
+	temp := l.ix.path(checkpointTemp)
+	if err := vfs.WriteFile(l.volatile, temp, data); err != nil {
+		return errors.Join(vfs.PathError("write", temp, err), ignoreMissing(l.ix.fs.Remove(temp)))
+	}
+	return l.volatile.Rename(temp, l.ix.path(checkpointName))
+}
+
+// checkpointDeletions names the file of a segment's deletions in a checkpoint, which it writes unless a
+// commit or the former checkpoint has them.
+func (l *Live) checkpointDeletions(ms *manifestSegment, generation uint64, former map[string]writtenDeletions) (err error) {
+	if ms.deletions == nil {
+		return nil
+	}
+	l.mu.Lock()
+	w, ok := l.written[ms.Name]
+	l.mu.Unlock()
+	if !ok || w.deletions != ms.deletions {
+		if w, ok = former[ms.Name]; !ok || w.deletions != ms.deletions {
+			w = writtenDeletions{deletions: ms.deletions, name: liveName(ms.Name, generation)}
+			if w.sum, err = ms.deletions.Save(l.volatile, l.ix.path(w.name)); err != nil {
+				return err
+			}
+		}
+		l.checkpointed[ms.Name] = w
+	}
+	ms.Live, ms.LiveSum = w.name, w.sum
+	return nil
+}
+
+// loadCheckpoint returns the checkpoint that continues the commit now, or nil. A damaged one does not
+// count: the log has all that it has.
+func (ix *Index) loadCheckpoint(now *manifest) *manifest {
+	f, err := ix.fs.Open(ix.path(checkpointName))
+	if err != nil {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxManifestLen))
+	if errors.Join(err, f.Close()) != nil {
+		return nil
+	}
+	m, err := parseManifest(data)
+	if err != nil || m.ID != now.ID || m.Generation <= now.Generation || m.Seq <= now.Seq {
+		return nil
+	}
+	return m
+}
+
+// Adopt makes the documents of the last checkpoint visible, if there is one and its files are intact,
+// and if it has no record of the log after last. It returns the number of the last record that is
+// visible. It is called before all other methods.
+//
+// It copies what is not in a commit. After a write error that nobody has seen, the system may show
+// content that it has not written, and a sync of the same file may succeed.
+func (l *Live) Adopt(ctx context.Context, last uint64) (seq uint64, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	c := l.session.checkpoint
+	if c == nil {
+		return l.Seq(), nil
+	}
+	l.session.checkpoint = nil
+	var next *manifest
+	var made []string
+	if c.Seq > last { // the log has lost its end
+		err = base.ErrCorrupt
+	} else if next, made, err = l.copyCheckpoint(ctx, c); err == nil {
+		err = l.adopt(next)
+	}
+	if err != nil { // the log has the documents
+		for _, name := range made {
+			_ = l.ix.fs.RemoveAll(l.ix.path(name))
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		return l.seq, l.removeLeftovers()
+	}
+	if err := l.Checkpoint(ctx); err != nil {
+		return 0, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seq, l.removeFormer(c)
+}
+
+func (l *Live) adopt(next *manifest) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	former, err := l.ix.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer former.Release()
+	if err := l.show(next, former); err != nil {
+		return err
+	}
+	l.seq = next.Seq
+	return nil
+}
+
+// removeFormer removes the files of an adopted checkpoint that were copied. l.mu is held.
+func (l *Live) removeFormer(c *manifest) error {
+	keep := l.ix.currentManifest().names()
+	for name := range l.durable.names() {
+		keep[name] = true
+	}
+	for _, w := range l.checkpointed {
+		keep[w.name] = true
+	}
+	for name := range c.names() {
+		if !keep[name] {
+			if err := l.ix.fs.RemoveAll(l.ix.path(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// copyCheckpoint returns the manifest of a checkpoint with copies of the segments that no commit has, and
+// their names.
+func (l *Live) copyCheckpoint(ctx context.Context, c *manifest) (next *manifest, made []string, err error) {
+	committed := map[string]manifestSegment{}
+	for _, ms := range l.durable.Segments {
+		committed[ms.Name] = ms
+	}
+	next = c.clone()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	errs := make([]error, len(next.Segments))
+	var group sync.WaitGroup
+	running := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range next.Segments {
+		ms, from := &next.Segments[i], next.Segments[i]
+		switch is := committed[ms.Name]; {
+		case is.Sum != ms.Sum || is.NumDocs != ms.NumDocs:
+			ms.Name = segmentName(l.nextSegment)
+			l.nextSegment++
+			made = append(made, ms.Name)
+		case is.Live == ms.Live && is.LiveSum == ms.LiveSum:
+			continue
+		}
+		group.Go(func() {
+			running <- struct{}{}
+			defer func() { <-running }()
+			errs[i] = l.takeSegment(ctx, ms, &from)
+		})
+	}
+	group.Wait()
+	next.NextSegment = l.nextSegment
+	return next, made, errors.Join(errs...)
+}
+
+// takeSegment copies a segment of a checkpoint unless it keeps its name, and loads its deletions.
+func (l *Live) takeSegment(ctx context.Context, ms, from *manifestSegment) (err error) {
+	dir := l.ix.path(ms.Name)
+	if ms.Name != from.Name {
+		if err := copyFolder(ctx, l.volatile, dir, l.ix.path(from.Name)); err != nil {
+			return err
+		}
+	}
+	seg, err := segment.Open(l.ix.fs, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, seg.Close()) }()
+	if ms.Name != from.Name {
+		if err := segment.VerifyChecksums(ctx, seg); err != nil {
+			return err
+		}
+	}
+	if ms.Live == "" {
+		return nil
+	}
+	ms.deletions, err = seg.LoadDeletions(l.ix.fs, l.ix.path(ms.Live), ms.LiveSum)
+	if err == nil && ms.deletions.Live().Count() != ms.NumLive {
+		err = fmt.Errorf("%s: %w", ms.Live, base.ErrCorrupt)
+	}
+	ms.Live, ms.LiveSum = "", 0
+	return err
+}
+
+func copyFolder(ctx context.Context, fsys vfs.FS, to, from string) error {
+	names, err := fsys.ReadDir(from)
+	if err == nil {
+		err = fsys.MkdirAll(to)
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := errors.Join(ctx.Err(), copyFile(fsys, filepath.Join(to, name), filepath.Join(from, name))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(fsys vfs.FS, to, from string) (err error) {
+	in, err := fsys.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := fsys.Create(to)
+	if err != nil {
+		return err
+	}
+	const buffer = 1 << 20
+	_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{in}, make([]byte, buffer))
+	return errors.Join(err, out.Close())
+}
