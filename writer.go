@@ -173,6 +173,12 @@ var (
 	ErrConflict = living.ErrConflict
 	// ErrBusy means that writes arrive faster than they can be indexed; try again later.
 	ErrBusy = living.ErrBusy
+	// ErrFull means that the disk has no room for writes. Searches go on, and so do writes when there
+	// is room.
+	ErrFull = living.ErrFull
+	// ErrReadOnly means that the file system does not permit writes. Searches go on, and so do writes
+	// when it permits them.
+	ErrReadOnly = living.ErrReadOnly
 )
 
 var outcomes = [...]WriteOutcome{
@@ -181,8 +187,7 @@ var outcomes = [...]WriteOutcome{
 
 // Apply makes writes durable, in their order, and returns a result for each: one can fail while
 // others succeed. They are visible after the next refresh. If the error is not nil, none took
-// effect; it wraps ErrBusy or ErrClosed, or is of the file system, for example because the disk
-// is full. Many writes in a call, and calls at the same time, share the time of a sync.
+// effect; it wraps ErrBusy, ErrFull, ErrReadOnly or ErrClosed, or is of the file system. Many writes in a call, and calls at the same time, share the time of a sync.
 func (w *Writer) Apply(ctx context.Context, writes ...Write) ([]WriteResult, error) {
 	ops := make([]living.Op, len(writes))
 	for i := range writes {

@@ -343,6 +343,8 @@ func crashHistory(t *testing.T, seed uint64) *crashes {
 		MaxWait:         time.Minute,
 	}}
 	defer c.ends(t, seed)
+	defer func(before int64) { replayBytes = before }(replayBytes)
+	replayBytes = []int64{2 << 10, 16 << 10, replayBytes}[rng.IntN(3)]
 	for i := range 1 + rng.IntN(3) {
 		c.owners = append(c.owners, &owner{
 			model: model{states: map[string]state{}}, name: fmt.Sprintf("%c", 'a'+i), rng: rand.New(rand.NewPCG(seed, uint64(i))),

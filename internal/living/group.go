@@ -82,8 +82,8 @@ func (g *groups) close() {
 
 // Apply makes the operations durable (Options.Sync), in their order, and returns their results. Each
 // succeeds or fails on its own. If the error is not nil, none took effect: it wraps ErrBusy,
-// wal.ErrFull, wal.ErrReadOnly, wal.ErrFailed or base.ErrClosed, or is of ctx, which counts only
-// until the operations are on their way to the log.
+// ErrFull, ErrReadOnly, wal.ErrFailed or base.ErrClosed, or is of ctx, which counts only
+// until the operations are on their way to the log. After wal.ErrFailed, the next Open may find them.
 func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
 	results := make([]Result, len(ops))
 	r := &request{entries: make([]entry, 0, len(ops)), done: make(chan struct{})}
@@ -106,7 +106,7 @@ func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
 		return results, nil
 	}
 	if err := s.room(ctx); err != nil {
-		return nil, err
+		return nil, s.explain(err)
 	}
 	lead, err := s.groups.enter(r)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
 	<-r.done
 	for i := range results {
 		if err := results[i].Err; err != nil && !errors.Is(err, ErrConflict) && isOfLog(err) {
-			return nil, err
+			return nil, s.explain(err)
 		}
 	}
 	return results, nil

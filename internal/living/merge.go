@@ -88,7 +88,7 @@ func (s *Store) Merge(ctx context.Context, maxSegments int) error {
 			return 0, 0
 		})
 		if err != nil || !merged {
-			return err
+			return s.explain(err)
 		}
 	}
 }

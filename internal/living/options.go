@@ -60,4 +60,8 @@ var (
 	// ErrBusy means that a write was refused because earlier ones wait for memory or merges. It is
 	// not in the index; try again later.
 	ErrBusy = errors.New("too many writes")
+	// ErrFull means that a write found no room. Searches go on.
+	ErrFull = errors.New("the disk is full: free space on it, and writes go on by themselves")
+	// ErrReadOnly means that a write was not permitted. Searches go on.
+	ErrReadOnly = errors.New("the file system is read-only: make it writable, and writes go on by themselves")
 )

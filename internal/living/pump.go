@@ -144,8 +144,12 @@ func (b *batch) add(it *item) {
 }
 
 func (s *Store) openBatch() (b *batch, err error) {
+	failed := false
 	err = s.retry("index", maxPublishWait, nil, func() (err error) {
-		b, err = s.newBatch()
+		if b, err = s.newBatch(); err != nil || failed {
+			failed = true
+			s.failing(err)
+		}
 		return err
 	})
 	return b, err

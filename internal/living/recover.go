@@ -44,8 +44,8 @@ func Recover(ctx context.Context, fsys vfs.FS, ix *index.Index) error {
 }
 
 // replayBytes is Options.MemoryBytes during a replay, at least: nobody waits for a refresh, and larger
-// batches take less work.
-const replayBytes = 128 << 20
+// batches take less work. Tests change it.
+var replayBytes int64 = 128 << 20
 
 func (s *Store) memoryBytes() int64 {
 	if s.replaying.Load() {
@@ -73,7 +73,7 @@ func (s *Store) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.Refresh(ctx)
+	return s.refreshUnlessStuck(ctx)
 }
 
 // replayVersion keeps the versions of deleted documents, which segments do not have.

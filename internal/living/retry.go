@@ -1,8 +1,14 @@
 package living
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 	"time"
+
+	"github.com/griffin-search/griffin/internal/wal"
 )
 
 const (
@@ -69,7 +75,7 @@ func (w *background) isClosing() bool {
 type reports struct {
 	what  string
 	send  func(error)
-	last  string // reported
+	last  string // cause that was reported
 	first time.Time
 	next  time.Time // not before it, unless the error differs
 	pause time.Duration
@@ -81,24 +87,28 @@ func (r *reports) failed(err error) {
 	if r.count++; r.count == 1 {
 		r.first = now
 	}
-	text := withoutNumbers(err.Error())
+	cause := causeOf(err)
 	switch {
-	case text != r.last:
+	case cause != r.last:
 		r.pause = time.Second
 	case now.Before(r.next):
 		return
 	default:
 		r.pause = min(2*r.pause, maxReportInterval)
 	}
-	r.last, r.next = text, now.Add(r.pause)
+	r.last, r.next = cause, now.Add(r.pause)
 	if r.count > 1 {
 		err = fmt.Errorf("%w (%d failures in %v)", err, r.count, now.Sub(r.first).Round(time.Second))
 	}
 	r.send(fmt.Errorf("%s, which is repeated: %w", r.what, err))
 }
 
-// withoutNumbers removes digits: each attempt has files with another number.
-func withoutNumbers(text string) string {
+// causeOf is the error of the system, or the text without numbers: each attempt has other files.
+func causeOf(err error) string {
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		return errno.Error()
+	}
+	text := err.Error()
 	kept := make([]byte, 0, len(text))
 	for i := range len(text) {
 		if c := text[i]; c < '0' || c > '9' {
@@ -132,6 +142,37 @@ func (s *Store) busy(why string) error {
 	err := fmt.Errorf("%s: %w", why, ErrBusy)
 	if f := s.failure.Load(); f != nil {
 		err = fmt.Errorf("%w: %w", err, f.err)
+	}
+	return err
+}
+
+// refreshUnlessStuck is Refresh, but gives up if publishing fails for some time.
+func (s *Store) refreshUnlessStuck(ctx context.Context) error {
+	refreshed := make(chan error, 1)
+	s.work.workers.Go(func() { refreshed <- s.Refresh(ctx) })
+	ticker := time.NewTicker(maxPublishWait / 4)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-refreshed:
+			return err
+		case <-ticker.C:
+			if s.stuck() {
+				return s.busy("its writes cannot be made visible")
+			}
+		}
+	}
+}
+
+// explain says what to do about a lack of room or permission, and wraps ErrFull or ErrReadOnly.
+func (s *Store) explain(err error) error {
+	switch {
+	case errors.Is(err, ErrFull), errors.Is(err, ErrReadOnly):
+		return err
+	case errors.Is(err, wal.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("index %s: %w: %w", s.ix.Dir(), ErrFull, err)
+	case errors.Is(err, wal.ErrReadOnly), errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("index %s: %w: %w", s.ix.Dir(), ErrReadOnly, err)
 	}
 	return err
 }

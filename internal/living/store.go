@@ -66,7 +66,8 @@ func (w *background) begin(ctx context.Context) {
 
 // Open makes the index, which must have a commit, take writes: it acquires the write lock, and replays
 // the log in the folder of the index. Its writes are visible when Open returns. Errors wrap
-// base.ErrLocked and base.ErrCorrupt.
+// base.ErrLocked, base.ErrCorrupt, and ErrFull or ErrReadOnly if the writes of the log cannot be made
+// visible.
 func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Store, error) {
 	s := &Store{fs: fsys, ix: ix, opts: opts.withDefaults(), versions: newVersions()}
 	s.queue.init(&s.mu)
@@ -74,7 +75,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	s.work.begin(ctx)
 	var err error
 	if s.live, err = ix.Live(); err != nil {
-		return nil, err
+		return nil, s.explain(err)
 	}
 	s.flushed = s.live.Seq()
 	if s.crew, err = inverter.NewCrew(s.live.Schema(), runtime.GOMAXPROCS(0)); err == nil {
@@ -84,7 +85,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	}
 	if err != nil {
 		s.work.stop()
-		return nil, errors.Join(err, s.live.Close())
+		return nil, errors.Join(s.explain(err), s.live.Close())
 	}
 	if s.adopted, err = s.live.Adopt(ctx, uint64(s.log.Stats().Last)); err != nil {
 		s.work.stop()
@@ -93,7 +94,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	s.work.workers.Go(s.pump)
 	s.work.workers.Go(s.publish)
 	if err = s.replay(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("index %s: log: %w", ix.Dir(), err), s.end())
+		return nil, errors.Join(s.explain(fmt.Errorf("index %s: log: %w", ix.Dir(), err)), s.end())
 	}
 	s.work.workers.Go(s.merge)
 	s.work.workers.Go(s.flushes)
@@ -158,7 +159,7 @@ func (s *Store) Flush(ctx context.Context) error {
 	if err := s.Refresh(ctx); err != nil {
 		return err
 	}
-	return s.commit(ctx)
+	return s.explain(s.commit(ctx))
 }
 
 // commit makes durable what is visible.

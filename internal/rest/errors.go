@@ -10,7 +10,6 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/wal"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -98,17 +97,17 @@ func (h *Handler) classify(ctx context.Context, x *Index, err error) *Error {
 		return TooBusy(fmt.Sprintf("the server is too busy: %v", overload.Reason), overload.RetryAfter)
 	case errors.As(err, &syntax):
 		return badRequest("query_shard_exception", "Failed to parse query [%s]: %s (at byte %d)", syntax.Text, syntax.Reason, syntax.Offset)
-	case errors.Is(err, griffin.ErrBusy):
-		return TooBusy("writes arrive faster than they can be indexed", time.Second)
-	case errors.Is(err, wal.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, griffin.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		h.log.Error("a write found no room", "index", x.name, "error", err)
 		return &Error{
 			Status: http.StatusTooManyRequests, Type: "cluster_block_exception", RetryAfter: time.Second,
-			Reason: fmt.Sprintf("index [%s] blocked by: [TOO_MANY_REQUESTS/12/the disk has no room for writes]", x.name),
+			Reason: fmt.Sprintf("index [%s] blocked by: [TOO_MANY_REQUESTS/12/the disk is full: free space on it, and writes go on by themselves]", x.name),
 		}
-	case errors.Is(err, wal.ErrReadOnly):
+	case errors.Is(err, griffin.ErrReadOnly), errors.Is(err, syscall.EROFS):
 		h.log.Error("a write failed", "index", x.name, "error", err)
-		return &Error{Status: http.StatusForbidden, Type: "cluster_block_exception", Reason: fmt.Sprintf("index [%s] blocked by: [FORBIDDEN/5/the file system is read-only]", x.name)}
+		return &Error{Status: http.StatusForbidden, Type: "cluster_block_exception", Reason: fmt.Sprintf("index [%s] blocked by: [FORBIDDEN/5/the file system is read-only: make it writable, and writes go on by themselves]", x.name)}
+	case errors.Is(err, griffin.ErrBusy):
+		return TooBusy("writes arrive faster than they can be indexed", time.Second)
 	case errors.Is(err, griffin.ErrConflict):
 		return &Error{Status: http.StatusConflict, Type: typeConflict, Reason: base.Message(err)}
 	case errors.Is(err, griffin.ErrBadInput):

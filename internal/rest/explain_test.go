@@ -29,9 +29,11 @@ func TestExplain(t *testing.T) {
 	}{
 		{x, griffin.ErrBusy, 429, typeRejected},
 		{x, &griffin.Overload{}, 429, typeRejected},
-		{x, wal.ErrFull, 429, "cluster_block_exception"},
+		{x, griffin.ErrFull, 429, "cluster_block_exception"},
 		{x, syscall.ENOSPC, 429, "cluster_block_exception"},
-		{x, wal.ErrReadOnly, 403, "cluster_block_exception"},
+		{x, griffin.ErrReadOnly, 403, "cluster_block_exception"},
+		{x, syscall.EROFS, 403, "cluster_block_exception"},
+		{x, fmt.Errorf("%w: %w", griffin.ErrBusy, griffin.ErrFull), 429, "cluster_block_exception"},
 		{x, wal.ErrFailed, 500, "exception"},
 		{x, griffin.ErrCorrupt, 500, "exception"},
 		{x, errors.New("secret"), 500, "exception"},

@@ -1,0 +1,129 @@
+package living
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+// fill writes documents until one is refused, and returns the error.
+func fill(t *testing.T, s *Store, m *model, most int) error {
+	t.Helper()
+	for range most {
+		op := Op{Doc: &corpus.Document{ID: fmt.Sprint(len(m.states)), Text: strings.Repeat("griffin ", 20)}}
+		began := time.Now()
+		r, err := s.Apply(t.Context(), []Op{op})
+		if took := time.Since(began); took > 2*maxPublishWait {
+			t.Errorf("a write took %v: %v", took, err)
+		}
+		if err != nil {
+			return err
+		}
+		m.apply(op, r[0].Version.Seq)
+	}
+	return nil
+}
+
+// The disk is full, or read-only, for ten minutes: writes are refused at once with what to do, searches
+// go on, few errors are reported, and writes go on by themselves afterwards. Nothing that was
+// acknowledged is lost, and nothing that was refused is there.
+func TestNoRoom(t *testing.T) {
+	for _, test := range []struct {
+		room     int // bytes
+		readOnly bool
+		want     error
+		system   error
+		advice   string
+	}{
+		{room: 1, want: ErrFull, system: syscall.ENOSPC, advice: "free space"},
+		{room: 1000, want: ErrFull, system: syscall.ENOSPC, advice: "free space"},
+		{room: 20_000, want: ErrFull, system: syscall.ENOSPC, advice: "free space"},
+		{room: 100_000, want: ErrFull, system: syscall.ENOSPC, advice: "free space"},
+		{readOnly: true, want: ErrReadOnly, system: syscall.EROFS, advice: "make it writable"},
+	} {
+		bubble(t, func(t *testing.T) {
+			d := vfstest.NewDisk()
+			ix := create(t, d, "ix")
+			reported := 0
+			opts := Options{RefreshInterval: 20 * time.Millisecond, MemoryBytes: 16 << 10, FlushBytes: 64 << 10, OnError: func(error) { reported++ }}
+			s, err := Open(t.Context(), d, ix, opts)
+			check(t, err)
+			m := &model{states: map[string]state{}}
+			check(t, fill(t, s, m, 100))
+			check(t, s.Flush(t.Context()))
+			visible := len(m.ids())
+			capacity := d.Used() + test.room
+			d.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly = capacity, test.readOnly })
+			for range 60 {
+				err := fill(t, s, m, 2000)
+				if !errors.Is(err, test.want) || !errors.Is(err, test.system) || !strings.Contains(err.Error(), test.advice) || !strings.Contains(err.Error(), "index ix") {
+					t.Fatalf("room %d: %v", test.room, err)
+				}
+				time.Sleep(10 * time.Second)
+			}
+			if answer := ranking(t, ix, "griffin", plan.Options{K: 1, Count: true}); answer < fmt.Sprint(visible) {
+				t.Errorf("room %d: %s", test.room, answer)
+			}
+			if reported > 40 {
+				t.Errorf("room %d: %d errors reported", test.room, reported)
+			}
+			d.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly = 0, false })
+			time.Sleep(2 * maxPublishWait)
+			if err := fill(t, s, m, 100); err != nil {
+				t.Errorf("room %d: with room again: %v", test.room, err)
+			}
+			check(t, s.Refresh(t.Context()))
+			m.same(t, ix)
+			check(t, s.Flush(t.Context()))
+			check(t, s.Close(t.Context()))
+			check(t, ix.Close())
+			ix, err = index.Open(d.AfterCrash(rand.New(rand.NewPCG(1, 1))), "ix")
+			check(t, err)
+			m.same(t, ix)
+			check(t, ix.Close())
+		})
+	}
+}
+
+// A store whose log has more than is committed does not open on a full disk, and does when there is
+// room.
+func TestOpenWithoutRoom(t *testing.T) {
+	for _, readOnly := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			d := vfstest.NewDisk()
+			ix := create(t, d, "ix")
+			s := open(t, d, ix, Options{RefreshInterval: -1})
+			m := &model{states: map[string]state{}}
+			check(t, fill(t, s, m, 100))
+			killed := d.AfterKill()
+			check(t, s.Close(t.Context()))
+			check(t, ix.Close())
+			ix, err := index.Open(killed, "ix")
+			check(t, err)
+			capacity := killed.Used()
+			killed.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly = capacity, readOnly })
+			began := time.Now()
+			want := map[bool]error{true: ErrReadOnly, false: ErrFull}[readOnly]
+			if _, err := Open(t.Context(), killed, ix, Options{}); !errors.Is(err, want) {
+				t.Errorf("Open: %v, want %v", err, want)
+			}
+			if took := time.Since(began); took > 3*maxPublishWait {
+				t.Errorf("Open took %v", took)
+			}
+			killed.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly = 0, false })
+			s = open(t, killed, ix, Options{})
+			m.same(t, ix)
+			check(t, s.Close(t.Context()))
+			check(t, ix.Close())
+		})
+	}
+}
