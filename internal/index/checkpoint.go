@@ -154,6 +154,7 @@ func (l *Live) adopt(next *manifest) error {
 		return err
 	}
 	l.seq = next.Seq
+	l.schema.Store(next.Options.schema()) // fields were added
 	return nil
 }
 
