@@ -118,6 +118,9 @@ func openWith(o Options, open func(cache *derived.Cache) (*index.Index, error)) 
 	if ix.ix, err = open(ix.runtime.derived); err != nil {
 		return nil, err
 	}
+	if g := ix.runtime.dispatcher.GPU(); g != nil {
+		ix.ix.SetReady(g.Ready)
+	}
 	sc, err := ix.newScratch(ix.ix.Options().Analyzer)
 	if err != nil {
 		return nil, errors.Join(err, ix.ix.Close())

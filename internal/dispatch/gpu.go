@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
@@ -30,14 +31,10 @@ type GPU struct {
 	runs   sync.WaitGroup // that have a view
 	mu     sync.Mutex
 	closed bool
-	views  map[index.Owner]*[2]*gpuViews // of the last two snapshots of each index, the one used last first
-}
+	views  views
 
-// gpuViews are the views of a snapshot, identified by its address while it is kept here.
-type gpuViews struct {
-	snapshot *index.Snapshot
-	// By replica; nil: not asked for yet.
-	postings, impacts []*pipeline.View
+	readying [2]chan struct{} // of ready: hold one to make a snapshot, or a merged segment, ready
+	readyFor [2]time.Duration // readyLimits, except in tests
 }
 
 // GPUOptions select GPUs and limit their memory.
@@ -137,7 +134,10 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 
 // NewGPU returns a GPU that owns engines, at least one, each of which answers queries by itself.
 func NewGPU(engines ...*pipeline.Engine) *GPU {
-	g := &GPU{smallDocs: smallSegment}
+	g := &GPU{smallDocs: smallSegment, readyFor: readyLimits}
+	for i := range g.readying {
+		g.readying[i] = make(chan struct{}, 1)
+	}
 	for _, e := range engines {
 		g.replicas = append(g.replicas, &replica{engine: e})
 		g.lanes += e.Lanes()
@@ -166,11 +166,7 @@ func (g *GPU) Close() error {
 		return nil
 	}
 	g.runs.Wait()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for owner := range g.views {
-		g.releaseViews(owner)
-	}
+	g.views.releaseAll(func(*index.Snapshot) bool { return true })
 	var errs []error
 	for _, r := range g.replicas {
 		errs = append(errs, r.engine.Close())
@@ -184,30 +180,8 @@ func (g *GPU) Forget(ix *index.Index) {
 	if g == nil {
 		return
 	}
-	ix.Retire() // before the lock: a view that begin makes later would not be released
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.releaseViews(ix.Owner())
-}
-
-// g.mu is held.
-func (g *GPU) releaseViews(owner index.Owner) {
-	if views := g.views[owner]; views != nil {
-		for _, v := range views {
-			v.release()
-		}
-		delete(g.views, owner)
-	}
-}
-
-func (v *gpuViews) release() {
-	if v == nil {
-		return
-	}
-	for i := range v.postings {
-		v.postings[i].Release()
-		v.impacts[i].Release()
-	}
+	ix.Retire() // before: a view that begin makes later would not be released
+	g.views.releaseAll(func(s *index.Snapshot) bool { return s.Owner() == ix.Owner() })
 }
 
 // DeviceStats counts the work of a device.
@@ -269,56 +243,25 @@ func (g *GPU) begin(snapshot *index.Snapshot, impacts bool) (*pipeline.View, err
 // beginOn is begin on a given replica.
 func (g *GPU) beginOn(at int, snapshot *index.Snapshot, impacts bool) (*pipeline.View, error) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	if g.closed || snapshot.Retired() {
+		g.mu.Unlock()
 		return nil, errGPUClosed
 	}
-	v := g.viewsOf(snapshot)
-	place := &v.postings[at]
-	if impacts {
-		place = &v.impacts[at]
-	}
-	if *place == nil {
-		segments, err := g.segmentsOf(snapshot, impacts)
-		if err != nil {
-			return nil, err
-		}
-		if *place, err = g.replicas[at].engine.Attach(segments); err != nil {
-			return nil, err
-		}
-	}
 	g.runs.Add(1)
+	g.mu.Unlock()
+	v, err := g.views.of(snapshot, len(g.replicas)).take(g, at, impacts)
+	if err != nil {
+		g.runs.Done()
+		return nil, err
+	}
 	g.replicas[at].held.Add(1)
-	return (*place).Retain(), nil
+	return v, nil
 }
 
 func (g *GPU) end(v *pipeline.View) {
 	g.replicas[g.of(v)].held.Add(-1)
 	v.Release()
 	g.runs.Done()
-}
-
-// viewsOf makes the views of a snapshot the first ones of its index.
-func (g *GPU) viewsOf(snapshot *index.Snapshot) *gpuViews {
-	owner := snapshot.Owner()
-	views := g.views[owner]
-	if views == nil {
-		if g.views == nil {
-			g.views = map[index.Owner]*[2]*gpuViews{}
-		}
-		views = new([2]*gpuViews)
-		g.views[owner] = views
-	}
-	if v := views[0]; v != nil && v.snapshot == snapshot {
-		return v
-	}
-	views[0], views[1] = views[1], views[0]
-	if v := views[0]; v == nil || v.snapshot != snapshot {
-		v.release()
-		n := len(g.replicas)
-		views[0] = &gpuViews{snapshot: snapshot, postings: make([]*pipeline.View, n), impacts: make([]*pipeline.View, n)}
-	}
-	return views[0]
 }
 
 // segmentsOf describes the segments of a snapshot, or its impact-ordered lists, which cover

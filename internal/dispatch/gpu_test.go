@@ -223,16 +223,16 @@ func TestGPUForgetsClosedIndexes(t *testing.T) {
 		ix := plantest.RandomIndex(t, rng, 100, 1, false)
 		p := newGPUPair(t, indextest.Snapshot(t, ix), g)
 		p.check(t, q, Options{K: 10})
-		if len(g.views) != 1 || g.Stats().OnGPU != int64(i+1) {
-			t.Fatalf("index %d: views of %d indexes, %d queries on the GPU", i, len(g.views), g.Stats().OnGPU)
+		if len(g.views.snapshots) != 1 || g.Stats().OnGPU != int64(i+1) {
+			t.Fatalf("index %d: views of %d indexes, %d queries on the GPU", i, len(g.views.snapshots), g.Stats().OnGPU)
 		}
 		g.Forget(ix)
-		if s := g.Stats(); len(g.views) != 0 || s.Devices[0].SizeBytes != 0 {
-			t.Errorf("index %d: views of %d indexes and %d bytes are left", i, len(g.views), s.Devices[0].SizeBytes)
+		if s := g.Stats(); len(g.views.snapshots) != 0 || s.Devices[0].SizeBytes != 0 {
+			t.Errorf("index %d: views of %d indexes and %d bytes are left", i, len(g.views.snapshots), s.Devices[0].SizeBytes)
 		}
 		p.check(t, q, Options{K: 10})
-		if s := g.Stats(); s.OnGPU != int64(i+1) || len(g.views) != 0 {
-			t.Errorf("index %d: after Forget, a query ran on the GPU: %+v, %d views", i, s, len(g.views))
+		if s := g.Stats(); s.OnGPU != int64(i+1) || len(g.views.snapshots) != 0 {
+			t.Errorf("index %d: after Forget, a query ran on the GPU: %+v, %d views", i, s, len(g.views.snapshots))
 		}
 	}
 }

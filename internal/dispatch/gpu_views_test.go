@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func TestListBytes(t *testing.T) {
 	}
 }
 
-// A GPU keeps the views of the last two snapshots of an index.
+// A GPU keeps the views of a snapshot while somebody holds the snapshot.
 func TestGPUViewsOfSnapshots(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	ix := indextest.Write(t, index.Options{Analyzer: "whitespace"}, func(w *indextest.Writer) {
@@ -82,37 +83,50 @@ func TestGPUViewsOfSnapshots(t *testing.T) {
 			w.AddText(i, "a b")
 		}
 	})
-	snapshots := []*index.Snapshot{indextest.Snapshot(t, ix)}
 	w, err := ix.Writer(index.WriterOptions{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	for _, id := range []string{"0", "1"} {
-		if err := w.Delete(id); err != nil {
+	var snapshots []*index.Snapshot
+	made := map[*pipeline.View]bool{}
+	for i := range 3 {
+		if err := errors.Join(w.Delete(strconv.Itoa(i)), w.Commit(t.Context())); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		snapshots = append(snapshots, indextest.Snapshot(t, ix))
-	}
-	made := map[*gpuViews]bool{}
-	for i, c := range []struct {
-		snapshot int
-		made     bool
-	}{{0, true}, {0, false}, {1, true}, {0, false}, {1, false}, {1, false}, {2, true}, {1, false}, {2, false}, {0, true}, {2, false}, {1, true}} {
-		s := snapshots[c.snapshot]
-		v, err := g.begin(s, false)
+		s, err := ix.Snapshot()
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.end(v)
-		first := g.views[s.Owner()][0]
-		if first.snapshot != s || first.postings[0] != v || made[first] == c.made {
-			t.Errorf("step %d: views of %p, want %p; made before %v", i, first.snapshot, s, made[first])
+		snapshots = append(snapshots, s)
+		for j := range 2 * (i + 1) {
+			s := snapshots[j%(i+1)]
+			v, err := g.begin(s, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.end(v)
+			if again := made[v]; again != (s != snapshots[i] || j > i) {
+				t.Errorf("commit %d, use %d: view made before: %v", i, j, again)
+			}
+			made[v] = true
 		}
-		made[first] = true
+	}
+	if n := len(g.views.snapshots); n != 3 || len(made) != 3 {
+		t.Errorf("views of %d snapshots, %d made; want 3", n, len(made))
+	}
+	for i, s := range snapshots {
+		s.Release()
+		g.views.wait()
+		if n, want := len(g.views.snapshots), min(2-i, 2); n != max(want, 1) { // the last is the index's
+			t.Errorf("after %d releases: views of %d snapshots", i+1, n)
+		}
+	}
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if g.views.wait(); len(g.views.snapshots) != 0 {
+		t.Errorf("views of %d snapshots of a closed index", len(g.views.snapshots))
 	}
 }
 

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -67,7 +68,7 @@ func (r *queryRun) preloadRequest(images bool) *preloadRequest {
 	for i := range w.query.Legs {
 		leg := from.Legs[i].Leg
 		lists[i] = *leg.List
-		leg.List = &lists[i]
+		leg.List, leg.Word = &lists[i], slices.Clone(leg.Word)
 		w.query.Legs[i].Leg = leg
 	}
 	if w.query.Path = pipeline.PathPacked; images {

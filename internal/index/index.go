@@ -26,6 +26,7 @@ type Index struct {
 	owner   Owner
 	retired atomic.Bool
 	live    atomic.Bool // a Live changes the index: snapshots can be newer than the manifest's file
+	ready   ReadyFunc   // nil: none
 
 	// showing is held while another commit becomes current, which waits for the disk. Lock it
 	// before mu.
@@ -129,6 +130,20 @@ func (ix *Index) Owner() Owner { return ix.owner }
 // Retire marks the Index as closed for users of its snapshots that keep memory of their own for
 // it, such as GPUs. Snapshots stay readable.
 func (ix *Index) Retire() { ix.retired.Store(true) }
+
+// ReadyFunc makes other memories, such as a GPU's, ready for a snapshot that the Index is about to show,
+// while former is current, or with merged for one that has only the segment that a merge has made of
+// segments of former. Searches and, with merged, commits go on meanwhile. Both snapshots are the caller's.
+type ReadyFunc func(next, former *Snapshot, merged bool)
+
+// SetReady sets the function for later commits. It must be called before other use of the Index.
+func (ix *Index) SetReady(f ReadyFunc) { ix.ready = f }
+
+func (ix *Index) makeReady(next, former *Snapshot, merged bool) {
+	if ix.ready != nil && former != nil {
+		ix.ready(next, former, merged)
+	}
+}
 
 // Seq is the number of the last record of the log that the last commit has; 0 without a log.
 func (ix *Index) Seq() uint64 { return ix.currentManifest().Seq }
@@ -237,6 +252,7 @@ func (ix *Index) show(m *manifest) error {
 	if err != nil {
 		return err
 	}
+	ix.makeReady(s, former, false /* merged */)
 	return ix.replace(s, m)
 }
 

@@ -170,14 +170,16 @@ func (l *Live) publish(ctx context.Context, c *commit) error {
 	return l.show(c.next, c.base)
 }
 
-// show makes next, whose files exist, the current snapshot. l.mu is held.
-func (l *Live) show(next *manifest, former *Snapshot) error {
-	l.ix.showing.Lock()
-	defer l.ix.showing.Unlock()
-	shown, err := l.ix.newSnapshot(next, former)
+// show makes next, whose files exist, the current snapshot. It shares segments of former and others, which
+// may be nil. l.mu is held.
+func (l *Live) show(next *manifest, former *Snapshot, others ...*Snapshot) error {
+	shown, err := l.ix.newSnapshot(next, append([]*Snapshot{former}, others...)...)
 	if err != nil {
 		return err
 	}
+	l.ix.makeReady(shown, former, false /* merged */)
+	l.ix.showing.Lock()
+	defer l.ix.showing.Unlock()
 	return l.ix.replace(shown, next)
 }
 

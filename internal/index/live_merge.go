@@ -44,10 +44,14 @@ func (l *Live) Merge(ctx context.Context, fsys vfs.FS, choose func([]SegmentSize
 		l.made(m.name)
 		l.mu.Unlock()
 	}()
+	defer m.release()
 	if fsys == nil {
 		fsys = l.ix.fs
 	}
 	if err = m.write(ctx, vfs.Volatile(fsys)); err == nil {
+		err = m.ready()
+	}
+	if err == nil {
 		err = m.install(ctx)
 	}
 	if err != nil {
@@ -71,6 +75,7 @@ type liveMerge struct {
 	from, to int
 	name     string
 	meta     *segment.Meta // nil: no live documents
+	merged   *Snapshot     // of the new segment only; nil: nobody wants it
 }
 
 // write joins the documents that are live in the base.
@@ -97,6 +102,26 @@ func (m *liveMerge) write(ctx context.Context, fsys vfs.FS) error {
 	meta, err := segment.Write(ctx, fsys, m.live.ix.path(m.name), opts, sources, nil)
 	m.meta = meta
 	return err
+}
+
+// ready makes other memories ready for the new segment, beside Publish and Flush.
+func (m *liveMerge) ready() (err error) {
+	ix := m.live.ix
+	if m.meta == nil || ix.ready == nil {
+		return nil
+	}
+	alone := ix.currentManifest().clone()
+	alone.Segments = []manifestSegment{{Name: m.name, Sum: m.meta.Sum(), NumDocs: m.meta.NumDocs, NumLive: m.meta.NumDocs}}
+	if m.merged, err = ix.newSnapshot(alone); err == nil {
+		ix.makeReady(m.merged, m.base, true /* merged */)
+	}
+	return err
+}
+
+func (m *liveMerge) release() {
+	if m.merged != nil {
+		m.merged.Release()
+	}
 }
 
 // install puts the new segment in the place of its sources, without the documents that were deleted
@@ -130,7 +155,7 @@ func (m *liveMerge) install(ctx context.Context) error {
 	if ms != nil {
 		next.Segments = slices.Insert(next.Segments, at, *ms)
 	}
-	if err := l.show(next, former); err != nil {
+	if err := l.show(next, former, m.merged); err != nil {
 		return err
 	}
 	if ms == nil {

@@ -39,6 +39,19 @@ type Snapshot struct {
 	ties           sortedTies
 	openingImpacts sync.Mutex
 	impacts        atomic.Pointer[impact.Index] // nil: not opened
+
+	onRelease struct {
+		sync.Mutex
+		calls []func()
+	}
+}
+
+// OnRelease adds a call for the end of an unreleased snapshot: the last Release makes it, so it must be
+// short.
+func (s *Snapshot) OnRelease(call func()) {
+	s.onRelease.Lock()
+	defer s.onRelease.Unlock()
+	s.onRelease.calls = append(s.onRelease.calls, call)
 }
 
 var serials atomic.Uint64
@@ -91,8 +104,9 @@ func (o *openSegment) release() {
 	}
 }
 
-// newSnapshot shares segments of former, a snapshot that the caller holds, or nil.
-func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
+// newSnapshot shares segments of others, snapshots that the caller holds, or nil. The first of them has
+// the former deletions.
+func (ix *Index) newSnapshot(m *manifest, others ...*Snapshot) (*Snapshot, error) {
 	s := &Snapshot{Generation: m.Generation, Serial: serials.Add(1), Options: m.Options, index: ix, indexID: m.ID, grown: m.Grown}
 	s.references.Store(1)
 	s.Fields = make([]FieldStats, 1+len(m.Options.Fields))
@@ -100,7 +114,7 @@ func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
 		s.Fields[i+1].Name = name
 	}
 	for i := range m.Segments {
-		if err := ix.addView(s, m, &m.Segments[i], former); err != nil {
+		if err := ix.addView(s, m, &m.Segments[i], others); err != nil {
 			s.Release()
 			return nil, fmt.Errorf("index %s: segment %s: %w", ix.dir, m.Segments[i].Name, err)
 		}
@@ -155,8 +169,11 @@ func (s *Snapshot) opened(name string) *openSegment {
 	return nil
 }
 
-func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *Snapshot) error {
-	seg := former.opened(ms.Name)
+func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, others []*Snapshot) error {
+	var seg *openSegment
+	for i := 0; i < len(others) && seg == nil; i++ {
+		seg = others[i].opened(ms.Name)
+	}
 	if seg == nil {
 		opened, err := segment.Open(ix.fs, ix.path(ms.Name))
 		if err != nil {
@@ -174,7 +191,7 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 		v.Deletions, v.Live = ms.deletions, ms.deletions.Live()
 	} else if ms.Live != "" {
 		var err error
-		if v.Deletions, err = ix.deletions(ms, seg.Segment, former); err != nil {
+		if v.Deletions, err = ix.deletions(ms, seg.Segment, others); err != nil {
 			return err
 		}
 		v.Live = v.Deletions.Live()
@@ -195,9 +212,10 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 	return nil
 }
 
-// deletions returns a segment's deletions, which former may have.
-func (ix *Index) deletions(ms *manifestSegment, seg *segment.Segment, former *Snapshot) (*segment.Deletions, error) {
-	if former != nil {
+// deletions returns a segment's deletions, which the first of others may have.
+func (ix *Index) deletions(ms *manifestSegment, seg *segment.Segment, others []*Snapshot) (*segment.Deletions, error) {
+	if len(others) > 0 && others[0] != nil {
+		former := others[0]
 		for i := range former.Segments {
 			if v := &former.Segments[i]; v.Name == ms.Name && v.liveName == ms.Live && v.liveSum == ms.LiveSum {
 				return v.Deletions, nil
@@ -246,6 +264,9 @@ func (s *Snapshot) Release() {
 	invariant.Check(left >= 0, "snapshot of generation %d released once too often", s.Generation)
 	if left != 0 {
 		return
+	}
+	for _, call := range s.onRelease.calls {
+		call()
 	}
 	for _, seg := range s.held {
 		seg.release()

@@ -14,6 +14,8 @@ type Leg struct {
 	List    *postings.List
 	Impacts *impact.List
 	Field   base.FieldID
+	// Word is the term in the dictionary of Field, in the memory of the query; nil if not known.
+	Word []byte
 	// Linear for impact-ordered lists and for weights.
 	Term score.Term
 	// Scale converts the list's Bounds and Kth to scores of Term.

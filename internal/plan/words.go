@@ -79,7 +79,7 @@ func (ws *words) leg(leg *traverse.Leg, segment, term int, scorer score.Term) er
 	field := ws.terms[term].field
 	l := ws.list(segment, term)
 	*leg = traverse.Leg{}
-	leg.List, leg.Field, leg.Term = l, field, scorer
+	leg.List, leg.Field, leg.Word, leg.Term = l, field, ws.terms[term].bytes, scorer
 	if l.DocFreq == 0 {
 		return nil
 	}

@@ -60,13 +60,6 @@ func (d *device) put(l *lane) {
 	l.salvage()
 }
 
-// place copies words to new device memory for all streams. It waits for a lane.
-func (d *device) place(words []uint32) (cuda.Buffer[uint32], error) {
-	l := <-d.lanes
-	defer d.put(l)
-	return l.uploader.Upload(words)
-}
-
 // lane takes a lane, to be returned with put or leave, nil if ctx ends first.
 func (d *device) lane(ctx context.Context) *lane {
 	select {

@@ -1,12 +1,13 @@
 package pipeline
 
 import (
+	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/gpu/residency"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 )
 
@@ -23,7 +24,7 @@ type View struct {
 type target struct {
 	shard   *residency.Shard // nil: none
 	segment imagesearch.Segment
-	live    cuda.Buffer[uint32] // deletion bitmap of segment, owned; zero: all documents are live
+	live    *residency.LiveDocs // nil: all documents are live
 }
 
 // docAlign is the alignment of shard boundaries: a word of a bitmap.
@@ -35,8 +36,8 @@ func split(numDocs, i, n int) (from, to int) {
 }
 
 // Attach makes a View of the segments of a commit, which the caller releases. It uploads only
-// deletion bitmaps; lists follow on demand or by Warm. Lists of segments that another View has
-// stay resident.
+// deletion bitmaps that no other View has, and waits for no lane; lists follow on demand, by Warm or by
+// Prepare. Lists of segments that another View has stay resident.
 func (e *Engine) Attach(segments []Segment) (*View, error) {
 	v := &View{engine: e, segments: segments}
 	v.references.Store(1)
@@ -66,18 +67,11 @@ func (e *Engine) Attach(segments []Segment) (*View, error) {
 func (p *target) fill(d *device, s *Segment, from, to int) error {
 	p.shard = d.Shard(s, from, to)
 	p.segment = imagesearch.Segment{NumDocs: to - from, Base: s.Base + base.DocID(from)}
-	if s.Live == nil {
-		return nil
-	}
-	words := make([]uint32, (to-from+31)/32)
-	for i := range words {
-		words[i] = uint32(s.Live[from/64+i/2] >> (32 * (i % 2)))
-	}
 	var err error
-	if p.live, err = d.place(words); err != nil {
+	if p.live, err = p.shard.LiveDocs(s.Live); err != nil {
 		return d.Note(err)
 	}
-	p.segment.Live = p.live
+	p.segment.Live = p.live.Words()
 	return nil
 }
 
@@ -90,17 +84,16 @@ func (v *View) Retain() *View {
 	return v
 }
 
-// Release drops a reference. The last one frees the bitmaps, and, perhaps after pending
-// promotions, the lists of segments that no other View has. A nil View is allowed.
+// Release drops a reference. The last one releases the bitmaps and, perhaps after pending
+// promotions, frees what the devices have of segments that no other View has. A nil View is allowed.
 func (v *View) Release() {
 	if v == nil || v.references.Add(-1) > 0 {
 		return
 	}
-	for i, targets := range v.targets {
-		d := v.engine.devices[i]
+	for _, targets := range v.targets {
 		for j := range targets {
 			if p := &targets[j]; p.shard != nil {
-				_ = d.Note(p.live.Free())
+				p.live.Release()
 				p.shard.Release()
 			}
 		}
@@ -113,4 +106,34 @@ func (v *View) WaitForPromotions() {
 	for _, d := range v.engine.devices {
 		d.WaitForPromotions()
 	}
+}
+
+// Prepare copies to the devices, for the segments of v that former does not have, the lists that they
+// have for segments of former, the most useful first, while there is free memory and until ctx ends. It
+// uses no lane. It returns the number of lists; errors are of ctx or Device.Prepare.
+func (v *View) Prepare(ctx context.Context, former *View) (lists int, err error) {
+	for i, d := range v.engine.devices {
+		var shards []*residency.Shard
+		for j := range former.targets[i] {
+			if p := former.targets[i][j].shard; p != nil {
+				shards = append(shards, p)
+			}
+		}
+		var hot []residency.Hot
+		for j := range v.targets[i] {
+			p := v.targets[i][j].shard
+			if p == nil || p.Prepared() || slices.Contains(shards, p) {
+				continue
+			}
+			if hot == nil {
+				hot = d.Hot(shards)
+			}
+			n, err := d.Prepare(ctx, p, &v.segments[j], hot)
+			lists += n
+			if err != nil {
+				return lists, err
+			}
+		}
+	}
+	return lists, nil
 }

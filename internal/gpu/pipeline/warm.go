@@ -278,7 +278,7 @@ func (v *View) largestImage(segment int, leg *Leg) int64 {
 func (v *View) warm(w *warmList, lanes []*lane) (there bool, err error) {
 	s := &v.segments[w.segment]
 	var of Leg
-	if of.Field = w.field; s.Impacts != nil {
+	if of.Field, of.Word = w.field, w.term; s.Impacts != nil {
 		of.Impacts = &w.impacts
 	} else {
 		of.List = new(postings.List)

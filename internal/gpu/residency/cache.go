@@ -12,6 +12,7 @@ import (
 // Entry is a form of a list that is in a memory or is being uploaded to it.
 type Entry struct {
 	key    listKey
+	term   term
 	extent extent
 	// streamed: the list was not admitted and lies in the reserve, where later streamed
 	// lists may replace it.
@@ -203,7 +204,7 @@ const (
 // no room. uses counts uses of the list since the last acquire; gain is the nanoseconds that a
 // use saves. The caller fills the entry, which is private until then, and calls publish or
 // abandon.
-func (c *cache) acquire(k listKey, size int64, uses uint32, gain float64, a admission) *Entry {
+func (c *cache) acquire(k listKey, of term, size int64, uses uint32, gain float64, a admission) *Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n, halved := c.frequencies.add(k, uses)
@@ -214,7 +215,7 @@ func (c *cache) acquire(k listKey, size int64, uses uint32, gain float64, a admi
 	if c.spare = nil; e == nil {
 		e = new(Entry)
 	}
-	e.key, e.gain, e.frequency, e.again, e.at, e.lane = k, gain, float64(n), n > 1, -1, -1
+	e.key, e.term, e.gain, e.frequency, e.again, e.at, e.lane = k, of, gain, float64(n), n > 1, -1, -1
 	if !c.allocate(e, roundUp(size), a) {
 		c.spare = e
 		if a != ifBetter {

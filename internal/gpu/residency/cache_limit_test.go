@@ -11,7 +11,7 @@ import (
 func fillCache(t *testing.T, c *cache, n int, gain func(i int) float64) (all []*Entry) {
 	t.Helper()
 	for i := range n {
-		e := c.acquire(key(uint64(i)), spaceAlign, 1, gain(i), ifFree)
+		e := c.acquire(key(uint64(i)), term{}, spaceAlign, 1, gain(i), ifFree)
 		if e == nil {
 			t.Fatalf("no room for entry %d", i)
 		}
@@ -41,7 +41,7 @@ func TestCacheVictims(t *testing.T) {
 	}{{fewVictims, ifBetter, true}, {fewVictims + 1, ifBetter, false}, {fewVictims + 1, always, true}} {
 		cache := testCache(100*spaceAlign, 100*spaceAlign)
 		all := fillCache(t, cache, 100, func(i int) float64 { return float64(1 + i) }) // evicted in order
-		e := cache.acquire(key(1000), int64(c.victims)*spaceAlign, 1, 1e9, c.a)
+		e := cache.acquire(key(1000), term{}, int64(c.victims)*spaceAlign, 1, 1e9, c.a)
 		if (e != nil) != c.want {
 			t.Errorf("%d victims: admitted %t, want %t", c.victims, e != nil, c.want)
 		}
@@ -60,12 +60,12 @@ func TestCacheSparedLists(t *testing.T) {
 	for _, spared := range []int{fewVictims, fewVictims + 1} {
 		c := testCache(int64(spared*16+1)*spaceAlign, 0)
 		for i := range spared { // low density, but large
-			e := c.acquire(key(uint64(2000+i)), 16*spaceAlign, 1, 1600, ifFree)
+			e := c.acquire(key(uint64(2000+i)), term{}, 16*spaceAlign, 1, 1600, ifFree)
 			c.publish(e)
 			e.Unpin()
 		}
 		small := fillCache(t, c, 1, func(int) float64 { return 200 })[0]
-		e := c.acquire(key(1000), spaceAlign, 1, 300, ifBetter)
+		e := c.acquire(key(1000), term{}, spaceAlign, 1, 300, ifBetter)
 		if want := spared == fewVictims; (e != nil) != want || (small.refs.Load() < 0) != want {
 			t.Errorf("beyond %d large lists: admitted %t, want %t", spared, e != nil, want)
 		}
@@ -80,10 +80,10 @@ func TestCacheSparedLists(t *testing.T) {
 func TestCacheWorthOfVictims(t *testing.T) {
 	for gain, want := range map[float64]bool{99: false, 100: true, 101: true} {
 		c := testCache(2*spaceAlign, 0)
-		e := c.acquire(key(1), 2*spaceAlign, 1, 100, ifFree)
+		e := c.acquire(key(1), term{}, 2*spaceAlign, 1, 100, ifFree)
 		c.publish(e)
 		e.Unpin()
-		if got := c.acquire(key(2), spaceAlign, 1, gain, ifBetter); (got != nil) != want {
+		if got := c.acquire(key(2), term{}, spaceAlign, 1, gain, ifBetter); (got != nil) != want {
 			t.Errorf("a list of benefit %g replaces one of 100: %t, want %t", gain, got != nil, want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestCacheWorthOfVictims(t *testing.T) {
 		c := testCache(4*spaceAlign, 0)
 		all := fillCache(t, c, 4, func(i int) float64 { return 60 - 59*float64(i%3/2) }) // 60, 60, 1, 60
 		all[2].pin()
-		if got := c.acquire(key(9), 2*spaceAlign, 1, gain, ifBetter); (got != nil) != want || numGone(all) != 0 && !want {
+		if got := c.acquire(key(9), term{}, 2*spaceAlign, 1, gain, ifBetter); (got != nil) != want || numGone(all) != 0 && !want {
 			t.Errorf("a list of benefit %g replaces two of 60: %t, want %t", gain, got != nil, want)
 		}
 	}
@@ -110,7 +110,7 @@ func TestCacheCounts(t *testing.T) {
 		}
 	}
 	put := func(k listKey, size int64, gain float64, a admission) *Entry {
-		e := c.acquire(k, size, 1, gain, a)
+		e := c.acquire(k, term{}, size, 1, gain, a)
 		if e != nil {
 			c.publish(e)
 		}
@@ -178,7 +178,7 @@ func TestCacheClaims(t *testing.T) {
 		t.Errorf("claim = %v for a claimed list", e)
 	default:
 	}
-	e := c.acquire(key(1), 1, 1, 1, ifFree)
+	e := c.acquire(key(1), term{}, 1, 1, 1, ifFree)
 	c.publish(e)
 	c.unclaim(key(1))
 	if got := <-found; got != e || e.refs.Load() != 2 || len(c.claims) != 1 {
@@ -199,7 +199,7 @@ func TestCacheAges(t *testing.T) {
 	c.frequencies.limit = 50
 	all := fillCache(t, c, 50, func(i int) float64 { return 256 * float64(1+i*37%50) })
 	checkCache(t, c, 100*spaceAlign, 0)
-	c.publish(c.acquire(key(50), spaceAlign, 1, 1, ifFree)) // halves
+	c.publish(c.acquire(key(50), term{}, spaceAlign, 1, 1, ifFree)) // halves
 	for i, e := range all {
 		want := float64(1+i*37%50) / 2
 		if e.frequency != 0.5 || e.density != want {
@@ -220,7 +220,7 @@ func TestCacheDropKeepsOrder(t *testing.T) {
 	for i := range 100 {
 		k := key(uint64(i))
 		k.shard = uint32(i * i % 3)
-		e := c.acquire(k, spaceAlign, 1, float64(i*37%100), ifFree)
+		e := c.acquire(k, term{}, spaceAlign, 1, float64(i*37%100), ifFree)
 		c.publish(e)
 		e.Unpin()
 	}

@@ -104,7 +104,7 @@ func (c modelCache) there(l *modelList, k kind) bool {
 }
 
 func (c modelCache) put(l *modelList, k kind, size int64, gain float64, uses int, a admission) bool {
-	e := c.acquire(key(l.number).of(k), size, uint32(uses), gain, a)
+	e := c.acquire(key(l.number).of(k), term{}, size, uint32(uses), gain, a)
 	if e == nil {
 		return false
 	}

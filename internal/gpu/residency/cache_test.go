@@ -43,7 +43,7 @@ func request(c *cache, k listKey, size int64, evict bool) (*Entry, placement) {
 	if evict {
 		a = always
 	}
-	e := c.acquire(k, size, 1, imageGain(size, false /* packed */), a)
+	e := c.acquire(k, term{}, size, 1, imageGain(size, false /* packed */), a)
 	if e == nil {
 		return nil, refused
 	}
@@ -135,11 +135,11 @@ func TestCacheComparesTotalBenefit(t *testing.T) {
 			if i%4 == 0 {
 				gain = 1000
 			}
-			e := cache.acquire(key(i), size, 1, gain, ifFree)
+			e := cache.acquire(key(i), term{}, size, 1, gain, ifFree)
 			cache.publish(e)
 			e.Unpin()
 		}
-		e := cache.acquire(key(100), 4*size, c.uses, 2200, ifBetter)
+		e := cache.acquire(key(100), term{}, 4*size, c.uses, 2200, ifBetter)
 		if (e != nil) != c.want {
 			t.Errorf("%d uses: admitted %v, want %v", c.uses, e != nil, c.want)
 		}
@@ -150,7 +150,7 @@ func TestCacheEvictsPastALargeList(t *testing.T) {
 	const size = 1024
 	c := testCache(1<<20+64*size, 0)
 	put := func(list uint64, sizeBytes int64, density float64) bool {
-		e := c.acquire(key(list), sizeBytes, 1, density*float64(sizeBytes), ifBetter)
+		e := c.acquire(key(list), term{}, sizeBytes, 1, density*float64(sizeBytes), ifBetter)
 		if e == nil {
 			return false
 		}

@@ -195,7 +195,7 @@ func TestLockListFault(t *testing.T) {
 	k := key(1).of(kindHost)
 	lock := func() (err error) {
 		defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
-		d.lockList(k, src, nil, always)
+		d.lockList(k, term{}, src, nil, always)
 		return nil
 	}
 	if err := lock(); !errors.Is(err, base.ErrCorrupt) {
@@ -204,7 +204,7 @@ func TestLockListFault(t *testing.T) {
 	if h := d.host.stats(); h.Lists+h.SizeBytes+h.Filled != 0 || len(d.host.cache.claims) != 0 {
 		t.Errorf("%+v, %d claims: want nothing", h, len(d.host.cache.claims))
 	}
-	e := d.lockList(k, make([]byte, len(src)), nil, always)
+	e := d.lockList(k, term{}, make([]byte, len(src)), nil, always)
 	if e == nil {
 		t.Fatal("the list cannot be locked again")
 	}

@@ -24,8 +24,9 @@ type Device struct {
 	records   *records
 	cache     *cache
 	host      *hostMemory
-	uploaders []*Uploader // by lane; the promoter's is last
+	uploaders []*Uploader // by lane, then the promoter's and the preparer's
 	promoter  *promoter
+	preparer  preparer
 	holders   holders
 
 	shardsMu sync.Mutex
@@ -97,7 +98,10 @@ func OpenDevice(lib *cuda.Library, ordinal int, o DeviceOptions, devices int) (_
 		}
 		d.uploaders = append(d.uploaders, u)
 	}
-	d.promoter, err = newPromoter(d)
+	if d.promoter, err = newPromoter(d); err != nil {
+		return nil, err
+	}
+	err = d.preparer.open(d)
 	return d, err
 }
 

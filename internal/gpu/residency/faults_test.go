@@ -30,11 +30,11 @@ func TestOpenDeviceFaults(t *testing.T) {
 			checkReleased(t, faults, err)
 			return err
 		}
-		if n := len(d.uploaders); n != 3 { // with the promoter's
+		if n := len(d.uploaders); n != 4 { // with the promoter's and the preparer's
 			t.Errorf("%d uploaders", n)
 		}
 		for i, u := range d.uploaders {
-			if slots := u.slots[numSlots-1].words.Len() > 0; slots != (i < o.Uploaders) {
+			if slots := u.slots[numSlots-1].words.Len() > 0; slots != (i != o.Uploaders) {
 				t.Errorf("uploader %d has slots: %t", i, slots)
 			}
 		}

@@ -76,8 +76,8 @@ func (h *hostMemory) grow(size int64, reserve bool) (slab int, n int64, ok bool)
 }
 
 // acquire is cache.acquire for a compressed list, and sets Entry.packed.
-func (h *hostMemory) acquire(k listKey, shape packedShape, a admission) *Entry {
-	e := h.cache.acquire(k, shape.sizeBytes(), 1, hostGain(shape.sizeBytes()), a)
+func (h *hostMemory) acquire(k listKey, of term, shape packedShape, a admission) *Entry {
+	e := h.cache.acquire(k, of, shape.sizeBytes(), 1, hostGain(shape.sizeBytes()), a)
 	if e == nil {
 		return nil
 	}
@@ -132,13 +132,13 @@ func copyParallel(dst, src []byte) {
 
 // lockList returns the pinned page-locked copy of a list, created if necessary, or nil if there
 // is no room. The caller has checked the directory.
-func (d *Device) lockList(k listKey, payload []byte, directory []postings.BlockEntry, a admission) *Entry {
+func (d *Device) lockList(k listKey, of term, payload []byte, directory []postings.BlockEntry, a admission) *Entry {
 	c := d.host.cache
 	if e := c.claim(k); e != nil {
 		return e
 	}
 	defer c.unclaim(k)
-	e := d.host.acquire(k, shapeOf(len(payload), len(directory)), a)
+	e := d.host.acquire(k, of, shapeOf(len(payload), len(directory)), a)
 	if e == nil {
 		return nil
 	}

@@ -26,7 +26,7 @@ func TestHostMemory(t *testing.T) {
 	for _, word := range []string{"w3", "w2", "w1", "w0"} {
 		leg := findLeg(t, s, word)
 		payload, directory := leg.List.Raw()
-		host := d.lockList(leg.key(p.id).of(kindHost), payload, directory, always)
+		host := d.lockList(leg.key(p.id).of(kindHost), term{}, payload, directory, always)
 		if host == nil {
 			t.Fatalf("no room for %s", word)
 		}

@@ -3,6 +3,7 @@ package residency
 import (
 	"sync/atomic"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/leg"
 )
 
@@ -16,6 +17,14 @@ type Leg struct {
 func (l *Leg) key(shard uint32) listKey {
 	return listKey{shard: shard, impacts: l.Impacts != nil, list: l.ID()}
 }
+
+// term names a list in any segment; bytes is empty if it is not known.
+type term struct {
+	field base.FieldID
+	bytes string
+}
+
+func (l *Leg) term() term { return term{l.Field, string(l.Word)} }
 
 // Key is unique across the lists of all segments.
 func (l *Leg) Key(segment int) ListKey { return l.key(uint32(segment)) }

@@ -76,7 +76,7 @@ func (u *Uploader) loadPacked(p *Shard, leg *Leg, c *Counts) (l PackedList, err 
 	}
 	c.Missed++
 	c.Asked.File++
-	if l.host = u.d.lockList(leg.key(p.id).of(kindHost), payload, directory, always); l.host != nil {
+	if l.host = u.d.lockList(leg.key(p.id).of(kindHost), leg.term(), payload, directory, always); l.host != nil {
 		c.Locked += int64(len(l.host.packed.words)) * 4
 	} else if l.packed, err = u.uploadPacked(p, leg, always); err != nil {
 		return l, err

@@ -35,7 +35,7 @@ func (u *Uploader) Warm(p *Shard, s *Segment, leg *Leg, a Action) (there bool, e
 	if err := checkDirectory(len(payload), directory); err != nil {
 		return false, err
 	}
-	host := u.d.lockList(leg.key(p.id).of(kindHost), payload, directory, ifFree)
+	host := u.d.lockList(leg.key(p.id).of(kindHost), leg.term(), payload, directory, ifFree)
 	switch {
 	case host == nil && a == LockAndPack:
 		e, err := u.uploadPacked(p, leg, ifFree)

@@ -21,7 +21,7 @@ func (p Probe) Hold(f func()) {
 // Fill takes size bytes of device memory for a pinned list of great benefit; free unpins it and
 // sets its benefit to 0.
 func (p Probe) Fill(size int64) (free func()) {
-	e := p.d.cache.acquire(listKey{shard: 1 << 30, list: 1}, size, 1, 1e9, always)
+	e := p.d.cache.acquire(listKey{shard: 1 << 30, list: 1}, term{}, size, 1, 1e9, always)
 	if e == nil {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 // at a time, so that it uses no more bus bandwidth than a lane.
 type promoter struct {
 	d *Device
-	u *Uploader // its own; last of d.uploaders
+	u *Uploader // its own
 
 	mu      sync.Mutex // guards stopped and left, and sends on queue against close
 	stopped bool

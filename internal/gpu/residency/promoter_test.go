@@ -30,7 +30,7 @@ func newLockedRig(t *testing.T) *lockedRig {
 	for i, word := range []string{"w0", "w1", "w2", "w3"} {
 		leg := findLeg(t, r.s, word)
 		payload, directory := leg.List.Raw()
-		host := r.lockList(leg.key(r.shard.id).of(kindHost), payload, directory, ifFree)
+		host := r.lockList(leg.key(r.shard.id).of(kindHost), term{}, payload, directory, ifFree)
 		if host == nil {
 			t.Fatalf("no room for %s", word)
 		}
@@ -123,7 +123,7 @@ func TestPromoter(t *testing.T) {
 func TestPromoterCopiesDirectory(t *testing.T) {
 	r := newLockedRig(t)
 	defer r.shard.Release()
-	r.cache.abandon(r.cache.acquire(key(99), 1, 1, 1, ifFree)) // allocates all memory
+	r.cache.abandon(r.cache.acquire(key(99), term{}, 1, 1, 1, ifFree)) // allocates all memory
 	packed, directory := r.sizes(3)
 	for _, c := range []struct {
 		limit, sent int64

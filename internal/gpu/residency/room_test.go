@@ -15,7 +15,7 @@ func TestUploadsWithoutRoom(t *testing.T) {
 	u, p, leg := d.uploaders[0], d.Shard(s, 0, s.NumDocs), findLeg(t, s, "w0")
 	defer p.Release()
 	payload, directory := leg.List.Raw()
-	host := d.lockList(leg.key(p.id).of(kindHost), payload, directory, always)
+	host := d.lockList(leg.key(p.id).of(kindHost), term{}, payload, directory, always)
 	defer host.Unpin()
 	if n := d.host.filledBytes.Load(); n != shapeOf(len(payload), len(directory)).sizeBytes() || !host.loaded.Load() {
 		t.Errorf("%d bytes filled, loaded %t", n, host.loaded.Load())
@@ -64,7 +64,7 @@ func TestPromoteLimit(t *testing.T) {
 	defer p.Release()
 	d.Probe().Fill(spaceAlign)() // memory for lists
 	payload, directory := leg.List.Raw()
-	host := d.lockList(leg.key(p.id).of(kindHost), payload, directory, always)
+	host := d.lockList(leg.key(p.id).of(kindHost), term{}, payload, directory, always)
 	defer host.Unpin()
 	size := 4 * int64(len(host.packed.words))
 	d.Probe().SetLimit(size - 1)

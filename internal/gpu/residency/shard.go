@@ -42,6 +42,8 @@ type Shard struct {
 	lengths  []cuda.Buffer[uint32] // by field
 	ready    []atomic.Bool         // lengths, by field
 	views    int                   // references; guarded by Device.shardsMu
+	live     liveDocs
+	prepared atomic.Bool // Prepare has completed
 }
 
 // Shard returns the shard of the documents [from, to) with a new reference.
@@ -103,6 +105,7 @@ func (p *Shard) drop() {
 	for _, b := range p.lengths {
 		_ = d.Note(b.Free())
 	}
+	p.live.close(d)
 }
 
 // lastShard numbers the shards of all engines, since a Leg that several engines use caches a

@@ -48,7 +48,7 @@ func TestStretchIsContiguous(t *testing.T) {
 	// An entry that is being uploaded separates its neighbours.
 	c := testCache(2*stretchBytes-spaceAlign, 0)
 	for i := range 2*unit - 1 {
-		e := c.acquire(key(uint64(i)), spaceAlign, 1, 1, ifFree)
+		e := c.acquire(key(uint64(i)), term{}, spaceAlign, 1, 1, ifFree)
 		if i != unit-1 {
 			c.publish(e)
 			e.Unpin()
@@ -66,7 +66,7 @@ func TestStretchWorth(t *testing.T) {
 		c := testCache(int64(len(gains))*stretchBytes, 0)
 		var all []*Entry
 		for i, gain := range gains {
-			e := c.acquire(key(uint64(i)), stretchBytes, 1, gain, ifFree)
+			e := c.acquire(key(uint64(i)), term{}, stretchBytes, 1, gain, ifFree)
 			c.publish(e)
 			e.Unpin()
 			all = append(all, e)

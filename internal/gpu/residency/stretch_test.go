@@ -21,7 +21,7 @@ func TestEvictStretch(t *testing.T) {
 			if size == 0 {
 				break
 			}
-			e := c.acquire(key(i), size, 1, float64(rng.IntN(1000)), ifFree)
+			e := c.acquire(key(i), term{}, size, 1, float64(rng.IntN(1000)), ifFree)
 			c.publish(e)
 			all = append(all, e)
 		}
@@ -97,7 +97,7 @@ func TestEvictStretch(t *testing.T) {
 func TestDropAll(t *testing.T) {
 	c := testCache(4*stretchBytes, 0)
 	for i := range uint64(4) {
-		e := c.acquire(key(i), stretchBytes, 1, 1, ifFree)
+		e := c.acquire(key(i), term{}, stretchBytes, 1, 1, ifFree)
 		c.publish(e)
 		e.Unpin()
 	}
@@ -117,7 +117,7 @@ func TestEvictStretchOfUsedLists(t *testing.T) {
 	c := testCache(4*stretchBytes, 0)
 	var all []*Entry
 	for i := range uint64(4) {
-		e := c.acquire(key(i), stretchBytes, 1, float64(10+i), ifFree)
+		e := c.acquire(key(i), term{}, stretchBytes, 1, float64(10+i), ifFree)
 		c.publish(e)
 		e.Unpin()
 		all = append(all, e)
@@ -138,7 +138,7 @@ func TestEvictStretchOfMany(t *testing.T) {
 	for i := range uint64(stretchEntries + 1) {
 		k := key(i)
 		k.shard = uint32(i % 2)
-		e := c.acquire(k, size, 1, 1, ifFree)
+		e := c.acquire(k, term{}, size, 1, 1, ifFree)
 		c.publish(e)
 		e.Unpin()
 	}
@@ -157,7 +157,7 @@ func BenchmarkEvictStretch(b *testing.B) {
 			rng := rand.New(rand.NewPCG(6, 1))
 			c := testCache(int64(n)<<13, 0)
 			for i := range uint64(n) {
-				e := c.acquire(key(i), 1<<13, 1, 1+rng.Float64(), ifFree)
+				e := c.acquire(key(i), term{}, 1<<13, 1, 1+rng.Float64(), ifFree)
 				c.publish(e)
 				e.Unpin()
 			}

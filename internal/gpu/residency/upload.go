@@ -42,7 +42,7 @@ func (u *Uploader) uploadImage(p *Shard, s *Segment, leg *Leg, a admission) (_ *
 	if limit := u.d.limit[0].Load(); size > limit {
 		return nil, false, fmt.Errorf("%d bytes of %d: %w", size, limit, ErrTooLarge)
 	}
-	e := u.d.cache.acquire(k, size, 1, imageGain(size, u.d.ReadsPacked(p, leg)), a)
+	e := u.d.cache.acquire(k, leg.term(), size, 1, imageGain(size, u.d.ReadsPacked(p, leg)), a)
 	if e == nil {
 		return nil, false, ErrNoRoom
 	}
@@ -77,7 +77,7 @@ func (u *Uploader) uploadPacked(p *Shard, leg *Leg, a admission) (_ *Entry, err 
 		return nil, fmt.Errorf("%d bytes of %d: %w", size, limit, ErrTooLarge)
 	}
 	directoryBytes := 4 * int64(directoryLen(leg.DocFreq()))
-	e := u.d.cache.acquire(k, size, 1, packedGain(size-directoryBytes, directoryBytes, usualShare), a)
+	e := u.d.cache.acquire(k, leg.term(), size, 1, packedGain(size-directoryBytes, directoryBytes, usualShare), a)
 	if e == nil {
 		return nil, ErrNoRoom
 	}
@@ -124,7 +124,7 @@ func (u *Uploader) promote(host *Entry, docFreq uint32, what kind, uses uint32, 
 	if size > u.d.limit[0].Load() {
 		return nil, nil
 	}
-	e := u.d.cache.acquire(k, size, uses, gain, a)
+	e := u.d.cache.acquire(k, host.term, size, uses, gain, a)
 	if e == nil {
 		return nil, nil
 	}
@@ -300,7 +300,7 @@ func (u *Uploader) copyList(e *Entry, dir cuda.Buffer[uint32], payload []byte, d
 			return err
 		}
 		if e.again {
-			from = u.d.lockList(k, payload, directory, ifBetter)
+			from = u.d.lockList(k, e.term, payload, directory, ifBetter)
 		}
 	}
 	if from == nil {

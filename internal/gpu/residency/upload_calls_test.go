@@ -87,8 +87,8 @@ func TestSlabSizes(t *testing.T) {
 func TestPackedListsAreSeparate(t *testing.T) {
 	d := openDeviceOnly(t, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, HostMemory: HostMemory{Memory: Memory{Bytes: 1 << 20}}, Uploaders: 1})
 	payload, directory := bytes.Repeat([]byte{0xff}, 1001), []postings.BlockEntry{{Last: 5, FreqWidth: 3}}
-	a := d.lockList(key(1).of(kindHost), payload, directory, always)
-	b := d.lockList(key(2).of(kindHost), payload, directory, always)
+	a := d.lockList(key(1).of(kindHost), term{}, payload, directory, always)
+	b := d.lockList(key(2).of(kindHost), term{}, payload, directory, always)
 	if distance := cuda.Ptr[uint32](b.extent.offset - a.extent.offset); distance == 0 || b.packed.payload-a.packed.payload != distance {
 		t.Errorf("addresses %#x and %#x of %+v and %+v", a.packed.payload, b.packed.payload, a.extent, b.extent)
 	}
@@ -434,7 +434,7 @@ func TestImageUploadedMeanwhile(t *testing.T) {
 	if d.cache.claim(k) != nil {
 		t.Fatal("the list is resident")
 	}
-	e := d.cache.acquire(k, spaceAlign, 1, 1, ifFree)
+	e := d.cache.acquire(k, term{}, spaceAlign, 1, 1, ifFree)
 	var c Counts
 	found := make(chan *Entry)
 	go func() {

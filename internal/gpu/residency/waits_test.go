@@ -101,7 +101,7 @@ func TestSettle(t *testing.T) {
 	for i, word := range []string{"w1", "w2", "w3"} {
 		leg := findLeg(t, s, word)
 		payload, directory := leg.List.Raw()
-		hosts[i] = d.lockList(leg.key(p.id).of(kindHost), payload, directory, always)
+		hosts[i] = d.lockList(leg.key(p.id).of(kindHost), term{}, payload, directory, always)
 		defer hosts[i].Unpin()
 		if i == 2 {
 			break // no uploader copies from it
