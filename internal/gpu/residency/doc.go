@@ -35,6 +35,9 @@
 // another uploads. Only one uploader uploads a list; others wait for it, and until the event of
 // its upload has completed, each run makes its stream wait for the event.
 //
+// The preparer uploads deletion bitmaps (liveDocs), and lists of new segments before queries need them
+// (Device.Prepare), with an uploader of its own: it waits for no lane, and takes only free memory.
+//
 // With several devices, each uploads whole lists and keeps its range of the documents. The
 // kernel residency_rebase subtracts the first DocID of the range (one thread per DocID, blocks
 // of 256, no shared memory; CPU reference: source.next).
