@@ -43,6 +43,7 @@ func newLiving(t *testing.T, g *GPU, seed uint64, sizes ...int) *living {
 	l.must(w.Commit(t.Context()))
 	l.must(w.Close())
 	l.ix.SetReady(g.Ready)
+	g.readyFor = [2]time.Duration{time.Minute, time.Minute}
 	l.live, err = l.ix.Live()
 	l.must(err)
 	t.Cleanup(func() { l.must(l.live.Close()) })
@@ -228,17 +229,22 @@ func TestReadyIsBounded(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	g.smallDocs = 100
 	l := newLiving(t, g, 6, 400)
+	g.readyFor = readyLimits
 	l.check(g, readyQueries...)
 	g.readying[0] <- struct{}{} // the former commit's
 	l.publish(0, 3)
 	<-g.readying[0]
 	s, err := l.ix.Snapshot()
 	l.must(err)
-	if g.views.find(s) != nil {
-		t.Error("a view was made while another one is")
+	if g.views.wait(); g.views.snapshots[s] != nil || len(g.views.last) != 1 {
+		t.Errorf("%d last views; a view was made while another one is: %v", len(g.views.last), g.views.snapshots[s] != nil)
 	}
 	s.Release()
+	misses := device(g).Misses
 	l.check(g, readyQueries...)
+	if s := device(g); s.Misses != misses || len(g.views.last) != 0 {
+		t.Errorf("%d misses: the lists should stay", s.Misses-misses)
+	}
 
 	s, err = l.ix.Snapshot()
 	l.must(err)

@@ -11,12 +11,14 @@ import (
 
 // views are the views of the snapshots that a GPU has been used for. Each lives as long as its
 // snapshot: the last query, or the index, that releases the snapshot releases what the devices have of
-// segments that no other snapshot has.
+// segments that no other snapshot has. The newest views of an index live until newer ones are made,
+// so that the lists stay when no query comes between two commits.
 type views struct {
 	mu        sync.Mutex
 	snapshots map[*index.Snapshot]*snapshotViews
-	releasing int       // goroutines of release
-	released  sync.Cond // of mu
+	last      map[index.Owner]*snapshotViews // of released snapshots, whose segments may be closed
+	releasing int                            // goroutines of release
+	released  sync.Cond                      // of mu
 }
 
 // snapshotViews are the views of a snapshot.
@@ -45,7 +47,7 @@ func (v *views) of(snapshot *index.Snapshot, replicas int) *snapshotViews {
 	if s == nil {
 		s = &snapshotViews{snapshot: snapshot, postings: make([]madeView, replicas), impacts: make([]madeView, replicas)}
 		if v.snapshots == nil {
-			v.snapshots = map[*index.Snapshot]*snapshotViews{}
+			v.snapshots, v.last = map[*index.Snapshot]*snapshotViews{}, map[index.Owner]*snapshotViews{}
 			v.released.L = &v.mu
 		}
 		v.snapshots[snapshot] = s
@@ -54,15 +56,18 @@ func (v *views) of(snapshot *index.Snapshot, replicas int) *snapshotViews {
 	return s
 }
 
-// find returns the views of a snapshot, nil if the GPU was not used for it.
+// find returns the views of a snapshot, or else the last ones of its index; nil if the GPU was not used
+// for it.
 func (v *views) find(snapshot *index.Snapshot) *snapshotViews {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.snapshots[snapshot]
+	if s := v.snapshots[snapshot]; s != nil {
+		return s
+	}
+	return v.last[snapshot.Owner()]
 }
 
-// release releases the views of a snapshot that nobody holds, in the background: a query may have
-// been the last to hold it.
+// release releases the views of a snapshot that nobody holds, unless they are the newest.
 func (v *views) release(snapshot *index.Snapshot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -71,6 +76,39 @@ func (v *views) release(snapshot *index.Snapshot) {
 		return
 	}
 	delete(v.snapshots, snapshot)
+	if s.made() && v.isNewest(snapshot) {
+		s, v.last[snapshot.Owner()] = v.last[snapshot.Owner()], s
+	}
+	v.drop(s)
+}
+
+// v.mu is held.
+func (v *views) isNewest(snapshot *index.Snapshot) bool {
+	for other, s := range v.snapshots {
+		if other.Owner() == snapshot.Owner() && other.Serial > snapshot.Serial && s.made() {
+			return false
+		}
+	}
+	last := v.last[snapshot.Owner()]
+	return last == nil || last.snapshot.Serial < snapshot.Serial
+}
+
+// replace releases the last views of an index after some of a snapshot were made.
+func (v *views) replace(snapshot *index.Snapshot) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if last := v.last[snapshot.Owner()]; last != nil && last.snapshot.Serial < snapshot.Serial {
+		delete(v.last, snapshot.Owner())
+		v.drop(last)
+	}
+}
+
+// drop releases views, which may be nil, in the background: a query may have been the last to hold them.
+// v.mu is held.
+func (v *views) drop(s *snapshotViews) {
+	if s == nil {
+		return
+	}
 	v.releasing++
 	go func() {
 		s.release()
@@ -101,11 +139,27 @@ func (v *views) releaseAll(which func(*index.Snapshot) bool) {
 			delete(v.snapshots, snapshot)
 		}
 	}
+	for owner, s := range v.last {
+		if which(s.snapshot) {
+			gone = append(gone, s)
+			delete(v.last, owner)
+		}
+	}
 	v.mu.Unlock()
 	for _, s := range gone {
 		s.release()
 	}
 	v.wait()
+}
+
+// made reports whether a view was made.
+func (s *snapshotViews) made() bool {
+	for i := range s.postings {
+		if s.postings[i].made.Load() || s.impacts[i].made.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *snapshotViews) release() {
@@ -150,6 +204,7 @@ func (m *madeView) take(g *GPU, at int, snapshot *index.Snapshot, impacts bool) 
 			return nil, err
 		}
 		m.made.Store(true)
+		g.views.replace(snapshot)
 	}
 	return m.view.Retain(), nil
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
-	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
@@ -23,7 +22,7 @@ func TestMeasure(t *testing.T) {
 	for _, device := range []string{"cpu", "0"} {
 		t.Run(device, func(t *testing.T) {
 			if device != "cpu" {
-				t.Setenv(cuda.LibraryVariable, gputest.Library(t).Path())
+				t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
 			}
 			o := options{
 				index: makeIndex(t, filepath.Join(dir, "index-"+device)), queries: queries, prefix: "gov2-", device: device, memory: "4000000",
