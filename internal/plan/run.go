@@ -86,6 +86,9 @@ func RunSegments(ctx context.Context, p *Plan, sc *Scratch, stage int, segments 
 		return nil
 	}
 	for _, i := range segments {
+		if trace == nil && r.isHopeless(i) {
+			continue
+		}
 		if err := r.search(i, &a.Work, trace); err != nil {
 			return err
 		}

@@ -58,6 +58,24 @@ func (r *stageRun) search(segment int, w *Work, trace *Trace) error {
 	return fmt.Errorf("segment %s: query %s: %w", p.planner.snapshot.Segments[segment].Name, p.query, err)
 }
 
+// isHopeless reports whether bounds prove that no document of the segment enters the queue, in less time
+// than a traversal takes to begin. Small segments mostly are, after the others.
+func (r *stageRun) isHopeless(segment int) bool {
+	if !r.st.flat {
+		return false
+	}
+	r.sc.enter(&r.plan.planner.snapshot.Segments[segment])
+	var most base.Score
+	legs := r.st.Legs(segment)
+	for i := range legs {
+		if r.st.kind == traverse.And && legs[i].DocFreq() == 0 {
+			return true
+		}
+		most += legs[i].MaxScore
+	}
+	return most < r.sc.queue.Need()
+}
+
 func (r *stageRun) flat(segment int) (w Work, err error) {
 	st, sc := r.st, r.sc
 	view := &r.plan.planner.snapshot.Segments[segment]

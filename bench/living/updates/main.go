@@ -1,5 +1,5 @@
-// Command updates measures single queries on an index at rest, and while documents of it are replaced at
-// a rate, made visible every second, and merged: the times of top-10 OR and AND queries, on the CPU or
+// Command updates measures single queries on an index at rest, while documents of it are replaced at a
+// rate, made visible every second, and merged, and at rest again: the times of top-10 OR and AND queries, on the CPU or
 // a GPU. The result is JSON.
 //
 //	go run ./bench/living/updates --index INDEX --queries INDEX.queries.tsv --device gpu
@@ -31,7 +31,8 @@ import (
 type options struct {
 	index, queries, prefix, device, memory, policy string
 	rate, resident                                 int
-	idle, updating                                 time.Duration
+	idle, updating, refresh                        time.Duration
+	cache                                          int64
 }
 
 // report is the result.
@@ -41,6 +42,7 @@ type report struct {
 	Documents  int     `json:"documents"`
 	Idle       phase   `json:"idle"`
 	Updating   phase   `json:"updating"`
+	After      phase   `json:"after"`        // at rest, with the segments that the updates left
 	RatioOrP50 float64 `json:"or_p50_ratio"` // updating to idle
 	RatioAnd50 float64 `json:"and_p50_ratio"`
 }
@@ -82,6 +84,8 @@ func main() {
 	flag.IntVar(&o.resident, "resident", 1000, "load the lists of at least so many documents first")
 	flag.DurationVar(&o.idle, "idle", 10*time.Second, "time at rest")
 	flag.DurationVar(&o.updating, "updating", 30*time.Second, "time with updates")
+	flag.DurationVar(&o.refresh, "refresh", time.Second, "time between refreshes")
+	flag.Int64Var(&o.cache, "result-cache", 0, "bytes of cached answers")
 	flag.Parse()
 	r, err := measure(context.Background(), o)
 	if err == nil {
@@ -128,7 +132,7 @@ func measure(ctx context.Context, o options) (r report, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, runtime.Close()) }()
-	if b.ix, err = griffin.Open(o.index, griffin.Options{Runtime: runtime}); err != nil {
+	if b.ix, err = griffin.Open(o.index, griffin.Options{Runtime: runtime, ResultCache: o.cache}); err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.ix.Close()) }()
@@ -139,11 +143,14 @@ func measure(ctx context.Context, o options) (r report, err error) {
 	if r.Idle, err = b.phase(ctx, o.idle, 0); err != nil {
 		return r, err
 	}
-	if b.w, err = b.ix.Writer(ctx, griffin.WriterOptions{OnError: func(err error) { slog.Error("in the background", "error", err) }}); err != nil {
+	if b.w, err = b.ix.Writer(ctx, griffin.WriterOptions{RefreshInterval: o.refresh, OnError: func(err error) { slog.Error("in the background", "error", err) }}); err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.w.Close(ctx)) }()
 	if r.Updating, err = b.phase(ctx, o.updating, o.rate); err != nil {
+		return r, err
+	}
+	if r.After, err = b.phase(ctx, o.idle, 0); err != nil {
 		return r, err
 	}
 	r.RatioOrP50, r.RatioAnd50 = r.Updating.Or.P50/r.Idle.Or.P50, r.Updating.And.P50/r.Idle.And.P50

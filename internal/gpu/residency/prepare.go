@@ -41,9 +41,12 @@ func (p *preparer) uploadBits(dst cuda.Buffer[uint32], bits []uint64, n int) err
 		if err != nil {
 			return err
 		}
-		words := c.data()
-		for i := range words {
-			words[i] = uint32(bits[(at+i)/2] >> (32 * ((at + i) % 2)))
+		words, from := c.data(), bits[at/2:] // at is even: of whole slots
+		for i := range len(words) / 2 {
+			words[2*i], words[2*i+1] = uint32(from[i]), uint32(from[i]>>32)
+		}
+		if last := len(words) - 1; last%2 == 0 {
+			words[last] = uint32(from[last/2])
 		}
 		if err := p.u.send(&c, dst.Slice(at, at+len(words)), len(words)); err != nil {
 			return err
