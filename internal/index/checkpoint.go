@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -85,22 +86,38 @@ func (l *Live) checkpointDeletions(ms *manifestSegment, generation uint64, forme
 	return nil
 }
 
-// loadCheckpoint returns the checkpoint that continues the commit now, or nil. A damaged one does not
-// count: the log has all that it has.
-func (ix *Index) loadCheckpoint(now *manifest) *manifest {
-	f, err := ix.fs.Open(ix.path(checkpointName))
-	if err != nil {
+// keepCheckpoint keeps the checkpoint that continues the last commit, until Adopt. Another one is removed;
+// the log has all that it has.
+func (s *session) keepCheckpoint() error {
+	f, err := s.ix.fs.Open(s.ix.path(checkpointName))
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxManifestLen))
-	if errors.Join(err, f.Close()) != nil {
-		return nil
+	var data []byte
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(f, maxManifestLen))
+		err = errors.Join(err, f.Close())
 	}
-	m, err := parseManifest(data)
-	if err != nil || m.ID != now.ID || m.Generation <= now.Generation || m.Seq <= now.Seq {
-		return nil
+	var m *manifest
+	if err == nil {
+		m, err = parseManifest(data)
 	}
-	return m
+	now := s.ix.currentManifest()
+	if err != nil || m.ID != now.ID || m.Generation < now.Generation || m.Seq <= now.Seq {
+		return s.removeCheckpoint()
+	}
+	s.checkpoint = m
+	return nil
+}
+
+// removeCheckpoint makes sure that the checkpoint does not come back, when the log has other records with
+// its numbers.
+func (s *session) removeCheckpoint() error {
+	s.checkpoint = nil
+	if err := s.ix.fs.Remove(s.ix.path(checkpointName)); err != nil {
+		return fmt.Errorf("index %s: drop a checkpoint: %w", s.ix.dir, err)
+	}
+	return s.ix.fs.SyncDir(s.ix.dir)
 }
 
 // Adopt makes the documents of the last checkpoint visible, if there is one and its files are intact,
@@ -131,6 +148,9 @@ func (l *Live) Adopt(ctx context.Context, last uint64) (seq uint64, err error) {
 		defer l.mu.Unlock()
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
+		}
+		if err := l.session.removeCheckpoint(); err != nil {
+			return 0, err
 		}
 		return l.seq, l.removeLeftovers()
 	}

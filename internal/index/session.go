@@ -120,7 +120,9 @@ func (s *session) start() error {
 		return s.replaced()
 	}
 	if s.adopts {
-		s.checkpoint = s.ix.loadCheckpoint(s.ix.currentManifest())
+		if err := s.keepCheckpoint(); err != nil {
+			return err
+		}
 	}
 	// The commit that does not name them must be durable first.
 	if left, err := s.leftovers(); err != nil || len(left) == 0 {
