@@ -61,7 +61,18 @@ func (l *Live) Checkpoint(ctx context.Context) (err error) {
 	if err := vfs.WriteFile(l.volatile, temp, data); err != nil {
 		return errors.Join(vfs.PathError("write", temp, err), ignoreMissing(l.ix.fs.Remove(temp)))
 	}
-	return l.volatile.Rename(temp, l.ix.path(checkpointName))
+	if err := l.volatile.Rename(temp, l.ix.path(checkpointName)); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.checkpoint = next.names()
+	l.checkpoint[checkpointName] = true
+	if l.session.unsynced { // a power failure can restore the former manifest
+		return nil
+	}
+	// What was merged since the last checkpoint need not be written to the disk at all.
+	return l.removeLeftovers()
 }
 
 // checkpointDeletions names the file of a segment's deletions in a checkpoint, which it writes unless a
@@ -154,12 +165,10 @@ func (l *Live) Adopt(ctx context.Context, last uint64) (seq uint64, err error) {
 		}
 		return l.seq, l.removeLeftovers()
 	}
-	if err := l.Checkpoint(ctx); err != nil {
-		return 0, err
+	if err := l.Checkpoint(ctx); err != nil { // the former one stays
+		return next.Seq, ctx.Err()
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.seq, l.removeFormer(c)
+	return next.Seq, nil
 }
 
 func (l *Live) adopt(next *manifest) error {
@@ -175,25 +184,6 @@ func (l *Live) adopt(next *manifest) error {
 	}
 	l.seq = next.Seq
 	l.schema.Store(next.Options.schema()) // fields were added
-	return nil
-}
-
-// removeFormer removes the files of an adopted checkpoint that were copied. l.mu is held.
-func (l *Live) removeFormer(c *manifest) error {
-	keep := l.ix.currentManifest().names()
-	for name := range l.durable.names() {
-		keep[name] = true
-	}
-	for _, w := range l.checkpointed {
-		keep[w.name] = true
-	}
-	for name := range c.names() {
-		if !keep[name] {
-			if err := l.ix.fs.RemoveAll(l.ix.path(name)); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }
 

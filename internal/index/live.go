@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -38,6 +39,8 @@ type Live struct {
 	written map[string]writtenDeletions
 	// checkpointed are those that only a checkpoint has; guarded by flushing.
 	checkpointed map[string]writtenDeletions
+	// checkpoint are the files of the last checkpoint that no commit has made useless.
+	checkpoint map[string]bool
 	// synced are segments whose files are durable.
 	synced map[string]bool
 	// making counts the uses of files and folders that are being written or synced.
@@ -216,6 +219,7 @@ func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 			l.made(name)
 		}
 		if err == nil {
+			l.checkpoint = nil // the commit has all of it
 			err = l.removeLeftovers()
 		}
 	}()
@@ -345,8 +349,16 @@ func (l *Live) removeLeftovers() error {
 	}
 	keep := l.durable.names()
 	now := l.ix.currentManifest()
+	maps.Copy(keep, l.checkpoint)
 	for i := range now.Segments {
 		keep[now.Segments[i].Name] = true
+	}
+	for name, w := range l.written { // a Flush that failed may have written it
+		if keep[name] {
+			keep[w.name] = true
+		} else {
+			delete(l.written, name)
+		}
 	}
 	for _, name := range names {
 		if !ours(name) || keep[name] || l.making[name] > 0 || name == tempName && l.session.inTemp {
@@ -356,7 +368,6 @@ func (l *Live) removeLeftovers() error {
 			return fmt.Errorf("index %s: remove former segments: %w", l.ix.dir, err)
 		}
 		delete(l.synced, name)
-		delete(l.written, name)
 	}
 	return nil
 }
