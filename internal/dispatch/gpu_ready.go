@@ -21,10 +21,11 @@ var readyLimits = [2]time.Duration{100 * time.Millisecond, 30 * time.Second}
 // devices have of the segments of former, the most useful first, while there is free memory. Small
 // segments have none (gpu_small.go).
 //
-// It does nothing for an index whose queries did not use the GPU, and waits at most for readyLimits.
-// What has not ended then goes on in the background, and queries that need it run on the CPU
-// meanwhile. While such work goes on, further calls do nothing. Failures have no effect but that.
-func (g *GPU) Ready(next, former *index.Snapshot, merged bool) {
+// It does nothing for an index whose queries did not use the GPU, and waits at most for readyLimits, or
+// until ctx ends. Deletions that are not there by then follow in the background, while queries of next
+// run on the CPU and further calls do nothing; lists that are not there follow on demand. Failures have
+// no effect but that.
+func (g *GPU) Ready(ctx context.Context, next, former *index.Snapshot, merged bool) {
 	if g == nil || merged && next.NumDocs < g.smallDocs || g.views.find(former) == nil || !g.holdForReady(next) {
 		return
 	}
@@ -38,7 +39,7 @@ func (g *GPU) Ready(next, former *index.Snapshot, merged bool) {
 		g.runs.Done()
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), g.readyFor[kind])
+	ctx, cancel := context.WithTimeout(ctx, g.readyFor[kind])
 	defer cancel()
 	w := &readying{gpu: g, next: next.Retain(), former: former.Retain(), kind: kind, done: make(chan struct{})}
 	w.begin()

@@ -220,7 +220,7 @@ func TestReadyUnused(t *testing.T) {
 	if s := device(g); s.BytesUploaded != 0 || len(g.views.snapshots) != 0 {
 		t.Errorf("%d bytes uploaded, views of %d snapshots", s.BytesUploaded, len(g.views.snapshots))
 	}
-	(*GPU)(nil).Ready(nil, nil, false)
+	(*GPU)(nil).Ready(t.Context(), nil, nil, false)
 }
 
 // Work that has not ended delays a commit for a limited time, and later commits not at all. Queries do

@@ -326,7 +326,7 @@ func (c *commit) publish() (renamed bool, err error) {
 		return false, err
 	}
 	c.result.changed = true
-	c.ix.makeReady(shown, c.base, false /* merged */)
+	c.ix.makeReady(context.Background(), shown, c.base, false /* merged */)
 	_ = c.ix.replace(shown, c.next)
 	c.unsynced = err != nil
 	if err != nil {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -133,15 +134,16 @@ func (ix *Index) Retire() { ix.retired.Store(true) }
 
 // ReadyFunc makes other memories, such as a GPU's, ready for a snapshot that the Index is about to show,
 // while former is current, or with merged for one that has only the segment that a merge has made of
-// segments of former. Searches and, with merged, commits go on meanwhile. Both snapshots are the caller's.
-type ReadyFunc func(next, former *Snapshot, merged bool)
+// segments of former. Searches and, with merged, commits go on meanwhile. Both snapshots are the caller's,
+// which shows next soon after ctx ends.
+type ReadyFunc func(ctx context.Context, next, former *Snapshot, merged bool)
 
 // SetReady sets the function for later commits. It must be called before other use of the Index.
 func (ix *Index) SetReady(f ReadyFunc) { ix.ready = f }
 
-func (ix *Index) makeReady(next, former *Snapshot, merged bool) {
+func (ix *Index) makeReady(ctx context.Context, next, former *Snapshot, merged bool) {
 	if ix.ready != nil && former != nil {
-		ix.ready(next, former, merged)
+		ix.ready(ctx, next, former, merged)
 	}
 }
 
@@ -252,7 +254,7 @@ func (ix *Index) show(m *manifest) error {
 	if err != nil {
 		return err
 	}
-	ix.makeReady(s, former, false /* merged */)
+	ix.makeReady(context.Background(), s, former, false /* merged */)
 	return ix.replace(s, m)
 }
 

@@ -180,7 +180,7 @@ func (l *Live) show(next *manifest, former *Snapshot, others ...*Snapshot) error
 	if err != nil {
 		return err
 	}
-	l.ix.makeReady(shown, former, false /* merged */)
+	l.ix.makeReady(context.Background(), shown, former, false /* merged */)
 	l.ix.showing.Lock()
 	defer l.ix.showing.Unlock()
 	return l.ix.replace(shown, next)

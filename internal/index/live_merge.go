@@ -49,7 +49,7 @@ func (l *Live) Merge(ctx context.Context, fsys vfs.FS, choose func([]SegmentSize
 		fsys = l.ix.fs
 	}
 	if err = m.write(ctx, vfs.Volatile(fsys)); err == nil {
-		err = m.ready()
+		err = m.ready(ctx)
 	}
 	if err == nil {
 		err = m.install(ctx)
@@ -105,7 +105,7 @@ func (m *liveMerge) write(ctx context.Context, fsys vfs.FS) error {
 }
 
 // ready makes other memories ready for the new segment, beside Publish and Flush.
-func (m *liveMerge) ready() (err error) {
+func (m *liveMerge) ready(ctx context.Context) (err error) {
 	ix := m.live.ix
 	if m.meta == nil || ix.ready == nil {
 		return nil
@@ -113,7 +113,7 @@ func (m *liveMerge) ready() (err error) {
 	alone := ix.currentManifest().clone()
 	alone.Segments = []manifestSegment{{Name: m.name, Sum: m.meta.Sum(), NumDocs: m.meta.NumDocs, NumLive: m.meta.NumDocs}}
 	if m.merged, err = ix.newSnapshot(alone); err == nil {
-		ix.makeReady(m.merged, m.base, true /* merged */)
+		ix.makeReady(ctx, m.merged, m.base, true /* merged */)
 	}
 	return err
 }

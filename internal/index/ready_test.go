@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -19,7 +20,7 @@ func TestReady(t *testing.T) {
 	var beside func()
 	var mergedSegment *View
 	released := 0
-	ix.SetReady(func(next, former *Snapshot, merged bool) {
+	ix.SetReady(func(_ context.Context, next, former *Snapshot, merged bool) {
 		now, err := ix.Snapshot()
 		check(t, err)
 		defer now.Release()
@@ -72,7 +73,9 @@ func TestReady(t *testing.T) {
 	check(t, err)
 	defer reader.Close()
 	refreshed := false
-	reader.SetReady(func(next, former *Snapshot, merged bool) { refreshed = !merged && next.Generation > former.Generation })
+	reader.SetReady(func(_ context.Context, next, former *Snapshot, merged bool) {
+		refreshed = !merged && next.Generation > former.Generation
+	})
 	w, err = ix.Writer(WriterOptions{Threads: 1})
 	check(t, err)
 	check(t, w.Delete("none"))
