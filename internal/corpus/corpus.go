@@ -51,7 +51,10 @@ func (d *Document) CheckUTF8() error {
 	err := cmp.Or(check("id", d.ID), check("title", d.Title), check("text", d.Text))
 	for i := range d.Extra {
 		f := &d.Extra[i]
-		err = cmp.Or(err, check("name of a field", f.Name), check("field "+strconv.Quote(f.Name), f.Value))
+		err = cmp.Or(err, check("name of a field", f.Name))
+		if f.Value != d.Text && !utf8.ValidString(f.Value) {
+			err = cmp.Or(err, check("field "+strconv.Quote(f.Name), f.Value))
+		}
 	}
 	for i := range d.Vector {
 		err = cmp.Or(err, check("term of the vector", d.Vector[i].Term))

@@ -120,7 +120,7 @@ func (s *Store) invert(b *batch, it *item) *batch {
 		}
 	}
 	if it.seal == nil {
-		if b.seq = it.state.version.Seq; !s.superseded(it) {
+		if b.seq = it.state.version.Seq; !superseded(s, it) {
 			b.add(it)
 			b.items = append(b.items, *it)
 		}

@@ -61,7 +61,9 @@ func (s *Store) replay(ctx context.Context) error {
 	err := s.log.Replay(wal.Seq(s.flushed+1), func(r wal.Entry) error {
 		var err error
 		if uint64(r.Seq) <= s.adopted {
-			err = s.replayVersion(&r)
+			s.mu.Lock()
+			err = s.versions.replay(&r)
+			s.mu.Unlock()
 		} else {
 			err = s.replayWrite(ctx, &r)
 		}
@@ -76,18 +78,16 @@ func (s *Store) replay(ctx context.Context) error {
 	return s.refreshUnlessStuck(ctx)
 }
 
-// replayVersion keeps the versions of deleted documents, which segments do not have.
-func (s *Store) replayVersion(r *wal.Entry) error {
+// replay keeps the version of a deleted document, which segments do not have.
+func (v *versions) replay(r *wal.Entry) error {
 	number, id, err := decodeID(r.Type, r.Payload)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.Type == recordDelete {
-		s.versions.deleted.add(string(id), segment.Version{Seq: uint64(r.Seq), Number: number}, time.Now())
-	} else {
-		delete(s.versions.deleted.versions, string(id))
+	case r.Type == recordDelete:
+		v.deleted.add(string(id), segment.Version{Seq: uint64(r.Seq), Number: number}, time.Now())
+	default:
+		delete(v.deleted.versions, string(id))
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (s *Store) replayWrite(ctx context.Context, r *wal.Entry) error {
 
 // superseded reports whether the log has a later write of the id of an item. While it is replayed, only
 // the last one needs to be indexed.
-func (s *Store) superseded(it *item) bool {
+func superseded(s *Store, it *item) bool {
 	if !s.replaying.Load() {
 		return false
 	}

@@ -24,7 +24,7 @@ const (
 type bulkItem struct {
 	op bulkOp
 	bulkMeta
-	source []byte // nil for delete; the caller owns it
+	source []byte // nil for delete; valid until the next item is read
 }
 
 // bulkMeta is the object in a line of an operation.
@@ -74,9 +74,8 @@ func newBulkReader(r io.Reader, limit int) *bulkReader {
 
 var errLongLine = errors.New("the line is too long")
 
-// readLine returns a line without its end, valid until the next read unless it is a copy; io.EOF after
-// the last.
-func (b *bulkReader) readLine(copied bool) ([]byte, error) {
+// readLine returns a line without its end, valid until the next read; io.EOF after the last.
+func (b *bulkReader) readLine() ([]byte, error) {
 	b.line++
 	line, err := b.lines.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -88,7 +87,7 @@ func (b *bulkReader) readLine(copied bool) ([]byte, error) {
 				return nil, errLongLine
 			}
 		}
-		line, copied = long, false
+		line = long
 	}
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
@@ -98,11 +97,7 @@ func (b *bulkReader) readLine(copied bool) ([]byte, error) {
 	case len(line) > b.limit:
 		return nil, errLongLine
 	}
-	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-	if copied {
-		line = bytes.Clone(line)
-	}
-	return line, nil
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
 }
 
 // next returns io.EOF after the last operation. An error that wraps errBadBulk is of the text, others
@@ -110,7 +105,7 @@ func (b *bulkReader) readLine(copied bool) ([]byte, error) {
 func (b *bulkReader) next() (item bulkItem, err error) {
 	var line []byte
 	for len(line) == 0 {
-		if line, err = b.readLine(false); err != nil {
+		if line, err = b.readLine(); err != nil {
 			return item, b.located(err)
 		}
 		line = bytes.TrimSpace(line)
@@ -121,7 +116,7 @@ func (b *bulkReader) next() (item bulkItem, err error) {
 	if item.op == bulkDelete {
 		return item, nil
 	}
-	item.source, err = b.readLine(true)
+	item.source, err = b.readLine()
 	switch {
 	case errors.Is(err, io.EOF):
 		return item, b.located(fmt.Errorf("the document of the last operation is missing: %w", errBadBulk))
@@ -142,7 +137,11 @@ func (b *bulkReader) located(err error) error {
 	return fmt.Errorf("line [%d]: %w", b.line, err)
 }
 
+// parse reads the line of an operation.
 func (item *bulkItem) parse(line []byte) error {
+	if item.parseShort(string(line)) {
+		return nil
+	}
 	var ops map[bulkOp]json.RawMessage
 	if err := json.Unmarshal(line, &ops); err != nil {
 		return fmt.Errorf("Malformed action/metadata line: %w", err) //nolint:staticcheck // begins as OpenSearch's does
@@ -171,4 +170,74 @@ func (item *bulkItem) parse(line []byte) error {
 		return fmt.Errorf("op_type [%.40s] of operation [%s]", item.OpType, item.op)
 	}
 	return nil
+}
+
+// parseShort reads the usual lines: no space but after a colon or a comma, no escapes, and no keys but
+// _index and _id. It reports whether it did; else it changes nothing.
+func (item *bulkItem) parseShort(line string) bool {
+	s := shortLine{rest: line}
+	op := bulkOp(s.key('{'))
+	var meta bulkMeta
+	for first := byte('{'); !s.bad && s.rest != "}}"; first = ',' {
+		switch key, value := s.key(first), s.text(); {
+		case key == "_index" && meta.Index == "" && value != "":
+			meta.Index = value
+		case key == "_id" && meta.ID == nil:
+			meta.ID = (*idText)(&value)
+		default:
+			return false
+		}
+	}
+	switch op {
+	case bulkIndex, bulkCreate, bulkUpdate, bulkDelete:
+	default:
+		return false
+	}
+	if s.bad || meta.ID == nil {
+		return false
+	}
+	item.op, item.bulkMeta = op, meta
+	return true
+}
+
+// shortLine is the rest of a line; bad if it is not of the form that parseShort reads.
+type shortLine struct {
+	rest string
+	bad  bool
+}
+
+// key reads before, a text and a colon.
+func (s *shortLine) key(before byte) string {
+	s.take(before)
+	key := s.text()
+	s.take(':')
+	return key
+}
+
+func (s *shortLine) take(c byte) {
+	if s.rest == "" || s.rest[0] != c {
+		s.bad = true
+		return
+	}
+	s.rest = s.rest[1:]
+	if c != '{' && s.rest != "" && s.rest[0] == ' ' {
+		s.rest = s.rest[1:]
+	}
+}
+
+// text reads printable ASCII between quotes.
+func (s *shortLine) text() string {
+	for i := 1; i < len(s.rest) && s.rest[0] == '"'; i++ {
+		switch c := s.rest[i]; {
+		case c == '"':
+			text := s.rest[1:i]
+			s.rest = s.rest[i+1:]
+			return text
+		case c < ' ' || c >= 0x7f || c == '\\':
+			s.bad = true
+			return ""
+		}
+	}
+	s.bad = true
+	return ""
 }

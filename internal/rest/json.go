@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // A scanner walks over JSON that json.Valid has accepted.
@@ -41,12 +44,51 @@ func (s *scanner) rawString() string {
 
 // unquote shares the memory of raw if it has no escapes.
 func unquote(raw string) string {
-	if inner := raw[1 : len(raw)-1]; strings.IndexByte(inner, '\\') < 0 {
+	inner := raw[1 : len(raw)-1]
+	at := strings.IndexByte(inner, '\\')
+	if at < 0 {
 		return inner
 	}
-	var text string
-	_ = json.Unmarshal([]byte(raw), &text) // valid
-	return text
+	out := make([]byte, 0, len(inner))
+	for ; at >= 0; at = strings.IndexByte(inner, '\\') {
+		out = append(out, inner[:at]...)
+		c := inner[at+1]
+		inner = inner[at+2:]
+		if c != 'u' {
+			out = append(out, escapes[c])
+			continue
+		}
+		r := hexRune(inner)
+		inner = inner[4:]
+		if utf16.IsSurrogate(r) {
+			low := rune(unicode.ReplacementChar)
+			if strings.HasPrefix(inner, `\u`) {
+				low = hexRune(inner[2:])
+			}
+			if r = utf16.DecodeRune(r, low); r != unicode.ReplacementChar {
+				inner = inner[6:]
+			}
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return string(append(out, inner...))
+}
+
+// escapes are what letters after a backslash mean.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// hexRune is the number of the first four digits.
+func hexRune(digits string) (r rune) {
+	for _, c := range []byte(digits[:4]) {
+		switch {
+		case c <= '9':
+			c -= '0'
+		default:
+			c = c&^0x20 - 'A' + 10
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
 }
 
 // scalar skips a number, a boolean or null.

@@ -27,7 +27,7 @@ func checkSource(id string, raw []byte) *Error {
 		return badRequest(typeMapperParsing, "failed to parse document with id '%s': %s", id, reason)
 	}
 	switch {
-	case !json.Valid(raw):
+	case !validJSON(raw):
 		var v any
 		return fail(fmt.Sprint(json.Unmarshal(raw, &v)))
 	case !isObject(string(raw[:min(len(raw), 64)])) && !isObject(string(raw)):
