@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/bench/living/process"
 )
 
 type options struct {
@@ -149,7 +150,7 @@ func (b *bench) phases(ctx context.Context) (r report, err error) {
 	}
 	r.SingleP50MS, r.SingleP99MS = at(single, 50), at(single, 99)
 
-	before, began := written(), time.Now()
+	before, began := process.Self().WrittenBytes(), time.Now()
 	docs := b.next.Load()
 	var visible []time.Duration
 	rate, pause, err := b.load(ctx, 0, func(until time.Time) {
@@ -169,7 +170,7 @@ func (b *bench) phases(ctx context.Context) (r report, err error) {
 	if err := b.w.Flush(ctx); err != nil {
 		return r, err
 	}
-	r.AmplifiedBytes = float64(written()-before) / (rate * took)
+	r.AmplifiedBytes = float64(process.Self().WrittenBytes()-before) / (rate * took)
 
 	var beside []time.Duration
 	half, _, err := b.load(ctx, rate/2, func(until time.Time) { beside = b.search(ctx, until) })
@@ -182,7 +183,7 @@ func (b *bench) phases(ctx context.Context) (r report, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.SegmentsAtEnd, r.Documents, r.MaxRSSBytes = len(stats.Segments), stats.NumDocs, maxRSS()
+	r.SegmentsAtEnd, r.Documents, r.MaxRSSBytes = len(stats.Segments), stats.NumDocs, process.Self().Memory().Peak
 	time.Sleep(2 * time.Second) // for merges that run
 	idle := b.search(ctx, time.Now().Add(b.phase()/2))
 	r.IdleP50MS, r.IdleP99MS = at(idle, 50), at(idle, 99)
@@ -290,24 +291,6 @@ func at(sorted []time.Duration, percent int) float64 {
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// written is the number of bytes that the process has sent to the disk, by Linux; 0 elsewhere.
-func written() int64 { return procNumber("/proc/self/io", "write_bytes:") }
-
-func maxRSS() int64 { return procNumber("/proc/self/status", "VmHWM:") << 10 }
-
-func procNumber(file, key string) (n int64) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, key); ok {
-			_, _ = fmt.Sscan(rest, &n)
-		}
-	}
-	return n
-}
 
 func readDocs(name string) (docs []griffin.Document, err error) {
 	err = eachLine(name, func(line []byte) error {

@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/griffin-search/griffin/bench/living/process"
 )
 
 // soakReport is the result of a soak, with bytes of the bodies of bulk requests.
@@ -152,7 +154,7 @@ func (s *soak) run(ctx context.Context) (r soakReport, err error) {
 		LongestPauseMS: ms(time.Duration(s.pause.Load())), Refused: s.refused.Load(),
 		VisibleP50MS: at(visible, 50), VisibleP99MS: at(visible, 99), VisibleMaxMS: at(visible, 100),
 		ProcessorMSPerMB: float64(processorMS(strconv.Itoa(s.pid))) / mb, ClientProcessorMS: float64(processorMS("self")-own) / mb,
-		MaxRSSBytes: procNumber(fmt.Sprintf("/proc/%d/status", s.pid), "VmHWM:") << 10,
+		MaxRSSBytes: process.Of(s.pid).Memory().Peak,
 	}
 	for i := range s.perSecond[:s.seconds] {
 		r.EachSecond = append(r.EachSecond, float64(s.perSecond[i].Load()/1e4)/100)
@@ -160,7 +162,7 @@ func (s *soak) run(ctx context.Context) (r soakReport, err error) {
 	if _, _, err := s.post(ctx, client, "/wiki/_flush", nil); err != nil {
 		return r, err
 	}
-	r.AmplifiedBytes = float64(procNumber(fmt.Sprintf("/proc/%d/io", s.pid), "write_bytes:")) / 1e6 / mb
+	r.AmplifiedBytes = float64(process.Of(s.pid).WrittenBytes()) / 1e6 / mb
 	return r, nil
 }
 

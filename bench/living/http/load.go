@@ -294,9 +294,9 @@ func (b *bench) settle(ctx context.Context, r *report) error {
 		return err
 	}
 	began := time.Now()
-	last, since := int64(-1), began
+	last, since := "", began
 	for time.Since(since) < b.o.quiet {
-		if now := b.server.process.WrittenBytes(); now != last {
+		if now := fmt.Sprintf("%d %.1f", b.server.process.WrittenBytes(), b.server.process.CPUSeconds()); now != last {
 			last, since = now, time.Now()
 		}
 		select {

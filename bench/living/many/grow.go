@@ -203,7 +203,7 @@ func (b *bench) show(ctx context.Context, n int) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// settle waits until merges have ended.
+// settle waits until merges have ended: nothing changes, is written or computed.
 func (b *bench) settle(ctx context.Context) error {
 	if err := b.w.Refresh(ctx); err != nil {
 		return err
@@ -214,7 +214,8 @@ func (b *bench) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if now := fmt.Sprint(stats.Segments); now != last {
+		self := process.Self()
+		if now := fmt.Sprintf("%v %d %.1f", stats.Segments, self.WrittenBytes(), self.CPUSeconds()); now != last {
 			last, since = now, time.Now()
 		}
 		select {

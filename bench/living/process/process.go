@@ -34,8 +34,11 @@ func (p Process) Memory() Memory {
 	}
 }
 
-// WrittenBytes is what the process has sent to the disk.
-func (p Process) WrittenBytes() int64 { return p.number("io", "write_bytes:") }
+// WrittenBytes is what the process has sent to the disk, without what it removed before the system wrote
+// it.
+func (p Process) WrittenBytes() int64 {
+	return p.number("io", "write_bytes:") - p.number("io", "cancelled_write_bytes:")
+}
 
 // CPUSeconds is the processor time of the process, in hundredths.
 func (p Process) CPUSeconds() float64 {
