@@ -148,16 +148,23 @@ func (h *history) write(t *testing.T, settings Settings) {
 	h.writing = true
 	defer func() { h.writing = false }()
 	for range 3 + h.rng.IntN(8) {
+		if err := w.AddFields(ctx, h.declare()...); err != nil {
+			t.Fatal(err)
+		}
 		var writes []Write
 		for range 1 + h.rng.IntN(12) {
 			d, kind := h.document(), WriteIndex
+			var added []string
 			if h.rng.IntN(4) == 0 {
 				d, kind = Document{ID: d.ID}, WriteDelete
 				h.remove(d.ID)
 			} else {
+				if h.rng.IntN(8) == 0 {
+					added = h.declare()
+				}
 				h.wrote(d)
 			}
-			writes = append(writes, Write{Kind: kind, Document: d})
+			writes = append(writes, Write{Kind: kind, Document: d, AddFields: added})
 		}
 		if _, err := w.Apply(ctx, writes...); err != nil {
 			t.Fatal(err)

@@ -139,6 +139,9 @@ type Write struct {
 	// before, or at least equal with ExternalEqual.
 	ExternalVersion uint64
 	ExternalEqual   bool
+	// AddFields declares fields before the document is added, as Writer.AddFields does, unless they
+	// are declared. If they cannot be, the Write fails.
+	AddFields []string
 }
 
 // WriteOutcome is what a Write did.
@@ -164,7 +167,7 @@ type WriteResult struct {
 	// SeqNo numbers the writes of the index, Version the writes of the ID. After a conflict
 	// they belong to the document that exists.
 	SeqNo, Version uint64
-	// Err wraps ErrConflict, or ErrBadInput if the document cannot be indexed.
+	// Err wraps ErrConflict, ErrTooManyFields, or ErrBadInput if the document cannot be indexed.
 	Err error
 }
 
@@ -194,7 +197,7 @@ func (w *Writer) Apply(ctx context.Context, writes ...Write) ([]WriteResult, err
 		from := &writes[i]
 		ops[i] = living.Op{
 			Kind: living.Kind(from.Kind), Doc: from.Document.corpus(), IfSeq: from.IfSeqNo,
-			External: from.ExternalVersion, ExternalEqual: from.ExternalEqual,
+			External: from.ExternalVersion, ExternalEqual: from.ExternalEqual, Fields: from.AddFields,
 		}
 		if from.Kind > WriteDelete {
 			return nil, fmt.Errorf("write of kind %d: %w", from.Kind, ErrBadInput)
@@ -209,6 +212,14 @@ func (w *Writer) Apply(ctx context.Context, writes ...Write) ([]WriteResult, err
 		public[i] = WriteResult{ID: writes[i].Document.ID, Outcome: outcomes[r.Outcome], SeqNo: r.Version.Seq, Version: r.Version.Number, Err: r.Err}
 	}
 	return public, nil
+}
+
+// AddFields declares further fields, durably, for documents of later calls of Apply. Queries can name
+// them after the next refresh. Names that are declared have no effect. Documents that were added before
+// are not found by a new field, even if they have a stored value for it: add them again. The error is
+// as of Apply, or wraps ErrBadInput if a name is not valid, or ErrTooManyFields; then none is declared.
+func (w *Writer) AddFields(ctx context.Context, names ...string) error {
+	return w.store.AddFields(ctx, names...)
 }
 
 // corpus shares the texts.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/segment"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // Fields of an index only grow: AddFields appends names to Options.Fields. A segment has the fields
@@ -80,33 +79,6 @@ func (w *Writer) AddFields(names ...string) error {
 	}
 	b.AddFields(added)
 	w.schema = b.Schema
-	return nil
-}
-
-// AddFields makes further fields visible, before documents that have them are published. Names that
-// are declared have no effect.
-func (l *Live) AddFields(names []string) (err error) {
-	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return errLiveClosed
-	}
-	next := l.ix.currentManifest().clone()
-	added, err := next.addFields(names)
-	if err != nil || len(added) == 0 {
-		return err
-	}
-	next.Generation++
-	former, err := l.ix.Snapshot()
-	if err != nil {
-		return err
-	}
-	defer former.Release()
-	if err := l.show(next, former); err != nil {
-		return err
-	}
-	l.schema.Store(next.Options.schema())
 	return nil
 }
 

@@ -125,8 +125,7 @@ func (g *growing) publish() {
 		}
 		partials, err := b.Partials()
 		check(g.t, err)
-		check(g.t, l.AddFields(g.fields))
-		_, err = l.Publish(g.t.Context(), partials.Sources(), partials.Err, b.Deletes(), g.seq)
+		_, err = l.Publish(g.t.Context(), partials.Sources(), partials.Err, b.Deletes(), g.fields, g.seq)
 		check(g.t, err)
 		check(g.t, b.Close())
 		switch g.rng.IntN(4) {

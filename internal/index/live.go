@@ -101,9 +101,10 @@ func (l *Live) Schema() *inverter.Schema { return l.schema.Load() }
 
 // Publish adds the documents of sources, each id once, which replace documents of the index, after
 // deleting the documents of ids. It is visible to new snapshots when it returns. failed returns
-// errors of methods of sources that have no error result. seq is the number of the last record of the
+// errors of methods of sources that have no error result. fields are declared, unless they are
+// already; the sources can have them. seq is the number of the last record of the
 // log whose change they complete. After an error nothing has changed.
-func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed func() error, ids map[string]struct{}, seq uint64) (deleted int, err error) {
+func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed func() error, ids map[string]struct{}, fields []string, seq uint64) (deleted int, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,6 +123,10 @@ func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed fun
 	for _, src := range sources {
 		c.numAdded += src.NumDocs() - src.Dropped().Count()
 	}
+	added, err := c.next.addFields(fields)
+	if err != nil {
+		return 0, err
+	}
 	c.next.Generation++
 	c.next.NextSegment = l.nextSegment
 	err = l.publish(ctx, c)
@@ -133,6 +138,9 @@ func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed fun
 		return 0, err
 	}
 	l.seq = max(l.seq, seq)
+	if len(added) > 0 {
+		l.schema.Store(c.next.Options.schema())
+	}
 	return c.result.deleted, nil
 }
 
@@ -140,7 +148,7 @@ func (l *Live) publish(ctx context.Context, c *commit) error {
 	if err := c.dropDocuments(ctx); err != nil {
 		return err
 	}
-	if c.numAdded == 0 && c.result.deleted == 0 {
+	if c.numAdded == 0 && c.result.deleted == 0 && c.next.Grown == c.base.grown {
 		return nil
 	}
 	segments := c.next.Segments

@@ -63,7 +63,7 @@ func BenchmarkApply(b *testing.B) {
 		took := time.Since(began)
 		b.ReportMetric(float64(bytes.Load())/1e6/took.Seconds(), "MB/s")
 		b.ReportMetric(float64(bytes.Load())/1e6/acknowledged.Seconds(), "ack-MB/s")
-		b.ReportMetric(float64(s.numSegments()), "segments")
+		b.ReportMetric(float64(numSegments(s.ix)), "segments")
 		began = time.Now()
 		check(b, s.Close(b.Context()))
 		b.ReportMetric(time.Since(began).Seconds(), "close-s")

@@ -26,6 +26,12 @@
 // on and older external versions are refused; at most 32 MiB of them, about 200,000 ids. A new process
 // knows those of deletions that it replays.
 //
+// # Fields
+//
+// An operation can declare fields of the index, in its record. A document has the fields that the
+// records up to its own declare, also after a replay: it is inverted with them, in the middle of a
+// batch (item.fields). The batch makes the new fields visible (index.Live.Publish).
+//
 // # Limits
 //
 // Apply waits while more bytes than Options.MemoryBytes wait to be inverted or published, and while

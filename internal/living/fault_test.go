@@ -74,7 +74,7 @@ func TestMergesAreRepeated(t *testing.T) {
 	fsys.set(true)
 	s, err := Open(t.Context(), fsys, ix, Options{RefreshInterval: -1, MaxSegments: 3, MaxWait: 30 * time.Second})
 	check(t, err)
-	if n := s.numSegments(); n != segmentsPerLevel+1 {
+	if n := numSegments(s.ix); n != segmentsPerLevel+1 {
 		t.Fatalf("%d segments", n)
 	}
 	for fsys.set(true) < 3 { // three attempts
@@ -83,7 +83,7 @@ func TestMergesAreRepeated(t *testing.T) {
 	fsys.set(false)
 	_, err = s.Apply(t.Context(), []Op{{Doc: doc(100)}})
 	check(t, err)
-	if n := s.numSegments(); n > 3 {
+	if n := numSegments(s.ix); n > 3 {
 		t.Errorf("%d segments when the write was accepted", n)
 	}
 	check(t, s.Close(t.Context()))
@@ -189,8 +189,8 @@ func TestFailedSync(t *testing.T) {
 	(&model{}).same(t, reader)
 	check(t, reader.Close())
 	s = open(t, fsys, ix, Options{})
-	if doc, _, _, err := s.Get("a"); err != nil || doc != nil || s.numSegments() != 1 {
-		t.Errorf("after Open: %v, %v, %d segments", doc, err, s.numSegments())
+	if doc, _, _, err := s.Get("a"); err != nil || doc != nil || numSegments(s.ix) != 1 {
+		t.Errorf("after Open: %v, %v, %d segments", doc, err, numSegments(s.ix))
 	}
 	check(t, s.Close(t.Context()))
 	check(t, ix.Close())

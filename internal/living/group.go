@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/wal"
 )
 
@@ -88,7 +89,7 @@ func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
 	results := make([]Result, len(ops))
 	r := &request{entries: make([]entry, 0, len(ops)), done: make(chan struct{})}
 	for i := range ops {
-		if err := s.check(&ops[i]); err != nil {
+		if err := checkOp(&ops[i], s.live.Schema()); err != nil {
 			results[i].Err = err
 			continue
 		}
@@ -136,14 +137,20 @@ type logError struct{ error }
 
 func (e *logError) Unwrap() error { return e.error }
 
-func (s *Store) check(op *Op) error {
-	if op.Kind == Delete {
+func checkOp(op *Op, schema *inverter.Schema) error {
+	switch op.Kind {
+	case Delete:
 		return checkID(op.Doc.ID)
+	case Declare:
+		return checkFields(op.Fields)
+	}
+	if err := checkFields(op.Fields); err != nil {
+		return err
 	}
 	if err := op.Doc.CheckUTF8(); err != nil {
 		return err
 	}
-	return s.live.Schema().Check(op.Doc)
+	return schema.Check(op.Doc)
 }
 
 // handle appends the operations of a group to the log.
@@ -157,28 +164,23 @@ func (s *Store) handle(group []*request) {
 	var entries []*entry
 	ahead := map[string]state{} // by the operations of the group
 	next := uint64(s.log.Stats().Last) + 1
+	numFields := len(s.fields.names())
 	for _, r := range group {
 		for i := range r.entries {
 			e := &r.entries[i]
-			id := e.op.Doc.ID
-			now, ok := ahead[id]
-			if !ok {
-				var err error
-				if now, _, err = s.state(id); err != nil {
-					e.fail(err)
-					continue
-				}
+			depends := e.check(s, ahead)
+			if depends || e.logged {
+				entries = append(entries, e)
 			}
-			if !e.decide(now) {
-				if ok { // because of an operation that may yet fail
-					entries = append(entries, e)
-				}
+			if !e.logged {
 				continue
 			}
 			e.state.version.Seq = next + uint64(len(records))
-			ahead[id] = e.state
+			if e.op.Kind != Declare {
+				ahead[e.op.Doc.ID] = e.state
+			}
+			e.fields = s.fields.names()
 			records = append(records, e.record())
-			entries = append(entries, e)
 		}
 	}
 	if len(records) == 0 {
@@ -186,6 +188,7 @@ func (s *Store) handle(group []*request) {
 	}
 	first, err := s.log.Append(records)
 	if err != nil {
+		s.fields.cut(numFields)
 		for _, e := range entries {
 			e.fail(&logError{err})
 		}
@@ -194,16 +197,47 @@ func (s *Store) handle(group []*request) {
 	invariant.Check(uint64(first) == next, "the log numbers records from %d, want %d", first, next) // nobody else appends
 	s.mu.Lock()
 	for _, e := range entries {
-		if e.result.Err != nil {
+		if !e.logged {
 			continue
 		}
-		e.result.Version = e.state.version
-		s.enqueue(e.op.Doc.ID, e.state, len(e.payload))
+		it := item{state: e.state, size: len(e.payload), fields: e.fields}
+		if e.op.Kind != Declare {
+			it.id, e.result.Version = e.op.Doc.ID, e.state.version
+		}
+		s.enqueue(it)
 	}
 	s.mu.Unlock()
 	if s.log.Stats().SizeBytes > s.opts.FlushBytes {
 		signal(s.work.flush)
 	}
+}
+
+// check checks an operation after those of ahead, and sets whether it goes to the log. It reports
+// whether the result of one that does not depends on operations of the group, which may yet fail.
+func (e *entry) check(s *Store, ahead map[string]state) (depends bool) {
+	if e.op.Kind != Declare {
+		id := e.op.Doc.ID
+		now, ok := ahead[id]
+		if !ok {
+			var err error
+			if now, _, err = s.state(id); err != nil {
+				e.fail(err)
+				return false
+			}
+		}
+		if !e.decide(now) {
+			return ok
+		}
+	}
+	if err := s.fields.declare(e); err != nil {
+		e.fail(err)
+		return true
+	}
+	e.logged = true
+	if e.op.Kind == Declare {
+		e.result.Outcome, e.logged = Declared, len(e.missing) > 0
+	}
+	return true
 }
 
 func signal(c chan struct{}) {
@@ -241,7 +275,7 @@ func (s *Store) full() (why string) {
 	if size > s.memoryBytes() {
 		return fmt.Sprintf("%d MiB of documents wait to be indexed", size>>20)
 	}
-	if n := s.numSegments(); n > s.opts.MaxSegments && !s.replaying.Load() { // merges begin afterwards
+	if n := numSegments(s.ix); n > s.opts.MaxSegments && !s.replaying.Load() { // merges begin afterwards
 		signal(s.work.hurry)
 		return fmt.Sprintf("%d segments wait to be merged", n)
 	}

@@ -108,8 +108,8 @@ func smallestNeighbours(sizes []index.SegmentSize, n int) (from, to int) {
 	return from, from + n
 }
 
-func (s *Store) numSegments() int {
-	snapshot, err := s.ix.Snapshot()
+func numSegments(ix *index.Index) int {
+	snapshot, err := ix.Snapshot()
 	if err != nil {
 		return 0
 	}

@@ -20,13 +20,18 @@ const (
 	Create
 	// Delete deletes the document of an id.
 	Delete
+	// Declare adds the fields of the index only.
+	Declare
 )
 
 // Op is one write.
 type Op struct {
 	Kind Kind
-	// Doc is not changed after Apply; of a Delete only its id counts.
+	// Doc is not changed after Apply; of a Delete only its id counts. A Declare has none.
 	Doc *corpus.Document
+	// Fields are declared before the document is added, unless they are already. If the index cannot
+	// have them, the operation fails.
+	Fields []string
 	// IfSeq, if not 0, is the Seq that the id's version must have.
 	IfSeq uint64
 	// External, if not 0, becomes the Number of the version. It must be higher than the Number
@@ -49,6 +54,8 @@ const (
 	Deleted
 	// NotFound means that there was no document to delete.
 	NotFound
+	// Declared means that the index has the fields.
+	Declared
 )
 
 // Result is the result of an Op.
@@ -66,11 +73,17 @@ type entry struct {
 	result *Result
 	// payload has room for the largest number before body.
 	payload []byte
-	state   state // after it
+	state   state    // after it
+	missing []string // of op.Fields: those that it declares
+	logged  bool
+	fields  []string // that are declared after it
 }
 
 // encode prepares the record of the operation, but for the number of the version.
 func (e *entry) encode() {
+	if e.op.Kind == Declare {
+		return
+	}
 	e.payload = make([]byte, binary.MaxVarintLen64, binary.MaxVarintLen64+16+len(e.op.Doc.ID)+len(e.op.Doc.Title)+len(e.op.Doc.Text))
 	if e.op.Kind == Delete {
 		e.payload = appendText(e.payload, e.op.Doc.ID)
@@ -80,6 +93,9 @@ func (e *entry) encode() {
 }
 
 func (e *entry) record() wal.Record {
+	if e.op.Kind == Declare {
+		return wal.Record{Type: recordFields, Payload: encodeFields(e.missing)}
+	}
 	var number [binary.MaxVarintLen64]byte
 	n := binary.PutUvarint(number[:], e.state.version.Number)
 	from := binary.MaxVarintLen64 - n
@@ -87,6 +103,9 @@ func (e *entry) record() wal.Record {
 	kind := byte(recordIndex)
 	if e.op.Kind == Delete {
 		kind = recordDelete
+	}
+	if len(e.missing) > 0 {
+		return wal.Record{Type: recordFieldsIndex, Payload: append(encodeFields(e.missing), e.payload[from:]...)}
 	}
 	return wal.Record{Type: kind, Payload: e.payload[from:]}
 }

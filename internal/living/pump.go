@@ -24,7 +24,9 @@ type item struct {
 	id    string
 	state state
 	size  int
-	seal  *seal
+	// fields are declared when the write takes effect. One without an id declares them only.
+	fields []string
+	seal   *seal
 }
 
 // seal ends a batch.
@@ -62,12 +64,14 @@ func (q *queue) close() {
 const itemBytes = 200
 
 // enqueue adds a write that is in the log. s.mu is held.
-func (s *Store) enqueue(id string, st state, size int) {
+func (s *Store) enqueue(it item) {
 	q := &s.queue
-	s.versions.set(id, st)
-	q.items = append(q.items, item{id: id, state: st, size: size})
-	q.size += int64(size) + itemBytes
-	q.fresh += int64(size) + itemBytes
+	if it.id != "" {
+		s.versions.set(it.id, it.state)
+	}
+	q.items = append(q.items, it)
+	q.size += int64(it.size) + itemBytes
+	q.fresh += int64(it.size) + itemBytes
 	if q.fresh > s.memoryBytes()/2 {
 		q.seal(&s.versions)
 	}
@@ -136,10 +140,15 @@ func (s *Store) invert(b *batch, it *item) *batch {
 }
 
 func (b *batch) add(it *item) {
-	if it.state.doc == nil {
+	b.declare(it.fields)
+	switch {
+	case it.id == "":
+	case it.state.doc == nil:
 		b.Delete(it.id)
-	} else {
-		b.Add(it.state.doc, it.state.version, it.size)
+	default:
+		d := *it.state.doc
+		d.Declared = 1 + len(it.fields)
+		b.Add(&d, it.state.version, it.size)
 	}
 }
 
@@ -225,6 +234,6 @@ func (s *Store) publishBatch(b *batch) (err error) {
 	if err != nil {
 		return errors.Join(err, s.again(b))
 	}
-	_, err = s.live.Publish(s.work.ctx, partials.Sources(), partials.Err, b.Deletes(), b.seq)
+	_, err = s.live.Publish(s.work.ctx, partials.Sources(), partials.Err, b.Deletes(), b.Schema().Fields[1:], b.seq)
 	return err
 }

@@ -15,6 +15,9 @@ const (
 	recordPlain  = 1 // as recordIndex, with all strings in full (format 1, only read)
 	recordDelete = 2
 	recordIndex  = 3 // a document replaces the one of its id, if any
+	// Fields are declared: encodeFields, and in recordFieldsIndex then a recordIndex.
+	recordFields      = 4
+	recordFieldsIndex = 5
 )
 
 // appendBody encodes a document after the number of its version, a uvarint:

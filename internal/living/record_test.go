@@ -69,8 +69,17 @@ func FuzzDecodeRecord(f *testing.F) {
 	f.Add(byte(recordPlain), []byte("\x05\x011\x01a\x02bb\x01\x01x\x01y\x00"))
 	f.Add(byte(recordDelete), []byte("\x05\x011"))
 	f.Add(byte(9), []byte{})
+	f.Add(byte(recordFieldsIndex), append(encodeFields([]string{"a", "b"}), encode(1, &corpus.Document{ID: "1", Text: "text"})...))
 	f.Fuzz(func(t *testing.T, kind byte, payload []byte) {
-		number, d, err := decodeRecord(kind, payload)
+		_, kind, payload, err := cutFields(kind, payload)
+		if err == nil && kind == 0 {
+			return
+		}
+		var number uint64
+		var d *corpus.Document
+		if err == nil {
+			number, d, err = decodeRecord(kind, payload)
+		}
 		if err != nil {
 			if !errors.Is(err, base.ErrCorrupt) && !errors.Is(err, base.ErrVersion) {
 				t.Fatal(err)

@@ -80,7 +80,11 @@ func (s *Store) replay(ctx context.Context) error {
 
 // replay keeps the version of a deleted document, which segments do not have.
 func (v *versions) replay(r *wal.Entry) error {
-	number, id, err := decodeID(r.Type, r.Payload)
+	_, kind, payload, err := cutFields(r.Type, r.Payload) // the checkpoint has the fields
+	if err != nil || kind == 0 {
+		return err
+	}
+	number, id, err := decodeID(kind, payload)
 	switch {
 	case err != nil:
 		return err
@@ -93,20 +97,16 @@ func (v *versions) replay(r *wal.Entry) error {
 }
 
 func (s *Store) replayWrite(ctx context.Context, r *wal.Entry) error {
-	number, d, err := decodeRecord(r.Type, r.Payload)
+	it, err := s.fields.redo(r)
 	if err != nil {
 		return err
 	}
 	if err := s.room(ctx); err != nil {
 		return err
 	}
-	st := state{version: segment.Version{Seq: uint64(r.Seq), Number: number}, doc: d}
-	if r.Type == recordDelete {
-		st.doc = nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.enqueue(d.ID, st, len(r.Payload))
+	s.enqueue(it)
 	return nil
 }
 

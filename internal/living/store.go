@@ -28,6 +28,7 @@ type Store struct {
 	opts   Options
 	crew   *inverter.Crew
 	groups groups
+	fields fields
 
 	mu       sync.Mutex
 	versions versions
@@ -91,6 +92,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 		s.work.stop()
 		return nil, errors.Join(err, s.log.Close(), s.live.Close())
 	}
+	s.fields = newFields(ix.Options())
 	s.work.workers.Go(s.pump)
 	s.work.workers.Go(s.publish)
 	if err = s.replay(ctx); err != nil {

@@ -240,11 +240,11 @@ func TestMergesInBackground(t *testing.T) {
 		for i := range segmentsPerLevel {
 			write(put(fmt.Sprint(i)))
 		}
-		if n := s.numSegments(); n != segmentsPerLevel {
+		if n := numSegments(s.ix); n != segmentsPerLevel {
 			t.Errorf("%d segments, want %d", n, segmentsPerLevel)
 		}
 		write(put("last"))
-		if n := s.numSegments(); n != 1 {
+		if n := numSegments(s.ix); n != 1 {
 			t.Errorf("%d segments after one too many, want 1", n)
 		}
 		write(Op{Kind: Delete, Doc: put("0").Doc})

@@ -1,0 +1,269 @@
+package living
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/sampletest"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+	"github.com/griffin-search/griffin/internal/wal"
+)
+
+// growth is a store whose fields grow, and the tokens that each document has in each field: those that
+// were declared when it was written.
+type growth struct {
+	rng    *rand.Rand
+	fields []string
+	tokens map[string]map[string]uint32 // by id, field
+}
+
+func (g *growth) declare(names []string) {
+	for _, name := range names {
+		if !slices.Contains(g.fields, name) {
+			g.fields = append(g.fields, name)
+		}
+	}
+}
+
+// op returns an operation that may declare fields.
+func (g *growth) op() Op {
+	var names []string
+	for g.rng.IntN(8) == 0 {
+		names = append(names, fmt.Sprint("f", g.rng.IntN(8)))
+	}
+	if g.rng.IntN(10) == 0 {
+		g.declare(names)
+		return Op{Kind: Declare, Fields: names}
+	}
+	d := &corpus.Document{ID: fmt.Sprint(g.rng.IntN(60))}
+	if g.rng.IntN(6) == 0 {
+		delete(g.tokens, d.ID)
+		return Op{Kind: Delete, Doc: d}
+	}
+	g.declare(names)
+	has := map[string]uint32{}
+	for range g.rng.IntN(5) {
+		name := fmt.Sprint("f", g.rng.IntN(8))
+		value := text(g.rng)
+		d.Extra = append(d.Extra, corpus.Field{Name: name, Value: value})
+		if slices.Contains(g.fields, name) {
+			has[name] += uint32(len(strings.Fields(value)))
+		}
+	}
+	g.tokens[d.ID] = has
+	return Op{Doc: d, Fields: names}
+}
+
+func (g *growth) check(t *testing.T, ix *index.Index) {
+	t.Helper()
+	s, err := ix.Snapshot()
+	check(t, err)
+	defer s.Release()
+	if got := s.Options.Fields[1:]; !slices.Equal(got, g.fields) { // the first is the title
+		t.Fatalf("fields %q, want %q", got, g.fields)
+	}
+	seen := map[string]bool{}
+	for i := range s.Segments {
+		v := &s.Segments[i]
+		for doc := range base.DocID(v.NumDocs()) {
+			if v.Live != nil && !v.Live.Has(int(doc)) {
+				continue
+			}
+			id, err := v.ID(doc)
+			check(t, err)
+			seen[string(id)] = true
+			for f, name := range g.fields {
+				field := base.FieldID(2 + f)
+				check(t, v.CheckLengths(field))
+				if got, want := v.Length(field, doc), g.tokens[string(id)][name]; got != want {
+					t.Fatalf("document %s has %d tokens in field %s, want %d", id, got, name, want)
+				}
+			}
+		}
+	}
+	if want := slices.Sorted(maps.Keys(g.tokens)); !slices.Equal(slices.Sorted(maps.Keys(seen)), want) {
+		t.Fatalf("documents %q, want %q", slices.Sorted(maps.Keys(seen)), want)
+	}
+}
+
+// Documents have the fields that were declared when they were written, also after crashes at any
+// time, with commits of some of the log.
+func TestFieldsGrow(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(sampletest.Rounds(4, 20)) {
+		opts := Options{RefreshInterval: -1, CheckpointBytes: int64(seed % 2)}
+		mem := vfstest.NewMem()
+		ix := create(t, mem, "ix")
+		s := open(t, mem, ix, opts)
+		g := &growth{rng: rand.New(rand.NewPCG(seed, 1)), tokens: map[string]map[string]uint32{}}
+		for range 40 {
+			ops := make([]Op, 1+g.rng.IntN(6))
+			for i := range ops {
+				ops[i] = g.op()
+			}
+			results, err := s.Apply(t.Context(), ops)
+			check(t, err)
+			for i, r := range results {
+				if r.Err != nil || (r.Outcome == Declared) != (ops[i].Kind == Declare) {
+					t.Fatalf("operation %+v: %+v", ops[i], r)
+				}
+			}
+			switch g.rng.IntN(6) {
+			case 0:
+				check(t, s.Refresh(t.Context()))
+				g.check(t, ix)
+			case 1:
+				check(t, s.Flush(t.Context()))
+			case 2:
+				check(t, s.Merge(t.Context(), 1+g.rng.IntN(3)))
+			case 3: // a crash
+				crashed := mem.Clone()
+				check(t, errors.Join(s.Close(t.Context()), ix.Close()))
+				mem = crashed
+				ix, err = index.Open(mem, "ix")
+				check(t, err)
+				s = open(t, mem, ix, opts)
+				g.check(t, ix)
+			}
+		}
+		check(t, s.Close(t.Context()))
+		g.check(t, ix)
+		snapshot, err := ix.Snapshot()
+		check(t, err)
+		check(t, snapshot.Verify(t.Context(), nil))
+		snapshot.Release()
+		check(t, ix.Close())
+	}
+}
+
+// An operation whose fields cannot be declared fails alone, and an operation that conflicts declares
+// nothing.
+func TestFieldsThatCannotBeDeclared(t *testing.T) {
+	mem := vfstest.NewMem()
+	ix := create(t, mem, "ix")
+	defer ix.Close()
+	s := open(t, mem, ix, Options{RefreshInterval: -1})
+	defer s.Close(t.Context())
+	many := make([]string, base.MaxFields-3) // the default field and the title are declared
+	for i := range many {
+		many[i] = fmt.Sprint("m", i)
+	}
+	doc := func(id string) *corpus.Document { return &corpus.Document{ID: id, Text: "x"} }
+	results, err := s.Apply(t.Context(), []Op{
+		{Doc: doc("1"), Fields: []string{"a b"}},
+		{Doc: doc("2"), Fields: many},
+		{Doc: doc("3"), Fields: []string{"last", "one-too-many"}},
+		{Kind: Create, Doc: doc("2"), Fields: []string{"conflict"}},
+		{Doc: doc("4"), Fields: []string{"last", "last", "m0"}},
+		{Kind: Declare, Fields: []string{"no-room"}},
+		{Kind: Declare, Fields: []string{"m1", "last"}},
+	})
+	check(t, err)
+	for i, want := range []error{base.ErrBadInput, nil, base.ErrTooManyFields, ErrConflict, nil, base.ErrTooManyFields, nil} {
+		if !errors.Is(results[i].Err, want) || want == nil && results[i].Err != nil || results[i].Err != nil && results[i].Outcome != Failed {
+			t.Errorf("operation %d: %+v, want error %v", i, results[i], want)
+		}
+	}
+	if results[4].Version.Seq != 2 || results[6].Outcome != Declared {
+		t.Errorf("results %+v", results)
+	}
+	if err := s.AddFields(t.Context(), "more"); !errors.Is(err, base.ErrTooManyFields) {
+		t.Errorf("error %v", err)
+	}
+	check(t, s.AddFields(t.Context(), "title", "m5"))
+	check(t, s.Refresh(t.Context()))
+	if got := ix.Options().Fields; len(got) != base.MaxFields-1 || got[len(got)-1] != "last" {
+		t.Errorf("%d fields, the last %q", len(got), got[len(got)-1])
+	}
+}
+
+// Fields that the log did not take are not declared.
+func TestFieldsOfFailedGroup(t *testing.T) {
+	mem := vfstest.NewMem()
+	ix := create(t, mem, "ix")
+	defer ix.Close()
+	full := false
+	faulty := &faultyLog{FS: mem, fails: func() bool { return full }}
+	s := open(t, faulty, ix, Options{RefreshInterval: -1})
+	check(t, s.AddFields(t.Context(), "a"))
+	full = true
+	if _, err := s.Apply(t.Context(), []Op{{Doc: &corpus.Document{ID: "1"}, Fields: []string{"b"}}, {Kind: Declare, Fields: []string{"b"}}}); err == nil {
+		t.Fatal("no error of a full log")
+	}
+	full = false
+	check(t, s.AddFields(t.Context(), "c"))
+	check(t, s.Refresh(t.Context()))
+	if got := strings.Join(ix.Options().Fields, " "); got != "title a c" {
+		t.Errorf("fields %q", got)
+	}
+	check(t, s.Close(context.Background()))
+}
+
+// faultyLog has no room for the log at times.
+type faultyLog struct {
+	vfs.FS
+	fails func() bool
+}
+
+func (f *faultyLog) Create(name string) (vfs.File, error) {
+	file, err := f.FS.Create(name)
+	return &faultyFile{file, f}, err
+}
+
+type faultyFile struct {
+	vfs.File
+	fs *faultyLog
+}
+
+func (f *faultyFile) Write(b []byte) (int, error) {
+	if f.fs.fails() {
+		return 0, wal.ErrFull
+	}
+	return f.File.Write(b)
+}
+
+func TestFieldRecords(t *testing.T) {
+	d := &corpus.Document{ID: "1", Title: "a"}
+	body := encode(7, d)
+	for _, c := range []struct {
+		kind    byte
+		payload []byte
+		names   string
+		err     error
+	}{
+		{recordFields, encodeFields([]string{"a", "bb"}), "a bb", nil},
+		{recordFieldsIndex, append(encodeFields([]string{"a"}), body...), "a", nil},
+		{recordIndex, body, "", nil},
+		{recordFields, append(encodeFields([]string{"a"}), 1), "", base.ErrCorrupt},
+		{recordFields, []byte{200, 1, 'a'}, "", base.ErrCorrupt},
+		{recordFields, []byte{1, 9, 'a'}, "", base.ErrCorrupt},
+		{recordFieldsIndex, encodeFields([]string{"a"}), "a", base.ErrCorrupt},
+		{6, body, "", base.ErrVersion},
+	} {
+		names, kind, rest, err := cutFields(c.kind, c.payload)
+		if err == nil && kind != 0 {
+			var number uint64
+			var got *corpus.Document
+			if number, got, err = decodeRecord(kind, rest); err == nil && (number != 7 || got.ID != "1" || got.Title != "a") {
+				t.Errorf("type %d: number %d of %+v", c.kind, number, got)
+			}
+		}
+		if !errors.Is(err, c.err) || err == nil && strings.Join(names, " ") != c.names {
+			t.Errorf("type %d, %q: fields %q, error %v, want %q, %v", c.kind, c.payload, names, err, c.names, c.err)
+		}
+	}
+	f := newFields(index.Options{Fields: []string{}})
+	if _, err := f.redo(&wal.Entry{Type: recordFields, Payload: encodeFields([]string{"a b"})}); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("a name that is not valid: error %v", err)
+	}
+}
