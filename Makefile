@@ -32,10 +32,10 @@ help: ## list the targets
 build: ## build bin/griffin
 	go build -trimpath -o bin/griffin ./cmd/griffin
 
-# Without the lab, plots and HTTP/2, and stripped: below 20 MB, which TestSmallBuild checks.
+# Without the lab, plots, buckets and HTTP/2, and stripped: below 20 MB, which TestSmallBuild checks.
 .PHONY: build-small
-build-small: ## build bin/griffin without the lab and plots, stripped: below 20 MB
-	go build -trimpath -tags nolab,nethttpomithttp2 -ldflags '-s -w' -o bin/griffin ./cmd/griffin
+build-small: ## build bin/griffin without the lab, plots and buckets, stripped: below 20 MB
+	go build -trimpath -tags nolab,nobuckets,nethttpomithttp2 -ldflags '-s -w' -o bin/griffin ./cmd/griffin
 
 .PHONY: demo
 demo: build ## build, index the documentation and source of Go, and search it

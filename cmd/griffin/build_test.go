@@ -19,7 +19,7 @@ const (
 	// without a GPU, as a bound of their start-up cost without measuring time.
 	maxInitBytes  = 64 << 10
 	maxSmallBytes = 20_000_000
-	smallTags     = "nolab,nethttpomithttp2"
+	smallTags     = "nolab,nobuckets,nethttpomithttp2"
 )
 
 func buildGriffin(t testing.TB, tags string, flags ...string) string {
@@ -63,7 +63,7 @@ func TestNoGPUBuild(t *testing.T) {
 	}
 }
 
-// The small binary has no lab and no plots.
+// The small binary has no lab, no plots and no buckets.
 func TestSmallBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")
@@ -77,7 +77,7 @@ func TestSmallBuild(t *testing.T) {
 		t.Errorf("it has %d bytes, want at most %d: docs/benchmarks/binary.md shows what it is made of", info.Size(), maxSmallBytes)
 	}
 	for _, module := range linkedModules(t, small) {
-		if strings.HasPrefix(module, "gonum.org/v1/plot") || strings.HasPrefix(module, "codeberg.org/go-fonts") {
+		if strings.HasPrefix(module, "gonum.org/v1/plot") || strings.HasPrefix(module, "codeberg.org/go-fonts") || strings.HasPrefix(module, "gocloud.dev") {
 			t.Errorf("it contains %s", module)
 		}
 	}
@@ -86,6 +86,9 @@ func TestSmallBuild(t *testing.T) {
 		if err == nil || !strings.Contains(string(text), "with the build tag nolab") {
 			t.Errorf("griffin %s = %s, %v, want that it was built without", strings.Join(args, " "), text, err)
 		}
+	}
+	if text, err := exec.Command(small, "snapshot", "list", "s3://bucket").CombinedOutput(); err == nil || !strings.Contains(string(text), "has no buckets") {
+		t.Errorf("griffin snapshot list s3://bucket = %s, %v, want that it was built without", text, err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 var onlyParsed = []struct{ prefix, why string }{
 	{"griffin serve", "it does not end; TestServeProcess runs it"},
+	{"griffin snapshot create notes.idx 's3:", "it needs a bucket; TestSnapshotBucket runs it"},
 	{"griffin watch ~/notes --out notes.idx  ", "it does not end; TestWatchProcess runs it"},
 	{"griffin watch /mnt/share", "it does not end"},
 	{"griffin watch ~/notes --out notes --server", "it needs a server; TestWatchServer runs it"},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,28 +20,34 @@ import (
 func newSnapshotCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Copy an index into a folder of snapshots, and restore it",
-		Long: `Snapshot copies the last commit of an index into a folder. Snapshots of a folder
-share the segments that did not change, so that only new ones are copied. Writers
-and searches of the index go on. Every copy is read back and its checksums are
-verified.`,
+		Short: "Copy an index into a folder or bucket of snapshots, and restore it",
+		Long: `Snapshot copies the last commit of an index into a folder, or into a bucket of an
+object store. Snapshots share the segments that did not change, so that only new
+ones are copied. Writers and searches of the index go on. Checksums are verified
+when a snapshot is made and when it is restored.
+
+A bucket is a URL: s3://BUCKET/PREFIX, with parameters after "?" such as
+region=eu-west-1, or endpoint=http://127.0.0.1:9000&use_path_style=true for other
+servers with the protocol of S3. Credentials are found as the aws command finds
+them: in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws or the machine's role.`,
 		Example: `  griffin snapshot create notes.idx snapshots --name monday
   griffin snapshot list snapshots
-  griffin snapshot restore snapshots monday --out restored`,
+  griffin snapshot restore snapshots monday --out restored
+  griffin snapshot create notes.idx 's3://backups/notes?region=eu-west-1'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(newSnapshotCreateCommand(a), newSnapshotListCommand(a), newSnapshotRestoreCommand(a))
+	c.AddCommand(newSnapshotCreateCommand(a), newSnapshotListCommand(a), newSnapshotRestoreCommand(a), newSnapshotDeleteCommand(a))
 	return c
 }
 
 func newSnapshotCreateCommand(a *app) *cobra.Command {
 	name := ""
 	c := &cobra.Command{
-		Use:   "create INDEX FOLDER",
-		Short: "Copy the last commit of an index into a folder of snapshots",
+		Use:   "create INDEX STORE",
+		Short: "Copy the last commit of an index into a folder or bucket of snapshots",
 		Long: `Create copies the last commit of an index into a folder, which is made if it is
-missing. Segments that the folder has are not copied again. The snapshot appears at
+missing, or a bucket. Segments that are there are not copied again. The snapshot appears at
 the end; after Ctrl-C, the next one uses what was copied.`,
 		Example: `  griffin snapshot create notes.idx snapshots
   griffin snapshot create notes.idx snapshots --name monday`,
@@ -54,8 +62,8 @@ the end; after Ctrl-C, the next one uses what was copied.`,
 
 func newSnapshotListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:     "list FOLDER",
-		Short:   "List the snapshots of a folder",
+		Use:     "list STORE",
+		Short:   "List the snapshots of a folder or bucket",
 		Example: `  griffin snapshot create notes.idx snapshots && griffin snapshot list snapshots`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.listSnapshots(cmd.Context(), args[0]) },
@@ -65,7 +73,7 @@ func newSnapshotListCommand(a *app) *cobra.Command {
 func newSnapshotRestoreCommand(a *app) *cobra.Command {
 	out := ""
 	c := &cobra.Command{
-		Use:   "restore FOLDER NAME --out INDEX",
+		Use:   "restore STORE NAME --out INDEX",
 		Short: "Make an index of a snapshot",
 		Long: `Restore copies a snapshot into a new folder and verifies it. The index appears at
 the end; an error or Ctrl-C leaves nothing.`,
@@ -81,6 +89,75 @@ the end; an error or Ctrl-C leaves nothing.`,
 	return c
 }
 
+func newSnapshotDeleteCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete STORE NAME",
+		Short: "Delete a snapshot, and what no other snapshot needs",
+		Long: `Delete removes a snapshot, and the segments that no other snapshot of the folder or
+bucket has. In a bucket, which has no locks, no snapshot must be made at the same
+time.`,
+		Example: `  griffin snapshot create notes.idx snapshots --name monday
+  griffin snapshot delete snapshots monday`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.deleteSnapshot(cmd.Context(), args[0], args[1])
+		},
+	}
+}
+
+// snapshotStore is a folder or a bucket.
+type snapshotStore interface {
+	Create(ctx context.Context, dir, name string, progress func(done, total int64)) (backup.Report, error)
+	List(ctx context.Context) ([]backup.Snapshot, error)
+	Restore(ctx context.Context, name, dir string, progress func(done, total int64)) (backup.Snapshot, error)
+	Delete(ctx context.Context, name string) (freedBytes int64, err error)
+}
+
+var (
+	_ snapshotStore = (*backup.Store)(nil)
+	_ snapshotStore = (*backup.Bucket)(nil)
+)
+
+// withStore opens a folder or the URL of a bucket.
+func withStore(ctx context.Context, where string, work func(s snapshotStore) error) (err error) {
+	scheme, path, isURL := strings.Cut(where, "://")
+	switch {
+	case !isURL:
+		return work(backup.New(vfs.OS, where))
+	case scheme == "file":
+		if path == "" || path[0] != '/' {
+			return usagef("%s: want file:///PATH", where)
+		}
+		return work(backup.New(vfs.OS, filepath.FromSlash(path)))
+	}
+	s, closeBucket, err := openBucket(ctx, where)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeBucket()) }()
+	return work(s)
+}
+
+// deletedSnapshot is the JSON of "griffin snapshot delete".
+type deletedSnapshot struct {
+	Name       string `json:"name"`
+	FreedBytes int64  `json:"freed_bytes"`
+}
+
+func (a *app) deleteSnapshot(ctx context.Context, where, name string) error {
+	return withStore(ctx, where, func(s snapshotStore) error {
+		freed, err := s.Delete(ctx, name)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(deletedSnapshot{name, freed})
+		}
+		a.printf("%s: snapshot %s deleted, %s freed\n", where, name, sizeOf(freed))
+		return nil
+	})
+}
+
 func (a *app) createSnapshot(ctx context.Context, dir, folder, name string) error {
 	if name != "" {
 		if err := backup.CheckName(name); err != nil {
@@ -88,7 +165,11 @@ func (a *app) createSnapshot(ctx context.Context, dir, folder, name string) erro
 		}
 	}
 	bar := a.newProgress()
-	r, err := backup.New(vfs.OS, folder).Create(ctx, dir, name, bar.bytes("copy"))
+	var r backup.Report
+	err := withStore(ctx, folder, func(s snapshotStore) (err error) {
+		r, err = s.Create(ctx, dir, name, bar.bytes("copy"))
+		return err
+	})
 	bar.close()
 	if errors.Is(err, base.ErrExists) {
 		return hintedError{err, "choose another --name"}
@@ -110,11 +191,13 @@ type snapshotList struct {
 }
 
 func (a *app) listSnapshots(ctx context.Context, folder string) error {
-	if _, err := os.Stat(folder); err != nil {
-		return err // a wrong path is likelier than an empty list
+	if !strings.Contains(folder, "://") {
+		if _, err := os.Stat(folder); err != nil {
+			return err // a wrong path is likelier than an empty list
+		}
 	}
-	all, err := backup.New(vfs.OS, folder).List(ctx)
-	if err != nil {
+	var all []backup.Snapshot
+	if err := withStore(ctx, folder, func(s snapshotStore) (err error) { all, err = s.List(ctx); return err }); err != nil {
 		return err
 	}
 	if a.json {
@@ -146,7 +229,11 @@ func (a *app) restoreSnapshot(ctx context.Context, folder, name, out string) (er
 	}
 	defer func() { err = errors.Join(err, staged.Remove()) }()
 	bar := a.newProgress()
-	s, err := backup.New(vfs.OS, folder).Restore(ctx, name, staged.Dir, bar.bytes("copy"))
+	var s backup.Snapshot
+	err = withStore(ctx, folder, func(from snapshotStore) (err error) {
+		s, err = from.Restore(ctx, name, staged.Dir, bar.bytes("copy"))
+		return err
+	})
 	bar.close()
 	if err == nil {
 		err = staged.MoveTo(out)

@@ -25,7 +25,7 @@ var layers = [][]string{
 	2:  {"internal/sched/simulation", "internal/postings", "internal/segment", "internal/impact", "internal/leg", "query", "internal/snippet", "internal/load", "internal/watch", "internal/gpu/decode", "internal/papers/intersect", "internal/papers/para", "internal/papers/scoring", "internal/papers/selection"},
 	3:  {"internal/traverse", "internal/papers/decoders", "internal/gpu/packedsearch", "internal/gpu/imagesearch", "internal/gpu/residency", "internal/gpu/pipeline", "internal/papers/lists", "internal/saat", "internal/saat/genloops", "internal/inverter", "internal/index", "internal/interchange"},
 	4:  {"internal/plan", "internal/collection", "internal/papers/card", "internal/living", "internal/backup"},
-	5:  {"internal/resultcache", "internal/engine"},
+	5:  {"internal/resultcache", "internal/engine", "internal/bucket"},
 	6:  {"internal/dispatch", "internal/papers/griffin18", "internal/papers/saat", "internal/papers/ding09", "internal/papers/ao11"},
 	7:  {"internal/calibrate", "engines"},
 	8:  {".", "internal/regret"},
@@ -74,6 +74,7 @@ var restricted = []struct {
 	{"unsafe", []string{"internal/gpu/cuda", "internal/inverter", "internal/papers/lists", "internal/postings", "internal/segment", "internal/vfs/vfstest"}, "views into bytes stay below the planner, addresses for the GPU's driver in its package"},
 	{module + "/internal/gpu/cuda", []string{"bench/gpu", "internal/gpu", "internal/papers", "internal/dispatch", "internal/lab"}, "only the dispatcher and the experiments know that a GPU exists"},
 	{module + "/internal/gpu/pipeline", []string{"internal/calibrate", "internal/dispatch", "internal/lab"}, "plans do not depend on the processor that runs them"},
+	{"gocloud.dev", []string{"internal/bucket"}, "the SDKs of providers have megabytes: a build tag leaves the package out"},
 	{"github.com/fsnotify/fsnotify", []string{"internal/watch"}, "events of the system say where to look, and scans say what is there: one package knows both"},
 	{"github.com/ebitengine/purego", []string{"internal/gpu/cuda", "internal/gpu/gputest"}, "what is loaded at run time goes through one package"},
 }

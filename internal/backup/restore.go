@@ -29,57 +29,66 @@ func (s *Store) Restore(ctx context.Context, name, dir string, progress func(don
 	if err != nil {
 		return Snapshot{}, err
 	}
-	if err := s.fs.MkdirAll(dir); err != nil {
-		return Snapshot{}, err
-	}
-	if names, err := s.fs.ReadDir(dir); err != nil || len(names) > 0 {
-		return Snapshot{}, errors.Join(err, fmt.Errorf("%s is not empty: %w", dir, base.ErrExists))
-	}
-	if err := s.restore(ctx, d, dir, progress); err != nil {
-		return Snapshot{}, err
-	}
-	return d.Snapshot, nil
+	r := restoring{ctx: ctx, fs: s.fs, dir: dir, progress: progress, file: s.restoreFile}
+	return d.Snapshot, r.run(d)
 }
 
-func (s *Store) restore(ctx context.Context, d *description, dir string, progress func(done, total int64)) error {
-	done, total := int64(0), int64(0)
-	for _, f := range d.Files {
-		total += f.SizeBytes
+// restoring is a Restore.
+type restoring struct {
+	ctx         context.Context // of Restore
+	fs          vfs.FS
+	dir         string
+	progress    func(done, total int64)
+	done, total int64
+	// file copies a file and verifies it.
+	file func(ctx context.Context, f fileCopy, to string, progress func(int64)) error
+}
+
+func (r *restoring) run(d *description) error {
+	if err := r.fs.MkdirAll(r.dir); err != nil {
+		return err
 	}
-	advance := func(n int64) {
-		if done += n; progress != nil {
-			progress(done, total)
-		}
+	if names, err := r.fs.ReadDir(r.dir); err != nil || len(names) > 0 {
+		return errors.Join(err, fmt.Errorf("%s is not empty: %w", r.dir, base.ErrExists))
+	}
+	for _, f := range d.Files {
+		r.total += f.SizeBytes
 	}
 	folders := map[string]bool{}
 	for _, f := range d.Files {
-		to := filepath.Join(dir, local(f.Path))
-		if folder := filepath.Dir(to); folder != filepath.Clean(dir) && !folders[folder] {
+		to := filepath.Join(r.dir, local(f.Path))
+		if folder := filepath.Dir(to); folder != filepath.Clean(r.dir) && !folders[folder] {
 			folders[folder] = true
-			if err := s.fs.MkdirAll(folder); err != nil {
+			if err := r.fs.MkdirAll(folder); err != nil {
 				return err
 			}
 		}
-		if err := s.restoreFile(ctx, f, to, advance); err != nil {
+		if err := r.file(r.ctx, f, to, r.advance); err != nil {
 			return err
 		}
 	}
 	for folder := range folders {
-		if err := s.fs.SyncDir(folder); err != nil {
+		if err := r.fs.SyncDir(folder); err != nil {
 			return err
 		}
 	}
-	temp := filepath.Join(dir, base.ManifestName+".new")
-	if err := vfs.WriteFile(s.fs, temp, []byte(d.Manifest)); err != nil {
+	temp := filepath.Join(r.dir, base.ManifestName+".new")
+	if err := vfs.WriteFile(r.fs, temp, []byte(d.Manifest)); err != nil {
 		return vfs.PathError("write", temp, err)
 	}
-	if err := s.fs.Rename(temp, filepath.Join(dir, base.ManifestName)); err != nil {
+	if err := r.fs.Rename(temp, filepath.Join(r.dir, base.ManifestName)); err != nil {
 		return err
 	}
-	if err := s.fs.SyncDir(dir); err != nil {
+	if err := r.fs.SyncDir(r.dir); err != nil {
 		return err
 	}
-	return s.check(d, dir)
+	return r.check(d)
+}
+
+func (r *restoring) advance(n int64) {
+	if r.done += n; r.progress != nil {
+		r.progress(r.done, r.total)
+	}
 }
 
 func (s *Store) restoreFile(ctx context.Context, f fileCopy, to string, progress func(int64)) (err error) {
@@ -105,20 +114,20 @@ func (s *Store) restoreFile(ctx context.Context, f fileCopy, to string, progress
 
 // check opens the index, which compares the parts with the manifest. If they contradict, it takes the
 // manifest away.
-func (s *Store) check(d *description, dir string) error {
-	ix, err := index.Open(s.fs, dir)
+func (r *restoring) check(d *description) error {
+	ix, err := index.Open(r.fs, r.dir)
 	if err == nil {
 		snapshot, snapshotErr := ix.Snapshot()
 		if err = snapshotErr; err == nil {
 			if int64(snapshot.NumLive) != d.NumDocs || snapshot.IndexID() != d.IndexID {
-				err = fmt.Errorf("%s: not the index that snapshot %q describes: %w", dir, d.Name, base.ErrCorrupt)
+				err = fmt.Errorf("%s: not the index that snapshot %q describes: %w", r.dir, d.Name, base.ErrCorrupt)
 			}
 			snapshot.Release()
 		}
 		err = errors.Join(err, ix.Close())
 	}
 	if err != nil {
-		err = errors.Join(err, s.fs.Remove(filepath.Join(dir, base.ManifestName)))
+		err = errors.Join(err, r.fs.Remove(filepath.Join(r.dir, base.ManifestName)))
 	}
 	return err
 }

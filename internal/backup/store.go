@@ -56,11 +56,29 @@ func CheckName(name string) error {
 // List returns the snapshots, oldest first; none if there is no such folder. A damaged description is
 // an error that wraps base.ErrCorrupt.
 func (s *Store) List(ctx context.Context) ([]Snapshot, error) {
+	all, err := s.descriptions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return listed(all), nil
+}
+
+func listed(all []*description) []Snapshot {
+	var snapshots []Snapshot
+	for _, d := range all {
+		snapshots = append(snapshots, d.Snapshot)
+	}
+	slices.SortFunc(snapshots, func(a, b Snapshot) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
+	})
+	return snapshots
+}
+
+func (s *Store) descriptions(ctx context.Context) (all []*description, err error) {
 	names, err := s.fs.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var all []Snapshot
 	for _, file := range names {
 		name, ok := strings.CutSuffix(file, suffix)
 		if !ok || CheckName(name) != nil {
@@ -73,11 +91,8 @@ func (s *Store) List(ctx context.Context) ([]Snapshot, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, d.Snapshot)
+		all = append(all, d)
 	}
-	slices.SortFunc(all, func(a, b Snapshot) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
-	})
 	return all, nil
 }
 

@@ -1,0 +1,9 @@
+//go:build nobuckets
+
+package main
+
+import "context"
+
+func openBucket(_ context.Context, url string) (snapshotStore, func() error, error) {
+	return nil, nil, usagef("%s: this build of griffin has no buckets: it was made with the build tag nobuckets", url)
+}
