@@ -72,6 +72,7 @@ unit-builds: $(BIN)/gotestsum
 	$(TEST) $(VETTED) -run Alloc $$(git grep -l 'invariant.Enabled' '*_test.go' | xargs grep -l 'func Test.*Alloc' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 	cd tools && go test $(VETTED) ./...
 	$(MAKE) --no-print-directory -C bench/peers test
+	$(MAKE) --no-print-directory -C bench/clients test
 
 .PHONY: unit-all
 unit-all: export GRIFFIN_TEST_ALL := 1
@@ -120,6 +121,7 @@ lint-modules: $(BIN)/golangci-lint
 	cd tools && ../$(BIN)/golangci-lint run --allow-parallel-runners ./...
 	cd tools/asm && ../../$(BIN)/golangci-lint run --allow-parallel-runners ./...
 	cd bench/peers && ../../$(BIN)/golangci-lint run --allow-parallel-runners ./...
+	cd bench/clients && ../../$(BIN)/golangci-lint run --allow-parallel-runners ./...
 
 .PHONY: cross-build
 cross-build:
@@ -173,6 +175,7 @@ tidy-check: ## go.mod and go.sum are what go mod tidy writes
 	go -C tools mod tidy -diff
 	go -C tools/asm mod tidy -diff
 	go -C bench/peers mod tidy -diff
+	go -C bench/clients mod tidy -diff
 
 .PHONY: pictures
 pictures: build ## take the pictures of the documents anew (needs Chromium)
