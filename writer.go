@@ -21,7 +21,7 @@ import (
 // Add, return ErrLocked.
 type Writer struct {
 	index *Index
-	store *living.Store
+	store *living.Kept
 }
 
 // Sync is when a write is durable.
@@ -77,8 +77,8 @@ func (o *WriterOptions) options() (living.Options, error) {
 const minWriterMemory = 4 << 20
 
 // Writer takes the write lock. Writes that an earlier Writer acknowledged, but whose process ended
-// before they were committed, are visible when it returns. A new index without a commit is
-// committed. The error wraps ErrLocked if there is another writer, in any process, and ErrBadInput
+// before they were committed, are visible when it returns, unless there is no room for that now
+// (ErrDown). A new index without a commit is committed. The error wraps ErrLocked if there is another writer, in any process, and ErrBadInput
 // if an option is not valid.
 func (ix *Index) Writer(ctx context.Context, o WriterOptions) (_ *Writer, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
@@ -109,7 +109,7 @@ func (ix *Index) Writer(ctx context.Context, o WriterOptions) (_ *Writer, err er
 			return nil, err
 		}
 	}
-	store, err := living.Open(ctx, vfs.OS, ix.ix, opts)
+	store, err := living.Keep(ctx, vfs.OS, ix.ix, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -182,6 +182,10 @@ var (
 	// ErrReadOnly means that the file system does not permit writes. Searches go on, and so do writes
 	// when it permits them.
 	ErrReadOnly = living.ErrReadOnly
+	// ErrDown means that a Writer takes no writes because a sync failed, or because the disk has no room
+	// to make the writes of the log visible. Searches go on, of what is committed. The Writer repeats
+	// the attempt to open the log again.
+	ErrDown = living.ErrDown
 )
 
 var outcomes = [...]WriteOutcome{
@@ -190,7 +194,8 @@ var outcomes = [...]WriteOutcome{
 
 // Apply makes writes durable, in their order, and returns a result for each: one can fail while
 // others succeed. They are visible after the next refresh. If the error is not nil, none took
-// effect; it wraps ErrBusy, ErrFull, ErrReadOnly or ErrClosed, or is of the file system. Many writes in a call, and calls at the same time, share the time of a sync.
+// effect; it wraps ErrBusy, ErrFull, ErrReadOnly, ErrDown or ErrClosed, or is of the file system. If a
+// sync failed, writes that were refused can be there later. Many writes in a call, and calls at the same time, share the time of a sync.
 func (w *Writer) Apply(ctx context.Context, writes ...Write) ([]WriteResult, error) {
 	ops := make([]living.Op, len(writes))
 	for i := range writes {

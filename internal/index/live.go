@@ -56,6 +56,9 @@ type Live struct {
 	closed      bool
 }
 
+// ErrSyncFailed is the error of Live.Flush after a failed sync.
+var ErrSyncFailed = errors.New("a sync failed, so nothing more is committed until the index is opened again")
+
 type writtenDeletions struct {
 	deletions *segment.Deletions
 	name      string
@@ -295,7 +298,7 @@ func (l *Live) sync(name string) error {
 func (l *Live) fail(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.failed = fmt.Errorf("index %s: a sync failed, so nothing more is committed until the index is opened again: %w", l.ix.dir, err)
+	l.failed = fmt.Errorf("index %s: %w: %w", l.ix.dir, ErrSyncFailed, err)
 	return l.failed
 }
 

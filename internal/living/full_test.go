@@ -73,6 +73,9 @@ func TestNoRoom(t *testing.T) {
 			if answer := ranking(t, ix, "griffin", plan.Options{K: 1, Count: true}); answer < fmt.Sprint(visible) {
 				t.Errorf("room %d: %s", test.room, answer)
 			}
+			if err := s.Refresh(t.Context()); err != nil && !errors.Is(err, test.want) {
+				t.Errorf("room %d: Refresh: %v", test.room, err)
+			}
 			if reported > 40 {
 				t.Errorf("room %d: %d errors reported", test.room, reported)
 			}

@@ -75,7 +75,7 @@ func (s *Store) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.refreshUnlessStuck(ctx)
+	return s.Refresh(ctx)
 }
 
 // replay keeps the version of a deleted document, which segments do not have.

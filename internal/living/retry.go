@@ -1,7 +1,6 @@
 package living
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -144,24 +143,6 @@ func (s *Store) busy(why string) error {
 		err = fmt.Errorf("%w: %w", err, f.err)
 	}
 	return err
-}
-
-// refreshUnlessStuck is Refresh, but gives up if publishing fails for some time.
-func (s *Store) refreshUnlessStuck(ctx context.Context) error {
-	refreshed := make(chan error, 1)
-	s.work.workers.Go(func() { refreshed <- s.Refresh(ctx) })
-	ticker := time.NewTicker(maxPublishWait / 4)
-	defer ticker.Stop()
-	for {
-		select {
-		case err := <-refreshed:
-			return err
-		case <-ticker.C:
-			if s.stuck() {
-				return s.busy("its writes cannot be made visible")
-			}
-		}
-	}
 }
 
 // explain says what to do about a lack of room or permission, and wraps ErrFull or ErrReadOnly.

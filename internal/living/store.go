@@ -141,18 +141,27 @@ func (s *Store) state(id string) (st state, pending bool, err error) {
 	return state{version: v, doc: visible}, false, err
 }
 
-// Refresh makes all acknowledged writes visible.
+// Refresh makes all acknowledged writes visible. If that fails, it is repeated in the background, and
+// the error is that of an attempt: it wraps ErrBusy, and ErrFull or ErrReadOnly.
 func (s *Store) Refresh(ctx context.Context) error {
 	s.mu.Lock()
 	w := s.queue.seal(&s.versions)
 	s.mu.Unlock()
-	select {
-	case <-w.done:
-		return w.err
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-s.work.quit:
-		return errClosed
+	ticker := time.NewTicker(maxPublishWait / 4)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.done:
+			return w.err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.work.quit:
+			return errClosed
+		case <-ticker.C:
+			if s.stuck() {
+				return s.explain(s.busy("writes cannot be made visible"))
+			}
+		}
 	}
 }
 
@@ -221,7 +230,7 @@ func (s *Store) refreshes() {
 		case <-s.work.quit:
 			return
 		case <-ticker.C:
-			if err := s.Refresh(s.work.ctx); err != nil && s.work.ctx.Err() == nil {
+			if err := s.Refresh(s.work.ctx); err != nil && s.work.ctx.Err() == nil && !s.stuck() { // else it was reported
 				s.opts.OnError(fmt.Errorf("refresh: %w", err))
 			}
 		}

@@ -175,6 +175,9 @@ func (d *Directory) create(ctx context.Context, name string, m meta) (*Index, *E
 		return nil, illegal("index [%s]: %v", name, err).of(name)
 	case err != nil:
 		d.log.Error("an index cannot be made", "index", name, "error", err)
+		if e := blocked(name, err); e != nil {
+			return nil, e
+		}
 		return nil, &Error{Status: http.StatusInternalServerError, Type: "exception", Index: name, Reason: "the index cannot be made; the reason is in the server's log"}
 	}
 	d.mu.Lock()

@@ -97,15 +97,15 @@ func (h *Handler) classify(ctx context.Context, x *Index, err error) *Error {
 		return TooBusy(fmt.Sprintf("the server is too busy: %v", overload.Reason), overload.RetryAfter)
 	case errors.As(err, &syntax):
 		return badRequest("query_shard_exception", "Failed to parse query [%s]: %s (at byte %d)", syntax.Text, syntax.Reason, syntax.Offset)
-	case errors.Is(err, griffin.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		h.log.Error("a write found no room", "index", x.name, "error", err)
+	case blocked(x.name, err) != nil:
+		x.logRefusal(h.log, err)
+		return blocked(x.name, err)
+	case errors.Is(err, griffin.ErrDown):
+		x.logRefusal(h.log, err)
 		return &Error{
-			Status: http.StatusTooManyRequests, Type: "cluster_block_exception", RetryAfter: time.Second,
-			Reason: fmt.Sprintf("index [%s] blocked by: [TOO_MANY_REQUESTS/12/the disk is full: free space on it, and writes go on by themselves]", x.name),
+			Status: http.StatusServiceUnavailable, Type: "unavailable_shards_exception", RetryAfter: time.Second,
+			Reason: fmt.Sprintf("index [%s] takes no writes until it can be opened again, which is repeated; the reason is in the server's log", x.name),
 		}
-	case errors.Is(err, griffin.ErrReadOnly), errors.Is(err, syscall.EROFS):
-		h.log.Error("a write failed", "index", x.name, "error", err)
-		return &Error{Status: http.StatusForbidden, Type: "cluster_block_exception", Reason: fmt.Sprintf("index [%s] blocked by: [FORBIDDEN/5/the file system is read-only: make it writable, and writes go on by themselves]", x.name)}
 	case errors.Is(err, griffin.ErrBusy):
 		return TooBusy("writes arrive faster than they can be indexed", time.Second)
 	case errors.Is(err, griffin.ErrConflict):
@@ -124,6 +124,23 @@ func (h *Handler) classify(ctx context.Context, x *Index, err error) *Error {
 	}
 	h.log.Error("a request failed", "index", x.name, "error", err)
 	return &Error{Status: http.StatusInternalServerError, Type: "exception", Reason: "the request failed; the reason is in the server's log"}
+}
+
+// blocked is the answer to a write while the disk is full or read-only; nil: it is neither.
+func blocked(index string, err error) *Error {
+	switch {
+	case errors.Is(err, griffin.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return &Error{
+			Status: http.StatusTooManyRequests, Type: "cluster_block_exception", Index: index, RetryAfter: time.Second,
+			Reason: fmt.Sprintf("index [%s] blocked by: [TOO_MANY_REQUESTS/12/the disk is full: free space on it, and writes go on by themselves]", index),
+		}
+	case errors.Is(err, griffin.ErrReadOnly), errors.Is(err, syscall.EROFS):
+		return &Error{
+			Status: http.StatusForbidden, Type: "cluster_block_exception", Index: index,
+			Reason: fmt.Sprintf("index [%s] blocked by: [FORBIDDEN/5/the file system is read-only: make it writable, and writes go on by themselves]", index),
+		}
+	}
+	return nil
 }
 
 // stopping reports whether the server cancelled the request.

@@ -3,7 +3,9 @@ package rest
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin"
@@ -18,6 +20,17 @@ type Index struct {
 	fields  map[string]bool // that are declared
 	refresh refresher
 	err     error // it could not be opened
+	// refusals is when it was logged last that writes are refused.
+	refusals atomic.Int64
+}
+
+// logRefusal logs why writes are refused, at most every 10 seconds.
+func (x *Index) logRefusal(log *slog.Logger, err error) {
+	const pause = 10 * time.Second
+	now, last := time.Now().UnixNano(), x.refusals.Load()
+	if (last == 0 || now-last >= int64(pause)) && x.refusals.CompareAndSwap(last, now) {
+		log.Error("writes are refused", "index", x.name, "error", err)
+	}
 }
 
 func (x *Index) close(ctx context.Context) error {

@@ -1,0 +1,209 @@
+package living
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/wal"
+)
+
+// ErrDown means that an index takes no writes while its store waits to be opened again. Searches go
+// on, of what is committed.
+var ErrDown = errors.New("the index takes no writes until it can be opened again, which is repeated")
+
+const (
+	minReopenWait = 100 * time.Millisecond
+	maxReopenWait = 10 * time.Second
+)
+
+// Kept is a Store that is opened again after a failed sync, after which a Store accepts and commits
+// nothing. Between, operations fail with ErrDown. It is safe for concurrent use.
+type Kept struct {
+	open func() (*Store, error)
+	dir  string
+	send func(error) // Options.OnError
+
+	mu     sync.Mutex
+	store  *Store // nil: down
+	err    error  // why it is down
+	closed bool
+	reopen sync.WaitGroup
+
+	ctx  context.Context // of opening again; Close ends it
+	stop context.CancelFunc
+}
+
+// Keep opens a Store that is opened again when needed. If there is no room now to make the writes of the
+// log visible, or the file system is read-only, it returns a Kept that is down. Other errors are
+// as for Open.
+func Keep(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Kept, error) {
+	opts = opts.withDefaults()
+	k := &Kept{dir: ix.Dir(), send: opts.OnError}
+	k.ctx, k.stop = context.WithCancel(context.WithoutCancel(ctx))
+	opts.OnError = func(err error) {
+		if !k.isDown() { // else what fails is the attempt to open it, which is reported as a whole
+			k.send(err)
+		}
+		k.failed(err)
+	}
+	k.open = func() (*Store, error) { return Open(k.ctx, fsys, ix, opts) }
+	s, err := Open(ctx, fsys, ix, opts)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case err == nil:
+		k.store = s
+	case errors.Is(err, ErrFull), errors.Is(err, ErrReadOnly):
+		k.send(err)
+		k.goDown(err)
+	default:
+		k.stop()
+		return nil, err
+	}
+	return k, nil
+}
+
+// failed takes the store down if an error is of a failed sync.
+func (k *Kept) failed(err error) {
+	if !errors.Is(err, wal.ErrFailed) && !errors.Is(err, index.ErrSyncFailed) {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.store != nil && !k.closed {
+		k.goDown(err)
+	}
+}
+
+func (k *Kept) isDown() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.store == nil
+}
+
+// goDown closes the store, if any, and opens another in the background. k.mu is held.
+func (k *Kept) goDown(why error) {
+	former := k.store
+	k.store, k.err = nil, why
+	k.reopen.Go(func() {
+		if former != nil {
+			_ = former.Close(context.Background()) // what is not committed is in the log
+		}
+		r := reports{what: "open", send: k.send}
+		for wait := minReopenWait; ; wait = min(2*wait, maxReopenWait) {
+			select {
+			case <-k.ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+			s, err := k.open()
+			if k.ctx.Err() != nil && err != nil {
+				return
+			}
+			if err != nil {
+				r.failed(err)
+			}
+			k.mu.Lock()
+			k.store, k.err = s, err
+			k.mu.Unlock()
+			if err == nil {
+				return
+			}
+		}
+	})
+}
+
+// use calls f with the store.
+func (k *Kept) use(f func(s *Store) error) error {
+	k.mu.Lock()
+	s, why, closed := k.store, k.err, k.closed
+	k.mu.Unlock()
+	switch {
+	case closed:
+		return errClosed
+	case s == nil:
+		return fmt.Errorf("index %s: %w: %w", k.dir, ErrDown, why)
+	}
+	err := f(s)
+	k.failed(err)
+	if errors.Is(err, base.ErrClosed) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if why = k.err; why == nil {
+			why = err
+		}
+		if !k.closed { // it went down meanwhile
+			return fmt.Errorf("index %s: %w: %w", k.dir, ErrDown, &notClosed{why})
+		}
+	}
+	return err
+}
+
+// notClosed hides base.ErrClosed, which is of a store that is replaced.
+type notClosed struct{ error }
+
+// Apply is Store.Apply.
+func (k *Kept) Apply(ctx context.Context, ops []Op) (results []Result, err error) {
+	err = k.use(func(s *Store) error {
+		results, err = s.Apply(ctx, ops)
+		return err
+	})
+	return results, err
+}
+
+// AddFields is Store.AddFields.
+func (k *Kept) AddFields(ctx context.Context, names ...string) error {
+	return k.use(func(s *Store) error { return s.AddFields(ctx, names...) })
+}
+
+// Get is Store.Get.
+func (k *Kept) Get(id string) (doc *corpus.Document, version segment.Version, pending bool, err error) {
+	err = k.use(func(s *Store) error {
+		doc, version, pending, err = s.Get(id)
+		return err
+	})
+	return doc, version, pending, err
+}
+
+// Refresh is Store.Refresh.
+func (k *Kept) Refresh(ctx context.Context) error {
+	return k.use(func(s *Store) error { return s.Refresh(ctx) })
+}
+
+// Flush is Store.Flush.
+func (k *Kept) Flush(ctx context.Context) error {
+	return k.use(func(s *Store) error { return s.Flush(ctx) })
+}
+
+// Merge is Store.Merge.
+func (k *Kept) Merge(ctx context.Context, maxSegments int) error {
+	return k.use(func(s *Store) error { return s.Merge(ctx, maxSegments) })
+}
+
+// Close is Store.Close. If the store is down, the error says why, and the log has the writes.
+func (k *Kept) Close(ctx context.Context) error {
+	k.mu.Lock()
+	if k.closed {
+		k.mu.Unlock()
+		return nil
+	}
+	k.closed = true
+	k.mu.Unlock()
+	k.stop()
+	k.reopen.Wait()
+	k.mu.Lock()
+	s, err := k.store, k.err
+	k.mu.Unlock()
+	if s == nil {
+		return err
+	}
+	return s.Close(ctx)
+}

@@ -1,0 +1,149 @@
+package living
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+	"github.com/griffin-search/griffin/internal/wal"
+)
+
+func (m *model) put(t testing.TB, k *Kept, id string) error {
+	t.Helper()
+	op := put(id)
+	r, err := k.Apply(t.Context(), []Op{op})
+	if err == nil {
+		m.apply(op, r[0].Version.Seq)
+	}
+	return err
+}
+
+// After a failed sync of the log, or of a segment, a Kept is down for a moment, and goes on by itself.
+// All acknowledged writes are there.
+func TestKeepAfterFailedSync(t *testing.T) {
+	for _, ofLog := range []bool{true, false} {
+		bubble(t, func(t *testing.T) {
+			d := vfstest.NewDisk()
+			ix := create(t, d, "ix")
+			k, err := Keep(t.Context(), d, ix, Options{RefreshInterval: -1})
+			check(t, err)
+			m := &model{states: map[string]state{}}
+			check(t, m.put(t, k, "a"))
+			check(t, k.Flush(t.Context()))
+			check(t, m.put(t, k, "b"))
+			d.Change(func(f *vfstest.DiskFaults) { f.FailSyncs = 1 })
+			if ofLog {
+				if err := m.put(t, k, "unknown"); !errors.Is(err, wal.ErrFailed) || !errors.Is(err, syscall.EIO) {
+					t.Errorf("a write whose sync failed: %v", err)
+				}
+			} else if err := k.Flush(t.Context()); !errors.Is(err, index.ErrSyncFailed) {
+				t.Errorf("Flush: %v", err)
+			}
+			if err := m.put(t, k, "c"); !errors.Is(err, ErrDown) || !errors.Is(err, syscall.EIO) || errors.Is(err, base.ErrClosed) {
+				t.Errorf("a write while it is down: %v", err)
+			}
+			time.Sleep(2 * minReopenWait)
+			check(t, m.put(t, k, "c"))
+			if ofLog {
+				_, v, _, err := k.Get("unknown")
+				check(t, err)
+				if v.Seq != 0 {
+					m.apply(put("unknown"), v.Seq)
+				}
+			}
+			check(t, k.Refresh(t.Context()))
+			m.same(t, ix)
+			check(t, k.Merge(t.Context(), 1))
+			check(t, k.Flush(t.Context()))
+			check(t, k.Close(t.Context()))
+			check(t, k.Close(t.Context()))
+			if err := m.put(t, k, "d"); !errors.Is(err, base.ErrClosed) {
+				t.Errorf("a write after Close: %v", err)
+			}
+			check(t, ix.Close())
+			ix, err = index.Open(d.AfterCrash(rand.New(rand.NewPCG(1, 1))), "ix")
+			check(t, err)
+			m.same(t, ix)
+			check(t, ix.Close())
+		})
+	}
+}
+
+// A Kept that is opened on a full or read-only disk answers searches of what is committed, says why it
+// takes no writes, and takes them when there is room.
+func TestKeepWithoutRoom(t *testing.T) {
+	for _, readOnly := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			d := vfstest.NewDisk()
+			ix := create(t, d, "ix")
+			s := open(t, d, ix, Options{RefreshInterval: -1})
+			m := &model{states: map[string]state{}}
+			check(t, fill(t, s, m, 50))
+			check(t, s.Flush(t.Context()))
+			check(t, fill(t, s, m, 50))
+			killed := d.AfterKill()
+			check(t, s.Close(t.Context()))
+			check(t, ix.Close())
+
+			ix, err := index.Open(killed, "ix")
+			check(t, err)
+			capacity := killed.Used()
+			room := func(full bool) {
+				killed.Change(func(f *vfstest.DiskFaults) {
+					if f.Capacity, f.ReadOnly = 0, full && readOnly; full {
+						f.Capacity = capacity
+					}
+				})
+			}
+			room(true)
+			want := map[bool]error{true: ErrReadOnly, false: ErrFull}[readOnly]
+			for range 2 {
+				var reported []error
+				k, err := Keep(t.Context(), killed, ix, Options{OnError: func(err error) { reported = append(reported, err) }})
+				check(t, err)
+				if answer := ranking(t, ix, "griffin", plan.Options{K: 1, Count: true}); !strings.HasPrefix(answer, "50 matches") {
+					t.Errorf("while it is down: %s", answer)
+				}
+				time.Sleep(time.Hour)
+				if err := m.put(t, k, "x"); !errors.Is(err, ErrDown) || !errors.Is(err, want) {
+					t.Errorf("a write while it is down: %v, want %v", err, want)
+				}
+				if n := len(reported); n < 5 || n > 60 {
+					t.Errorf("%d errors reported", n)
+				}
+				if err := k.Close(t.Context()); !errors.Is(err, want) {
+					t.Errorf("Close while it is down: %v", err)
+				}
+			}
+			k, err := Keep(t.Context(), killed, ix, Options{})
+			check(t, err)
+			time.Sleep(time.Minute)
+			room(false)
+			time.Sleep(maxReopenWait + 3*maxPublishWait)
+			check(t, m.put(t, k, "x"))
+			check(t, k.Refresh(t.Context()))
+			m.same(t, ix)
+			check(t, k.Close(t.Context()))
+			check(t, ix.Close())
+		})
+	}
+}
+
+// Errors of other kinds are of Keep.
+func TestKeepLocked(t *testing.T) {
+	mem := vfstest.NewMem()
+	ix := create(t, mem, "ix")
+	s := open(t, mem, ix, Options{})
+	if _, err := Keep(t.Context(), mem, ix, Options{}); !errors.Is(err, base.ErrLocked) {
+		t.Errorf("Keep: %v, want ErrLocked", err)
+	}
+	check(t, s.Close(t.Context()))
+	check(t, ix.Close())
+}
