@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
@@ -42,6 +43,10 @@ func (o *owner) randomOps() []Op {
 		op.IfSeq = 0
 		if op.Kind != Create && o.rng.IntN(4) == 0 {
 			op.IfSeq = o.states[op.Doc.ID].version.Seq + uint64(o.rng.IntN(2))
+		}
+		if op.Kind != Delete && o.rng.IntN(4) == 0 {
+			name := fmt.Sprintf("f%d", o.rng.IntN(6))
+			op.Fields, op.Doc.Extra = []string{name}, []corpus.Field{{Name: name, Value: text(o.rng)}}
 		}
 		ops[i] = op
 	}

@@ -130,6 +130,13 @@ func (m *model) same(t testing.TB, ix *index.Index) {
 			if want.doc == nil || version != want.version || string(stored.Text) != want.doc.Text {
 				t.Fatalf("document %s: version %+v, text %q, want %+v", id, version, stored.Text, want)
 			}
+			var extra []corpus.Field
+			for _, f := range stored.Extra {
+				extra = append(extra, corpus.Field{Name: string(f.Name), Value: string(f.Value)})
+			}
+			if !slices.Equal(extra, want.doc.Extra) {
+				t.Fatalf("document %s: fields %q, want %q", id, extra, want.doc.Extra)
+			}
 		}
 	}
 	if want := m.ids(); !slices.Equal(got, want) {

@@ -24,12 +24,18 @@ func (m *model) sameRanking(t testing.TB, rng *rand.Rand, ix *index.Index) {
 		check(t, w.Add(m.states[id].doc))
 	}
 	check(t, errors.Join(w.Commit(t.Context()), w.Close()))
+	fields := append([]string{""}, ix.Options().Fields...)
 	for _, mode := range []plan.Mode{plan.ModeOr, plan.ModeAnd, plan.ModeAndOr} {
 		words := make([]string, 1+rng.IntN(4))
 		for i := range words {
 			words[i] = word(rng)
 		}
 		options := plan.Options{Mode: mode, K: []int{1, 3, 10, 100}[rng.IntN(4)], Count: true}
+		for i := range words {
+			if field := fields[rng.IntN(len(fields))]; field != "" {
+				words[i] = field + ":" + words[i]
+			}
+		}
 		text := strings.Join(words, " ")
 		if got, want := ranking(t, ix, text, options), ranking(t, fresh, text, options); got != want {
 			t.Fatalf("%q, %+v:\ngot  %s\nwant %s", text, options, got, want)
@@ -45,7 +51,10 @@ func ranking(t testing.TB, ix *index.Index, text string, options plan.Options) s
 	defer s.Release()
 	sc, err := plan.NewScratch(s.Options.Analyzer)
 	check(t, err)
-	p, err := plan.New(s, nil).Prepare(sc, &query.Words{Text: text, Boost: 1}, options)
+	planner := plan.New(s, nil)
+	tree, err := query.Parse(text, planner.Fields())
+	check(t, err)
+	p, err := planner.Prepare(sc, tree, options)
 	check(t, err)
 	a, err := p.RunCPU(t.Context(), sc, nil, nil)
 	check(t, err)
