@@ -52,7 +52,7 @@ func (v *versions) drop(now time.Time) {
 		}
 	}
 	v.generations = v.generations[1:]
-	v.deleted.expire(now)
+	v.deleted.expire(now) // also if nothing was deleted
 }
 
 const (
@@ -84,6 +84,7 @@ func (d *deletions) add(id string, v segment.Version, now time.Time) {
 	d.versions[id] = v
 	d.queue = append(d.queue, deletion{id, v.Seq, now})
 	d.size += deletedBytes + len(id)
+	d.expire(now)
 }
 
 func (d *deletions) remove(id string) { delete(d.versions, id) }

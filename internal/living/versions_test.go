@@ -93,6 +93,12 @@ func TestDeletionsAreBounded(t *testing.T) {
 	if want := maxDeletedBytes / (deletedBytes + 10); kept < want-1000 || kept > want {
 		t.Errorf("%d ids are kept, want about %d", kept, want)
 	}
+	for i := range n { // as in a replay, without batches
+		v.deleted.add(fmt.Sprintf("%010d", i), segment.Version{Seq: uint64(n + i), Number: 1}, now)
+	}
+	if v.deleted.size > maxDeletedBytes {
+		t.Errorf("%d bytes of deletions after a replay", v.deleted.size)
+	}
 	v.begin()
 	v.drop(now.Add(keepDeleted + 1))
 	if len(v.deleted.versions)+len(v.deleted.queue)+v.deleted.size != 0 {
