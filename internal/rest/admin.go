@@ -43,7 +43,7 @@ func getIndex(r *request) (answer, *Error) {
 		return answer{}, err
 	}
 	return ok(map[string]any{x.name: map[string]any{
-		"aliases": map[string]any{}, "mappings": x.meta.mappings(), "settings": x.meta.settingsAnswer(x.name),
+		"aliases": map[string]any{}, "mappings": x.meta().mappings(), "settings": x.meta().settingsAnswer(x.name),
 	}})
 }
 
@@ -106,7 +106,7 @@ func healthOf(x *Index) string {
 	switch {
 	case x.err != nil:
 		return "red"
-	case x.meta.Replicas > 0:
+	case x.meta().Replicas > 0:
 		return "yellow"
 	}
 	return "green"
@@ -144,7 +144,7 @@ func health(r *request) (answer, *Error) {
 		if x.err == nil {
 			active++
 		}
-		replicas += x.meta.Replicas
+		replicas += x.meta().Replicas
 	}
 	return ok(map[string]any{
 		"cluster_name": "griffin", "status": status, "timed_out": false, "number_of_nodes": 1, "number_of_data_nodes": 1,
@@ -166,7 +166,7 @@ func catIndices(r *request) (answer, *Error) {
 	}
 	rows := [][]string{}
 	for _, x := range all {
-		row := []string{healthOf(x), "open", x.name, x.meta.UUID, "1", fmt.Sprint(x.meta.Replicas), "", "", "", ""}
+		row := []string{healthOf(x), "open", x.name, x.meta().UUID, "1", fmt.Sprint(x.meta().Replicas), "", "", "", ""}
 		if x.err == nil {
 			s, err := x.ix.Stats()
 			if err != nil {

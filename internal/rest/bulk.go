@@ -197,7 +197,7 @@ func (b *bulkRun) prepare(p *pending, item *bulkItem) *Error {
 	}
 	switch p.op {
 	case bulkIndex, bulkCreate:
-		p.write.Document, err = p.index.document(p.id, string(item.source))
+		err = p.index.document(&p.write, p.id, string(item.source))
 	default:
 		p.write.Document.ID = p.id
 	}
@@ -264,6 +264,7 @@ func (b *bulkRun) applyTo(ctx context.Context, x *Index, items []int) *Error {
 				if results[i].Err != nil {
 					p.err = h.explainWrite(ctx, x, &p.write, &results[i])
 				} else {
+					x.grow(p.write.AddFields)
 					h.metrics.wrote(&results[i], &p.write)
 				}
 			}

@@ -160,7 +160,10 @@ func (b *byQueryRun) write(ctx context.Context, ids []string) *Error {
 		}
 		w := griffin.Write{Kind: griffin.WriteDelete, Document: griffin.Document{ID: id}, IfSeqNo: doc.SeqNo}
 		if b.update {
-			w.Kind, w.Document = griffin.WriteIndex, doc.Document
+			if failed := b.again(&w, &doc); failed != nil {
+				b.failures = append(b.failures, failure{Index: b.x.name, ID: id, Cause: failed.cause(), Status: failed.Status})
+				continue
+			}
 		}
 		writes = append(writes, w)
 	}
@@ -175,12 +178,25 @@ func (b *byQueryRun) write(ctx context.Context, ids []string) *Error {
 		switch err := results[i].Err; {
 		case err == nil:
 			b.done++
+			b.x.grow(writes[i].AddFields)
 			h.metrics.wrote(&results[i], &writes[i])
 		case errors.Is(err, griffin.ErrConflict):
 			b.conflict(results[i].ID, h.explainWrite(ctx, b.x, &writes[i], &results[i]).Reason)
 		default:
 			e := h.explainWrite(ctx, b.x, &writes[i], &results[i])
 			b.failures = append(b.failures, failure{Index: b.x.name, ID: results[i].ID, Cause: e.cause(), Status: e.Status})
+		}
+	}
+	return nil
+}
+
+// again sets w to write a document with the fields of today's mapping. One that this API did not write
+// stays as it is.
+func (b *byQueryRun) again(w *griffin.Write, doc *griffin.VersionedDocument) *Error {
+	w.Kind, w.Document = griffin.WriteIndex, doc.Document
+	for i := len(doc.Fields) - 1; i >= 0; i-- {
+		if doc.Fields[i].Name == sourceField {
+			return b.x.document(w, doc.ID, doc.Fields[i].Value)
 		}
 	}
 	return nil

@@ -274,10 +274,8 @@ func (d *Directory) begin(ctx context.Context, name string, m meta, ix *griffin.
 	if err != nil {
 		return nil, errors.Join(err, ix.Close())
 	}
-	x := &Index{name: name, meta: m, ix: ix, writer: w, fields: map[string]bool{}, refresh: refresher{writer: w, interval: refreshWait(o.RefreshInterval)}}
-	for _, f := range m.Fields {
-		x.fields[f] = true
-	}
+	x := &Index{name: name, ix: ix, writer: w, refresh: refresher{writer: w, interval: refreshWait(o.RefreshInterval)}}
+	x.now.Store(newMapping(m))
 	return x, nil
 }
 

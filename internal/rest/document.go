@@ -148,7 +148,7 @@ func (r *request) put(kind griffin.WriteKind) (answer, *Error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if w.Document, err = x.document(id, string(raw)); err != nil {
+	if err = x.document(&w, id, string(raw)); err != nil {
 		return answer{}, err
 	}
 	return r.apply(ctx, x, &w)
@@ -178,11 +178,15 @@ func (h *Handler) write1(ctx context.Context, x *Index, w *griffin.Write) (griff
 	if err := results[0].Err; err != nil {
 		return results[0], h.explainWrite(ctx, x, w, &results[0])
 	}
+	x.grow(w.AddFields)
 	h.metrics.wrote(&results[0], w)
 	return results[0], nil
 }
 
 func (h *Handler) explainWrite(ctx context.Context, x *Index, w *griffin.Write, result *griffin.WriteResult) *Error {
+	if errors.Is(result.Err, griffin.ErrTooManyFields) {
+		return tooManyFields().of(x.name)
+	}
 	if !errors.Is(result.Err, griffin.ErrConflict) {
 		e := h.explain(ctx, x, result.Err)
 		if errors.Is(result.Err, griffin.ErrBadInput) {

@@ -34,7 +34,7 @@ func TestErrors(t *testing.T) {
 		{"PUT /b", `{"mappings":{"properties":{"t":{"type":"text","analyzer":"klingon"}}}}`, 400, "mapper_parsing_exception", "klingon"},
 		{"PUT /b", `{"mappings":{"properties":{"t":{"type":"text","store":true}}}}`, 400, "mapper_parsing_exception", "[store]"},
 		{"PUT /b", `{"mappings":{"properties":{"t":{"type":"text","analyzer":"simple"},"u":{"type":"text","analyzer":"english"}}}}`, 400, "mapper_parsing_exception", "one analyzer"},
-		{"PUT /b", `{"mappings":{"dynamic":"strict"}}`, 400, "mapper_parsing_exception", "dynamic"},
+		{"PUT /b", `{"mappings":{"dynamic":"runtime"}}`, 400, "mapper_parsing_exception", "dynamic"},
 		{"PUT /b", `{"settings":{"number_of_shards":3}}`, 400, "illegal_argument_exception", "number_of_shards"},
 		{"PUT /b", `{"settings":{"index":{"sort.field":"x"}}}`, 400, "illegal_argument_exception", "sort.field"},
 		{"PUT /b", `{"settings":{"refresh_interval":"soon"}}`, 400, "illegal_argument_exception", "soon"},

@@ -324,6 +324,12 @@ func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...
 		route(method+" /_flush", flushIndex, "force", "wait_if_ongoing")
 	}
 	route("POST /{index}/_forcemerge", mergeIndex, "max_num_segments", "flush")
+	for _, method := range []string{"PUT", "POST"} {
+		route(method+" /{index}/_mapping", putMapping, "write_index_only")
+	}
+	route("GET /{index}/_mapping", getMapping)
+	route("GET /_mapping", getMapping)
+	route("GET /{index}/_mapping/field/{fields}", getFieldMapping, "include_defaults")
 	route("GET /_cat/indices", catIndices, "format", "v")
 	route("GET /_cat/indices/{index}", catIndices, "format", "v")
 	route("GET /_cluster/health", health, "wait_for_status", "level", "local")

@@ -14,12 +14,13 @@ import (
 // Index is one index of a Directory.
 type Index struct {
 	name    string
-	meta    meta
 	ix      *griffin.Index
 	writer  *griffin.Writer
-	fields  map[string]bool // that are declared
 	refresh refresher
 	err     error // it could not be opened
+
+	now      atomic.Pointer[mapping]
+	changing sync.Mutex // held while now is replaced
 	// refusals is when it was logged last that writes are refused.
 	refusals atomic.Int64
 }

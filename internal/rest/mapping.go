@@ -23,8 +23,13 @@ type meta struct {
 	Replicas int    `json:"number_of_replicas"`
 	// Async does not wait for the log to be durable.
 	Async bool `json:"async,omitempty"`
+	// Dynamic says what becomes of strings that are not declared: "" or one of dynamicFalse and
+	// dynamicStrict.
+	Dynamic string `json:"dynamic,omitempty"`
 	// Analyzers are the names in the mapping, by field.
 	Analyzers map[string]string `json:"analyzers,omitempty"`
+
+	existing map[string]bool // fields of the index whose mapping is changed
 }
 
 // analyzers maps names of OpenSearch to names of Griffin.
@@ -169,14 +174,17 @@ func (m *meta) parseMappings(raw json.RawMessage) *Error {
 	}
 	m.Fields, m.Analyzers = []string{}, map[string]string{}
 	for key, value := range top {
-		switch {
-		case key == "properties":
+		switch key {
+		case "properties":
 			if err := m.parseProperties("", value, 0); err != nil {
 				return err
 			}
-		case key == "dynamic" && (string(value) == "true" || string(value) == `"true"`):
-		case key == "dynamic":
-			return badRequest(typeMapperParsing, "Failed to parse mapping: [dynamic] is %s: only true is supported", value)
+		case "dynamic":
+			dynamic, ok := dynamics[strings.Trim(string(value), `"`)]
+			if !ok {
+				return badRequest(typeMapperParsing, "Failed to parse mapping: [dynamic] is %s: want true, false or strict", value)
+			}
+			m.Dynamic = dynamic
 		default:
 			return badRequest(typeMapperParsing, "Root mapping definition has unsupported parameters:  [%s : %s]", key, value)
 		}
@@ -208,6 +216,9 @@ func (m *meta) parseProperty(name string, property map[string]json.RawMessage, d
 	}
 	if raw := property["type"]; raw != nil && json.Unmarshal(raw, &kind) != nil {
 		return badRequest(typeMapperParsing, "The [type] of field [%s] is not a text", name)
+	}
+	if m.existing[name] && kind != "text" && kind != "object" && kind != "" {
+		return illegal("mapper [%s] cannot be changed from type [text] to [%s]", name, kind)
 	}
 	allowed := map[string][]string{"text": {"type", "analyzer"}, "object": {"type", "properties"}}[kind]
 	if allowed == nil {
@@ -257,8 +268,19 @@ func (m *meta) chooseAnalyzer(setting string) *Error {
 	return nil
 }
 
-// mappings is the answer of GET /{index}.
+// mappings is the answer of GET /{index} and of GET /{index}/_mapping.
 func (m *meta) mappings() map[string]any {
+	answer := map[string]any{}
+	if m.Dynamic != "" {
+		answer["dynamic"] = m.Dynamic
+	}
+	if properties := m.properties(); len(properties) > 0 {
+		answer["properties"] = properties
+	}
+	return answer
+}
+
+func (m *meta) properties() map[string]any {
 	root := map[string]any{}
 	for _, name := range m.Fields {
 		at := root
@@ -275,16 +297,17 @@ func (m *meta) mappings() map[string]any {
 				inner["properties"] = at
 			}
 		}
-		field := map[string]any{"type": "text"}
-		if a := m.Analyzers[name]; a != "" {
-			field["analyzer"] = a
-		}
-		at[parts[len(parts)-1]] = field
+		at[parts[len(parts)-1]] = m.property(name)
 	}
-	if len(root) == 0 {
-		return map[string]any{}
+	return root
+}
+
+func (m *meta) property(name string) map[string]any {
+	field := map[string]any{"type": "text"}
+	if a := m.Analyzers[name]; a != "" {
+		field["analyzer"] = a
 	}
-	return map[string]any{"properties": root}
+	return field
 }
 
 func (m *meta) settingsAnswer(name string) map[string]any {

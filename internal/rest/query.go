@@ -30,7 +30,7 @@ func (x *Index) field(name string) (string, *Error) {
 	switch {
 	case slices.Contains(defaultField, name):
 		return "", nil
-	case x.fields[name]:
+	case x.meta().declared[name]:
 		return name, nil
 	}
 	return "", badRequest("query_shard_exception",
@@ -208,7 +208,7 @@ func (x *Index) queryString(text, operator, field string) (q searchQuery, err *E
 			return q, err
 		}
 	}
-	fields := x.meta.Fields
+	fields := x.meta().Fields
 	node, parseErr := query.Parse(text, fields)
 	if parseErr != nil {
 		return q, badRequest("query_shard_exception", "Failed to parse query [%s]: %v", text, parseErr).of(x.name)

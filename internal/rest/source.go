@@ -38,17 +38,22 @@ func checkSource(id string, raw []byte) *Error {
 	return nil
 }
 
-// document makes a document of JSON that checkSource accepts. Texts share the memory of source where
-// they can.
-func (x *Index) document(id, source string) (griffin.Document, *Error) {
-	w := walker{scanner: scanner{text: source}, declared: x.fields}
+// document sets the document of a write to JSON that checkSource accepts, and the fields that it
+// declares. Texts share the memory of source where they can.
+func (x *Index) document(to *griffin.Write, id, source string) *Error {
+	m := x.meta()
+	w := walker{scanner: scanner{text: source}, declared: m.declared, dynamic: m.Dynamic}
 	w.next()
 	if err := w.object("", 0); err != nil {
-		return griffin.Document{}, badRequest(typeMapperParsing, "failed to parse document with id '%s': %v", id, err)
+		return badRequest(typeMapperParsing, "failed to parse document with id '%s': %v", id, err)
 	}
-	doc := griffin.Document{ID: id, Title: joined(w.title), Text: joined(w.texts)}
-	doc.Fields = append(w.fields, griffin.Field{Name: sourceField, Value: source})
-	return doc, nil
+	if len(w.added) > 0 && m.Dynamic == dynamicStrict {
+		return strict(w.added[0])
+	}
+	to.Document = griffin.Document{ID: id, Title: joined(w.title), Text: joined(w.texts)}
+	to.Document.Fields = append(w.fields, griffin.Field{Name: sourceField, Value: source})
+	to.AddFields = w.added
+	return nil
 }
 
 func joined(texts []string) string {
@@ -62,13 +67,15 @@ func joined(texts []string) string {
 type walker struct {
 	scanner
 	declared     map[string]bool
+	dynamic      string
+	added        []string        // names that are not declared, but for dynamicFalse
 	names        map[string]bool // if not nil: gets the names of all strings
 	title, texts []string
 	fields       []griffin.Field
 }
 
-// maxDynamicFields are declared for a document that makes an index; an index has at most 64.
-const maxDynamicFields = 50
+// maxDynamicFields are declared, besides the title, for a document that makes an index.
+const maxDynamicFields = 999
 
 // dynamicFields returns the fields of an index that a document makes: "title" and the document's
 // strings, sorted. Names that a query cannot have are left out, and what exceeds the limit.
@@ -80,7 +87,7 @@ func dynamicFields(source string) []string {
 	delete(w.names, titleField)
 	var names []string
 	for name := range w.names {
-		if fieldName.MatchString(name) {
+		if canBeField(name) {
 			names = append(names, name)
 		}
 	}
@@ -93,6 +100,23 @@ func dynamicFields(source string) []string {
 const titleField = "title"
 
 var fieldName = regexp.MustCompile(`^[\pL\d.-][\pL\d_.-]*$`)
+
+// maxFieldName bounds the name of a field, in bytes.
+const maxFieldName = 1 << 10
+
+func canBeField(name string) bool { return len(name) <= maxFieldName && fieldName.MatchString(name) }
+
+// field reports whether the strings of a name are a field of its own, which may be new.
+func (w *walker) field(name string) bool {
+	if w.declared[name] || slices.Contains(w.added, name) {
+		return true
+	}
+	if w.names != nil || w.dynamic == dynamicFalse || !canBeField(name) {
+		return false
+	}
+	w.added = append(w.added, name)
+	return true
+}
 
 func (w *walker) object(name string, depth int) error {
 	if depth == maxDepth {
@@ -129,13 +153,14 @@ func (w *walker) leaf(name string, depth int) error {
 		if w.names != nil {
 			w.names[name] = true
 		}
+		isField := w.field(name)
 		switch {
 		case text == "":
 		case name == titleField:
 			w.title = append(w.title, text)
 		default:
 			w.texts = append(w.texts, text)
-			if w.declared[name] {
+			if isField {
 				w.fields = append(w.fields, griffin.Field{Name: name, Value: text})
 			}
 		}

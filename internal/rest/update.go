@@ -97,7 +97,7 @@ func (h *Handler) tryUpdate(ctx context.Context, x *Index, u *updateRequest) (re
 		}
 		source, w.IfSeqNo = merged, old.SeqNo
 	}
-	if w.Document, err = x.document(u.id, source); err != nil {
+	if err = x.document(&w, u.id, source); err != nil {
 		return result, false, err
 	}
 	result, err = h.write1(ctx, x, &w)
