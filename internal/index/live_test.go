@@ -1,9 +1,12 @@
 package index
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -220,4 +223,57 @@ func TestLiveConcurrent(t *testing.T) {
 	check(t, m.live.Close())
 	sameLive(t, ix, m.docs)
 	checkStatistics(t, ix)
+}
+
+// After a merge to one segment, its files are those of a new index of the live documents, so that queries
+// are as fast. Only blocks of stored documents end at other places, and a new index has no versions.
+func TestMergedLikeNew(t *testing.T) {
+	for seed := range uint64(4) {
+		mem := vfstest.NewMem()
+		options := Options{Analyzer: "whitespace", Fields: []string{"title"}, Positions: seed%2 == 0}
+		ix, err := Create(mem, "ix", options)
+		check(t, err)
+		check(t, commitChange(t.Context(), ix, nil, nil))
+		m := newLiveModel(t, ix, seed)
+		for range 30 {
+			m.publish()
+			if m.rng.IntN(3) == 0 {
+				_, err := m.live.Merge(t.Context(), nil, anyNeighbours(m.rng))
+				check(t, err)
+			}
+		}
+		_, err = m.live.Merge(t.Context(), nil, func(sizes []SegmentSize) (from, to int) { return 0, len(sizes) })
+		check(t, err)
+		fresh, err := Create(mem, "fresh", options)
+		check(t, err)
+		_, err = fresh.Build(t.Context(), &memoryReader{docs: m.docs, batch: 37}, BuildOptions{})
+		check(t, err)
+		folder := func(ix *Index) string {
+			s, err := ix.Snapshot()
+			check(t, err)
+			defer s.Release()
+			if len(s.Segments) != 1 {
+				t.Fatalf("%d segments", len(s.Segments))
+			}
+			return filepath.Join(ix.Dir(), s.Segments[0].Name)
+		}
+		merged, built := folder(ix), folder(fresh)
+		names, err := mem.ReadDir(built)
+		check(t, err)
+		compared := 0
+		for _, name := range names {
+			if name == "meta" || name == "stored" {
+				continue
+			}
+			if !bytes.Equal(mem.Get(filepath.Join(merged, name)), mem.Get(filepath.Join(built, name))) {
+				t.Errorf("seed %d: %s differs", seed, name)
+			}
+			compared++
+		}
+		if compared < 6 {
+			t.Errorf("%d files", compared)
+		}
+		check(t, m.live.Close())
+		check(t, errors.Join(ix.Close(), fresh.Close()))
+	}
 }
