@@ -4,13 +4,8 @@
 //
 //	go run ./bench/living --passages wiki.jsonl --queries tb05-1000.tsv --seconds 60 --dir /var/tmp
 //
-// Writes go through griffin.Writer, without HTTP. With --griffin, the program is started as a server, and
-// bulk requests go to it over HTTP: the rate in each second, the longest pause, the time until a write is
-// visible, and the memory, processor time and written bytes of the server.
-//
-//	go run ./bench/living --griffin bin/griffin --passages wiki.jsonl --seconds 600 --dir /var/tmp
-//
-// When all passages are written, they are written again under new ids.
+// Writes go through griffin.Writer, without HTTP (bench/living/http measures that). When all passages are
+// written, they are written again under new ids.
 package main
 
 import (
@@ -36,7 +31,6 @@ import (
 
 type options struct {
 	passages, queries, dir string
-	griffin                string
 	seconds, clients, base int
 	batch                  int
 	memory                 int64
@@ -77,15 +71,8 @@ func main() {
 	flag.IntVar(&o.base, "base", 100_000, "documents before the measurement")
 	flag.IntVar(&o.batch, "batch", 1000, "documents of a call")
 	flag.Int64Var(&o.memory, "memory", 0, "bytes of WriterOptions.MemoryBytes")
-	flag.StringVar(&o.griffin, "griffin", "", "measure bulk requests to this program as a server instead")
 	flag.Parse()
-	var r any
-	var err error
-	if o.griffin != "" {
-		r, err = runSoak(context.Background(), o)
-	} else {
-		r, err = measure(context.Background(), o)
-	}
+	r, err := measure(context.Background(), o)
 	if err != nil {
 		fatal(err)
 	}

@@ -99,9 +99,35 @@ func (m *liveMerge) write(ctx context.Context, fsys vfs.FS) error {
 		return nil
 	}
 	opts := m.base.Options.segmentOptions(1)
-	meta, err := segment.Write(ctx, fsys, m.live.ix.path(m.name), opts, sources, nil)
+	meta, err := segment.Write(ctx, fsys, m.live.ix.path(m.name), opts, sources, m.dropPages())
 	m.meta = meta
 	return err
+}
+
+// mergeMapped is about how much of the files of a merge stays in memory.
+const mergeMapped = 128 << 20
+
+// dropPages returns a function of progress that frees the memory of what was read. A merge reads its
+// files once, which can have many times the memory of the process.
+func (m *liveMerge) dropPages() func(done, total int64) {
+	segments := m.base.Segments[m.from:m.to]
+	size := int64(0)
+	for i := range segments {
+		size += segments[i].Meta().SizeBytes()
+	}
+	if size < mergeMapped {
+		return nil
+	}
+	next, steps := int64(1), size/mergeMapped+1
+	return func(done, total int64) {
+		if done*steps < next*total {
+			return
+		}
+		next = done*steps/max(total, 1) + 1
+		for i := range segments {
+			_ = segment.DropPages(segments[i].Segment) // memory is all that it is about
+		}
+	}
 }
 
 // ready makes other memories ready for the new segment, beside Publish and Flush.

@@ -129,6 +129,9 @@ func (f *File) Verify(ctx context.Context, progress func(bytes int64)) error {
 	return nil
 }
 
+// DropPages frees the memory of the file until it is read again. It may run beside readers.
+func (f *File) DropPages() error { return f.mapping.Drop() }
+
 // Close unmaps the file. Its bytes must not be used any more.
 func (f *File) Close() error {
 	f.payload, f.table = nil, nil

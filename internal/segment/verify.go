@@ -3,6 +3,7 @@ package segment
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -33,6 +34,15 @@ func VerifyChecksums(ctx context.Context, s *Segment) error {
 		}
 	}
 	return nil
+}
+
+// DropPages frees the memory of the segment's files until they are read again. It may run beside readers.
+func DropPages(s *Segment) error {
+	var err error
+	for _, f := range s.files {
+		err = errors.Join(err, f.DropPages())
+	}
+	return err
 }
 
 // Checksums and content are half of the progress each.

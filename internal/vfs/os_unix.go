@@ -19,10 +19,12 @@ func mapFile(f *os.File, size int) (*Mapping, error) {
 	}
 	m := rangeOf(data, f.Name())
 	mappings.add(m)
-	return NewMapping(data, func(data []byte) error {
+	mapping := NewMapping(data, func(data []byte) error {
 		mappings.remove(m) // before others can get the address
 		return unix.Munmap(data)
-	}), nil
+	})
+	mapping.drop = func(data []byte) error { return unix.Madvise(data, unix.MADV_DONTNEED) }
+	return mapping, nil
 }
 
 func fileNumber(info os.FileInfo) (device, number uint64) {

@@ -69,6 +69,7 @@ type File interface {
 type Mapping struct {
 	data    []byte
 	release func([]byte) error
+	drop    func([]byte) error // nil: the content is not a file's
 }
 
 // NewMapping wraps data; release, if not nil, frees it.
@@ -79,10 +80,18 @@ func NewMapping(data []byte, release func([]byte) error) *Mapping {
 // Bytes returns the content, valid until Close.
 func (m *Mapping) Bytes() []byte { return m.data }
 
+// Drop frees the memory until the content is read again, from the file. It may run beside readers.
+func (m *Mapping) Drop() error {
+	if m.drop == nil || len(m.data) == 0 {
+		return nil
+	}
+	return m.drop(m.data)
+}
+
 // Close releases the memory; later calls do nothing.
 func (m *Mapping) Close() error {
 	data, release := m.data, m.release
-	m.data, m.release = nil, nil
+	m.data, m.release, m.drop = nil, nil, nil
 	if release == nil {
 		return nil
 	}

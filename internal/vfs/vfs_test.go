@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -206,5 +207,37 @@ func TestFaultyFailsAsPlanned(t *testing.T) {
 	ops(vfstest.NewFaulty(mem, vfstest.Plan{FailAt: 3, DiskBytes: 3}))
 	if got := string(mem.Get("a")); got != "123" {
 		t.Errorf("full disk holds %q", got)
+	}
+}
+
+// Dropped pages come back from the file, also beside readers.
+func TestDrop(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	data := bytes.Repeat([]byte("0123456789abcdef"), 1<<14)
+	if err := vfs.WriteFile(vfs.OS, name, data); err != nil {
+		t.Fatal(err)
+	}
+	m, err := vfs.OS.Map(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for range 50 {
+				if !bytes.Equal(m.Bytes(), data) {
+					t.Error("other content")
+				}
+			}
+		})
+	}
+	for range 50 {
+		if err := m.Drop(); err != nil {
+			t.Error(err)
+		}
+	}
+	readers.Wait()
+	if err := errors.Join(m.Close(), m.Drop(), vfs.NewMapping(data, nil).Drop()); err != nil {
+		t.Error(err)
 	}
 }
