@@ -1,6 +1,7 @@
 package living
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,24 @@ func prepare(t *testing.T) {
 	check(t, s.Segments[0].Stored(base.DocID(0), &doc))
 	s.Release()
 	check(t, ix.Close())
+}
+
+// errorLog collects errors of a store.
+type errorLog struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+func (l *errorLog) add(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.errs = append(l.errs, err)
+}
+
+func (l *errorLog) all() []error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.errs)
 }
 
 // bubble runs a test with a clock that advances when all goroutines wait.

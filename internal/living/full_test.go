@@ -53,8 +53,8 @@ func TestNoRoom(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			d := vfstest.NewDisk()
 			ix := create(t, d, "ix")
-			reported := 0
-			opts := Options{RefreshInterval: 20 * time.Millisecond, MemoryBytes: 16 << 10, FlushBytes: 64 << 10, OnError: func(error) { reported++ }}
+			var reported errorLog
+			opts := Options{RefreshInterval: 20 * time.Millisecond, MemoryBytes: 16 << 10, FlushBytes: 64 << 10, OnError: reported.add}
 			s, err := Open(t.Context(), d, ix, opts)
 			check(t, err)
 			m := &model{states: map[string]state{}}
@@ -76,8 +76,8 @@ func TestNoRoom(t *testing.T) {
 			if err := s.Refresh(t.Context()); err != nil && !errors.Is(err, test.want) {
 				t.Errorf("room %d: Refresh: %v", test.room, err)
 			}
-			if reported > 40 {
-				t.Errorf("room %d: %d errors reported", test.room, reported)
+			if n := len(reported.all()); n > 40 {
+				t.Errorf("room %d: %d errors reported", test.room, n)
 			}
 			d.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly = 0, false })
 			time.Sleep(2 * maxPublishWait)

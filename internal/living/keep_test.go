@@ -105,8 +105,8 @@ func TestKeepWithoutRoom(t *testing.T) {
 			room(true)
 			want := map[bool]error{true: ErrReadOnly, false: ErrFull}[readOnly]
 			for range 2 {
-				var reported []error
-				k, err := Keep(t.Context(), killed, ix, Options{OnError: func(err error) { reported = append(reported, err) }})
+				var reported errorLog
+				k, err := Keep(t.Context(), killed, ix, Options{OnError: reported.add})
 				check(t, err)
 				if answer := ranking(t, ix, "griffin", plan.Options{K: 1, Count: true}); !strings.HasPrefix(answer, "50 matches") {
 					t.Errorf("while it is down: %s", answer)
@@ -115,7 +115,7 @@ func TestKeepWithoutRoom(t *testing.T) {
 				if err := m.put(t, k, "x"); !errors.Is(err, ErrDown) || !errors.Is(err, want) {
 					t.Errorf("a write while it is down: %v, want %v", err, want)
 				}
-				if n := len(reported); n < 5 || n > 60 {
+				if n := len(reported.all()); n < 5 || n > 60 {
 					t.Errorf("%d errors reported", n)
 				}
 				if err := k.Close(t.Context()); !errors.Is(err, want) {

@@ -183,9 +183,9 @@ func TestMergeBacksOff(t *testing.T) {
 			check(t, errors.Join(w.Add(put(fmt.Sprint(i)).Doc), w.Commit(t.Context())))
 		}
 		check(t, w.Close())
-		var reports []error
+		var reported errorLog
 		g.set(errBroken)
-		s, err := Open(t.Context(), g, ix, Options{RefreshInterval: -1, MaxSegments: 3, MaxWait: 10 * time.Second, OnError: func(err error) { reports = append(reports, err) }})
+		s, err := Open(t.Context(), g, ix, Options{RefreshInterval: -1, MaxSegments: 3, MaxWait: 10 * time.Second, OnError: reported.add})
 		check(t, err)
 		time.Sleep(time.Hour)
 		failed := g.set(errBroken)
@@ -195,13 +195,14 @@ func TestMergeBacksOff(t *testing.T) {
 		if pause := failed[len(failed)-1].Sub(failed[len(failed)-2]); pause != maxWorkWait {
 			t.Errorf("%v between the last attempts, want %v", pause, maxWorkWait)
 		}
+		reports := reported.all()
 		if n := len(reports); n < 10 || n > 20 || !strings.Contains(fmt.Sprint(reports[n-1]), "failures in") || !errors.Is(reports[n-1], errBroken) {
 			t.Errorf("%d reports in an hour, the last: %v", n, reports[n-1])
 		}
 		n := len(reports)
 		g.set(errors.New("another problem"))
 		time.Sleep(2 * maxWorkWait)
-		if len(reports) == n || !strings.Contains(fmt.Sprint(reports[n]), "another problem") {
+		if reports = reported.all(); len(reports) == n || !strings.Contains(fmt.Sprint(reports[n]), "another problem") {
 			t.Errorf("another error was not reported: %v", reports[n:])
 		}
 		g.set(errBroken)
@@ -282,8 +283,8 @@ func TestFlushInBackground(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := &broken{FS: vfstest.NewMem(), files: "MANIFEST"}
 		ix := create(t, b, "ix")
-		reports := 0
-		s, err := Open(t.Context(), b, ix, Options{RefreshInterval: -1, FlushBytes: 2000, OnError: func(error) { reports++ }})
+		var reported errorLog
+		s, err := Open(t.Context(), b, ix, Options{RefreshInterval: -1, FlushBytes: 2000, OnError: reported.add})
 		check(t, err)
 		durable := func() uint64 {
 			synctest.Wait()
@@ -312,7 +313,7 @@ func TestFlushInBackground(t *testing.T) {
 		before := durable()
 		write(100)
 		time.Sleep(time.Hour)
-		if n := durable(); n != before || reports < 5 || reports > 25 {
+		if n, reports := durable(), len(reported.all()); n != before || reports < 5 || reports > 25 {
 			t.Errorf("committed to %d, then %d; %d reports", before, n, reports)
 		}
 		if n := len(b.set(nil)); n < 60 || n > 75 {
