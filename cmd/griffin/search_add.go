@@ -19,6 +19,7 @@ import (
 func newAddCommand(a *app) *cobra.Command {
 	o := indexOptions{memory: defaultWriterMemory}
 	var server serverFlag
+	var fields []string
 	c := &cobra.Command{
 		Use:   "add INDEX PATH…",
 		Short: "Add documents to an index, or replace them",
@@ -30,22 +31,28 @@ for its settings apply only then.
 Each batch is durable before the next begins, and all are committed at the end. After
 an error or Ctrl-C, the index has the documents of the batches before it, and the
 same command can be repeated. Use griffin index --update to add all documents or
-none. With --server, INDEX is the name of an index on a running server.`,
+none. With --server, INDEX is the name of an index on a running server.
+
+--add-fields declares further fields that queries can name. They find the documents
+of this input and later ones, not earlier documents. A server declares the fields of
+documents itself.`,
 		Example: `  griffin add notes.idx ~/notes/new
   zstdcat wiki-1.jsonl.zst | griffin add wiki.idx --format jsonl -
+  griffin add wiki.idx --add-fields author,year more.jsonl
   griffin add new.idx --analyzer simple --fields title,author wiki-1.jsonl.zst`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if server.url != "" {
 				return a.addToServer(cmd.Context(), &server, o, cmd.Flags(), args[0], args[1:])
 			}
-			return a.add(cmd.Context(), o, cmd.Flags(), args[0], args[1:])
+			return a.add(cmd.Context(), o, cmd.Flags(), fields, args[0], args[1:])
 		},
 	}
 	f := c.Flags()
 	o.registerSettings(f)
 	o.registerInput(f)
 	f.Var(&o.memory, "memory", "memory for documents that are not in a segment yet, such as 512M or 4G")
+	f.StringSliceVar(&fields, "add-fields", nil, "further fields that queries can name (name:word)")
 	f.BoolVar(&o.verbose, "verbose", false, "list every file that was split into records or skipped")
 	server.register(f)
 	c.MarkFlagsMutuallyExclusive("positions", "no-positions")
@@ -56,7 +63,7 @@ func (a *app) addToServer(ctx context.Context, server *serverFlag, o indexOption
 	if name, given := changedSetting(flags); given {
 		return usagef("--%s does not apply with --server: the settings are the server's", name)
 	}
-	if err := errors.Join(server.check(flags, "memory"), o.checkInput(flags)); err != nil {
+	if err := errors.Join(server.check(flags, "memory", "add-fields"), o.checkInput(flags)); err != nil {
 		return err
 	}
 	s, err := server.open(index)
@@ -81,7 +88,7 @@ type added struct {
 	Index *griffin.Stats `json:"index,omitempty"`
 }
 
-func (a *app) add(ctx context.Context, o indexOptions, flags *pflag.FlagSet, dir string, paths []string) error {
+func (a *app) add(ctx context.Context, o indexOptions, flags *pflag.FlagSet, fields []string, dir string, paths []string) error {
 	if err := errors.Join(o.checkInput(flags), o.memory.check()); err != nil {
 		return err
 	}
@@ -89,7 +96,7 @@ func (a *app) add(ctx context.Context, o indexOptions, flags *pflag.FlagSet, dir
 	if err != nil {
 		return err
 	}
-	s := &indexSink{index: ix, memory: int64(o.memory)}
+	s := &indexSink{index: ix, memory: int64(o.memory), fields: fields}
 	result, err := a.addTo(ctx, s, &o, s.input(&o), paths)
 	switch {
 	case err != nil:

@@ -39,6 +39,7 @@ func applyPatiently(ctx context.Context, s sink, writes []griffin.Write) ([]grif
 type indexSink struct {
 	index  *griffin.Index
 	memory int64
+	fields []string        // to declare before the first write
 	writer *griffin.Writer // nil before the first write
 	last   griffin.Stats   // of the index when it was closed
 }
@@ -57,6 +58,9 @@ func (s *indexSink) input(o *indexOptions) corpus.Options {
 func (s *indexSink) open(ctx context.Context) (err error) {
 	if s.writer == nil {
 		s.writer, err = s.index.Writer(ctx, griffin.WriterOptions{MemoryBytes: s.memory, RefreshInterval: -1})
+		if err == nil && len(s.fields) > 0 {
+			err = badFlags(s.writer.AddFields(ctx, s.fields...))
+		}
 	}
 	return err
 }
