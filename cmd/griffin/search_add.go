@@ -38,7 +38,7 @@ of this input and later ones, not earlier documents. A server declares the field
 documents itself.`,
 		Example: `  griffin add notes.idx ~/notes/new
   zstdcat wiki-1.jsonl.zst | griffin add wiki.idx --format jsonl -
-  griffin add wiki.idx --add-fields author,year more.jsonl
+  griffin add wiki.idx --add-fields author,year wiki-1.jsonl.zst
   griffin add new.idx --analyzer simple --fields title,author wiki-1.jsonl.zst`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
