@@ -25,7 +25,7 @@ var ErrCrashed = errors.New("the machine is off")
 // failure leaves:
 //
 //   - Of a file, the bytes before the last Sync, and of the others any prefix, in which sectors may be
-//     zero.
+//     zero. At a third of crashes all files are whole, at another third all but one.
 //   - Of a folder, the names at the last SyncDir of this folder, with any subset of the later
 //     creations, renames and removals. A rename within a folder is atomic. A rename between folders
 //     is a creation and a removal, either of which can be lost. Sync does not make the name of a file
@@ -86,6 +86,7 @@ func (d *Disk) AfterCrash(random *rand.Rand) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := crash{random: random, changes: random.IntN(3), made: map[*node]*node{}}
+	c.choose(d.root)
 	return &Disk{root: c.after(d.root), locks: map[string]bool{}}
 }
 

@@ -137,6 +137,33 @@ type crash struct {
 	random  *rand.Rand
 	changes int // of folders: 0: all are lost, 1: some, 2: none
 	made    map[*node]*node
+	// whole is set if the disk happens to have all contents, but for that of victim, which may be nil.
+	whole  bool
+	victim *node
+}
+
+// choose draws what happens to contents.
+func (c *crash) choose(root *node) {
+	switch c.random.IntN(3) {
+	case 0:
+		c.whole = true
+	case 1:
+		c.whole = true
+		if files := root.unsynced(nil); len(files) > 0 {
+			c.victim = files[c.random.IntN(len(files))]
+		}
+	}
+}
+
+// unsynced appends the files that have unsynced content.
+func (n *node) unsynced(files []*node) []*node {
+	if n.synced < len(n.data) {
+		files = append(files, n)
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.entries)) {
+		files = n.entries[name].unsynced(files)
+	}
+	return files
 }
 
 func (c *crash) after(n *node) *node {
@@ -144,7 +171,10 @@ func (c *crash) after(n *node) *node {
 		return made
 	}
 	if !n.isFolder() {
-		data := n.tear(c.random)
+		data := slices.Clip(n.data)
+		if !c.whole || n == c.victim {
+			data = n.tear(c.random)
+		}
 		made := &node{number: n.number, data: data, synced: len(data)}
 		c.made[n] = made
 		return made
