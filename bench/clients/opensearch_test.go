@@ -31,7 +31,7 @@ func serve(t *testing.T) *opensearchapi.Client {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	server := exec.Command(program, "serve", t.TempDir(), "--addr", "127.0.0.1:0", "--device", "cpu")
+	server := exec.Command(program, "serve", t.TempDir(), "--repository", "nightly="+filepath.Join(t.TempDir(), "store"), "--addr", "127.0.0.1:0", "--device", "cpu")
 	out, err := server.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +107,7 @@ func TestOpenSearchGo(t *testing.T) {
 	t.Run("conditions", func(t *testing.T) { conditions(t, c) })
 	t.Run("bulk", func(t *testing.T) { bulk(t, c) })
 	t.Run("indexer", func(t *testing.T) { indexer(t, c) })
+	t.Run("snapshots", func(t *testing.T) { snapshots(t, c) })
 	t.Run("errors", func(t *testing.T) { mistakes(t, c) })
 }
 
@@ -299,6 +300,32 @@ func indexer(t *testing.T, c *opensearchapi.Client) {
 	count, err := c.Indices.Count(t.Context(), &opensearchapi.IndicesCountReq{Indices: []string{"large"}})
 	if err != nil || count.Count != numDocs {
 		t.Errorf("%+v, %v", count, err)
+	}
+}
+
+func snapshots(t *testing.T, c *opensearchapi.Client) {
+	ctx := t.Context()
+	made, err := c.Snapshot.Create(ctx, opensearchapi.SnapshotCreateReq{
+		Repo: "nightly", Snapshot: "monday", Body: body(`{"indices": "large"}`), Params: opensearchapi.SnapshotCreateParams{WaitForCompletion: new(true)},
+	})
+	if err != nil || made.Snapshot.State != "SUCCESS" {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if r, err := c.Snapshot.Get(ctx, opensearchapi.SnapshotGetReq{Repo: "nightly", Snapshots: []string{"_all"}}); err != nil || len(r.Snapshots) != 1 || r.Snapshots[0].Snapshot != "monday" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	restored, err := c.Snapshot.Restore(ctx, opensearchapi.SnapshotRestoreReq{
+		Repo: "nightly", Snapshot: "monday", Body: body(`{"rename_pattern": "large", "rename_replacement": "restored"}`),
+		Params: opensearchapi.SnapshotRestoreParams{WaitForCompletion: new(true)},
+	})
+	if err != nil || len(restored.Snapshot.Indices) != 1 || restored.Snapshot.Indices[0] != "restored" {
+		t.Errorf("%+v, %v", restored, err)
+	}
+	if got := found(t, c, "restored", `{"size": 0, "query": {"match": {"text": "w7"}}}`); got != "2000 eq:" {
+		t.Error(got)
+	}
+	if r, err := c.Snapshot.Delete(ctx, opensearchapi.SnapshotDeleteReq{Repo: "nightly", Snapshots: []string{"monday"}}); err != nil || !r.Acknowledged {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

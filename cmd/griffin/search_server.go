@@ -44,15 +44,24 @@ type serverIndex struct {
 
 var _ deleteTarget = (*serverIndex)(nil)
 
-func (s *serverFlag) open(index string) (*serverIndex, error) {
+// base is the address without a slash at the end.
+func (s *serverFlag) base() (string, error) {
 	u, err := url.Parse(s.url)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, usagef("--server %q: want a URL such as http://127.0.0.1:7280", s.url)
+		return "", usagef("--server %q: want a URL such as http://127.0.0.1:7280", s.url)
+	}
+	return strings.TrimSuffix(u.String(), "/"), nil
+}
+
+func (s *serverFlag) open(index string) (*serverIndex, error) {
+	base, err := s.base()
+	if err != nil {
+		return nil, err
 	}
 	if index == "" || strings.ContainsAny(index, "/*,") || strings.HasPrefix(index, "_") {
 		return nil, usagef("%q is not the name of an index on a server", index)
 	}
-	return &serverIndex{url: strings.TrimSuffix(u.String(), "/") + "/" + url.PathEscape(index), client: http.DefaultClient}, nil
+	return &serverIndex{url: base + "/" + url.PathEscape(index), client: http.DefaultClient}, nil
 }
 
 // serverError is the answer to a request that failed.
@@ -77,26 +86,36 @@ func (e *serverError) Unwrap() error {
 	case http.StatusTooManyRequests:
 		return griffin.ErrBusy
 	case http.StatusNotFound:
-		return base.ErrNotIndex
+		if e.Type == typeNoIndex {
+			return base.ErrNotIndex
+		}
+		return base.ErrBadInput
 	case http.StatusBadRequest:
 		return base.ErrBadInput
 	}
 	return nil
 }
 
+const typeNoIndex = "index_not_found_exception"
+
 const maxAnswerBytes = 64 << 20
 
 // post sends a request about the index and reads the answer into out.
-func (s *serverIndex) post(ctx context.Context, path string, body []byte, out any) (err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, bytes.NewReader(body))
+func (s *serverIndex) post(ctx context.Context, path string, body []byte, out any) error {
+	return callServer(ctx, s.client, http.MethodPost, s.url+path, body, out)
+}
+
+// callServer sends a request and reads the answer into out.
+func callServer(ctx context.Context, client *http.Client, method, address string, body []byte, out any) (err error) {
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	if strings.HasPrefix(path, "/_bulk") {
+	if strings.HasSuffix(request.URL.Path, "/_bulk") {
 		request.Header.Set("Content-Type", "application/x-ndjson")
 	}
-	response, err := s.client.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return err
 	}
@@ -109,7 +128,7 @@ func (s *serverIndex) post(ctx context.Context, path string, body []byte, out an
 		return answeredError(response.StatusCode, text)
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("%s%s: answer: %w", s.url, path, err)
+		return fmt.Errorf("%s: answer: %w", address, err)
 	}
 	return nil
 }
@@ -123,7 +142,7 @@ func answeredError(status int, text []byte) error {
 	if json.Unmarshal(text, &answer) != nil || json.Unmarshal(answer.Error, &failed) != nil {
 		failed.Reason = oneLine(string(text[:min(len(text), 200)]))
 	}
-	if status == http.StatusNotFound {
+	if status == http.StatusNotFound && failed.Type == typeNoIndex {
 		return hintedError{&failed, "griffin add INDEX PATH… --server URL makes an index"}
 	}
 	return &failed

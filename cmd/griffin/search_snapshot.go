@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/griffin-search/griffin/internal/backup"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/rest"
 	"github.com/griffin-search/griffin/internal/staging"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
@@ -29,7 +31,11 @@ when a snapshot is made and when it is restored.
 A bucket is a URL: s3://BUCKET/PREFIX, with parameters after "?" such as
 region=eu-west-1, or endpoint=http://127.0.0.1:9000&use_path_style=true for other
 servers with the protocol of S3. Credentials are found as the aws command finds
-them: in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws or the machine's role.`,
+them: in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws or the machine's role.
+
+With --server, a running server does the work: INDEX is the name of one of its
+indexes, and STORE a repository that it was started with (griffin serve DATA
+--repository NAME=STORE). Writes that it has acknowledged are in the snapshot.`,
 		Example: `  griffin snapshot create notes.idx snapshots --name monday
   griffin snapshot list snapshots
   griffin snapshot restore snapshots monday --out restored
@@ -43,6 +49,7 @@ them: in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws or the machine's ro
 
 func newSnapshotCreateCommand(a *app) *cobra.Command {
 	name := ""
+	var server serverFlag
 	c := &cobra.Command{
 		Use:   "create INDEX STORE",
 		Short: "Copy the last commit of an index into a folder or bucket of snapshots",
@@ -53,25 +60,30 @@ the end; after Ctrl-C, the next one uses what was copied.`,
   griffin snapshot create notes.idx snapshots --name monday`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.createSnapshot(cmd.Context(), args[0], args[1], name)
+			return a.createSnapshot(cmd.Context(), &server, args[0], args[1], name)
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "`NAME` of the snapshot (default: the time)")
+	server.registerStore(c.Flags())
 	return c
 }
 
 func newSnapshotListCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var server serverFlag
+	c := &cobra.Command{
 		Use:     "list STORE",
 		Short:   "List the snapshots of a folder or bucket",
 		Example: `  griffin snapshot create notes.idx snapshots && griffin snapshot list snapshots`,
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.listSnapshots(cmd.Context(), args[0]) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.listSnapshots(cmd.Context(), &server, args[0]) },
 	}
+	server.registerStore(c.Flags())
+	return c
 }
 
 func newSnapshotRestoreCommand(a *app) *cobra.Command {
 	out := ""
+	var server serverFlag
 	c := &cobra.Command{
 		Use:   "restore STORE NAME --out INDEX",
 		Short: "Make an index of a snapshot",
@@ -81,16 +93,18 @@ the end; an error or Ctrl-C leaves nothing.`,
   griffin snapshot restore snapshots monday --out restored`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.restoreSnapshot(cmd.Context(), args[0], args[1], out)
+			return a.restoreSnapshot(cmd.Context(), &server, args[0], args[1], out)
 		},
 	}
 	c.Flags().StringVarP(&out, "out", "o", "", "folder of the index (required)")
 	_ = c.MarkFlagRequired("out")
+	server.registerStore(c.Flags())
 	return c
 }
 
 func newSnapshotDeleteCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var server serverFlag
+	c := &cobra.Command{
 		Use:   "delete STORE NAME",
 		Short: "Delete a snapshot, and what no other snapshot needs",
 		Long: `Delete removes a snapshot, and the segments that no other snapshot of the folder or
@@ -100,42 +114,48 @@ time.`,
   griffin snapshot delete snapshots monday`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.deleteSnapshot(cmd.Context(), args[0], args[1])
+			return a.deleteSnapshot(cmd.Context(), &server, args[0], args[1])
 		},
 	}
+	server.registerStore(c.Flags())
+	return c
 }
 
-// snapshotStore is a folder or a bucket.
-type snapshotStore interface {
-	Create(ctx context.Context, dir, name string, progress func(done, total int64)) (backup.Report, error)
-	List(ctx context.Context) ([]backup.Snapshot, error)
-	Restore(ctx context.Context, name, dir string, progress func(done, total int64)) (backup.Snapshot, error)
-	Delete(ctx context.Context, name string) (freedBytes int64, err error)
+func (s *serverFlag) registerStore(f *pflag.FlagSet) {
+	f.StringVar(&s.url, "server", "", "let a server do it, at this `URL`, such as http://127.0.0.1:7280: indexes are its own, and STORE is the name of one of its repositories")
 }
 
-var (
-	_ snapshotStore = (*backup.Store)(nil)
-	_ snapshotStore = (*backup.Bucket)(nil)
-)
-
-// withStore opens a folder or the URL of a bucket.
-func withStore(ctx context.Context, where string, work func(s snapshotStore) error) (err error) {
-	scheme, path, isURL := strings.Cut(where, "://")
-	switch {
-	case !isURL:
-		return work(backup.New(vfs.OS, where))
-	case scheme == "file":
-		if path == "" || path[0] != '/' {
-			return usagef("%s: want file:///PATH", where)
+// withStore opens a folder, the URL of a bucket, or a repository of a server.
+func (s *serverFlag) withStore(ctx context.Context, where string, work func(s rest.SnapshotStore) error) (err error) {
+	if s.url != "" {
+		r, err := s.repository(where)
+		if err != nil {
+			return err
 		}
-		return work(backup.New(vfs.OS, filepath.FromSlash(path)))
+		return work(r)
 	}
-	s, closeBucket, err := openBucket(ctx, where)
+	store, closeStore, err := openStore(ctx, where)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeBucket()) }()
-	return work(s)
+	defer func() { err = errors.Join(err, closeStore()) }()
+	return work(store)
+}
+
+// openStore opens a folder or the URL of a bucket.
+func openStore(ctx context.Context, where string) (rest.SnapshotStore, func() error, error) {
+	done := func() error { return nil }
+	scheme, path, isURL := strings.Cut(where, "://")
+	switch {
+	case !isURL:
+		return backup.New(vfs.OS, where), done, nil
+	case scheme == "file":
+		if path == "" || path[0] != '/' {
+			return nil, nil, usagef("%s: want file:///PATH", where)
+		}
+		return backup.New(vfs.OS, filepath.FromSlash(path)), done, nil
+	}
+	return openBucket(ctx, where)
 }
 
 // deletedSnapshot is the JSON of "griffin snapshot delete".
@@ -144,8 +164,8 @@ type deletedSnapshot struct {
 	FreedBytes int64  `json:"freed_bytes"`
 }
 
-func (a *app) deleteSnapshot(ctx context.Context, where, name string) error {
-	return withStore(ctx, where, func(s snapshotStore) error {
+func (a *app) deleteSnapshot(ctx context.Context, server *serverFlag, where, name string) error {
+	return server.withStore(ctx, where, func(s rest.SnapshotStore) error {
 		freed, err := s.Delete(ctx, name)
 		if err != nil {
 			return err
@@ -158,7 +178,7 @@ func (a *app) deleteSnapshot(ctx context.Context, where, name string) error {
 	})
 }
 
-func (a *app) createSnapshot(ctx context.Context, dir, folder, name string) error {
+func (a *app) createSnapshot(ctx context.Context, server *serverFlag, dir, folder, name string) error {
 	if name != "" {
 		if err := backup.CheckName(name); err != nil {
 			return badFlags(err)
@@ -166,7 +186,7 @@ func (a *app) createSnapshot(ctx context.Context, dir, folder, name string) erro
 	}
 	bar := a.newProgress()
 	var r backup.Report
-	err := withStore(ctx, folder, func(s snapshotStore) (err error) {
+	err := server.withStore(ctx, folder, func(s rest.SnapshotStore) (err error) {
 		r, err = s.Create(ctx, dir, name, bar.bytes("copy"))
 		return err
 	})
@@ -190,14 +210,14 @@ type snapshotList struct {
 	Snapshots []backup.Snapshot `json:"snapshots"`
 }
 
-func (a *app) listSnapshots(ctx context.Context, folder string) error {
-	if !strings.Contains(folder, "://") {
+func (a *app) listSnapshots(ctx context.Context, server *serverFlag, folder string) error {
+	if !strings.Contains(folder, "://") && server.url == "" {
 		if _, err := os.Stat(folder); err != nil {
 			return err // a wrong path is likelier than an empty list
 		}
 	}
 	var all []backup.Snapshot
-	if err := withStore(ctx, folder, func(s snapshotStore) (err error) { all, err = s.List(ctx); return err }); err != nil {
+	if err := server.withStore(ctx, folder, func(s rest.SnapshotStore) (err error) { all, err = s.List(ctx); return err }); err != nil {
 		return err
 	}
 	if a.json {
@@ -218,7 +238,10 @@ func (a *app) listSnapshots(ctx context.Context, folder string) error {
 	return nil
 }
 
-func (a *app) restoreSnapshot(ctx context.Context, folder, name, out string) (err error) {
+func (a *app) restoreSnapshot(ctx context.Context, server *serverFlag, folder, name, out string) (err error) {
+	if server.url != "" {
+		return a.restoreOnServer(ctx, server, folder, name, out)
+	}
 	if _, err := os.Lstat(out); err == nil {
 		return hintedError{fmt.Errorf("%s: %w", out, base.ErrExists), "restore into a new folder"}
 	}
@@ -230,7 +253,7 @@ func (a *app) restoreSnapshot(ctx context.Context, folder, name, out string) (er
 	defer func() { err = errors.Join(err, staged.Remove()) }()
 	bar := a.newProgress()
 	var s backup.Snapshot
-	err = withStore(ctx, folder, func(from snapshotStore) (err error) {
+	err = server.withStore(ctx, folder, func(from rest.SnapshotStore) (err error) {
 		s, err = from.Restore(ctx, name, staged.Dir, bar.bytes("copy"))
 		return err
 	})
@@ -241,6 +264,23 @@ func (a *app) restoreSnapshot(ctx context.Context, folder, name, out string) (er
 	if err != nil {
 		return err
 	}
+	return a.reportRestored(s, out, began)
+}
+
+func (a *app) restoreOnServer(ctx context.Context, server *serverFlag, repository, name, index string) error {
+	began := time.Now()
+	var s backup.Snapshot
+	err := server.withStore(ctx, repository, func(from rest.SnapshotStore) (err error) {
+		s, err = from.Restore(ctx, name, index, nil)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.reportRestored(s, index, began)
+}
+
+func (a *app) reportRestored(s backup.Snapshot, out string, began time.Time) error {
 	if a.json {
 		return a.printJSON(s)
 	}

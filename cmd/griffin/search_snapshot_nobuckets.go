@@ -2,8 +2,12 @@
 
 package main
 
-import "context"
+import (
+	"context"
 
-func openBucket(_ context.Context, url string) (snapshotStore, func() error, error) {
+	"github.com/griffin-search/griffin/internal/rest"
+)
+
+func openBucket(_ context.Context, url string) (rest.SnapshotStore, func() error, error) {
 	return nil, nil, usagef("%s: this build of griffin has no buckets: it was made with the build tag nobuckets", url)
 }

@@ -28,6 +28,7 @@ type serveOptions struct {
 	maxQuery      int
 	maxConcurrent int
 	perClient     int
+	repositories  []string
 	maxWait       time.Duration
 	refresh       time.Duration
 	deviceFlags
@@ -85,6 +86,7 @@ Ctrl-C lets running queries end, then stops.`,
 	f.IntVar(&o.maxQuery, "max-query", server.DefaultMaxQueryBytes, fmt.Sprintf("longest query in bytes, at most %d", query.MaxBytes))
 	f.IntVar(&o.maxConcurrent, "max-concurrent", server.DefaultMaxConcurrent, "searches that may run or wait at the same time; more get 503")
 	f.DurationVar(&o.refresh, "refresh", server.DefaultRefresh, "interval at which to look for commits of other processes; 0: only on SIGHUP")
+	f.StringArrayVar(&o.repositories, "repository", nil, "place of snapshots that clients may use by name: `NAME=STORE`, where STORE is a folder or bucket as of griffin snapshot; may be repeated")
 	f.IntVar(&o.perClient, "per-client", 0, "searches that one client (an address) may have at the same time; more get 429 (default: any number)")
 	return c
 }
@@ -131,6 +133,9 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) (err error)
 			return err
 		}
 		return a.serveDirectory(ctx, o, dir)
+	}
+	if len(o.repositories) > 0 {
+		return usagef("--repository is for a folder of indexes, and %s is one index", dir)
 	}
 	ix, closeIndex, err := o.openIndex(dir, griffin.RuntimeOptions{Limits: o.admission.limits(), CacheBytes: o.cache.bytes()}, griffin.Options{ResultCache: int64(o.results.limit)})
 	if err != nil {

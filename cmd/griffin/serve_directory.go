@@ -8,8 +8,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/backup"
 	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/rest"
 	"github.com/griffin-search/griffin/internal/server"
@@ -88,7 +90,12 @@ func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (e
 	}
 	defer func() { err = errors.Join(err, runtime.Close()) }()
 	logger := slog.New(slog.NewTextHandler(a.err, nil))
-	d, err := rest.OpenDirectory(ctx, dir, rest.DirectoryOptions{Index: griffin.Options{Runtime: runtime, ResultCache: int64(o.results.limit)}, Logger: logger})
+	repositories, closeStores, err := o.openRepositories(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStores()) }()
+	d, err := rest.OpenDirectory(ctx, dir, rest.DirectoryOptions{Repositories: repositories, Index: griffin.Options{Runtime: runtime, ResultCache: int64(o.results.limit)}, Logger: logger})
 	if err != nil {
 		return err
 	}
@@ -116,4 +123,32 @@ func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (e
 		a.printf("%s: %s on http://%s/ (Ctrl-C stops)\n", dir, indexes, listener.Addr())
 	}
 	return server.Serve(ctx, listener, handler, o.grace)
+}
+
+// openRepositories opens the places of snapshots of --repository.
+func (o *serveOptions) openRepositories(ctx context.Context) (all map[string]rest.Repository, done func() error, err error) {
+	all = map[string]rest.Repository{}
+	var closers []func() error
+	done = func() (err error) {
+		for _, c := range closers {
+			err = errors.Join(err, c())
+		}
+		return err
+	}
+	for _, text := range o.repositories {
+		name, where, ok := strings.Cut(text, "=")
+		if backup.CheckName(name) != nil || !ok || where == "" {
+			return nil, nil, errors.Join(usagef("--repository %q: want NAME=STORE, such as nightly=/var/backups/griffin", text), done())
+		}
+		if _, twice := all[name]; twice {
+			return nil, nil, errors.Join(usagef("--repository %s is given twice", name), done())
+		}
+		store, closeStore, err := openStore(ctx, where)
+		if err != nil {
+			return nil, nil, errors.Join(err, done())
+		}
+		closers = append(closers, closeStore)
+		all[name] = rest.Repository{Location: where, Store: store}
+	}
+	return all, done, nil
 }

@@ -98,9 +98,9 @@ func TestIsDirectory(t *testing.T) {
 }
 
 // startDirectory serves a folder of indexes until the test ends, and returns its address.
-func startDirectory(t *testing.T, dir string) string {
+func startDirectory(t *testing.T, dir string, flags ...string) string {
 	t.Helper()
-	cmd := griffinProcess(t, "serve", "--device", "cpu", "--addr", "127.0.0.1:0", dir)
+	cmd := griffinProcess(t, append([]string{"serve", "--device", "cpu", "--addr", "127.0.0.1:0", dir}, flags...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -116,4 +116,45 @@ func startDirectory(t *testing.T, dir string) string {
 	_, address, _ := strings.Cut(line, "on http://")
 	address, _, _ = strings.Cut(address, "/")
 	return address
+}
+
+// The server makes and restores snapshots of its indexes in the repositories that it was started with.
+func TestSnapshotsOfServer(t *testing.T) {
+	dir := t.TempDir()
+	write(t, "alpha one", dir, "docs", "a.txt")
+	store := filepath.Join(dir, "store")
+	address := startDirectory(t, filepath.Join(dir, "data"), "--repository", "nightly="+store)
+	on := []string{"--server", "http://" + address}
+	run := func(want string, args ...string) {
+		t.Helper()
+		if out := runGriffin(t, append(args, on...)...); !strings.Contains(out, want) {
+			t.Errorf("%v: %s, want %s", args, out, want)
+		}
+	}
+	run("1 document", "add", "notes", filepath.Join(dir, "docs"))
+	run("notes → nightly, snapshot monday: 1 document", "snapshot", "create", "notes", "nightly", "--name", "monday")
+	run("monday", "snapshot", "list", "nightly")
+	run("snapshot monday → copy: 1 document", "snapshot", "restore", "nightly", "monday", "--out", "copy")
+	run("1 document", "snapshot", "create", "copy", "nightly") // with the time as its name
+	run("deleted", "snapshot", "delete", "nightly", "monday")
+	if out := runGriffin(t, "snapshot", "list", store); strings.Contains(out, "monday") || !strings.Contains(out, "Z") {
+		t.Error(out)
+	}
+	for _, args := range [][]string{
+		{"snapshot", "create", "absent", "nightly"},
+		{"snapshot", "create", "notes", "weekly"},
+		{"snapshot", "list", "a/b"},
+		{"snapshot", "restore", "nightly", "absent", "--out", "x"},
+	} {
+		var out, errOut bytes.Buffer
+		if code := realMain(append(args, on...), terminal{out: &out, err: &errOut}); code == 0 || errOut.Len() == 0 {
+			t.Errorf("%v: exit code %d, %s%s", args, code, &out, &errOut)
+		}
+	}
+	for _, flag := range []string{"nightly", "=x", "a b=x"} {
+		var out, errOut bytes.Buffer
+		if code := realMain([]string{"serve", filepath.Join(dir, "other"), "--addr", "127.0.0.1:0", "--repository", flag}, terminal{out: &out, err: &errOut}); code != exitUsage {
+			t.Errorf("--repository %q: exit code %d\n%s", flag, code, &errOut)
+		}
+	}
 }

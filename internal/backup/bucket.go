@@ -138,7 +138,7 @@ func (b *Bucket) Create(ctx context.Context, dir, name string, progress func(don
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := b.now()
 	if name == "" {
-		name = began.UTC().Format("20060102T150405.000Z")
+		name = NameAt(began)
 	}
 	if err := CheckName(name); err != nil {
 		return Report{}, err
@@ -175,7 +175,7 @@ func (b *Bucket) create(ctx context.Context, dir, name string, began time.Time, 
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	u := &upload{bucket: b, ctx: ctx, dir: dir, progress: progress}
-	u.report.Snapshot = Snapshot{Name: name, Created: began.UTC().Truncate(time.Millisecond), IndexID: c.ID, Generation: c.Generation, Segments: len(c.Segments)}
+	u.report.Snapshot = Snapshot{Name: name, Created: began.UTC().Truncate(time.Millisecond), Index: nameOf(dir), IndexID: c.ID, Generation: c.Generation, Segments: len(c.Segments)}
 	for _, s := range c.Segments {
 		u.report.NumDocs += s.NumLive
 	}

@@ -33,7 +33,7 @@ func (s *Store) Create(ctx context.Context, dir, name string, progress func(done
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := s.now()
 	if name == "" {
-		name = began.UTC().Format("20060102T150405.000Z")
+		name = NameAt(began)
 	}
 	if err := CheckName(name); err != nil {
 		return Report{}, err
@@ -59,7 +59,7 @@ func (s *Store) Create(ctx context.Context, dir, name string, progress func(done
 	}
 	defer func() { err = errors.Join(err, s.fs.RemoveAll(s.path(tempName))) }()
 	w := &copyRun{store: s, ctx: ctx, progress: progress}
-	w.report.Snapshot = Snapshot{Name: name, Created: began.UTC().Truncate(time.Millisecond), IndexID: c.ID, Generation: c.Generation, Segments: len(c.Segments)}
+	w.report.Snapshot = Snapshot{Name: name, Created: began.UTC().Truncate(time.Millisecond), Index: nameOf(dir), IndexID: c.ID, Generation: c.Generation, Segments: len(c.Segments)}
 	for _, segment := range c.Segments {
 		w.report.NumDocs += segment.NumLive
 	}

@@ -30,11 +30,21 @@ func New(fsys vfs.FS, dir string) *Store { return &Store{fs: fsys, dir: dir, now
 type Snapshot struct {
 	Name       string    `json:"name"`
 	Created    time.Time `json:"created"`
+	Index      string    `json:"index,omitempty"` // name of its folder
 	IndexID    string    `json:"index_id"`
 	Generation uint64    `json:"generation"` // number of the commit
 	NumDocs    int64     `json:"num_docs"`
 	Segments   int       `json:"segments"`
 	SizeBytes  int64     `json:"size_bytes"` // of all its files, also those that it shares
+}
+
+// nameOf is the last part of a folder's path; "" if it has none.
+func nameOf(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if name := filepath.Base(dir); err == nil && name != string(filepath.Separator) {
+		return name
+	}
+	return ""
 }
 
 const (
@@ -44,6 +54,9 @@ const (
 )
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// NameAt is the name of a snapshot that gets none.
+func NameAt(t time.Time) string { return t.UTC().Format("20060102T150405.000Z") }
 
 // CheckName returns an error that wraps base.ErrBadInput unless name can be a snapshot's.
 func CheckName(name string) error {

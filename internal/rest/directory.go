@@ -26,13 +26,15 @@ import (
 // MetaFolder of a directory holds NAME.json of the indexes that this API made.
 const MetaFolder = ".griffin"
 
-// A folder with this prefix is an index that is being deleted.
+// A folder with this prefix is an index that is being deleted, or is not complete yet.
 const deletedPrefix = ".deleted-"
 
 // DirectoryOptions configure a Directory.
 type DirectoryOptions struct {
 	// Index applies to each index; its Runtime, which is shared, is required.
 	Index griffin.Options
+	// Repositories are the places of snapshots, by name.
+	Repositories map[string]Repository
 	// WriterMemory is griffin.WriterOptions.MemoryBytes of each index.
 	WriterMemory int64
 	// Logger is slog.Default() by default.

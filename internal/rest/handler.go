@@ -55,7 +55,9 @@ type Handler struct {
 	writes  chan struct{} // semaphore
 	metrics *metrics
 	mux     *http.ServeMux
-	origins *http.CrossOriginProtection
+	// snapshots has the paths under /_snapshot, which patterns with {index} match too.
+	snapshots *http.ServeMux
+	origins   *http.CrossOriginProtection
 }
 
 // New makes a Handler.
@@ -66,7 +68,7 @@ func New(o Options) *Handler {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	h := &Handler{
 		options: o, dir: o.Directory, log: cmp.Or(o.Logger, slog.Default()), writes: make(chan struct{}, o.MaxWrites),
-		metrics: newMetrics(o.Directory), mux: http.NewServeMux(), origins: http.NewCrossOriginProtection(),
+		metrics: newMetrics(o.Directory), mux: http.NewServeMux(), snapshots: http.NewServeMux(), origins: http.NewCrossOriginProtection(),
 	}
 	h.routes()
 	return h
@@ -100,9 +102,12 @@ type action func(r *request) (answer, *Error)
 var everywhere = []string{"pretty", "human", "error_trace", "timeout", "master_timeout", "cluster_manager_timeout", "wait_for_active_shards", "ignore_unavailable", "allow_no_indices", "expand_wildcards"}
 
 func (h *Handler) routes() {
-	route := func(pattern string, f action, parameters ...string) {
-		h.mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) { h.serve(w, req, f, parameters) })
+	on := func(mux *http.ServeMux) func(pattern string, f action, parameters ...string) {
+		return func(pattern string, f action, parameters ...string) {
+			mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) { h.serve(w, req, f, parameters) })
+		}
 	}
+	route := on(h.mux)
 	writing := []string{"refresh", "routing", "if_seq_no", "if_primary_term", "version", "version_type", "op_type"}
 	for _, method := range []string{"PUT", "POST"} {
 		route(method+" /{index}/_doc/{id}", putDocument, writing...)
@@ -123,6 +128,7 @@ func (h *Handler) routes() {
 		route(method+" /_refresh", refreshIndex)
 	}
 	h.moreRoutes(route)
+	snapshotRoutes(on(h.snapshots))
 	route("/", noRoute)
 }
 
@@ -134,6 +140,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		copied := *r
 		copied.URL = &u
 		r = &copied
+	}
+	if r.URL.Path == "/_snapshot" || strings.HasPrefix(r.URL.Path, "/_snapshot/") {
+		h.snapshots.ServeHTTP(w, r)
+		return
 	}
 	h.mux.ServeHTTP(w, r)
 }
