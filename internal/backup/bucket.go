@@ -110,18 +110,9 @@ func (b *Bucket) descriptions(ctx context.Context) ([]*description, error) {
 }
 
 func (b *Bucket) load(ctx context.Context, name string) (d *description, err error) {
-	var data bytes.Buffer
-	err = b.again(ctx, func() error {
-		data.Reset()
-		from, err := b.objects.Get(ctx, name+suffix)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(&data, io.LimitReader(from, maxDescriptionLen))
-		return errors.Join(err, from.Close())
-	})
+	data, err := b.read(ctx, name)
 	if err == nil {
-		d, err = parseDescription(data.Bytes())
+		d, err = parseDescription(data)
 	}
 	if err == nil && d.Name != name {
 		err = fmt.Errorf("it describes the snapshot %q: %w", d.Name, base.ErrCorrupt)
@@ -130,6 +121,38 @@ func (b *Bucket) load(ctx context.Context, name string) (d *description, err err
 		return nil, fmt.Errorf("%s: %s%s: %w", b.where, name, suffix, err)
 	}
 	return d, nil
+}
+
+// read returns the stored description of a snapshot.
+func (b *Bucket) read(ctx context.Context, name string) ([]byte, error) {
+	var data bytes.Buffer
+	err := b.again(ctx, func() error {
+		data.Reset()
+		from, err := b.objects.Get(ctx, name+suffix)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(&data, io.LimitReader(from, maxDescriptionLen))
+		return errors.Join(err, from.Close())
+	})
+	return data.Bytes(), err
+}
+
+// describe writes the description of a snapshot. A repetition finds the object of an attempt whose answer
+// was lost, so one with the same bytes is no error.
+func (b *Bucket) describe(ctx context.Context, name string, data []byte) error {
+	err := b.again(ctx, func() error { return b.objects.Put(ctx, name+suffix, bytes.NewReader(data), true /* create */) })
+	if !errors.Is(err, base.ErrExists) {
+		return err
+	}
+	stored, readErr := b.read(ctx, name)
+	switch {
+	case readErr != nil:
+		return fmt.Errorf("%s: %s%s: %w", b.where, name, suffix, readErr)
+	case bytes.Equal(stored, data):
+		return nil
+	}
+	return err
 }
 
 // Create is Store.Create. Objects that are there with the same name and size are not sent again, also
@@ -198,7 +221,7 @@ func (b *Bucket) create(ctx context.Context, dir, name string, began time.Time, 
 	if err != nil {
 		return u.report, err
 	}
-	return u.report, b.again(ctx, func() error { return b.objects.Put(ctx, name+suffix, bytes.NewReader(data), true) })
+	return u.report, b.describe(ctx, name, data)
 }
 
 // upload is a Create.

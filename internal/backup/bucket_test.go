@@ -24,6 +24,7 @@ type fakeObjects struct {
 	calls   int
 	puts    int
 	fail    func(call int) error // nil: never
+	lose    func(call int) error // the answer of a Put; nil: never
 }
 
 var _ Objects = (*fakeObjects)(nil)
@@ -48,6 +49,9 @@ func (o *fakeObjects) Put(ctx context.Context, name string, from io.Reader, crea
 	}
 	o.puts++
 	o.objects[name] = data
+	if o.lose != nil {
+		return o.lose(o.calls)
+	}
 	return nil
 }
 
@@ -188,15 +192,16 @@ func TestBucketFaults(t *testing.T) {
 	}
 	var faults []fault
 	for at := 1; at <= o.calls; at++ {
-		for _, kind := range []string{"once", "always", "cancel"} {
+		for _, kind := range []string{"once", "lost", "always", "cancel"} {
 			faults = append(faults, fault{at, kind})
 		}
 	}
-	for _, f := range sampletest.Some(t, 30, faults) {
+	description := fault{o.calls, "lost"}
+	for _, f := range append(sampletest.Some(t, 30, faults), description) {
 		mem, o := prepare()
 		ctx, cancel := context.WithCancel(t.Context())
 		o.fail = func(call int) error {
-			if call < f.at || f.kind == "once" && call > f.at {
+			if call < f.at || f.kind == "once" && call > f.at || f.kind == "lost" {
 				return nil
 			}
 			if f.kind == "cancel" {
@@ -205,11 +210,17 @@ func TestBucketFaults(t *testing.T) {
 			}
 			return errors.New("injected")
 		}
+		o.lose = func(call int) error {
+			if f.kind == "lost" && call == f.at {
+				return errors.New("the answer was lost")
+			}
+			return nil
+		}
 		b := newTestBucket(mem, o)
 		_, err := b.Create(ctx, "ix", "new", nil)
 		cancel()
-		o.fail = nil
-		if f.kind == "once" && err != nil || f.kind != "once" && err == nil {
+		o.fail, o.lose = nil, nil
+		if passing := f.kind == "once" || f.kind == "lost"; passing != (err == nil) {
 			t.Errorf("%+v: %v", f, err)
 		}
 		there := o.objects["new"+suffix] != nil
@@ -234,6 +245,25 @@ func TestBucketFaults(t *testing.T) {
 		if got := restoredFrom(t, b, mem, "old"); !slices.Equal(got, []int{1, 2, 3}) {
 			t.Errorf("%+v: the old snapshot has %v", f, got)
 		}
+	}
+}
+
+// The snapshot of another, which takes the name meanwhile, stays.
+func TestBucketTaken(t *testing.T) {
+	mem, o := vfstest.NewMem(), newFakeObjects()
+	change(t, mem, "ix", 0, 1, 2)
+	_, err := newTestBucket(mem, o).Create(t.Context(), "ix", "old", nil)
+	check(t, err)
+	other := bytes.Replace(o.objects["old"+suffix], []byte(`"old"`), []byte(`"new"`), 1)
+	o.calls = 0
+	o.fail = func(call int) error {
+		if call == 3 { // after the two lists
+			o.objects["new"+suffix] = other
+		}
+		return nil
+	}
+	if _, err := newTestBucket(mem, o).Create(t.Context(), "ix", "new", nil); !errors.Is(err, base.ErrExists) || !bytes.Equal(o.objects["new"+suffix], other) {
+		t.Errorf("error %v, %q", err, o.objects["new"+suffix])
 	}
 }
 
