@@ -80,7 +80,7 @@ func hint(command string, err error) string {
 	case errors.Is(err, base.ErrCorrupt):
 		return "see what is damaged with: griffin verify INDEX; then rebuild it or restore a copy"
 	case errors.Is(err, base.ErrLocked):
-		return "wait until the other griffin that writes to this index has ended"
+		return "wait until the other griffin that writes to this index has ended; if it is a server, use --server URL"
 	case errors.Is(err, griffin.ErrNoImpacts):
 		return "make them with: griffin impacts INDEX"
 	case errors.Is(err, syscall.EADDRINUSE):

@@ -54,7 +54,8 @@ func newSnapshotCreateCommand(a *app) *cobra.Command {
 		Use:   "create INDEX STORE",
 		Short: "Copy the last commit of an index into a folder or bucket of snapshots",
 		Long: `Create copies the last commit of an index into a folder, which is made if it is
-missing, or a bucket. Segments that are there are not copied again. The snapshot appears at
+missing, or a bucket. What a process that ended left in the log of the index is
+committed first; of an index that a server has open, use --server. Segments that are there are not copied again. The snapshot appears at
 the end; after Ctrl-C, the next one uses what was copied.`,
 		Example: `  griffin snapshot create notes.idx snapshots
   griffin snapshot create notes.idx snapshots --name monday`,
@@ -182,6 +183,11 @@ func (a *app) createSnapshot(ctx context.Context, server *serverFlag, dir, folde
 	if name != "" {
 		if err := backup.CheckName(name); err != nil {
 			return badFlags(err)
+		}
+	}
+	if server.url == "" {
+		if err := a.commitLog(ctx, dir); err != nil {
+			return err
 		}
 	}
 	bar := a.newProgress()

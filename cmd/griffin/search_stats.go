@@ -23,6 +23,9 @@ func newStatsCommand(a *app) *cobra.Command {
 				return err
 			}
 			defer ix.Close()
+			if err := a.noteUncommitted(args[0]); err != nil {
+				return err
+			}
 			s, err := ix.Stats()
 			if err != nil {
 				return err

@@ -62,6 +62,9 @@ func (a *app) verify(ctx context.Context, o verifyOptions, dir string) error {
 		return err
 	}
 	defer ix.Close()
+	if err := a.noteUncommitted(dir); err != nil {
+		return err
+	}
 	if o.rebuild {
 		return a.verifyRebuild(ctx, o, ix, dir)
 	}

@@ -96,6 +96,9 @@ func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (e
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
 	d, err := rest.OpenDirectory(ctx, dir, rest.DirectoryOptions{Repositories: repositories, Index: griffin.Options{Runtime: runtime, ResultCache: int64(o.results.limit)}, Logger: logger})
+	if errors.Is(err, griffin.ErrLocked) {
+		return hintedError{err, "a folder has one server at a time"}
+	}
 	if err != nil {
 		return err
 	}

@@ -158,3 +158,43 @@ func TestSnapshotsOfServer(t *testing.T) {
 		}
 	}
 }
+
+// After a kill, writes are in the log only: commands note them, and a snapshot has them.
+func TestUncommittedWrites(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	write(t, "alpha one", dir, "docs", "a.txt")
+	cmd := griffinProcess(t, "serve", "--device", "cpu", "--addr", "127.0.0.1:0", data)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, address, _ := strings.Cut(line, "on ")
+	runGriffin(t, "add", "notes", filepath.Join(dir, "docs"), "--server", strings.Fields(address)[0])
+	run := func(want string, args ...string) {
+		t.Helper()
+		var out, errOut bytes.Buffer
+		if code := realMain(args, terminal{out: &out, err: &errOut}); code != 0 || !strings.Contains(errOut.String(), want) {
+			t.Errorf("%v: exit code %d, %s%s, want %q", args, code, &out, &errOut, want)
+		}
+	}
+	index := filepath.Join(data, "notes")
+	run("1 write in the log of "+index+", which is in use: not in the snapshot", "snapshot", "create", index, filepath.Join(dir, "store"), "--name", "empty")
+	var errOut bytes.Buffer
+	if code := realMain([]string{"serve", "--device", "cpu", "--addr", "127.0.0.1:0", data}, terminal{out: io.Discard, err: &errOut}); code != exitIndex || !strings.Contains(errOut.String(), "one server at a time") {
+		t.Errorf("a second server: exit code %d, %s", code, &errOut)
+	}
+	_, _ = cmd.Process.Kill(), cmd.Wait()
+	run("1 write in the log of "+index+": ", "stats", index)
+	run("griffin merge", "verify", index)
+	if out := runGriffin(t, "snapshot", "create", index, filepath.Join(dir, "store"), "--name", "full"); !strings.Contains(out, "snapshot full: 1 document") {
+		t.Error(out)
+	}
+}

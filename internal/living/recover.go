@@ -43,6 +43,21 @@ func Recover(ctx context.Context, fsys vfs.FS, ix *index.Index) error {
 	return s.Close(ctx)
 }
 
+// Waiting counts the writes that the log of an index has and its last commit has not: those of a
+// running process, or of one that ended without a commit. It takes no lock, and a process that
+// writes meanwhile changes the count.
+func Waiting(fsys vfs.FS, ix *index.Index) (n int, err error) {
+	after := wal.Seq(ix.Seq())
+	_, err = wal.Scan(fsys, filepath.Join(ix.Dir(), index.LogName), after+1, func(wal.Entry) error {
+		n++
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) { // there is no log, or the process shortens it
+		return 0, nil
+	}
+	return n, err
+}
+
 // replayBytes is Options.MemoryBytes during a replay, at least: nobody waits for a refresh, and larger
 // batches take less work. Tests change it.
 var replayBytes int64 = 128 << 20

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -47,6 +48,7 @@ type Directory struct {
 	options DirectoryOptions
 	log     *slog.Logger
 
+	lock   io.Closer  // this process alone serves the folder
 	making sync.Mutex // held while an index is made or deleted
 
 	mu      sync.RWMutex
@@ -55,16 +57,23 @@ type Directory struct {
 }
 
 // OpenDirectory opens the indexes in the folder dir, which it makes if there is none. An index that
-// cannot be opened is logged, and requests for it fail. The caller closes the Directory before the
+// cannot be opened is logged, and requests for it fail. The error wraps griffin.ErrLocked if another
+// process has the folder open. The caller closes the Directory before the
 // Runtime.
 func OpenDirectory(ctx context.Context, dir string, o DirectoryOptions) (*Directory, error) {
 	d := &Directory{dir: dir, options: o, log: cmp.Or(o.Logger, slog.Default()), indexes: map[string]*Index{}}
 	if err := os.MkdirAll(filepath.Join(dir, MetaFolder), 0o755); err != nil {
 		return nil, err
 	}
+	var err error
+	if d.lock, err = vfs.OS.Lock(filepath.Join(dir, MetaFolder, "LOCK")); errors.Is(err, griffin.ErrLocked) {
+		return nil, fmt.Errorf("%s: another server serves this folder; stop it, or use it: %w", dir, griffin.ErrLocked)
+	} else if err != nil {
+		return nil, err
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, d.lock.Close())
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), deletedPrefix) {
@@ -323,6 +332,10 @@ func (d *Directory) Close(ctx context.Context) error {
 	var err error
 	for _, x := range all {
 		err = errors.Join(err, x.close(ctx))
+	}
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Close())
+		d.lock = nil
 	}
 	return err
 }
