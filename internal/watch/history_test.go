@@ -164,6 +164,7 @@ func (h *history) open() {
 	})
 	check(h.t, err)
 	h.w = w
+	w.journal.limit = 1 + h.rng.IntN(200)
 	check(h.t, w.state.check())
 }
 
@@ -376,6 +377,7 @@ func (h *history) killed() {
 	w, err := Open(h.t.Context(), faulty, "state", h.index, Options{Folders: h.folders, Poll: time.Hour, Quiet: time.Nanosecond})
 	if err == nil {
 		h.w = w
+		w.journal.limit = 1 + h.rng.IntN(200)
 		h.changed = map[string]bool{}
 		h.w.scan()
 		if h.rng.IntN(2) == 0 {

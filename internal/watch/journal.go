@@ -54,7 +54,8 @@ const (
 	journalFileBytes = 4 << 20
 	// minCheckpointBytes is the size below which a journal is not written anew.
 	minCheckpointBytes = 2 * journalFileBytes
-	checkpointBytes    = 1 << 20 // of an Append
+	// maxAppendBytes is about the largest record, and Append. A longer id is not split.
+	maxAppendBytes = 1 << 20
 )
 
 // journal makes the changes of a state durable.
@@ -62,6 +63,8 @@ type journal struct {
 	state   *state
 	log     wal.Log
 	records []wal.Record // not appended yet
+	bytes   int          // of records
+	limit   int          // maxAppendBytes, or less in tests
 	// docs is the record under way, of file of.
 	docs []byte
 	of   *file
@@ -76,7 +79,7 @@ func openJournal(fsys vfs.FS, dir string) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{state: newState(), log: log}
+	j := &journal{state: newState(), log: log, limit: maxAppendBytes}
 	if err := j.load(dir); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -220,8 +223,19 @@ func (s *state) drop(f *file, ids []string) (heirs []*file) {
 
 func (j *journal) add(kind byte, payload []byte) {
 	j.endDocs()
-	j.records = append(j.records, wal.Record{Type: kind, Payload: payload})
+	j.append(kind, payload)
 }
+
+func (j *journal) append(kind byte, payload []byte) {
+	j.records = append(j.records, wal.Record{Type: kind, Payload: payload})
+	j.bytes += len(payload) + recordBytes
+}
+
+// recordBytes is about what a record takes beside its payload.
+const recordBytes = 16
+
+// isFull reports whether the added records are to be committed before there are more.
+func (j *journal) isFull() bool { return j.bytes+len(j.docs) >= j.limit }
 
 func (j *journal) config() {
 	s := j.state
@@ -241,22 +255,32 @@ func (j *journal) entry(f *file, kind byte, id string, hash uint64) {
 		j.of, j.docs = f, binary.AppendUvarint(nil, f.number)
 	}
 	j.docs = appendText(append(j.docs, kind), id)
-	j.docs = binary.LittleEndian.AppendUint64(j.docs, hash)
+	if j.docs = binary.LittleEndian.AppendUint64(j.docs, hash); len(j.docs) >= j.limit {
+		j.endDocs()
+	}
 }
 
 func (j *journal) endDocs() {
 	if j.of != nil {
-		j.records = append(j.records, wal.Record{Type: recordDocs, Payload: j.docs})
+		j.append(recordDocs, j.docs)
 		j.of, j.docs = nil, nil
 	}
 }
 
-func (j *journal) drop(f *file, ids []string) {
-	b := binary.AppendUvarint(nil, f.number)
-	for _, id := range ids {
-		b = appendText(b, id)
+// drop commits when it is full, so f must have been begun.
+func (j *journal) drop(f *file, ids []string) error {
+	for len(ids) > 0 {
+		b, n := binary.AppendUvarint(nil, f.number), 0
+		for ; n < len(ids) && len(b) < j.limit; n++ {
+			b = appendText(b, ids[n])
+		}
+		j.add(recordDrop, b)
+		ids = ids[n:]
+		if err := j.commitIfFull(); err != nil {
+			return err
+		}
 	}
-	j.add(recordDrop, b)
+	return nil
 }
 
 func (j *journal) done(f *file) {
@@ -284,11 +308,18 @@ func (j *journal) commit() error {
 		return nil
 	}
 	_, err := j.log.Append(j.records)
-	j.records = nil
+	j.records, j.bytes = nil, 0
 	if err != nil {
 		return fmt.Errorf("%w: %w", errState, err)
 	}
 	return nil
+}
+
+func (j *journal) commitIfFull() error {
+	if !j.isFull() {
+		return nil
+	}
+	return j.commit()
 }
 
 var errState = errors.New("state of the files")
@@ -306,14 +337,6 @@ func (j *journal) tidy() error {
 func (j *journal) checkpoint() error {
 	first := j.log.Stats().Last + 1
 	j.config()
-	size := 0
-	flush := func(force bool) error {
-		if !force && size < checkpointBytes {
-			return nil
-		}
-		size = 0
-		return j.commit()
-	}
 	for _, f := range j.state.sorted() {
 		j.begin(f)
 		for _, id := range f.ids {
@@ -322,24 +345,20 @@ func (j *journal) checkpoint() error {
 				kind, hash = entryOwned, now.hash
 			}
 			j.entry(f, kind, id, hash)
-			if size += len(id) + 16; size >= checkpointBytes {
-				if err := flush(true); err != nil {
-					return err
-				}
+			if err := j.commitIfFull(); err != nil {
+				return err
 			}
 		}
 		if f.complete {
 			j.done(f)
 		}
-		if size += len(f.rel) + 64; size >= checkpointBytes {
-			if err := flush(true); err != nil {
-				return err
-			}
+		if err := j.commitIfFull(); err != nil {
+			return err
 		}
 	}
 	j.token()
 	j.add(recordComplete, binary.AppendUvarint(nil, uint64(first)))
-	if err := flush(true); err != nil {
+	if err := j.commit(); err != nil {
 		return err
 	}
 	if err := j.log.TruncateFront(first); err != nil {

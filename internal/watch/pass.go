@@ -254,7 +254,7 @@ func (p *pass) document(d *corpus.Document) error {
 			p.w.journal.entry(r.file, entryShadow, d.ID, 0)
 			s.shadow(d.ID, r.file)
 		}
-		return nil
+		return p.bound()
 	}
 	hash, now := hashOf(d), s.docs[d.ID]
 	if now.file == r.file && now.hash == hash {
@@ -264,7 +264,7 @@ func (p *pass) document(d *corpus.Document) error {
 	p.w.journal.entry(r.file, entryOwned, d.ID, hash)
 	s.take(d.ID, r.file, hash)
 	if now.hash == hash {
-		return nil // from another file
+		return p.bound() // from another file
 	}
 	return p.write(r, Write{Doc: d})
 }
@@ -275,6 +275,14 @@ func (p *pass) begin(r *reading) {
 		r.begun, r.complete = true, false
 		p.w.journal.begin(r.file)
 	}
+}
+
+// bound writes what there is before the journal has much to write at once.
+func (p *pass) bound() error {
+	if !p.w.journal.isFull() {
+		return nil
+	}
+	return p.flush()
 }
 
 func (p *pass) write(r *reading, w Write) error {
@@ -367,7 +375,9 @@ func (p *pass) finish(files []*reading, began time.Time) error {
 		return err
 	}
 	for i, r := range whole {
-		p.drop(r, deleted[i])
+		if err := p.drop(r, deleted[i]); err != nil {
+			return err
+		}
 	}
 	for _, r := range whole {
 		if !slices.Contains(p.heirs, r.file) {
@@ -400,18 +410,22 @@ func (p *pass) deletions(r *reading, shadows bool) (deleted []string, err error)
 			return nil, err
 		}
 	}
-	p.drop(r, dropped)
-	return deleted, nil
+	return deleted, p.drop(r, dropped)
 }
 
-func (p *pass) drop(r *reading, ids []string) {
-	for part := range slices.Chunk(ids, maxBatchDocs) {
-		p.w.journal.drop(r.file, part)
+func (p *pass) drop(r *reading, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	p.begin(r)
+	if err := p.w.journal.drop(r.file, ids); err != nil {
+		return err
 	}
 	for _, heir := range p.w.state.drop(r.file, ids) {
 		p.heirs = append(p.heirs, heir)
 		p.w.pend(heir.key, p.w.now())
 	}
+	return nil
 }
 
 // check finds out whether a file stayed the same while it was read.

@@ -237,13 +237,16 @@ func (w *Watcher) configure(folders []Folder) error {
 	}
 	anew := w.state.options != options
 	w.state.options = options
-	w.journal.config()
 	if anew {
 		for _, f := range w.state.files {
 			f.complete = false
 			w.journal.begin(f)
+			if err := w.journal.commitIfFull(); err != nil {
+				return err
+			}
 		}
 	}
+	w.journal.config() // last: until then the files are begun again
 	return w.journal.commit()
 }
 
@@ -261,26 +264,36 @@ func (w *Watcher) verify(ctx context.Context) error {
 	}
 	const batch = 1000
 	ids := make([]string, 0, batch)
+	begun := map[*file]bool{}
 	check := func() error {
 		seqs, err := w.target.Seqs(ctx, ids)
 		if err != nil {
 			return err
 		}
 		for i, id := range ids {
-			if f := w.state.docs[id].file; seqs[i] == 0 || seqs[i] > w.state.seq {
-				w.state.doubt(id)
-				f.complete = false
-				w.journal.begin(f)
-				w.journal.entry(f, entryOwned, id, 0)
+			f := w.state.docs[id].file
+			if seqs[i] != 0 && seqs[i] <= w.state.seq {
+				continue
 			}
+			w.state.doubt(id)
+			if f.complete = false; !begun[f] {
+				begun[f] = true
+				w.journal.begin(f)
+			}
+			w.journal.entry(f, entryOwned, id, 0)
 		}
 		ids = ids[:0]
-		return nil
+		return w.journal.commitIfFull()
 	}
-	for id := range w.state.docs {
-		if ids = append(ids, id); len(ids) == batch {
-			if err := check(); err != nil {
-				return err
+	for _, f := range w.state.sorted() {
+		for _, id := range f.ids {
+			if w.state.docs[id].file != f {
+				continue // a shadow
+			}
+			if ids = append(ids, id); len(ids) == batch {
+				if err := check(); err != nil {
+					return err
+				}
 			}
 		}
 	}
