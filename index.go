@@ -179,7 +179,7 @@ func (ix *Index) Add(ctx context.Context, docs ...Document) error {
 	})
 }
 
-// AddFields declares further fields, after those of Settings.Fields, for documents that are added
+// AddFields declares further fields, after Settings.Fields, for documents that are added
 // later; Commit makes them visible. Names that are declared have no effect. Documents that were added
 // before are not found by a new field, even if they have a stored value for it: add them again. The
 // error wraps ErrBadInput if a name is not valid, and ErrTooManyFields.

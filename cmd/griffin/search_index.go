@@ -128,7 +128,7 @@ func (o *indexOptions) registerInput(f *pflag.FlagSet) {
 	f.IntVar(&o.files.MaxErrors, "max-errors", 100, "stop after this many bad records; -1: never")
 }
 
-// registerFormat adds those that tell what the documents of files are.
+// registerFormat adds the flags about documents of files.
 func (o *indexOptions) registerFormat(f *pflag.FlagSet) {
 	f.StringVar(&o.files.Format, "format", "", "format of the input (default: detected)")
 	f.StringVar(&o.files.IDField, "id-field", "", "name of the id in JSON and CSV records (default: _id, id, docid, …)")

@@ -21,7 +21,7 @@ type Bucket struct{ blobs *blob.Bucket }
 
 var _ backup.Objects = (*Bucket)(nil)
 
-// Open opens a URL such as s3://bucket/prefix?region=eu-west-1. The parameters are those of gocloud.dev, and
+// Open opens a URL such as s3://bucket/prefix?region=eu-west-1. The parameters are as in gocloud.dev, and
 // credentials are found as the provider's own tools do. The error wraps base.ErrBadInput if the URL is not
 // one, or if this build has no such provider.
 func Open(ctx context.Context, text string) (*Bucket, error) {

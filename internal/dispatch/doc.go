@@ -9,7 +9,7 @@
 // cost model learns from the measured time. A query that overruns on the CPU restarts on the
 // GPU. Missing lists are loaded in the background. Each of several GPUs answers queries by itself
 // (gpu_replicas.go). The CPU answers the small segments of an index that takes writes (gpu_small.go);
-// what a GPU needs for a commit is brought before the commit is shown (gpu_ready.go). An engine chosen by name (package engine) answers in place of all this.
+// the lists that a GPU needs for a commit are brought before the commit is shown (gpu_ready.go). An engine chosen by name (package engine) answers in place of all this.
 //
 // The package does not parse or plan queries, schedule (package sched), manage GPU memory
 // (package gpu/pipeline), or measure on purpose (package calibrate).

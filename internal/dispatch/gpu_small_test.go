@@ -36,8 +36,7 @@ func commitsIndex(t testing.TB, rng *rand.Rand, sizes ...int) *index.Index {
 	})
 }
 
-// The CPU answers the small segments, the GPU the others. Hits, ties, counts and the fallback of AND+OR are
-// those of the CPU alone: in every mode, alone, in batches, and in steps at any place.
+// The CPU answers the small segments, the GPU the others. Hits, ties, counts and the fallback of AND+OR are as on the CPU alone: in every mode, alone, in batches, and in steps at any place.
 func TestSmallSegments(t *testing.T) {
 	orders := [][]int{{40, 300, 20, 250, 10, 30}, {300, 30, 30}, {20, 30, 400}, {120}}
 	for _, sizes := range sampletest.Some(t, 2, orders) {

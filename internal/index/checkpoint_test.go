@@ -36,7 +36,7 @@ func (m *liveModel) reopenLive(fsys vfs.FS, last uint64, docsAt map[uint64][]cor
 }
 
 // After a kill, a writer goes on from the checkpoint; after a power failure, from it or from the last
-// commit. The documents are those of the record that Adopt returns.
+// commit. The documents are as of the record that Adopt returns.
 func TestCheckpointHistories(t *testing.T) {
 	adopted, dropped := 0, 0
 	for seed := range uint64(8) {

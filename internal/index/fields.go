@@ -60,7 +60,7 @@ func (m *manifest) addFields(names []string) (added []string, err error) {
 }
 
 // AddFields declares further fields for documents that are added later, and is committed with them.
-// Names that are declared have no effect. The error is that of Options.NewFields.
+// Names that are declared have no effect. Errors are as for Options.NewFields.
 func (w *Writer) AddFields(names ...string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

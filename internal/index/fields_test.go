@@ -25,7 +25,7 @@ type growing struct {
 	ix     *Index
 	opts   Options
 	fields []string // declared
-	// docs are in the order of writing, written what they would be in an index that had all fields
+	// docs are in the order of writing, written as in an index that had all fields
 	// from the start.
 	docs, written []corpus.Document
 	seq           uint64
@@ -339,7 +339,7 @@ func TestFieldsThatCannotBeAdded(t *testing.T) {
 	}
 }
 
-// A manifest of version 3 says how many fields were added; a segment can lack only these.
+// A manifest of version 3 has the number of added fields; a segment can lack only these.
 func TestManifestOfGrownFields(t *testing.T) {
 	m := testManifest(t)
 	_, err := m.addFields([]string{"a", "b", "title"})

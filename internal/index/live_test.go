@@ -225,7 +225,7 @@ func TestLiveConcurrent(t *testing.T) {
 	checkStatistics(t, ix)
 }
 
-// After a merge to one segment, its files are those of a new index of the live documents, so that queries
+// After a merge to one segment, its files equal the files of a new index of the live documents, so that queries
 // are as fast. Only blocks of stored documents end at other places, and a new index has no versions.
 func TestMergedLikeNew(t *testing.T) {
 	for seed := range uint64(4) {

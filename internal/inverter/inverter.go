@@ -100,7 +100,7 @@ func (f *fieldInverter) addTokens(doc uint32, tokens []analysis.Token, first uin
 	f.addNumbered(doc, tokens, f.numbers, first)
 }
 
-// noTerm is the number of what is too short or too long for a dictionary.
+// noTerm is the number of words that are too short or too long for a dictionary.
 const noTerm = ^uint32(0)
 
 // number returns the number of a term, which it adds to the table.

@@ -12,7 +12,7 @@ func validJSON(text []byte) bool {
 	return v.at == len(text)
 }
 
-// validator reads JSON from at on. Its methods report whether what they read is valid.
+// validator reads JSON from at on. Its methods report whether a value is valid.
 type validator struct {
 	text []byte
 	at   int

@@ -119,7 +119,7 @@ func (s *stream) next() (w griffin.Write, size int) {
 	return griffin.Write{Document: d}, len(d.Title) + len(d.Text)
 }
 
-// base is the first id: skip leaves out those of another stream.
+// base is the first id: skip leaves out the ids of another stream.
 func (s *stream) base() int { return s.added - len(s.versions) }
 
 // skip begins at an id that the stream of n writes has not used.

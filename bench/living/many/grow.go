@@ -24,7 +24,7 @@ type sample struct {
 	Seconds      float64 `json:"seconds"`
 	Documents    int     `json:"documents"` // live
 	WritesPerSec float64 `json:"writes_per_second"`
-	// CPUSeconds of the part, without those of the samples.
+	// CPUSeconds of the part, without the samples.
 	CPUSeconds float64 `json:"cpu_seconds"`
 	// Show is the time to index and show shownWrites writes, without others; of which ShowOne for a
 	// single one.

@@ -25,7 +25,7 @@ type Memory struct {
 	Peak int64 `json:"peak_rss_bytes"`
 }
 
-// Memory returns what is resident.
+// Memory returns the resident memory.
 func (p Process) Memory() Memory {
 	return Memory{
 		All:       p.number("status", "VmRSS:") << 10,
@@ -34,7 +34,7 @@ func (p Process) Memory() Memory {
 	}
 }
 
-// WrittenBytes is what the process has sent to the disk, without what it removed before the system wrote
+// WrittenBytes counts the bytes that the process has sent to the disk, without files that it removed before the system wrote
 // it.
 func (p Process) WrittenBytes() int64 {
 	return p.number("io", "write_bytes:") - p.number("io", "cancelled_write_bytes:")

@@ -85,7 +85,7 @@ func (v *View) Retain() *View {
 }
 
 // Release drops a reference. The last one releases the bitmaps and, perhaps after pending
-// promotions, frees what the devices have of segments that no other View has. A nil View is allowed.
+// promotions, frees the memory of segments that no other View has. A nil View is allowed.
 func (v *View) Release() {
 	if v == nil || v.references.Add(-1) > 0 {
 		return

@@ -2,7 +2,7 @@ package experiments
 
 import "github.com/griffin-search/griffin/internal/lab"
 
-// What the measurements of saat say.
+// Findings of the measurements of saat.
 
 var (
 	saatTimes   = cellsOf("")

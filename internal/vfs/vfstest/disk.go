@@ -21,8 +21,7 @@ import (
 // ErrCrashed is the error of all operations of a Disk from DiskFaults.CrashAt on.
 var ErrCrashed = errors.New("the machine is off")
 
-// Disk is a file system in memory with the guarantees of POSIX only. AfterCrash returns what a power
-// failure leaves:
+// Disk is a file system in memory with the guarantees of POSIX only. AfterCrash returns the disk after a power failure:
 //
 //   - Of a file, the bytes before the last Sync, and of the others any prefix, in which sectors may be
 //     zero. At a third of crashes all files are whole, at another third all but one.
@@ -73,14 +72,14 @@ type DiskFaults struct {
 // NewDisk is empty.
 func NewDisk() *Disk { return &Disk{root: newFolder(), locks: map[string]bool{}} }
 
-// Change changes what fails.
+// Change changes the plan of faults.
 func (d *Disk) Change(change func(f *DiskFaults)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change(&d.faults)
 }
 
-// AfterCrash returns what a new process finds after a power failure. Calls with the same random
+// AfterCrash returns the disk as a new process finds it after a power failure. Calls with the same random
 // numbers after the same operations return the same.
 func (d *Disk) AfterCrash(random *rand.Rand) *Disk {
 	d.mu.Lock()
@@ -90,8 +89,8 @@ func (d *Disk) AfterCrash(random *rand.Rand) *Disk {
 	return &Disk{root: c.after(d.root), locks: map[string]bool{}}
 }
 
-// AfterKill returns what a new process finds after the former one was killed: all that was written,
-// and what was not synced is still not.
+// AfterKill returns the disk as a new process finds it after the former one was killed: all that was written,
+// and unsynced writes stay unsynced.
 func (d *Disk) AfterKill() *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -83,7 +83,7 @@ func (f *diskFile) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// cut writes a part of what is written when the machine stops.
+// cut writes a part of the bytes during which the machine stops.
 func (d *Disk) cut(f *diskFile, p []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

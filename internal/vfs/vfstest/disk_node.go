@@ -137,7 +137,7 @@ type crash struct {
 	random  *rand.Rand
 	changes int // of folders: 0: all are lost, 1: some, 2: none
 	made    map[*node]*node
-	// whole is set if the disk happens to have all contents, but for that of victim, which may be nil.
+	// whole is set if the disk happens to have all contents, but for the content of victim, which may be nil.
 	whole  bool
 	victim *node
 }
