@@ -51,8 +51,9 @@ health at /healthz, Prometheus metrics at /metrics. There is no log-in, so the
 default address is reachable from this machine only. Queries also run on a GPU if
 there is one; --device cpu turns that off.
 
-DATA is an index, or a folder of indexes, which is made if there is none. A folder of
-indexes is also written over HTTP, under paths of OpenSearch: PUT /NAME/_doc/ID,
+DATA is an index, or a folder of indexes, which is made if there is none. In a folder
+with several indexes, searches name one: /search?q=…&index=NAME; the page offers them.
+A folder of indexes is also written over HTTP, under paths of OpenSearch: PUT /NAME/_doc/ID,
 POST /_bulk, GET /NAME/_search, … (docs/guides/http-api.md). Only this process may then
 write to its indexes.
 

@@ -42,7 +42,7 @@ func (h *handler) admit(r *http.Request) (leave func(answered, shed bool), refus
 func (h *handler) directoryRoutes() http.Handler {
 	mux := http.NewServeMux()
 	api := h.isolate(apiRoute, h.api.ServeHTTP)
-	page := h.guard("page", h.chosen((*handler).page))
+	page := h.guard("page", h.chosen((*handler).page, failPage))
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.Header.Get("Accept"), "text/html") {
 			page.ServeHTTP(w, r)
@@ -50,8 +50,8 @@ func (h *handler) directoryRoutes() http.Handler {
 			api.ServeHTTP(w, r)
 		}
 	})
-	mux.Handle("/search", h.guard("search", h.chosen((*handler).search)))
-	mux.Handle("/document", h.guard("document", h.chosen((*handler).document)))
+	mux.Handle("/search", h.guard("search", h.chosen((*handler).search, failJSON)))
+	mux.Handle("/document", h.guard("document", h.chosen((*handler).document, failPage)))
 	mux.Handle("/healthz", h.guard("healthz", h.healthz))
 	mux.Handle("/metrics", h.guard("metrics", h.metrics.handler().ServeHTTP))
 	mux.Handle("/icon.svg", h.guard("icon", icon))
@@ -59,25 +59,65 @@ func (h *handler) directoryRoutes() http.Handler {
 	return mux
 }
 
-// chosen runs f for the index that the request names, or the first.
-func (h *handler) chosen(f func(h *handler, w http.ResponseWriter, r *http.Request)) http.HandlerFunc {
+// maxListed is the number of indexes that an error lists.
+const maxListed = 20
+
+// chosen runs f for the index that the request names, or for the only one. Else fail answers.
+func (h *handler) chosen(f func(*handler, http.ResponseWriter, *http.Request), fail func(*handler, http.ResponseWriter, *http.Request, *apiError)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		name := r.URL.Query().Get("index")
-		if names := h.Directory.Names(); name == "" && len(names) > 0 {
+		names := h.Directory.Names()
+		if name == "" && len(names) == 1 {
 			name = names[0]
+		}
+		if name == "" {
+			fail(h, w, r, unchosen(names))
+			return
 		}
 		ix, err := h.Directory.Open(name)
 		switch {
-		case name == "":
-			h.fail(w, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: "there is no index yet; PUT /NAME makes one"})
 		case errors.Is(err, griffin.ErrNotFound):
-			h.fail(w, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("there is no index %.100q", name)})
+			fail(h, w, r, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("there is no index %.100q; %s", name, listed(names))})
 		case err != nil:
-			h.fail(w, &apiError{Status: http.StatusServiceUnavailable, Code: "internal", Message: fmt.Sprintf("index %q cannot be opened; the reason is in the server's log", name)})
+			fail(h, w, r, &apiError{Status: http.StatusServiceUnavailable, Code: "internal", Message: fmt.Sprintf("index %q cannot be opened; the reason is in the server's log", name)})
 		default:
 			f(h.of(name, indexBackend(ix)), w, r)
 		}
 	}
+}
+
+// unchosen is the error of a request without an index.
+func unchosen(names []string) *apiError {
+	if len(names) == 0 {
+		return &apiError{Status: http.StatusNotFound, Code: "not_found", Message: listed(names)}
+	}
+	return badParameter("choose an index with ?index=NAME; %s", listed(names))
+}
+
+// listed tells which indexes there are.
+func listed(names []string) string {
+	switch n := len(names); {
+	case n == 0:
+		return "there are no indexes; PUT /NAME makes one, and so does PUT /NAME/_doc/ID with its first document"
+	case n > maxListed:
+		return fmt.Sprintf("there are %d: %s, …", n, strings.Join(names[:maxListed], ", "))
+	default:
+		return "there are: " + strings.Join(names, ", ")
+	}
+}
+
+func failJSON(h *handler, w http.ResponseWriter, _ *http.Request, e *apiError) { h.fail(w, e) }
+
+// failPage answers with a page that keeps the query and offers the indexes. The start page without an
+// index is no error.
+func failPage(h *handler, w http.ResponseWriter, r *http.Request, e *apiError) {
+	req, _ := h.parseRequest(r, false /* strict */)
+	data := h.newPage(req)
+	data.NumDocs = -1 // of all indexes
+	if r.URL.Path != "/" || strings.TrimSpace(req.Text) != "" || r.URL.Query().Get("index") != "" {
+		data.Title, data.Error = "Error – Griffin", e
+	}
+	h.writePage(w, data)
 }
 
 // of is a handler of one index that shares limits and metrics with h.

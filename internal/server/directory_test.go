@@ -7,11 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/rest"
 )
 
-func TestDirectory(t *testing.T) {
+// newDirectory serves an empty directory; do sends it a request.
+func newDirectory(t *testing.T) (h *Handler, do func(method, target, accept, body string) *httptest.ResponseRecorder) {
+	t.Helper()
 	runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -20,19 +26,18 @@ func TestDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := d.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 		if err := runtime.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
-	h, err := New(Options{Directory: d, Logger: quiet()})
-	if err != nil {
+	})
+	if h, err = New(Options{Directory: d, Logger: quiet()}); err != nil {
 		t.Fatal(err)
 	}
-	do := func(method, target, accept, body string) *httptest.ResponseRecorder {
+	return h, func(method, target, accept, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, target, strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", accept)
@@ -40,29 +45,80 @@ func TestDirectory(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w
 	}
-	if w := do(http.MethodGet, "/search?q=x", "", ""); w.Code != http.StatusNotFound {
-		t.Errorf("a search without an index: status %d", w.Code)
-	}
-	do(http.MethodPut, "/a/_doc/1?refresh=true", "", `{"title":"first","t":"whale"}`)
-	do(http.MethodPut, "/b/_doc/2?refresh=true", "", `{"title":"second","t":"whale"}`)
-	for _, c := range []struct {
+}
+
+func TestDirectory(t *testing.T) {
+	_, do := newDirectory(t)
+	type want struct {
 		target, accept string
 		status         int
 		want           string
-	}{
-		{"/search?q=whale", "", 200, `"id":"1"`},
-		{"/search?q=whale&index=b", "", 200, `"id":"2"`},
-		{"/search?q=whale&index=c", "", 404, "no index"},
-		{"/", "application/json", 200, `"distribution":"opensearch"`},
-		{"/?q=whale&index=b", "text/html", 200, `href="/document?id=2&amp;index=b"`},
-		{"/document?id=2&index=b", "text/html", 200, "second"},
-		{"/healthz", "", 200, "ok"},
-		{"/metrics", "", 200, `griffin_writes_total{outcome="created"} 2`},
-		{"/b/_search?q=whale", "", 200, `"_id":"2"`},
-		{"/c/_search", "", 404, "index_not_found_exception"},
-	} {
-		if w := do(http.MethodGet, c.target, c.accept, ""); w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
-			t.Errorf("%s: status %d, want %d and %s: %.2000s", c.target, w.Code, c.status, c.want, w.Body)
+	}
+	check := func(wanted ...want) {
+		t.Helper()
+		for _, c := range wanted {
+			if w := do(http.MethodGet, c.target, c.accept, ""); w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
+				t.Errorf("%s: status %d, want %d and %s: %.2000s", c.target, w.Code, c.status, c.want, w.Body)
+			}
 		}
 	}
+	check(
+		want{"/search?q=x", "", 404, "PUT /NAME makes one"},
+		want{"/", "text/html", 200, "There is no index yet"},
+		want{"/?q=x", "text/html", 404, "PUT /NAME makes one"},
+	)
+	do(http.MethodPut, "/a/_doc/1?refresh=true", "", `{"title":"first","t":"whale"}`)
+	check(
+		want{"/search?q=whale", "", 200, `"id":"1"`},
+		want{"/?q=whale", "text/html", 200, `href="/document?id=1&amp;index=a"`},
+		want{"/", "text/html", 200, `<input type="hidden" name="index" value="a">`},
+		want{"/?index=c&q=whale", "text/html", 404, `<option value="">Choose an index</option>`},
+	)
+	do(http.MethodPut, "/b/_doc/2?refresh=true", "", `{"title":"second","t":"whale"}`)
+	check(
+		want{"/search?q=whale", "", 400, "?index=NAME; there are: a, b"},
+		want{"/search?q=whale&index=b", "", 200, `"id":"2"`},
+		want{"/search?q=whale&index=b&x=y", "", 400, "timeout, index"},
+		want{"/search?q=whale&index=c", "", 404, "no index \\\"c\\\"; there are: a, b"},
+		want{"/", "application/json", 200, `"distribution":"opensearch"`},
+		want{"/", "text/html", 200, `<option value="">Choose an index</option>`},
+		want{"/", "text/html", 200, "What you can type"},
+		want{"/?q=whale", "text/html", 400, `value="whale"`},
+		want{"/?q=whale", "text/html", 400, "there are: a, b"},
+		want{"/?q=whale&index=b", "text/html", 200, `<option value="b" selected>b</option>`},
+		want{"/?q=whale&index=b", "text/html", 200, `href="/document?id=2&amp;index=b"`},
+		want{"/document?id=2&index=b", "text/html", 200, "second"},
+		want{"/document?id=2", "text/html", 400, "there are: a, b"},
+		want{"/healthz", "", 200, "ok"},
+		want{"/metrics", "", 200, `griffin_writes_total{outcome="created"} 2`},
+		want{"/b/_search?q=whale", "", 200, `"_id":"2"`},
+		want{"/c/_search", "", 404, "index_not_found_exception"},
+	)
+}
+
+// The choice of an index works without JavaScript and stays in the address.
+func TestDirectoryInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	h, do := newDirectory(t)
+	long := strings.Repeat("long-", 40) + "b"
+	do(http.MethodPut, "/a/_doc/1?refresh=true", "", `{"title":"first","t":"ship"}`)
+	do(http.MethodPut, "/"+long+"/_doc/2?refresh=true", "", `{"title":"second","t":"white whale"}`)
+	tb := newTab(t, startBrowser(t), serveHandler(t, h))
+	call(tb, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	tb.run(chromedp.EmulateViewport(320, 640))
+	tb.open("/")
+	tb.run(chromedp.Focus(chromedp.CSS("#index")), chromedp.KeyEvent("l"), chromedp.SendKeys(chromedp.CSS("#q"), "whale"+kb.Enter), chromedp.WaitReady(chromedp.CSS("ol mark")))
+	call(tb, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: false})
+	for _, step := range []string{"ol h3 a", "h1 a"} {
+		if got, want := eval[string](tb, `document.querySelector("#index").value + ", " + new URL(location).searchParams.get("index")`), long+", "+long; got != want {
+			tb.Errorf("before %s the chosen index is %s", step, got)
+		}
+		if got := eval[int](tb, `document.documentElement.scrollWidth`); got > 320 {
+			tb.Errorf("before %s the page is %d pixels wide", step, got)
+		}
+		tb.run(chromedp.Click(chromedp.CSS(step)), chromedp.WaitReady(chromedp.CSS(map[string]string{"ol h3 a": ".text", "h1 a": "body.start"}[step])))
+	}
+	tb.run(chromedp.SendKeys(chromedp.CSS("#q"), "white"+kb.Enter), chromedp.WaitReady(chromedp.CSS("ol mark")))
 }

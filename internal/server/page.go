@@ -41,6 +41,10 @@ type pageData struct {
 	NumDocs  int // -1 if unknown
 	MaxBytes int // of the query
 
+	// Of a directory.
+	Directory bool
+	Indexes   []string
+
 	// At most one of these is set; none on the start page.
 	Error    *apiError
 	Results  *griffin.Results
@@ -54,6 +58,14 @@ type pageData struct {
 }
 
 func (p *pageData) isStart() bool { return p.Results == nil && p.Error == nil && p.Document == nil }
+
+// noIndex: there is nothing to search.
+func (p *pageData) noIndex() bool { return p.Directory && len(p.Indexes) == 0 }
+
+// choice: the form offers several indexes, or others than a wrong one.
+func (p *pageData) choice() bool {
+	return len(p.Indexes) > 1 || p.Directory && !slices.Contains(p.Indexes, p.Request.Index)
+}
 
 // heading tells which of how many results are shown.
 func (p *pageData) heading() string {
@@ -118,6 +130,9 @@ func (h *handler) newPage(req searchRequest) *pageData {
 	}
 	if len(h.Modes) > 0 {
 		data.Modes = slices.DeleteFunc(data.Modes, func(c modeChoice) bool { return !slices.Contains(h.Modes, c.Mode) })
+	}
+	if h.Directory != nil {
+		data.Directory, data.Indexes = true, h.Directory.Names()
 	}
 	for i := range data.Modes {
 		data.Modes[i].Chosen = data.Modes[i].Mode == req.Mode

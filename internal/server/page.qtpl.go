@@ -9,6 +9,7 @@ package server
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/griffin-search/griffin"
 )
@@ -59,7 +60,7 @@ func streampageHTML(qw422016 *qt422016.Writer, p *pageData) {
 	}
 	qw422016.N().S(`</label>
 <div class="row">`)
-	if p.Request.Index != "" {
+	if p.Request.Index != "" && !p.choice() {
 		qw422016.N().S(`<input type="hidden" name="index" value="`)
 		qw422016.E().S(p.Request.Index)
 		qw422016.N().S(`">`)
@@ -78,7 +79,31 @@ func streampageHTML(qw422016 *qt422016.Writer, p *pageData) {
 		qw422016.N().S(` autofocus`)
 	}
 	qw422016.N().S(`>
-<label for="mode" class="hidden">Which documents to find</label>
+`)
+	if p.choice() && !p.noIndex() {
+		qw422016.N().S(`<label for="index" class="hidden">Index to search</label>
+<select id="index" name="index" required>
+`)
+		if !slices.Contains(p.Indexes, p.Request.Index) {
+			qw422016.N().S(`<option value="">Choose an index</option>
+`)
+		}
+		for _, name := range p.Indexes {
+			qw422016.N().S(`<option value="`)
+			qw422016.E().S(name)
+			qw422016.N().S(`"`)
+			if name == p.Request.Index {
+				qw422016.N().S(` selected`)
+			}
+			qw422016.N().S(`>`)
+			qw422016.E().S(name)
+			qw422016.N().S(`</option>
+`)
+		}
+		qw422016.N().S(`</select>
+`)
+	}
+	qw422016.N().S(`<label for="mode" class="hidden">Which documents to find</label>
 <select id="mode" name="mode">
 `)
 	for _, m := range p.Modes {
@@ -110,6 +135,10 @@ func streampageHTML(qw422016 *qt422016.Writer, p *pageData) {
 `)
 	} else if p.Results != nil {
 		streamresultsHTML(qw422016, p)
+		qw422016.N().S(`
+`)
+	} else if p.noIndex() {
+		streamnoIndexHTML(qw422016)
 		qw422016.N().S(`
 `)
 	} else {
@@ -158,6 +187,31 @@ func writestartHTML(qq422016 qtio422016.Writer) {
 func startHTML() string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	writestartHTML(qb422016)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamnoIndexHTML(qw422016 *qt422016.Writer) {
+	qw422016.N().S(`
+<div class="notice">
+<h2>There is no index yet</h2>
+<p>The first document makes one:</p>
+<pre tabindex="0" role="region" aria-label="Command">curl -H 'Content-Type: application/json' -X PUT 'http://127.0.0.1:7280/books/_doc/1' -d '{"title": "Moby Dick"}'</pre>
+<p>Or stop the server and make one from files: <code>griffin index --out DATA/books FILES</code>, where DATA is the served folder.</p>
+</div>
+`)
+}
+
+func writenoIndexHTML(qq422016 qtio422016.Writer) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamnoIndexHTML(qw422016)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func noIndexHTML() string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writenoIndexHTML(qb422016)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

@@ -39,7 +39,11 @@ func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *ap
 	for name, all := range values {
 		if !slices.Contains(parameters, name) && (name != "index" || h.index == "") {
 			if strict {
-				return req, badParameter("unknown parameter %.40q; known are %s", name, strings.Join(parameters, ", "))
+				known := parameters
+				if h.index != "" {
+					known = append(slices.Clone(known), "index")
+				}
+				return req, badParameter("unknown parameter %.40q; known are %s", name, strings.Join(known, ", "))
 			}
 		} else if len(all) > 1 {
 			return req, badParameter("parameter %s is given %d times", name, len(all))
