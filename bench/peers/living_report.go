@@ -36,7 +36,7 @@ type livingReport struct {
 	Ratios     livingRatios  `json:"ratios"`
 }
 
-// livingRatios say how many times better Griffin is.
+// livingRatios are the factors by which Griffin is better.
 type livingRatios struct {
 	Writes   float64 `json:"writes"` // highest rates
 	QueryP50 float64 `json:"query_p50"`

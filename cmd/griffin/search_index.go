@@ -122,7 +122,7 @@ func changedSetting(flags *pflag.FlagSet) (name string, given bool) {
 	return "", false
 }
 
-// registerInput adds the flags that tell how documents are read.
+// registerInput adds the flags about reading documents.
 func (o *indexOptions) registerInput(f *pflag.FlagSet) {
 	o.registerFormat(f)
 	f.IntVar(&o.files.MaxErrors, "max-errors", 100, "stop after this many bad records; -1: never")

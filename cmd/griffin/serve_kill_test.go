@@ -33,7 +33,7 @@ type killed struct {
 	dir     string
 	clients []*bulkClient
 	setUp   bool
-	// What was checked.
+	// Counts of checks.
 	kills, early, acknowledged, interrupted, kept int
 }
 
@@ -239,7 +239,7 @@ type bulkItemAnswer struct {
 	Status  int
 }
 
-// apply changes what must be there.
+// apply changes the expected documents.
 func (d killedDoc) apply(op bulkOp) (after killedDoc, ok bool) {
 	exists := d.text != ""
 	if op.kind == "create" && exists {
@@ -252,7 +252,7 @@ func (d killedDoc) apply(op bulkOp) (after killedDoc, ok bool) {
 	return after, true
 }
 
-// answer compares the answer to a request with what must be there.
+// answer compares the answer to a request with the expected documents.
 func (c *bulkClient) answer(ops []bulkOp, text []byte) error {
 	var answer struct {
 		Items []map[string]bulkItemAnswer
@@ -281,7 +281,7 @@ func (c *bulkClient) answer(ops []bulkOp, text []byte) error {
 	return nil
 }
 
-// check compares a server that has just started with what must be there.
+// check compares a server that has just started with the expected documents.
 func (k *killed) check(t *testing.T, s *killedServer) {
 	t.Helper()
 	var all []string

@@ -15,13 +15,12 @@ type ListedFile struct {
 	Err error
 }
 
-// Listing is what a folder has.
+// Listing is the content of a folder.
 type Listing struct {
 	Files   []ListedFile // sorted by Rel
 	Folders []string     // whose entries are in Files: the folder itself and those below it
 	Skipped []SkippedFile
-	// Linked means that there are symbolic links: a listing of a folder above may leave out, or
-	// have in another place, what they lead to.
+	// Linked means that there are symbolic links: a listing of a folder above may leave out, or have in another place, their targets.
 	Linked bool
 }
 

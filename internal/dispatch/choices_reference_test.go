@@ -262,7 +262,7 @@ func checkChoices(t *testing.T, rng *rand.Rand, p *gpuPair, d *Dispatcher, round
 	checkRefused(t, r, c)
 }
 
-// After an overrun the CPU is predicted to take four times what the GPU does, or what it took.
+// After an overrun the CPU is predicted to take four times as long as the GPU is, or as it took.
 func checkAfterOverrun(t *testing.T, r *queryRun, c *chooser) {
 	t.Helper()
 	r.policy = costPolicy{}

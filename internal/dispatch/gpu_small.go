@@ -45,8 +45,7 @@ func addSmall(ctx context.Context, q *Query, sc *plan.Scratch, stage int, a *pla
 	return plan.RunSegments(ctx, &q.Plan, sc, stage, q.gpu.small, a, trace)
 }
 
-// addSmallLists runs the lists of a step of the GPU in the small segments and adds their candidates, or
-// with the last list their hits, to those of the GPU.
+// addSmallLists runs the lists of a step of the GPU in the small segments and adds their candidates, or with the last list their hits, to the GPU's.
 func addSmallLists(ctx context.Context, r *queryRun, s *pipeline.Step) error {
 	p, ends := r.plan, s.End == len(r.predictor.lengths)
 	if len(p.gpu.small) == 0 {

@@ -239,7 +239,7 @@ func TestPolicyTraits(t *testing.T) {
 	}
 }
 
-// The trace copies what each device did; only the first device's step has the lists.
+// The trace copies the work of each device; only the first device's step has the lists.
 func TestDeviceSteps(t *testing.T) {
 	devices := []pipeline.DeviceTrace{
 		{

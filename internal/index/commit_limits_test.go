@@ -63,7 +63,7 @@ var (
 	errUnlock = errors.New("injected into an unlock")
 )
 
-// A commit whose folder could not be synced says so; the next one syncs first, once.
+// A commit whose folder could not be synced is an error; the next one syncs first, once.
 func TestCommitAfterFailedSync(t *testing.T) {
 	docs := randomDocs(130, 4, false)
 	count := vfstest.NewFaulty(vfstest.NewMem(), vfstest.Plan{})

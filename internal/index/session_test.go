@@ -19,7 +19,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// Each operation fails while a writer of a new index gives up: it removes what it made.
+// Each operation fails while a writer of a new index gives up: it removes its files.
 func TestGivenUpIndex(t *testing.T) {
 	t.Parallel()
 	run := func(top string, plan vfstest.Plan) (*vfstest.Faulty, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// A file is read a window at a time. The window grows to twice what does not fit, and keeps its
+// A file is read a window at a time. The window grows to twice the size that does not fit, and keeps its
 // memory.
 func TestStreamWindows(t *testing.T) {
 	file := &countingReaderAt{ReaderAt: bytes.NewReader(make([]byte, 100))}

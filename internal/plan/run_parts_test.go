@@ -201,7 +201,7 @@ func TestPhraseParts(t *testing.T) {
 	}
 }
 
-// What has no document in a segment has no iterator.
+// A part without documents in a segment has no iterator.
 func TestBuildNothing(t *testing.T) {
 	s, sc := smallIndex(t), testScratch(t, "whitespace")
 	for text, want := range map[string]bool{

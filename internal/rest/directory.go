@@ -245,7 +245,7 @@ func (d *Directory) open(ctx context.Context, name string) (*Index, error) {
 	return d.begin(ctx, name, m, ix)
 }
 
-// readMeta describes an index that another program made by what it stores.
+// readMeta describes an index that another program made by its content.
 func (d *Directory) readMeta(name string, ix *griffin.Index) (meta, error) {
 	stats, err := ix.Stats()
 	if err != nil {

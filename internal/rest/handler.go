@@ -74,7 +74,7 @@ func New(o Options) *Handler {
 	return h
 }
 
-// answer is what a route returns: an object to encode, or JSON.
+// answer is the result of a route: an object to encode, or JSON.
 type answer struct {
 	status int
 	body   any // nil: none

@@ -21,7 +21,7 @@ func (s *scanner) space() {
 	}
 }
 
-// next skips space and returns the first byte of what follows.
+// next skips space and returns the first byte after it.
 func (s *scanner) next() byte {
 	s.space()
 	return s.text[s.at]

@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// meta is what the creation of an index declares; it is kept as a JSON file.
+// meta is the declaration of an index; it is kept as a JSON file.
 type meta struct {
 	UUID     string    `json:"uuid"`
 	Created  time.Time `json:"created"`
@@ -23,7 +23,7 @@ type meta struct {
 	Replicas int    `json:"number_of_replicas"`
 	// Async does not wait for the log to be durable.
 	Async bool `json:"async,omitempty"`
-	// Dynamic says what becomes of strings that are not declared: "" or one of dynamicFalse and
+	// Dynamic is about strings that are not declared: "" or one of dynamicFalse and
 	// dynamicStrict.
 	Dynamic string `json:"dynamic,omitempty"`
 	// Analyzers are the names in the mapping, by field.

@@ -21,7 +21,7 @@ const (
 	maxIDBytes = 512
 )
 
-// checkSource reports what is wrong with a document's JSON, nil if nothing is.
+// checkSource reports an error of a document's JSON, or nil.
 func checkSource(id string, raw []byte) *Error {
 	fail := func(reason string) *Error {
 		return badRequest(typeMapperParsing, "failed to parse document with id '%s': %s", id, reason)

@@ -87,7 +87,7 @@ func TestFillTakesUrgentFirst(t *testing.T) {
 	}
 }
 
-// The largest batch does not depend on what the caller appends to, and the others wait.
+// The largest batch does not depend on the slice that the caller appends to, and the others wait.
 func TestNextAppends(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: -1, Lanes: 1, MaxBatch: 3, Stretch: -1})
 	before := make([]*Job, 2)

@@ -128,7 +128,7 @@ func mergeCounts(a, b []listCount) []listCount {
 	return append(append(merged, a...), b...)
 }
 
-// ListCounts collects what a set of documents contributes to the lists and fields of a segment.
+// ListCounts collects the contributions of a set of documents to the lists and fields of a segment.
 type ListCounts struct {
 	fields []FieldDeletions
 	lists  []listCount // in any order, each list once

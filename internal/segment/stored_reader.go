@@ -92,8 +92,7 @@ func (r *StoredReader) block(i int) (storedBlock, error) {
 	if i+1 < r.numBlocks() {
 		end, next = binary.LittleEndian.Uint64(entry[storedEntryLen:]), r.firstDoc(i+1)
 	}
-	// The limit on rawLen exceeds any zstd frame's expansion, but bounds what a corrupt length
-	// can allocate.
+	// The limit on rawLen exceeds any zstd frame's expansion, but bounds the memory that a corrupt length can allocate.
 	if offset > end || end > r.dirOff || b.first >= next || next > r.numDocs || i == 0 && (b.first != 0 || offset != 0) ||
 		uint64(b.rawLen) > (end-offset)<<15 || b.rawLen > 2*maxStoredDoc {
 		return b, fmt.Errorf("%s: block %d: directory entry: %w", r.file.Name(), i, base.ErrCorrupt)

@@ -16,7 +16,7 @@ func setCapacity(d *vfstest.Disk, bytes int) {
 	d.Change(func(f *vfstest.DiskFaults) { f.Capacity = bytes })
 }
 
-// Every place at which the disk is full: the error says so, the log has what was acknowledged,
+// Every place at which the disk is full: the error is clear, the log has the acknowledged records,
 // goes on when there is room, and has no more after a restart.
 func TestDiskFull(t *testing.T) {
 	for _, mode := range []Mode{ModeRequest, ModeAsync} {
@@ -316,7 +316,7 @@ func TestLostSyncs(t *testing.T) {
 	}
 }
 
-// Any single operation fails, with a part of a write. Then the log has what was acknowledged, and
+// Any single operation fails, with a part of a write. Then the log has the acknowledged records, and
 // accepts more after it is opened again.
 func TestEveryOperationFails(t *testing.T) {
 	run := func(plan vfstest.Plan) (mem *vfstest.Mem, f *vfstest.Faulty, acked int) {

@@ -9,8 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// FuzzReplay reads any bytes as the last file of a log, behind a valid one or alone. What it
-// delivers is what the checksums say; Open makes a log of it that accepts more.
+// FuzzReplay reads any bytes as the last file of a log, behind a valid one or alone. It delivers exactly the records with right checksums; Open makes a log of it that accepts more.
 func FuzzReplay(f *testing.F) {
 	for _, closed := range []bool{true, false} {
 		d, _ := damageLog(f, closed)

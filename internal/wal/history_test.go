@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// history is what was appended, over all restarts.
+// history has the appended records, over all restarts.
 type history struct {
 	mu    sync.Mutex
 	next  uint64
@@ -128,7 +128,7 @@ func (h *history) check(t *testing.T, l Log, whole bool) {
 			t.Fatalf("Append %d at %d is missing; safe to %d, kept from %d, %+v", b, first, h.safe, h.kept, s)
 		}
 	}
-	// What is not there now never comes back, and its numbers are given again.
+	// A record that is missing now never comes back, and its numbers are given again.
 	for b := range h.acked {
 		if !seen[b] {
 			delete(h.acked, b)

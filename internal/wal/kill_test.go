@@ -53,7 +53,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killOnce runs a child until it is killed, and adds what it printed to h.
+// killOnce runs a child until it is killed, and adds its output to h.
 func killOnce(t *testing.T, dir string, h *history) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestKill$")

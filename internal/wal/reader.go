@@ -55,7 +55,7 @@ func (w *window) skip(n int) {
 	w.at += int64(n)
 }
 
-// errEnd is the end of what is valid of a file.
+// errEnd is the end of the valid part of a file.
 var errEnd = errors.New("end of the file")
 
 // cursor reads the frames of a file.

@@ -9,8 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Replay implements Log. Appends and TruncateFront may run at the same time: it reads what was
-// acknowledged when it began, and fails with ErrTruncated if a file that it needs is removed.
+// Replay implements Log. Appends and TruncateFront may run at the same time: it reads the records that were acknowledged when it began, and fails with ErrTruncated if a file that it needs is removed.
 func (l *Dir) Replay(from Seq, each func(Entry) error) error {
 	l.mu.Lock()
 	if l.closed {

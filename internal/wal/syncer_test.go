@@ -164,7 +164,7 @@ func TestInterval(t *testing.T) {
 	})
 }
 
-// A sync in the background fails: later Appends say so, also those that wait.
+// A sync in the background fails: later Appends fail with it, also the ones that wait.
 func TestBackgroundSyncFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, l := slowLog(t, Options{Mode: ModeInterval, Interval: time.Second})

@@ -345,7 +345,7 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	}
 }
 
-// nullFS drops what is written to its files.
+// nullFS drops all writes to its files.
 type nullFS struct{ *vfstest.Disk }
 
 type nullFile struct{ vfs.File }

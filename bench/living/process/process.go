@@ -34,8 +34,8 @@ func (p Process) Memory() Memory {
 	}
 }
 
-// WrittenBytes counts the bytes that the process has sent to the disk, without files that it removed before the system wrote
-// it.
+// WrittenBytes counts the bytes that the process has sent to the disk, without files that it removed before
+// the system wrote them.
 func (p Process) WrittenBytes() int64 {
 	return p.number("io", "write_bytes:") - p.number("io", "cancelled_write_bytes:")
 }

@@ -37,7 +37,7 @@ func TestLaneReport(t *testing.T) {
 	}
 }
 
-// A run of each path, and a step, reports its kernels and what it reads from the device if it
+// A run of each path, and a step, reports its kernels and its reads from the device if it
 // is traced.
 func TestTraceOfPaths(t *testing.T) {
 	c := newCollection(t, 600, 1, "")
@@ -204,7 +204,7 @@ func used(t *testing.T, c *collection, faults *cuda.Faults) *Engine {
 	return e
 }
 
-// What an Engine makes on the device, Close gives back, and reports what it cannot.
+// What an Engine makes on the device, Close gives back, and reports the rest.
 func TestCloseGivesBack(t *testing.T) {
 	if gputest.OnGPU() {
 		t.Skip("failed calls leave memory on the device")

@@ -2,7 +2,7 @@ package experiments
 
 import "github.com/griffin-search/griffin/internal/lab"
 
-// What the measurements of ao11 say.
+// Findings of the measurements of ao11.
 
 var (
 	ao11Lines        = cellsOf("Linearity of the lists in the figures")

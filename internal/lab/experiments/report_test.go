@@ -52,7 +52,7 @@ func TestReportIsRendered(t *testing.T) {
 	}
 }
 
-// What the pages say about numbers holds for the saved numbers.
+// Statements of the pages about numbers hold for the saved numbers.
 func TestFindingsHoldForTheReport(t *testing.T) {
 	for _, r := range savedRecords(t) {
 		if err := experiments.Report().CheckRecord(r); err != nil {

@@ -168,7 +168,7 @@ func (f *form) kernels() para.Options {
 // isDecoded reports whether the lists are decoded completely before PARA.
 func (f *form) isDecoded() bool { return f.code == paraPFD || f.code == newPFD }
 
-// contraction returns what a list of a segment with numDocs documents has on the device.
+// contraction returns the part of a list of a segment with numDocs documents on the device.
 func (f *form) contraction(numDocs int) intersect.Contraction {
 	return intersect.Contraction{Line: f.search == lr, BucketSize: f.bucket, Universe: numDocs}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/para"
 )
 
-// workspace is what a batch needs on the device, for one batch at a time.
+// workspace is the memory of a batch on the device, for one batch at a time.
 type workspace struct {
 	stream *cuda.Stream
 	batch  *para.Batch

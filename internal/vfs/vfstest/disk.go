@@ -63,7 +63,7 @@ type DiskFaults struct {
 	FailDirSyncs int
 	// Lie makes Sync and SyncDir report success without effect.
 	Lie bool
-	// SyncDelay is the time that a Sync takes, WriteDelay that of a Write.
+	// SyncDelay is the time that a Sync takes, WriteDelay the one of a Write.
 	SyncDelay, WriteDelay time.Duration
 	// FailReads makes reads of files fail.
 	FailReads bool
