@@ -10,7 +10,10 @@ import (
 )
 
 // SegmentSize describes a visible segment for the choice of merges.
-type SegmentSize struct{ NumDocs, NumLive int }
+type SegmentSize struct {
+	NumDocs, NumLive int
+	Bytes            int64 // of its files
+}
 
 // Merge joins the segments [from, to) that choose returns, in the order of writing, into one without
 // deleted documents. fsys writes the files, to limit the rate; nil: the index's own. It
@@ -64,7 +67,7 @@ func (s *Snapshot) sizes() []SegmentSize {
 	sizes := make([]SegmentSize, len(s.Segments))
 	for i := range s.Segments {
 		v := &s.Segments[i]
-		sizes[i] = SegmentSize{NumDocs: v.NumDocs(), NumLive: v.numLive()}
+		sizes[i] = SegmentSize{NumDocs: v.NumDocs(), NumLive: v.numLive(), Bytes: v.Meta().SizeBytes()}
 	}
 	return sizes
 }

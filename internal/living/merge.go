@@ -6,55 +6,15 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 )
 
-// The policy of merges: neighbours only, so that documents stay in the order of writing.
-const (
-	// A level has up to this many segments; one more, and they are merged into one of the next.
-	segmentsPerLevel = 8
-	// Segments with fewer documents are of the lowest level.
-	levelDocs = 1000
-	// Segments with more deleted documents, in percent, are written again.
-	maxDeletedPercent = 20
-)
-
-// level is how often a segment's live documents are segmentsPerLevel times levelDocs.
-func level(numLive int) (n int) {
-	for size := levelDocs; numLive >= size; size *= segmentsPerLevel {
-		n++
-	}
-	return n
-}
-
-// choose returns the neighbours to merge next: of the lowest level that has too many, else a segment
-// with too many deleted documents.
-func choose(sizes []index.SegmentSize) (from, to int) {
-	for l := 0; l <= level(1<<32); l++ {
-		for i := 0; i < len(sizes); i++ {
-			n, at := 0, i
-			for ; i < len(sizes) && level(sizes[i].NumLive) <= l; i++ {
-				if level(sizes[i].NumLive) == l {
-					n++
-				}
-			}
-			if n > segmentsPerLevel {
-				return at, i
-			}
-		}
-	}
-	for i, s := range sizes {
-		if 100*(s.NumDocs-s.NumLive) > maxDeletedPercent*s.NumDocs {
-			return i, i + 1
-		}
-	}
-	return 0, 0
-}
-
 // merge merges until there is nothing to merge, at the start and after each change. What fails is
 // repeated, because writes can wait for it.
 func (s *Store) merge() {
 	for {
 		for merged := true; merged; {
 			err := s.retry("merge", maxWorkWait, s.work.hurry, func() (err error) {
-				merged, err = s.live.Merge(s.work.ctx, s.mergeFS(), choose)
+				merged, err = s.live.Merge(s.work.ctx, s.mergeFS(), func(sizes []index.SegmentSize) (from, to int) {
+					return choose(sizes, s.opts.MaxSegments)
+				})
 				return err
 			})
 			if err != nil {

@@ -1,0 +1,86 @@
+package living
+
+import "github.com/griffin-search/griffin/internal/index"
+
+// The policy of merges: neighbours only, so that documents stay in the order of writing.
+const (
+	// A level has up to this many segments; one more, and they are merged into one of a higher level.
+	segmentsPerLevel = 8
+	// So many bytes weigh as much as a document. A segment of one small document has fewer.
+	weightBytes = 4096
+	// Segments with more deleted documents, in percent, are written again.
+	maxDeletedPercent = 20
+)
+
+// weight is what a merge of a segment costs. It adds up: a merged segment weighs as much as its
+// sources, but for what each segment has besides its documents.
+func weight(s index.SegmentSize) int64 {
+	return int64(s.NumLive) + s.Bytes/weightBytes*int64(s.NumLive)/int64(max(s.NumDocs, 1))
+}
+
+// level is how often a segment's weight is segmentsPerLevel times 1.
+func level(s index.SegmentSize) (n int) {
+	for w := weight(s); w >= segmentsPerLevel; w /= segmentsPerLevel {
+		n++
+	}
+	return n
+}
+
+// choose returns the neighbours to merge next: of the lowest level that has too many; else, if there are
+// more than most segments, or more than segmentsPerLevel for each level because of lower ones between
+// higher ones, those that cost least; else a segment with too many deleted documents.
+//
+// A document is merged about once per level, of which there are log(weight)/log(segmentsPerLevel).
+func choose(sizes []index.SegmentSize, most int) (from, to int) {
+	levels := make([]int, len(sizes))
+	top := 0
+	for i, s := range sizes {
+		levels[i] = level(s)
+		top = max(top, levels[i])
+	}
+	for l := range top + 1 {
+		if from, to = crowded(levels, l); from < to {
+			return from, to
+		}
+	}
+	if len(sizes) > max(1, min(most, segmentsPerLevel*(top+1))) {
+		return cheapest(sizes)
+	}
+	for i, s := range sizes {
+		if 100*(s.NumDocs-s.NumLive) > maxDeletedPercent*s.NumDocs {
+			return i, i + 1
+		}
+	}
+	return 0, 0
+}
+
+// crowded returns the first neighbours up to a level of which too many have that level.
+func crowded(levels []int, level int) (from, to int) {
+	for i := 0; i < len(levels); i++ {
+		n, at := 0, i
+		for ; i < len(levels) && levels[i] <= level; i++ {
+			if levels[i] == level {
+				n++
+			}
+		}
+		if n > segmentsPerLevel {
+			return at, i
+		}
+	}
+	return 0, 0
+}
+
+// cheapest returns the neighbours whose merge writes least for each segment that it saves.
+func cheapest(sizes []index.SegmentSize) (from, to int) {
+	least := int64(0)
+	for i := range sizes {
+		sum := weight(sizes[i])
+		for j := i + 1; j < len(sizes); j++ {
+			sum += weight(sizes[j])
+			if from == to || sum*int64(to-from-1) < least*int64(j-i) {
+				from, to, least = i, j+1, sum
+			}
+		}
+	}
+	return from, to
+}
