@@ -2,6 +2,7 @@ package index
 
 import (
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -47,6 +48,7 @@ func TestCheckpointHistories(t *testing.T) {
 		m := newLiveModel(t, ix, seed)
 		docsAt := map[uint64][]corpus.Document{0: nil}
 		flushed, checkpoint := uint64(0), uint64(0)
+		saved := map[uint64]bool{} // checkpoints: a loss of power can restore a former one
 		for range 80 {
 			switch m.rng.IntN(9) {
 			case 0:
@@ -58,6 +60,7 @@ func TestCheckpointHistories(t *testing.T) {
 			case 2, 3:
 				check(t, m.live.Checkpoint(m.t.Context()))
 				checkpoint = m.seq
+				saved[checkpoint] = true
 			case 4:
 				last, killed := m.seq+uint64(m.rng.IntN(3)), m.rng.IntN(2) == 0
 				if m.rng.IntN(4) == 0 { // the log has lost its end
@@ -72,7 +75,7 @@ func TestCheckpointHistories(t *testing.T) {
 				check(t, old.Close())
 				newest := max(checkpoint, flushed)
 				switch {
-				case m.seq == newest && newest > flushed:
+				case m.seq > flushed && (m.seq == newest || !killed && saved[m.seq]):
 					adopted++
 				case m.seq == flushed:
 					dropped++
@@ -83,6 +86,8 @@ func TestCheckpointHistories(t *testing.T) {
 					t.Fatalf("record %d is visible, the checkpoint has %d, and the log ends at %d", m.seq, newest, last)
 				}
 				checkpoint = max(m.seq, flushed)
+				maps.DeleteFunc(saved, func(seq uint64, _ bool) bool { return seq > checkpoint })
+				saved[checkpoint] = true
 			default:
 				m.publish()
 				docsAt[m.seq] = slices.Clone(m.docs)
