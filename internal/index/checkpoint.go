@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"syscall"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/segment"
@@ -136,7 +137,9 @@ func (s *session) removeCheckpoint() error {
 // visible. It is called before all other methods.
 //
 // It copies what is not in a commit. After a write error that nobody has seen, the system may show
-// content that it has not written, and a sync of the same file may succeed.
+// content that it has not written, and a sync of the same file may succeed. If the copy finds no room,
+// the checkpoint is removed, since its files take the room that indexing the log again needs. If the file
+// system permits no writes, the error says so, and the checkpoint stays for the next attempt.
 func (l *Live) Adopt(ctx context.Context, last uint64) (seq uint64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	c := l.session.checkpoint
@@ -155,11 +158,14 @@ func (l *Live) Adopt(ctx context.Context, last uint64) (seq uint64, err error) {
 		for _, name := range made {
 			_ = l.ix.fs.RemoveAll(l.ix.path(name))
 		}
+		switch {
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case forbidden(err):
+			return 0, fmt.Errorf("index %s: take over a checkpoint: %w", l.ix.dir, err)
+		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
 		if err := l.session.removeCheckpoint(); err != nil {
 			return 0, err
 		}
@@ -169,6 +175,10 @@ func (l *Live) Adopt(ctx context.Context, last uint64) (seq uint64, err error) {
 		return next.Seq, ctx.Err()
 	}
 	return next.Seq, nil
+}
+
+func forbidden(err error) bool {
+	return errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
 func (l *Live) adopt(next *manifest) error {

@@ -98,13 +98,16 @@ func (k *Kept) goDown(why error) {
 			_ = former.Close(context.Background()) // what is not committed is in the log
 		}
 		r := reports{what: "open", send: k.send}
-		for wait := minReopenWait; ; wait = min(2*wait, maxReopenWait) {
+		for wait := minReopenWait; ; {
 			select {
 			case <-k.ctx.Done():
 				return
 			case <-time.After(wait):
 			}
+			began := time.Now()
 			s, err := k.open()
+			// An attempt can copy and index much before it fails.
+			wait = max(min(2*wait, maxReopenWait), min(4*time.Since(began), maxWorkWait))
 			if k.ctx.Err() != nil && err != nil {
 				return
 			}

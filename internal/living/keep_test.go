@@ -79,7 +79,8 @@ func TestKeepAfterFailedSync(t *testing.T) {
 // A Kept that is opened on a full or read-only disk answers searches of what is committed, says why it
 // takes no writes, and takes them when there is room.
 func TestKeepWithoutRoom(t *testing.T) {
-	for _, readOnly := range []bool{false, true} {
+	for _, test := range []struct{ readOnly, checkpoint bool }{{}, {readOnly: true}, {readOnly: true, checkpoint: true}} {
+		readOnly, checkpoint := test.readOnly, test.checkpoint
 		bubble(t, func(t *testing.T) {
 			d := vfstest.NewDisk()
 			ix := create(t, d, "ix")
@@ -88,6 +89,11 @@ func TestKeepWithoutRoom(t *testing.T) {
 			check(t, fill(t, s, m, 50))
 			check(t, s.Flush(t.Context()))
 			check(t, fill(t, s, m, 50))
+			if checkpoint {
+				check(t, s.Refresh(t.Context()))
+				check(t, s.live.Checkpoint(t.Context()))
+			}
+			last := uint64(s.log.Stats().Last)
 			killed := d.AfterKill()
 			check(t, s.Close(t.Context()))
 			check(t, ix.Close())
@@ -127,6 +133,9 @@ func TestKeepWithoutRoom(t *testing.T) {
 			time.Sleep(time.Minute)
 			room(false)
 			time.Sleep(maxReopenWait + 3*maxPublishWait)
+			if adopted := k.store.adopted; checkpoint && adopted != last {
+				t.Errorf("adopted up to record %d, want %d: the checkpoint is lost", adopted, last)
+			}
 			check(t, m.put(t, k, "x"))
 			check(t, k.Refresh(t.Context()))
 			m.same(t, ix)
@@ -134,6 +143,34 @@ func TestKeepWithoutRoom(t *testing.T) {
 			check(t, ix.Close())
 		})
 	}
+}
+
+// A checkpoint that cannot be copied on a full disk leaves its room to the log: all writes are visible.
+func TestKeepFullWithCheckpoint(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d := vfstest.NewDisk()
+		ix := create(t, d, "ix")
+		s := open(t, d, ix, Options{RefreshInterval: -1})
+		m := &model{states: map[string]state{}}
+		check(t, fill(t, s, m, 50))
+		check(t, s.Flush(t.Context()))
+		check(t, fill(t, s, m, 50))
+		check(t, s.Refresh(t.Context()))
+		check(t, s.live.Checkpoint(t.Context()))
+		killed := d.AfterKill()
+		check(t, s.Close(t.Context()))
+		check(t, ix.Close())
+		capacity := killed.Used()
+		killed.Change(func(f *vfstest.DiskFaults) { f.Capacity = capacity })
+		ix, err := index.Open(killed, "ix")
+		check(t, err)
+		k, err := Keep(t.Context(), killed, ix, Options{RefreshInterval: -1})
+		check(t, err)
+		m.same(t, ix)
+		killed.Change(func(f *vfstest.DiskFaults) { f.Capacity = 0 })
+		check(t, k.Close(t.Context()))
+		check(t, ix.Close())
+	})
 }
 
 // Errors of other kinds are of Keep.

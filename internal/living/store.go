@@ -90,7 +90,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	}
 	if s.adopted, err = s.live.Adopt(ctx, uint64(s.log.Stats().Last)); err != nil {
 		s.work.stop()
-		return nil, errors.Join(err, s.log.Close(), s.live.Close())
+		return nil, errors.Join(s.explain(err), s.log.Close(), s.live.Close())
 	}
 	s.fields = newFields(ix.Options())
 	s.work.workers.Go(s.pump)
