@@ -133,6 +133,14 @@ func TestJSONLErrors(t *testing.T) {
 		{line: `[{"id": "1", "text": "x"}]`, want: `-:2: a record must be an object, this is a list; read a file that holds one list of records as format json`},
 		{line: `"x"`, want: `-:2: a record must be an object, this is a string`},
 		{line: `hello`, want: `-:2: invalid JSON at byte 0`},
+		{line: `not json`, want: `-:2: invalid JSON at byte 1`},
+		{line: `null`, want: `-:2: a record must be an object, this is null`},
+		{line: `true story`, want: `-:2: invalid JSON at byte 5`},
+		{line: `2026-11-26 started`, want: `-:2: invalid JSON at byte 11`},
+		{line: `"a", 1`, want: `-:2: invalid JSON at byte 3`},
+		{line: `[INFO] started`, want: `-:2: invalid JSON at byte 1`},
+		{line: `[`, want: `-:2: a record must be an object, this is a list; read a file`},
+		{line: `[{"id": "1", "id": "2"}]`, want: `-:2: a record must be an object, this is a list; read a file`},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			good := `{"id": "0", "title": "", "text": "x", "abstract": "y", "key": "0", "doc": "z"}`

@@ -74,7 +74,7 @@ func (s *jsonScanner) scan(line []byte, limit int) *RecordError {
 	s.text = s.text[:0]
 
 	if kind := s.dec.PeekKind(); strings.IndexByte(`"0tfn[`, byte(kind)) >= 0 {
-		return notAnObject(kind)
+		return s.notAnObject(kind)
 	}
 	if rec := s.members(nil, 1); rec != nil {
 		return rec
@@ -203,8 +203,19 @@ func shortName(name string) string {
 	return name
 }
 
-func notAnObject(kind jsontext.Kind) *RecordError {
-	err := fmt.Errorf("a record must be an object, this is %s: %w", kindName(byte(kind)), base.ErrBadInput)
+// notAnObject reads the value: a line of text may begin as JSON does.
+func (s *jsonScanner) notAnObject(kind jsontext.Kind) *RecordError {
+	_, err := s.dec.ReadValue()
+	for err == nil {
+		_, err = s.dec.ReadToken()
+	}
+	part := kind == '[' && errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, jsontext.ErrDuplicateName)
+	if !part && err != io.EOF { //nolint:errorlint // others wrap it
+		rec := syntaxError(err)
+		rec.Field = "" // there is no record
+		return rec
+	}
+	err = fmt.Errorf("a record must be an object, this is %s: %w", kindName(byte(kind)), base.ErrBadInput)
 	if kind == '[' {
 		err = fmt.Errorf("a record must be an object, this is a list; read a file that holds one list of records as format %s: %w", formatJSON, base.ErrBadInput)
 	}

@@ -124,6 +124,8 @@ func (b *bulkRun) stopped(err error) *Error {
 	}
 	if before > 0 {
 		e.Reason += fmt.Sprintf("; the first %d operations have taken effect", before)
+	} else {
+		e.Reason += "; none of the operations has taken effect"
 	}
 	return e
 }

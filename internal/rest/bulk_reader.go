@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // bulkOp is what an operation of a bulk request does.
@@ -144,7 +143,7 @@ func (item *bulkItem) parse(line []byte) error {
 	}
 	var ops map[bulkOp]json.RawMessage
 	if err := json.Unmarshal(line, &ops); err != nil {
-		return fmt.Errorf("Malformed action/metadata line: %w", err) //nolint:staticcheck // begins as OpenSearch's does
+		return fmt.Errorf("Malformed action/metadata line: %s", jsonReason(err)) //nolint:staticcheck // begins as OpenSearch's does
 	}
 	if len(ops) != 1 {
 		return errors.New("Malformed action/metadata line: want one of [create, delete, index, update]") //nolint:staticcheck // begins as OpenSearch's does
@@ -161,7 +160,7 @@ func (item *bulkItem) parse(line []byte) error {
 			return fmt.Errorf("Malformed action/metadata line: [%s] is not an object", op) //nolint:staticcheck // begins as OpenSearch's does
 		}
 		if err := d.Decode(&item.bulkMeta); err != nil {
-			return fmt.Errorf("Malformed action/metadata line: %s", strings.TrimPrefix(err.Error(), "json: ")) //nolint:staticcheck // begins as OpenSearch's does
+			return fmt.Errorf("Malformed action/metadata line: %s", jsonReason(err)) //nolint:staticcheck // begins as OpenSearch's does
 		}
 	}
 	if item.op == bulkIndex && item.OpType == "create" {

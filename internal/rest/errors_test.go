@@ -96,7 +96,23 @@ func TestErrors(t *testing.T) {
 		{"POST /_bulk", "\n", 400, "action_request_validation_exception", "no requests"},
 		{"POST /_bulk", `{"index":{"_index":"a","pipeline":"p"}}` + "\n{}\n", 400, "illegal_argument_exception", "pipeline"},
 		{"POST /_bulk", `{"index":{"_index":"a"}}`, 400, "illegal_argument_exception", "missing"},
+		{"POST /_bulk", `[{"a":"b"}]` + "\n", 400, "illegal_argument_exception", "line [1]: Malformed action/metadata line: want an object, have: array"},
+		{"POST /_bulk", `{"index":{"_index":7}}` + "\n", 400, "illegal_argument_exception", "[_index]: want a string, have: number"},
+		{"POST /_bulk", `{"index":{"_index":"a","if_seq_no":"x"}}` + "\n", 400, "illegal_argument_exception", "[if_seq_no]: want an integer, have: string"},
+		{"POST /_bulk", `{"index":{"_index":"a","require_alias":1}}` + "\n", 400, "illegal_argument_exception", "[require_alias]: want true or false, have: number"},
+		{"POST /_bulk", `{"index":{"_index":"a","_id":"2"}}` + "\n{}\nx\n", 400, "illegal_argument_exception", "; none of the operations has taken effect"},
+		{"POST /a/_search", `[]`, 400, "parsing_exception", "the body: want an object, have: array"},
+		{"POST /a/_delete_by_query", "", 400, "action_request_validation_exception", "query is missing"},
 		{"POST /a/_mget", `{}`, 400, "illegal_argument_exception", "_mget"},
+		{"GET /_search?q=x", "", 400, "illegal_argument_exception", "no handler found for uri [/_search?q=x] and method [GET]; searches are at /NAME/_search"},
+		{"GET /a/search?q=x", "", 400, "illegal_argument_exception", "no handler found for uri [/a/search?q=x] and method [GET]; searches are at /NAME/_search"},
+		{"GET /?q=x", "", 400, "illegal_argument_exception", "[q]; searches are at /NAME/_search"},
+		{"GET /_nodes", "", 400, "illegal_argument_exception", "no handler"},
+		{"GET /_aliases?x=y", "", 400, "illegal_argument_exception", "no handler"},
+		{"DELETE /_all", "", 400, "illegal_argument_exception", "no handler"},
+		{"POST /_x/_search?y=z", "{}", 400, "illegal_argument_exception", "no handler"},
+		{"GET /_snapshot/a/b/c?x=y", "", 400, "illegal_argument_exception", "no handler"},
+		{"GET /a/_search?x=y", "", 400, "illegal_argument_exception", "unrecognized parameter: [x]"},
 	} {
 		w := n.do(c.target, c.body)
 		if w.Code != c.status || !strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
@@ -133,6 +149,33 @@ func TestHeadersOfRequests(t *testing.T) {
 		n.h.ServeHTTP(w, r)
 		if w.Code != c.status {
 			t.Errorf("%s: status %d, want %d: %s", name, w.Code, c.status, w.Body)
+		}
+	}
+}
+
+func TestReasonsOfBodies(t *testing.T) {
+	n := newNode(t)
+	n.must(201, "PUT /a/_doc/1", "{}")
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write([]byte(`{"index":{"_id":"1"}}` + "\n{}\n"))
+	_ = z.Close()
+	damaged := bytes.Clone(packed.Bytes())
+	damaged[len(damaged)-8] ^= 1
+	for _, c := range []struct{ target, body, kind, encoding, want string }{
+		{"PUT /a/_doc/2", "{}", "application/x-www-form-urlencoded", "", "send -H 'Content-Type: application/json'"},
+		{"POST /a/_bulk", packed.String()[:packed.Len()-12], "application/json", "gzip", "the gzip data is truncated"},
+		{"POST /a/_bulk", string(damaged), "application/json", "gzip", "the gzip data is damaged"},
+		{"PUT /a/_doc/2", packed.String()[:packed.Len()-4], "application/json", "gzip", "the gzip data is truncated"},
+	} {
+		method, address, _ := strings.Cut(c.target, " ")
+		r := httptest.NewRequest(method, address, strings.NewReader(c.body))
+		r.Header.Set("Content-Type", c.kind)
+		r.Header.Set("Content-Encoding", c.encoding)
+		w := httptest.NewRecorder()
+		n.h.ServeHTTP(w, r)
+		if w.Code < 400 || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s: status %d: %s, want %s", c.target, w.Code, w.Body, c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"cmp"
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,6 +171,9 @@ func (r *request) run(f action, parameters []string) (answer, *Error) {
 	if err := r.h.origins.Check(r.Request); err != nil {
 		return answer{}, &Error{Status: http.StatusForbidden, Type: "security_exception", Reason: "a page of another site sent the request"}
 	}
+	if r.unrouted() {
+		return noRoute(r)
+	}
 	var err error
 	if r.values, err = url.ParseQuery(r.URL.RawQuery); err != nil {
 		return answer{}, illegal("the address is malformed: %v", err)
@@ -176,7 +181,11 @@ func (r *request) run(f action, parameters []string) (answer, *Error) {
 	for name, values := range r.values {
 		switch {
 		case !slices.Contains(parameters, name) && !slices.Contains(everywhere, name):
-			return answer{}, illegal("request [%s] contains unrecognized parameter: [%s]", r.URL.Path, name)
+			reason := fmt.Sprintf("request [%s] contains unrecognized parameter: [%s]", r.URL.Path, name)
+			if r.URL.Path == "/" && name == "q" {
+				reason += searchHint
+			}
+			return answer{}, illegal("%s", reason)
 		case len(values) > 1:
 			return answer{}, illegal("request [%s] has parameter [%s] more than once", r.URL.Path, name)
 		}
@@ -186,7 +195,7 @@ func (r *request) run(f action, parameters []string) (answer, *Error) {
 		switch strings.TrimSpace(strings.ToLower(kind)) {
 		case "application/json", "application/x-ndjson", "application/vnd.elasticsearch+json", "application/vnd.elasticsearch+x-ndjson":
 		default:
-			return answer{}, &Error{Status: http.StatusNotAcceptable, Type: "media_type_header_exception", Reason: fmt.Sprintf("Content-Type header [%s] is not supported", r.Header.Get("Content-Type"))}
+			return answer{}, &Error{Status: http.StatusNotAcceptable, Type: "media_type_header_exception", Reason: fmt.Sprintf("Content-Type header [%s] is not supported; send -H 'Content-Type: application/json'", r.Header.Get("Content-Type"))}
 		}
 	}
 	return f(r)
@@ -251,9 +260,23 @@ func (r *request) reader() (io.Reader, *Error) {
 		if err != nil {
 			return nil, badRequest(typeParsing, "the body is not gzip: %v", err)
 		}
-		return http.MaxBytesReader(r.w, unpacked, r.h.options.MaxBodyBytes), nil
+		return http.MaxBytesReader(r.w, io.NopCloser(gzipReader{unpacked}), r.h.options.MaxBodyBytes), nil
 	}
 	return nil, illegal("Content-Encoding [%s] is not supported: there is gzip", r.Header.Get("Content-Encoding"))
+}
+
+// gzipReader names gzip in errors.
+type gzipReader struct{ *gzip.Reader }
+
+func (g gzipReader) Read(p []byte) (n int, err error) {
+	n, err = g.Reader.Read(p)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("the gzip data is truncated: %w", err)
+	case errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, new(flate.CorruptInputError)):
+		err = fmt.Errorf("the gzip data is damaged: %w", err)
+	}
+	return n, err
 }
 
 func tooLarge(limit int64) *Error {
@@ -322,8 +345,24 @@ func (r *request) number(name string) (n uint64, given bool, err *Error) {
 	return n, true, nil
 }
 
+// unrouted reports whether no route is meant: a path of no pattern, or a name that no index has, such as
+// in GET /_nodes. PUT gets the rules of names.
+func (r *request) unrouted() bool {
+	_, pattern, found := strings.Cut(r.Pattern, " ")
+	if !found { // "/", for any method
+		return r.Pattern == "/"
+	}
+	return strings.HasPrefix(pattern, "/{index}") && strings.HasPrefix(r.PathValue("index"), "_") && r.Method != http.MethodPut
+}
+
+const searchHint = "; searches are at /NAME/_search?q=, where NAME is an index"
+
 func noRoute(r *request) (answer, *Error) {
-	return answer{}, illegal("no handler found for uri [%s] and method [%s]", r.URL.RequestURI(), r.Method)
+	reason := fmt.Sprintf("no handler found for uri [%s] and method [%s]", r.URL.RequestURI(), r.Method)
+	if path.Base(r.URL.Path) == "search" || r.URL.Path == "/_search" {
+		reason += searchHint
+	}
+	return answer{}, illegal("%s", reason)
 }
 
 func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...string)) {

@@ -3,6 +3,8 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"reflect"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -128,6 +130,30 @@ func (s *scanner) value() string {
 
 // member is a key of an object, unquoted, and the text of its value.
 type member struct{ key, value string }
+
+// jsonReason is an error of encoding/json without the names of Go's types.
+func jsonReason(err error) string {
+	var kind *json.UnmarshalTypeError
+	if !errors.As(err, &kind) {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	want := "an integer"
+	switch kind.Type.Kind() {
+	case reflect.Map, reflect.Struct:
+		want = "an object"
+	case reflect.Slice:
+		want = "an array"
+	case reflect.String:
+		want = "a string"
+	case reflect.Bool:
+		want = "true or false"
+	}
+	where := ""
+	if kind.Field != "" {
+		where = "[" + kind.Field + "]: "
+	}
+	return where + "want " + want + ", have: " + kind.Value
+}
 
 // members returns the members of a valid JSON object, in their order.
 func members(object string) []member {

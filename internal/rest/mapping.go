@@ -87,7 +87,7 @@ func parseCreate(body []byte) (meta, *Error) {
 	}
 	keys, err := objectKeys(body)
 	if err != nil {
-		return m, badRequest(typeParsing, "the body: %v", err)
+		return m, badRequest(typeParsing, "the body: %s", jsonReason(err))
 	}
 	for _, key := range keys {
 		if key != "settings" && key != "mappings" {
@@ -95,7 +95,7 @@ func parseCreate(body []byte) (meta, *Error) {
 		}
 	}
 	if err := json.Unmarshal(body, &top); err != nil {
-		return m, badRequest(typeParsing, "the body: %v", err)
+		return m, badRequest(typeParsing, "the body: %s", jsonReason(err))
 	}
 	analyzer := ""
 	flat := map[string]string{}
@@ -170,7 +170,7 @@ func (m *meta) set(name, value string, analyzer *string) *Error {
 func (m *meta) parseMappings(raw json.RawMessage) *Error {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &top); err != nil {
-		return badRequest(typeMapperParsing, "Failed to parse mapping: %v", err)
+		return badRequest(typeMapperParsing, "Failed to parse mapping: %s", jsonReason(err))
 	}
 	m.Fields, m.Analyzers = []string{}, map[string]string{}
 	for key, value := range top {

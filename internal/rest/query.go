@@ -227,12 +227,12 @@ func (x *Index) queryString(text, operator, field string) (q searchQuery, err *E
 
 // bodyQuery reads a body whose only key is "query"; an empty one is match_all.
 func (x *Index) bodyQuery(body []byte, required bool) (q searchQuery, err *Error) {
-	if len(body) == 0 && !required {
-		return searchQuery{all: true, boost: 1}, nil
+	if len(body) == 0 {
+		body = []byte("{}")
 	}
 	var o map[string]json.RawMessage
 	if e := json.Unmarshal(body, &o); e != nil {
-		return q, badRequest(typeParsing, "the body: %v", e)
+		return q, badRequest(typeParsing, "the body: %s", jsonReason(e))
 	}
 	for key := range o {
 		if key != "query" {
@@ -243,7 +243,7 @@ func (x *Index) bodyQuery(body []byte, required bool) (q searchQuery, err *Error
 		if !required {
 			return searchQuery{all: true, boost: 1}, nil
 		}
-		return q, &Error{Status: http.StatusBadRequest, Type: typeValidation, Reason: "Validation Failed: 1: query is missing;"}
+		return q, &Error{Status: http.StatusBadRequest, Type: typeValidation, Reason: "Validation Failed: 1: query is missing; all documents match {\"query\":{\"match_all\":{}}}"}
 	}
 	return x.parseQuery(o["query"])
 }

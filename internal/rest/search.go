@@ -116,7 +116,7 @@ func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
 func (s *searchRequest) parseBody(x *Index, body []byte) *Error {
 	var o map[string]json.RawMessage
 	if err := json.Unmarshal(body, &o); err != nil {
-		return badRequest(typeParsing, "the body: %v", err)
+		return badRequest(typeParsing, "the body: %s", jsonReason(err))
 	}
 	for key, raw := range o {
 		var err *Error
