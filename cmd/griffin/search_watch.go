@@ -31,6 +31,7 @@ type following struct {
 	once          bool
 	recheck       bool
 	changeFolders bool
+	allowEmpty    bool
 	state         string
 }
 
@@ -47,7 +48,9 @@ locked out meanwhile; searches and servers go on.
 
 What came from which file is kept in the folder "watch" of the index, so that the
 next start finds what changed in the meantime. A file that cannot be read is
-reported and keeps its documents. If a folder is missing, its documents stay.
+reported and keeps its documents. The documents of a folder stay, too, if it is
+missing, has no files any more, or is on another device without most of its files:
+it may not be mounted. With --allow-empty only a missing folder keeps them.
 
 The system reports changes; a scan every minute finds the others, such as those of
 files that are linked from other places. For network file systems, which report
@@ -68,6 +71,7 @@ running server.`,
 	f.BoolVar(&o.following.once, "once", false, "bring the index up to date and end")
 	f.BoolVar(&o.following.recheck, "recheck", false, "compare what is known of the files with the index first")
 	f.BoolVar(&o.following.changeFolders, "change-folders", false, "follow other folders than before; documents of files that are in none of them are deleted")
+	f.BoolVar(&o.following.allowEmpty, "allow-empty", false, "delete the documents of a folder that has no files any more, or is on another device without most of them")
 	f.StringVar(&o.following.state, "state", "", "`FOLDER` for what came from which file (default: in the index; with --server, in ~/.local/state/griffin)")
 	o.registerSettings(f)
 	o.registerFormat(f)
@@ -123,7 +127,7 @@ func (a *app) watch(ctx context.Context, o *watchOptions, flags *pflag.FlagSet, 
 		return errors.Join(err, closeTarget(ctx, target))
 	}
 	w, err := watch.Open(ctx, vfs.OS, state, target, watch.Options{
-		Folders: folders, ChangeFolders: o.following.changeFolders, Recheck: o.following.recheck, Corpus: in, Poll: o.following.poll, Once: o.following.once,
+		Folders: folders, ChangeFolders: o.following.changeFolders, AllowEmpty: o.following.allowEmpty, Recheck: o.following.recheck, Corpus: in, Poll: o.following.poll, Once: o.following.once,
 		Report: r.event, Progress: r.progress,
 	})
 	if err != nil {
@@ -232,6 +236,9 @@ func (r *watchReport) event(e watch.Event) {
 		}
 	default:
 		line.Error = base.Message(e.Err)
+		if errors.Is(e.Err, watch.ErrEmptied) {
+			line.Error += "; --allow-empty deletes them"
+		}
 		if !r.json {
 			r.printProblem(&e, line.Error)
 		}

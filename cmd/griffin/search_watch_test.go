@@ -371,6 +371,27 @@ func TestWatchErrors(t *testing.T) {
 	}
 	write(t, "delta", dir, "more", "c.txt")
 	w.waitFor("file", "c.txt")
+	// One that has no files any more keeps them, too, also at the next start.
+	for _, move := range [][2]string{{"more", "away"}, {"empty", "more"}} {
+		if err := os.MkdirAll(filepath.Join(dir, move[0]), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(dir, move[0]), filepath.Join(dir, move[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.wait(func(e watchEvent) bool { return e.Event == "error" && strings.Contains(e.Error, "--allow-empty") })
 	w.interrupt()
-	checkFollowed(t, idx, filepath.Join(dir, "more"))
+	if text := run(exitOK, filepath.Join(dir, "more"), "--out", idx); !strings.Contains(text, "more: the folder has no files any more; is it mounted? Its documents stay; --allow-empty deletes them") {
+		t.Error(text)
+	}
+	if got := len(documentsOf(t, idx)); got != 3 {
+		t.Errorf("%d documents", got)
+	}
+	run(exitOK, filepath.Join(dir, "away"), "--out", idx, "--change-folders")
+	checkFollowed(t, idx, filepath.Join(dir, "away"))
+	run(exitOK, filepath.Join(dir, "more"), "--out", idx, "--change-folders", "--allow-empty")
+	if got := len(documentsOf(t, idx)); got != 0 {
+		t.Errorf("%d documents", got)
+	}
 }

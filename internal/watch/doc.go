@@ -24,7 +24,8 @@
 //
 // Events of the system say where to look, never what happened there. Scans of all folders find what
 // events do not report, also after lost events: periodically, or, with Options.Poll, only they do. What
-// cannot be read stays in the index as it is, and is read at its next change.
+// cannot be read stays in the index as it is, and is read at its next change. So do the files of a folder that
+// seems not to be mounted: it has none, or it is on another device, which the state remembers.
 //
 // # Concurrency
 //

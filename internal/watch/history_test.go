@@ -160,7 +160,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 func (h *history) open() {
 	h.t.Helper()
 	w, err := Open(h.t.Context(), h.fs, "state", h.index, Options{
-		Folders: h.folders, Poll: time.Hour, Quiet: time.Nanosecond, Report: func(e Event) { h.events = append(h.events, e) },
+		Folders: h.folders, AllowEmpty: true, Poll: time.Hour, Quiet: time.Nanosecond, Report: func(e Event) { h.events = append(h.events, e) },
 	})
 	check(h.t, err)
 	h.w = w
@@ -374,7 +374,7 @@ func (h *history) killed() {
 	whole := h.fs
 	faulty := vfstest.NewFaulty(whole, vfstest.Plan{FailAt: 1 + h.rng.IntN(60), ShortWrite: h.rng.IntN(2) == 0})
 	h.note("kill")
-	w, err := Open(h.t.Context(), faulty, "state", h.index, Options{Folders: h.folders, Poll: time.Hour, Quiet: time.Nanosecond})
+	w, err := Open(h.t.Context(), faulty, "state", h.index, Options{Folders: h.folders, AllowEmpty: true, Poll: time.Hour, Quiet: time.Nanosecond})
 	if err == nil {
 		h.w = w
 		w.journal.limit = 1 + h.rng.IntN(200)

@@ -46,6 +46,7 @@ const journalVersion = 1
 type config struct {
 	Version int      `json:"version"`
 	Folders []Folder `json:"folders"`
+	Devices []uint64 `json:"devices,omitempty"` // of Folders; none before Griffin remembered them
 	Active  []int    `json:"active"`
 	Options string   `json:"options"`
 }
@@ -139,6 +140,8 @@ func (j *journal) replay(kind byte, d *decoder) error {
 			return errDamaged
 		}
 		s.folders, s.active, s.options = c.Folders, c.Active, c.Options
+		s.devices = make([]uint64, len(c.Folders))
+		copy(s.devices, c.Devices)
 		return nil
 	case recordToken:
 		s.token, s.seq = d.text(), d.number()
@@ -239,7 +242,7 @@ func (j *journal) isFull() bool { return j.bytes+len(j.docs) >= j.limit }
 
 func (j *journal) config() {
 	s := j.state
-	payload, _ := json.Marshal(config{journalVersion, s.folders, s.active, s.options}) // it has only strings and numbers
+	payload, _ := json.Marshal(config{journalVersion, s.folders, s.devices, s.active, s.options}) // it has only strings and numbers
 	j.add(recordConfig, payload)
 }
 

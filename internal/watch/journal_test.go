@@ -37,7 +37,7 @@ func TestAppendsAreBounded(t *testing.T) {
 	for i := range docs {
 		fmt.Fprintf(&text, `{"id":"%s%d","text":"a"}`+"\n", padding, i)
 	}
-	h := following(t, map[string]string{"b.jsonl": text.String()}, Options{Poll: time.Hour})
+	h := following(t, map[string]string{"b.jsonl": text.String()}, Options{AllowEmpty: true, Poll: time.Hour})
 	log := &measuredLog{Log: h.w.journal.log}
 	h.w.journal.log = log
 	folder := h.folders[0]

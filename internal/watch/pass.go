@@ -95,6 +95,7 @@ func (w *Watcher) due(now time.Time) (present, gone []*reading) {
 	sort := func(all []*reading) {
 		slices.SortFunc(all, func(a, b *reading) int { return w.state.compare(a.file, b.file) })
 	}
+	present, gone = w.inPlace(present), w.inPlace(gone)
 	sort(present)
 	sort(gone)
 	return present, gone
@@ -110,9 +111,6 @@ func (w *Watcher) look(k key) *reading {
 		r.gone = true
 		if !known {
 			return nil
-		}
-		if w.follows(k) && !w.isRootThere(k) {
-			return nil // the next scan reports it
 		}
 		return r
 	case err != nil:
@@ -131,11 +129,6 @@ func (w *Watcher) look(k key) *reading {
 	r.before = stampOf(info)
 	r.listed = corpus.ListedFile{Path: r.path, Rel: k.rel, Info: info}
 	return r
-}
-
-func (w *Watcher) isRootThere(k key) bool {
-	_, err := os.Stat(w.roots[slices.Index(w.state.active, k.folder)])
-	return err == nil
 }
 
 // pass reads files and writes their documents.

@@ -67,10 +67,11 @@ func (w *Watcher) scan() {
 	listed := map[key]bool{}
 	failing := map[key]bool{}
 	missing := false
+	known := w.state.withDocs()
 	w.scanned.linked = false
 	for i, number := range w.state.active {
 		root := w.roots[i]
-		l, err := w.list(number, root)
+		l, err := w.listRoot(number, root, known)
 		if err != nil {
 			w.fail(key{number, ""}, root, err)
 			failing[key{number, ""}] = true

@@ -70,6 +70,7 @@ type content struct {
 // same id, the index has the one of the last, in the order of griffin index; the others are shadows.
 type state struct {
 	folders  []Folder // all that were ever followed
+	devices  []uint64 // of folders, when their files were last there; 0: not known
 	active   []int    // numbers of folders that are followed, in their order
 	options  string   // how files are read
 	token    string   // of the Target when all was known to be in it
@@ -187,7 +188,7 @@ func (s *state) follow(folders []Folder) (changed bool) {
 		i := slices.Index(s.folders, f)
 		if i < 0 {
 			i = len(s.folders)
-			s.folders = append(s.folders, f)
+			s.folders, s.devices = append(s.folders, f), append(s.devices, 0)
 		}
 		s.active = append(s.active, i)
 	}

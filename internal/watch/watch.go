@@ -60,6 +60,10 @@ type Options struct {
 	// ChangeFolders permits other folders than before: documents of files that are in none of
 	// the new ones are deleted.
 	ChangeFolders bool
+	// AllowEmpty permits folders that have no files any more, or that are on another device and lack
+	// most of their files: their documents are deleted. Otherwise they stay, with an event
+	// of ErrEmptied, until the files are back.
+	AllowEmpty bool
 	// Recheck compares all documents with the index at the start, also if its token is the same.
 	Recheck bool
 	// Corpus is how files are read.
@@ -121,6 +125,7 @@ type Watcher struct {
 	events   *events // nil: only scans
 	now      func() time.Time
 	scanned  scanning
+	followed roots
 	pending  changes
 	failures map[key]failure
 	publishing
@@ -148,7 +153,7 @@ type publishing struct {
 // uses it, base.ErrCorrupt if it is damaged, and base.ErrBadInput if the folders are not those of
 // before.
 func Open(ctx context.Context, fsys vfs.FS, dir string, target Target, o Options) (_ *Watcher, err error) {
-	w := &Watcher{opts: o, target: target, now: time.Now, pending: changes{}, failures: map[key]failure{}}
+	w := &Watcher{opts: o, target: target, now: time.Now, pending: changes{}, failures: map[key]failure{}, followed: newRoots()}
 	w.scanned = scanning{first: true, folders: map[string]place{}, stale: map[string]bool{}, touched: map[string]time.Time{}}
 	w.opts.setDefaults()
 	folders, err := w.folders()
@@ -340,6 +345,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 		w.observe()
 		if !w.now().Before(w.scanned.due) {
 			w.scan()
+			if err := w.journal.commit(); err != nil {
+				return w.end(ctx, err)
+			}
 		}
 		w.scanFolders()
 		worked, err := w.step(ctx)
