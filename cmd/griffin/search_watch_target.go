@@ -87,8 +87,45 @@ func (t *watchedIndex) Close(ctx context.Context) (string, error) {
 // watchedServer is an index on a server.
 type watchedServer struct{ *serverIndex }
 
+// Apply has the server commit if the durability of the index is async: otherwise a loss of power there
+// could undo what it answered.
 func (t *watchedServer) Apply(ctx context.Context, writes []watch.Write) ([]watch.Result, error) {
-	return applyWatched(ctx, t, writes)
+	results, err := applyWatched(ctx, t, writes)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := t.settings(ctx) // now, as they can change
+	if err == nil && settings.Translog.Durability == "async" {
+		err = t.post(ctx, "/_flush", nil, new(any))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// serverSettings are a part of the settings of an index.
+type serverSettings struct {
+	UUID     string `json:"uuid"`
+	Translog struct {
+		Durability string `json:"durability"`
+	} `json:"translog"`
+}
+
+// settings returns zero values if there is no such index.
+func (t *watchedServer) settings(ctx context.Context) (s serverSettings, err error) {
+	var answer map[string]struct {
+		Settings struct {
+			Index serverSettings `json:"index"`
+		} `json:"settings"`
+	}
+	if _, err := t.get(ctx, "", &answer); err != nil {
+		return s, err
+	}
+	for _, index := range answer {
+		s = index.Settings.Index
+	}
+	return s, nil
 }
 
 func (t *watchedServer) Publish(ctx context.Context) (string, error) {
@@ -101,21 +138,8 @@ func (t *watchedServer) Publish(ctx context.Context) (string, error) {
 
 // Token is the identity of the index; "" if there is none. Other writers do not change it.
 func (t *watchedServer) Token(ctx context.Context) (string, error) {
-	var answer map[string]struct {
-		Settings struct {
-			Index struct {
-				UUID string `json:"uuid"`
-			} `json:"index"`
-		} `json:"settings"`
-	}
-	found, err := t.get(ctx, "", &answer)
-	if !found {
-		return "", err
-	}
-	for _, index := range answer {
-		return index.Settings.Index.UUID, err
-	}
-	return "", err
+	settings, err := t.settings(ctx)
+	return settings.UUID, err
 }
 
 func (t *watchedServer) Seqs(ctx context.Context, ids []string) ([]uint64, error) {
