@@ -66,17 +66,18 @@ type readying struct {
 	next, former *index.Snapshot
 	kind         int
 	done         chan struct{}
-	views        []*madeView // of next, by replica; nil: the replica has none of former
+	from         *snapshotViews // of former, or of the newest snapshot that has any
+	views        []*madeView    // of next, by replica; nil: the replica has none of from
 }
 
 // begin keeps queries of next from waiting for its views.
 func (w *readying) begin() {
 	g := w.gpu
-	former := g.views.find(w.former)
+	w.from = g.views.find(w.former)
 	w.views = make([]*madeView, len(g.replicas))
 	for at, r := range g.replicas {
-		if former != nil && former.postings[at].made.Load() && r.isUsable() {
-			w.views[at] = &g.views.of(w.next, len(g.replicas)).postings[at]
+		if w.from != nil && w.from.postings[at].made.Load() && r.isUsable() {
+			w.views[at] = &g.views.get(w.next, len(g.replicas), w.kind == 1 /* merged */).postings[at]
 			w.views[at].readying.Store(true)
 		}
 	}
@@ -100,16 +101,25 @@ func (w *readying) run(ctx context.Context) {
 	}()
 	var group invariant.Group
 	defer group.Wait()
+	// All former views, before a new one replaces them.
+	former := make([]*pipeline.View, len(w.views))
 	for at, m := range w.views {
 		if m != nil {
-			group.Go(func() { w.on(ctx, at, m) })
+			former[at] = w.from.postings[at].retain()
+		}
+	}
+	for at, m := range w.views {
+		if m != nil {
+			group.Go(func() { w.on(ctx, at, m, former[at]) })
 		}
 	}
 }
 
-// on makes a replica ready. What fails, queries do themselves.
-func (w *readying) on(ctx context.Context, at int, m *madeView) {
+// on makes a replica ready, and releases the former view, which may be nil. What fails, queries do
+// themselves.
+func (w *readying) on(ctx context.Context, at int, m *madeView, former *pipeline.View) {
 	var err error
+	defer former.Release()
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	v, err := m.take(w.gpu, at, w.next, false /* impacts */)
 	m.readying.Store(false)
@@ -117,24 +127,9 @@ func (w *readying) on(ctx context.Context, at int, m *madeView) {
 		return
 	}
 	defer v.Release()
-	if former := w.formerView(at); former != nil {
-		defer former.Release()
+	if former != nil {
 		_, err = v.Prepare(ctx, former)
 	}
-}
-
-func (w *readying) formerView(at int) *pipeline.View {
-	s := w.gpu.views.find(w.former)
-	if s == nil {
-		return nil
-	}
-	m := &s.postings[at]
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.view == nil {
-		return nil
-	}
-	return m.view.Retain()
 }
 
 func reportReadyBug(c *invariant.Caught) {

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,18 +13,22 @@ import (
 // views are the views of the snapshots that a GPU has been used for. Each lives as long as its
 // snapshot: the last query, or the index, that releases the snapshot releases what the devices have of
 // segments that no other snapshot has. The newest views of an index live until newer ones are made,
-// so that the lists stay when no query comes between two commits.
+// so that the lists stay when no query comes between two commits. So do those of the newest merged segment
+// that none of the views has.
 type views struct {
 	mu        sync.Mutex
 	snapshots map[*index.Snapshot]*snapshotViews
-	last      map[index.Owner]*snapshotViews // of released snapshots, whose segments may be closed
-	releasing int                            // goroutines of release
-	released  sync.Cond                      // of mu
+	// Of released snapshots, whose segments may be closed. Those of alone are of a merged segment.
+	last, alone map[index.Owner]*snapshotViews
+
+	releasing int       // goroutines of release
+	released  sync.Cond // of mu
 }
 
 // snapshotViews are the views of a snapshot.
 type snapshotViews struct {
 	snapshot          *index.Snapshot
+	merged            bool       // the snapshot has a merged segment alone
 	postings, impacts []madeView // by replica
 }
 
@@ -41,13 +46,18 @@ var errReadying = errors.New("the GPU is not ready for the commit yet")
 
 // of returns the views of a snapshot that the caller holds.
 func (v *views) of(snapshot *index.Snapshot, replicas int) *snapshotViews {
+	return v.get(snapshot, replicas, false /* merged */)
+}
+
+func (v *views) get(snapshot *index.Snapshot, replicas int, merged bool) *snapshotViews {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s := v.snapshots[snapshot]
 	if s == nil {
-		s = &snapshotViews{snapshot: snapshot, postings: make([]madeView, replicas), impacts: make([]madeView, replicas)}
+		s = &snapshotViews{snapshot: snapshot, merged: merged, postings: make([]madeView, replicas), impacts: make([]madeView, replicas)}
 		if v.snapshots == nil {
-			v.snapshots, v.last = map[*index.Snapshot]*snapshotViews{}, map[index.Owner]*snapshotViews{}
+			v.snapshots = map[*index.Snapshot]*snapshotViews{}
+			v.last, v.alone = map[index.Owner]*snapshotViews{}, map[index.Owner]*snapshotViews{}
 			v.released.L = &v.mu
 		}
 		v.snapshots[snapshot] = s
@@ -56,18 +66,33 @@ func (v *views) of(snapshot *index.Snapshot, replicas int) *snapshotViews {
 	return s
 }
 
-// find returns the views of a snapshot, or else the last ones of its index; nil if the GPU was not used
-// for it.
+// find returns the views of a snapshot, or else the newest ones of its index; nil if no view was made.
 func (v *views) find(snapshot *index.Snapshot) *snapshotViews {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if s := v.snapshots[snapshot]; s != nil {
+	if s := v.snapshots[snapshot]; s != nil && s.made() {
 		return s
 	}
-	return v.last[snapshot.Owner()]
+	return v.newest(snapshot.Owner())
 }
 
-// release releases the views of a snapshot that nobody holds, unless they are the newest.
+// newest returns the newest views of an index; nil if none was made. v.mu is held.
+func (v *views) newest(owner index.Owner) *snapshotViews {
+	newest := v.last[owner]
+	for snapshot, s := range v.snapshots {
+		if snapshot.Owner() == owner && !s.merged && s.made() && s.isAfter(newest) {
+			newest = s
+		}
+	}
+	return newest
+}
+
+// isAfter reports whether other, which may be nil, is of a former snapshot.
+func (s *snapshotViews) isAfter(other *snapshotViews) bool {
+	return other == nil || other.snapshot.Serial < s.snapshot.Serial
+}
+
+// release releases the views of a snapshot that nobody holds, unless they are to stay.
 func (v *views) release(snapshot *index.Snapshot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -76,30 +101,49 @@ func (v *views) release(snapshot *index.Snapshot) {
 		return
 	}
 	delete(v.snapshots, snapshot)
-	if s.made() && v.isNewest(snapshot) {
-		s, v.last[snapshot.Owner()] = v.last[snapshot.Owner()], s
+	owner := snapshot.Owner()
+	switch {
+	case !s.made() || snapshot.Retired():
+	case s.merged && s.isAfter(v.alone[owner]) && !v.has(snapshot):
+		s, v.alone[owner] = v.alone[owner], s
+	case !s.merged && s.isAfter(v.newest(owner)):
+		s, v.last[owner] = v.last[owner], s
 	}
 	v.drop(s)
 }
 
-// v.mu is held.
-func (v *views) isNewest(snapshot *index.Snapshot) bool {
-	for other, s := range v.snapshots {
-		if other.Owner() == snapshot.Owner() && other.Serial > snapshot.Serial && s.made() {
-			return false
+// has reports whether a made view has the merged segment of a snapshot. v.mu is held.
+func (v *views) has(merged *index.Snapshot) bool {
+	in := func(s *snapshotViews) bool {
+		return s.snapshot.Owner() == merged.Owner() && s.made() && slices.ContainsFunc(s.snapshot.Segments, func(view index.View) bool {
+			return view.Name == merged.Segments[0].Name
+		})
+	}
+	if last := v.last[merged.Owner()]; last != nil && in(last) {
+		return true
+	}
+	for _, s := range v.snapshots {
+		if in(s) {
+			return true
 		}
 	}
-	last := v.last[snapshot.Owner()]
-	return last == nil || last.snapshot.Serial < snapshot.Serial
+	return false
 }
 
-// replace releases the last views of an index after some of a snapshot were made.
+// replace releases the last views of an index after some of a snapshot were made. Those of a merged
+// segment alone replace none: the other segments are in the last ones.
 func (v *views) replace(snapshot *index.Snapshot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if last := v.last[snapshot.Owner()]; last != nil && last.snapshot.Serial < snapshot.Serial {
-		delete(v.last, snapshot.Owner())
-		v.drop(last)
+	s := v.snapshots[snapshot]
+	if s == nil || s.merged {
+		return
+	}
+	for _, kept := range []map[index.Owner]*snapshotViews{v.last, v.alone} {
+		if former := kept[snapshot.Owner()]; former != nil && s.isAfter(former) {
+			delete(kept, snapshot.Owner())
+			v.drop(former)
+		}
 	}
 }
 
@@ -139,10 +183,12 @@ func (v *views) releaseAll(which func(*index.Snapshot) bool) {
 			delete(v.snapshots, snapshot)
 		}
 	}
-	for owner, s := range v.last {
-		if which(s.snapshot) {
-			gone = append(gone, s)
-			delete(v.last, owner)
+	for _, kept := range []map[index.Owner]*snapshotViews{v.last, v.alone} {
+		for owner, s := range kept {
+			if which(s.snapshot) {
+				gone = append(gone, s)
+				delete(kept, owner)
+			}
 		}
 	}
 	v.mu.Unlock()
@@ -175,6 +221,16 @@ func (m *madeView) release() {
 	m.view.Release()
 	m.view, m.gone = nil, true
 	m.made.Store(false)
+}
+
+// retain returns the view with a new reference; nil if there is none.
+func (m *madeView) retain() *pipeline.View {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.view == nil {
+		return nil
+	}
+	return m.view.Retain()
 }
 
 // take returns a view with a new reference, made if necessary.
