@@ -46,6 +46,7 @@ type pending struct {
 	err   *Error
 	reply griffin.WriteResult
 	noop  bool
+	done  bool // it has taken effect, before the others of the batch; only the first of a batch
 }
 
 func bulk(r *request) (answer, *Error) {
@@ -108,7 +109,10 @@ func (b *bulkRun) read(lines *bulkReader) *Error {
 
 // stopped is the answer to a request that cannot be read on.
 func (b *bulkRun) stopped(err error) *Error {
-	before := b.items - len(b.batch) // the operations of the batch have not been applied
+	before := b.items - len(b.batch)
+	if len(b.batch) > 0 && b.batch[0].done {
+		before++
+	}
 	var large *http.MaxBytesError
 	var e *Error
 	switch {
@@ -223,7 +227,7 @@ func (b *bulkRun) update(p *pending, item *bulkItem) {
 		p.reply, p.noop, err = b.r.h.update(ctx, p.index, u)
 		cancel()
 	}
-	p.err = err
+	p.err, p.done = err, err == nil
 	p.index = nil // it is not part of the batch
 }
 

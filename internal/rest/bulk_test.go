@@ -115,6 +115,45 @@ func TestBrokenBulk(t *testing.T) {
 	}
 }
 
+// TestBrokenBulkUpdate: an update takes effect at once, with all before it.
+func TestBrokenBulkUpdate(t *testing.T) {
+	const (
+		put     = `{"index":{"_id":"1"}}` + "\n" + `{"t":"one"}` + "\n"
+		update  = `{"update":{"_id":"1"}}` + "\n" + `{"doc":{"t":"two"}}` + "\n"
+		missing = `{"update":{"_id":"9"}}` + "\n" + `{"doc":{"t":"two"}}` + "\n"
+		bad     = "{\"nonsense\"\n"
+	)
+	for _, test := range []struct {
+		body    string
+		effect  int     // operations that the answer says have taken effect
+		version float64 // of the document afterwards
+	}{
+		{update + bad, 1, 2},
+		{update + put + bad, 1, 2},
+		{put + update + put + bad, 2, 3},
+		{update + `{"update":{"_id":"1"}}` + "\n", 1, 2},
+		{put + missing + bad, 1, 2},
+		{put + bad, 0, 1},
+		{missing + bad, 0, 1},
+	} {
+		n := newNode(t)
+		n.must(201, "PUT /a/_doc/1", `{"t":"zero"}`)
+		answer := n.must(400, "POST /a/_bulk", test.body)
+		reason, _ := at(answer, "error.reason").(string)
+		_, effect, _ := strings.Cut(reason, "; ")
+		want := ""
+		if test.effect > 0 {
+			want = fmt.Sprintf("the first %d operations have taken effect", test.effect)
+		}
+		if effect != want {
+			t.Errorf("%s\nreason %q, want the end %q", test.body, reason, want)
+		}
+		if got := at(n.must(200, "GET /a/_doc/1", ""), "_version"); got != test.version {
+			t.Errorf("%s\nversion %v, want %v", test.body, got, test.version)
+		}
+	}
+}
+
 // TestConcurrency writes, searches, updates and deletes an index at the same time.
 func TestConcurrency(t *testing.T) {
 	n := newNode(t)
