@@ -70,8 +70,10 @@ func TestNoRoom(t *testing.T) {
 				}
 				time.Sleep(10 * time.Second)
 			}
-			if answer := ranking(t, ix, "griffin", plan.Options{K: 1, Count: true}); answer < fmt.Sprint(visible) {
-				t.Errorf("room %d: %s", test.room, answer)
+			found := 0
+			answer := ranking(t, ix, "griffin", plan.Options{K: 1, Count: true})
+			if _, err := fmt.Sscanf(answer, "%d matches", &found); err != nil || found < visible || found > len(m.ids()) {
+				t.Errorf("room %d: %s, want %d to %d: %v", test.room, answer, visible, len(m.ids()), err)
 			}
 			if err := s.Refresh(t.Context()); err != nil && !errors.Is(err, test.want) {
 				t.Errorf("room %d: Refresh: %v", test.room, err)
