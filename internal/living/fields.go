@@ -111,14 +111,16 @@ func encodeFields(names []string) []byte {
 }
 
 // cutFields returns the names that a record declares, and the record without them; its kind is 0 if it
-// declares only. The error wraps base.ErrCorrupt.
+// declares only. The error wraps base.ErrCorrupt, or base.ErrVersion for another type of record.
 func cutFields(kind byte, payload []byte) (names []string, restKind byte, rest []byte, err error) {
 	switch kind {
 	case recordFields:
 	case recordFieldsIndex:
 		restKind = recordIndex
-	default:
+	case recordPlain, recordDelete, recordIndex:
 		return nil, kind, payload, nil
+	default:
+		return nil, 0, nil, fmt.Errorf("record of type %d: %w", kind, base.ErrVersion)
 	}
 	r := recordReader{src: payload}
 	for n := r.count(1); n > 0 && !r.bad; n-- {

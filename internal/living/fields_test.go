@@ -249,6 +249,7 @@ func TestFieldRecords(t *testing.T) {
 		{recordFields, []byte{1, 9, 'a'}, "", base.ErrCorrupt},
 		{recordFieldsIndex, encodeFields([]string{"a"}), "a", base.ErrCorrupt},
 		{6, body, "", base.ErrVersion},
+		{0, body, "", base.ErrVersion},
 	} {
 		names, kind, rest, err := cutFields(c.kind, c.payload)
 		if err == nil && kind != 0 {
@@ -265,5 +266,14 @@ func TestFieldRecords(t *testing.T) {
 	f := newFields(index.Options{Fields: []string{}})
 	if _, err := f.redo(&wal.Entry{Type: recordFields, Payload: encodeFields([]string{"a b"})}); !errors.Is(err, base.ErrCorrupt) {
 		t.Errorf("a name that is not valid: error %v", err)
+	}
+	for _, kind := range []byte{0, 6, 255} {
+		r := &wal.Entry{Type: kind, Payload: body}
+		if _, err := f.redo(r); !errors.Is(err, base.ErrVersion) {
+			t.Errorf("redo of type %d: error %v", kind, err)
+		}
+		if err := new(versions).replay(r); !errors.Is(err, base.ErrVersion) {
+			t.Errorf("type %d, which a checkpoint has: error %v", kind, err)
+		}
 	}
 }

@@ -124,7 +124,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// decodeRecord returns the version number and the document, only the id of which is set for a deletion.
+// decodeRecord returns the version number and the document, only the id of which is set for a deletion. The
+// kind is of cutFields.
 // The error wraps base.ErrCorrupt.
 func decodeRecord(kind byte, payload []byte) (number uint64, d *corpus.Document, err error) {
 	r := recordReader{src: payload}
@@ -145,8 +146,6 @@ func decodeRecord(kind byte, payload []byte) (number uint64, d *corpus.Document,
 		for n := r.uvarint(); n > 0 && !r.bad; n-- {
 			d.Vector = append(d.Vector, corpus.TermWeight{Term: r.text(), Weight: r.float()})
 		}
-	default:
-		return 0, nil, fmt.Errorf("record of type %d: %w", kind, base.ErrVersion)
 	}
 	if r.bad || len(r.src) > 0 {
 		return 0, nil, fmt.Errorf("record of type %d: %w", kind, base.ErrCorrupt)

@@ -2,7 +2,10 @@ package living
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -61,6 +64,27 @@ func TestPlainRecords(t *testing.T) {
 	want := &corpus.Document{ID: "1", Title: "a", Text: "bb", Extra: []corpus.Field{{Name: "x", Value: "y"}}}
 	if number, d, err := decodeRecord(recordPlain, payload); number != 5 || err != nil || !reflect.DeepEqual(d, want) {
 		t.Errorf("%d, %v, %v", number, d, err)
+	}
+}
+
+// The example of docs/formats/records.md, which lists all types.
+func TestRecordsPage(t *testing.T) {
+	d := &corpus.Document{ID: "7", Text: "red ink", Extra: []corpus.Field{{Name: "tag", Value: "ink"}}}
+	payload := append(encodeFields([]string{"tag"}), encode(2, d)...)
+	page, err := os.ReadFile("../../docs/formats/records.md")
+	check(t, err)
+	if dump := hex.Dump(payload); !strings.Contains(string(page), dump) {
+		t.Errorf("docs/formats/records.md has not the dump\n%s", dump)
+	}
+	for kind := range 256 {
+		_, rest, body, err := cutFields(byte(kind), payload)
+		if err == nil && rest != 0 {
+			_, _, err = decodeRecord(rest, body)
+		}
+		known := strings.Contains(string(page), fmt.Sprintf("\n| %d | ", kind))
+		if known == errors.Is(err, base.ErrVersion) {
+			t.Errorf("type %d: on the page: %v, %v", kind, known, err)
+		}
 	}
 }
 
