@@ -164,7 +164,7 @@ func (d *deviceFlags) openIndex(dir string, r griffin.RuntimeOptions, o griffin.
 	if o.Runtime, err = griffin.NewRuntime(r); err != nil {
 		return nil, nil, badFlags(err)
 	}
-	if ix, err = griffin.Open(dir, o); err != nil {
+	if ix, err = openIndex(dir, o); err != nil {
 		return nil, nil, errors.Join(err, o.Runtime.Close())
 	}
 	return ix, func() error { return errors.Join(ix.Close(), o.Runtime.Close()) }, nil

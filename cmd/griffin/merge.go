@@ -90,7 +90,7 @@ func (a *app) merge(ctx context.Context, o mergeOptions, dir string) (err error)
 	if err := o.check(); err != nil {
 		return err
 	}
-	ix, err := griffin.Open(dir, griffin.Options{IndexMemory: int64(o.memory), IndexThreads: o.threads})
+	ix, err := openIndex(dir, griffin.Options{IndexMemory: int64(o.memory), IndexThreads: o.threads})
 	if err != nil {
 		return err
 	}

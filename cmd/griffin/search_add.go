@@ -115,8 +115,8 @@ func (a *app) add(ctx context.Context, o indexOptions, flags *pflag.FlagSet, fie
 
 // openForWriting makes the index if there is none, but no file before the first write.
 func (a *app) openForWriting(dir string, o *indexOptions, flags *pflag.FlagSet) (*griffin.Index, error) {
-	ix, err := griffin.Open(dir, griffin.Options{})
-	if errors.Is(err, griffin.ErrNotIndex) {
+	ix, err := openIndex(dir, griffin.Options{})
+	if errors.Is(err, griffin.ErrNotIndex) && !hasIndexes(dir) {
 		ix, err = griffin.Create(dir, o.settings(), griffin.Options{})
 		return ix, badFlags(err)
 	}

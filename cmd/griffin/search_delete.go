@@ -95,7 +95,7 @@ func (o *deleteOptions) open(index string) (deleteTarget, error) {
 	if o.server.url != "" {
 		return o.server.open(index)
 	}
-	ix, err := griffin.Open(index, griffin.Options{})
+	ix, err := openIndex(index, griffin.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -217,7 +217,7 @@ func (o *indexOptions) options() griffin.Options {
 }
 
 func (a *app) updateIndex(ctx context.Context, o indexOptions, paths []string) (indexed, error) {
-	ix, err := griffin.Open(o.out, o.options())
+	ix, err := openIndex(o.out, o.options())
 	if err != nil {
 		return indexed{}, badFlags(err)
 	}

@@ -187,7 +187,7 @@ func (a *app) createSnapshot(ctx context.Context, server *serverFlag, dir, folde
 	}
 	if server.url == "" {
 		if err := a.commitLog(ctx, dir); err != nil {
-			return err
+			return explainFolder(dir, err)
 		}
 	}
 	bar := a.newProgress()

@@ -18,7 +18,7 @@ func newStatsCommand(a *app) *cobra.Command {
 		Example: "  griffin stats notes.idx\n  griffin stats --json notes.idx",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			ix, err := griffin.Open(args[0], griffin.Options{})
+			ix, err := openIndex(args[0], griffin.Options{})
 			if err != nil {
 				return err
 			}

@@ -54,7 +54,7 @@ the space of the index, and up to twice as much while the new index is built.`,
 
 func (a *app) verify(ctx context.Context, o verifyOptions, dir string) error {
 	start := time.Now()
-	ix, err := griffin.Open(dir, griffin.Options{IndexMemory: int64(o.memory), IndexThreads: o.threads})
+	ix, err := openIndex(dir, griffin.Options{IndexMemory: int64(o.memory), IndexThreads: o.threads})
 	if errors.Is(err, griffin.ErrCorrupt) {
 		return hintedError{err, repairHint}
 	}

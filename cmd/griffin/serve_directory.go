@@ -22,6 +22,11 @@ import (
 func isDirectory(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	switch {
+	case errors.Is(err, os.ErrNotExist) && filepath.Ext(dir) == ".idx":
+		return false, hintedError{
+			fmt.Errorf("%s: there is no such index: %w", dir, griffin.ErrNotIndex),
+			"build it with: griffin index --out " + dir + " PATH…; to serve a new folder of indexes, choose a name without .idx",
+		}
 	case errors.Is(err, os.ErrNotExist):
 		return true, nil
 	case err != nil:
@@ -45,7 +50,13 @@ func isDirectory(dir string) (bool, error) {
 			return err == nil, err
 		}
 	}
-	return len(entries) == 0, nil
+	if len(entries) > 0 {
+		return false, hintedError{
+			fmt.Errorf("%s: neither an index nor a folder of indexes, and not empty: %w", dir, griffin.ErrNotIndex),
+			"name an index, a folder with indexes, or a new or empty folder",
+		}
+	}
+	return true, nil
 }
 
 // runtime is one for all indexes of a directory.

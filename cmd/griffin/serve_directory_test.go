@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/griffin-search/griffin"
 )
 
 // TestServeDirectory: what the server acknowledged is there after SIGTERM, and after SIGKILL.
@@ -90,8 +93,9 @@ func TestIsDirectory(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(root, "empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"indexes": true, "indexes/x": false, "texts": false, "made": true, "empty": true, "missing": true} {
-		if got, err := isDirectory(filepath.Join(root, name)); got != want || err != nil {
+	for name, want := range map[string]bool{"indexes": true, "indexes/x": false, "texts": false, "made": true, "empty": true, "missing": true, "missing.idx": false} {
+		got, err := isDirectory(filepath.Join(root, name))
+		if refused := name == "texts" || name == "missing.idx"; got != want || errors.Is(err, griffin.ErrNotIndex) != refused || err != nil && !refused {
 			t.Errorf("%s: %t, %v, want %t", name, got, err, want)
 		}
 	}
