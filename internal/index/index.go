@@ -134,7 +134,8 @@ func (ix *Index) Retire() { ix.retired.Store(true) }
 
 // ReadyFunc makes other memories, such as a GPU's, ready for a snapshot that the Index is about to show,
 // while former is current, or with merged for one that has only the segment that a merge has made of
-// segments of former. Searches and, with merged, commits go on meanwhile. Both snapshots are the caller's,
+// segments of former. Searches and, with merged, commits and other merges go on meanwhile: several calls
+// with merged can run at once. Both snapshots are the caller's,
 // which shows next soon after ctx ends.
 type ReadyFunc func(ctx context.Context, next, former *Snapshot, merged bool)
 

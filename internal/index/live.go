@@ -22,15 +22,15 @@ import (
 // Merge joins segments beside both.
 //
 // A Live holds the write lock until Close. All methods are safe for concurrent use. Publish
-// waits for others; Flush and Merge wait for others of their kind, and block Publish only for
-// the moment in which they change the list of segments.
+// and Flush wait for others of their kind; merges run at the same time. Flush and Merge block Publish
+// only for the moment in which they change the list of segments.
 type Live struct {
 	ix       *Index
 	session  *session
 	schema   atomic.Pointer[inverter.Schema]
 	volatile vfs.FS
 
-	merging, flushing sync.Mutex // lock them before mu
+	flushing sync.Mutex // lock it before mu
 
 	mu sync.Mutex // guards what follows, and changes of the current snapshot
 	// durable is the last commit.
@@ -54,6 +54,8 @@ type Live struct {
 	nextSegment uint64
 	numTemps    int
 	closed      bool
+	closing     bool // no more merges
+	merging     merging
 }
 
 // ErrSyncFailed is the error of Live.Flush after a failed sync.
@@ -79,7 +81,7 @@ func (ix *Index) Live() (*Live, error) {
 	options := ix.Options()
 	l := &Live{
 		ix: ix, session: s, volatile: vfs.Volatile(ix.fs), durable: now,
-		written: map[string]writtenDeletions{}, synced: map[string]bool{}, making: map[string]int{}, seq: now.Seq, nextSegment: now.NextSegment,
+		written: map[string]writtenDeletions{}, synced: map[string]bool{}, making: map[string]int{}, merging: newMerging(), seq: now.Seq, nextSegment: now.NextSegment,
 	}
 	l.schema.Store(options.schema())
 	for i := range now.Segments {
@@ -383,10 +385,14 @@ func (l *Live) removeLeftovers() error {
 	return nil
 }
 
-// Close shows the last commit and releases the lock. What was not flushed is lost.
+// Close waits for merges, shows the last commit and releases the lock. What was not flushed is lost.
 func (l *Live) Close() error {
-	l.merging.Lock()
-	defer l.merging.Unlock()
+	l.mu.Lock()
+	l.closing = true
+	l.mu.Unlock()
+	if err := l.awaitMerges(context.Background(), nil); err != nil {
+		return err
+	}
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
 	l.mu.Lock()

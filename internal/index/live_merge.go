@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
@@ -13,41 +14,149 @@ import (
 type SegmentSize struct {
 	NumDocs, NumLive int
 	Bytes            int64 // of its files
+	Busy             bool  // another merge has it
 }
 
 // Merge joins the segments [from, to) that choose returns, in the order of writing, into one without
-// deleted documents. fsys writes the files, to limit the rate; nil: the index's own. It
-// returns false if choose returns an empty range.
+// deleted documents. None of them may be busy: other merges run at the same time. fsys writes the
+// files, to limit the rate; nil: the index's own. It returns false if choose returns an empty range.
 func (l *Live) Merge(ctx context.Context, fsys vfs.FS, choose func([]SegmentSize) (from, to int)) (merged bool, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
-	l.merging.Lock()
-	defer l.merging.Unlock()
+	m, err := l.beginMerge(nil, choose)
+	if m == nil {
+		return false, err
+	}
+	err = m.run(ctx, fsys)
+	return err == nil, err
+}
+
+// MergeAll merges the segments that are visible when it begins, again and again, until choose returns an
+// empty range of them. Other merges do not begin on them meanwhile; MergeAll waits for those that
+// run, and for other calls of it.
+func (l *Live) MergeAll(ctx context.Context, fsys vfs.FS, choose func([]SegmentSize) (from, to int)) (err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	select {
+	case l.merging.all <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-l.merging.all }()
+	held, err := l.hold()
+	if err != nil {
+		return err
+	}
+	defer l.unhold()
+	for {
+		if err := l.awaitMerges(ctx, held); err != nil {
+			return err
+		}
+		m, err := l.beginMerge(held, choose)
+		if m == nil {
+			return err
+		}
+		if err := m.run(ctx, fsys); err != nil {
+			return err
+		}
+	}
+}
+
+// merging is the state of merges. Live.mu guards it.
+type merging struct {
+	all     chan struct{}   // has an entry while MergeAll runs
+	busy    map[string]bool // segments that a merge joins
+	held    map[string]bool // segments that MergeAll has for itself; nil: it does not run
+	ended   chan struct{}   // closed when a merge ends, and replaced
+	running int
+}
+
+func newMerging() merging {
+	return merging{all: make(chan struct{}, 1), busy: map[string]bool{}, ended: make(chan struct{})}
+}
+
+func (l *Live) hold() (held map[string]bool, err error) {
 	l.mu.Lock()
-	if l.closed {
+	defer l.mu.Unlock()
+	if l.closing {
+		return nil, errLiveClosed
+	}
+	held = map[string]bool{}
+	for _, ms := range l.ix.currentManifest().Segments {
+		held[ms.Name] = true
+	}
+	l.merging.held = held
+	return held, nil
+}
+
+func (l *Live) unhold() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.merging.held = nil
+}
+
+// awaitMerges waits until no merge runs of segments of held, or of any if held is nil.
+func (l *Live) awaitMerges(ctx context.Context, held map[string]bool) error {
+	for {
+		l.mu.Lock()
+		running := held == nil && l.merging.running > 0
+		for name := range held {
+			running = running || l.merging.busy[name]
+		}
+		ended := l.merging.ended
 		l.mu.Unlock()
-		return false, errLiveClosed
+		if !running {
+			return nil
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// beginMerge returns a merge of the segments that choose returns, of held if it is not nil; nil: of none.
+func (l *Live) beginMerge(held map[string]bool, choose func([]SegmentSize) (from, to int)) (*liveMerge, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing {
+		return nil, errLiveClosed
 	}
 	snapshot, err := l.ix.Snapshot()
 	if err != nil {
-		l.mu.Unlock()
-		return false, err
+		return nil, err
 	}
-	defer snapshot.Release()
-	from, to := choose(snapshot.sizes())
+	sizes := snapshot.sizes()
+	for i := range sizes {
+		name := snapshot.Segments[i].Name
+		sizes[i].Busy = l.merging.busy[name] || held == nil && l.merging.held[name]
+	}
+	if held != nil {
+		n := 0
+		for n < len(sizes) && held[snapshot.Segments[n].Name] { // others are newer
+			n++
+		}
+		sizes = sizes[:n]
+	}
+	from, to := choose(sizes)
 	if from >= to {
-		l.mu.Unlock()
-		return false, nil
+		snapshot.Release()
+		return nil, nil
 	}
 	m := &liveMerge{live: l, base: snapshot, from: from, to: to, name: segmentName(l.nextSegment)}
 	l.nextSegment++
 	l.making[m.name]++
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		l.made(m.name)
-		l.mu.Unlock()
-	}()
-	defer m.release()
+	l.merging.running++
+	for i := from; i < to; i++ {
+		name := snapshot.Segments[i].Name
+		invariant.Check(!sizes[i].Busy, "segment %s is in two merges", name)
+		l.merging.busy[name] = true
+	}
+	return m, nil
+}
+
+func (m *liveMerge) run(ctx context.Context, fsys vfs.FS) (err error) {
+	l := m.live
+	defer m.end()
 	if fsys == nil {
 		fsys = l.ix.fs
 	}
@@ -58,9 +167,24 @@ func (l *Live) Merge(ctx context.Context, fsys vfs.FS, choose func([]SegmentSize
 		err = m.install(ctx)
 	}
 	if err != nil {
-		return false, errors.Join(err, l.ix.fs.RemoveAll(l.ix.path(m.name)))
+		return errors.Join(err, l.ix.fs.RemoveAll(l.ix.path(m.name)))
 	}
-	return true, nil
+	return nil
+}
+
+func (m *liveMerge) end() {
+	m.release()
+	l := m.live
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.made(m.name)
+	for i := m.from; i < m.to; i++ {
+		delete(l.merging.busy, m.base.Segments[i].Name)
+	}
+	m.base.Release()
+	l.merging.running--
+	close(l.merging.ended)
+	l.merging.ended = make(chan struct{})
 }
 
 func (s *Snapshot) sizes() []SegmentSize {
@@ -153,7 +277,7 @@ func (m *liveMerge) release() {
 	}
 }
 
-// install puts the new segment in the place of its sources, without the documents that were deleted
+// install puts the new segment in the place of those of its sources that are left, without the documents that were deleted
 // from these meanwhile.
 func (m *liveMerge) install(ctx context.Context) error {
 	l := m.live
@@ -179,7 +303,7 @@ func (m *liveMerge) install(ctx context.Context) error {
 	for i := m.from; i < m.to; i++ {
 		sources[m.base.Segments[i].Name] = true
 	}
-	at := m.position(now)
+	at := max(0, slices.IndexFunc(next.Segments, func(s manifestSegment) bool { return sources[s.Name] }))
 	next.Segments = slices.DeleteFunc(slices.Clone(next.Segments), func(s manifestSegment) bool { return sources[s.Name] })
 	if ms != nil {
 		next.Segments = slices.Insert(next.Segments, at, *ms)
@@ -190,23 +314,10 @@ func (m *liveMerge) install(ctx context.Context) error {
 	if ms == nil {
 		return l.ix.fs.RemoveAll(l.ix.path(m.name))
 	}
+	if held := l.merging.held; held[m.base.Segments[m.from].Name] {
+		held[m.name] = true
+	}
 	return nil
-}
-
-// position is the number of segments of now before the merged ones. All segments of the base
-// before them that are left come first, and segments with later documents follow.
-func (m *liveMerge) position(now *manifest) int {
-	before := map[string]bool{}
-	for i := range m.from {
-		before[m.base.Segments[i].Name] = true
-	}
-	n := 0
-	for i := range now.Segments {
-		if before[now.Segments[i].Name] {
-			n++
-		}
-	}
-	return n
 }
 
 // entry returns the merged segment with the deletions since the base; nil if nothing is left.

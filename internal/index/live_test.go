@@ -103,7 +103,11 @@ func anyNeighbours(rng *rand.Rand) func([]SegmentSize) (from, to int) {
 			return 0, 0
 		}
 		from = rng.IntN(len(sizes))
-		return from, from + 1 + rng.IntN(min(4, len(sizes)-from))
+		to = from + 1 + rng.IntN(min(4, len(sizes)-from))
+		if slices.ContainsFunc(sizes[from:to], func(s SegmentSize) bool { return s.Busy }) {
+			return 0, 0
+		}
+		return from, to
 	}
 }
 
@@ -181,14 +185,19 @@ func TestLiveConcurrent(t *testing.T) {
 	m := newLiveModel(t, ix, 7)
 	ctx, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	for worker := range 3 {
+	for worker := range 6 {
 		group.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(worker), 5))
 			for ctx.Err() == nil {
 				switch worker {
-				case 0:
+				case 0, 3, 4:
 					if _, err := m.live.Merge(t.Context(), nil, anyNeighbours(rng)); err != nil {
 						t.Errorf("merge: %v", err)
+						return
+					}
+				case 5:
+					if err := m.live.MergeAll(t.Context(), nil, joinAll); err != nil {
+						t.Errorf("merge all: %v", err)
 						return
 					}
 				case 1:
@@ -223,6 +232,13 @@ func TestLiveConcurrent(t *testing.T) {
 	check(t, m.live.Close())
 	sameLive(t, ix, m.docs)
 	checkStatistics(t, ix)
+}
+
+func joinAll(sizes []SegmentSize) (from, to int) {
+	if len(sizes) < 2 {
+		return 0, 0
+	}
+	return 0, len(sizes)
 }
 
 // After a merge to one segment, its files equal the files of a new index of the live documents, so that queries

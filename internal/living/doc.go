@@ -15,7 +15,7 @@
 //  4. Flush commits what is visible and removes the records that the commit contains from the log.
 //  5. Merges join neighbours in the background (Store.merge). They do not change results. Segments of
 //     similar size are merged (choose), so that a document is written again once for each factor of
-//     8 in size.
+//     8 in size. Merges of different levels run at the same time.
 //
 // Open takes over the last checkpoint if its files are intact, and replays the records that neither it
 // nor a commit has, so that each acknowledged write is there once after any crash.

@@ -276,7 +276,7 @@ func (s *Store) full() (why string) {
 		return fmt.Sprintf("%d MiB of documents wait to be indexed", size>>20)
 	}
 	if n := numSegments(s.ix); n > s.opts.MaxSegments && !s.replaying.Load() { // merges begin afterwards
-		signal(s.work.hurry)
+		signalAll(&s.work.hurry)
 		return fmt.Sprintf("%d segments wait to be merged", n)
 	}
 	return ""

@@ -6,51 +6,64 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 )
 
-// merge merges until there is nothing to merge, at the start and after each change. What fails is
+// merge merges segments of a level until there is nothing to merge, at the start and after each change.
+// One goroutine for each level runs it, so that merges do not wait for larger ones. What fails is
 // repeated, because writes can wait for it.
-func (s *Store) merge() {
+func (s *Store) merge(level int) {
 	for {
 		for merged := true; merged; {
-			err := s.retry("merge", maxWorkWait, s.work.hurry, func() (err error) {
+			err := s.retry("merge", maxWorkWait, s.work.hurry[level], func() (err error) {
 				merged, err = s.live.Merge(s.work.ctx, s.mergeFS(), func(sizes []index.SegmentSize) (from, to int) {
-					return choose(sizes, s.opts.MaxSegments)
+					return choose(sizes, s.opts.MaxSegments, level)
 				})
 				return err
 			})
 			if err != nil {
 				return // the store is closed
 			}
+			if merged {
+				signalAll(&s.work.changed)
+			}
 		}
 		select {
 		case <-s.work.quit:
 			return
-		case <-s.work.changed:
+		case <-s.work.changed[level]:
 		}
 	}
 }
 
-// Merge makes all acknowledged writes visible and joins segments until at most maxSegments are left,
-// without deleted documents.
+// signals are of the goroutines that merge, by level.
+type signals [numLevels]chan struct{}
+
+func signalAll(all *signals) {
+	for _, c := range all {
+		signal(c)
+	}
+}
+
+// Merge makes all acknowledged writes visible and joins their segments until at most maxSegments are left,
+// without the documents that are deleted by then. Later segments are merged in the background
+// meanwhile.
 func (s *Store) Merge(ctx context.Context, maxSegments int) error {
 	if err := s.Refresh(ctx); err != nil {
 		return err
 	}
-	for {
-		merged, err := s.live.Merge(ctx, s.mergeFS(), func(sizes []index.SegmentSize) (from, to int) {
-			if len(sizes) > max(maxSegments, 1) {
-				return smallestNeighbours(sizes, len(sizes)-max(maxSegments, 1)+1)
-			}
-			for i, size := range sizes {
-				if size.NumLive < size.NumDocs {
-					return i, i + 1
-				}
-			}
-			return 0, 0
-		})
-		if err != nil || !merged {
-			return s.explain(err)
+	defer signalAll(&s.work.changed)
+	next := 0 // the first segment that can have deleted documents
+	return s.explain(s.live.MergeAll(ctx, s.mergeFS(), func(sizes []index.SegmentSize) (from, to int) {
+		if len(sizes) > max(maxSegments, 1) {
+			return smallestNeighbours(sizes, len(sizes)-max(maxSegments, 1)+1)
 		}
-	}
+		for next < len(sizes) {
+			i := next
+			next++
+			if sizes[i].NumLive < sizes[i].NumDocs {
+				return i, i + 1
+			}
+		}
+		return 0, 0
+	}))
 }
 
 // smallestNeighbours returns the n neighbours that have the fewest documents together.

@@ -1,6 +1,10 @@
 package living
 
-import "github.com/griffin-search/griffin/internal/index"
+import (
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/index"
+)
 
 // The policy of merges: neighbours only, so that documents stay in the order of writing.
 const (
@@ -10,6 +14,10 @@ const (
 	weightBytes = 4096
 	// Segments with more deleted documents, in percent, are written again.
 	maxDeletedPercent = 20
+	// Segments of the last level have any weight above.
+	numLevels = 12
+	anyLevel  = -1
+	busyLevel = numLevels
 )
 
 // weight is what a merge of a segment costs. It adds up: a merged segment weighs as much as its
@@ -20,34 +28,47 @@ func weight(s index.SegmentSize) int64 {
 
 // level is how often a segment's weight is segmentsPerLevel times 1.
 func level(s index.SegmentSize) (n int) {
-	for w := weight(s); w >= segmentsPerLevel; w /= segmentsPerLevel {
+	for w := weight(s); w >= segmentsPerLevel && n < numLevels-1; w /= segmentsPerLevel {
 		n++
 	}
 	return n
 }
 
-// choose returns the neighbours to merge next: of the lowest level that has too many; else, if there are
-// more than most segments, or more than segmentsPerLevel for each level because of lower ones between
-// higher ones, those that cost least; else a segment with too many deleted documents.
+// choose returns the neighbours to merge next, none of them busy: those of the lowest level that has too
+// many; else, if there are more than most segments, or more than segmentsPerLevel for each level because
+// of lower ones between higher ones, those that cost least; else a segment with too many deleted documents.
+// The highest level of them is of, unless that is anyLevel.
 //
 // A document is merged about once per level, of which there are log(weight)/log(segmentsPerLevel).
-func choose(sizes []index.SegmentSize, most int) (from, to int) {
+func choose(sizes []index.SegmentSize, most, of int) (from, to int) {
 	levels := make([]int, len(sizes))
-	top := 0
+	top, n := 0, 0 // a merge that runs counts as the segment that it makes
 	for i, s := range sizes {
 		levels[i] = level(s)
 		top = max(top, levels[i])
+		if s.Busy {
+			levels[i] = busyLevel
+		}
+		if !s.Busy || i == 0 || !sizes[i-1].Busy {
+			n++
+		}
 	}
+	wanted := func(level int) bool { return of == anyLevel || of == level }
 	for l := range top + 1 {
 		if from, to = crowded(levels, l); from < to {
+			if wanted(l) {
+				return from, to
+			}
+			n = 0 // others do that first
+		}
+	}
+	if n > max(1, min(most, segmentsPerLevel*(top+1))) {
+		if from, to = cheapest(sizes); from < to && wanted(slices.Max(levels[from:to])) {
 			return from, to
 		}
 	}
-	if len(sizes) > max(1, min(most, segmentsPerLevel*(top+1))) {
-		return cheapest(sizes)
-	}
 	for i, s := range sizes {
-		if 100*(s.NumDocs-s.NumLive) > maxDeletedPercent*s.NumDocs {
+		if !s.Busy && wanted(levels[i]) && 100*(s.NumDocs-s.NumLive) > maxDeletedPercent*s.NumDocs {
 			return i, i + 1
 		}
 	}
@@ -75,7 +96,7 @@ func cheapest(sizes []index.SegmentSize) (from, to int) {
 	least := int64(0)
 	for i := range sizes {
 		sum := weight(sizes[i])
-		for j := i + 1; j < len(sizes); j++ {
+		for j := i + 1; j < len(sizes) && !sizes[i].Busy && !sizes[j].Busy; j++ {
 			sum += weight(sizes[j])
 			if from == to || sum*int64(to-from-1) < least*int64(j-i) {
 				from, to, least = i, j+1, sum

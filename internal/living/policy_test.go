@@ -28,7 +28,7 @@ func (m *merges) add(t *testing.T, s index.SegmentSize) {
 	m.bytes += s.Bytes
 	m.sizes = append(m.sizes, s)
 	for {
-		from, to := choose(m.sizes, 1<<30)
+		from, to := choose(m.sizes, 1<<30, anyLevel)
 		if from == to {
 			break
 		}
@@ -116,7 +116,7 @@ func TestChoose(t *testing.T) {
 		{[]index.SegmentSize{small}, 1, 0, 0},
 		{[]index.SegmentSize{small, small}, -1, 0, 2},
 	} {
-		if from, to := choose(test.sizes, test.most); from != test.from || to != test.to {
+		if from, to := choose(test.sizes, test.most, anyLevel); from != test.from || to != test.to {
 			t.Errorf("%+v: [%d, %d), want [%d, %d)", test.sizes, from, to, test.from, test.to)
 		}
 	}

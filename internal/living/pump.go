@@ -220,7 +220,7 @@ func (s *Store) publish() {
 		s.versions.drop(time.Now())
 		s.mu.Unlock()
 		close(b.seal.done)
-		signal(s.work.changed)
+		signalAll(&s.work.changed)
 		if unsaved += b.seal.size; unsaved >= s.opts.CheckpointBytes {
 			unsaved = 0
 			signal(s.work.save)

@@ -29,6 +29,7 @@ type Store struct {
 	crew   *inverter.Crew
 	groups groups
 	fields fields
+	slow   *slowFS // of merges; nil: no limit
 
 	mu       sync.Mutex
 	versions versions
@@ -46,10 +47,10 @@ type Store struct {
 // background is the goroutines of a Store.
 type background struct {
 	sealed  chan *batch   // from the pump to the publisher
-	changed chan struct{} // segments were added: the merger looks at them
+	changed signals       // segments were added or merged
 	flush   chan struct{} // the log is long
 	save    chan struct{} // much is visible since the last checkpoint
-	hurry   chan struct{} // writers wait for a merge
+	hurry   signals       // writers wait for a merge
 	quit    chan struct{}
 	ctx     context.Context
 	stop    context.CancelFunc // ends ctx
@@ -59,8 +60,10 @@ type background struct {
 
 func (w *background) begin(ctx context.Context) {
 	w.sealed, w.quit = make(chan *batch), make(chan struct{})
-	w.changed, w.flush, w.hurry = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
-	w.save = make(chan struct{}, 1)
+	w.flush, w.save = make(chan struct{}, 1), make(chan struct{}, 1)
+	for level := range numLevels {
+		w.changed[level], w.hurry[level] = make(chan struct{}, 1), make(chan struct{}, 1)
+	}
 	w.closing = make(chan struct{})
 	w.ctx, w.stop = context.WithCancel(context.WithoutCancel(ctx))
 }
@@ -74,6 +77,9 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	s.queue.init(&s.mu)
 	s.groups.init()
 	s.work.begin(ctx)
+	if s.opts.MergeBytesPerSecond > 0 {
+		s.slow = &slowFS{FS: s.fs, perSecond: s.opts.MergeBytesPerSecond, quit: s.work.quit}
+	}
 	var err error
 	if s.live, err = ix.Live(); err != nil {
 		return nil, s.explain(err)
@@ -98,7 +104,9 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	if err = s.replay(ctx); err != nil {
 		return nil, errors.Join(s.explain(fmt.Errorf("index %s: log: %w", ix.Dir(), err)), s.end())
 	}
-	s.work.workers.Go(s.merge)
+	for level := range numLevels {
+		s.work.workers.Go(func() { s.merge(level) })
+	}
 	s.work.workers.Go(s.flushes)
 	if s.opts.RefreshInterval > 0 {
 		s.work.workers.Go(s.refreshes)

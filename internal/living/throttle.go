@@ -9,10 +9,10 @@ import (
 
 // mergeFS is the file system of merges: with a limit of written bytes per second, or nil.
 func (s *Store) mergeFS() vfs.FS {
-	if s.opts.MergeBytesPerSecond <= 0 {
+	if s.slow == nil {
 		return nil
 	}
-	return &slowFS{FS: s.fs, perSecond: s.opts.MergeBytesPerSecond, quit: s.work.quit}
+	return s.slow
 }
 
 // slowFS limits the rate of writes to its files, together.
@@ -38,9 +38,18 @@ type slowFile struct {
 	fs *slowFS
 }
 
-func (f *slowFile) Write(p []byte) (int, error) {
-	f.fs.pause(len(p))
-	return f.File.Write(p)
+// Write writes small pieces, so that merges that run at the same time have equal shares of the rate.
+func (f *slowFile) Write(p []byte) (n int, err error) {
+	const piecesPerSecond = 50
+	most := int(max(f.fs.perSecond/piecesPerSecond, 1))
+	for {
+		piece := p[n:min(len(p), n+most)]
+		f.fs.pause(len(piece))
+		written, err := f.File.Write(piece)
+		if n += written; err != nil || n == len(p) {
+			return n, err
+		}
+	}
 }
 
 func (f *slowFS) pause(n int) {
