@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/inverter"
@@ -253,11 +254,11 @@ func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 			made = append(made, name)
 		}
 		if err != nil {
-			return 0, err
+			return 0, l.failIO(err)
 		}
 	}
 	if err := l.ix.fs.SyncDir(l.ix.dir); err != nil {
-		return 0, err
+		return 0, l.failIO(err)
 	}
 	renamed, err := next.save(l.ix.fs, l.ix.dir)
 	if renamed {
@@ -266,10 +267,13 @@ func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 		l.session.unsynced = err != nil
 		l.mu.Unlock()
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return next.Seq, nil
+	case renamed: // the next Flush writes and renames another
 		return 0, err
 	}
-	return next.Seq, nil
+	return 0, l.failIO(err)
 }
 
 // sync makes a segment durable.
@@ -302,6 +306,14 @@ func (l *Live) fail(err error) error {
 	defer l.mu.Unlock()
 	l.failed = fmt.Errorf("index %s: %w: %w", l.ix.dir, ErrSyncFailed, err)
 	return l.failed
+}
+
+// failIO is fail for an I/O error. After a lack of room or permission, a Flush can succeed.
+func (l *Live) failIO(err error) error {
+	if errors.Is(err, syscall.EIO) {
+		return l.fail(err)
+	}
+	return err
 }
 
 // saveDeletions writes the deletions of a segment to a file unless one has them, and returns the

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/analysis"
@@ -292,4 +293,39 @@ func TestMergedLikeNew(t *testing.T) {
 		check(t, m.live.Close())
 		check(t, errors.Join(ix.Close(), fresh.Close()))
 	}
+}
+
+// After a failed sync of the folder of an index, nothing is committed: the next sync can report success for
+// names that are lost. What the log has is not cut.
+func TestFlushAfterFailedDirSync(t *testing.T) {
+	disk := vfstest.NewDisk()
+	fail := false
+	fsys := hookFS{FS: disk, before: func(op, name string) error {
+		if fail && op == "sync" && name == "ix" {
+			fail = false
+			return syscall.EIO
+		}
+		return nil
+	}}
+	ix, err := Create(fsys, "ix", Options{Analyzer: "whitespace"})
+	check(t, err)
+	check(t, commitChange(t.Context(), ix, nil, nil))
+	m := newLiveModel(t, ix, 1)
+	for m.seq == 0 || len(m.docs) == 0 {
+		m.publish()
+	}
+	fail = true
+	for range 2 {
+		if seq, err := m.live.Flush(t.Context()); !errors.Is(err, ErrSyncFailed) || !errors.Is(err, syscall.EIO) || seq != 0 {
+			t.Errorf("Flush after a failed sync of the folder: %d, %v", seq, err)
+		}
+	}
+	check(t, m.live.Close())
+	check(t, ix.Close())
+	ix, err = Open(disk, "ix")
+	check(t, err)
+	if ix.Seq() != 0 {
+		t.Errorf("record %d is committed", ix.Seq())
+	}
+	check(t, ix.Close())
 }
