@@ -99,7 +99,7 @@ func (a *app) merge(ctx context.Context, o mergeOptions, dir string) (err error)
 	r, err := ix.Merge(ctx, griffin.MergeOptions{Segments: o.to, Reorder: griffin.Reorder(o.reorder), DryRun: o.dryRun, Progress: bar.merging})
 	bar.close()
 	if err != nil {
-		return err
+		return ofDisk(dir, err)
 	}
 	if a.json {
 		return a.printJSON(r)

@@ -100,7 +100,7 @@ func (a *app) add(ctx context.Context, o indexOptions, flags *pflag.FlagSet, fie
 	result, err := a.addTo(ctx, s, &o, s.input(&o), paths)
 	switch {
 	case err != nil:
-		return err
+		return ofDisk(dir, err)
 	case s.last.Generation == 0:
 		return errNoDocuments(paths, indexed{FilesReport: result.FilesReport})
 	}

@@ -96,7 +96,10 @@ func (e *serverError) Unwrap() error {
 	return nil
 }
 
-const typeNoIndex = "index_not_found_exception"
+const (
+	typeNoIndex = "index_not_found_exception"
+	typeBlocked = "cluster_block_exception" // the disk takes no writes
+)
 
 const maxAnswerBytes = 64 << 20
 

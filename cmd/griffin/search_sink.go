@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 
 	"github.com/griffin-search/griffin"
@@ -20,12 +21,24 @@ type sink interface {
 	close(ctx context.Context) error
 }
 
-// applyPatiently repeats writes for which there is no room yet.
+// maxFullWait is how long a command waits for space on a disk, or for permission to write.
+const maxFullWait = 10 * time.Second
+
+// applyPatiently repeats writes for which there is no room in memory yet.
 func applyPatiently(ctx context.Context, s sink, writes []griffin.Write) ([]griffin.WriteResult, error) {
+	var refused time.Time // since when the disk takes no writes
 	for {
 		results, err := s.apply(ctx, writes)
 		if !errors.Is(err, griffin.ErrBusy) {
 			return results, err
+		}
+		switch {
+		case !diskRefuses(err):
+			refused = time.Time{}
+		case refused.IsZero():
+			refused = time.Now()
+		case time.Since(refused) >= maxFullWait:
+			return nil, err
 		}
 		select {
 		case <-ctx.Done():
@@ -33,6 +46,38 @@ func applyPatiently(ctx context.Context, s sink, writes []griffin.Write) ([]grif
 		case <-time.After(time.Second):
 		}
 	}
+}
+
+func diskRefuses(err error) bool {
+	answer := (*serverError)(nil)
+	return errors.Is(err, griffin.ErrFull) || errors.Is(err, griffin.ErrReadOnly) || errors.As(err, &answer) && answer.Type == typeBlocked
+}
+
+// refusedByDisk is the error of a command, which ends: only servers go on by themselves.
+type refusedByDisk struct {
+	error
+	text string
+}
+
+func (e refusedByDisk) Error() string { return e.text }
+
+func (e refusedByDisk) Unwrap() error { return e.error }
+
+// ofDisk says what to do after an error of a disk that takes no writes.
+func ofDisk(dir string, err error) error {
+	switch {
+	case errors.Is(err, griffin.ErrFull):
+		return hintedError{refusedByDisk{err, dir + ": the disk is full"}, "free space on the disk and run the command again"}
+	case errors.Is(err, griffin.ErrReadOnly) && !errors.Is(err, fs.ErrPermission):
+		return hintedError{refusedByDisk{err, dir + ": the file system is read-only"}, "make it writable and run the command again"}
+	case errors.Is(err, fs.ErrPermission):
+		text := dir + ": permission denied"
+		if at := (*fs.PathError)(nil); errors.As(err, &at) {
+			text = at.Path + ": permission denied"
+		}
+		return hintedError{refusedByDisk{err, text}, "change the owner or mode of the file or folder and run the command again"}
+	}
+	return err
 }
 
 // indexSink writes to an index in a folder. It takes the write lock at the first write.
