@@ -137,6 +137,9 @@ func (a *app) watch(ctx context.Context, o *watchOptions, flags *pflag.FlagSet, 
 		return errors.Join(err, closeTarget(ctx, target))
 	}
 	err = w.Run(ctx)
+	if err == nil && !r.ready && ctx.Err() != nil {
+		err = hintedError{ctx.Err(), "not all files were read: the same command goes on from there"}
+	}
 	docs, files := w.Docs()
 	r.end(docs, files, err)
 	return errors.Join(err, w.Close())
@@ -205,6 +208,7 @@ type watchReport struct {
 	began   time.Time
 	bar     *progress
 	ready   bool
+	failed  int64 // events of the kind Failed
 	sum     watchEvent
 }
 
@@ -235,6 +239,9 @@ func (r *watchReport) event(e watch.Event) {
 			r.printf("%s: %s\n", corpus.Location{File: e.File}, changed(&line))
 		}
 	default:
+		if e.Kind == watch.Failed {
+			r.failed++
+		}
 		line.Error = base.Message(e.Err)
 		if errors.Is(e.Err, watch.ErrEmptied) {
 			line.Error += "; --allow-empty deletes them"
@@ -291,6 +298,9 @@ func (r *watchReport) printReady(line *watchEvent) {
 		sum = "1 document " + changed(line)
 	}
 	r.printf("%s in %s → %s: %s of %s\n", sum, took(time.Since(r.began)), r.options.out, plural(line.Docs, "document"), plural(line.Files, "file"))
+	if r.failed > 0 {
+		r.notef("%s above: these files, folders or records are not in the index, or as they were before", plural(r.failed, "problem"))
+	}
 	if !r.options.following.once {
 		r.notef("following %s; Ctrl-C ends", strings.Join(r.folders, ", "))
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -319,6 +320,32 @@ func TestWatchServer(t *testing.T) {
 		t.Error(out)
 	}
 	count("beta", "1 document would")
+}
+
+// An interrupt before all files are read is not a success, and the next start goes on.
+func TestWatchInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	docs, idx := filepath.Join(dir, "docs"), filepath.Join(dir, "x.idx")
+	const numFiles = 4000
+	for i := range numFiles {
+		write(t, "alpha "+strings.Repeat("beta gamma delta ", 200), docs, fmt.Sprintf("%d.txt", i))
+	}
+	for _, once := range []string{"--once", "--once=false"} {
+		w := startWatch(t, docs, "--out", idx, "--verbose", once)
+		w.wait(func(e watchEvent) bool { return e.Event == "file" })
+		if err := w.cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		end := w.wait(func(e watchEvent) bool { return e.Event == "end" })
+		var exit *exec.ExitError
+		if err := w.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted || end.Error == "" || end.Files >= numFiles {
+			t.Errorf("%s: %v, %+v\n%s", once, err, end, &w.errOut)
+		}
+	}
+	runGriffin(t, "watch", docs, "--out", idx, "--once", "--quiet")
+	if got := len(documentsOf(t, idx)); got != numFiles {
+		t.Errorf("%d documents", got)
+	}
 }
 
 func TestWatchErrors(t *testing.T) {

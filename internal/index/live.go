@@ -91,6 +91,11 @@ func (ix *Index) Live() (*Live, error) {
 	if c := s.checkpoint; c != nil {
 		l.nextSegment = max(l.nextSegment, c.NextSegment)
 	}
+	// A process that ended after it renamed the manifest may not have synced the folder, and the caller
+	// removes records of the log that the commit has.
+	if err := ix.fs.SyncDir(ix.dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("index %s: %w", ix.dir, err), s.end())
+	}
 	ix.live.Store(true)
 	return l, nil
 }

@@ -329,3 +329,53 @@ func TestFlushAfterFailedDirSync(t *testing.T) {
 	}
 	check(t, ix.Close())
 }
+
+// A process can end after it has renamed the manifest, before the folder is synced. The next one cuts the
+// log by that commit, so it makes the commit durable first.
+func TestLiveMakesTheCommitDurable(t *testing.T) {
+	disk := vfstest.NewDisk()
+	var killed *vfstest.Disk
+	renamed := false
+	fsys := hookFS{FS: disk, before: func(op, name string) error {
+		renamed = renamed || op == "rename"
+		if renamed && op == "sync" && name == "ix" && killed == nil {
+			killed = disk.AfterKill()
+		}
+		return nil
+	}}
+	ix, err := Create(disk, "ix", Options{Analyzer: "whitespace"})
+	check(t, err)
+	check(t, commitChange(t.Context(), ix, nil, nil))
+	check(t, ix.Close())
+	ix, err = Open(fsys, "ix")
+	check(t, err)
+	m := newLiveModel(t, ix, 1)
+	for m.seq == 0 || len(m.docs) == 0 {
+		m.publish()
+	}
+	seq, err := m.live.Flush(t.Context())
+	check(t, err)
+	check(t, m.live.Close())
+	check(t, ix.Close())
+	if seq == 0 || killed == nil {
+		t.Fatalf("record %d, killed %t", seq, killed != nil)
+	}
+	check(t, killed.RemoveAll("ix/"+tempName)) // removing leftovers would sync the folder
+	next, err := Open(killed, "ix")
+	check(t, err)
+	live, err := next.Live()
+	check(t, err)
+	if live.Seq() != seq {
+		t.Fatalf("record %d is committed after the kill, want %d", live.Seq(), seq)
+	}
+	for seed := range uint64(50) {
+		after, err := Open(killed.AfterCrash(rand.New(rand.NewPCG(seed, 1))), "ix")
+		check(t, err)
+		if after.Seq() != seq {
+			t.Errorf("seed %d: record %d is committed after a power failure, want %d", seed, after.Seq(), seq)
+		}
+		check(t, after.Close())
+	}
+	check(t, live.Close())
+	check(t, next.Close())
+}
