@@ -78,7 +78,8 @@ const minWriterMemory = 4 << 20
 
 // Writer takes the write lock. Writes that an earlier Writer acknowledged, but whose process ended
 // before they were committed, are visible when it returns, unless there is no room for that now
-// (ErrDown). A new index without a commit is committed. The error wraps ErrLocked if there is another writer, in any process, and ErrBadInput
+// (ErrDown). A new index without a commit is committed. The error wraps ErrLocked if there is another
+// writer, in any process, and ErrBadInput
 // if an option is not valid.
 func (ix *Index) Writer(ctx context.Context, o WriterOptions) (_ *Writer, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
@@ -183,7 +184,7 @@ var (
 	// when it permits them.
 	ErrReadOnly = living.ErrReadOnly
 	// ErrDown means that a Writer takes no writes because a sync failed, or because the disk has no room
-	// to make the writes of the log visible. Searches go on, of what is committed. The Writer repeats
+	// to make the writes of the log visible. Searches go on, of the last commit. The Writer repeats
 	// the attempt to open the log again.
 	ErrDown = living.ErrDown
 )
@@ -195,7 +196,8 @@ var outcomes = [...]WriteOutcome{
 // Apply makes writes durable, in their order, and returns a result for each: one can fail while
 // others succeed. They are visible after the next refresh. If the error is not nil, none took
 // effect; it wraps ErrBusy, ErrFull, ErrReadOnly, ErrDown or ErrClosed, or is of the file system. If a
-// sync failed, writes that were refused can be there later. Many writes in a call, and calls at the same time, share the time of a sync.
+// sync failed, writes that were refused can be there later. Many writes in a call, and calls at the
+// same time, share the time of a sync.
 func (w *Writer) Apply(ctx context.Context, writes ...Write) ([]WriteResult, error) {
 	ops := make([]living.Op, len(writes))
 	for i := range writes {

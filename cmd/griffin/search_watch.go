@@ -267,7 +267,7 @@ func (r *watchReport) line(line *watchEvent) {
 	}
 }
 
-// changed describes what a file changed.
+// changed describes the changes of a file.
 func changed(e *watchEvent) string {
 	var parts []string
 	for _, part := range []struct {

@@ -207,7 +207,7 @@ func applyWatched(ctx context.Context, s sink, writes []watch.Write) ([]watch.Re
 	return watched, nil
 }
 
-// stateName is a file name for what is followed on a server.
+// stateName is a file name for the index of a server.
 func stateName(server, index string, folders []string) string {
 	h := sha256.New()
 	for _, part := range append([]string{strings.TrimSuffix(server, "/"), index}, folders...) {

@@ -156,7 +156,7 @@ func (b *Bucket) describe(ctx context.Context, name string, data []byte) error {
 }
 
 // Create is Store.Create. Objects that are there with the same name and size are not sent again, also
-// those of a Create that was interrupted. The description is written last.
+// after a Create that was interrupted. The description is written last.
 func (b *Bucket) Create(ctx context.Context, dir, name string, progress func(done, total int64)) (_ Report, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := b.now()

@@ -15,7 +15,8 @@ import (
 // changes no result, so its lists may take longer; documents wait for a commit.
 var readyLimits = [2]time.Duration{100 * time.Millisecond, 30 * time.Second}
 
-// Ready is an index.ReadyFunc: it brings what the first query of a snapshot would bring otherwise. A
+// Ready is an index.ReadyFunc: it brings lists and bitmaps that the first query of a snapshot would
+// bring otherwise. A
 // commit brings the deletions that have changed and the lists of new segments; a merge brings the
 // lists of the merged segment before the commit that shows it. Lists are the ones that the
 // devices have of the segments of former, the most useful first, while there is free memory. Small

@@ -306,7 +306,7 @@ func TestReadyFails(t *testing.T) {
 }
 
 // Queries run while commits and merges follow each other, on snapshots that some of them hold. The
-// answers are the CPU's, and at the end the device has what one snapshot needs.
+// answers are the CPU's, and at the end the device has the lists of one snapshot.
 func TestReadyConcurrent(t *testing.T) {
 	g := testGPU(t, pipeline.Options{Lanes: 2})
 	g.smallDocs = 60

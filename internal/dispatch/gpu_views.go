@@ -11,8 +11,8 @@ import (
 )
 
 // views are the views of the snapshots that a GPU has been used for. Each lives as long as its
-// snapshot: the last query, or the index, that releases the snapshot releases what the devices have of
-// segments that no other snapshot has. The newest views of an index live until newer ones are made,
+// snapshot: the last query, or the index, that releases the snapshot releases the memory of segments
+// that no other snapshot has. The newest views of an index live until newer ones are made,
 // so that the lists stay when no query comes between two commits. So do those of the newest merged segment
 // that none of the views has.
 type views struct {

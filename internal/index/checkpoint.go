@@ -24,7 +24,7 @@ const (
 	checkpointTemp = "CHECKPOINT.new"
 )
 
-// Checkpoint saves what is visible for Adopt, without a sync. The next Flush removes it.
+// Checkpoint saves the visible segments for Adopt, without a sync. The next Flush removes it.
 func (l *Live) Checkpoint(ctx context.Context) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	l.flushing.Lock()

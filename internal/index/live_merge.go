@@ -234,7 +234,8 @@ func (m *liveMerge) write(ctx context.Context, fsys vfs.FS) error {
 // mergeMapped is about how much of the files of a merge stays in memory.
 const mergeMapped = 128 << 20
 
-// dropPages returns a function of progress that frees the memory of what was read. A merge reads its
+// dropPages returns a function of progress that frees the memory of the parts that were read. A merge
+// reads its
 // files once, which can have many times the memory of the process.
 func (m *liveMerge) dropPages() func(done, total int64) {
 	segments := m.base.Segments[m.from:m.to]
@@ -277,7 +278,8 @@ func (m *liveMerge) release() {
 	}
 }
 
-// install puts the new segment in the place of those of its sources that are left, without the documents that were deleted
+// install puts the new segment in the place of those of its sources that are left, without the
+// documents that were deleted
 // from these meanwhile.
 func (m *liveMerge) install(ctx context.Context) error {
 	l := m.live

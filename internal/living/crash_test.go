@@ -92,7 +92,8 @@ func (o *owner) acknowledged() uint64 {
 	return 0
 }
 
-// recovered compares what a new process finds, the log of which ends at last, with what must be there.
+// recovered compares the state that a new process finds, the log of which ends at last, with what must
+// be there.
 func (o *owner) recovered(t testing.TB, s *Store, last uint64) {
 	t.Helper()
 	if o.acknowledged() > last { // with all later ones, also of the Apply without an answer
@@ -216,7 +217,7 @@ func (c *crashes) process(t testing.TB) {
 	c.end(t, s)
 }
 
-// work writes until the disk fails. Before that, syncs can fail, which drops what they did not sync.
+// work writes until the disk fails. Before that, syncs can fail, which drops unsynced writes.
 func (c *crashes) work(t testing.TB, s *Store) {
 	ctx := c.crashIn(t, 1+c.rng.IntN([]int{50, 500, 3000}[c.rng.IntN(3)]))
 	syncs := c.rng.IntN(4)
@@ -315,7 +316,7 @@ func numHistories(n int) int {
 // Processes write, refresh, flush and merge at the same time, and are killed, or the machine loses
 // power, at random operations of the file system, also while they recover from the crash before. Then
 // each acknowledged write is there once with its version, an interrupted one as a whole or not at all,
-// and the ranking is that of a new index. With asynchronous syncs, a power failure can lose the end of
+// and the ranking is as in a new index. With asynchronous syncs, a power failure can lose the end of
 // the log. GRIFFIN_HISTORIES sets the number of histories.
 func TestCrashes(t *testing.T) {
 	checked, adopted := 0, 0

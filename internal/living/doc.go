@@ -26,7 +26,7 @@
 // Versions of writes that are not visible yet are in memory (versions), others in the segments. The
 // version of a deleted id is kept for a minute after the deletion is visible, so that the count goes
 // on and older external versions are refused; at most 32 MiB of them, about 200,000 ids. A new process
-// knows those of deletions that it replays.
+// knows the versions of deletions that it replays.
 //
 // # Fields
 //

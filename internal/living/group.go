@@ -212,7 +212,7 @@ func (s *Store) handle(group []*request) {
 	}
 }
 
-// check checks an operation after those of ahead, and sets whether it goes to the log. It reports
+// check checks an operation after the ones of ahead, and sets whether it goes to the log. It reports
 // whether the result of one that does not depends on operations of the group, which may yet fail.
 func (e *entry) check(s *Store, ahead map[string]state) (depends bool) {
 	if e.op.Kind != Declare {

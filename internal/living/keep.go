@@ -191,7 +191,7 @@ func (k *Kept) Merge(ctx context.Context, maxSegments int) error {
 	return k.use(func(s *Store) error { return s.Merge(ctx, maxSegments) })
 }
 
-// Close is Store.Close. If the store is down, the error says why, and the log has the writes.
+// Close is Store.Close. If the store is down, the error has the reason, and the log has the writes.
 func (k *Kept) Close(ctx context.Context) error {
 	k.mu.Lock()
 	if k.closed {

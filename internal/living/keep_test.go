@@ -76,8 +76,8 @@ func TestKeepAfterFailedSync(t *testing.T) {
 	}
 }
 
-// A Kept that is opened on a full or read-only disk answers searches of what is committed, says why it
-// takes no writes, and takes them when there is room.
+// A Kept that is opened on a full or read-only disk answers searches of the last commit, gives the
+// reason for taking no writes, and takes them when there is room.
 func TestKeepWithoutRoom(t *testing.T) {
 	for _, test := range []struct{ readOnly, checkpoint bool }{{}, {readOnly: true}, {readOnly: true, checkpoint: true}} {
 		readOnly, checkpoint := test.readOnly, test.checkpoint

@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 )
 
-// sized is a segment of documents of some bytes. It has about as many bytes besides as a real one.
+// sized is a segment of documents of some bytes. Its further bytes are about a real one's.
 func sized(numDocs int, docBytes int64) index.SegmentSize {
 	const besides = 1600
 	return index.SegmentSize{NumDocs: numDocs, NumLive: numDocs, Bytes: besides + int64(numDocs)*docBytes}

@@ -13,7 +13,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// sameRanking compares the answers to random queries with those of a new index of the live documents.
+// sameRanking compares the answers to random queries with a new index of the live documents.
 func (m *model) sameRanking(t testing.TB, rng *rand.Rand, ix *index.Index) {
 	t.Helper()
 	fresh, err := index.Create(vfstest.NewMem(), "fresh", ix.Options())

@@ -43,7 +43,7 @@ func Recover(ctx context.Context, fsys vfs.FS, ix *index.Index) error {
 	return s.Close(ctx)
 }
 
-// Waiting counts the writes that the log of an index has and its last commit has not: those of a
+// Waiting counts the writes that the log of an index has and its last commit has not: writes of a
 // running process, or of one that ended without a commit. It takes no lock, and a process that
 // writes meanwhile changes the count.
 func Waiting(fsys vfs.FS, ix *index.Index) (n int, err error) {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// What makes writes visible is repeated this often: writers wait for it.
+	// The work that makes writes visible is repeated this often: writers wait for it.
 	maxPublishWait = time.Second
 	// Merges and flushes, which can read and write much before they fail, are repeated at longer
 	// and longer intervals.

@@ -150,7 +150,7 @@ func (s *Store) state(id string) (st state, pending bool, err error) {
 }
 
 // Refresh makes all acknowledged writes visible. If that fails, it is repeated in the background, and
-// the error is that of an attempt: it wraps ErrBusy, and ErrFull or ErrReadOnly.
+// the error is of an attempt: it wraps ErrBusy, and ErrFull or ErrReadOnly.
 func (s *Store) Refresh(ctx context.Context) error {
 	s.mu.Lock()
 	w := s.queue.seal(&s.versions)

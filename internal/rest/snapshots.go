@@ -303,7 +303,7 @@ func restoreSnapshot(r *request) (answer, *Error) {
 	return ok(map[string]any{"snapshot": map[string]any{"snapshot": all[i].Name, "indices": []string{name}, "shards": oneShard, "griffin": all[i]}})
 }
 
-// withoutDeadline lets a request take as long as it needs.
+// withoutDeadline takes the time limit from a request.
 func (r *request) withoutDeadline() {
 	c := http.NewResponseController(r.w)
 	_ = c.SetReadDeadline(time.Time{}) // tests have writers without deadlines

@@ -14,7 +14,7 @@
 // leaves files that are read again, but no document whose file is not known, and no claim that the
 // index does not fulfil.
 //
-// A file whose size and times are those of the state has not changed; other files are read again. A
+// A file with the size and times of the state has not changed; other files are read again. A
 // document that has the hash of the one in the index is not written again.
 //
 // If files have documents of the same id, the index has the one of the last file in the order of
@@ -22,9 +22,10 @@
 //
 // # Changes
 //
-// Events of the system say where to look, never what happened there. Scans of all folders find what
+// Events of the system give a place to look at, and never count as changes. Scans of all folders find what
 // events do not report, also after lost events: periodically, or, with Options.Poll, only they do. What
-// cannot be read stays in the index as it is, and is read at its next change. So do the files of a folder that
+// cannot be read stays in the index as it is, and is read at its next change. So do the files of a
+// folder that
 // seems not to be mounted: it has none, or it is on another device, which the state remembers.
 //
 // # Concurrency

@@ -8,7 +8,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// events collects what the operating system reports, so that its queue stays short. A nil *events
+// events collects the reports of the operating system, so that its queue stays short. A nil *events
 // reports nothing.
 type events struct {
 	watcher *fsnotify.Watcher

@@ -279,7 +279,7 @@ func (h *history) content(path string) []byte {
 	return fmt.Appendf(nil, "text %d\n", h.rng.IntN(4))
 }
 
-// change does something to the files. Errors are those of operations that are not possible.
+// change does something to the files. Errors are of operations that are not possible.
 func (h *history) change() {
 	path, other := h.path(), h.path()
 	what, err := "", error(nil)

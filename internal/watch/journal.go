@@ -335,7 +335,7 @@ func (j *journal) tidy() error {
 	return j.checkpoint()
 }
 
-// checkpoint appends the whole state, and removes what was before. If it ends early, the records before
+// checkpoint appends the whole state, and removes the earlier records. If it ends early, the records before
 // and those written so far give the same state.
 func (j *journal) checkpoint() error {
 	first := j.log.Stats().Last + 1

@@ -30,7 +30,7 @@ func (h *history) mounted(device uint64) {
 	h.w.followed.deviceOf = func(os.FileInfo) uint64 { return device }
 }
 
-// scanned scans twice, and wants so many events of ErrEmptied since the last call, and so many documents.
+// scanned scans twice, and wants numbers of events of ErrEmptied since the last call, and of documents.
 func (h *history) scanned(what string, emptied, docs int) {
 	h.t.Helper()
 	for range 2 {

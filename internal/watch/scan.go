@@ -63,7 +63,7 @@ type scanning struct {
 func (w *Watcher) scan() {
 	began := w.now()
 	w.scanned.at = began
-	keep := map[string]bool{} // paths that cannot be read: what is known of them stays
+	keep := map[string]bool{} // paths that cannot be read: their documents stay
 	listed := map[key]bool{}
 	failing := map[key]bool{}
 	missing := false
@@ -170,7 +170,7 @@ func (w *Watcher) scanFolder(path string) {
 		return
 	}
 	if w.scanned.linked {
-		w.scanSoon(w.opts.Quiet) // other links may lead to what is there, or was
+		w.scanSoon(w.opts.Quiet) // other links may lead to the same file, or was
 	}
 	number, rel := parent.folder, join(parent.rel, filepath.Base(path))
 	if !isFolder(path) {

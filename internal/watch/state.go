@@ -47,8 +47,8 @@ type key struct {
 type file struct {
 	key
 	number uint64 // in the log
-	// complete means that the index has the documents of the file as it was at stamp, but for those
-	// of shadows. Otherwise it is read again.
+	// complete means that the index has the documents of the file as it was at stamp, but for shadows.
+	// Otherwise it is read again.
 	complete bool
 	// settled means that stamp shows all later changes.
 	settled bool

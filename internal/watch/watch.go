@@ -43,7 +43,7 @@ type Target interface {
 	// Apply makes writes durable, in their order, and returns a result for each. After an error,
 	// each may have taken effect or not; a later call may succeed.
 	Apply(ctx context.Context, writes []Write) ([]Result, error)
-	// Publish makes what was applied visible to searches, and returns a token. While Token
+	// Publish makes applied writes visible to searches, and returns a token. While Token
 	// returns the same later, all that was published is in the index.
 	Publish(ctx context.Context) (token string, err error)
 	Token(ctx context.Context) (string, error)
@@ -96,7 +96,7 @@ const (
 	Removed Kind = "removed"
 	// Ready: the index has all that was in the folders at the start.
 	Ready Kind = "ready"
-	// Failed: a file, a folder or a record cannot be read. The index keeps what it has of a file.
+	// Failed: a file, a folder or a record cannot be read. The index keeps its documents of a file.
 	Failed Kind = "error"
 	// Delayed: the index cannot be written; it is tried again.
 	Delayed Kind = "delayed"
@@ -150,7 +150,7 @@ type publishing struct {
 }
 
 // Open reads the state in the folder dir, or begins one. The error wraps base.ErrLocked if another Watcher
-// uses it, base.ErrCorrupt if it is damaged, and base.ErrBadInput if the folders are not those of
+// uses it, base.ErrCorrupt if it is damaged, and base.ErrBadInput if the folders are other ones than
 // before.
 func Open(ctx context.Context, fsys vfs.FS, dir string, target Target, o Options) (_ *Watcher, err error) {
 	w := &Watcher{opts: o, target: target, now: time.Now, pending: changes{}, failures: map[key]failure{}, followed: newRoots()}
@@ -255,7 +255,7 @@ func (w *Watcher) configure(folders []Folder) error {
 	return w.journal.commit()
 }
 
-// ErrFolders means that the folders are not those of before. It wraps base.ErrBadInput.
+// ErrFolders means that the folders are other ones than before. It wraps base.ErrBadInput.
 var ErrFolders = fmt.Errorf("the folders have changed: %w", base.ErrBadInput)
 
 // verify finds documents of the state that are not in the index as they were written.
@@ -337,8 +337,9 @@ func (w *Watcher) failAt(k key, path string, s stamp, err error) {
 
 func (w *Watcher) recovered(k key) { delete(w.failures, k) }
 
-// Run follows the folders until ctx ends, which is no error: what was read is in the index then. Errors
-// are of the state; those of files and of the Target are reported, and tried again.
+// Run follows the folders until ctx ends, which is no error: documents that were read are in the index
+// then. Errors
+// are of the state; errors of files and of the Target are reported, and tried again.
 func (w *Watcher) Run(ctx context.Context) error {
 	w.scanned.due = w.now()
 	for ctx.Err() == nil {
@@ -381,7 +382,7 @@ func (w *Watcher) Close() error {
 	return errors.Join(w.events.close(), w.journal.close())
 }
 
-// Docs is the number of documents that are followed, in so many files.
+// Docs is the number of documents that are followed, and of their files.
 func (w *Watcher) Docs() (docs, files int64) {
 	return int64(len(w.state.docs)), int64(len(w.state.files))
 }
