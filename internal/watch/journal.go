@@ -274,7 +274,7 @@ func (j *journal) endDocs() {
 func (j *journal) drop(f *file, ids []string) error {
 	for len(ids) > 0 {
 		b, n := binary.AppendUvarint(nil, f.number), 0
-		for ; n < len(ids) && len(b) < j.limit; n++ {
+		for ; n < len(ids) && (n == 0 || len(b) < j.limit); n++ {
 			b = appendText(b, ids[n])
 		}
 		j.add(recordDrop, b)
