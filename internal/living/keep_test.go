@@ -133,7 +133,10 @@ func TestKeepWithoutRoom(t *testing.T) {
 			time.Sleep(time.Minute)
 			room(false)
 			time.Sleep(maxReopenWait + 3*maxPublishWait)
-			if adopted := k.store.adopted; checkpoint && adopted != last {
+			k.mu.Lock()
+			adopted := k.store.adopted
+			k.mu.Unlock()
+			if checkpoint && adopted != last {
 				t.Errorf("adopted up to record %d, want %d: the checkpoint is lost", adopted, last)
 			}
 			check(t, m.put(t, k, "x"))
