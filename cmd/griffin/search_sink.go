@@ -63,7 +63,7 @@ func (e refusedByDisk) Error() string { return e.text }
 
 func (e refusedByDisk) Unwrap() error { return e.error }
 
-// ofDisk says what to do after an error of a disk that takes no writes.
+// ofDisk adds a hint to the error of a disk that takes no writes.
 func ofDisk(dir string, err error) error {
 	switch {
 	case errors.Is(err, griffin.ErrFull):

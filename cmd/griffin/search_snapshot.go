@@ -151,8 +151,8 @@ func openStore(ctx context.Context, where string) (rest.SnapshotStore, func() er
 	case !isURL:
 		return backup.New(vfs.OS, where), done, nil
 	case scheme == "file":
-		if path == "" || path[0] != '/' {
-			return nil, nil, usagef("%s: want file:///PATH", where)
+		if path == "" || path[0] != '/' || strings.ContainsAny(path, "?#") {
+			return nil, nil, usagef("%s: want file:///PATH, without parameters", where)
 		}
 		return backup.New(vfs.OS, filepath.FromSlash(path)), done, nil
 	}

@@ -61,7 +61,7 @@ func TestSnapshotBucket(t *testing.T) {
 			t.Error(out)
 		}
 	}
-	for _, bad := range []string{"gs://bucket", "nothing://bucket", "file://relative"} {
+	for _, bad := range []string{"gs://bucket", "nothing://bucket", "file://relative", "file:///folder?region=x"} {
 		var out, errOut bytes.Buffer
 		if code := realMain([]string{"snapshot", "list", bad}, terminal{out: &out, err: &errOut}); code != exitUsage {
 			t.Errorf("%s: exit code %d\n%s", bad, code, &errOut)

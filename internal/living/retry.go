@@ -145,7 +145,7 @@ func (s *Store) busy(why string) error {
 	return err
 }
 
-// explain says what to do about a lack of room or permission, and wraps ErrFull or ErrReadOnly.
+// explain adds a remedy to a lack of room or permission, and wraps ErrFull or ErrReadOnly.
 func (s *Store) explain(err error) error {
 	switch {
 	case errors.Is(err, ErrFull), errors.Is(err, ErrReadOnly):

@@ -103,6 +103,19 @@ func (r *request) repository() (SnapshotStore, *Error) {
 	return nil, &Error{Status: http.StatusNotFound, Type: "repository_missing_exception", Reason: fmt.Sprintf("[%s] missing: the server was started without --repository %s=STORE", name, name)}
 }
 
+// snapshot describes the one of the path.
+func (r *request) snapshot(store SnapshotStore) (backup.Snapshot, *Error) {
+	all, err := store.List(r.Context())
+	if err != nil {
+		return backup.Snapshot{}, r.explainSnapshot(err)
+	}
+	i := slices.IndexFunc(all, func(s backup.Snapshot) bool { return s.Name == r.PathValue("snapshot") })
+	if i < 0 {
+		return backup.Snapshot{}, r.explainSnapshot(griffin.ErrNotFound)
+	}
+	return all[i], nil
+}
+
 // explainSnapshot is the answer to an error about a snapshot.
 func (r *request) explainSnapshot(err error) *Error {
 	at := fmt.Sprintf("[%s:%s]", r.PathValue("repository"), r.PathValue("snapshot"))
@@ -239,12 +252,8 @@ func deleteSnapshot(r *request) (answer, *Error) {
 	if err != nil {
 		return answer{}, err
 	}
-	all, listErr := store.List(r.Context())
-	if listErr != nil {
-		return answer{}, r.explainSnapshot(listErr)
-	}
-	if !slices.ContainsFunc(all, func(s backup.Snapshot) bool { return s.Name == r.PathValue("snapshot") }) {
-		return answer{}, r.explainSnapshot(griffin.ErrNotFound)
+	if _, err := r.snapshot(store); err != nil {
+		return answer{}, err
 	}
 	r.withoutDeadline()
 	freed, deleteErr := store.Delete(r.Context(), r.PathValue("snapshot"))
@@ -267,18 +276,14 @@ func restoreSnapshot(r *request) (answer, *Error) {
 	if err != nil {
 		return answer{}, err
 	}
-	all, listErr := store.List(r.Context())
-	if listErr != nil {
-		return answer{}, r.explainSnapshot(listErr)
+	snapshot, err := r.snapshot(store)
+	if err != nil {
+		return answer{}, err
 	}
-	i := slices.IndexFunc(all, func(s backup.Snapshot) bool { return s.Name == r.PathValue("snapshot") })
-	if i < 0 {
-		return answer{}, r.explainSnapshot(griffin.ErrNotFound)
-	}
-	if index != "" && index != all[i].Index {
+	if index != "" && index != snapshot.Index {
 		return answer{}, indexNotFound(index)
 	}
-	name := all[i].Index
+	name := snapshot.Index
 	if b.Pattern != "" {
 		pattern, regexpErr := regexp.Compile(b.Pattern)
 		if regexpErr != nil {
@@ -288,7 +293,7 @@ func restoreSnapshot(r *request) (answer, *Error) {
 	}
 	r.withoutDeadline()
 	if err := r.h.dir.restore(r.Context(), name, func(dir string) error {
-		_, err := store.Restore(r.Context(), all[i].Name, dir, nil)
+		_, err := store.Restore(r.Context(), snapshot.Name, dir, nil)
 		return err
 	}); err != nil {
 		var known *Error
@@ -300,7 +305,7 @@ func restoreSnapshot(r *request) (answer, *Error) {
 	if !wait {
 		return ok(map[string]any{"accepted": true})
 	}
-	return ok(map[string]any{"snapshot": map[string]any{"snapshot": all[i].Name, "indices": []string{name}, "shards": oneShard, "griffin": all[i]}})
+	return ok(map[string]any{"snapshot": map[string]any{"snapshot": snapshot.Name, "indices": []string{name}, "shards": oneShard, "griffin": snapshot}})
 }
 
 // withoutDeadline takes the time limit from a request.
