@@ -207,9 +207,7 @@ func (s *Store) handle(group []*request) {
 		s.enqueue(it)
 	}
 	s.mu.Unlock()
-	if s.log.Stats().SizeBytes > s.opts.FlushBytes {
-		signal(s.work.flush)
-	}
+	s.flushIfLong()
 }
 
 // check checks an operation after the ones of ahead, and sets whether it goes to the log. It reports

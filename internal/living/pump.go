@@ -221,6 +221,7 @@ func (s *Store) publish() {
 		s.mu.Unlock()
 		close(b.seal.done)
 		signalAll(&s.work.changed)
+		s.flushIfLong()
 		if unsaved += b.seal.size; unsaved >= s.opts.CheckpointBytes {
 			unsaved = 0
 			signal(s.work.save)

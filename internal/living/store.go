@@ -245,6 +245,13 @@ func (s *Store) refreshes() {
 	}
 }
 
+// flushIfLong is called after writes, and when they are visible: a commit contains no others.
+func (s *Store) flushIfLong() {
+	if s.log.Stats().SizeBytes > s.opts.FlushBytes {
+		signal(s.work.flush)
+	}
+}
+
 // flushes commits when the log is long, and saves checkpoints before, so that less of it is indexed again
 // after a crash.
 func (s *Store) flushes() {
