@@ -20,7 +20,7 @@ var layers = [][]string{
 	},
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis",
-		"internal/corpus", "internal/reorder", "internal/sealed", "internal/staging", "internal/latency", "internal/derived", "internal/sched", "internal/cost", "internal/wal", "ciff", "trec",
+		"internal/corpus", "internal/mapping", "internal/reorder", "internal/sealed", "internal/staging", "internal/latency", "internal/derived", "internal/sched", "internal/cost", "internal/wal", "ciff", "trec",
 	},
 	2:  {"internal/sched/simulation", "internal/postings", "internal/segment", "internal/impact", "internal/leg", "query", "internal/snippet", "internal/load", "internal/watch", "internal/gpu/decode", "internal/papers/intersect", "internal/papers/para", "internal/papers/scoring", "internal/papers/selection"},
 	3:  {"internal/traverse", "internal/papers/decoders", "internal/gpu/packedsearch", "internal/gpu/imagesearch", "internal/gpu/residency", "internal/gpu/pipeline", "internal/papers/lists", "internal/saat", "internal/saat/genloops", "internal/inverter", "internal/index", "internal/interchange"},
