@@ -1,6 +1,7 @@
 package griffin
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -27,6 +28,7 @@ type history struct {
 	numID  int
 	// writing: a Writer has the lock.
 	writing bool
+	vectors bool    // documents and queries are learned sparse vectors
 	options Options // of ix; new indexes have the default ones
 	modes   []Mode
 }
@@ -47,6 +49,9 @@ func (h *history) document() Document {
 	} else {
 		h.numID++
 	}
+	if h.vectors {
+		return Document{ID: id, Vector: h.vector(12)}
+	}
 	d := Document{ID: id, Text: h.text(4)}
 	if h.rng.IntN(3) == 0 {
 		d.Title = h.text(2)
@@ -60,11 +65,20 @@ func (h *history) document() Document {
 	return d
 }
 
+// vector has few terms, and few weights, so that many documents have equal scores.
+func (h *history) vector(most int) map[string]float64 {
+	v := map[string]float64{}
+	for range 1 + h.rng.IntN(most) {
+		v[fmt.Sprintf("t%d", int(h.rng.ExpFloat64()*6))] = float64(h.rng.IntN(8)) / 4
+	}
+	return v
+}
+
 const maxRankFields = 4
 
 // declare returns names for AddFields, in one of four calls some.
 func (h *history) declare() []string {
-	if h.rng.IntN(4) > 0 {
+	if h.vectors || h.rng.IntN(4) > 0 {
 		return nil
 	}
 	var names []string
@@ -194,7 +208,9 @@ func (h *history) write(t *testing.T, settings Settings) {
 // check compares the index with a new one of its live documents.
 func (h *history) check(t *testing.T, settings Settings) {
 	t.Helper()
-	settings.Fields = append([]string{"title"}, h.fields...)
+	if !h.vectors {
+		settings.Fields = append([]string{"title"}, h.fields...)
+	}
 	fresh, err := Create(filepath.Join(t.TempDir(), "fresh"), settings, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -218,8 +234,8 @@ func (h *history) check(t *testing.T, settings Settings) {
 	}
 	for range 4 {
 		for _, mode := range modes {
-			q := Query{Text: h.text(4), Mode: mode, K: []int{1, 3, 10, 100}[h.rng.IntN(4)], Count: true}
-			if len(h.modes) == len(allModes) && mode != ModeSaat && !settings.NoPositions && h.rng.IntN(4) == 0 {
+			q := Query{Text: h.queryText(), Mode: mode, K: []int{1, 3, 10, 100}[h.rng.IntN(4)], Count: true}
+			if !h.vectors && len(h.modes) == len(allModes) && mode != ModeSaat && !settings.NoPositions && h.rng.IntN(4) == 0 {
 				q.Text = fmt.Sprintf("%q -w5 title:%s", h.text(2), h.text(1))
 			}
 			if len(h.modes) == len(allModes) && mode != ModeSaat && len(h.fields) > 0 && h.rng.IntN(2) == 0 {
@@ -231,6 +247,17 @@ func (h *history) check(t *testing.T, settings Settings) {
 			}
 		}
 	}
+}
+
+func (h *history) queryText() string {
+	if !h.vectors {
+		return h.text(4)
+	}
+	text, err := json.Marshal(h.vector(6))
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 func rankedBy(t *testing.T, ix *Index, q Query) string {
@@ -252,7 +279,13 @@ var allModes = []Mode{ModeOr, ModeAnd, ModeAndOr, ModeSaat}
 // documents. GRIFFIN_HISTORIES sets the number of random histories.
 func TestRankDependsOnLiveDocumentsOnly(t *testing.T) {
 	t.Parallel()
-	runHistories(t, histories(12), Options{}, allModes)
+	runHistories(t, histories(12), Options{}, allModes, rankSettings...)
+}
+
+// The same holds for learned sparse vectors.
+func TestRankOfVectors(t *testing.T) {
+	t.Parallel()
+	runHistories(t, histories(4), Options{}, allModes, Settings{WeightScale: 100}, Settings{WeightScale: 4, NoStored: true, Codec: "ef"})
 }
 
 // The same holds on a GPU.
@@ -263,7 +296,7 @@ func TestRankOnGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer runtime.Close()
-	runHistories(t, histories(4), Options{Runtime: runtime}, allModes)
+	runHistories(t, histories(4), Options{Runtime: runtime}, allModes, rankSettings...)
 	if s, _ := runtime.GPUStats(); s.OnGPU == 0 {
 		t.Errorf("no query ran on the GPU: %+v", s)
 	}
@@ -284,7 +317,7 @@ func TestRankOfEngines(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer runtime.Close()
-			runHistories(t, histories(2), Options{Runtime: runtime}, modes)
+			runHistories(t, histories(2), Options{Runtime: runtime}, modes, rankSettings...)
 		})
 	}
 }
@@ -296,12 +329,14 @@ func histories(n int) int {
 	return sampletest.UnderRace(n, 1+n/4)
 }
 
-func runHistories(t *testing.T, n int, options Options, modes []Mode) {
+var rankSettings = []Settings{{}, {NoStored: true}, {Codec: "ef"}, {NoStored: true, NoPositions: true, Codec: "pfordelta"}}
+
+func runHistories(t *testing.T, n int, options Options, modes []Mode, settings ...Settings) {
 	t.Helper()
 	for seed := range n {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			h := &history{rng: rand.New(rand.NewPCG(uint64(seed), 9)), dir: filepath.Join(t.TempDir(), "ix"), options: options, modes: modes}
-			settings := []Settings{{}, {NoStored: true}, {Codec: "ef"}, {NoStored: true, NoPositions: true, Codec: "pfordelta"}}[seed%4]
+			settings := settings[seed%len(settings)]
+			h := &history{rng: rand.New(rand.NewPCG(uint64(seed), 9)), dir: filepath.Join(t.TempDir(), "ix"), options: options, modes: modes, vectors: settings.WeightScale != 0}
 			var err error
 			if h.ix, err = Create(h.dir, settings, options); err != nil {
 				t.Fatal(err)

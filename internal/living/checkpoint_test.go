@@ -54,7 +54,7 @@ func TestCheckpoint(t *testing.T) {
 			}
 			m.same(t, ix)
 			check(t, s.Close(t.Context()))
-			m.forget(s)
+			m.forget(ix.Seq())
 			check(t, ix.Close())
 			for _, name := range disk.Names() {
 				if strings.Contains(name, "CHECKPOINT") {

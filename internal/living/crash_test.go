@@ -92,9 +92,9 @@ func (o *owner) acknowledged() uint64 {
 	return 0
 }
 
-// recovered compares the state that a new process finds, the log of which ends at last, with what must
-// be there.
-func (o *owner) recovered(t testing.TB, s *Store, last uint64) {
+// recovered compares the state that a new process finds, which opened the commit and whose log ends at
+// last, with what must be there.
+func (o *owner) recovered(t testing.TB, s *Store, commit, last uint64) {
 	t.Helper()
 	if o.acknowledged() > last { // with all later ones, also of the Apply without an answer
 		o.trying = nil
@@ -116,7 +116,7 @@ func (o *owner) recovered(t testing.TB, s *Store, last uint64) {
 		}
 	}
 	o.trying = nil
-	o.forget(s)
+	o.forget(commit)
 	for id, want := range o.states {
 		got, _, err := s.state(id)
 		check(t, err)
@@ -194,7 +194,9 @@ func (c *crashes) process(t testing.TB) {
 	}
 	ix, err := index.Open(c.disk, "ix")
 	var s *Store
+	var commit uint64
 	if err == nil {
+		commit = ix.Seq()
 		s, err = Open(open, c.disk, ix, c.opts)
 		if err != nil {
 			check(t, ix.Close())
@@ -209,7 +211,7 @@ func (c *crashes) process(t testing.TB) {
 	}
 	c.crashIn(t, 1<<40)
 	c.store = s
-	c.check(t, s, ix)
+	c.check(t, s, ix, commit)
 	c.work(t, s)
 	_ = s.Close(open)
 	c.store = nil
@@ -280,8 +282,8 @@ func (c *crashes) end(t testing.TB, s *Store) {
 	}
 }
 
-// check compares a store that was just opened with what must be there.
-func (c *crashes) check(t testing.TB, s *Store, ix *index.Index) {
+// check compares a store that was just opened, with a commit, with what must be there.
+func (c *crashes) check(t testing.TB, s *Store, ix *index.Index, commit uint64) {
 	t.Helper()
 	last := uint64(s.log.Stats().Last)
 	if last < c.must {
@@ -295,7 +297,7 @@ func (c *crashes) check(t testing.TB, s *Store, ix *index.Index) {
 	s.mu.Unlock()
 	all := &model{states: map[string]state{}}
 	for _, o := range c.owners {
-		o.recovered(t, s, last)
+		o.recovered(t, s, commit, last)
 		c.writes += len(o.writes)
 		maps.Copy(all.states, o.states)
 	}
@@ -363,9 +365,10 @@ func crashHistory(t *testing.T, seed uint64) *crashes {
 	c.crashIn(t, 1<<40)
 	ix, err := index.Open(c.disk, "ix")
 	check(t, err)
+	commit := ix.Seq()
 	s := open(t, c.disk, ix, c.opts)
 	c.store = s
-	c.check(t, s, ix)
+	c.check(t, s, ix, commit)
 	c.store = nil
 	check(t, s.Close(t.Context()))
 	snapshot, err := ix.Snapshot()
