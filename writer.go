@@ -46,8 +46,8 @@ type WriterOptions struct {
 	// RefreshInterval is the longest time until a write is visible; 0: a second. Negative: Refresh
 	// makes writes visible, and the memory limit.
 	RefreshInterval time.Duration
-	// MemoryBytes bounds the documents that are not visible yet; 0: 16 MiB. Under full load, a refresh
-	// takes about as long as to index them.
+	// MemoryBytes bounds the documents that are not visible yet; 0: 48 MiB. Larger batches
+	// take less work, and a refresh takes longer.
 	MemoryBytes int64
 	// FlushBytes is the size of the log at which it is flushed; 0: 512 MiB.
 	FlushBytes int64

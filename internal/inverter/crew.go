@@ -38,7 +38,7 @@ func NewCrew(schema *Schema, n int) (*Crew, error) {
 // and fewer are inverted sooner after the last document.
 func (o *Options) chunkBytes() int {
 	const least, most = 64 << 10, 4 << 20
-	return int(min(max(o.MemoryBytes/8, least), most))
+	return int(min(max(o.MemoryBytes/24, least), most))
 }
 
 // CrewBatch is a Batch that a Crew inverts: consecutive documents make chunks, and a worker makes

@@ -16,8 +16,8 @@ type Options struct {
 	// RefreshInterval is the longest time until a write is visible; 0: a second. Negative: only
 	// Refresh, and batches that are full, make writes visible.
 	RefreshInterval time.Duration
-	// MemoryBytes bounds the documents that are not visible yet; 0: 16 MiB. A batch is made visible
-	// at half of it. Under full load, a refresh waits until about this amount is indexed.
+	// MemoryBytes bounds the documents that are not visible yet; 0: 48 MiB. A batch is made visible
+	// at half of it. Under full load, an eighth waits to be inverted, and a refresh for it.
 	MemoryBytes int64
 	// FlushBytes is the size of the log at which Flush runs in the background; 0: 512 MiB.
 	FlushBytes int64
@@ -36,7 +36,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	setDefault(&o.RefreshInterval, time.Second)
-	setDefault(&o.MemoryBytes, 16<<20)
+	setDefault(&o.MemoryBytes, 48<<20)
 	setDefault(&o.FlushBytes, 512<<20)
 	setDefault(&o.CheckpointBytes, 32<<20)
 	setDefault(&o.MaxSegments, 100)

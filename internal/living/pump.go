@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/inverter"
@@ -15,8 +16,10 @@ type queue struct {
 	wake  sync.Cond
 	// size is the bytes of documents that are not visible yet, fresh those since the last seal.
 	size, fresh int64
-	last        *seal // the newest
-	closed      bool
+	// waiting is the bytes of those that the pump has not taken.
+	waiting atomic.Int64
+	last    *seal // the newest
+	closed  bool
 }
 
 // item is a write, or the end of a batch.
@@ -72,6 +75,7 @@ func (s *Store) enqueue(it item) {
 	q.items = append(q.items, it)
 	q.size += int64(it.size) + itemBytes
 	q.fresh += int64(it.size) + itemBytes
+	q.waiting.Add(int64(it.size) + itemBytes)
 	if q.fresh > s.memoryBytes()/2 {
 		q.seal(&s.versions)
 	}
@@ -104,6 +108,9 @@ func (s *Store) pump() {
 				break
 			}
 			b = s.invert(b, &items[i])
+			if items[i].seal == nil {
+				s.queue.waiting.Add(-int64(items[i].size) - itemBytes)
+			}
 		}
 		if closed {
 			if b != nil {

@@ -257,7 +257,7 @@ func (b *bench) write(ctx context.Context, buffer []byte, l *load) ([]byte, erro
 
 // probeUntil writes documents, one after another, and searches them after a refresh.
 func (b *bench) probeUntil(ctx context.Context, until time.Time) error {
-	for ; time.Now().Before(until); time.Sleep(200 * time.Millisecond) {
+	for ; time.Now().Before(until); time.Sleep(b.o.probeInterval) {
 		name := fmt.Sprintf("probe%dq", b.probes)
 		began := time.Now()
 		err := b.server.put(ctx, name, `{"title":"a probe","text":"`+name+`"}`)

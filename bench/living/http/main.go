@@ -38,6 +38,7 @@ type options struct {
 	queryRate          float64
 	queryCount         int
 	singleCount        int
+	probeInterval      time.Duration
 }
 
 func main() {
@@ -56,6 +57,7 @@ func main() {
 	flag.Float64Var(&o.queryRate, "query-rate", 100, "queries a second, at fixed times; 0: one after another")
 	flag.IntVar(&o.queryCount, "query-count", 3000, "queries of each measurement without writes")
 	flag.IntVar(&o.singleCount, "single-count", 1000, "documents that are written one at a time")
+	flag.DurationVar(&o.probeInterval, "probe-interval", time.Second, "pause between two probes of visibility, each with a refresh")
 	flag.DurationVar(&o.quiet, "quiet", 2*time.Second, "merges have ended when the server has not written for this time")
 	flag.Parse()
 	o.duration = time.Duration(*seconds * float64(time.Second))
