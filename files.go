@@ -10,6 +10,8 @@ import (
 
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/inverter"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/suggest"
 )
 
@@ -116,8 +118,8 @@ func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptio
 	began := time.Now()
 	reader, err := corpus.Open(paths, corpus.Options{
 		Format: opts.Format, IDField: opts.IDField, TitleField: opts.TitleField, TextField: opts.TextField,
-		ExtraFields: opts.ExtraFields, DropExtra: ix.dropsExtra(), Stdin: opts.Stdin,
-		Weights: ix.ix.Options().Weighted(),
+		ExtraFields: opts.ExtraFields, DropExtra: dropsExtra(ix.ix.Options()), Stdin: opts.Stdin,
+		Weights: ix.ix.Options().Weighted(), Mapped: inverter.Mapped(ix.ix.Options().Mapping),
 	})
 	if err != nil {
 		return FilesReport{}, err
@@ -156,9 +158,23 @@ func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptio
 		report.Collections = append(report.Collections, Collection(c))
 	}
 	if r.Docs > 0 {
-		report.Notes = append(report.Notes, absentFields(ix.ix.Options().Fields, summary.Names)...)
+		report.Notes = append(report.Notes, absentFields(declaredNames(ix.ix.Options()), summary.Names)...)
 	}
 	return report, nil
+}
+
+// declaredNames are the fields that documents can have.
+func declaredNames(o index.Options) []string {
+	if o.Mapping == nil {
+		return o.Fields
+	}
+	var names []string
+	for _, f := range o.Mapping.Fields() {
+		if f.Of == "" && f.Type != mapping.Object {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 // absentFields returns a note for each declared field that no document has, except if only the
@@ -195,9 +211,8 @@ func listFields(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
 }
 
-func (ix *Index) dropsExtra() bool {
-	o := ix.ix.Options()
-	if !o.NoStored {
+func dropsExtra(o index.Options) bool {
+	if !o.NoStored || o.Mapping != nil {
 		return false
 	}
 	for _, name := range o.Fields {

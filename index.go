@@ -121,7 +121,7 @@ func openWith(o Options, open func(cache *derived.Cache) (*index.Index, error)) 
 	if g := ix.runtime.dispatcher.GPU(); g != nil {
 		ix.ix.SetReady(g.Ready)
 	}
-	sc, err := ix.newScratch(ix.ix.Options().Analyzer)
+	sc, err := newScratch(ix.ix, ix.ix.Options().Analyzer)
 	if err != nil {
 		return nil, errors.Join(err, ix.ix.Close())
 	}
@@ -138,10 +138,10 @@ func (ix *Index) releaseRuntime() error {
 	return nil
 }
 
-func (ix *Index) newScratch(analyzer string) (*scratch, error) {
+func newScratch(ix *index.Index, analyzer string) (*scratch, error) {
 	sc, err := dispatch.NewScratch(analyzer)
 	if err != nil {
-		return nil, fmt.Errorf("index %s: %w", ix.ix.Dir(), err)
+		return nil, fmt.Errorf("index %s: %w", ix.Dir(), err)
 	}
 	return &scratch{search: sc, analyzer: analyzer}, nil
 }
@@ -152,7 +152,7 @@ func (ix *Index) scratch(analyzer string) (*scratch, error) {
 	if sc, ok := ix.scratches.Get().(*scratch); ok && sc.analyzer == analyzer {
 		return sc, nil
 	}
-	return ix.newScratch(analyzer)
+	return newScratch(ix.ix, analyzer)
 }
 
 // Close releases the index and its part of the Runtime. Uncommitted changes are lost. Running

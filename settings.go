@@ -18,6 +18,10 @@ type Settings struct {
 	// is "title" only; an empty slice is none. At most 1,000. Index.AddFields and Writer.AddFields
 	// add further ones.
 	Fields []string
+	// Mapping describes the fields in place of Fields, which is then nil: their types, multi-fields and
+	// parameters. Fields that it does not declare are stored only, or refused if its "dynamic" is
+	// "strict".
+	Mapping *Mapping
 	// NoPositions leaves out the positions of terms: the index is smaller and has no phrases.
 	NoPositions bool
 	// NoStored keeps no text: hits have neither title nor snippet, and the index is a third to
@@ -67,7 +71,7 @@ func (b *BM25) override() *score.BM25 {
 func (s *Settings) options() (index.Options, error) {
 	o := index.Options{
 		Analyzer: s.Analyzer, Codec: s.Codec, Positions: !s.NoPositions && s.WeightScale == 0, NoStored: s.NoStored,
-		Fields: s.Fields, WeightScale: s.WeightScale,
+		Fields: s.Fields, Mapping: s.Mapping.of(), WeightScale: s.WeightScale,
 	}
 	if s.BM25 != nil {
 		o.BM25, o.BM25IsSet = score.BM25(*s.BM25), true

@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/living"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/wal"
@@ -143,6 +144,9 @@ type Write struct {
 	// AddFields declares fields before the document is added, as Writer.AddFields does, unless they
 	// are declared. If they cannot be, the Write fails.
 	AddFields []string
+	// AddMapping declares the fields of a mapping in the same way. Fields that the index has stay as they
+	// are.
+	AddMapping *Mapping
 }
 
 // WriteOutcome is what a Write did.
@@ -204,7 +208,10 @@ func (w *Writer) Apply(ctx context.Context, writes ...Write) ([]WriteResult, err
 		from := &writes[i]
 		ops[i] = living.Op{
 			Kind: living.Kind(from.Kind), Doc: from.Document.corpus(), IfSeq: from.IfSeqNo,
-			External: from.ExternalVersion, ExternalEqual: from.ExternalEqual, Fields: from.AddFields,
+			External: from.ExternalVersion, ExternalEqual: from.ExternalEqual, Fields: mapping.Texts(from.AddFields),
+		}
+		if from.AddMapping != nil {
+			ops[i].Fields = append(ops[i].Fields, from.AddMapping.m.Fields()...)
 		}
 		if from.Kind > WriteDelete {
 			return nil, fmt.Errorf("write of kind %d: %w", from.Kind, ErrBadInput)

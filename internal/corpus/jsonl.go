@@ -18,7 +18,13 @@ func (p *jsonParser) document(line []byte, at Location) (*Document, *RecordError
 	if p.opts.Weights {
 		p.scanner.raw = vectorField
 	}
+	if m := p.opts.Mapped; m != nil {
+		p.scanner.whole = m.Whole
+	}
 	fields, rec := p.scanner.record(line, MaxFields)
+	if rec == nil {
+		fields, rec = p.opts.Mapped.apply(fields)
+	}
 	if rec != nil {
 		return nil, rec
 	}

@@ -31,6 +31,8 @@ func (f *field) hasValue() bool { return f.kind != 'n' && f.kind != '[' && f.kin
 type jsonScanner struct {
 	// raw is a member that record does not flatten.
 	raw string
+	// whole are names that record does not flatten either, at any depth.
+	whole map[string]func([]byte) ([]string, error)
 
 	flat   bool // flatten nested values
 	limit  int  // highest number of fields
@@ -139,7 +141,7 @@ func (s *jsonScanner) elements(name []byte, depth int) *RecordError {
 
 // depth is the number of lists and objects around.
 func (s *jsonScanner) value(name []byte, depth int) *RecordError {
-	if s.flat && (depth > 1 || s.raw == "" || string(name) != s.raw) {
+	if s.flat && (depth > 1 || s.raw == "" || string(name) != s.raw) && (s.whole == nil || s.whole[string(name)] == nil) {
 		switch kind := s.dec.PeekKind(); {
 		case (kind == '{' || kind == '[') && depth == maxDepth:
 			return &RecordError{

@@ -31,6 +31,8 @@ type Options struct {
 	// Weights reads the field "vector" of JSON records, terms and weights as Anserini and
 	// Pyserini write them, into Document.Vector. Title or text may then be missing.
 	Weights bool
+	// Mapped describes the declared fields of records; nil: their texts are all that counts.
+	Mapped *Mapped
 	// MaxRecordBytes bounds a record, or a file that is one document, uncompressed; a longer
 	// one is bad. 0: DefaultMaxRecordBytes.
 	MaxRecordBytes int

@@ -81,7 +81,7 @@ func (b *builder) choose(fields []field, fold bool) (r roles, rec *RecordError) 
 		r.text = find(otherTextNames)
 		r.keepText = r.text != nil
 	}
-	if r.title == nil && r.text == nil {
+	if r.title == nil && r.text == nil && !b.opts.Mapped.has(fields) {
 		return r, withoutText(fields)
 	}
 	return r, nil
@@ -182,10 +182,12 @@ func (b *builder) chooseExtra(fields []field, r *roles) int {
 		if isTitle || isText {
 			size += len(f.value) + 1
 		}
-		if isTitle && !r.keepTitle || isText && !r.keepText || r.id != nil && bytes.Equal(f.name, r.id) {
+		mapped := b.opts.Mapped.keeps(f.name)
+		isPart := isTitle && !r.keepTitle || isText && !r.keepText || r.id != nil && bytes.Equal(f.name, r.id)
+		if isPart && (!mapped || isTitle && string(f.name) == titleNames[0]) {
 			continue
 		}
-		if len(f.value) > 0 && b.keeps(f.name) {
+		if len(f.value) > 0 && (mapped || b.keeps(f.name)) {
 			size += len(f.value)
 			b.chosen = append(b.chosen, *f)
 		}

@@ -121,7 +121,7 @@ func (ix *Index) Build(ctx context.Context, reader corpus.Reader, opts BuildOpti
 	options := ix.Options()
 	started = true // Invert closes the reader
 	partials, err := inverter.Invert(ctx, reader, inverter.Options{
-		Schema: options.schema(), FS: ix.fs, Dir: dir, MemoryBytes: opts.MemoryBytes, Threads: opts.Threads,
+		Schema: options.Schema(), FS: ix.fs, Dir: dir, MemoryBytes: opts.MemoryBytes, Threads: opts.Threads,
 		MaxErrors: opts.MaxErrors, OnBadRecord: opts.OnBadRecord, Counts: &m.counts,
 	})
 	if err != nil {

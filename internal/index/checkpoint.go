@@ -193,7 +193,7 @@ func (l *Live) adopt(next *manifest) error {
 		return err
 	}
 	l.seq = next.Seq
-	l.schema.Store(next.Options.schema()) // fields were added
+	l.schema.Store(next.Options.Schema()) // fields were added
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
@@ -15,7 +16,7 @@ type change struct {
 	// failed returns errors of source methods that have no error result.
 	failed func() error
 	// fields are declared, unless they are already.
-	fields []string
+	fields []mapping.Field
 	// deletes are ids of committed documents to delete.
 	deletes map[string]struct{}
 	// merge, if not nil, has the segments, in order, after a commit that adds and deletes

@@ -46,7 +46,7 @@ func (c *commit) countDocs(ctx context.Context, s *segment.Segment, docs *segmen
 // invertAgain adds to counts the lists of docs, by their stored text. It reports false if the text
 // does not give the lists, which happens if another version of the analyzer made these.
 func (c *commit) invertAgain(ctx context.Context, s *segment.Segment, docs *segment.Bitmap, counts *segment.ListCounts) (ok bool, err error) {
-	schema := c.next.Options.schema()
+	schema := c.next.Options.Schema()
 	schema.Stored, schema.Positions = false, false
 	schema.Fields = schema.Fields[:len(s.Meta().Fields)]
 	analyzer, err := analysis.New(schema.Analyzer)
@@ -78,7 +78,9 @@ func (c *commit) invertAgain(ctx context.Context, s *segment.Segment, docs *segm
 		for _, f := range stored.Extra {
 			d.Extra = append(d.Extra, corpus.Field{Name: string(f.Name), Value: string(f.Value)})
 		}
-		if err := batch.Add(&d); err != nil {
+		if err := batch.Add(&d); errors.Is(err, base.ErrBadInput) {
+			return false, nil // it has a value that no field had when it was written
+		} else if err != nil {
 			return false, fmt.Errorf("document %d: stored text: %w", doc, err)
 		}
 	}

@@ -6,80 +6,151 @@ import (
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Fields of an index only grow: AddFields appends names to Options.Fields. A segment has the fields
+// Fields of an index only grow: they are added behind the declared ones. A segment has the fields
 // that the index had when the segment was written, the first of today's. It has no lists of later
 // ones, and its documents have no tokens in them, even if their stored text names the field.
 
-// MaxFieldNameBytes bounds the name of a new field.
-const MaxFieldNameBytes = 1 << 10
+// Declared returns the fields but the default one, in the order of declaration.
+func (o *Options) Declared() []mapping.Field {
+	if o.Mapping != nil {
+		return o.Mapping.Fields()
+	}
+	return mapping.Texts(o.Fields)
+}
 
-// NewFields returns the names that are not declared, each once, in their order. The error wraps
-// base.ErrBadInput if the index cannot have them; it is base.ErrTooManyFields if they are too many.
-func (o *Options) NewFields(names []string) ([]string, error) {
-	var added []string
-	for _, name := range names {
-		if slices.Contains(o.Fields, name) || slices.Contains(added, name) {
+// FieldMapping returns Mapping, or one of the texts that Fields names.
+func (o *Options) FieldMapping() *mapping.Mapping { return o.Schema().FieldMapping() }
+
+// NewFields returns the fields that are not declared, each once, in their order. Others are left out,
+// whatever their type. The error wraps base.ErrBadInput if the index cannot have them; it is
+// base.ErrTooManyFields if they are too many.
+func (o *Options) NewFields(fields []mapping.Field) ([]mapping.Field, error) {
+	var added []mapping.Field
+	declared := o.declares()
+	for i := range fields {
+		f := &fields[i]
+		if declared(f.Name) || slices.ContainsFunc(added, func(a mapping.Field) bool { return a.Name == f.Name }) {
 			continue
 		}
-		if err := CheckFieldName(name); err != nil {
+		if err := mapping.CheckName(f.Name); err != nil {
 			return nil, err
 		}
-		added = append(added, name)
+		added = append(added, *f)
 	}
-	switch {
-	case len(added) == 0:
-	case o.Weighted():
-		return nil, fmt.Errorf("an index of weights has no fields %q: %w", added, base.ErrBadInput)
-	case len(o.Fields)+len(added) >= base.MaxFields:
-		return nil, base.ErrTooManyFields
+	if len(added) == 0 {
+		return nil, nil
+	}
+	if o.Weighted() {
+		return nil, fmt.Errorf("an index of weights has no fields %q: %w", namesOf(added), base.ErrBadInput)
+	}
+	_, err := o.With(added)
+	if err != nil {
+		return nil, err
 	}
 	return added, nil
 }
 
-// CheckFieldName returns an error that wraps base.ErrBadInput unless a field can have the name.
-func CheckFieldName(name string) error {
-	switch {
-	case !validFieldName(name):
-		return fmt.Errorf("field name %.80q: want letters, digits, '_', '-' or '.': %w", name, base.ErrBadInput)
-	case len(name) > MaxFieldNameBytes:
-		return fmt.Errorf("field name %.80q of %d bytes, at most %d: %w", name, len(name), MaxFieldNameBytes, base.ErrBadInput)
+func (o *Options) declares() func(name string) bool {
+	if o.Mapping == nil {
+		return func(name string) bool { return slices.Contains(o.Fields, name) }
 	}
-	return nil
+	return func(name string) bool {
+		_, ok := o.Mapping.Field(name)
+		return ok
+	}
 }
 
-// addFields appends the names that are not declared.
-func (m *manifest) addFields(names []string) (added []string, err error) {
-	if added, err = m.Options.NewFields(names); len(added) > 0 {
-		m.Options.Fields = append(slices.Clip(m.Options.Fields), added...)
-		m.Grown += len(added)
+func namesOf(fields []mapping.Field) []string {
+	names := make([]string, len(fields))
+	for i := range fields {
+		names[i] = fields[i].Name
 	}
-	return added, err
+	return names
 }
 
-// AddFields declares further fields for documents that are added later, and is committed with them.
+// With returns the options with fields that are not declared. Errors are as for NewFields.
+func (o *Options) With(fields []mapping.Field) (Options, error) {
+	grown := *o
+	if o.Mapping == nil && mapping.Plain(fields) {
+		if len(o.Fields)+len(fields) >= base.MaxFields {
+			return grown, base.ErrTooManyFields
+		}
+		grown.Fields = append(slices.Clip(o.Fields), namesOf(fields)...)
+		return grown, nil
+	}
+	m, err := o.FieldMapping().With(fields)
+	if err != nil {
+		return grown, err
+	}
+	grown.Mapping, grown.Fields = m, m.TermFields()
+	return grown, grown.validateMapping()
+}
+
+// addFields declares the fields that are not.
+func (m *manifest) addFields(fields []mapping.Field) (added []mapping.Field, err error) {
+	if added, err = m.Options.NewFields(fields); err != nil || len(added) == 0 {
+		return nil, err
+	}
+	if m.Options, err = m.Options.With(added); err != nil {
+		return nil, err
+	}
+	m.Grown += len(added)
+	return added, nil
+}
+
+// grownTerms counts the fields with posting lists among the last Grown.
+func (m *manifest) grownTerms() (n int) {
+	fields := m.Options.Declared()
+	for i := len(fields) - m.Grown; i < len(fields); i++ {
+		if fields[i].HasTerms() {
+			n++
+		}
+	}
+	return n
+}
+
+// AddFields declares further texts for documents that are added later, and is committed with them.
 // Names that are declared have no effect. Errors are as for Options.NewFields.
-func (w *Writer) AddFields(names ...string) error {
+func (w *Writer) AddFields(names ...string) error { return w.declare(mapping.Texts(names)) }
+
+func (w *Writer) declare(fields []mapping.Field) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.session == nil {
 		return errWriterClosed
 	}
-	options := w.session.ix.Options()
-	options.Fields = w.schema.Fields[1:]
-	added, err := options.NewFields(names)
+	added, err := w.options.NewFields(fields)
 	if err != nil || len(added) == 0 {
+		return err
+	}
+	options, err := w.options.With(added)
+	if err != nil {
 		return err
 	}
 	b, err := w.begun()
 	if err != nil {
 		return err
 	}
-	b.AddFields(added)
-	w.schema = b.Schema
+	w.options = options
+	b.Use(options.Schema())
 	return nil
+}
+
+// AddMapping is AddFields for the fields of a mapping. Those that are declared must be equal; the error is
+// a *mapping.ConflictError.
+func (w *Writer) AddMapping(m *mapping.Mapping) error {
+	w.mu.Lock()
+	now := w.options.FieldMapping()
+	w.mu.Unlock()
+	added, err := now.Added(m)
+	if err != nil {
+		return err
+	}
+	return w.declare(added)
 }
 
 // writeOrder is a place in the order of writing: a segment, and a number in it.

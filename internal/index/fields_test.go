@@ -12,6 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/inverter"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
@@ -112,7 +113,7 @@ func (g *growing) publish() {
 			switch g.rng.IntN(5) {
 			case 0:
 				g.declare()
-				b.AddFields(g.fields[len(b.Schema().Fields)-1:])
+				b.Use(withFields(b.Schema(), g.fields))
 			case 1:
 				id := fmt.Sprint(g.rng.IntN(200))
 				b.Delete(id)
@@ -125,7 +126,7 @@ func (g *growing) publish() {
 		}
 		partials, err := b.Partials()
 		check(g.t, err)
-		_, err = l.Publish(g.t.Context(), partials.Sources(), partials.Err, b.Deletes(), g.fields, g.seq)
+		_, err = l.Publish(g.t.Context(), partials.Sources(), partials.Err, b.Deletes(), mapping.Texts(g.fields), g.seq)
 		check(g.t, err)
 		check(g.t, b.Close())
 		switch g.rng.IntN(4) {
@@ -309,7 +310,7 @@ func TestFieldsThatCannotBeAdded(t *testing.T) {
 	w := newWriter(t, ix)
 	defer w.Close()
 	for name, names := range map[string][]string{
-		"empty": {""}, "space": {"a b"}, "long": {strings.Repeat("a", MaxFieldNameBytes+1)}, "too many": append([]string{"x"}, many...),
+		"empty": {""}, "space": {"a b"}, "long": {strings.Repeat("a", mapping.MaxNameBytes+1)}, "too many": append([]string{"x"}, many...),
 	} {
 		err := w.AddFields(names...)
 		if !errors.Is(err, base.ErrBadInput) || errors.Is(err, base.ErrTooManyFields) != (name == "too many") {
@@ -342,7 +343,7 @@ func TestFieldsThatCannotBeAdded(t *testing.T) {
 // A manifest of version 3 has the number of added fields; a segment can lack only these.
 func TestManifestOfGrownFields(t *testing.T) {
 	m := testManifest(t)
-	_, err := m.addFields([]string{"a", "b", "title"})
+	_, err := m.addFields(mapping.Texts([]string{"a", "b", "title"}))
 	check(t, err)
 	data, err := m.encode()
 	check(t, err)
@@ -372,6 +373,13 @@ func TestManifestOfGrownFields(t *testing.T) {
 	}
 }
 
+// withFields returns a schema with other texts.
+func withFields(s *inverter.Schema, names []string) *inverter.Schema {
+	other := *s
+	other.Fields = append([]string{""}, names...)
+	return &other
+}
+
 // A batch takes fields between its documents, in the memory of a worker that had other fields.
 func TestCrewChangesFields(t *testing.T) {
 	schema := &inverter.Schema{Analyzer: "whitespace", Fields: []string{"", "title"}}
@@ -382,7 +390,7 @@ func TestCrewChangesFields(t *testing.T) {
 	for round := range 2 {
 		for _, fields := range [][]string{{"a", "b"}, nil, {"c"}} {
 			b := crew.NewBatch(inverter.Options{Schema: schema, FS: mem, Dir: "tmp", MemoryBytes: 1 << 20})
-			b.AddFields(fields)
+			b.Use(withFields(schema, append([]string{"title"}, fields...)))
 			b.Add(&corpus.Document{ID: "1", Text: "t", Extra: []corpus.Field{{Name: "a", Value: "x y"}, {Name: "c", Value: "z"}}}, segment.Version{Seq: 1}, 10)
 			partials, err := b.Partials()
 			check(t, err)
@@ -407,7 +415,7 @@ func TestCrewChangesFields(t *testing.T) {
 	check(t, err)
 	b := inverter.NewBatch(inverter.Options{Schema: schema, FS: mem, Dir: "tmp", MemoryBytes: 1 << 20}, a)
 	defer b.Close()
-	b.AddFields([]string{"a"})
+	b.Use(withFields(schema, []string{"title", "a"}))
 	if len(schema.Fields) != 2 || len(b.Schema.Fields) != 3 {
 		t.Errorf("the schema of the batch has %q, that of the caller %q", b.Schema.Fields, schema.Fields)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/inverter"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
@@ -84,7 +85,7 @@ func (ix *Index) Live() (*Live, error) {
 		ix: ix, session: s, volatile: vfs.Volatile(ix.fs), durable: now,
 		written: map[string]writtenDeletions{}, synced: map[string]bool{}, making: map[string]int{}, merging: newMerging(), seq: now.Seq, nextSegment: now.NextSegment,
 	}
-	l.schema.Store(options.schema())
+	l.schema.Store(options.Schema())
 	for i := range now.Segments {
 		l.synced[now.Segments[i].Name] = true
 	}
@@ -115,7 +116,7 @@ func (l *Live) Schema() *inverter.Schema { return l.schema.Load() }
 // errors of methods of sources that have no error result. fields are declared, unless they are
 // already; the sources can have them. seq is the number of the last record of the
 // log whose change they complete. After an error nothing has changed.
-func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed func() error, ids map[string]struct{}, fields []string, seq uint64) (deleted int, err error) {
+func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed func() error, ids map[string]struct{}, fields []mapping.Field, seq uint64) (deleted int, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +151,7 @@ func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed fun
 	}
 	l.seq = max(l.seq, seq)
 	if len(added) > 0 {
-		l.schema.Store(c.next.Options.schema())
+		l.schema.Store(c.next.Options.Schema())
 	}
 	return c.result.deleted, nil
 }

@@ -29,11 +29,12 @@ import (
 // The checksum covers the JSON (docs/formats/manifest.md).
 //
 // History of the version: 1, the first; 2, with seq, written only if that is not 0; 3, with grown,
-// written only if that is not 0: segments can have fewer fields.
+// written only if that is not 0: segments can have fewer fields; 4, with options.mapping, written only if
+// there is one: fields have types.
 const (
 	manifestName    = base.ManifestName
 	manifestTemp    = "MANIFEST.new"
-	manifestVersion = 3
+	manifestVersion = 4
 	lockName        = "LOCK"
 	tempName        = "tmp"
 	// LogName is the folder of the write-ahead log (package living).
@@ -53,7 +54,7 @@ type manifest struct {
 	// Seq is the number of the last record of the log whose change the segments have; 0: there is
 	// no log.
 	Seq uint64 `json:"seq,omitempty"`
-	// Grown counts the last of Options.Fields, which were added after the index was made. Segments
+	// Grown counts the last of Options.Declared, which were added after the index was made. Segments
 	// can lack them.
 	Grown int `json:"grown,omitempty"`
 }
@@ -113,6 +114,8 @@ func (m *manifest) encode() ([]byte, error) {
 // version is the lowest that has the content.
 func (m *manifest) version() int {
 	switch {
+	case m.Options.Mapping != nil:
+		return 4
 	case m.Grown != 0:
 		return 3
 	case m.Seq != 0:
@@ -157,8 +160,8 @@ func (m *manifest) validate() error {
 	if m.Options.Fields == nil {
 		return fmt.Errorf("no list of fields: %w", base.ErrCorrupt)
 	}
-	if m.Grown < 0 || m.Grown > len(m.Options.Fields) {
-		return fmt.Errorf("%d of %d fields were added: %w", m.Grown, len(m.Options.Fields), base.ErrCorrupt)
+	if n := len(m.Options.Declared()); m.Grown < 0 || m.Grown > n {
+		return fmt.Errorf("%d of %d fields were added: %w", m.Grown, n, base.ErrCorrupt)
 	}
 	total, seen := int64(0), map[uint64]bool{}
 	for _, s := range m.Segments {

@@ -3,14 +3,12 @@ package index
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/inverter"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/segment"
 )
@@ -29,8 +27,11 @@ type Options struct {
 	// NoStored leaves out titles, texts and further fields: hits have ids only.
 	NoStored bool `json:"no_stored"`
 	// Fields names indexed fields next to the default one; nil: "title" alone. A document's
-	// title goes to "title", its further fields to equal names.
+	// title goes to "title", its further fields to equal names. With a Mapping, they are its fields with
+	// posting lists.
 	Fields []string `json:"fields"`
+	// Mapping describes all fields next to the default one. nil: they are the texts of Fields.
+	Mapping *mapping.Mapping `json:"mapping,omitempty"`
 	// WeightScale, if not 0, makes an index of vectors: weighted terms, as of learned sparse
 	// models (corpus.Document.Vector), stored as round(weight*WeightScale) instead of a
 	// frequency. A score is the dot product of query and document; BM25 does not apply. Terms
@@ -63,7 +64,14 @@ func (o Options) withDefaults() (Options, error) {
 	if o.BM25 == (score.BM25{}) && !o.BM25IsSet {
 		o.BM25 = score.DefaultBM25
 	}
-	if o.Fields == nil {
+	switch {
+	case o.Mapping != nil && o.Fields != nil:
+		return o, fmt.Errorf("fields %q beside a mapping: declare them there: %w", o.Fields, base.ErrBadInput)
+	case o.Mapping != nil && o.Mapping.Dynamic() == mapping.DynamicTrue:
+		return o, fmt.Errorf("mapping with [dynamic] true: only the HTTP API of a folder of indexes declares fields of documents; use false or strict: %w", base.ErrBadInput)
+	case o.Mapping != nil:
+		o.Fields = o.Mapping.TermFields()
+	case o.Fields == nil:
 		o.Fields = []string{inverter.TitleField}
 		if o.Weighted() {
 			o.Fields = []string{}
@@ -71,7 +79,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Fields = slices.Clone(o.Fields)
 	for _, name := range o.Fields {
-		if err := CheckFieldName(name); err != nil {
+		if err := mapping.CheckName(name); err != nil {
 			return o, err
 		}
 	}
@@ -91,18 +99,47 @@ func (o *Options) validate() error {
 	if err := o.validateWeights(); err != nil {
 		return err
 	}
+	if err := o.validateMapping(); err != nil {
+		return err
+	}
 	if len(o.Fields) >= base.MaxFields {
 		return fmt.Errorf("%d fields next to the default one, at most %d: %w", len(o.Fields), base.MaxFields-1, base.ErrBadInput)
 	}
 	seen := make(map[string]bool, len(o.Fields))
 	for _, name := range o.Fields {
-		if !validFieldName(name) {
-			return fmt.Errorf("field name %q: want letters, digits, '_', '-' or '.': %w", name, base.ErrBadInput)
-		}
 		if seen[name] {
 			return fmt.Errorf("field %q is declared twice: %w", name, base.ErrBadInput)
 		}
 		seen[name] = true
+	}
+	return nil
+}
+
+func (o *Options) validateMapping() error {
+	if o.Mapping == nil {
+		return nil
+	}
+	if !slices.Equal(o.Fields, o.Mapping.TermFields()) {
+		return fmt.Errorf("fields %q, but the mapping has lists of %q: %w", o.Fields, o.Mapping.TermFields(), base.ErrBadInput)
+	}
+	for _, f := range o.Mapping.Fields() {
+		for _, name := range []string{f.Analyzer, f.SearchAnalyzer} {
+			if name == "" {
+				continue
+			}
+			if _, err := analysis.New(name); err != nil {
+				return fmt.Errorf("field %q: %w", f.Name, err)
+			}
+			if name != o.Analyzer {
+				return fmt.Errorf("field %q has the analyzer %q, the index has %q: an index has one analyzer: %w", f.Name, name, o.Analyzer, base.ErrBadInput)
+			}
+		}
+		if f.HasNumbers() || f.Type == mapping.IP {
+			return fmt.Errorf("field %q: type %s is not supported: %w", f.Name, f.Type, base.ErrBadInput)
+		}
+		if f.Boost != 0 {
+			return fmt.Errorf("field %q: boost is not supported: %w", f.Name, base.ErrBadInput)
+		}
 	}
 	return nil
 }
@@ -118,25 +155,23 @@ func (o *Options) validateWeights() error {
 		return fmt.Errorf("weight scale %g: want %g to %g: %w", o.WeightScale, 1/maxWeightScale, float64(maxWeightScale), base.ErrBadInput)
 	case o.Positions:
 		return fmt.Errorf("an index of weights has no positions: %w", base.ErrBadInput)
+	case o.Mapping != nil:
+		return fmt.Errorf("an index of weights has no mapping: %w", base.ErrBadInput)
 	case len(o.Fields) > 0:
 		return fmt.Errorf("an index of weights has no fields %q: %w", o.Fields, base.ErrBadInput)
 	}
 	return nil
 }
 
-func validFieldName(name string) bool {
-	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
-	})
-}
-
-func (o *Options) schema() *inverter.Schema {
+// Schema is how documents are inverted.
+func (o *Options) Schema() *inverter.Schema {
 	return &inverter.Schema{
 		Analyzer:    o.Analyzer,
 		Fields:      append([]string{""}, o.Fields...),
 		Positions:   o.Positions,
 		Stored:      !o.NoStored,
 		WeightScale: o.WeightScale,
+		Mapping:     o.Mapping,
 	}
 }
 

@@ -400,7 +400,7 @@ func invertDocs(t *testing.T, s *session, docs []corpus.Document) *inverter.Part
 	check(t, err)
 	options := s.ix.Options()
 	partials, err := inverter.Invert(t.Context(), &memoryReader{docs: docs, batch: 10}, inverter.Options{
-		Schema: options.schema(), FS: s.ix.fs, Dir: dir, MemoryBytes: minMemoryBytes, Threads: 1,
+		Schema: options.Schema(), FS: s.ix.fs, Dir: dir, MemoryBytes: minMemoryBytes, Threads: 1,
 	})
 	check(t, err)
 	return partials

@@ -241,7 +241,7 @@ func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error 
 	}
 	ok := meta.NumDocs == ms.NumDocs && meta.Analyzer == want.Analyzer && meta.Positions == want.Positions &&
 		meta.Stored == want.Stored && meta.BM25 == want.BM25 && meta.Weights == want.Weights &&
-		len(meta.Fields) <= len(want.Fields) && len(meta.Fields) >= len(want.Fields)-m.Grown
+		len(meta.Fields) <= len(want.Fields) && len(meta.Fields) >= len(want.Fields)-m.grownTerms()
 	for i := 0; ok && i < len(meta.Fields); i++ {
 		ok = meta.Fields[i].Name == want.Fields[i]
 	}

@@ -20,7 +20,7 @@ type Writer struct {
 
 	mu       sync.Mutex
 	session  *session // nil after Close
-	schema   *inverter.Schema
+	options  Options  // with the fields that were added
 	analyzer analysis.Analyzer
 	batch    *inverter.Batch // nil: nothing since the last commit
 }
@@ -46,9 +46,8 @@ func (ix *Index) Writer(opts WriterOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := ix.Options()
-	w := &Writer{opts: opts, session: s, schema: options.schema()}
-	if w.analyzer, err = analysis.New(w.schema.Analyzer); err != nil {
+	w := &Writer{opts: opts, session: s, options: ix.Options()}
+	if w.analyzer, err = analysis.New(w.options.Analyzer); err != nil {
 		return nil, errors.Join(err, s.end())
 	}
 	return w, nil
@@ -100,7 +99,7 @@ func (w *Writer) Commit(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		ch.sources, ch.failed, ch.deletes, ch.fields = added.Sources(), added.Err, b.Deletes(), b.Schema.Fields[1:]
+		ch.sources, ch.failed, ch.deletes, ch.fields = added.Sources(), added.Err, b.Deletes(), b.Schema.Declared()
 	}
 	result, err := w.session.apply(ctx, ch)
 	if err != nil && !result.changed {
@@ -144,7 +143,7 @@ func (w *Writer) begun() (*inverter.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.batch = inverter.NewBatch(inverter.Options{Schema: w.schema, FS: w.session.ix.fs, Dir: dir, MemoryBytes: w.opts.MemoryBytes}, w.analyzer)
+	w.batch = inverter.NewBatch(inverter.Options{Schema: w.options.Schema(), FS: w.session.ix.fs, Dir: dir, MemoryBytes: w.opts.MemoryBytes}, w.analyzer)
 	return w.batch, nil
 }
 
@@ -154,7 +153,6 @@ func (w *Writer) discard() error {
 		return nil
 	}
 	w.batch = nil
-	options := w.session.ix.Options()
-	w.schema = options.schema() // without fields that were rolled back
+	w.options = w.session.ix.Options() // without fields that were rolled back
 	return errors.Join(b.Close(), w.session.removeTemp())
 }

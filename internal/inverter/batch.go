@@ -32,10 +32,10 @@ func NewBatch(o Options, analyzer analysis.Analyzer) *Batch {
 	return b
 }
 
-// AddFields lets later documents have further fields.
-func (b *Batch) AddFields(names []string) {
-	b.Schema = b.Schema.With(names)
-	b.inverter.use(b.Schema)
+// Use changes the schema to one with further fields, for later documents.
+func (b *Batch) Use(s *Schema) {
+	b.Schema = s
+	b.inverter.use(s)
 }
 
 // Add adds a document. If the error wraps base.ErrBadInput, it cannot be indexed and was not

@@ -68,12 +68,9 @@ func (c *Crew) NewBatch(o Options) *CrewBatch {
 	return b
 }
 
-// AddFields lets later documents have further fields. Earlier ones have Document.Declared.
-func (b *CrewBatch) AddFields(names []string) {
-	if len(names) > 0 {
-		b.options.Schema = b.options.Schema.With(names)
-	}
-}
+// Use changes the schema to one with further fields, for later documents. Earlier ones have
+// Document.Declared.
+func (b *CrewBatch) Use(s *Schema) { b.options.Schema = s }
 
 // Schema has the fields of the last document.
 func (b *CrewBatch) Schema() *Schema { return b.options.Schema }

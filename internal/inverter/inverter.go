@@ -9,6 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
@@ -201,6 +203,7 @@ type inverter struct {
 	ids      map[string]base.FieldID // of the fields but the default one
 	docs     docTable
 	words    wordNumbers
+	typed    typedFields
 
 	// Stored documents go to a file at once: only the merge reads them.
 	fs     vfs.FS
@@ -209,21 +212,42 @@ type inverter struct {
 	name   string                // name of the file of stored
 }
 
-// Schema is a document's indexed data.
+// Schema is a document's indexed data. It does not change.
 type Schema struct {
 	Analyzer  string
-	Fields    []string // Fields[0] is ""
+	Fields    []string // those with posting lists; Fields[0] is ""
 	Positions bool
 	Stored    bool
 	// WeightScale is 0 if documents are texts.
 	WeightScale float64
+	// Mapping has all fields but the default one. nil: they are texts.
+	Mapping *mapping.Mapping
 }
 
-// With returns the schema with further fields.
-func (s *Schema) With(fields []string) *Schema {
-	grown := *s
-	grown.Fields = append(slices.Clip(s.Fields), fields...)
-	return &grown
+// NumDeclared counts the fields, with the default one.
+func (s *Schema) NumDeclared() int {
+	if s.Mapping != nil {
+		return 1 + len(s.Mapping.Fields())
+	}
+	return len(s.Fields)
+}
+
+// Declared returns the fields but the default one, in the order of declaration.
+func (s *Schema) Declared() []mapping.Field {
+	if s.Mapping != nil {
+		return s.Mapping.Fields()
+	}
+	return mapping.Texts(s.Fields[1:])
+}
+
+// FieldMapping returns Mapping, or one of the texts that Fields names.
+func (s *Schema) FieldMapping() *mapping.Mapping {
+	if s.Mapping != nil {
+		return s.Mapping
+	}
+	m, err := mapping.New("", s.Declared())
+	invariant.Check(err == nil, "fields %q of an index: %v", s.Fields, err)
+	return m
 }
 
 // TitleField is the field for titles, besides the default one, if declared.
@@ -253,6 +277,7 @@ func (v *inverter) use(s *Schema) {
 		v.fields[i].withPositions = s.Positions
 		v.fields[i].reset()
 	}
+	v.typed.use(s.Mapping, v.ids)
 }
 
 // fieldID returns the number of a field that the document was written with.
@@ -266,6 +291,7 @@ func (v *inverter) reset() {
 		v.fields[i].reset()
 	}
 	v.docs.reset()
+	v.typed.reset()
 	clear(v.words.numbers)
 }
 
@@ -306,7 +332,7 @@ func (v *inverter) closeStored() (name string, err error) {
 func (v *inverter) numDocs() int { return v.docs.len() }
 
 func (v *inverter) usedBytes() int64 {
-	n := v.docs.usedBytes()
+	n := v.docs.usedBytes() + v.typed.usedBytes()
 	for i := range v.fields {
 		n += v.fields[i].usedBytes()
 	}
@@ -320,12 +346,15 @@ func (v *inverter) full() bool {
 			return true
 		}
 	}
-	return v.docs.full(maxPartialDocs, maxSlabBytes)
+	return v.docs.full(maxPartialDocs, maxSlabBytes) || v.typed.full(maxSlabBytes)
 }
 
 // If the error wraps base.ErrBadInput, the document was not added; after any other, v cannot be
 // used.
 func (v *inverter) add(d *corpus.Document) error {
+	if v.typed.err != nil {
+		return v.typed.err
+	}
 	if err := v.schema.Check(d); err != nil {
 		return err
 	}
@@ -338,6 +367,9 @@ func (v *inverter) add(d *corpus.Document) error {
 	if v.schema.WeightScale != 0 {
 		main.addWeights(doc, d.Vector, v.schema.WeightScale)
 		return nil
+	}
+	if v.schema.Mapping != nil {
+		return v.addMapped(d, doc)
 	}
 	next := uint32(0) // position of the text's first word
 	if d.Title != "" {
@@ -384,9 +416,12 @@ func (v *inverter) addField(id base.FieldID, doc uint32, tokens []analysis.Token
 // Valid until the next call.
 func (v *inverter) analyze(text string) []analysis.Token {
 	// An Analyzer only reads, so it can share the string's bytes.
-	v.tokens = v.analyzer.Tokens(v.tokens[:0], unsafe.Slice(unsafe.StringData(text), len(text)))
+	v.tokens = v.analyzer.Tokens(v.tokens[:0], bytesOf(text))
 	return v.tokens
 }
+
+// bytesOf shares the memory of a text.
+func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
 
 // wordNumbers are the numbers of terms in the default field, plus 1, by analysis.Token.Word: for most
 // words, they take the place of the search in the table.
@@ -426,6 +461,11 @@ func (s *Schema) Check(d *corpus.Document) error {
 	}
 	if s.Stored && len(d.Extra) > corpus.MaxFields {
 		return fmt.Errorf("document with %d fields, at most %d: %w", len(d.Extra), corpus.MaxFields, base.ErrBadInput)
+	}
+	if s.Mapping != nil {
+		if err := s.checkMapped(d); err != nil {
+			return err
+		}
 	}
 	return s.checkVector(d)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 	"github.com/griffin-search/griffin/internal/wal"
@@ -46,7 +47,7 @@ func (o *owner) randomOps() []Op {
 		}
 		if op.Kind != Delete && o.rng.IntN(4) == 0 {
 			name := fmt.Sprintf("f%d", o.rng.IntN(6))
-			op.Fields, op.Doc.Extra = []string{name}, []corpus.Field{{Name: name, Value: text(o.rng)}}
+			op.Fields, op.Doc.Extra = mapping.Texts([]string{name}), []corpus.Field{{Name: name, Value: text(o.rng)}}
 		}
 		ops[i] = op
 	}

@@ -1,159 +1,210 @@
 package living
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/inverter"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/wal"
 )
 
-// fields are the declared names in the order of the log, without the default field. The leader of a
-// group has them, and replay before.
+// fields are the declared ones in the order of the log. The leader of a group has them, and replay before.
+// They do not change: with returns others.
 type fields struct {
-	options index.Options // with these fields
+	options index.Options    // with these fields
+	schema  *inverter.Schema // of options
 	known   map[string]bool
 }
 
 func newFields(o index.Options) fields {
-	o.Fields = slices.Clip(o.Fields)
-	f := fields{options: o, known: make(map[string]bool, len(o.Fields))}
-	for _, name := range o.Fields {
-		f.known[name] = true
+	f := fields{options: o, schema: o.Schema(), known: map[string]bool{}}
+	for _, field := range o.Declared() {
+		f.known[field.Name] = true
 	}
 	return f
 }
 
-// names stay as they are: add appends to them.
-func (f *fields) names() []string { return f.options.Fields }
-
-// missing returns the names that are not declared, each once. The error wraps base.ErrBadInput.
-func (f *fields) missing(names []string) ([]string, error) {
-	for _, name := range names {
-		if !f.known[name] {
-			return f.options.NewFields(names)
+// missing returns the fields that are not declared, each once. The error wraps base.ErrBadInput.
+func (f *fields) missing(wanted []mapping.Field) ([]mapping.Field, error) {
+	for i := range wanted {
+		if !f.known[wanted[i].Name] {
+			return f.options.NewFields(wanted)
 		}
 	}
 	return nil, nil
 }
 
-func (f *fields) add(names []string) {
-	f.options.Fields = append(f.options.Fields, names...)
-	for _, name := range names {
-		f.known[name] = true
+// with returns the fields with those that were missing.
+func (f *fields) with(missing []mapping.Field) (fields, error) {
+	if len(missing) == 0 {
+		return *f, nil
 	}
+	o, err := f.options.With(missing)
+	if err != nil {
+		return *f, err
+	}
+	return newFields(o), nil
 }
 
-// cut leaves the first n names.
-func (f *fields) cut(n int) {
-	for _, name := range f.options.Fields[n:] {
-		delete(f.known, name)
-	}
-	f.options.Fields = f.options.Fields[:n:n]
+// use replaces the fields. Apply checks documents by them.
+func (s *Store) use(f fields) {
+	s.fields = f
+	s.schema.Store(f.schema)
 }
 
-// AddFields declares fields, durably, for documents of later calls of Apply. Names that are declared
-// have no effect. Errors are as of Apply; base.ErrBadInput for a name that is not valid, and
+// AddFields declares texts, durably, for documents of later calls of Apply. Names that are declared
+// have no effect. Errors are as of Apply; base.ErrBadInput for a field that is not valid, and
 // base.ErrTooManyFields, in which case none is declared.
 func (s *Store) AddFields(ctx context.Context, names ...string) error {
-	results, err := s.Apply(ctx, []Op{{Kind: Declare, Fields: names}})
+	results, err := s.Apply(ctx, []Op{{Kind: Declare, Fields: mapping.Texts(names)}})
 	if err != nil {
 		return err
 	}
 	return results[0].Err
 }
 
-func checkFields(names []string) error {
-	for _, name := range names {
-		if err := index.CheckFieldName(name); err != nil {
+// AddMapping is AddFields for the fields of a mapping. Those that are declared must be equal; the error is
+// a *mapping.ConflictError.
+func (s *Store) AddMapping(ctx context.Context, m *mapping.Mapping) error {
+	results, err := s.Apply(ctx, []Op{{Kind: Declare, Fields: m.Fields(), Equal: true}})
+	if err != nil {
+		return err
+	}
+	return results[0].Err
+}
+
+func checkFields(fields []mapping.Field) error {
+	for i := range fields {
+		if err := mapping.CheckName(fields[i].Name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// declare adds the fields of an operation, which are in its record from then on.
-func (f *fields) declare(e *entry) error {
+// declare returns the fields with those of an operation, which are in its record from then on.
+func (f *fields) declare(e *entry) (fields, error) {
+	if e.op.Equal {
+		if err := f.equal(e.op.Fields); err != nil {
+			return *f, err
+		}
+	}
 	missing, err := f.missing(e.op.Fields)
 	if err != nil || len(missing) == 0 {
+		return *f, err
+	}
+	next, err := f.with(missing)
+	if err != nil {
+		return *f, err
+	}
+	e.declares, e.typed, err = encodeFields(missing)
+	if err != nil {
+		return *f, err
+	}
+	if size := len(e.declares) + len(e.payload); size > wal.MaxPayloadBytes-binary.MaxVarintLen64 {
+		return *f, fmt.Errorf("%d bytes with %d new fields, at most %d: %w", size, len(missing), wal.MaxPayloadBytes, base.ErrBadInput)
+	}
+	return next, nil
+}
+
+// equal returns a *mapping.ConflictError unless the fields that are declared already are equal.
+func (f *fields) equal(wanted []mapping.Field) error {
+	m, err := mapping.New("", wanted)
+	if err != nil {
 		return err
 	}
-	size := len(e.payload)
-	for _, name := range missing {
-		size += binary.MaxVarintLen64 + len(name)
-	}
-	if size > wal.MaxPayloadBytes-binary.MaxVarintLen64 {
-		return fmt.Errorf("%d bytes with %d new fields, at most %d: %w", size, len(missing), wal.MaxPayloadBytes, base.ErrBadInput)
-	}
-	f.add(missing)
-	e.missing = missing
-	return nil
+	_, err = f.options.FieldMapping().Added(m)
+	return err
 }
 
-// declare gives the following documents of a batch the fields, which have the former as a prefix.
-func (b *batch) declare(names []string) {
-	if have := len(b.Schema().Fields) - 1; len(names) > have {
-		b.AddFields(names[have:])
+// declare gives the following documents of a batch the fields of a schema, which has the former ones as
+// the first.
+func (b *batch) declare(s *inverter.Schema) {
+	if s.NumDeclared() > b.Schema().NumDeclared() {
+		b.Use(s)
 	}
 }
 
-// encodeFields encodes names: their count, and length and bytes of each.
-func encodeFields(names []string) []byte {
-	dst := binary.AppendUvarint(nil, uint64(len(names)))
-	for _, name := range names {
-		dst = appendText(dst, name)
+// encodeFields encodes fields: texts as their count, and length and name of each; others, typed, as
+// length and JSON of the list.
+func encodeFields(fields []mapping.Field) (dst []byte, typed bool, err error) {
+	if !mapping.Plain(fields) {
+		text, err := json.Marshal(fields)
+		return append(binary.AppendUvarint(nil, uint64(len(text))), text...), true, err
 	}
-	return dst
+	dst = binary.AppendUvarint(nil, uint64(len(fields)))
+	for i := range fields {
+		dst = appendText(dst, fields[i].Name)
+	}
+	return dst, false, nil
 }
 
-// cutFields returns the names that a record declares, and the record without them; its kind is 0 if it
+// decodeTyped decodes the list of encodeFields.
+func (r *recordReader) decodeTyped() (fields []mapping.Field) {
+	d := json.NewDecoder(bytes.NewReader(r.bytes()))
+	d.DisallowUnknownFields()
+	if d.Decode(&fields) != nil {
+		r.src, r.bad = nil, true
+	}
+	return fields
+}
+
+// cutFields returns the fields that a record declares, and the record without them; its kind is 0 if it
 // declares only. The error wraps base.ErrCorrupt, or base.ErrVersion for another type of record.
-func cutFields(kind byte, payload []byte) (names []string, restKind byte, rest []byte, err error) {
+func cutFields(kind byte, payload []byte) (declared []mapping.Field, restKind byte, rest []byte, err error) {
+	r := recordReader{src: payload}
 	switch kind {
-	case recordFields:
-	case recordFieldsIndex:
-		restKind = recordIndex
+	case recordFields, recordFieldsIndex:
+		for n := r.count(1); n > 0 && !r.bad; n-- {
+			declared = append(declared, mapping.Field{Name: r.text()})
+		}
+	case recordTyped, recordTypedIndex:
+		declared = r.decodeTyped()
 	case recordPlain, recordDelete, recordIndex:
 		return nil, kind, payload, nil
 	default:
 		return nil, 0, nil, fmt.Errorf("record of type %d: %w", kind, base.ErrVersion)
 	}
-	r := recordReader{src: payload}
-	for n := r.count(1); n > 0 && !r.bad; n-- {
-		names = append(names, r.text())
+	if kind == recordFieldsIndex || kind == recordTypedIndex {
+		restKind = recordIndex
 	}
-	if r.bad || kind == recordFields && len(r.src) > 0 {
+	if r.bad || restKind == 0 && len(r.src) > 0 {
 		return nil, 0, nil, fmt.Errorf("fields of a record of type %d: %w", kind, base.ErrCorrupt)
 	}
-	return names, restKind, r.src, nil
+	return declared, restKind, r.src, nil
 }
 
-// redo returns the write of a record, with the fields that are declared then.
-func (f *fields) redo(r *wal.Entry) (it item, err error) {
-	names, kind, payload, err := cutFields(r.Type, r.Payload)
+// redo returns the write of a record, and the fields that are declared then.
+func (f *fields) redo(r *wal.Entry) (it item, next fields, err error) {
+	declared, kind, payload, err := cutFields(r.Type, r.Payload)
 	if err != nil {
-		return it, err
+		return it, *f, err
 	}
-	missing, err := f.missing(names)
+	missing, err := f.missing(declared)
+	if err == nil {
+		next, err = f.with(missing)
+	}
 	if err != nil {
-		return it, fmt.Errorf("%w: %w", err, base.ErrCorrupt)
+		return it, *f, fmt.Errorf("%w: %w", err, base.ErrCorrupt)
 	}
-	f.add(missing)
-	it = item{state: state{version: segment.Version{Seq: uint64(r.Seq)}}, size: len(r.Payload), fields: f.names()}
+	it = item{state: state{version: segment.Version{Seq: uint64(r.Seq)}}, size: len(r.Payload), schema: next.schema}
 	if kind == 0 {
-		return it, nil
+		return it, next, nil
 	}
 	number, d, err := decodeRecord(kind, payload)
 	if err != nil {
-		return it, err
+		return it, *f, err
 	}
 	it.id, it.state.version.Number = d.ID, number
 	if kind != recordDelete {
 		it.state.doc = d
 	}
-	return it, nil
+	return it, next, nil
 }

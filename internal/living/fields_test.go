@@ -7,12 +7,14 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
@@ -24,15 +26,49 @@ import (
 type growth struct {
 	rng    *rand.Rand
 	fields []string
+	typed  bool                         // fields from f4 on are not texts
 	tokens map[string]map[string]uint32 // by id, field
 }
 
-func (g *growth) declare(names []string) {
-	for _, name := range names {
+func (g *growth) declare(names []string) []mapping.Field {
+	fields := mapping.Texts(names)
+	for i, name := range names {
 		if !slices.Contains(g.fields, name) {
 			g.fields = append(g.fields, name)
 		}
+		if g.typed {
+			fields[i] = typedField(name)
+		}
 	}
+	return fields
+}
+
+// typedField is the declaration of f0 to f7 where fields have types.
+func typedField(name string) mapping.Field {
+	f := mapping.Field{Name: name}
+	switch name {
+	case "f4":
+		f.Type, f.IgnoreAbove = mapping.Keyword, 7
+	case "f5":
+		f.Type = mapping.Keyword
+	case "f6":
+		f.NoIndex = true
+	}
+	return f
+}
+
+// value returns a value that the field of a name can hold.
+func (g *growth) value(name string) string {
+	if !g.typed {
+		return text(g.rng)
+	}
+	switch typedField(name).Type {
+	case mapping.Long:
+		return strconv.Itoa(g.rng.IntN(1000))
+	case mapping.Date:
+		return fmt.Sprint(1900 + g.rng.IntN(200))
+	}
+	return text(g.rng)
 }
 
 // op returns an operation that may declare fields.
@@ -42,26 +78,25 @@ func (g *growth) op() Op {
 		names = append(names, fmt.Sprint("f", g.rng.IntN(8)))
 	}
 	if g.rng.IntN(10) == 0 {
-		g.declare(names)
-		return Op{Kind: Declare, Fields: names}
+		return Op{Kind: Declare, Fields: g.declare(names)}
 	}
 	d := &corpus.Document{ID: fmt.Sprint(g.rng.IntN(60))}
 	if g.rng.IntN(6) == 0 {
 		delete(g.tokens, d.ID)
 		return Op{Kind: Delete, Doc: d}
 	}
-	g.declare(names)
+	fields := g.declare(names)
 	has := map[string]uint32{}
 	for range g.rng.IntN(5) {
 		name := fmt.Sprint("f", g.rng.IntN(8))
-		value := text(g.rng)
+		value := g.value(name)
 		d.Extra = append(d.Extra, corpus.Field{Name: name, Value: value})
 		if slices.Contains(g.fields, name) {
 			has[name] += uint32(len(strings.Fields(value)))
 		}
 	}
 	g.tokens[d.ID] = has
-	return Op{Doc: d, Fields: names}
+	return Op{Doc: d, Fields: fields}
 }
 
 func (g *growth) check(t *testing.T, ix *index.Index) {
@@ -69,8 +104,14 @@ func (g *growth) check(t *testing.T, ix *index.Index) {
 	s, err := ix.Snapshot()
 	check(t, err)
 	defer s.Release()
-	if got := s.Options.Fields[1:]; !slices.Equal(got, g.fields) { // the first is the title
-		t.Fatalf("fields %q, want %q", got, g.fields)
+	declared := s.Options.Declared()[1:] // the first is the title
+	if len(declared) != len(g.fields) {
+		t.Fatalf("fields %v, want %q", declared, g.fields)
+	}
+	for i, f := range declared {
+		if want := g.fields[i]; f.Name != want || g.typed && f.Type != typedField(want).Type {
+			t.Fatalf("field %d is %s of type %s, want %s", i, f.Name, f.Type, want)
+		}
 	}
 	seen := map[string]bool{}
 	for i := range s.Segments {
@@ -83,7 +124,10 @@ func (g *growth) check(t *testing.T, ix *index.Index) {
 			check(t, err)
 			seen[string(id)] = true
 			for f, name := range g.fields {
-				field := base.FieldID(2 + f)
+				if declared[f].Type != mapping.Text || declared[f].NoIndex {
+					continue
+				}
+				field := base.FieldID(1 + slices.Index(s.Options.Fields, name))
 				check(t, v.CheckLengths(field))
 				if got, want := v.Length(field, doc), g.tokens[string(id)][name]; got != want {
 					t.Fatalf("document %s has %d tokens in field %s, want %d", id, got, name, want)
@@ -105,7 +149,7 @@ func TestFieldsGrow(t *testing.T) {
 		mem := vfstest.NewMem()
 		ix := create(t, mem, "ix")
 		s := open(t, mem, ix, opts)
-		g := &growth{rng: rand.New(rand.NewPCG(seed, 1)), tokens: map[string]map[string]uint32{}}
+		g := &growth{rng: rand.New(rand.NewPCG(seed, 1)), typed: seed/2%2 == 1, tokens: map[string]map[string]uint32{}}
 		for range 40 {
 			ops := make([]Op, 1+g.rng.IntN(6))
 			for i := range ops {
@@ -160,13 +204,13 @@ func TestFieldsThatCannotBeDeclared(t *testing.T) {
 	}
 	doc := func(id string) *corpus.Document { return &corpus.Document{ID: id, Text: "x"} }
 	results, err := s.Apply(t.Context(), []Op{
-		{Doc: doc("1"), Fields: []string{"a b"}},
-		{Doc: doc("2"), Fields: many},
-		{Doc: doc("3"), Fields: []string{"last", "one-too-many"}},
-		{Kind: Create, Doc: doc("2"), Fields: []string{"conflict"}},
-		{Doc: doc("4"), Fields: []string{"last", "last", "m0"}},
-		{Kind: Declare, Fields: []string{"no-room"}},
-		{Kind: Declare, Fields: []string{"m1", "last"}},
+		{Doc: doc("1"), Fields: mapping.Texts([]string{"a b"})},
+		{Doc: doc("2"), Fields: mapping.Texts(many)},
+		{Doc: doc("3"), Fields: mapping.Texts([]string{"last", "one-too-many"})},
+		{Kind: Create, Doc: doc("2"), Fields: mapping.Texts([]string{"conflict"})},
+		{Doc: doc("4"), Fields: mapping.Texts([]string{"last", "last", "m0"})},
+		{Kind: Declare, Fields: mapping.Texts([]string{"no-room"})},
+		{Kind: Declare, Fields: mapping.Texts([]string{"m1", "last"})},
 	})
 	check(t, err)
 	for i, want := range []error{base.ErrBadInput, nil, base.ErrTooManyFields, ErrConflict, nil, base.ErrTooManyFields, nil} {
@@ -197,7 +241,7 @@ func TestFieldsOfFailedGroup(t *testing.T) {
 	s := open(t, faulty, ix, Options{RefreshInterval: -1})
 	check(t, s.AddFields(t.Context(), "a"))
 	full = true
-	if _, err := s.Apply(t.Context(), []Op{{Doc: &corpus.Document{ID: "1"}, Fields: []string{"b"}}, {Kind: Declare, Fields: []string{"b"}}}); err == nil {
+	if _, err := s.Apply(t.Context(), []Op{{Doc: &corpus.Document{ID: "1"}, Fields: mapping.Texts([]string{"b"})}, {Kind: Declare, Fields: mapping.Texts([]string{"b"})}}); err == nil {
 		t.Fatal("no error of a full log")
 	}
 	full = false
@@ -232,6 +276,22 @@ func (f *faultyFile) Write(b []byte) (int, error) {
 	return f.File.Write(b)
 }
 
+// encodeTexts encodes the names of texts.
+func encodeTexts(names []string) []byte {
+	encoded, _, _ := encodeFields(mapping.Texts(names))
+	return encoded
+}
+
+// encodeTyped encodes the field n, a byte.
+func encodeTyped(t testing.TB) []byte {
+	t.Helper()
+	encoded, typed, err := encodeFields([]mapping.Field{{Name: "n", Type: mapping.Byte}})
+	if err != nil || !typed {
+		t.Fatal(typed, err)
+	}
+	return encoded
+}
+
 func TestFieldRecords(t *testing.T) {
 	d := &corpus.Document{ID: "1", Title: "a"}
 	body := encode(7, d)
@@ -241,17 +301,31 @@ func TestFieldRecords(t *testing.T) {
 		names   string
 		err     error
 	}{
-		{recordFields, encodeFields([]string{"a", "bb"}), "a bb", nil},
-		{recordFieldsIndex, append(encodeFields([]string{"a"}), body...), "a", nil},
+		{recordFields, encodeTexts([]string{"a", "bb"}), "a bb", nil},
+		{recordFieldsIndex, append(encodeTexts([]string{"a"}), body...), "a", nil},
 		{recordIndex, body, "", nil},
-		{recordFields, append(encodeFields([]string{"a"}), 1), "", base.ErrCorrupt},
+		{recordFields, append(encodeTexts([]string{"a"}), 1), "", base.ErrCorrupt},
 		{recordFields, []byte{200, 1, 'a'}, "", base.ErrCorrupt},
 		{recordFields, []byte{1, 9, 'a'}, "", base.ErrCorrupt},
-		{recordFieldsIndex, encodeFields([]string{"a"}), "a", base.ErrCorrupt},
-		{6, body, "", base.ErrVersion},
+		{recordFieldsIndex, encodeTexts([]string{"a"}), "a", base.ErrCorrupt},
+		{recordTyped, encodeTyped(t), "n:byte", nil},
+		{recordTypedIndex, append(encodeTyped(t), body...), "n:byte", nil},
+		{recordTyped, append(encodeTyped(t), 1), "", base.ErrCorrupt},
+		{recordTypedIndex, encodeTyped(t), "n:byte", base.ErrCorrupt},
+		{recordTyped, []byte("\x0b[{\"name\":1}]"), "", base.ErrCorrupt},
+		{recordTyped, []byte("\x0f[{\"what\":\"n\"}]"), "", base.ErrCorrupt},
+		{recordTyped, []byte("\x7f[]"), "", base.ErrCorrupt},
+		{8, body, "", base.ErrVersion},
 		{0, body, "", base.ErrVersion},
 	} {
-		names, kind, rest, err := cutFields(c.kind, c.payload)
+		fields, kind, rest, err := cutFields(c.kind, c.payload)
+		var names []string
+		for _, f := range fields {
+			if f.Type != mapping.Text {
+				f.Name += ":" + f.Type.String()
+			}
+			names = append(names, f.Name)
+		}
 		if err == nil && kind != 0 {
 			var number uint64
 			var got *corpus.Document
@@ -264,12 +338,17 @@ func TestFieldRecords(t *testing.T) {
 		}
 	}
 	f := newFields(index.Options{Fields: []string{}})
-	if _, err := f.redo(&wal.Entry{Type: recordFields, Payload: encodeFields([]string{"a b"})}); !errors.Is(err, base.ErrCorrupt) {
+	if _, _, err := f.redo(&wal.Entry{Type: recordFields, Payload: encodeTexts([]string{"a b"})}); !errors.Is(err, base.ErrCorrupt) {
 		t.Errorf("a name that is not valid: error %v", err)
 	}
-	for _, kind := range []byte{0, 6, 255} {
+	invalid, _, err := encodeFields([]mapping.Field{{Name: "n", Type: mapping.Long, Format: "yyyy"}})
+	check(t, err)
+	if _, _, err := f.redo(&wal.Entry{Type: recordTyped, Payload: invalid}); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("a field that is not valid: error %v", err)
+	}
+	for _, kind := range []byte{0, 8, 255} {
 		r := &wal.Entry{Type: kind, Payload: body}
-		if _, err := f.redo(r); !errors.Is(err, base.ErrVersion) {
+		if _, _, err := f.redo(r); !errors.Is(err, base.ErrVersion) {
 			t.Errorf("redo of type %d: error %v", kind, err)
 		}
 		if err := new(versions).replay(r); !errors.Is(err, base.ErrVersion) {

@@ -88,12 +88,13 @@ func (g *groups) close() {
 func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
 	results := make([]Result, len(ops))
 	r := &request{entries: make([]entry, 0, len(ops)), done: make(chan struct{})}
+	schema := s.schema.Load()
 	for i := range ops {
-		if err := checkOp(&ops[i], s.live.Schema()); err != nil {
+		if err := checkOp(&ops[i], schema); err != nil {
 			results[i].Err = err
 			continue
 		}
-		r.entries = append(r.entries, entry{op: ops[i], result: &results[i]})
+		r.entries = append(r.entries, entry{op: ops[i], result: &results[i], checked: schema})
 		e := &r.entries[len(r.entries)-1]
 		e.encode()
 		if n := len(e.payload); n > wal.MaxPayloadBytes {
@@ -164,7 +165,7 @@ func (s *Store) handle(group []*request) {
 	var entries []*entry
 	ahead := map[string]state{} // by the operations of the group
 	next := uint64(s.log.Stats().Last) + 1
-	numFields := len(s.fields.names())
+	before := s.fields
 	for _, r := range group {
 		for i := range r.entries {
 			e := &r.entries[i]
@@ -179,7 +180,7 @@ func (s *Store) handle(group []*request) {
 			if e.op.Kind != Declare {
 				ahead[e.op.Doc.ID] = e.state
 			}
-			e.fields = s.fields.names()
+			e.schema = s.fields.schema
 			records = append(records, e.record())
 		}
 	}
@@ -188,7 +189,7 @@ func (s *Store) handle(group []*request) {
 	}
 	first, err := s.log.Append(records)
 	if err != nil {
-		s.fields.cut(numFields)
+		s.use(before)
 		for _, e := range entries {
 			e.fail(&logError{err})
 		}
@@ -200,7 +201,7 @@ func (s *Store) handle(group []*request) {
 		if !e.logged {
 			continue
 		}
-		it := item{state: e.state, size: len(e.payload), fields: e.fields}
+		it := item{state: e.state, size: len(e.payload), schema: e.schema}
 		if e.op.Kind != Declare {
 			it.id, e.result.Version = e.op.Doc.ID, e.state.version
 		}
@@ -227,13 +228,20 @@ func (e *entry) check(s *Store, ahead map[string]state) (depends bool) {
 			return ok
 		}
 	}
-	if err := s.fields.declare(e); err != nil {
+	next, err := s.fields.declare(e)
+	if err == nil && e.op.Kind != Declare && e.op.Kind != Delete && next.schema != e.checked {
+		err = next.schema.Check(e.op.Doc) // fields were declared since
+	}
+	if err != nil {
 		e.fail(err)
 		return true
 	}
+	if next.schema != s.fields.schema {
+		s.use(next)
+	}
 	e.logged = true
 	if e.op.Kind == Declare {
-		e.result.Outcome, e.logged = Declared, len(e.missing) > 0
+		e.result.Outcome, e.logged = Declared, e.declares != nil
 	}
 	return true
 }

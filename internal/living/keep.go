@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/wal"
@@ -165,6 +166,20 @@ func (k *Kept) Apply(ctx context.Context, ops []Op) (results []Result, err error
 // AddFields is Store.AddFields.
 func (k *Kept) AddFields(ctx context.Context, names ...string) error {
 	return k.use(func(s *Store) error { return s.AddFields(ctx, names...) })
+}
+
+// AddMapping is Store.AddMapping.
+func (k *Kept) AddMapping(ctx context.Context, m *mapping.Mapping) error {
+	return k.use(func(s *Store) error { return s.AddMapping(ctx, m) })
+}
+
+// Mapping returns the fields of the index with those that are not visible yet.
+func (k *Kept) Mapping() (m *mapping.Mapping, err error) {
+	err = k.use(func(s *Store) error {
+		m = s.schema.Load().FieldMapping()
+		return nil
+	})
+	return m, err
 }
 
 // Get is Store.Get.

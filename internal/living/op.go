@@ -6,6 +6,8 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/inverter"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/wal"
 )
@@ -31,7 +33,9 @@ type Op struct {
 	Doc *corpus.Document
 	// Fields are declared before the document is added, unless they are already. If the index cannot
 	// have them, the operation fails.
-	Fields []string
+	Fields []mapping.Field
+	// Equal fails if a field is declared already and not equal.
+	Equal bool
 	// IfSeq, if not 0, is the Seq that the id's version must have.
 	IfSeq uint64
 	// External, if not 0, becomes the Number of the version. It must be higher than the Number
@@ -73,10 +77,13 @@ type entry struct {
 	result *Result
 	// payload has room for the largest number before body.
 	payload []byte
-	state   state    // after it
-	missing []string // of op.Fields: those that it declares
+	state   state // after it
 	logged  bool
-	fields  []string // that are declared after it
+	schema  *inverter.Schema // after it
+	checked *inverter.Schema // by which the document was checked
+	// declares is encodeFields of those of op.Fields that it declares, nil for none.
+	declares []byte
+	typed    bool
 }
 
 // encode prepares the record of the operation, but for the number of the version.
@@ -94,7 +101,11 @@ func (e *entry) encode() {
 
 func (e *entry) record() wal.Record {
 	if e.op.Kind == Declare {
-		return wal.Record{Type: recordFields, Payload: encodeFields(e.missing)}
+		kind := byte(recordFields)
+		if e.typed {
+			kind = recordTyped
+		}
+		return wal.Record{Type: kind, Payload: e.declares}
 	}
 	var number [binary.MaxVarintLen64]byte
 	n := binary.PutUvarint(number[:], e.state.version.Number)
@@ -104,8 +115,12 @@ func (e *entry) record() wal.Record {
 	if e.op.Kind == Delete {
 		kind = recordDelete
 	}
-	if len(e.missing) > 0 {
-		return wal.Record{Type: recordFieldsIndex, Payload: append(encodeFields(e.missing), e.payload[from:]...)}
+	if e.declares != nil {
+		kind = recordFieldsIndex
+		if e.typed {
+			kind = recordTypedIndex
+		}
+		return wal.Record{Type: kind, Payload: append(e.declares, e.payload[from:]...)}
 	}
 	return wal.Record{Type: kind, Payload: e.payload[from:]}
 }

@@ -27,8 +27,9 @@ type item struct {
 	id    string
 	state state
 	size  int
-	// fields are declared when the write takes effect. One without an id declares them only.
-	fields []string
+	// schema has the fields that are declared when the write takes effect. One without an id declares
+	// fields only.
+	schema *inverter.Schema
 	seal   *seal
 }
 
@@ -147,14 +148,14 @@ func (s *Store) invert(b *batch, it *item) *batch {
 }
 
 func (b *batch) add(it *item) {
-	b.declare(it.fields)
+	b.declare(it.schema)
 	switch {
 	case it.id == "":
 	case it.state.doc == nil:
 		b.Delete(it.id)
 	default:
 		d := *it.state.doc
-		d.Declared = 1 + len(it.fields)
+		d.Declared = it.schema.NumDeclared()
 		b.Add(&d, it.state.version, it.size)
 	}
 }
@@ -242,6 +243,6 @@ func (s *Store) publishBatch(b *batch) (err error) {
 	if err != nil {
 		return errors.Join(err, s.again(b))
 	}
-	_, err = s.live.Publish(s.work.ctx, partials.Sources(), partials.Err, b.Deletes(), b.Schema().Fields[1:], b.seq)
+	_, err = s.live.Publish(s.work.ctx, partials.Sources(), partials.Err, b.Deletes(), b.Schema().Declared(), b.seq)
 	return err
 }

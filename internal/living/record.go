@@ -18,6 +18,9 @@ const (
 	// Fields are declared: encodeFields, and in recordFieldsIndex then a recordIndex.
 	recordFields      = 4
 	recordFieldsIndex = 5
+	// The same with types.
+	recordTyped      = 6
+	recordTypedIndex = 7
 )
 
 // appendBody encodes a document after the number of its version, a uvarint:

@@ -70,13 +70,18 @@ func TestPlainRecords(t *testing.T) {
 // The example of docs/formats/records.md, which lists all types.
 func TestRecordsPage(t *testing.T) {
 	d := &corpus.Document{ID: "7", Text: "red ink", Extra: []corpus.Field{{Name: "tag", Value: "ink"}}}
-	payload := append(encodeFields([]string{"tag"}), encode(2, d)...)
+	payload := append(encodeTexts([]string{"tag"}), encode(2, d)...)
 	page, err := os.ReadFile("../../docs/formats/records.md")
 	check(t, err)
 	if dump := hex.Dump(payload); !strings.Contains(string(page), dump) {
 		t.Errorf("docs/formats/records.md has not the dump\n%s", dump)
 	}
+	typed := append(encodeTyped(t), encode(2, d)...)
 	for kind := range 256 {
+		payload := payload
+		if kind == recordTyped || kind == recordTypedIndex {
+			payload = typed
+		}
 		_, rest, body, err := cutFields(byte(kind), payload)
 		if err == nil && rest != 0 {
 			_, _, err = decodeRecord(rest, body)
@@ -93,7 +98,8 @@ func FuzzDecodeRecord(f *testing.F) {
 	f.Add(byte(recordPlain), []byte("\x05\x011\x01a\x02bb\x01\x01x\x01y\x00"))
 	f.Add(byte(recordDelete), []byte("\x05\x011"))
 	f.Add(byte(9), []byte{})
-	f.Add(byte(recordFieldsIndex), append(encodeFields([]string{"a", "b"}), encode(1, &corpus.Document{ID: "1", Text: "text"})...))
+	f.Add(byte(recordFieldsIndex), append(encodeTexts([]string{"a", "b"}), encode(1, &corpus.Document{ID: "1", Text: "text"})...))
+	f.Add(byte(recordTypedIndex), append(encodeTyped(f), encode(1, &corpus.Document{ID: "1", Text: "text"})...))
 	f.Fuzz(func(t *testing.T, kind byte, payload []byte) {
 		_, kind, payload, err := cutFields(kind, payload)
 		if err == nil && kind == 0 {

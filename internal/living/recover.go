@@ -112,10 +112,11 @@ func (v *versions) replay(r *wal.Entry) error {
 }
 
 func (s *Store) replayWrite(ctx context.Context, r *wal.Entry) error {
-	it, err := s.fields.redo(r)
+	it, next, err := s.fields.redo(r)
 	if err != nil {
 		return err
 	}
+	s.use(next)
 	if err := s.room(ctx); err != nil {
 		return err
 	}

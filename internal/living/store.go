@@ -29,7 +29,8 @@ type Store struct {
 	crew   *inverter.Crew
 	groups groups
 	fields fields
-	slow   *slowFS // of merges; nil: no limit
+	schema atomic.Pointer[inverter.Schema] // of fields, and of what waits for the log
+	slow   *slowFS                         // of merges; nil: no limit
 
 	mu       sync.Mutex
 	versions versions
@@ -98,7 +99,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 		s.work.stop()
 		return nil, errors.Join(s.explain(err), s.log.Close(), s.live.Close())
 	}
-	s.fields = newFields(ix.Options())
+	s.use(newFields(ix.Options()))
 	s.work.workers.Go(s.pump)
 	s.work.workers.Go(s.publish)
 	if err = s.replay(ctx); err != nil {

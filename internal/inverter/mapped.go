@@ -1,0 +1,27 @@
+package inverter
+
+import (
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/mapping"
+)
+
+// Mapped returns what a corpus has to know of a mapping, nil for none.
+func Mapped(m *mapping.Mapping) *corpus.Mapped {
+	if m == nil {
+		return nil
+	}
+	c := &corpus.Mapped{Names: map[string]bool{}, Nulls: map[string]string{}, Whole: map[string]func([]byte) ([]string, error){}}
+	for _, f := range m.Fields() {
+		if f.Of != "" || f.Type == mapping.Object {
+			continue
+		}
+		c.Names[f.Name] = true
+		if f.NullValue != nil {
+			c.Nulls[f.Name] = *f.NullValue
+		}
+		if f.Type == mapping.GeoPoint {
+			c.Whole[f.Name] = mapping.Points
+		}
+	}
+	return c
+}

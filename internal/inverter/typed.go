@@ -1,0 +1,278 @@
+package inverter
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/mapping"
+)
+
+// typedFields is how the values of an inverter's mapping are inverted.
+type typedFields struct {
+	mapping *mapping.Mapping
+	ids     []base.FieldID   // by place in the mapping; 0: no posting lists
+	columns []columnInverter // by place in the mapping
+	// analyzers are of the texts that have one of their own, by place in the mapping.
+	analyzers []analysis.Analyzer
+	tokens    []analysis.Token
+	err       error // there is no such analyzer
+}
+
+// use changes the mapping to one with other last fields.
+func (t *typedFields) use(m *mapping.Mapping, ids map[string]base.FieldID) {
+	t.mapping = m
+	if m == nil {
+		return
+	}
+	fields := m.Fields()
+	had := min(len(t.ids), len(fields))
+	t.ids = slices.Grow(t.ids[:had], len(fields)-had)[:len(fields)]
+	t.analyzers = slices.Grow(t.analyzers[:had], len(fields)-had)[:len(fields)]
+	t.columns = slices.Grow(t.columns[:had], len(fields)-had)[:len(fields)]
+	for i := range fields {
+		f := &fields[i]
+		t.ids[i] = 0
+		if f.HasTerms() {
+			t.ids[i] = ids[f.Name]
+		}
+		t.analyzers[i] = nil
+		if f.Type == mapping.Text && f.Analyzer != "" {
+			var err error
+			if t.analyzers[i], err = analysis.New(f.Analyzer); err != nil {
+				t.err = fmt.Errorf("field %q: %w", f.Name, err)
+			}
+		}
+		t.columns[i].kind = columnKind(f)
+		if i >= had {
+			t.columns[i].reset()
+		}
+	}
+}
+
+func (t *typedFields) reset() {
+	for i := range t.columns {
+		t.columns[i].reset()
+	}
+}
+
+func (t *typedFields) usedBytes() (n int64) {
+	for i := range t.columns {
+		n += t.columns[i].usedBytes()
+	}
+	return n
+}
+
+// full is as of fieldInverter.
+func (t *typedFields) full(maxBytes int) bool {
+	for i := range t.columns {
+		if t.columns[i].full(maxBytes) {
+			return true
+		}
+	}
+	return false
+}
+
+// addMapped is the part of add for an index with a mapping.
+func (v *inverter) addMapped(d *corpus.Document, doc uint32) error {
+	main := &v.fields[0]
+	next := uint32(0) // position of the text's first word
+	if d.Title != "" {
+		tokens := v.analyze(d.Title)
+		numbers := v.number(tokens)
+		main.addNumbered(doc, tokens, numbers, 0)
+		if n := len(tokens); n > 0 {
+			next = tokens[n-1].Position + 1 + positionGap
+		}
+		if _, _, err := v.addTyped(d, doc, TitleField, d.Title, tokens, numbers); err != nil {
+			return err
+		}
+	}
+	tokens := v.analyze(d.Text)
+	numbers := v.number(tokens)
+	main.addNumbered(doc, tokens, numbers, next)
+	analyzed := d.Text
+	for i := range d.Extra {
+		f := &d.Extra[i]
+		if f.Value != analyzed {
+			tokens, numbers = nil, nil
+		}
+		var err error
+		if tokens, numbers, err = v.addTyped(d, doc, f.Name, f.Value, tokens, numbers); err != nil {
+			return err
+		}
+		if tokens != nil {
+			analyzed = f.Value
+		}
+	}
+	return nil
+}
+
+// checkMapped returns an error that wraps base.ErrBadInput if a field cannot hold a value.
+func (s *Schema) checkMapped(d *corpus.Document) error {
+	check := func(name, value string) error {
+		if err := s.Mapping.Check(name, value, d.Declared); err != nil {
+			return fmt.Errorf("document %q: %w", d.ID, err)
+		}
+		return nil
+	}
+	if _, ok := s.Mapping.Field(TitleField); ok && d.Title != "" {
+		if err := check(TitleField, d.Title); err != nil {
+			return err
+		}
+	}
+	for i := range d.Extra {
+		if err := check(d.Extra[i].Name, d.Extra[i].Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addTyped adds a value of a document to the fields that get it. tokens and numbers are as of addField
+// for the analyzer of the index, nil if it has not analysed the value yet; it returns those that
+// are valid afterwards. The document was checked.
+func (v *inverter) addTyped(d *corpus.Document, doc uint32, name, value string, tokens []analysis.Token, numbers []uint32) (after []analysis.Token, _ []uint32, err error) {
+	targets := v.typed.mapping.Targets(name)
+	for i := range targets {
+		t := &targets[i]
+		if d.Declared != 0 && t.Since+1 >= d.Declared {
+			continue
+		}
+		if t.Field.Type != mapping.Text {
+			if err := v.addValue(t, doc, value); err != nil {
+				return nil, nil, fmt.Errorf("document %q: %w", d.ID, err)
+			}
+			continue
+		}
+		id := v.typed.ids[t.Number]
+		switch own := v.typed.analyzers[t.Number]; {
+		case id == 0:
+		case own != nil:
+			v.typed.tokens = own.Tokens(v.typed.tokens[:0], bytesOf(value))
+			v.addField(id, doc, v.typed.tokens, nil)
+		default:
+			if tokens == nil {
+				tokens, numbers = v.analyze(value), nil
+			}
+			v.addField(id, doc, tokens, numbers)
+		}
+	}
+	return tokens, numbers, nil
+}
+
+// addValue adds a value to the posting lists and the column of a field that is not a text.
+func (v *inverter) addValue(t *mapping.Target, doc uint32, value string) error {
+	column := &v.typed.columns[t.Number]
+	switch column.kind {
+	case numberColumn:
+		n, err := t.Field.Number(value)
+		if err == nil {
+			column.addNumber(doc, n)
+		}
+		return err
+	case noColumn:
+		if v.typed.ids[t.Number] == 0 {
+			return nil
+		}
+	}
+	var term []byte
+	if t.Field.Type == mapping.Keyword {
+		if t.Field.Ignores(value) {
+			return nil
+		}
+		term = bytesOf(value)
+	} else {
+		var err error
+		if term, _, err = t.Field.Bytes(value); err != nil {
+			return err
+		}
+	}
+	if id := v.typed.ids[t.Number]; id != 0 {
+		v.fields[id].addKeyword(doc, term)
+	}
+	if column.kind == termColumn {
+		column.addTerm(doc, term)
+	}
+	return nil
+}
+
+// addKeyword adds a document to the list of a term, once, with position 0. The length of a document with
+// keywords is 1.
+func (f *fieldInverter) addKeyword(doc uint32, term []byte) {
+	n := f.number(term)
+	if n == noTerm {
+		return
+	}
+	st := &f.states[n]
+	if st.freq != 0 && st.doc == doc {
+		return
+	}
+	f.finishPosting(st)
+	st.doc, st.freq = doc, 1
+	st.docFreq++
+	if f.withPositions {
+		f.positions.putVarint(&f.posStates[n].chain, 0)
+	}
+	if f.length(doc) == 0 {
+		f.addLength(doc, 1)
+		f.numTokens++
+	}
+}
+
+// columnKind says what a column has.
+type columnKindOf uint8
+
+const (
+	noColumn columnKindOf = iota
+	numberColumn
+	termColumn
+)
+
+func columnKind(f *mapping.Field) columnKindOf {
+	switch {
+	case f.HasNumbers():
+		return numberColumn
+	case f.HasOrdinals():
+		return termColumn
+	}
+	return noColumn
+}
+
+// columnInverter collects the values of a field in the order of documents.
+type columnInverter struct {
+	kind   columnKindOf
+	docs   []uint32 // of each value
+	values []int64  // of numberColumn
+	terms  []uint32 // of termColumn: their numbers in table
+	table  termTable
+}
+
+func (c *columnInverter) reset() {
+	c.docs, c.values, c.terms = c.docs[:0], c.values[:0], c.terms[:0]
+	if c.kind == termColumn {
+		c.table.reset()
+	}
+}
+
+func (c *columnInverter) usedBytes() int64 {
+	return 4*int64(len(c.docs)+len(c.terms)) + 8*int64(len(c.values)) + c.table.usedBytes()
+}
+
+func (c *columnInverter) full(maxBytes int) bool {
+	return 8*len(c.docs) > maxBytes || len(c.table.bytes) > maxBytes
+}
+
+func (c *columnInverter) addNumber(doc uint32, v int64) {
+	c.docs, c.values = append(c.docs, doc), append(c.values, v)
+}
+
+func (c *columnInverter) addTerm(doc uint32, term []byte) {
+	if c.table.slots == nil {
+		c.table.reset()
+	}
+	n, _ := c.table.insert(term)
+	c.docs, c.terms = append(c.docs, doc), append(c.terms, n)
+}
