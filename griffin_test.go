@@ -144,7 +144,8 @@ func TestNotesAboutQueries(t *testing.T) {
 	}{
 		{"unknown field", Query{Text: "titel:cat"}, `no field "titel"; fields: title; did you mean title:?`},
 		{"unknown field, lenient", Query{Text: "titel:cat", Lenient: true}, `no field "titel"`},
-		{"wildcard", Query{Text: "ca*"}, `no operator "*" for parts of words`},
+		{"operator of others", Query{Text: "cat NEAR/3 dog"}, `no operator NEAR`},
+		{"pattern", Query{Text: "ca*"}, ""},
 		{"plain words", Query{Node: &query.Words{Text: "titel:cat ca*"}}, ""},
 		{"known field", Query{Text: "title:cat"}, ""},
 	} {

@@ -121,7 +121,8 @@ type Explanation struct {
 	Score float64 `json:"score"`
 	// Mode is the mode of the hits, as in Results.
 	Mode Mode `json:"mode"`
-	// Parts are the terms and phrases of the query, in its order, duplicates summed.
+	// Parts are the terms and phrases of the query and its parts of constant score, in its order,
+	// duplicates summed.
 	Parts []ExplanationPart `json:"parts"`
 	// Notes are remarks about the query, as in Results.
 	Notes []string `json:"notes,omitempty"`
@@ -137,13 +138,19 @@ type Explanation struct {
 //
 // rounded to a multiple of 2^-16. IDF * Boost counts as at most 60000.
 type ExplanationPart struct {
+	// Query is the text of a part of constant score, such as price:[10 TO 20] or wor*, or of a
+	// node whose score is not the sum of other parts, with the difference as Contribution. Of the
+	// other fields, Excluded applies.
+	Query string `json:"query,omitempty"`
 	Field string `json:"field,omitempty"` // "" is the default field
 	// Terms are the index terms: one, or those of a phrase in their order.
 	Terms []string `json:"terms"`
 	// Excluded: the part is under a minus and has no Contribution.
 	Excluded bool `json:"excluded,omitempty"`
-	// Freq is the number of occurrences in the field of the document.
-	Freq uint32 `json:"freq"`
+	// Freq is the number of occurrences in the field of the document. SloppyFreq is in its place for a
+	// phrase with slop.
+	Freq       uint32  `json:"freq"`
+	SloppyFreq float64 `json:"sloppy_freq,omitempty"`
 	// Length is the number of tokens in the document's field, AvgLength the mean over all
 	// live documents.
 	Length    uint32  `json:"length"`

@@ -40,6 +40,9 @@ type TraceStep struct {
 	Mode Mode `json:"mode"`
 	// Lists are the posting lists that the step read.
 	Lists []TraceList `json:"lists,omitempty"`
+	// Filters are the parts of the query that a StepSegment computed as sets of documents: patterns,
+	// ranges, ids.
+	Filters []TraceFilter `json:"filters,omitempty"`
 	// Candidates is the number of documents before a StepIntersect (0: it began with the first
 	// list), Left the number after it.
 	Candidates int64 `json:"candidates,omitempty"`
@@ -77,6 +80,13 @@ type TraceList struct {
 	Term    string `json:"term"`
 	DocFreq uint32 `json:"doc_freq"` // number of postings
 	Blocks  int    `json:"blocks"`   // segments of an impact-ordered list
+}
+
+// TraceFilter is a part of a query that a step computed as a set of documents.
+type TraceFilter struct {
+	Query  string `json:"query"`
+	Docs   int    `json:"docs"` // of the segment, deleted ones too
+	Cached bool   `json:"cached,omitempty"`
 }
 
 // Work counts operations on postings.
@@ -164,6 +174,9 @@ func newTrace(t *plan.Trace) *Trace {
 		for _, l := range s.Lists {
 			out.Steps[i].Lists = append(out.Steps[i].Lists, TraceList(l))
 		}
+		for _, f := range s.Filters {
+			out.Steps[i].Filters = append(out.Steps[i].Filters, TraceFilter(f))
+		}
 		if d := s.Device; d != nil {
 			device := &TraceDevice{
 				Device: d.Device, ListsHit: d.ListsHit, ListsMissed: d.ListsMissed, ListBytes: d.ListBytes, BytesLocked: d.BytesLocked,
@@ -195,6 +208,9 @@ func (t *Trace) internal() *plan.Trace {
 		}
 		for _, l := range s.Lists {
 			out.Steps[i].Lists = append(out.Steps[i].Lists, plan.ListTrace(l))
+		}
+		for _, f := range s.Filters {
+			out.Steps[i].Filters = append(out.Steps[i].Filters, plan.FilterTrace(f))
 		}
 		if d := s.Device; d != nil {
 			device := &plan.DeviceTrace{

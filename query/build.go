@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 )
 
 // All matches documents that match every node.
@@ -49,34 +50,51 @@ type validator struct {
 }
 
 func (v *validator) check(node Node, boost float64, depth int) error {
+	if isNil(node) {
+		return invalid(ErrSyntax, "the query has a nil node")
+	}
 	switch n := node.(type) {
 	case *Term:
-		if n != nil {
-			if n.Text == "" {
-				return invalid(ErrSyntax, "a Term has no text")
-			}
-			return v.leaf(n.Text, boost, n.Boost)
+		if n.Text == "" {
+			return invalid(ErrSyntax, "a Term has no text")
 		}
+		return v.leaf(n.Text, boost, n.Boost)
 	case *Phrase:
-		if n != nil {
-			return v.leaf(n.Text, boost, n.Boost)
+		if n.Slop < 0 || n.Slop > MaxSlop || n.MaxExpansions < 0 || n.MaxExpansions > MaxClauses {
+			return invalid(ErrSyntax, "a Phrase with slop %d and %d expansions", n.Slop, n.MaxExpansions)
 		}
+		return v.leaf(n.Text, boost, n.Boost)
 	case *Words:
-		if n != nil {
-			return v.leaf(n.Text, boost, n.Boost)
-		}
+		return v.words(n, boost)
 	case *Weights:
-		if n != nil && depth > 0 {
+		if depth > 0 {
 			return invalid(ErrSyntax, "a Weights node is within a group: it must be the whole query")
-		} else if n != nil {
-			return n.validate()
 		}
+		return n.validate()
 	case *Boolean:
-		if n != nil {
-			return v.group(n, boost, depth)
+		return v.group(n, boost, depth)
+	}
+	return v.other(node, boost, depth)
+}
+
+// isNil reports whether a node is nil or a nil pointer.
+func isNil(node Node) bool {
+	return node == nil || reflect.ValueOf(node).IsNil()
+}
+
+func (v *validator) words(w *Words, boost float64) error {
+	if w.Occur != Plain && w.Occur != Must && w.Occur != Should {
+		return invalid(ErrSyntax, "Words have the Occur %d", w.Occur)
+	}
+	if w.Similar != nil {
+		if err := w.Similar.validate(); err != nil {
+			return err
 		}
 	}
-	return invalid(ErrSyntax, "the query has a nil node")
+	if err := w.AtLeast.validate(); err != nil {
+		return err
+	}
+	return v.leaf(w.Text, boost, w.Boost)
 }
 
 func (v *validator) group(b *Boolean, boost float64, depth int) error {
@@ -89,8 +107,11 @@ func (v *validator) group(b *Boolean, boost float64, depth int) error {
 	if err := checkBoost(boost, b.Boost); err != nil {
 		return err
 	}
+	if err := b.AtLeast.validate(); err != nil {
+		return err
+	}
 	for _, c := range b.Clauses {
-		if c.Occur > Should {
+		if c.Occur > Filter {
 			return invalid(ErrSyntax, "a clause has the unknown Occur %d", c.Occur)
 		}
 		if err := v.check(c.Node, boost*factor(b.Boost), depth+1); err != nil {

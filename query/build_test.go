@@ -70,7 +70,7 @@ func TestValidate(t *testing.T) {
 		{"nil in a group", All(nil), ErrSyntax},
 		{"empty term", &Term{}, ErrSyntax},
 		{"empty nested group", All(Group()), ErrSyntax},
-		{"unknown occur", &Boolean{Clauses: []Clause{{Should + 1, &Term{Text: "a"}}}}, ErrSyntax},
+		{"unknown occur", &Boolean{Clauses: []Clause{{Filter + 1, &Term{Text: "a"}}}}, ErrSyntax},
 		{"negative boost", &Term{Text: "a", Boost: -1}, ErrSyntax},
 		{"NaN", &Phrase{Text: "a", Boost: math.NaN()}, ErrSyntax},
 		{"boosts multiply", &Boolean{Boost: 100, Clauses: []Clause{{Must, &Term{Text: "a", Boost: 100}}}}, ErrSyntax},

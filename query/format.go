@@ -17,9 +17,10 @@ import (
 // within the language's limits; the text may be longer, and nested deeper, than the parsed one.
 //
 // For a valid built tree, Parse(n.String(), fields) matches the same documents with the same
-// scores, except that ParseWeights reads *Weights; *Words whose words the analyzer splits
-// become phrases; and a Boolean that mixes Should with Plain or Must, for which there is no
-// notation, gets Plain instead of Should, which is exact in mode "or" only.
+// scores, except for what has no notation: ParseWeights reads *Weights; *Words whose words the
+// analyzer splits become phrases; a Boolean that mixes Should with Plain or Must gets Plain instead of
+// Should, which is exact in mode "or" only; Exact texts and Terms become words; *DisMax and *Boosting
+// are written as in Lucene's explanations, and options without operators are left out.
 
 // String returns the canonical text.
 func (t *Term) String() string { return string(t.append(nil)) }
@@ -30,9 +31,9 @@ func (p *Phrase) String() string { return string(p.append(nil)) }
 // String returns the words, each escaped.
 func (w *Words) String() string {
 	switch {
-	case factor(w.Boost) != 1:
+	case factor(w.Boost) != 1 || w.AtLeast != "":
 		return string(appendOperand(nil, w))
-	case w.Field == "" && isCanonical(w.Text):
+	case w.Field == "" && w.isPlain() && isCanonical(w.Text):
 		return w.Text
 	}
 	return string(w.append(nil))
@@ -64,7 +65,7 @@ func isAlphanumeric(c byte) bool {
 
 // String returns the canonical text, without outer parentheses unless there is a Boost.
 func (b *Boolean) String() string {
-	if factor(b.Boost) != 1 {
+	if factor(b.Boost) != 1 || b.AtLeast != "" {
 		return string(appendOperand(nil, b))
 	}
 	return string(b.append(nil))
@@ -75,44 +76,81 @@ func (t *Term) append(dst []byte) []byte {
 }
 
 func appendWord(dst []byte, word string) []byte {
+	start := len(dst)
 	if slices.Contains(keywords[:], word) {
 		dst = append(dst, '\\')
 	}
 	for i := 0; i < len(word); {
 		r, size := utf8.DecodeRuneInString(word[i:])
-		if strings.ContainsRune(`\"():^`, r) || i == 0 && strings.ContainsRune("+-{", r) || unicode.IsSpace(r) {
+		if strings.ContainsRune(`\"():^`, r) || i == 0 && strings.ContainsRune("+-{[<>/", r) || unicode.IsSpace(r) {
 			dst = append(dst, '\\')
 		}
 		dst = append(dst, word[i:i+size]...)
 		i += size
 	}
+	written := string(dst[start:])
+	if i := fuzzyAt(written); i > 0 {
+		written = written[:i] + `\` + written[i:]
+		dst = append(dst[:start], written...)
+	}
+	if wildcardAt(written) >= 0 || written == "*" {
+		dst = append(dst[:start], strings.NewReplacer(`*`, `\*`, `?`, `\?`).Replace(written)...)
+	}
 	return dst
 }
 
 func (p *Phrase) append(dst []byte) []byte {
-	dst = append(appendField(dst, p.Field), '"')
-	for i := range len(p.Text) {
-		if c := p.Text[i]; c == '"' || c == '\\' {
-			dst = append(dst, '\\')
-		}
-		dst = append(dst, p.Text[i])
+	dst = appendQuoted(appendField(dst, p.Field), p.Text)
+	if p.Slop > 0 {
+		dst = strconv.AppendInt(append(dst, '~'), int64(p.Slop), 10)
 	}
-	return appendBoost(append(dst, '"'), p.Boost)
+	if p.Prefix {
+		dst = append(dst, '*')
+	}
+	return appendBoost(dst, p.Boost)
 }
 
+func appendQuoted(dst []byte, text string) []byte {
+	dst = append(dst, '"')
+	for i := range len(text) {
+		if c := text[i]; c == '"' || c == '\\' {
+			dst = append(dst, '\\')
+		}
+		dst = append(dst, text[i])
+	}
+	return append(dst, '"')
+}
+
+// isPlain: nothing but the text matters.
+func (w *Words) isPlain() bool { return w.Occur == Plain && w.Similar == nil && !w.Prefix }
+
 func (w *Words) append(dst []byte) []byte {
-	for i, word := range strings.Fields(w.Text) {
+	words := strings.Fields(w.Text)
+	for i, word := range words {
 		if i > 0 {
 			dst = append(dst, ' ')
+			if w.Occur == Should {
+				dst = append(dst, "OR "...)
+			}
 		}
-		dst = appendWord(appendField(dst, w.Field), word)
+		if w.Occur == Must && len(words) > 1 {
+			dst = append(dst, '+')
+		}
+		switch dst = appendField(dst, w.Field); {
+		case w.Prefix && i == len(words)-1:
+			dst = appendPattern(dst, word, "*")
+		case w.Similar != nil:
+			dst = append(appendWord(dst, word), w.Similar.String()...)
+		default:
+			dst = appendWord(dst, word)
+		}
 	}
 	return dst
 }
 
 func (b *Boolean) append(dst []byte) []byte {
 	start := len(dst)
-	onlyShould := !slices.ContainsFunc(b.Clauses, func(c Clause) bool { return c.Occur == Plain || c.Occur == Must })
+	onlyShould := !slices.ContainsFunc(b.Clauses, func(c Clause) bool { return c.Occur != Should && c.Occur != MustNot })
 	if onlyShould { // "a OR b -c": the clauses of OR must be neighbours
 		for _, c := range b.Clauses {
 			if c.Occur == Should {
@@ -135,6 +173,9 @@ func (b *Boolean) append(dst []byte) []byte {
 			dst = append(dst, '+')
 		case MustNot:
 			dst = append(dst, '-')
+		case Filter:
+			dst = (&Constant{Node: c.Node}).append(append(dst, '+'))
+			continue
 		}
 		dst = appendOperand(dst, c.Node)
 	}
@@ -143,16 +184,23 @@ func (b *Boolean) append(dst []byte) []byte {
 
 func appendOperand(dst []byte, node Node) []byte {
 	switch n := node.(type) {
-	case *Term:
-		return n.append(dst)
-	case *Phrase:
-		return n.append(dst)
 	case *Words:
-		return appendBoost(append(n.append(append(dst, '(')), ')'), n.Boost)
+		return appendBoost(appendAtLeast(append(n.append(append(dst, '(')), ')'), n.AtLeast), n.Boost)
 	case *Boolean:
-		return appendBoost(append(n.append(append(dst, '(')), ')'), n.Boost)
+		return appendBoost(appendAtLeast(append(n.append(append(dst, '(')), ')'), n.AtLeast), n.Boost)
+	case nil, *Weights:
+		return dst
+	case interface{ append(dst []byte) []byte }:
+		return n.append(dst)
 	}
 	return dst
+}
+
+func appendAtLeast(dst []byte, m Minimum) []byte {
+	if m == "" {
+		return dst
+	}
+	return append(append(dst, '~'), m...)
 }
 
 func appendField(dst []byte, field string) []byte {

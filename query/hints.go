@@ -11,39 +11,51 @@ import (
 )
 
 // Hints returns at most MaxRemarks remarks about parts that look like missing fields or other
-// engines' operators, which Griffin searches as words: unknown names before colons, wildcards,
-// ranges, regular expressions. A backslash before the character removes the remark. Hints takes
-// no memory without such characters.
+// engines' operators, which Griffin searches as words: unknown names before colons, NEAR, &&, || and
+// !. A backslash before the character removes the remark. Hints takes no memory without such
+// characters.
 func Hints(text string, fields []string) []string {
 	if len(text) > MaxBytes || !strings.ContainsAny(text, hintMarks) && !strings.Contains(text, "NEAR") {
 		return nil
 	}
-	h := hinter{text: text, fields: fields}
-	for rest, afterPhrase := text, false; rest != ""; {
+	h := hinter{fields: fields}
+	for rest := text; rest != ""; {
 		switch size := spaceAt(rest); {
 		case size > 0:
-			rest, afterPhrase = rest[size:], false
+			rest = rest[size:]
 			continue
 		case rest[0] == '"':
-			if _, size := unquote(rest); size > 0 {
-				rest, afterPhrase = rest[size:], true
-				continue
-			}
-			rest = rest[1:]
+			_, size := unquote(rest)
+			rest = rest[max(size, 1):]
 			continue
 		case rest[0] == '(' || rest[0] == ')':
-			rest, afterPhrase = rest[1:], false
+			rest = rest[1:]
 			continue
 		}
-		end := wordEnd(rest)
-		h.word(rest[:end], rest[end:], afterPhrase)
-		rest, afterPhrase = rest[end:], false
+		end := h.regexp(rest)
+		if end == 0 {
+			end = wordEnd(rest)
+			h.word(rest[:end], rest[end:])
+		}
+		rest = rest[end:]
 	}
 	return h.hints
 }
 
+// regexp returns the length of a regular expression at the start of text, after a known field or not, or 0.
+func (h *hinter) regexp(text string) int {
+	p := parser{text: text}
+	if i := strings.IndexByte(text, '/'); i > 0 && text[i-1] == ':' && slices.Contains(h.fields, text[:i-1]) {
+		p.pos = i
+	}
+	if text[p.pos] == '/' && p.regexp() != nil {
+		return p.pos
+	}
+	return 0
+}
+
 // Every hint but NEAR has one.
-const hintMarks = ":*?~/[{&|!"
+const hintMarks = ":&|!"
 
 // Before a blank, quote or parenthesis that is not escaped.
 func wordEnd(text string) int {
@@ -62,7 +74,6 @@ func wordEnd(text string) int {
 }
 
 type hinter struct {
-	text   string
 	fields []string
 	hints  []string
 }
@@ -74,13 +85,10 @@ func (h *hinter) add(format string, args ...any) {
 	}
 }
 
-func (h *hinter) word(word, next string, afterPhrase bool) {
+func (h *hinter) word(word, next string) {
 	switch {
-	case afterPhrase && word[0] == '~':
-		h.add(`no operator "~" for words near one another: the phrase is searched as it is`)
-		return
 	case word == "NEAR" || strings.HasPrefix(word, "NEAR/"):
-		h.add(`no operator NEAR: it is searched as a word (use a "phrase", or quote the word)`)
+		h.add(`no operator NEAR: it is searched as a word (use a phrase with a distance, such as "a b"~5, or quote the word)`)
 		return
 	case word == "&&" || word == "||":
 		h.add(`no operator %q: write %s`, word, map[string]string{"&&": "AND", "||": "OR"}[word])
@@ -88,37 +96,11 @@ func (h *hinter) word(word, next string, afterPhrase bool) {
 	case word[0] == '!' && len(word) > 1 && word[1] != '!':
 		h.add(`no operator "!": write -%s to exclude, or \!%[1]s for the text`, word[1:])
 		return
-	case word == "*:*" || word == "*" && strings.TrimSpace(h.text) == word:
-		h.add(`no operator %q: a query needs a word, and cannot match every document`, word)
-		return
 	}
 	word = strings.TrimLeft(word, "+-")
 	name, value, ok := cutField(word, next)
-	if ok && !slices.Contains(h.fields, name) {
+	if ok && name != existsName && name != idName && !slices.Contains(h.fields, name) {
 		h.unknownField(name, name+":"+value)
-	}
-	if ok {
-		word = value
-	}
-	if word != "" {
-		h.operator(word, ok)
-	}
-}
-
-// word is without its field; named reports whether it had one.
-func (h *hinter) operator(word string, named bool) {
-	last := word[len(word)-1]
-	switch {
-	case named && (word[0] == '[' || word[0] == '{' || word[0] == '<' || word[0] == '>'):
-		h.add(`no operator for ranges: %q is searched as words (write \%[1]s for the text)`, word)
-	case len(word) > 2 && word[0] == '/' && last == '/' && strings.IndexByte(word[1:len(word)-1], '/') < 0:
-		h.add(`no operator "/" for regular expressions: %q is searched as words (write \%[1]s for the text)`, word)
-	default:
-		if i := wildcardAt(word); i >= 0 {
-			h.add(`no operator "%c" for parts of words: %q is searched as words (write %s\%s for the text)`, word[i], word, word[:i], word[i:])
-		} else if i := fuzzyAt(word); i > 0 {
-			h.add(`no operator "~" for similar words: %q is searched as words (write %s\%s for the text)`, word, word[:i], word[i:])
-		}
 	}
 }
 
@@ -159,39 +141,4 @@ func isName(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-// wildcardAt returns the place of an asterisk beside a letter, or a question mark before one,
-// or -1. A final question mark ends a question; one after a slash is in an address.
-func wildcardAt(word string) int {
-	for i := 0; i < len(word); i++ {
-		switch word[i] {
-		case '\\':
-			i++
-		case '*':
-			before, _ := utf8.DecodeLastRuneInString(word[:i])
-			after, _ := utf8.DecodeRuneInString(word[i+1:])
-			if isWordRune(before) || isWordRune(after) {
-				return i
-			}
-		case '?':
-			if after, _ := utf8.DecodeRuneInString(word[i+1:]); isWordRune(after) && strings.IndexByte(word[:i], '/') < 0 {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
-func isWordRune(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
-}
-
-// fuzzyAt returns the place of a tilde at the end or before a final number, or -1.
-func fuzzyAt(word string) int {
-	i := len(strings.TrimRight(word, "0123456789.")) - 1
-	if i < 1 || word[i] != '~' || word[i-1] == '\\' || word[i-1] == '~' {
-		return -1
-	}
-	return i
 }

@@ -54,8 +54,12 @@ func (p *parser) word() string {
 }
 
 func (p *parser) boostAt(i int) bool {
-	_, size := scanBoost(p.text[i+1:])
-	return size > 0 && p.delimited(i+1+size, `()"`)
+	i++
+	if i < len(p.text) && p.text[i] == '=' {
+		i++
+	}
+	_, size := scanBoost(p.text[i:])
+	return size > 0 && p.delimited(i+size, `()"`)
 }
 
 // scanBoost returns the decimal number at the start of text, +Inf if too large for a float64,

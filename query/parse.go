@@ -191,22 +191,25 @@ func (p *parser) clause() (c Clause, ok bool) {
 func (p *parser) operand() Node {
 	outer := p.field
 	defer func() { p.field = outer }()
-	if f := p.fieldPrefix(); f != "" {
+	offset := p.pos
+	if n := p.special(); n != nil {
+		return p.leaf(offset, n)
+	}
+	f := p.fieldPrefix()
+	if f != "" {
 		p.field = f
 		p.pos += len(f) + 1
 	}
+	return p.fielded(f != "" /* named */)
+}
+
+// fielded parses an operand without its field; named: it has one of its own.
+func (p *parser) fielded(named bool) Node {
 	offset := p.pos
+	var node Node
 	switch p.text[offset] {
 	case '(':
-		if p.depth == MaxDepth {
-			p.stop(ErrTooDeep, offset, "more than %d levels of parentheses", MaxDepth)
-			return nil
-		}
-		p.depth++
-		p.pos++
-		node := p.sequence(offset)
-		p.depth--
-		return p.boosted(node)
+		return p.parentheses()
 	case '"':
 		text, size := unquote(p.text[offset:])
 		if size == 0 {
@@ -215,12 +218,42 @@ func (p *parser) operand() Node {
 			return nil
 		}
 		p.pos += size
-		return p.leaf(offset, &Phrase{Field: p.field, Text: text, Boost: 1})
+		if p.field == idName {
+			return p.leaf(offset, &IDs{IDs: []string{text}, Boost: 1})
+		}
+		phrase := &Phrase{Field: p.field, Text: text, Boost: 1}
+		p.phraseEnd(phrase)
+		return p.leaf(offset, phrase)
+	case '[', '{':
+		node = p.brackets(named)
+	case '<', '>':
+		if p.field != "" {
+			node = p.comparison(named)
+		}
+	case '/':
+		node = p.regexp()
 	}
-	return p.leaf(offset, &Term{Field: p.field, Text: p.word(), Boost: 1})
+	if node == nil || p.field == idName {
+		p.pos = offset
+		node = p.wordNode(named)
+	}
+	return p.leaf(offset, node)
 }
 
-// leaf counts a word or phrase that began at offset, and parses its boost.
+func (p *parser) parentheses() Node {
+	offset := p.pos
+	if p.depth == MaxDepth {
+		p.stop(ErrTooDeep, offset, "more than %d levels of parentheses", MaxDepth)
+		return nil
+	}
+	p.depth++
+	p.pos++
+	node := p.sequence(offset)
+	p.depth--
+	return p.boosted(p.groupEnd(node))
+}
+
+// leaf counts a leaf that began at offset, and parses its boost.
 func (p *parser) leaf(offset int, node Node) Node {
 	if p.leaves == MaxClauses {
 		p.stop(ErrTooManyClauses, offset, "more than %d words and phrases", MaxClauses)
@@ -230,46 +263,50 @@ func (p *parser) leaf(offset int, node Node) Node {
 	return p.boosted(node)
 }
 
+// boosted parses "^2" and, for a constant score, "^=2".
 func (p *parser) boosted(node Node) Node {
-	boost, size := 1.0, 0
 	offset := p.pos
-	if offset < len(p.text) && p.text[offset] == '^' {
-		boost, size = scanBoost(p.text[offset+1:])
-		p.pos += 1 + size
-		switch inner := maxBoost(node); {
-		case size == 0:
-			p.remark(offset, `"^" has no number after it (write \^ for the character)`)
-		case !(boost >= MinBoost && boost <= MaxBoost):
-			p.remark(offset, "boost is not between %g and %d", MinBoost, MaxBoost)
-			boost = 1
-		case !(boost*inner <= MaxBoost):
-			p.remark(offset, "boosts within one another multiply to more than %d", MaxBoost)
-			boost = 1
-		}
+	if offset == len(p.text) || p.text[offset] != '^' {
+		return withBoost(node, 1)
 	}
-	return withBoost(node, boost)
+	constant := strings.HasPrefix(p.text[offset:], "^=")
+	p.pos++
+	if constant {
+		p.pos++
+	}
+	boost, size := scanBoost(p.text[p.pos:])
+	p.pos += size
+	inner, valid := maxBoost(node), boost >= MinBoost && boost <= MaxBoost
+	if constant {
+		inner, valid = 1, valid || boost == 0
+	}
+	switch {
+	case size == 0:
+		p.remark(offset, `"^" has no number after it (write \^ for the character)`)
+		return withBoost(node, 1)
+	case !valid:
+		p.remark(offset, "boost is not between %g and %d", MinBoost, MaxBoost)
+		return withBoost(node, 1)
+	case !(boost*inner <= MaxBoost):
+		p.remark(offset, "boosts within one another multiply to more than %d", MaxBoost)
+		boost = 1
+	}
+	if !constant {
+		return withBoost(node, boost)
+	}
+	if node = withBoost(node, 1); node == nil {
+		return nil
+	}
+	return &Constant{Node: node, Score: boost}
 }
 
 func withBoost(node Node, boost float64) Node {
-	switch n := node.(type) {
-	case *Term:
-		if n.Boost == 1 {
-			n.Boost = boost
-			return n
-		}
-	case *Phrase:
-		if n.Boost == 1 {
-			n.Boost = boost
-			return n
-		}
-	case *Boolean:
-		if len(n.Clauses) == 0 {
-			return nil
-		}
-		if n.Boost == 1 {
-			n.Boost = boost
-			return n
-		}
+	if b, ok := node.(*Boolean); ok && len(b.Clauses) == 0 {
+		return nil
+	}
+	if own := node.boost(); own != nil && *own == 1 {
+		*own = boost
+		return node
 	}
 	if boost == 1 {
 		return node
@@ -280,23 +317,24 @@ func withBoost(node Node, boost float64) Node {
 // The largest product of boosts from node to a leaf.
 func maxBoost(node Node) float64 {
 	switch n := node.(type) {
-	case *Term:
-		return n.Boost
-	case *Phrase:
-		return n.Boost
 	case *Boolean:
 		most := 0.0
 		for _, c := range n.Clauses {
 			most = max(most, maxBoost(c.Node))
 		}
 		return most * n.Boost
+	case *Constant:
+		return n.Score
 	}
-	return 1
+	return *node.boost() // the parser makes no other groups, and no nodes without a boost
 }
 
 // The field at pos, followed by a colon and an operand, or "".
 func (p *parser) fieldPrefix() string {
 	rest := p.text[p.pos:]
+	if strings.HasPrefix(rest, idName+":") && !p.delimited(p.pos+len(idName)+1, ")^") {
+		return idName
+	}
 	for _, f := range p.fields {
 		if f != "" && len(f) < len(rest) && rest[len(f)] == ':' && rest[:len(f)] == f &&
 			!p.delimited(p.pos+len(f)+1, ")^") {

@@ -25,6 +25,8 @@ type TermWeight struct {
 
 func (*Weights) node() {}
 
+func (*Weights) boost() *float64 { return nil }
+
 // String returns a JSON object, which ParseWeights reads.
 func (w *Weights) String() string {
 	dst := []byte{'{'}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -258,39 +259,55 @@ func (a *app) explain(ctx context.Context, ix *griffin.Index, q griffin.Query, i
 }
 
 func printParts(con *console, parts []griffin.ExplanationPart) {
-	weighted := len(parts) > 0 && parts[0].Scale != 0
+	terms := slices.DeleteFunc(slices.Clone(parts), func(p griffin.ExplanationPart) bool { return p.Query != "" })
+	weighted := len(terms) > 0 && terms[0].Scale != 0
 	if weighted {
 		con.printf("%10s  %-24s %9s %9s %9s\n", "score", "term", "weight", "df", "query's")
 	} else {
 		con.printf("%10s  %-24s %6s %7s %9s %8s %6s\n", "score", "term", "freq", "length", "df", "idf", "boost")
 	}
-	for _, p := range parts {
-		name := strings.Join(p.Terms, " ")
-		if len(p.Terms) > 1 {
-			name = `"` + name + `"`
-		}
-		if p.Field != "" {
-			name = p.Field + ":" + name
-		}
-		if p.Excluded {
-			name = "-" + name
-		}
-		df := make([]string, len(p.DocFreq))
-		for i, n := range p.DocFreq {
-			df[i] = fmt.Sprint(n)
-		}
-		if weighted {
-			con.printf("%10.4f  %-24s %9g %9s %9g\n", p.Contribution, name, float64(p.Freq)/p.Scale, strings.Join(df, ","), p.Boost)
-			continue
-		}
-		con.printf("%10.4f  %-24s %6d %7d %9s %8.4f %6g\n", p.Contribution, name, p.Freq, p.Length, strings.Join(df, ","), p.IDF, p.Boost)
+	for i := range parts {
+		printPart(con, &parts[i], weighted)
 	}
 	switch {
 	case weighted:
-		con.printf("\nscore = weight · query's weight; the index keeps weights in steps of %g\n", 1/parts[0].Scale)
-	case len(parts) > 0:
-		p := parts[0]
+		con.printf("\nscore = weight · query's weight; the index keeps weights in steps of %g\n", 1/terms[0].Scale)
+	case len(terms) > 0:
+		p := terms[0]
 		con.printf("\nscore = idf · boost · freq / (freq + K),  K = k1·(1 − b + b·length/mean length)\nk1 = %g, b = %g, mean length = %.2f, %s documents\n",
 			p.K1, p.B, p.AvgLength, count(p.NumDocs))
 	}
+}
+
+func printPart(con *console, p *griffin.ExplanationPart, weighted bool) {
+	name := strings.Join(p.Terms, " ")
+	switch {
+	case p.Query != "":
+		name = p.Query
+	case len(p.Terms) > 1:
+		name = `"` + name + `"`
+	}
+	if p.Field != "" {
+		name = p.Field + ":" + name
+	}
+	if p.Excluded {
+		name = "-" + name
+	}
+	if p.Query != "" {
+		con.printf("%10.4f  %s\n", p.Contribution, oneLine(name))
+		return
+	}
+	df := make([]string, len(p.DocFreq))
+	for i, n := range p.DocFreq {
+		df[i] = fmt.Sprint(n)
+	}
+	if weighted {
+		con.printf("%10.4f  %-24s %9g %9s %9g\n", p.Contribution, name, float64(p.Freq)/p.Scale, strings.Join(df, ","), p.Boost)
+		return
+	}
+	freq := fmt.Sprint(p.Freq)
+	if p.SloppyFreq > 0 {
+		freq = fmt.Sprintf("%.3f", p.SloppyFreq)
+	}
+	con.printf("%10.4f  %-24s %6s %7d %9s %8.4f %6g\n", p.Contribution, name, freq, p.Length, strings.Join(df, ","), p.IDF, p.Boost)
 }

@@ -19,7 +19,7 @@ var layers = [][]string{
 		"internal/gpu/cuda",
 	},
 	1: {
-		"codec", "internal/score", "internal/topk", "internal/analysis",
+		"codec", "internal/score", "internal/topk", "internal/analysis", "internal/automaton",
 		"internal/corpus", "internal/mapping", "internal/reorder", "internal/sealed", "internal/staging", "internal/latency", "internal/derived", "internal/sched", "internal/cost", "internal/wal", "ciff", "trec",
 	},
 	2:  {"internal/sched/simulation", "internal/postings", "internal/segment", "internal/impact", "internal/leg", "query", "internal/snippet", "internal/load", "internal/watch", "internal/gpu/decode", "internal/papers/intersect", "internal/papers/para", "internal/papers/scoring", "internal/papers/selection"},

@@ -17,8 +17,8 @@ import (
 const (
 	cpuAsked      = "the CPU was asked for"
 	cpuTraversal  = "a traversal was asked for by name"
-	cpuTree       = "the query is no flat list of words: it has a phrase or nested groups"
-	cpuExclusion  = "the query excludes words"
+	cpuTree       = "the query is no flat list of words: it has a phrase, a pattern or nested groups"
+	cpuExclusion  = "the query excludes words or has filters"
 	cpuParameters = "k1 and b are not the index's"
 	cpuK          = "k exceeds the GPU limit"
 	cpuWide       = "its scores could be too high for a GPU"

@@ -30,7 +30,7 @@ func shuffled(rng *rand.Rand, n query.Node) query.Node {
 	if !ok {
 		return n
 	}
-	other := &query.Boolean{Boost: b.Boost}
+	other := &query.Boolean{Boost: b.Boost, AtLeast: b.AtLeast}
 	for _, i := range rng.Perm(len(b.Clauses)) {
 		other.Clauses = append(other.Clauses, query.Clause{Occur: b.Clauses[i].Occur, Node: shuffled(rng, b.Clauses[i].Node)})
 	}
@@ -183,6 +183,8 @@ func TestResultKeys(t *testing.T) {
 	for _, text := range []string{
 		"cat", "dog", "cat dog", "+cat dog", "cat +dog", "+cat +dog", "cat -dog", "dog -cat", `"cat dog"`, `"dog cat"`, `"cat the dog"`,
 		"title:cat", "cat^2", "cat^2 dog", "cat dog^2", "catdog", "cat (+dog rain)", "cat dog rain", "", "the", "cat (dog -rain)",
+		"ca*", "title:ca*", "cat*", "c?t", "/ca./", "/ca.t/", "cat~1", "cat~2", `"cat dog"~1`, `"cat dog"~2`, `"cat do"*`, "cat^=1", "cat^=2", "[a TO b]",
+		"[a TO b}", "{a TO b]", "[a TO c]", "_exists_:title", "*:*", "*:*^2", "_id:a", "_id:b", "(cat dog rain)~2", "+cat +dog^=0", "+cat -do*",
 	} {
 		k := key(plantest.Parse(t, text), Options{})
 		if other, is := seen[k]; is && (text != "the" || other != "") {

@@ -12,6 +12,7 @@ type treeBuilder struct {
 	words   *words
 	segment int
 	pulse   *pulse
+	matcher *matcher
 
 	terms        arena[termIterator]
 	phrases      arena[phraseIterator]
@@ -28,8 +29,8 @@ type treeBuilder struct {
 	openPhrases []*phraseIterator
 }
 
-func (b *treeBuilder) reset(ws *words, segment int, pulse *pulse) {
-	b.words, b.segment, b.pulse = ws, segment, pulse
+func (b *treeBuilder) reset(ws *words, segment int, pulse *pulse, m *matcher) {
+	b.words, b.segment, b.pulse, b.matcher = ws, segment, pulse, m
 	b.terms.reset()
 	b.phrases.reset()
 	b.conjunctions.reset()
@@ -51,6 +52,14 @@ func (b *treeBuilder) build(n node) (iterator, error) {
 		return b.term(n)
 	case *group:
 		return b.group(n)
+	case *constant:
+		return b.constant(n)
+	case *given:
+		return &bitsIterator{words: n.words, doc: base.NoDocID, count: n.count}, nil
+	case *disMax:
+		return b.disMax(n)
+	case *boosting:
+		return b.boosting(n)
 	}
 	return nil, nil
 }
@@ -60,7 +69,7 @@ func (b *treeBuilder) group(g *group) (iterator, error) {
 	if err != nil || it == nil && len(g.required) > 0 {
 		return nil, err
 	}
-	optional, err := b.any(g.optional)
+	optional, err := b.optional(g)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +91,13 @@ func (b *treeBuilder) group(g *group) (iterator, error) {
 	e := b.exclusions.one()
 	*e = exclusion{included: it, excluded: excluded, pulse: b.pulse}
 	return e, nil
+}
+
+func (b *treeBuilder) optional(g *group) (iterator, error) {
+	if g.atLeast > 1 {
+		return b.atLeast(g.optional, g.atLeast)
+	}
+	return b.any(g.optional)
 }
 
 // all returns the conjunction of nodes, nil without nodes or if one has no document.
@@ -142,21 +158,35 @@ func (b *treeBuilder) term(l *leaf) (iterator, error) {
 }
 
 func (b *treeBuilder) phrase(l *leaf) (iterator, error) {
-	for _, t := range l.terms {
+	fixed := l.terms
+	if l.expand > 0 {
+		fixed = l.terms[:l.expand]
+	}
+	for _, t := range fixed {
 		if b.words.list(b.segment, t).DocFreq == 0 {
 			return nil, nil
 		}
 	}
 	p := b.phrases.one()
-	p.begin(b.pulse)
+	p.begin(b.pulse, l.slop)
 	scorer := b.words.scorer(l)
 	for i, t := range l.terms {
+		if i >= len(fixed) && b.words.list(b.segment, t).DocFreq == 0 {
+			continue
+		}
 		if err := b.words.leg(&b.leg, b.segment, t, scorer); err != nil {
 			return nil, err
 		}
+		if p.alternatives() {
+			p.addAlternative(&b.leg)
+			continue
+		}
 		// The phrase is at most as frequent as each of its terms, so each
 		// term's bound with the phrase's weight bounds its score.
-		p.add(t, l.offsets[i], &b.leg)
+		p.add(t, l.offsets[i], &b.leg, i >= len(fixed))
+	}
+	if l.expand > 0 && !p.alternatives() {
+		return nil, nil
 	}
 	p.sortByRarity()
 	b.openPhrases = append(b.openPhrases, p)
@@ -180,12 +210,7 @@ func (b *treeBuilder) finish(w *Work) error {
 		w.PostingsScored += p.scored
 		for i := range p.cursors {
 			c := &p.cursors[i]
-			stats := c.Stats()
-			w.Add(Work{
-				PostingsDecoded: int64(stats.PostingsDecoded),
-				BlocksDecoded:   int64(stats.BlocksDecoded), BlocksSkipped: int64(c.NumBlocks() - stats.BlocksDecoded),
-			})
-			if err := c.Err(); err != nil && failed == nil {
+			if err := c.finish(w); err != nil && failed == nil {
 				failed = fmt.Errorf("term %q: %w", b.words.terms[c.term].bytes, err)
 			}
 		}

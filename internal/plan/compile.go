@@ -7,6 +7,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -28,23 +29,35 @@ type compiler struct {
 	memory *planMemory // of the trees
 	terms  []term
 	notes  []string
+
+	snapshot *index.Snapshot
+	similar  map[string][]similarTerm // by key of a blend; of one query
 }
 
 // compile returns the planned form of n in ModeOr or ModeAnd, nil if analysis leaves no term.
 func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error) {
 	switch n := n.(type) {
 	case *query.Term:
-		return c.leaf(n.Field, n.Text, boost*factor(n.Boost), false /* phrase */)
+		if n.Exact {
+			return c.exact(n.Field, n.Text, boost*factor(n.Boost))
+		}
+		return c.leaf(n.Field, n.Text, boost*factor(n.Boost), nil)
 	case *query.Phrase:
-		return c.leaf(n.Field, n.Text, boost*factor(n.Boost), true /* phrase */)
+		return c.leaf(n.Field, n.Text, boost*factor(n.Boost), n)
 	case *query.Words:
 		return c.words(n, mode, boost*factor(n.Boost))
 	case *query.Weights:
 		return c.weights(n, mode, boost)
 	case *query.Boolean:
 		return c.group(n, mode, boost*factor(n.Boost))
+	case *query.Fuzzy:
+		return c.fuzzy(n, boost*factor(n.Boost))
+	case *query.DisMax:
+		return c.disMax(n, mode, boost*factor(n.Boost))
+	case *query.Boosting:
+		return c.boosting(n, mode, boost*factor(n.Boost))
 	}
-	return nil, fmt.Errorf("query node of type %T: %w", n, base.ErrBadInput)
+	return c.constant(n, mode, boost)
 }
 
 // In a Boost field, 0 means 1.
@@ -61,11 +74,16 @@ func (c *compiler) group(b *query.Boolean, mode Mode, boost float64) (node, erro
 		case child == nil:
 		case clause.Occur == query.MustNot:
 			g.excluded = append(g.excluded, child)
-		case clause.Occur == query.Must, clause.Occur == query.Plain && mode == ModeAnd:
+		case clause.Occur == query.Filter:
+			g.required = append(g.required, asConstant(child, 0, clause.Node))
+		case clause.Occur == query.Must, clause.Occur == query.Plain && mode == ModeAnd && b.AtLeast == "":
 			g.required = append(g.required, child)
 		default:
 			g.optional = append(g.optional, child)
 		}
+	}
+	if err := g.demand(b.AtLeast); err != nil {
+		return nil, err
 	}
 	if g.matchesNothing() {
 		if len(g.excluded) == 0 {
@@ -76,21 +94,60 @@ func (c *compiler) group(b *query.Boolean, mode Mode, boost float64) (node, erro
 	return g.simplify(), nil
 }
 
+// demand sets the number of optional members that have to match. Besides required ones, they become a
+// group of their own.
+func (g *group) demand(m query.Minimum) error {
+	if m == "" {
+		return nil
+	}
+	n, err := m.Of(len(g.optional))
+	if err != nil || n == 0 {
+		return err
+	}
+	if len(g.required) == 0 {
+		g.atLeast = n
+		return nil
+	}
+	g.required = append(g.required, (&group{optional: g.optional, atLeast: n}).simplify())
+	g.optional = nil
+	return nil
+}
+
 func (c *compiler) words(w *query.Words, mode Mode, boost float64) (node, error) {
 	id, terms, err := c.analyze(w.Field, w.Text)
 	if err != nil || len(terms) == 0 {
 		return nil, err
 	}
 	g := c.memory.group(len(terms))
+	required := w.Occur == query.Must || w.Occur == query.Plain && mode == ModeAnd && w.AtLeast == ""
 	for i := range terms {
-		l := c.memory.leaf(leaf{field: id, terms: terms[i : i+1], boost: boost})
-		if mode == ModeAnd {
-			g.required = append(g.required, l)
+		n, err := c.word(w, id, terms[i:i+1], i == len(terms)-1, boost)
+		if err != nil {
+			return nil, err
+		}
+		if required {
+			g.required = append(g.required, n)
 		} else {
-			g.optional = append(g.optional, l)
+			g.optional = append(g.optional, n)
+		}
+	}
+	if !required {
+		if err := g.demand(w.AtLeast); err != nil {
+			return nil, err
 		}
 	}
 	return g.simplify(), nil
+}
+
+func (c *compiler) word(w *query.Words, id base.FieldID, terms []int, last bool, boost float64) (node, error) {
+	switch {
+	case w.Prefix && last:
+		text := string(c.terms[terms[0]].bytes)
+		return c.prefix(&query.Prefix{Field: w.Field, Text: text, Exact: true}, boost)
+	case w.Similar != nil:
+		return c.similarTo(id, string(c.terms[terms[0]].bytes), w.Similar, boost)
+	}
+	return c.memory.leaf(leaf{field: id, terms: terms, boost: boost}), nil
 }
 
 // weights makes leaves of the terms whose weight is not 0.
@@ -124,14 +181,17 @@ func (c *compiler) weights(w *query.Weights, mode Mode, boost float64) (node, er
 
 // leaf analyses a text; several terms are a phrase, with gaps for words that the analyzer
 // drops. Without positions, the terms of one word ("wi-fi") are all required instead, and a
-// phrase is an error.
-func (c *compiler) leaf(field, text string, boost float64, phrase bool) (node, error) {
+// phrase is an error. phrase is nil for a word.
+func (c *compiler) leaf(field, text string, boost float64, phrase *query.Phrase) (node, error) {
 	id, terms, err := c.analyze(field, text)
 	if err != nil || len(terms) == 0 {
 		return nil, err
 	}
-	if len(terms) > 1 && phrase && !c.positions {
-		return nil, fmt.Errorf("phrase %q: the index has no positions, which phrases need: build it with griffin index, without --no-positions: %w", text, base.ErrBadInput)
+	if phrase != nil && phrase.Prefix {
+		return c.phrasePrefix(id, terms, phrase, boost)
+	}
+	if len(terms) > 1 && phrase != nil && !c.positions {
+		return nil, noPositions(text)
 	}
 	l := c.memory.leaf(leaf{field: id, terms: terms, boost: boost})
 	if len(terms) == 1 {
@@ -145,19 +205,32 @@ func (c *compiler) leaf(field, text string, boost float64, phrase bool) (node, e
 		}
 		return g.simplify(), nil
 	}
-	l.offsets = c.memory.offsets.take(len(terms))
-	for i, t := range c.tokens {
-		l.offsets[i] = t.Position - c.tokens[0].Position
+	if phrase != nil {
+		l.slop = uint32(phrase.Slop)
 	}
+	l.offsets = c.offsets(len(terms))
 	return l, nil
+}
+
+// offsets of the first n tokens.
+func (c *compiler) offsets(n int) []uint32 {
+	offsets := c.memory.offsets.take(n)
+	for i, t := range c.tokens[:n] {
+		offsets[i] = t.Position - c.tokens[0].Position
+	}
+	return offsets
+}
+
+func noPositions(text string) error {
+	return fmt.Errorf("phrase %q: the index has no positions, which phrases need: build it with griffin index, without --no-positions: %w", text, base.ErrBadInput)
 }
 
 // analyze returns the terms of a text as indexes into c.terms, with a note if there are none,
 // and leaves the tokens in c.tokens.
 func (c *compiler) analyze(field, text string) (id base.FieldID, terms []int, err error) {
-	id, ok := c.fieldID(field)
-	if !ok {
-		return 0, nil, fmt.Errorf("the index has no field %q: %w", field, base.ErrBadInput)
+	id, err = c.field(field)
+	if err != nil {
+		return 0, nil, err
 	}
 	c.text = append(c.text[:0], text...)
 	c.tokens = c.analyzer.Tokens(c.tokens[:0], c.text)
@@ -195,13 +268,13 @@ func (c *compiler) intern(field base.FieldID, text []byte) int {
 	return len(c.terms) - 1
 }
 
-func (c *compiler) fieldID(name string) (base.FieldID, bool) {
+func (c *compiler) field(name string) (base.FieldID, error) {
 	for i, f := range c.fields {
 		if f == name {
-			return base.FieldID(i), true
+			return base.FieldID(i), nil
 		}
 	}
-	return 0, false
+	return 0, fmt.Errorf("the index has no field %q: %w", name, base.ErrBadInput)
 }
 
 func (c *compiler) note(format string, args ...any) {

@@ -33,13 +33,14 @@ func u64(n uint64) string { return string(binary.LittleEndian.AppendUint64(nil, 
 // The key has the documented format; the phrase sorts after the words, which have fewer terms.
 func TestKeyFormat(t *testing.T) {
 	s, sc := smallIndex(t), testScratch(t, "whitespace")
+	plainLeaf := u32(0) + u32(0) + u32(0) // no slop, alternatives and blend
 	word := func(field uint32, boost float64, text string) string {
-		return "L" + u32(field) + u64(math.Float64bits(boost)) + u32(1) + u32(0) + u32(uint32(len(text))) + text
+		return "L" + u32(field) + u64(math.Float64bits(boost)) + plainLeaf + u32(1) + u32(0) + u32(uint32(len(text))) + text
 	}
 	group := func(required, optional, excluded int, members ...string) string {
-		return "G" + u32(uint32(required)) + u32(uint32(optional)) + u32(uint32(excluded)) + strings.Join(members, "")
+		return "G" + u32(0) + u32(uint32(required)) + u32(uint32(optional)) + u32(uint32(excluded)) + strings.Join(members, "")
 	}
-	phrase := "L" + u32(0) + u64(math.Float64bits(1)) + u32(2) + u32(0) + u32(2) + "w3" + u32(1) + u32(3) + "w45"
+	phrase := "L" + u32(0) + u64(math.Float64bits(1)) + plainLeaf + u32(2) + u32(0) + u32(2) + "w3" + u32(1) + u32(3) + "w45"
 	inner := func(required, optional int) string {
 		return group(required, optional, 1, word(0, 1, "w5"), word(0, 1, "w6"), word(0, 1, "w7"))
 	}

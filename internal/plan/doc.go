@@ -7,7 +7,8 @@
 // (plan.go). RunCPU searches the segments in order with one top-k queue, so that the threshold
 // of one segment prunes in the next (run.go). A flat AND or OR of terms runs on a traversal of
 // package traverse, other queries document at a time on the iterators of this package
-// (iterator.go, phrase.go, conjunction.go, disjunction.go).
+// (iterator.go, phrase.go, conjunction.go, disjunction.go). Matches gives the matching documents as
+// bitmaps, for counting, sorting and aggregating (matches.go).
 //
 // The package does not know GPUs or schedulers (package dispatch derives what they need,
 // inspect.go), parse queries, read stored documents, or open files.
@@ -24,8 +25,8 @@
 //     group that requires all of them. In query.Words each term stands alone.
 //   - A phrase is scored as a term whose frequency is the number of its occurrences and whose idf is
 //     the sum of its terms' idfs, as in Lucene.
-//   - Statistics include documents that are deleted but not yet merged away, as in Lucene: a deletion
-//     changes no score until segments are merged.
+//   - Statistics count live documents only: scores are those of a new index of the live documents. We
+//     differ from Lucene, where a deletion changes no statistics until segments are merged.
 //
 // # Concurrency
 //

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
@@ -28,46 +29,64 @@ func (p *Plan) Explain(ctx context.Context, sc *Scratch, segment int, doc base.D
 		}
 	}
 	e := Explanation{Mode: st.mode, Notes: p.notes}
-	x := explainer{plan: p, segment: segment, doc: doc, found: map[*leaf]found{}, counted: map[*leaf]bool{}}
-	sc.pulse.reset(ctx)
-	sc.tree.reset(&p.words, segment, &sc.pulse)
+	x := explainer{plan: p, segment: segment, doc: doc, found: map[node]found{}, counted: map[node]bool{}}
+	sc.begin(&p.words, segment, ctx)
 	if err := x.look(st.root, &sc.tree); err != nil {
 		return Explanation{}, fmt.Errorf("segment %s: query %s: %w", views[segment].Name, p.query, err)
 	}
 	if e.Matches = x.matches(st.root); e.Matches {
-		x.count(st.root)
+		e.Score = x.score(st.root).Float64()
 	}
-	var sum base.Score
-	walkLeaves(st.root, false, func(l *leaf, excluded bool) {
-		e.Parts = append(e.Parts, x.part(l, excluded))
-		if x.counted[l] {
-			sum += x.found[l].score
-		}
-	})
-	e.Score = sum.Float64()
+	walkUnits(st.root, false, func(n node, excluded bool) { e.Parts = append(e.Parts, x.part(n, excluded)) })
+	e.Parts = append(e.Parts, x.adjustments...)
 	return e, nil
+}
+
+// walkUnits visits the leaves and the nodes of constant score.
+func walkUnits(n node, excluded bool, visit func(n node, excluded bool)) {
+	switch n := n.(type) {
+	case *leaf, *constant:
+		visit(n, excluded)
+	case *group:
+		for _, child := range slices.Concat(n.required, n.optional) {
+			walkUnits(child, excluded, visit)
+		}
+		for _, child := range n.excluded {
+			walkUnits(child, true, visit)
+		}
+	case *disMax:
+		for _, child := range n.children {
+			walkUnits(child, excluded, visit)
+		}
+	case *boosting:
+		walkUnits(n.positive, excluded, visit)
+		walkUnits(n.negative, excluded, visit)
+	}
 }
 
 type explainer struct {
 	plan    *Plan
 	segment int
 	doc     base.DocID
-	found   map[*leaf]found // leaves that match the document
-	counted map[*leaf]bool  // leaves that contribute to its score
+	found   map[node]found // units that match the document
+	counted map[node]bool  // units that contribute to its score
+	// adjustments are parts for scores that are not the sum of the parts.
+	adjustments []Part
 }
 
 type found struct {
-	freq  uint32
-	score base.Score
+	freq   uint32
+	sloppy float32
+	score  base.Score
 }
 
 func (x *explainer) look(n node, b *treeBuilder) (err error) {
-	walkLeaves(n, false, func(l *leaf, _ bool) {
+	walkUnits(n, false, func(n node, _ bool) {
 		if err != nil {
 			return
 		}
 		var it iterator
-		if it, err = b.build(l); err != nil || it == nil || it.NextGEQ(x.doc) != x.doc {
+		if it, err = b.build(n); err != nil || it == nil || it.NextGEQ(x.doc) != x.doc {
 			return
 		}
 		f := found{score: it.Score()}
@@ -76,8 +95,9 @@ func (x *explainer) look(n node, b *treeBuilder) (err error) {
 			f.freq = it.cursor.Freq()
 		case *phraseIterator:
 			f.freq = uint32(len(it.starts))
+			f.sloppy = it.freq
 		}
-		x.found[l] = f
+		x.found[n] = f
 	})
 	var w Work
 	if failed := b.finish(&w); err == nil {
@@ -91,55 +111,97 @@ func (x *explainer) look(n node, b *treeBuilder) (err error) {
 
 func (x *explainer) matches(n node) bool {
 	switch n := n.(type) {
-	case *leaf:
+	case *leaf, *constant:
 		_, ok := x.found[n]
 		return ok
 	case *group:
-		for _, child := range n.excluded {
-			if x.matches(child) {
-				return false
-			}
-		}
-		for _, child := range n.required {
-			if !x.matches(child) {
-				return false
-			}
-		}
-		if len(n.required) > 0 {
-			return true
-		}
-		for _, child := range n.optional {
-			if x.matches(child) {
-				return true
-			}
-		}
+		return x.matchesGroup(n)
+	case *disMax:
+		return slices.ContainsFunc(n.children, x.matches)
+	case *boosting:
+		return x.matches(n.positive)
 	}
 	return false
 }
 
-// count marks the contributing leaves of n, which matches.
-func (x *explainer) count(n node) {
-	switch n := n.(type) {
-	case *leaf:
-		x.counted[n] = true
-	case *group:
-		for _, child := range n.required {
-			x.count(child)
-		}
-		for _, child := range n.optional {
-			if x.matches(child) {
-				x.count(child)
-			}
+func (x *explainer) matchesGroup(g *group) bool {
+	if slices.ContainsFunc(g.excluded, x.matches) {
+		return false
+	}
+	for _, child := range g.required {
+		if !x.matches(child) {
+			return false
 		}
 	}
+	if len(g.required) > 0 {
+		return true
+	}
+	optional := 0
+	for _, child := range g.optional {
+		if x.matches(child) {
+			optional++
+		}
+	}
+	return optional >= max(g.atLeast, 1)
 }
 
-func (x *explainer) part(l *leaf, excluded bool) Part {
+// score returns the score of n, which matches, and marks the contributing units.
+func (x *explainer) score(n node) (sum base.Score) {
+	switch n := n.(type) {
+	case *leaf, *constant:
+		x.counted[n] = true
+		return x.found[n].score
+	case *group:
+		for _, child := range slices.Concat(n.required, n.optional) {
+			if x.matches(child) {
+				sum += x.score(child)
+			}
+		}
+	case *disMax:
+		var best base.Score
+		for _, child := range n.children {
+			if x.matches(child) {
+				s := x.score(child)
+				best = max(best, s)
+				sum += s
+			}
+		}
+		return x.adjust(n.text, sum, best+scaled(sum-best, n.tie))
+	case *boosting:
+		sum = x.score(n.positive)
+		if x.matches(n.negative) {
+			return x.adjust(n.text, sum, scaled(sum, n.factor))
+		}
+	}
+	return sum
+}
+
+// adjust adds a part for the difference from the sum of other parts to a score.
+func (x *explainer) adjust(text string, sum, score base.Score) base.Score {
+	if sum != score {
+		x.adjustments = append(x.adjustments, Part{Query: text, Terms: []string{}, DocFreq: []uint64{}, Contribution: score.Float64() - sum.Float64()})
+	}
+	return score
+}
+
+func (x *explainer) part(n node, excluded bool) Part {
+	l, ok := n.(*leaf)
+	if !ok {
+		part := Part{Query: n.(*constant).text, Excluded: excluded, Terms: []string{}, DocFreq: []uint64{}}
+		if x.counted[n] {
+			part.Contribution = x.found[n].score.Float64()
+		}
+		return part
+	}
+	return x.leaf(l, excluded)
+}
+
+func (x *explainer) leaf(l *leaf, excluded bool) Part {
 	p := x.plan
 	s := p.planner
 	stats := &s.snapshot.Fields[l.field]
 	part := Part{
-		Field: s.fields[l.field], Excluded: excluded, Freq: x.found[l].freq, AvgLength: stats.AvgLen(),
+		Field: s.fields[l.field], Excluded: excluded, Freq: x.found[l].freq, SloppyFreq: float64(x.found[l].sloppy), AvgLength: stats.AvgLen(),
 		NumDocs: stats.NumDocs, IDF: p.words.idf(l), Boost: l.boost, K1: s.bm25.K1, B: s.bm25.B,
 	}
 	if o := &s.snapshot.Options; o.Weighted() {
@@ -147,7 +209,7 @@ func (x *explainer) part(l *leaf, excluded bool) Part {
 	}
 	for _, t := range l.terms {
 		part.Terms = append(part.Terms, string(p.words.terms[t].bytes))
-		part.DocFreq = append(part.DocFreq, p.words.docFreqs[t])
+		part.DocFreq = append(part.DocFreq, p.words.docFreq(l, t))
 	}
 	view := &s.snapshot.Segments[x.segment]
 	if view.CheckLengths(l.field) == nil {

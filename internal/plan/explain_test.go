@@ -30,7 +30,7 @@ func TestExplainAfterCancelledRun(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	sc.pulse.reset(ended)
+	sc.begin(&p.words, 0, ended)
 	for !sc.pulse.stopped() { // until the context is looked at
 	}
 	if !errors.Is(sc.pulse.err, context.Canceled) {

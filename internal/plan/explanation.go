@@ -13,10 +13,12 @@ type Explanation struct {
 // Part is the contribution of a term or phrase to a score. griffin.ExplanationPart has the
 // formula and documents the fields.
 type Part struct {
+	Query        string   `json:"query,omitempty"`
 	Field        string   `json:"field,omitempty"`
 	Terms        []string `json:"terms"`
 	Excluded     bool     `json:"excluded,omitempty"`
 	Freq         uint32   `json:"freq"`
+	SloppyFreq   float64  `json:"sloppy_freq,omitempty"`
 	Length       uint32   `json:"length"`
 	AvgLength    float64  `json:"avg_length"`
 	DocFreq      []uint64 `json:"doc_freq"`

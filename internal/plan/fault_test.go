@@ -218,8 +218,7 @@ func TestDamagedFrequencies(t *testing.T) {
 	p := prepare(t, s, sc, "w0", Options{K: 10})
 	l := p.words.list(0, 0)
 	l.Codec = brokenFreqs{l.Codec}
-	sc.pulse.reset(t.Context())
-	sc.tree.reset(&p.words, 0, &sc.pulse)
+	sc.begin(&p.words, 0, t.Context())
 	it, err := sc.tree.build(p.stages[0].root)
 	if err != nil {
 		t.Fatal(err)

@@ -67,14 +67,15 @@ func (st *Stage) Mode() Mode { return st.mode }
 func (st *Stage) Kind() traverse.Mode { return st.kind }
 
 // IsFlat reports whether the stage has Legs: it is a list of words, all required or all
-// optional, perhaps with excluded words.
+// optional, perhaps with filters and excluded words.
 func (st *Stage) IsFlat() bool { return st.flat }
 
 // IsEmpty reports whether the stage matches nothing.
 func (st *Stage) IsEmpty() bool { return !st.flat && (st.root == nil || matchesNothing(st.root)) }
 
-// Excludes reports whether the stage excludes documents.
-func (st *Stage) Excludes() bool { return len(st.excluded) > 0 }
+// Excludes reports whether the stage excludes documents or has filters: besides the legs it then needs the
+// bitmaps of RunCPU.
+func (st *Stage) Excludes() bool { return len(st.excluded) > 0 || len(st.filters) > 0 }
 
 // SortTerms orders the terms of each flat stage by rising list length (Stage.Order). A
 // dispatcher calls it before a run.

@@ -53,6 +53,12 @@ func (p *pulse) stopped() bool {
 	return p.err != nil
 }
 
+func (p *pulse) fail(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+}
+
 type termIterator struct {
 	cursor   postings.Cursor
 	doc      base.DocID

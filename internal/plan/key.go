@@ -14,9 +14,16 @@ import (
 // group do not matter. Members of a group, but not terms of a phrase, are sorted: sums of
 // fixed-point scores are the same in any order. Boosts are compared bit by bit.
 //
-//	leaf    'L' field u32, boost u64, number of terms u32, (offset u32, length u32, bytes) each
-//	group   'G' number of required, optional, excluded u32 each, then the members, sorted
-//	none    'N'
+//	leaf      'L' field u32, boost u64, slop u32, place of the alternatives u32, key of the blend,
+//	          number of terms u32, (offset u32, term) each
+//	group     'G' atLeast u32, number of required, optional, excluded u32 each, then the members, sorted
+//	constant  'C' score u64, child
+//	set       'S' key
+//	disMax    'D' tie u64, number of children u32, then the children, sorted
+//	boosting  'B' factor u64, positive, negative
+//	none      'N'
+//
+// Terms and keys are length u32, bytes.
 
 type keyBuilder struct {
 	sorted []byte   // members of a group in sorted order
@@ -68,6 +75,9 @@ func (b *keyBuilder) appendNode(dst []byte, terms []term, n node) []byte {
 		dst = append(dst, 'L')
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(n.field))
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(n.boost))
+		dst = binary.LittleEndian.AppendUint32(dst, n.slop)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(n.expand))
+		dst = appendText(dst, n.blendKey())
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(n.terms)))
 		for i, t := range n.terms {
 			offset := uint32(0)
@@ -80,7 +90,7 @@ func (b *keyBuilder) appendNode(dst []byte, terms []term, n node) []byte {
 		}
 		return dst
 	case *group:
-		dst = append(dst, 'G')
+		dst = binary.LittleEndian.AppendUint32(append(dst, 'G'), uint32(n.atLeast))
 		for _, members := range [...][]node{n.required, n.optional, n.excluded} {
 			dst = binary.LittleEndian.AppendUint32(dst, uint32(len(members)))
 		}
@@ -88,8 +98,23 @@ func (b *keyBuilder) appendNode(dst []byte, terms []term, n node) []byte {
 			dst = b.appendSorted(dst, terms, members)
 		}
 		return dst
+	case *constant:
+		return b.appendNode(binary.LittleEndian.AppendUint64(append(dst, 'C'), uint64(n.score)), terms, n.child)
+	case *set:
+		return appendText(append(dst, 'S'), n.key)
+	case *disMax:
+		dst = binary.LittleEndian.AppendUint64(append(dst, 'D'), math.Float64bits(n.tie))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(n.children)))
+		return b.appendSorted(dst, terms, n.children)
+	case *boosting:
+		dst = binary.LittleEndian.AppendUint64(append(dst, 'B'), math.Float64bits(n.factor))
+		return b.appendNode(b.appendNode(dst, terms, n.positive), terms, n.negative)
 	}
 	return append(dst, 'N')
+}
+
+func appendText(dst []byte, text string) []byte {
+	return append(binary.LittleEndian.AppendUint32(dst, uint32(len(text))), text...)
 }
 
 func (b *keyBuilder) appendSorted(dst []byte, terms []term, nodes []node) []byte {

@@ -30,10 +30,12 @@ type oracle struct {
 	avgLen  []float64 // of live documents, as all statistics
 	bm25    score.BM25
 	idfs    map[string]float64 // cache of idf by field and words
+	factors map[string]map[string]float64
 }
 
 type oracleDoc struct {
 	docID  base.DocID
+	id     string
 	rank   int // among documents of equal score
 	live   bool
 	tokens [][]string // by field; a "" token separates title and text
@@ -41,7 +43,7 @@ type oracleDoc struct {
 }
 
 func newOracle(t testing.TB, snapshot *index.Snapshot, bm25 score.BM25) *oracle {
-	o := &oracle{bm25: bm25, fields: []string{"", "title"}, avgLen: make([]float64, 2), idfs: map[string]float64{}}
+	o := &oracle{bm25: bm25, fields: []string{"", "title"}, avgLen: make([]float64, 2), idfs: map[string]float64{}, factors: map[string]map[string]float64{}}
 	for i := range snapshot.Segments {
 		view := &snapshot.Segments[i]
 		for d := range base.DocID(view.NumDocs()) {
@@ -56,6 +58,11 @@ func newOracle(t testing.TB, snapshot *index.Snapshot, bm25 score.BM25) *oracle 
 				length: []uint32{uint32(len(title) + len(text)), uint32(len(title))},
 			}
 			doc.rank = int(doc.docID)
+			id, err := view.ID(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc.id = string(id)
 			if numbers, _, err := view.Written(); err != nil {
 				t.Fatal(err)
 			} else if numbers != nil { // its ids are numbers in the order of writing
@@ -103,7 +110,7 @@ func (o *oracle) docFreq(field int, word string) (n uint64) {
 }
 
 func (o *oracle) idf(field int, words []string) float64 {
-	key := fmt.Sprint(field, words)
+	key := strconv.Itoa(field) + strings.Join(words, " ")
 	sum, ok := o.idfs[key]
 	if !ok {
 		for _, w := range words {
@@ -120,10 +127,18 @@ func (o *oracle) matches(d *oracleDoc, n query.Node, mode Mode, boost float64) (
 	case *query.Term:
 		return o.matchesWords(d, n.Field, []string{n.Text}, boost*n.Boost)
 	case *query.Phrase:
+		if n.Slop > 0 || n.Prefix {
+			return o.matchesPhrase(d, n, boost*n.Boost)
+		}
 		return o.matchesWords(d, n.Field, strings.Fields(n.Text), boost*n.Boost)
+	case *query.Boolean:
+		return o.matchesBoolean(d, n, mode, boost)
 	}
-	b := n.(*query.Boolean)
-	total, required, optional := 0.0, 0, 0
+	return o.matchesNode(d, n, mode, boost)
+}
+
+func (o *oracle) matchesBoolean(d *oracleDoc, b *query.Boolean, mode Mode, boost float64) (bool, float64) {
+	total, required, optional, clauses := 0.0, 0, 0, 0
 	for _, c := range b.Clauses {
 		ok, s := o.matches(d, c.Node, mode, boost*b.Boost)
 		switch {
@@ -132,16 +147,27 @@ func (o *oracle) matches(d *oracleDoc, n query.Node, mode Mode, boost float64) (
 				return false, 0
 			}
 			continue
-		case c.Occur == query.Must, c.Occur == query.Plain && mode == ModeAnd:
+		case c.Occur == query.Must, c.Occur == query.Filter, c.Occur == query.Plain && mode == ModeAnd && b.AtLeast == "":
 			if !ok {
 				return false, 0
 			}
 			required++
-		case ok:
-			optional++
+			if c.Occur == query.Filter {
+				s = 0
+			}
+		default:
+			clauses++
+			if ok {
+				optional++
+			}
 		}
 		if ok {
 			total += s
+		}
+	}
+	if b.AtLeast != "" {
+		if n, err := b.AtLeast.Of(clauses); err != nil || optional < n {
+			return false, 0
 		}
 	}
 	return required+optional > 0, total
@@ -161,6 +187,9 @@ func (o *oracle) matchesWords(d *oracleDoc, field string, words []string, boost 
 func (o *oracle) score(d *oracleDoc, n node, terms []term) (bool, base.Score) {
 	switch n := n.(type) {
 	case *leaf:
+		if n.slop > 0 || n.expand > 0 || n.blend != nil {
+			return o.scoreLeaf(d, n, terms)
+		}
 		words := make([]string, len(n.terms))
 		for i, t := range n.terms {
 			words[i] = string(terms[t].bytes)
@@ -185,15 +214,19 @@ func (o *oracle) score(d *oracleDoc, n node, terms []term) (bool, base.Score) {
 			}
 			sum += s
 		}
+		optional := 0
 		for _, child := range n.optional {
 			if ok, s := o.score(d, child, terms); ok {
-				matched = true
+				optional++
 				sum += s
 			}
 		}
-		return matched, sum
+		if n.atLeast > 1 {
+			return optional >= n.atLeast, sum
+		}
+		return matched || optional > 0, sum
 	}
-	return false, 0
+	return o.scoreNode(d, n, terms)
 }
 
 // answer returns all matching live documents in result order and checks that the planned tree
@@ -334,9 +367,9 @@ func checkExplanations(t *testing.T, p *Plan, sc *Scratch, snapshot *index.Snaps
 		sum := 0.0
 		for _, part := range e.Parts {
 			sum += part.Contribution
-			if part.Contribution != 0 {
+			if part.Contribution != 0 && part.Query == "" {
 				k := float64(part.K1) * (1 - float64(part.B) + float64(part.B)*float64(part.Length)/part.AvgLength)
-				f := float64(part.Freq)
+				f := max(float64(part.Freq), part.SloppyFreq)
 				if want := part.IDF * part.Boost * f / (f + k); math.Abs(want-part.Contribution) > 1e-4 {
 					t.Fatalf("%s: part %+v: the formula gives %v", p.query, part, want)
 				}

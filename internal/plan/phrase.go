@@ -21,6 +21,9 @@ type phraseIterator struct {
 	slots   []phraseSlot   // one for each position of the phrase, rarest term first
 	starts  []uint32       // positions in the current document at which the phrase may begin
 	doc     base.DocID
+	slop    uint32
+	sloppy  sloppyMatcher // with slop
+	freq    float32       // with slop, in the current document
 
 	scorer   score.Term
 	lengths  []uint32
@@ -37,33 +40,112 @@ type phraseCursor struct {
 	docFreq   int
 	positions []uint32 // in document readAt
 	readAt    base.DocID
+
+	alternative bool
+	others      []postings.Cursor // of other terms at the same position
 }
 
 type phraseSlot struct {
 	cursor int // index into cursors
 	offset uint32
+	order  int // in the phrase
 }
 
-func (p *phraseIterator) begin(pulse *pulse) {
+func (p *phraseIterator) begin(pulse *pulse, slop uint32) {
 	*p = phraseIterator{
 		cursors: p.cursors[:0], order: p.order[:0], slots: p.slots[:0], starts: p.starts[:0],
-		doc: base.NoDocID, maxScore: math.MaxUint64, pulse: pulse,
+		doc: base.NoDocID, maxScore: math.MaxUint64, pulse: pulse, slop: slop, sloppy: p.sloppy,
 	}
 }
 
-// add adds a leg's non-empty term; the legs give the phrase its scorer and bound.
-func (p *phraseIterator) add(term int, offset uint32, leg *traverse.Leg) {
+// add adds a leg's non-empty term; the legs give the phrase its scorer and bound. alternative: others may
+// follow for the same position.
+func (p *phraseIterator) add(term int, offset uint32, leg *traverse.Leg, alternative bool) {
 	p.scorer, p.lengths = leg.Term, leg.Lengths
-	p.maxScore = min(p.maxScore, leg.MaxScore)
-	i := slices.IndexFunc(p.cursors, func(c phraseCursor) bool { return c.term == term })
+	switch {
+	case p.slop > 0: // a term may take part in several matches
+		p.maxScore = min(p.maxScore, leg.Scale.Upper(score.MaxBound))
+	case !alternative:
+		p.maxScore = min(p.maxScore, leg.MaxScore)
+	}
+	i := -1
+	if !alternative {
+		i = slices.IndexFunc(p.cursors, func(c phraseCursor) bool { return c.term == term })
+	}
 	if i < 0 {
 		i = len(p.cursors)
 		p.cursors = slices.Grow(p.cursors, 1)[:i+1] // reuses the memory of an earlier phrase
 		c := &p.cursors[i]
 		c.Reset(leg.List, leg.Bounds)
 		c.term, c.docFreq, c.readAt = term, int(leg.List.DocFreq), base.NoDocID
+		c.alternative, c.others = alternative, c.others[:0]
 	}
-	p.slots = append(p.slots, phraseSlot{cursor: i, offset: offset})
+	p.slots = append(p.slots, phraseSlot{cursor: i, offset: offset, order: len(p.slots)})
+}
+
+// alternatives reports whether the last cursor is one of alternatives.
+func (p *phraseIterator) alternatives() bool {
+	return len(p.cursors) > 0 && p.cursors[len(p.cursors)-1].alternative
+}
+
+func (p *phraseIterator) addAlternative(leg *traverse.Leg) {
+	c := &p.cursors[len(p.cursors)-1]
+	c.others = slices.Grow(c.others, 1)[:len(c.others)+1]
+	c.others[len(c.others)-1].Reset(leg.List, leg.Bounds)
+	c.docFreq += int(leg.List.DocFreq)
+}
+
+// NextGEQ moves all alternatives.
+func (c *phraseCursor) NextGEQ(target base.DocID) base.DocID {
+	doc := c.Cursor.NextGEQ(target)
+	for i := range c.others {
+		doc = min(doc, c.others[i].NextGEQ(target))
+	}
+	return doc
+}
+
+// read reads the positions in doc, where at least one alternative stands.
+func (c *phraseCursor) read(doc base.DocID) (err error) {
+	c.readAt, c.positions = doc, c.positions[:0]
+	if len(c.others) == 0 {
+		c.positions, err = c.Positions(c.positions)
+		return err
+	}
+	if c.DocID() == doc {
+		if c.positions, err = c.Positions(c.positions); err != nil {
+			return err
+		}
+	}
+	for i := range c.others {
+		if o := &c.others[i]; o.DocID() == doc {
+			if c.positions, err = o.Positions(c.positions); err != nil {
+				return err
+			}
+		}
+	}
+	slices.Sort(c.positions)
+	return nil
+}
+
+// finish adds the work to w and returns the first error.
+func (c *phraseCursor) finish(w *Work) error {
+	failed := c.Err()
+	w.Add(cursorWork(&c.Cursor))
+	for i := range c.others {
+		w.Add(cursorWork(&c.others[i]))
+		if err := c.others[i].Err(); failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+func cursorWork(c *postings.Cursor) Work {
+	stats := c.Stats()
+	return Work{
+		PostingsDecoded: int64(stats.PostingsDecoded),
+		BlocksDecoded:   int64(stats.BlocksDecoded), BlocksSkipped: int64(c.NumBlocks() - stats.BlocksDecoded),
+	}
 }
 
 // The result does not depend on the order of ties.
@@ -82,9 +164,16 @@ func (p *phraseIterator) Cost() int            { return p.cursors[p.order[0]].do
 
 func (p *phraseIterator) Score() base.Score {
 	p.scored++
-	s := p.scorer.Score(uint32(len(p.starts)), p.lengths[p.doc])
+	s := p.scoreOf(p.lengths[p.doc])
 	invariant.Check(s <= p.maxScore, "phrase score %d of document %d above MaxScore %d", s, p.doc, p.maxScore)
 	return s
+}
+
+func (p *phraseIterator) scoreOf(length uint32) base.Score {
+	if p.slop > 0 {
+		return p.scorer.ScoreOf(p.freq, length)
+	}
+	return p.scorer.Score(uint32(len(p.starts)), length)
 }
 
 func (p *phraseIterator) NextGEQ(target base.DocID) base.DocID {
@@ -128,11 +217,13 @@ func (p *phraseIterator) matches(doc base.DocID) bool {
 	for i, slot := range p.slots {
 		c := &p.cursors[slot.cursor]
 		if c.readAt != doc {
-			var err error
-			if c.positions, err = c.Positions(c.positions[:0]); err != nil {
-				return false // the cursor is now at NoDocID, which ends the phrase
+			if err := c.read(doc); err != nil {
+				p.pulse.fail(err)
+				return false
 			}
-			c.readAt = doc
+		}
+		if p.slop > 0 {
+			continue
 		}
 		if i == 0 {
 			for _, position := range c.positions {
@@ -146,6 +237,10 @@ func (p *phraseIterator) matches(doc base.DocID) bool {
 		if len(p.starts) == 0 {
 			return false
 		}
+	}
+	if p.slop > 0 {
+		p.freq = p.sloppy.frequency(p)
+		return p.freq > 0
 	}
 	return true
 }

@@ -103,10 +103,11 @@ func (s *Planner) Compile(p *Plan, sc *Scratch, q query.Node, opts Options) erro
 	p.legs.reset()
 	c := &sc.compiler
 	c.fields, c.positions, c.weighted = s.fields, s.snapshot.Options.Positions, s.snapshot.Options.Weighted()
-	c.memory, c.terms, c.notes = &p.memory, p.words.terms[:0], nil
-	err := p.compile(c, opts)
+	c.memory, c.terms, c.notes, c.snapshot = &p.memory, p.words.terms[:0], nil, s.snapshot
+	err := compilePlan(p, c, opts)
 	p.words.terms, p.notes = c.terms, c.notes
 	c.memory, c.terms, c.notes = nil, nil, nil // they belong to the plan
+	c.snapshot, c.similar = nil, nil
 	return err
 }
 
@@ -138,7 +139,7 @@ func (p *Plan) DocFreqs() []uint64 { return p.words.docFreqs }
 // Notes lists the omitted parts of the query, with the reasons.
 func (p *Plan) Notes() []string { return p.notes }
 
-func (p *Plan) compile(c *compiler, opts Options) error {
+func compilePlan(p *Plan, c *compiler, opts Options) error {
 	modes := [...]Mode{ModeAnd, ModeOr}
 	asked := modes[:]
 	switch opts.Mode {
@@ -260,6 +261,7 @@ func phraseTerms(stages []Stage, n int) []bool {
 	return phrases
 }
 
+// walkLeaves visits all leaves; excluded: their documents or scores are not those of the query's parts.
 func walkLeaves(n node, excluded bool, visit func(l *leaf, excluded bool)) {
 	switch n := n.(type) {
 	case *leaf:
@@ -274,6 +276,15 @@ func walkLeaves(n node, excluded bool, visit func(l *leaf, excluded bool)) {
 		for _, child := range n.excluded {
 			walkLeaves(child, true, visit)
 		}
+	case *constant:
+		walkLeaves(n.child, excluded || n.score == 0, visit)
+	case *disMax:
+		for _, child := range n.children {
+			walkLeaves(child, excluded, visit)
+		}
+	case *boosting:
+		walkLeaves(n.positive, excluded, visit)
+		walkLeaves(n.negative, true, visit)
 	}
 }
 
@@ -285,7 +296,20 @@ func sameNode(a, b node) bool {
 	case *group:
 		b, ok := b.(*group)
 		return ok && slices.EqualFunc(a.required, b.required, sameNode) &&
-			slices.EqualFunc(a.optional, b.optional, sameNode) && slices.EqualFunc(a.excluded, b.excluded, sameNode)
+			slices.EqualFunc(a.optional, b.optional, sameNode) && slices.EqualFunc(a.excluded, b.excluded, sameNode) &&
+			a.atLeast == b.atLeast
+	case *constant:
+		b, ok := b.(*constant)
+		return ok && a.score == b.score && sameNode(a.child, b.child)
+	case *set:
+		b, ok := b.(*set)
+		return ok && a.key == b.key
+	case *disMax:
+		b, ok := b.(*disMax)
+		return ok && a.tie == b.tie && slices.EqualFunc(a.children, b.children, sameNode)
+	case *boosting:
+		b, ok := b.(*boosting)
+		return ok && a.factor == b.factor && sameNode(a.positive, b.positive) && sameNode(a.negative, b.negative)
 	}
 	return a == nil && b == nil
 }

@@ -59,13 +59,13 @@ type Scratch struct {
 	keys     keyBuilder
 	query    traverse.Query
 	legs     []traverse.Leg
-	mask     mask
 	tree     treeBuilder
 	queue    topk.Queue
 	last     base.DocID // the greatest of the hits that ResumeHits put into the queue
 	pulse    pulse
 	saat     *saat.Engine // nil before the first use of ModeSaat
 	counter  counter
+	matcher  matcher
 }
 
 // NewScratch returns a Scratch for indexes with the analyzer of that name.

@@ -69,6 +69,7 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	}
 	a.Mode, a.Traversal = st.mode, st.Traversal()
 	a.Hits = sc.AppendHits(dst[:0])
+	st.addOffset(a.Hits)
 	if p.counts && !p.FallsBack(stage, len(a.Hits)) {
 		a.Matches, err = r.countAll(&a.Work)
 	}
@@ -105,6 +106,16 @@ func RunSegments(ctx context.Context, p *Plan, sc *Scratch, stage int, segments 
 		a.Matches += n
 	}
 	return nil
+}
+
+// addOffset adds the scores of filters, which every document of a flat stage matches.
+func (st *Stage) addOffset(hits []base.Hit) {
+	if st.offset == 0 {
+		return
+	}
+	for i := range hits {
+		hits[i].Score += st.offset
+	}
 }
 
 // ResetHits prepares the queue of sc for a stage.

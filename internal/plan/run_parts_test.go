@@ -126,7 +126,6 @@ func TestMaskPays(t *testing.T) {
 // An excluded word without documents needs no mask, and the mask has a bit for each document.
 func TestMaskWords(t *testing.T) {
 	s, sc := segmentsOf(t, docsOf(130, "w0 w1")), testScratch(t, "whitespace")
-	var w Work
 	for _, c := range []struct {
 		query string
 		words int
@@ -137,9 +136,10 @@ func TestMaskWords(t *testing.T) {
 		{"w0 -missing -w1", 3, Work{PostingsDecoded: 130, BlocksDecoded: 2}},
 		{"w0 w1 -missing", 0, Work{}},
 	} {
-		w = Work{}
 		p := prepare(t, s, sc, c.query, Options{K: 10})
-		words, err := sc.mask.without(&p.words, p.Stage(0), 0, &w)
+		m := sc.begin(&p.words, 0, t.Context())
+		words, err := m.mask(p.Stage(0))
+		w := m.work
 		if err != nil || len(words) != c.words || (words == nil) != (c.words == 0) || w != c.work {
 			t.Errorf("%s: %d words after %+v, %v, want %d after %+v", c.query, len(words), w, err, c.words, c.work)
 		}
@@ -164,8 +164,7 @@ func TestPhraseParts(t *testing.T) {
 		{`"w0 w0"`, 550, []int{0}, []uint32{0, 1}},
 	} {
 		p := prepare(t, s, sc, c.query, Options{K: 10})
-		sc.pulse.reset(t.Context())
-		sc.tree.reset(&p.words, 0, &sc.pulse)
+		sc.begin(&p.words, 0, t.Context())
 		it, err := sc.tree.build(p.stages[0].root)
 		if err != nil {
 			t.Fatal(err)
@@ -209,7 +208,7 @@ func TestBuildNothing(t *testing.T) {
 		"missing missing2": false, "missing missing2 -w1": false, "missing w1": true, "+w1 missing": true, "+w1 -missing": true, "": false,
 	} {
 		p := prepare(t, s, sc, text, Options{K: 10})
-		sc.tree.reset(&p.words, 0, &sc.pulse)
+		sc.begin(&p.words, 0, t.Context())
 		if it, err := sc.tree.build(p.stages[0].root); err != nil || (it != nil) != want {
 			t.Errorf("%s: %v, %v, want one: %v", text, it, err, want)
 		}

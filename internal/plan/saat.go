@@ -56,7 +56,7 @@ func (q *ImpactQuery) prepare(p *Plan, opts Options) (err error) {
 		return nil
 	}
 	flat, ok := flatten(root, &p.memory)
-	if !ok && !matchesNothing(root) || len(flat.excluded) > 0 || flat.conjunctive {
+	if !ok && !matchesNothing(root) || len(flat.excluded) > 0 || len(flat.filters) > 0 || flat.conjunctive {
 		return fmt.Errorf("mode saat supports only bags of words, without phrases, + or -: use mode or, without the engine saat, for %s: %w",
 			p.query, base.ErrBadInput)
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -27,7 +28,7 @@ func (r *stageRun) searchAll(w *Work, trace *Trace) error {
 }
 
 func (r *stageRun) search(segment int, w *Work, trace *Trace) error {
-	p, st := r.plan, r.st
+	p := r.plan
 	if err := r.stop.Err(); err != nil {
 		return err
 	}
@@ -36,15 +37,7 @@ func (r *stageRun) search(segment int, w *Work, trace *Trace) error {
 		began = time.Now()
 	}
 	r.sc.enter(&p.planner.snapshot.Segments[segment])
-	var work Work
-	var err error
-	name := treeTraversal
-	if st.flat && (len(st.excluded) == 0 || st.maskPays(&p.words, segment)) {
-		name = st.traversals[segment].Name()
-		work, err = r.flat(segment)
-	} else {
-		work, err = r.tree(segment)
-	}
+	name, work, err := r.searchBy(segment)
 	w.Add(work) // also after an error
 	if trace != nil {
 		trace.Add(began, r.step(segment, name, work))
@@ -76,44 +69,68 @@ func (r *stageRun) isHopeless(segment int) bool {
 	return most < r.sc.queue.Need()
 }
 
-func (r *stageRun) flat(segment int) (w Work, err error) {
+// searchBy also returns the name of the traversal.
+func (r *stageRun) searchBy(segment int) (name string, w Work, err error) {
+	st, ws := r.st, &r.plan.words
+	if !st.flat || st.isMasked() && !st.maskPays(ws, segment) {
+		w, err = r.tree(segment)
+		return treeTraversal, w, err
+	}
+	var mask []uint64
+	if st.isMasked() {
+		m := r.sc.begin(ws, segment, r.stop)
+		mask, err = m.mask(st)
+		w.Add(m.work)
+		if err != nil {
+			return treeTraversal, w, err
+		}
+		if narrow := st.narrow(ws, segment, mask); narrow != nil {
+			err = r.iterate(segment, narrow, 0, &w)
+			return treeTraversal, w, err
+		}
+	} else {
+		mask = ws.planner.snapshot.Segments[segment].Live.Words()
+	}
+	err = r.flat(segment, mask, &w)
+	return st.traversals[segment].Name(), w, err
+}
+
+func (r *stageRun) flat(segment int, mask []uint64, w *Work) error {
 	st, sc := r.st, r.sc
 	view := &r.plan.planner.snapshot.Segments[segment]
-	live, err := sc.mask.without(&r.plan.words, st, segment, &w)
-	if err != nil {
-		return w, err
-	}
-	sc.query = traverse.Query{Legs: st.Legs(segment), NumDocs: view.NumDocs(), Live: live, Base: view.Base}
+	sc.query = traverse.Query{Legs: st.Legs(segment), NumDocs: view.NumDocs(), Live: mask, Base: view.Base}
 	memory := takeTraversalMemory()
-	err = st.traversals[segment].Run(r.stop, memory, &sc.query, &sc.queue)
-	putTraversalMemory(memory, &w)
+	err := st.traversals[segment].Run(r.stop, memory, &sc.query, &sc.queue)
+	putTraversalMemory(memory, w)
+	return err
+}
+
+// tree adds hits without the scores of a flat stage's filters.
+func (r *stageRun) tree(segment int) (w Work, err error) {
+	m := r.sc.begin(&r.plan.words, segment, r.stop)
+	err = r.iterate(segment, r.st.root, r.st.offset, &w)
+	w.Add(m.work)
 	return w, err
 }
 
-// iterator returns nil if the segment has no match.
-func (r *stageRun) iterator(segment int) (iterator, error) {
-	r.sc.pulse.reset(r.stop)
-	r.sc.tree.reset(&r.plan.words, segment, &r.sc.pulse)
-	return r.sc.tree.build(r.st.root)
-}
-
-func (r *stageRun) tree(segment int) (w Work, err error) {
+// iterate adds the hits of a node, whose scores have at least an offset, without this.
+func (r *stageRun) iterate(segment int, n node, offset base.Score, w *Work) error {
 	sc := r.sc
 	view := &r.plan.planner.snapshot.Segments[segment]
-	root, err := r.iterator(segment)
+	root, err := sc.tree.build(n)
 	if err != nil || root == nil {
-		return w, err
+		return err
 	}
 	prune, _ := root.(pruner)
 	var need base.Score
 	for doc := base.DocID(0); ; doc++ {
 		if n := sc.queue.Need(); n > need {
 			need = n
-			if root.MaxScore() < need {
+			if root.MaxScore() < need+offset {
 				break
 			}
 			if prune != nil {
-				prune.SetNeed(need)
+				prune.SetNeed(need + offset)
 			}
 		}
 		doc = root.NextGEQ(doc)
@@ -121,13 +138,13 @@ func (r *stageRun) tree(segment int) (w Work, err error) {
 			break
 		}
 		if view.Live == nil || view.Live.Has(int(doc)) {
-			sc.queue.Add(base.Hit{DocID: view.Base + doc, Score: root.Score()})
+			sc.queue.Add(base.Hit{DocID: view.Base + doc, Score: root.Score() - offset})
 		}
 	}
-	if err = sc.tree.finish(&w); err == nil {
-		err = sc.pulse.err
+	if err := sc.tree.finish(w); err != nil {
+		return err
 	}
-	return w, err
+	return sc.pulse.err
 }
 
 func (r *stageRun) countAll(w *Work) (n int64, err error) {
@@ -142,31 +159,8 @@ func (r *stageRun) countAll(w *Work) (n int64, err error) {
 }
 
 func (r *stageRun) count(segment int, w *Work) (int64, error) {
-	if err := r.stop.Err(); err != nil {
-		return 0, err
-	}
-	if r.st.flat {
-		return r.sc.counter.flat(r, segment, w)
-	}
-	return r.countTree(segment, w)
-}
-
-func (r *stageRun) countTree(segment int, w *Work) (n int64, err error) {
-	sc := r.sc
-	view := &r.plan.planner.snapshot.Segments[segment]
-	root, err := r.iterator(segment)
-	if err != nil || root == nil {
-		return 0, err
-	}
-	for doc := root.NextGEQ(0); doc != base.NoDocID && !sc.pulse.stopped(); doc = root.NextGEQ(doc + 1) {
-		if view.Live == nil || view.Live.Has(int(doc)) {
-			n++
-		}
-	}
-	if err = sc.tree.finish(w); err == nil {
-		err = sc.pulse.err
-	}
-	return n, err
+	words, err := r.matches(segment, w)
+	return ones(words), err
 }
 
 func (r *stageRun) step(segment int, traversal string, work Work) Step {
@@ -175,6 +169,7 @@ func (r *stageRun) step(segment int, traversal string, work Work) Step {
 		Name: StepSegment, Processor: CPUName, Segment: p.planner.snapshot.Segments[segment].Name,
 		Traversal: traversal, Mode: r.st.mode, Work: work,
 	}
+	s.Filters = slices.Clone(r.sc.matcher.filters)
 	seen := make([]bool, len(ws.terms))
 	walkLeaves(r.st.root, false, func(l *leaf, _ bool) {
 		for _, t := range l.terms {

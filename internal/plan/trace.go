@@ -28,13 +28,15 @@ type Step struct {
 	Processor string      `json:"processor"`
 	Place     sched.Place `json:"place"`
 	// Segment is set for Name "segment", Traversal for "segment" and "impacts".
-	Segment    string      `json:"segment,omitempty"`
-	Traversal  string      `json:"traversal,omitempty"`
-	Mode       Mode        `json:"mode"`
-	Lists      []ListTrace `json:"lists,omitempty"`
-	Candidates int64       `json:"candidates,omitempty"`
-	Left       int64       `json:"left,omitempty"`
-	Batch      int         `json:"batch,omitempty"`
+	Segment   string      `json:"segment,omitempty"`
+	Traversal string      `json:"traversal,omitempty"`
+	Mode      Mode        `json:"mode"`
+	Lists     []ListTrace `json:"lists,omitempty"`
+	// Filters are set for Name "segment".
+	Filters    []FilterTrace `json:"filters,omitempty"`
+	Candidates int64         `json:"candidates,omitempty"`
+	Left       int64         `json:"left,omitempty"`
+	Batch      int           `json:"batch,omitempty"`
 	Work
 	Start     time.Duration `json:"start_ns"`
 	Took      time.Duration `json:"took_ns"`
@@ -81,6 +83,13 @@ type ListTrace struct {
 	Term    string `json:"term"`
 	DocFreq uint32 `json:"doc_freq"`
 	Blocks  int    `json:"blocks"` // segments of an impact-ordered list
+}
+
+// FilterTrace is a part of a query that is computed as a bitmap.
+type FilterTrace struct {
+	Query  string `json:"query"`
+	Docs   int    `json:"docs"`
+	Cached bool   `json:"cached,omitempty"`
 }
 
 // Work counts operations on postings.
@@ -195,6 +204,13 @@ func (s *Step) format(b *strings.Builder) {
 			name = l.Field + ":" + l.Term
 		}
 		fmt.Fprintf(b, "    %-24s %9d postings in %6d %s\n", name, l.DocFreq, l.Blocks, blocks)
+	}
+	for _, f := range s.Filters {
+		from := ""
+		if f.Cached {
+			from = ", cached"
+		}
+		fmt.Fprintf(b, "    %-24s %9d documents%s\n", f.Query, f.Docs, from)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// node is a part of a planned query: *leaf or *group. Analysis is done and the boosts of groups
-// are applied.
+// node is a part of a planned query: *leaf, *group, or one of nodes.go. Analysis is done and the boosts
+// of groups are applied.
 type node interface{ isNode() }
 
 // leaf is a term (one element in terms, no offsets) or a phrase.
@@ -18,13 +18,25 @@ type leaf struct {
 	// offsets are positions relative to the first term: offsets[0] == 0, rising. nil for a term.
 	offsets []uint32
 	boost   float64
+	slop    uint32 // of a phrase
+	// expand is not 0 for a phrase whose last term is the beginning of one: the terms from terms[expand]
+	// on stand at the last position.
+	expand int
+	blend  *blend // nil: the term has its own document frequency
+}
+
+// blend are the terms that are similar to one: they share the greatest document frequency.
+type blend struct {
+	key   string // identifies the terms in a snapshot
+	terms []int
 }
 
 // group matches the documents with all of required, at least one of optional if required is
 // empty, and none of excluded, and sums the scores of matching required and optional nodes. An
-// empty group matches nothing.
+// empty group matches nothing. With atLeast above 1, that many of optional have to match.
 type group struct {
 	required, optional, excluded []node
+	atLeast                      int
 }
 
 func (*leaf) isNode()  {}
@@ -33,7 +45,15 @@ func (*group) isNode() {}
 func (l *leaf) isPhrase() bool { return len(l.terms) > 1 }
 
 func (l *leaf) same(o *leaf) bool {
-	return slices.Equal(l.terms, o.terms) && slices.Equal(l.offsets, o.offsets)
+	return slices.Equal(l.terms, o.terms) && slices.Equal(l.offsets, o.offsets) && l.slop == o.slop && l.expand == o.expand &&
+		l.blendKey() == o.blendKey()
+}
+
+func (l *leaf) blendKey() string {
+	if l.blend == nil {
+		return ""
+	}
+	return l.blend.key
 }
 
 func (g *group) matchesNothing() bool { return len(g.required) == 0 && len(g.optional) == 0 }
@@ -44,6 +64,17 @@ func nothing() node { return &group{} }
 // up where possible, and equal leaves of a group become one with the sum of the boosts. So a
 // query that is equivalent to a flat AND or OR becomes flat.
 func (g *group) simplify() node {
+	if g.atLeast > 1 {
+		switch n := len(g.optional); {
+		case n < g.atLeast:
+			return nothing()
+		case n == g.atLeast:
+			g.required, g.optional = append(g.required, g.optional...), nil
+		default:
+			return g
+		}
+	}
+	g.atLeast = 0
 	if !g.inline() {
 		return nothing()
 	}
@@ -72,7 +103,7 @@ func (g *group) inline() bool {
 			switch inner, ok := n.(*group); {
 			case ok && inner.matchesNothing():
 				return false
-			case ok && len(inner.required) > 0:
+			case ok && len(inner.required) > 0 && inner.atLeast == 0:
 				g.required = append(g.required, inner.required...)
 				g.optional = append(g.optional, inner.optional...)
 				g.excluded = append(g.excluded, inner.excluded...)
@@ -95,7 +126,7 @@ func inlineAlternatives(nodes []node) []node {
 		inner, ok := n.(*group)
 		switch {
 		case ok && inner.matchesNothing():
-		case ok && len(inner.required) == 0 && len(inner.excluded) == 0:
+		case ok && len(inner.required) == 0 && len(inner.excluded) == 0 && inner.atLeast == 0:
 			flat = append(flat, inner.optional...)
 		default:
 			flat = append(flat, n)
@@ -163,10 +194,12 @@ func termsOnly(nodes []node) bool {
 }
 
 // flatQuery is a tree for package traverse: terms that are all required (conjunctive) or all
-// optional, and excluded terms.
+// optional, excluded nodes, and filters: required nodes of constant score.
 type flatQuery struct {
 	leaves, excluded []node
+	filters          []node
 	conjunctive      bool
+	offset           base.Score // sum of the scores of filters
 }
 
 func flatten(n node, m *planMemory) (q flatQuery, ok bool) {
@@ -175,12 +208,64 @@ func flatten(n node, m *planMemory) (q flatQuery, ok bool) {
 		return flatQuery{leaves: append(m.nodes.take(1)[:0], n)}, !n.isPhrase()
 	case *group:
 		switch {
-		case n.matchesNothing() || !termsOnly(n.excluded):
-		case len(n.optional) == 0:
-			return flatQuery{n.required, n.excluded, true}, termsOnly(n.required)
+		case n.matchesNothing() || n.atLeast > 1 || !isMask(n.excluded):
 		case len(n.required) == 0:
-			return flatQuery{n.optional, n.excluded, false}, termsOnly(n.optional)
+			return flatQuery{leaves: n.optional, excluded: n.excluded}, termsOnly(n.optional)
+		case len(n.optional) == 0 && termsOnly(n.required):
+			return flatQuery{leaves: n.required, excluded: n.excluded, conjunctive: true}, true
+		case len(n.optional) == 0:
+			return flattenFiltered(n, m)
 		}
 	}
 	return flatQuery{}, false
+}
+
+// flattenFiltered is for required filters besides required terms, or besides one group of alternatives.
+func flattenFiltered(g *group, m *planMemory) (q flatQuery, ok bool) {
+	q = flatQuery{excluded: g.excluded, conjunctive: true}
+	all := m.nodes.take(len(g.required))
+	filters, leaves := all[:0], m.nodes.take(len(g.required))[:0]
+	var alternatives *group
+	for _, n := range g.required {
+		switch n := n.(type) {
+		case *constant:
+			filters = append(filters, n)
+			q.offset += n.score
+		case *group:
+			if alternatives != nil || len(n.required) > 0 || len(n.excluded) > 0 || n.atLeast > 1 || !termsOnly(n.optional) {
+				return flatQuery{}, false
+			}
+			alternatives = n
+		default:
+			leaves = append(leaves, n)
+		}
+	}
+	q.filters = filters
+	switch {
+	case len(filters) == 0 || !termsOnly(leaves):
+		return flatQuery{}, false
+	case alternatives == nil:
+		q.leaves = leaves
+	case len(leaves) > 0:
+		return flatQuery{}, false
+	default:
+		q.leaves, q.conjunctive = alternatives.optional, false
+	}
+	return q, len(q.leaves) > 0
+}
+
+// isMask reports whether a bitmap of excluded nodes is likely to cost little.
+func isMask(nodes []node) bool {
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *leaf:
+			if n.isPhrase() {
+				return false
+			}
+		case *constant:
+		default:
+			return false
+		}
+	}
+	return true
 }

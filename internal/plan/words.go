@@ -59,10 +59,24 @@ const maxWeight = 60000
 func (ws *words) idf(l *leaf) float64 {
 	sum := 0.0
 	for _, t := range l.terms {
-		sum += score.IDF(ws.planner.snapshot.Fields[l.field].NumDocs, ws.docFreqs[t])
+		sum += score.IDF(ws.planner.snapshot.Fields[l.field].NumDocs, ws.docFreq(l, t))
 	}
 	return sum
 }
+
+// docFreq is the document frequency with which a leaf's term is weighted.
+func (ws *words) docFreq(l *leaf, term int) uint64 {
+	if l.blend == nil {
+		return ws.docFreqs[term]
+	}
+	most := uint64(0)
+	for _, t := range l.blend.terms {
+		most = max(most, ws.docFreqs[t])
+	}
+	return most
+}
+
+func (ws *words) numDocs(segment int) int { return ws.planner.snapshot.Segments[segment].NumDocs() }
 
 func (ws *words) scorer(l *leaf) score.Term {
 	if o := &ws.planner.snapshot.Options; o.Weighted() {
@@ -103,4 +117,17 @@ func (ws *words) leg(leg *traverse.Leg, segment, term int, scorer score.Term) er
 			ws.terms[term].bytes, leg.MaxScore.Float64(), maxWeight, base.ErrBadInput)
 	}
 	return nil
+}
+
+// leafDocFreq bounds the documents of a leaf in a segment.
+func (ws *words) leafDocFreq(segment int, l *leaf) int {
+	fixed := l.terms
+	if l.expand > 0 {
+		fixed = l.terms[:l.expand]
+	}
+	least := int(base.MaxDocs)
+	for _, t := range fixed {
+		least = min(least, int(ws.list(segment, t).DocFreq))
+	}
+	return least
 }

@@ -3,7 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,15 +12,13 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// searchQuery is a query of the API: all documents, or a query of the index.
+// searchQuery is a query of the API. all: it matches all documents.
 type searchQuery struct {
 	all   bool
 	boost float64 // of all
 	node  query.Node
 	mode  griffin.Mode
 }
-
-const queryNames = "match, match_all, match_phrase, query_string"
 
 // defaultField are names of the default field, which holds all strings of a document.
 var defaultField = []string{"*", "_all"}
@@ -33,9 +31,11 @@ func (x *Index) field(name string) (string, *Error) {
 	case x.meta().declared[name]:
 		return name, nil
 	}
-	return "", badRequest("query_shard_exception",
+	return "", badRequest(typeShardException,
 		"failed to create query: field [%s] is not declared in the mapping of index [%s]; declare it when the index is made, or search the strings of all fields as [*]", name, x.name).of(x.name)
 }
+
+const typeShardException = "query_shard_exception"
 
 // single returns the only member of an object.
 func single(what string, raw json.RawMessage) (string, json.RawMessage, *Error) {
@@ -54,175 +54,83 @@ func single(what string, raw json.RawMessage) (string, json.RawMessage, *Error) 
 
 // parseQuery reads the value of the key "query".
 func (x *Index) parseQuery(raw json.RawMessage) (q searchQuery, err *Error) {
+	p := queryParser{x: x}
+	if q.node, err = p.query(raw); err != nil {
+		return q, err
+	}
+	if bad := query.Validate(q.node); bad != nil {
+		return q, badRequest(typeShardException, "failed to create query: %v", bad).of(x.name)
+	}
+	if all, ok := q.node.(*query.MatchAll); ok {
+		q.all, q.boost = true, all.Boost
+	}
+	return q, nil
+}
+
+// queryParser turns the JSON of a query into nodes.
+type queryParser struct {
+	x     *Index
+	depth int
+}
+
+// maxQueryDepth bounds queries within one another.
+const maxQueryDepth = 50
+
+// queryTypes are the queries by name; init breaks the cycle through queryParser.query.
+var queryTypes map[string]func(p *queryParser, raw json.RawMessage) (query.Node, *Error)
+
+func init() {
+	queryTypes = map[string]func(p *queryParser, raw json.RawMessage) (query.Node, *Error){
+		"bool": (*queryParser).boolean, "boosting": (*queryParser).boosting, "constant_score": (*queryParser).constantScore,
+		"dis_max": (*queryParser).disMax, "exists": (*queryParser).exists, "fuzzy": (*queryParser).fuzzy, "ids": (*queryParser).ids,
+		"match": (*queryParser).match, "match_all": (*queryParser).matchAll, "match_bool_prefix": (*queryParser).matchBoolPrefix,
+		"match_none": (*queryParser).matchNone, "match_phrase": (*queryParser).matchPhrase,
+		"match_phrase_prefix": (*queryParser).matchPhrasePrefix, "multi_match": (*queryParser).multiMatch,
+		"prefix": (*queryParser).prefix, "query_string": (*queryParser).queryString, "range": (*queryParser).rangeQuery,
+		"regexp": (*queryParser).regexp, "simple_query_string": (*queryParser).simpleQueryString, "term": (*queryParser).term,
+		"terms": (*queryParser).terms, "wildcard": (*queryParser).wildcard,
+	}
+}
+
+func (p *queryParser) query(raw json.RawMessage) (query.Node, *Error) {
+	if p.depth == maxQueryDepth {
+		return nil, badRequest(typeParsing, "more than %d queries within one another", maxQueryDepth)
+	}
+	p.depth++
+	defer func() { p.depth-- }()
 	kind, value, err := single("query", raw)
 	if err != nil {
-		return q, err
+		return nil, err
 	}
-	switch kind {
-	case "match_all":
-		o, err := options(kind, value, "boost")
+	parse := queryTypes[kind]
+	if parse == nil {
+		return nil, badRequest(typeParsing, "unknown query [%s]: there are %s", kind, strings.Join(slices.Sorted(maps.Keys(queryTypes)), ", "))
+	}
+	return parse(p, value)
+}
+
+// queries reads a query or an array of them.
+func (p *queryParser) queries(of string, raw json.RawMessage) ([]query.Node, *Error) {
+	list := []json.RawMessage{raw}
+	if len(raw) > 0 && bytes.TrimSpace(raw)[0] == '[' {
+		list = nil
+		if json.Unmarshal(raw, &list) != nil {
+			return nil, badRequest(typeParsing, "[%s] malformed, want an array of queries", of)
+		}
+	}
+	nodes := make([]query.Node, len(list))
+	for i, raw := range list {
+		n, err := p.query(raw)
 		if err != nil {
-			return q, err
+			return nil, err
 		}
-		boost, err := o.boost()
-		return searchQuery{all: true, boost: boost}, err
-	case "match":
-		return x.parseMatch(value)
-	case "match_phrase":
-		return x.parsePhrase(value)
-	case "query_string":
-		o, err := options(kind, value, "query", "default_operator", "default_field", "boost")
-		if err != nil {
-			return q, err
-		}
-		text, _ := o.text("query")
-		operator, _ := o.text("default_operator")
-		field, _ := o.text("default_field")
-		if q, err = x.queryString(text, operator, field); err != nil {
-			return q, err
-		}
-		if boost, err := o.boost(); boost != 1 || err != nil {
-			q.node = &query.Boolean{Clauses: []query.Clause{{Node: q.node}}, Boost: boost}
-			return q, err
-		}
-		return q, nil
+		nodes[i] = n
 	}
-	return q, badRequest(typeParsing, "unknown query [%s]: there are %s", kind, queryNames)
+	return nodes, nil
 }
 
-// object holds the options of a query.
-type object struct {
-	of     string
-	values map[string]json.RawMessage
-}
-
-func options(of string, raw json.RawMessage, known ...string) (o object, err *Error) {
-	o.of = of
-	if json.Unmarshal(raw, &o.values) != nil || o.values == nil {
-		return o, badRequest(typeParsing, "[%s] query malformed, want an object", of)
-	}
-	for key := range o.values {
-		if !slices.Contains(known, key) {
-			return o, badRequest(typeParsing, "[%s] query does not support [%s]", of, key)
-		}
-	}
-	return o, nil
-}
-
-// text returns a text, or the text of a number or a boolean.
-func (o *object) text(key string) (string, bool) {
-	raw, ok := o.values[key]
-	if !ok {
-		return "", false
-	}
-	return scalarText(raw)
-}
-
-func scalarText(raw json.RawMessage) (string, bool) {
-	var text string
-	if json.Unmarshal(raw, &text) == nil && string(raw) != "null" {
-		return text, true
-	}
-	raw = bytes.TrimSpace(raw)
-	return string(raw), len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && string(raw) != "null"
-}
-
-func (o *object) boost() (float64, *Error) {
-	boost := 1.0
-	if raw, ok := o.values["boost"]; ok {
-		if json.Unmarshal(raw, &boost) != nil || boost < query.MinBoost || boost > query.MaxBoost {
-			return 0, badRequest(typeParsing, "[%s] query has [boost] %s: want a number from %g to %g", o.of, raw, query.MinBoost, float64(query.MaxBoost))
-		}
-	}
-	return boost, nil
-}
-
-// fieldQuery reads {"field": "text"} and {"field": {"query": "text", …}}.
-func (x *Index) fieldQuery(of string, raw json.RawMessage, known ...string) (field, text string, o object, err *Error) {
-	name, value, err := single(of, raw)
-	if err != nil {
-		return "", "", o, err
-	}
-	if field, err = x.field(name); err != nil {
-		return "", "", o, err
-	}
-	if !isObject(string(value)) {
-		o.of = of
-		o.values = map[string]json.RawMessage{"query": value}
-	} else if o, err = options(of, value, known...); err != nil {
-		return "", "", o, err
-	}
-	text, ok := o.text("query")
-	if !ok {
-		return "", "", o, badRequest(typeParsing, "[%s] query of field [%s] has no text", of, name)
-	}
-	return field, text, o, nil
-}
-
-func (x *Index) parseMatch(raw json.RawMessage) (q searchQuery, err *Error) {
-	field, text, o, err := x.fieldQuery("match", raw, "query", "operator", "boost")
-	if err != nil {
-		return q, err
-	}
-	boost, err := o.boost()
-	if err != nil {
-		return q, err
-	}
-	operator, _ := o.text("operator")
-	q.mode, err = modeOf(operator)
-	q.node = &query.Words{Field: field, Text: text, Boost: boost}
-	return q, err
-}
-
-func (x *Index) parsePhrase(raw json.RawMessage) (q searchQuery, err *Error) {
-	field, text, o, err := x.fieldQuery("match_phrase", raw, "query", "slop", "boost")
-	if err != nil {
-		return q, err
-	}
-	if slop, given := o.text("slop"); given && slop != "0" {
-		return q, badRequest(typeParsing, "[match_phrase] query has [slop] %s: only 0 is supported", slop)
-	}
-	boost, err := o.boost()
-	q.node = &query.Phrase{Field: field, Text: text, Boost: boost}
-	return q, err
-}
-
-func modeOf(operator string) (griffin.Mode, *Error) {
-	switch strings.ToLower(operator) {
-	case "", "or":
-		return griffin.ModeOr, nil
-	case "and":
-		return griffin.ModeAnd, nil
-	}
-	return 0, illegal("operator needs to be either OR or AND, but not [%s]", operator)
-}
-
-// queryString parses a text in the language of package query. What only looks like an operator or a
-// field is an error.
-func (x *Index) queryString(text, operator, field string) (q searchQuery, err *Error) {
-	if q.mode, err = modeOf(operator); err != nil {
-		return q, err
-	}
-	if field != "" {
-		if field, err = x.field(field); err != nil {
-			return q, err
-		}
-	}
-	fields := x.meta().Fields
-	node, parseErr := query.Parse(text, fields)
-	if parseErr != nil {
-		return q, badRequest("query_shard_exception", "Failed to parse query [%s]: %v", text, parseErr).of(x.name)
-	}
-	if hints := query.Hints(text, fields); len(hints) > 0 {
-		return q, badRequest("query_shard_exception", "Failed to parse query [%s]: %s", text, strings.Join(hints, "; ")).of(x.name)
-	}
-	if field != "" {
-		if node, parseErr = query.Parse(fmt.Sprintf("%s:(%s)", field, text), fields); parseErr != nil {
-			return q, badRequest("query_shard_exception", "Failed to parse query [%s]: %v", text, parseErr).of(x.name)
-		}
-	}
-	q.node = node
-	return q, nil
+func allDocuments() searchQuery {
+	return searchQuery{all: true, boost: 1, node: &query.MatchAll{Boost: 1}}
 }
 
 // bodyQuery reads a body whose only key is "query"; an empty one is match_all.
@@ -241,7 +149,7 @@ func (x *Index) bodyQuery(body []byte, required bool) (q searchQuery, err *Error
 	}
 	if o["query"] == nil {
 		if !required {
-			return searchQuery{all: true, boost: 1}, nil
+			return allDocuments(), nil
 		}
 		return q, &Error{Status: http.StatusBadRequest, Type: typeValidation, Reason: "Validation Failed: 1: query is missing; all documents match {\"query\":{\"match_all\":{}}}"}
 	}

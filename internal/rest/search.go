@@ -70,7 +70,7 @@ func (r *request) admitted(x *Index, f func(context.Context) error) *Error {
 }
 
 func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
-	s = searchRequest{size: 10, totals: exactTotals, query: searchQuery{all: true, boost: 1}}
+	s = searchRequest{size: 10, totals: exactTotals, query: allDocuments()}
 	body, err := r.body()
 	if err != nil {
 		return s, err

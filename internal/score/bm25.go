@@ -78,3 +78,13 @@ func (t Term) Score(freq, length uint32) base.Score {
 	s := float32(float32(t.Weight*f) / float32(f+k))
 	return base.Score(uint32(float32(s + 0.5)))
 }
+
+// ScoreOf is Score for a frequency that is not a whole number, above 0: of a phrase with slop.
+func (t Term) ScoreOf(freq float32, length uint32) base.Score {
+	if t.Linear {
+		return base.Score(uint32(float32(float32(t.Weight*freq) + 0.5)))
+	}
+	k := float32(t.C0 + float32(t.C1*float32(length)))
+	s := float32(float32(t.Weight*freq) / float32(freq+k))
+	return base.Score(uint32(float32(s + 0.5)))
+}

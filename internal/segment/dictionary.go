@@ -238,8 +238,10 @@ func (d *dictionary) record(p *partition, offset uint64) (m postings.Meta, size 
 type TermIterator struct {
 	d      *dictionary
 	field  base.FieldID
-	prefix []byte
-	next   int // next partition to open
+	prefix []byte           // of all terms
+	start  []byte           // the first term is not less
+	filter vellum.Automaton // of the terms; nil: all
+	next   int              // next partition to open
 	part   *partition
 	fst    *vellum.FSTIterator // nil: no open FST
 	fresh  bool                // fst stands on its first term, which Next has not returned
@@ -251,11 +253,18 @@ type TermIterator struct {
 
 // iterator starts before field's first term with the prefix.
 func (d *dictionary) iterator(field base.FieldID, prefix []byte) *TermIterator {
-	start := d.find(field, prefix)
-	if start < 0 { // before the field's first term, or the field has none
-		start = sort.Search(len(d.partitions), func(i int) bool { return d.partitions[i].field >= field })
+	it := d.iteratorFrom(field, prefix)
+	it.prefix = it.start
+	return it
+}
+
+// iteratorFrom starts before field's first term that is not less than start.
+func (d *dictionary) iteratorFrom(field base.FieldID, start []byte) *TermIterator {
+	next := d.find(field, start)
+	if next < 0 { // before the field's first term, or the field has none
+		next = sort.Search(len(d.partitions), func(i int) bool { return d.partitions[i].field >= field })
 	}
-	return &TermIterator{d: d, field: field, prefix: bytes.Clone(prefix), next: start}
+	return &TermIterator{d: d, field: field, start: bytes.Clone(start), next: next}
 }
 
 // Next moves to the next term; false at the end or on an error.
@@ -287,7 +296,7 @@ func (it *TermIterator) open() bool {
 		return false
 	}
 	defer it.d.recoverFST(it.part, &it.err)
-	fst, err := l.fst.Iterator(it.prefix, nil)
+	fst, err := it.search(l.fst)
 	switch {
 	case errors.Is(err, vellum.ErrIteratorDone):
 		return true // step continues with the next partition
@@ -297,6 +306,13 @@ func (it *TermIterator) open() bool {
 	}
 	it.fst, it.fresh, it.given = fst, true, 0
 	return true
+}
+
+func (it *TermIterator) search(fst *vellum.FST) (*vellum.FSTIterator, error) {
+	if it.filter == nil {
+		return fst.Iterator(it.start, nil)
+	}
+	return fst.Search(it.filter, it.start, nil)
 }
 
 // step moves fst to its next term; at the end fst becomes nil.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"github.com/blevesearch/vellum"
+
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
@@ -340,6 +342,31 @@ func (s *Segment) openList(f base.FieldID, m *postings.Meta, parts Parts, l *pos
 // Terms iterates over a field's terms with the prefix.
 func (s *Segment) Terms(f base.FieldID, prefix []byte) *TermIterator {
 	return s.dict.iterator(f, prefix)
+}
+
+// TermsFrom iterates over a field's terms in s that are not less than start.
+func TermsFrom(s *Segment, f base.FieldID, start []byte) *TermIterator {
+	return s.dict.iteratorFrom(f, start)
+}
+
+// TermsMatching iterates over a field's terms in s that begin with prefix, with which all matches of a
+// begin, and that a matches.
+func TermsMatching(s *Segment, f base.FieldID, prefix []byte, a vellum.Automaton) *TermIterator {
+	it := s.Terms(f, prefix)
+	it.filter = a
+	return it
+}
+
+// OpenList opens the DocIDs and frequencies of the current term of an iterator over s.
+func OpenList(s *Segment, it *TermIterator, l *postings.List) error {
+	m, err := it.Meta()
+	if err == nil {
+		err = s.openList(it.field, &m, 0, l)
+	}
+	if err != nil {
+		return s.listError(it.field, it.term, err)
+	}
+	return nil
 }
 
 // ID returns the external id of a document in [0, NumDocs).

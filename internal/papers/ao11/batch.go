@@ -150,7 +150,7 @@ func check(p *plan.Plan) error {
 	case !stage.IsFlat():
 		what = "it has phrases or nested clauses"
 	case stage.Excludes():
-		what = "it excludes words"
+		what = "it excludes words or has filters"
 	case stage.Kind() != traverse.And && !oneWord(p):
 		what = "its words are alternatives"
 	}

@@ -74,6 +74,9 @@ func RandomNode(rng *rand.Rand, depth int) query.Node {
 	if rng.IntN(5) == 0 {
 		field = "title"
 	}
+	if rng.IntN(4) == 0 {
+		return randomOther(rng, depth, field, boost)
+	}
 	switch kind := rng.IntN(8); {
 	case kind < 4 || depth == 0:
 		word := RandomWord(rng)
@@ -85,10 +88,15 @@ func RandomNode(rng *rand.Rand, depth int) query.Node {
 		return &query.Phrase{Field: field, Text: RandomWords(rng, 1+rng.IntN(4)), Boost: boost}
 	}
 	b := &query.Boolean{Boost: boost}
+	if rng.IntN(5) == 0 {
+		b.AtLeast = []query.Minimum{"1", "2", "3", "50%", "-1"}[rng.IntN(5)]
+	}
 	or := rng.IntN(3) == 0
 	for range 1 + rng.IntN(4) {
 		c := query.Clause{Node: RandomNode(rng, depth-1)}
-		switch r := rng.IntN(8); {
+		switch r := rng.IntN(9); {
+		case r == 8:
+			c.Occur = query.Filter
 		case or:
 			c.Occur = query.Should
 		case r < 2:
@@ -99,6 +107,60 @@ func RandomNode(rng *rand.Rand, depth int) query.Node {
 		b.Clauses = append(b.Clauses, c)
 	}
 	return b
+}
+
+// randomOther makes a node other than words, phrases and groups.
+func randomOther(rng *rand.Rand, depth int, field string, boost float64) query.Node {
+	word := RandomWord(rng)
+	kind := rng.IntN(13)
+	if depth == 0 {
+		kind = rng.IntN(10)
+	}
+	switch kind {
+	case 0:
+		return &query.Prefix{Field: field, Text: word[:1+rng.IntN(len(word))], Boost: boost}
+	case 1:
+		return &query.Wildcard{Field: field, Pattern: []string{"w?", "*3", "w1*", "?*?", "w*1?", "*"}[rng.IntN(6)], Boost: boost}
+	case 2:
+		return &query.Regexp{Field: field, Pattern: []string{"w[1-3]", "w(1|2).*", "w.{2}", "w0?1+", "[^v]2"}[rng.IntN(5)], Boost: boost}
+	case 3:
+		return &query.Exists{Field: "title", Boost: boost}
+	case 4:
+		return &query.MatchAll{Boost: boost}
+	case 5:
+		return &query.IDs{IDs: []string{fmt.Sprint(rng.IntN(300)), fmt.Sprint(rng.IntN(300)), "none"}, Boost: boost}
+	case 6:
+		return &query.Terms{Field: field, Values: []string{word, RandomWord(rng), "none"}, Boost: boost}
+	case 7:
+		r := &query.Range{Field: field, From: word, To: RandomWord(rng), ExcludeFrom: rng.IntN(2) == 0, ExcludeTo: rng.IntN(2) == 0, Boost: boost}
+		switch rng.IntN(4) {
+		case 0:
+			r.From = ""
+		case 1:
+			r.To = ""
+		}
+		return r
+	case 8:
+		f := &query.Fuzzy{Field: field, Text: word, Boost: boost}
+		f.Edits, f.PrefixLength, f.NoSwaps = []string{"", "0", "1", "2"}[rng.IntN(4)], rng.IntN(3), rng.IntN(2) == 0
+		if rng.IntN(2) == 0 {
+			f.MaxExpansions = 1 + rng.IntN(5)
+		}
+		return f
+	case 9:
+		// Words that are not repeated, for the oracle.
+		p := &query.Phrase{Field: field, Text: fmt.Sprintf("w%d w%d", rng.IntN(3), 3+rng.IntN(5)), Boost: boost, Slop: rng.IntN(6)}
+		if rng.IntN(2) == 0 {
+			p.Prefix, p.MaxExpansions = true, 1+rng.IntN(60)
+			p.Text = fmt.Sprintf("w%d w%d", rng.IntN(3), 3)
+		}
+		return p
+	case 10:
+		return &query.Constant{Node: RandomNode(rng, depth-1), Score: []float64{0, 0.25, 1, 3}[rng.IntN(4)]}
+	case 11:
+		return &query.DisMax{Nodes: []query.Node{RandomNode(rng, depth-1), RandomNode(rng, depth-1)}, TieBreaker: []float64{0, 0.3, 1}[rng.IntN(3)], Boost: boost}
+	}
+	return &query.Boosting{Positive: RandomNode(rng, depth-1), Negative: RandomNode(rng, depth-1), NegativeBoost: []float64{0, 0.5, 1}[rng.IntN(3)], Boost: boost}
 }
 
 // Parse parses a query over the default field and the field title.

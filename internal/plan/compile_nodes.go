@@ -1,0 +1,201 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/griffin-search/griffin/internal/automaton"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/query"
+)
+
+// constant compiles the nodes whose documents all have the same score.
+func (c *compiler) constant(n query.Node, mode Mode, boost float64) (node, error) {
+	switch n := n.(type) {
+	case *query.Constant:
+		child, err := c.compile(n.Node, mode, 1)
+		if err != nil || child == nil {
+			return nil, err
+		}
+		return asConstant(child, constantScore(boost*n.Score), n), nil
+	case *query.MatchAll:
+		return wrapSet("all", n.String(), everything{}, constantScore(boost*factor(n.Boost))), nil
+	case *query.IDs:
+		ids := slices.Compact(slices.Sorted(slices.Values(n.IDs)))
+		return wrapSet(setKey("ids", 0, ids...), n.String(), &idSource{ids}, constantScore(boost*factor(n.Boost))), nil
+	case *query.Exists:
+		id, err := c.field(n.Field)
+		if err != nil {
+			return nil, err
+		}
+		return wrapSet(setKey("exists", id), n.String(), existing{id}, constantScore(boost*factor(n.Boost))), nil
+	case *query.Prefix:
+		return c.prefix(n, boost*factor(n.Boost))
+	case *query.Wildcard:
+		pattern := c.cased(n.Pattern, n.Exact)
+		p, err := automaton.Wildcard(pattern, query.DefaultStates)
+		if err != nil {
+			return nil, fmt.Errorf("wildcard %s: %w", n, err)
+		}
+		return c.pattern("wildcard", n.Field, pattern, n.String(), p, boost*factor(n.Boost))
+	case *query.Regexp:
+		return c.regexp(n, boost*factor(n.Boost))
+	case *query.Terms:
+		return c.values(n, boost*factor(n.Boost))
+	case *query.Range:
+		return c.termRange(n, boost*factor(n.Boost))
+	}
+	return nil, fmt.Errorf("query node of type %T: %w", n, base.ErrBadInput)
+}
+
+// asConstant gives the documents of n, the node of a query, a score.
+func asConstant(n node, score base.Score, of query.Node) node {
+	switch n := n.(type) {
+	case *constant:
+		return &constant{child: n.child, score: score, text: n.text}
+	case *group:
+		if n.matchesNothing() {
+			return n
+		}
+	}
+	if c, ok := of.(*query.Constant); ok {
+		of = c.Node
+	}
+	return &constant{child: n, score: score, text: of.String()}
+}
+
+// setKey separates texts that may contain any byte.
+func setKey(kind string, field base.FieldID, texts ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %d", kind, field)
+	for _, t := range texts {
+		fmt.Fprintf(&b, " %d:%s", len(t), t)
+	}
+	return b.String()
+}
+
+// cased brings a text to the letter case of the index's terms.
+func (c *compiler) cased(text string, exact bool) string {
+	if exact || text == "" {
+		return text
+	}
+	c.text = append(c.text[:0], 'Q')
+	if c.tokens = c.analyzer.Tokens(c.tokens[:0], c.text); len(c.tokens) == 1 && string(c.tokens[0].Term) == "q" {
+		return strings.ToLower(text)
+	}
+	return text
+}
+
+// exact makes a leaf of a term of the index.
+func (c *compiler) exact(field, text string, boost float64) (node, error) {
+	id, err := c.field(field)
+	if err != nil {
+		return nil, err
+	}
+	terms := c.memory.numbers.take(1)
+	terms[0] = c.intern(id, []byte(text))
+	if len(c.terms) > query.MaxClauses {
+		return nil, tooManyTerms()
+	}
+	return c.memory.leaf(leaf{field: id, terms: terms, boost: boost}), nil
+}
+
+func (c *compiler) prefix(n *query.Prefix, boost float64) (node, error) {
+	id, err := c.field(n.Field)
+	if err != nil {
+		return nil, err
+	}
+	prefix := c.cased(n.Text, n.Exact)
+	return wrapSet(setKey("prefix", id, prefix), n.String(), &prefixSource{id, []byte(prefix)}, constantScore(boost)), nil
+}
+
+func (c *compiler) regexp(n *query.Regexp, boost float64) (node, error) {
+	states := n.MaxStates
+	if states == 0 {
+		states = query.DefaultStates
+	}
+	p, err := automaton.Regexp(n.Pattern, states)
+	if err != nil {
+		return nil, err
+	}
+	return c.pattern("regexp", n.Field, n.Pattern, n.String(), p, boost)
+}
+
+func (c *compiler) pattern(kind, field, pattern, text string, p *automaton.Pattern, boost float64) (node, error) {
+	id, err := c.field(field)
+	if err != nil {
+		return nil, err
+	}
+	return wrapSet(setKey(kind, id, pattern), text, &patternSource{id, p}, constantScore(boost)), nil
+}
+
+func (c *compiler) values(n *query.Terms, boost float64) (node, error) {
+	id, err := c.field(n.Field)
+	if err != nil {
+		return nil, err
+	}
+	values := slices.Compact(slices.Sorted(slices.Values(n.Values)))
+	if len(values) == 0 {
+		return nothing(), nil
+	}
+	terms := make([][]byte, len(values))
+	for i, v := range values {
+		terms[i] = []byte(v)
+	}
+	return wrapSet(setKey("terms", id, values...), n.String(), &termsSource{id, terms}, constantScore(boost)), nil
+}
+
+// termRange is a range of terms in byte order.
+func (c *compiler) termRange(n *query.Range, boost float64) (node, error) {
+	id, err := c.field(n.Field)
+	if err != nil {
+		return nil, err
+	}
+	if n.Format != "" || n.Zone != "" {
+		return nil, fmt.Errorf("range %s: field %q has no dates, which formats and time zones are for: %w", n, n.Field, base.ErrBadInput)
+	}
+	s := &rangeSource{field: id, excludeFrom: n.ExcludeFrom, excludeTo: n.ExcludeTo}
+	s.from, s.to = []byte(c.cased(n.From, false)), []byte(c.cased(n.To, false))
+	if len(s.to) > 0 && bytes.Compare(s.from, s.to) > 0 {
+		return nothing(), nil
+	}
+	key := setKey(fmt.Sprintf("range %t %t", n.ExcludeFrom, n.ExcludeTo), id, string(s.from), string(s.to))
+	return wrapSet(key, n.String(), s, constantScore(boost)), nil
+}
+
+func (c *compiler) disMax(n *query.DisMax, mode Mode, boost float64) (node, error) {
+	d := &disMax{tie: n.TieBreaker, text: n.String()}
+	for _, q := range n.Nodes {
+		child, err := c.compile(q, mode, boost)
+		if err != nil {
+			return nil, err
+		}
+		if child != nil && !matchesNothing(child) {
+			d.children = append(d.children, child)
+		}
+	}
+	switch len(d.children) {
+	case 0:
+		return nothing(), nil
+	case 1:
+		return d.children[0], nil
+	}
+	return d, nil
+}
+
+func (c *compiler) boosting(n *query.Boosting, mode Mode, boost float64) (node, error) {
+	positive, err := c.compile(n.Positive, mode, boost)
+	if err != nil || positive == nil {
+		return nil, err
+	}
+	negative, err := c.compile(n.Negative, mode, 1)
+	if err != nil {
+		return nil, err
+	}
+	if negative == nil || matchesNothing(negative) || matchesNothing(positive) {
+		return positive, nil
+	}
+	return &boosting{positive: positive, negative: negative, factor: n.NegativeBoost, text: n.String()}, nil
+}

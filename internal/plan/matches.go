@@ -1,0 +1,380 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// Matches calls f for each segment, in order, with the live documents that match the query: bit d%64
+// of words[d/64] for document d of the segment, valid and f's to change until f returns. The documents
+// are those of the stage that RunCPU answers with: in ModeAndOr, of any word if fewer than K documents
+// have all words. It scores nothing.
+//
+// The error is the context's, f's, or wraps base.ErrCorrupt if a list is damaged.
+func (p *Plan) Matches(ctx context.Context, sc *Scratch, f func(segment int, words []uint64) error) error {
+	if p.mode == ModeSaat {
+		return p.saat.matches(ctx, p, sc, f)
+	}
+	stage, err := matchingStage(ctx, p, sc)
+	if err != nil {
+		return err
+	}
+	var work Work
+	r := stageRun{plan: p, st: &p.stages[stage], sc: sc, stop: ctx}
+	for i := range p.planner.snapshot.Segments {
+		words, err := r.matches(i, &work)
+		if err == nil {
+			err = f(i, words)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// matchingStage returns the first stage that does not fall back.
+func matchingStage(ctx context.Context, p *Plan, sc *Scratch) (int, error) {
+	var work Work
+	for stage := 0; ; stage++ {
+		if stage+1 == len(p.stages) {
+			return stage, nil
+		}
+		r := stageRun{plan: p, st: &p.stages[stage], sc: sc, stop: ctx}
+		n, err := r.countAll(&work)
+		if err != nil {
+			return 0, err
+		}
+		if !p.FallsBack(stage, int(min(n, int64(p.k)))) {
+			return stage, nil
+		}
+	}
+}
+
+// matches returns the live matching documents of a segment, valid until the next call.
+func (r *stageRun) matches(segment int, w *Work) ([]uint64, error) {
+	if err := r.stop.Err(); err != nil {
+		return nil, err
+	}
+	view := &r.plan.planner.snapshot.Segments[segment]
+	m := r.sc.begin(&r.plan.words, segment, r.stop)
+	m.result = cleared(m.result, view.NumDocs())
+	err := m.mark(m.result, r.st.root)
+	w.Add(m.work)
+	if err != nil {
+		if ended := r.stop.Err(); ended != nil {
+			return nil, ended
+		}
+		return nil, fmt.Errorf("segment %s: query %s: %w", view.Name, r.plan.query, err)
+	}
+	if live := view.Live.Words(); live != nil {
+		and(m.result, live)
+	}
+	return m.result, nil
+}
+
+// matcher computes the documents of a segment that match a node, deleted ones too, as a bitmap.
+type matcher struct {
+	scratch *Scratch
+	words   *words
+	segment int
+	stop    traverse.Interrupt
+	work    Work
+	filters []FilterTrace // the sets that were computed or found in the cache
+
+	result []uint64
+	free   [][]uint64 // for take
+	held   [][]uint64 // taken for sets
+	cursor postings.Cursor
+}
+
+// begin prepares the matcher and the builder of trees for a segment.
+func (sc *Scratch) begin(ws *words, segment int, stop traverse.Interrupt) *matcher {
+	m := &sc.matcher
+	m.free, m.held = append(m.free, m.held...), m.held[:0]
+	m.scratch, m.words, m.segment, m.stop, m.work, m.filters = sc, ws, segment, stop, Work{}, m.filters[:0]
+	sc.beginTree(ws, segment, stop)
+	return m
+}
+
+func (sc *Scratch) beginTree(ws *words, segment int, stop traverse.Interrupt) {
+	sc.pulse.reset(stop)
+	sc.tree.reset(ws, segment, &sc.pulse, &sc.matcher)
+}
+
+func (m *matcher) view() *index.View { return &m.words.planner.snapshot.Segments[m.segment] }
+
+// take returns cleared words for the segment's documents, until put.
+func (m *matcher) take() []uint64 {
+	numDocs := m.words.numDocs(m.segment)
+	if n := len(m.free); n > 0 {
+		words := m.free[n-1]
+		m.free = m.free[:n-1]
+		return cleared(words, numDocs)
+	}
+	return cleared(nil, numDocs)
+}
+
+func (m *matcher) put(words []uint64) { m.free = append(m.free, words) }
+
+// mark sets the bits of the documents that match n.
+func (m *matcher) mark(words []uint64, n node) error {
+	switch n := n.(type) {
+	case *leaf:
+		if n.isPhrase() {
+			return m.iterate(words, n)
+		}
+		return m.list(words, n.terms[0])
+	case *group:
+		return m.group(words, n)
+	case *constant:
+		return m.mark(words, n.child)
+	case *set:
+		documents, _, err := m.set(n)
+		if err == nil {
+			or(words, documents)
+		}
+		return err
+	case *disMax:
+		return m.any(words, n.children)
+	case *boosting:
+		return m.mark(words, n.positive)
+	}
+	return nil
+}
+
+func (m *matcher) group(words []uint64, g *group) error {
+	if len(g.required) == 0 && len(g.excluded) == 0 && g.atLeast <= 1 {
+		return m.any(words, g.optional)
+	}
+	if g.atLeast > 1 || m.isSparse(g) {
+		return m.iterate(words, g)
+	}
+	own := m.take()
+	defer m.put(own)
+	if err := m.all(own, g); err != nil {
+		return err
+	}
+	if len(g.excluded) > 0 {
+		if err := m.combine(own, g.excluded, andNot); err != nil {
+			return err
+		}
+	}
+	or(words, own)
+	return nil
+}
+
+func (m *matcher) any(words []uint64, nodes []node) error {
+	for _, n := range nodes {
+		if err := m.mark(words, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *matcher) all(own []uint64, g *group) error {
+	if len(g.required) == 0 {
+		return m.any(own, g.optional)
+	}
+	if err := m.mark(own, g.required[0]); err != nil {
+		return err
+	}
+	return m.combine(own, g.required[1:], and)
+}
+
+// combine changes words by the documents of each node.
+func (m *matcher) combine(words []uint64, nodes []node, with func(words, other []uint64)) error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	next := m.take()
+	defer func() { m.put(next) }()
+	for i, n := range nodes {
+		if i > 0 {
+			clear(next)
+		}
+		if err := m.mark(next, n); err != nil {
+			return err
+		}
+		with(words, next)
+	}
+	return nil
+}
+
+// isSparse reports whether iterators, which visit the documents of the shortest required list, cost
+// less than decoding all lists.
+func (m *matcher) isSparse(g *group) bool {
+	if len(g.required) == 0 {
+		return false
+	}
+	sum, least := 0, int(base.MaxDocs)
+	for _, n := range g.required {
+		df := m.docFreq(n)
+		sum += df
+		least = min(least, df)
+	}
+	for _, n := range g.excluded {
+		sum += m.docFreq(n)
+	}
+	return least*(len(g.required)+len(g.excluded))*treePostingCost < sum
+}
+
+// docFreq bounds the documents of a node.
+func (m *matcher) docFreq(n node) int {
+	switch n := n.(type) {
+	case *leaf:
+		return m.words.leafDocFreq(m.segment, n)
+	case *constant:
+		return m.docFreq(n.child)
+	case *set:
+		return m.words.numDocs(m.segment)
+	case *disMax:
+		sum := 0
+		for _, child := range n.children {
+			sum += m.docFreq(child)
+		}
+		return sum
+	case *boosting:
+		return m.docFreq(n.positive)
+	case *group:
+		if len(n.required) > 0 {
+			least := int(base.MaxDocs)
+			for _, child := range n.required {
+				least = min(least, m.docFreq(child))
+			}
+			return least
+		}
+		sum := 0
+		for _, child := range n.optional {
+			sum += m.docFreq(child)
+		}
+		return sum
+	}
+	return 0
+}
+
+// list sets the bits of a term's documents.
+func (m *matcher) list(words []uint64, term int) error {
+	l := m.words.list(m.segment, term)
+	if l.DocFreq == 0 {
+		return nil
+	}
+	if err := m.stop.Err(); err != nil {
+		return err
+	}
+	if err := m.markList(words, l); err != nil {
+		return fmt.Errorf("term %q: %w", m.words.terms[term].bytes, err)
+	}
+	return nil
+}
+
+func (m *matcher) markList(words []uint64, l *postings.List) error {
+	c := &m.cursor
+	c.Reset(l, nil)
+	for c.NextBlock() != base.NoDocID {
+		for _, d := range c.BlockDocIDs() {
+			words[d/64] |= 1 << (d % 64)
+		}
+	}
+	stats := c.Stats()
+	m.work.Add(Work{PostingsDecoded: int64(stats.PostingsDecoded), BlocksDecoded: int64(stats.BlocksDecoded)})
+	return c.Err()
+}
+
+// iterate sets the bits of the documents of n's iterator.
+func (m *matcher) iterate(words []uint64, n node) error {
+	sc := m.scratch
+	sc.beginTree(m.words, m.segment, m.stop)
+	b, pulse := &sc.tree, &sc.pulse
+	it, err := b.build(n)
+	if err != nil || it == nil {
+		return err
+	}
+	for doc := it.NextGEQ(0); doc != base.NoDocID && !pulse.stopped(); doc = it.NextGEQ(doc + 1) {
+		words[doc/64] |= 1 << (doc % 64)
+	}
+	if err := b.finish(&m.work); err != nil {
+		return err
+	}
+	return pulse.err
+}
+
+func and(words, other []uint64) {
+	for i, w := range other[:len(words)] {
+		words[i] &= w
+	}
+}
+
+func andNot(words, other []uint64) {
+	for i, w := range other[:len(words)] {
+		words[i] &^= w
+	}
+}
+
+func or(words, other []uint64) {
+	for i, w := range other[:len(words)] {
+		words[i] |= w
+	}
+}
+
+// cleared returns zeroed words for numDocs documents, reusing words.
+func cleared(words []uint64, numDocs int) []uint64 {
+	n := (numDocs + 63) / 64
+	words = slices.Grow(words[:0], n)[:n]
+	clear(words)
+	return words
+}
+
+func ones(words []uint64) (n int64) {
+	for _, w := range words {
+		n += int64(bits.OnesCount64(w))
+	}
+	return n
+}
+
+// matches is Plan.Matches of impact-ordered lists, which have live documents only.
+func (q *ImpactQuery) matches(stop traverse.Interrupt, p *Plan, sc *Scratch, f func(segment int, words []uint64) error) error {
+	c := &sc.counter
+	if err := c.markImpacts(&q.Query); err != nil {
+		return fmt.Errorf("query %s: %w", p.query, err)
+	}
+	m := &sc.matcher
+	for i := range p.planner.snapshot.Segments {
+		if err := stop.Err(); err != nil {
+			return err
+		}
+		view := &p.planner.snapshot.Segments[i]
+		m.result = cleared(m.result, view.NumDocs())
+		copyBits(m.result, c.words, int(view.Base), view.NumDocs())
+		if err := f(i, m.result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyBits copies n bits from bit begin of src on; words beyond src are 0.
+func copyBits(dst, src []uint64, begin, n int) {
+	at := func(i int) uint64 {
+		if i < len(src) {
+			return src[i]
+		}
+		return 0
+	}
+	shift := begin % 64
+	for i := range dst {
+		j := begin/64 + i
+		dst[i] = at(j)>>shift | at(j+1)<<(64-shift) // a shift by 64 gives 0
+	}
+	if rest := n % 64; rest > 0 {
+		dst[len(dst)-1] &= 1<<rest - 1
+	}
+}

@@ -1,0 +1,185 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/griffin-search/griffin/internal/automaton"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/query"
+)
+
+// Similar terms become the leaves of a disjunction, scored as in Lucene's FuzzyQuery: its
+// TopTermsBlendedFreqScoringRewrite takes the most similar terms, gives all the document frequency of
+// the most frequent one, and multiplies each score by the similarity 1 - edits/length of the shorter
+// term. We differ: terms of deleted documents only are not counted, so that the terms are those of a new
+// index of the live documents.
+
+type similarTerm struct {
+	text       []byte
+	edits      int
+	similarity float64
+}
+
+func (c *compiler) fuzzy(n *query.Fuzzy, boost float64) (node, error) {
+	id, err := c.field(n.Field)
+	if err != nil {
+		return nil, err
+	}
+	return c.similarTo(id, c.cased(n.Text, n.Exact), &n.Similarity, boost)
+}
+
+func (c *compiler) similarTo(id base.FieldID, text string, s *query.Similarity, boost float64) (node, error) {
+	edits, err := s.Max(text)
+	if err != nil {
+		return nil, err
+	}
+	most := s.MaxExpansions
+	if most == 0 {
+		most = query.DefaultExpansions
+	}
+	key := setKey(fmt.Sprintf("similar %d %d %d %t", edits, s.PrefixLength, most, s.NoSwaps), id, text)
+	terms, ok := c.similar[key]
+	if !ok {
+		a := automaton.NewSimilar(text, edits, s.PrefixLength, !s.NoSwaps)
+		if terms, err = c.mostSimilar(id, text, a, edits, most); err != nil {
+			return nil, err
+		}
+		if c.similar == nil {
+			c.similar = map[string][]similarTerm{}
+		}
+		c.similar[key] = terms
+	}
+	b := &blend{key: key, terms: make([]int, len(terms))}
+	g := c.memory.group(len(terms))
+	for i, t := range terms {
+		b.terms[i] = c.intern(id, t.text)
+		g.optional = append(g.optional, c.memory.leaf(leaf{field: id, terms: b.terms[i : i+1], boost: boost * t.similarity, blend: b}))
+	}
+	if len(c.terms) > query.MaxClauses {
+		return nil, tooManyTerms()
+	}
+	return g.simplify(), nil
+}
+
+// mostSimilar returns the terms with live documents, the most similar first, then in byte order.
+func (c *compiler) mostSimilar(id base.FieldID, text string, a *automaton.Similar, edits, most int) ([]similarTerm, error) {
+	var all []similarTerm
+	length := utf8.RuneCountInString(text)
+	seen := map[string]bool{}
+	for i := range c.snapshot.Segments {
+		it := segment.TermsMatching(c.snapshot.Segments[i].Segment, id, nil, a)
+		for it.Next() {
+			if seen[string(it.Term())] {
+				continue
+			}
+			t := similarTerm{text: bytes.Clone(it.Term())}
+			seen[string(t.text)] = true
+			t.edits = a.Distance(string(t.text))
+			t.similarity = 1 - float64(t.edits)/float64(max(min(length, utf8.RuneCount(t.text)), 1))
+			if t.edits <= edits && t.similarity > 0 {
+				all = append(all, t)
+			}
+		}
+		if err := it.Err(); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(x, y similarTerm) int {
+		return cmp.Or(cmp.Compare(y.similarity, x.similarity), bytes.Compare(x.text, y.text))
+	})
+	terms := all[:0]
+	for _, t := range all {
+		if len(terms) == most {
+			break
+		}
+		if live, err := c.isLive(id, t.text); err != nil {
+			return nil, err
+		} else if live {
+			terms = append(terms, t)
+		}
+	}
+	return terms, nil
+}
+
+// isLive reports whether a live document has a term.
+func (c *compiler) isLive(id base.FieldID, text []byte) (bool, error) {
+	var l postings.List
+	for i := range c.snapshot.Segments {
+		view := &c.snapshot.Segments[i]
+		found, err := view.Find(id, text, &l)
+		if err != nil {
+			return false, err
+		}
+		if found && view.Deletions.DocFreq(&l) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// phrasePrefix compiles a phrase whose last term is the beginning of one: it matches with each of the first
+// terms that begin so. Alone, that term is a disjunction of them.
+func (c *compiler) phrasePrefix(id base.FieldID, terms []int, phrase *query.Phrase, boost float64) (node, error) {
+	most := phrase.MaxExpansions
+	if most == 0 {
+		most = query.DefaultExpansions
+	}
+	last := len(terms) - 1
+	texts, err := c.beginning(id, c.terms[terms[last]].bytes, most)
+	if err != nil || len(texts) == 0 {
+		return nothing(), err
+	}
+	all := slices.Clone(terms[:last])
+	for _, t := range texts {
+		all = append(all, c.intern(id, t))
+	}
+	if len(c.terms) > query.MaxClauses {
+		return nil, tooManyTerms()
+	}
+	if last > 0 {
+		if !c.positions {
+			return nil, noPositions(phrase.Text)
+		}
+		offsets := c.offsets(len(terms))
+		for len(offsets) < len(all) {
+			offsets = append(offsets, offsets[last])
+		}
+		return &leaf{field: id, terms: all, offsets: offsets, boost: boost, slop: uint32(phrase.Slop), expand: last}, nil
+	}
+	g := c.memory.group(len(all))
+	for i := range all {
+		g.optional = append(g.optional, c.memory.leaf(leaf{field: id, terms: all[i : i+1], boost: boost}))
+	}
+	return g.simplify(), nil
+}
+
+// beginning returns the first terms with live documents that begin with prefix, in byte order.
+func (c *compiler) beginning(id base.FieldID, prefix []byte, most int) ([][]byte, error) {
+	var all [][]byte
+	for i := range c.snapshot.Segments {
+		view := &c.snapshot.Segments[i]
+		it := view.Terms(id, prefix)
+		var l postings.List
+		for n := 0; n < most && it.Next(); {
+			if err := segment.OpenList(view.Segment, it, &l); err != nil {
+				return nil, err
+			}
+			if view.Deletions.DocFreq(&l) > 0 {
+				all = append(all, bytes.Clone(it.Term()))
+				n++
+			}
+		}
+		if err := it.Err(); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, bytes.Compare)
+	all = slices.CompactFunc(all, bytes.Equal)
+	return all[:min(most, len(all))], nil
+}

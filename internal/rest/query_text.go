@@ -1,0 +1,270 @@
+package rest
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/query"
+)
+
+// This file has the queries of texts, which are analysed.
+
+var similarityKeys = []string{"fuzziness", "prefix_length", "max_expansions", "fuzzy_transpositions"}
+
+// words sets the options of match queries.
+func (o *object) words(w *query.Words) {
+	w.Boost, w.Occur, w.AtLeast = o.boost(), o.occur("operator"), o.minimum()
+	if o.values["fuzziness"] != nil {
+		s := o.similarity()
+		w.Similar = &s
+	}
+}
+
+func (p *queryParser) match(raw json.RawMessage) (query.Node, *Error) {
+	field, text, o, err := p.termQuery("match", raw, "query", append(similarityKeys, "operator", "minimum_should_match")...)
+	if err != nil {
+		return nil, err
+	}
+	w := &query.Words{Field: field, Text: text}
+	o.words(w)
+	return w, o.err
+}
+
+func (p *queryParser) matchBoolPrefix(raw json.RawMessage) (query.Node, *Error) {
+	field, text, o, err := p.termQuery("match_bool_prefix", raw, "query", append(similarityKeys, "operator", "minimum_should_match")...)
+	if err != nil {
+		return nil, err
+	}
+	w := &query.Words{Field: field, Text: text, Prefix: true}
+	o.words(w)
+	return w, o.err
+}
+
+func (p *queryParser) matchPhrase(raw json.RawMessage) (query.Node, *Error) {
+	field, text, o, err := p.termQuery("match_phrase", raw, "query", "slop")
+	if err != nil {
+		return nil, err
+	}
+	return &query.Phrase{Field: field, Text: text, Boost: o.boost(), Slop: o.whole("slop", query.MaxSlop)}, o.err
+}
+
+func (p *queryParser) matchPhrasePrefix(raw json.RawMessage) (query.Node, *Error) {
+	field, text, o, err := p.termQuery("match_phrase_prefix", raw, "query", "slop", "max_expansions")
+	if err != nil {
+		return nil, err
+	}
+	return &query.Phrase{
+		Field: field, Text: text, Boost: o.boost(), Slop: o.whole("slop", query.MaxSlop), Prefix: true,
+		MaxExpansions: o.whole("max_expansions", query.MaxClauses),
+	}, o.err
+}
+
+// fields reads names such as "title", "title^2" and "ti*".
+func (p *queryParser) fields(o *object, key string) ([]query.FieldWeight, *Error) {
+	var fields []query.FieldWeight
+	for _, text := range o.texts(key) {
+		name, factor, weighted := strings.Cut(text, "^")
+		weight := 1.0
+		if weighted {
+			var err error
+			if weight, err = strconv.ParseFloat(factor, 64); err != nil || !(weight >= query.MinBoost && weight <= query.MaxBoost) {
+				o.fail("[%s] query has the field [%s]: want a factor from %g to %g after ^", o.of, text, query.MinBoost, float64(query.MaxBoost))
+			}
+		}
+		names, err := p.fieldNames(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			fields = append(fields, query.FieldWeight{Name: n, Weight: weight})
+		}
+	}
+	if o.err == nil && len(fields) == 0 {
+		o.fail("[%s] query has no [%s]", o.of, key)
+	}
+	return fields, o.err
+}
+
+func (p *queryParser) fieldNames(name string) ([]string, *Error) {
+	if !strings.Contains(name, "*") || slices.Contains(defaultField, name) {
+		field, err := p.x.field(name)
+		return []string{field}, err
+	}
+	var names []string
+	for _, f := range p.x.meta().Fields {
+		if ok, err := path.Match(name, f); err == nil && ok {
+			names = append(names, f)
+		}
+	}
+	if len(names) == 0 {
+		return nil, badRequest(typeShardException, "failed to create query: no field is like [%s]", name).of(p.x.name)
+	}
+	return names, nil
+}
+
+func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
+	o, err := options("multi_match", raw, append(similarityKeys, "query", "fields", "type", "operator", "minimum_should_match", "tie_breaker", "slop", "boost")...)
+	if err != nil {
+		return nil, err
+	}
+	fields := []query.FieldWeight{{}}
+	if o.values["fields"] != nil {
+		if fields, err = p.fields(&o, "fields"); err != nil {
+			return nil, err
+		}
+	}
+	text, kind := o.needed("query"), "best_fields"
+	if o.values["type"] != nil {
+		kind, _ = o.text("type")
+	}
+	boost := o.boost()
+	tie := o.number("tie_breaker", 0, 0, 1)
+	var leaf query.Node
+	w := &query.Words{Text: text}
+	switch kind {
+	case "best_fields", "most_fields", "bool_prefix":
+		o.words(w)
+		w.Boost, w.Prefix, leaf = 1, kind == "bool_prefix", w
+	case "phrase", "phrase_prefix":
+		leaf = &query.Phrase{
+			Text: text, Boost: 1, Slop: o.whole("slop", query.MaxSlop), Prefix: kind == "phrase_prefix", MaxExpansions: o.whole("max_expansions", query.MaxClauses),
+		}
+	default:
+		o.fail("[multi_match] query has the [type] %s: there are best_fields, most_fields, phrase, phrase_prefix, bool_prefix", kind)
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	return inFields(leaf, fields, kind == "most_fields" || kind == "bool_prefix", tie, boost), nil
+}
+
+// inFields searches a leaf in each field: the scores are summed, or the best one counts.
+func inFields(leaf query.Node, fields []query.FieldWeight, sum bool, tie, boost float64) query.Node {
+	d, ok := query.InFields(leaf, fields, tie).(*query.DisMax)
+	if !ok {
+		return &query.Boolean{Clauses: []query.Clause{{Occur: query.Should, Node: query.InFields(leaf, fields, tie)}}, Boost: boost}
+	}
+	if d.Boost = boost; !sum {
+		return d
+	}
+	b := query.Any(d.Nodes...)
+	b.Boost = boost
+	return b
+}
+
+func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
+	o, err := options("query_string", raw, "query", "default_operator", "default_field", "fields", "tie_breaker", "minimum_should_match", "lenient", "analyze_wildcard", "allow_leading_wildcard", "boost")
+	if err != nil {
+		return nil, err
+	}
+	o.only("analyze_wildcard", "false")
+	o.only("allow_leading_wildcard", "true")
+	var fields []query.FieldWeight
+	switch {
+	case o.values["fields"] != nil && o.values["default_field"] != nil:
+		o.fail("[query_string] query has both [default_field] and [fields]")
+	case o.values["fields"] != nil:
+		fields, err = p.fields(&o, "fields")
+	case o.values["default_field"] != nil:
+		var field string
+		field, err = p.x.field(o.needed("default_field"))
+		fields = []query.FieldWeight{{Name: field}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, occur, lenient := o.needed("query"), o.occur("default_operator"), o.boolean("lenient", false)
+	if o.err != nil {
+		return nil, o.err
+	}
+	node, err := p.x.parseText(text, lenient)
+	if err != nil {
+		return nil, err
+	}
+	if m := o.minimum(); m != "" {
+		if b, ok := node.(*query.Boolean); ok && b.AtLeast == "" && occur == query.Should {
+			b.AtLeast = m
+		}
+	}
+	node = query.WithOccur(node, occur)
+	if fields != nil {
+		node = query.InFields(node, fields, o.number("tie_breaker", 0, 0, 1))
+	}
+	return boosted(node, o.boost()), o.err
+}
+
+func boosted(node query.Node, boost float64) query.Node {
+	if boost == 1 {
+		return node
+	}
+	return &query.Boolean{Clauses: []query.Clause{{Occur: query.Must, Node: node}}, Boost: boost}
+}
+
+// parseText parses a text in the language of package query. Unless lenient, what only looks like an operator
+// or a field is an error.
+func (x *Index) parseText(text string, lenient bool) (query.Node, *Error) {
+	fields := x.meta().Fields
+	node, remarks := query.ParseLenient(text, fields)
+	if lenient {
+		return node, nil
+	}
+	if len(remarks) > 0 {
+		return nil, badRequest(typeShardException, "Failed to parse query [%s]: %v", text, remarks[0]).of(x.name)
+	}
+	if hints := query.Hints(text, fields); len(hints) > 0 {
+		return nil, badRequest(typeShardException, "Failed to parse query [%s]: %s", text, strings.Join(hints, "; ")).of(x.name)
+	}
+	return node, nil
+}
+
+// queryString is for the parameters q, default_operator and df of a URL.
+func (x *Index) queryString(text, operator, field string) (q searchQuery, err *Error) {
+	switch strings.ToLower(operator) {
+	case "", "or":
+		q.mode = griffin.ModeOr
+	case "and":
+		q.mode = griffin.ModeAnd
+	default:
+		return q, illegal("operator needs to be either OR or AND, but not [%s]", operator)
+	}
+	if q.node, err = x.parseText(text, false); err != nil {
+		return q, err
+	}
+	if field != "" {
+		if field, err = x.field(field); err != nil {
+			return q, err
+		}
+		q.node = query.InFields(q.node, []query.FieldWeight{{Name: field}}, 0)
+	}
+	if all, ok := q.node.(*query.MatchAll); ok {
+		q.all, q.boost = true, all.Boost
+	}
+	return q, nil
+}
+
+func (p *queryParser) simpleQueryString(raw json.RawMessage) (query.Node, *Error) {
+	o, err := options("simple_query_string", raw, "query", "fields", "default_operator", "flags", "minimum_should_match", "boost")
+	if err != nil {
+		return nil, err
+	}
+	o.only("flags", "ALL")
+	occur := o.occur("default_operator")
+	node := query.ParseSimple(o.needed("query"), occur)
+	if m := o.minimum(); m != "" {
+		if b, ok := node.(*query.Boolean); ok {
+			b.AtLeast = m
+		}
+	}
+	if o.values["fields"] != nil {
+		fields, err := p.fields(&o, "fields")
+		if err != nil {
+			return nil, err
+		}
+		node = query.InFields(node, fields, 1) // as Lucene, the sum of the fields
+	}
+	return boosted(node, o.boost()), o.err
+}
