@@ -1,0 +1,290 @@
+package column_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/simd"
+	"github.com/griffin-search/griffin/internal/simd/column"
+	"github.com/griffin-search/griffin/internal/simd/simdtest"
+)
+
+func valueOracle(src []byte, i int, width uint8) (v uint64) {
+	for b := range int(width) {
+		bit := i*int(width) + b
+		v |= uint64(src[bit/8]>>(bit%8)&1) << b
+	}
+	return v
+}
+
+const canary = 0xA5A5A5A5A5A5A5A5
+
+type guarded struct {
+	before [16]uint64
+	values [column.Len]int64
+	after  [16]uint64
+	set    [2]uint64
+	behind [16]uint64
+}
+
+func newGuarded() *guarded {
+	g := new(guarded)
+	for i := range g.before {
+		g.before[i], g.after[i], g.behind[i] = canary, canary, canary
+	}
+	return g
+}
+
+func (g *guarded) check(t *testing.T) {
+	t.Helper()
+	for i := range g.before {
+		if g.before[i] != canary || g.after[i] != canary || g.behind[i] != canary {
+			t.Fatal("written outside of the destination")
+		}
+	}
+}
+
+// src has a block of values and Slack. lo and hi are any numbers.
+func checkBlock(t *testing.T, src []byte, width uint8, add int64, lo, hi uint64) {
+	t.Helper()
+	g := newGuarded()
+	column.Unpack(&g.values, src, width, add)
+	g.set = [2]uint64{canary, canary}
+	column.Range(&g.set, src, width, lo, hi)
+	g.check(t)
+	for i, v := range g.values {
+		want := valueOracle(src, i, width)
+		if at := column.At(src, i, width); at != want || v != int64(want)+add {
+			t.Fatalf("width %d, value %d: At %d, Unpack %d with %d; want %d", width, i, at, v, add, want)
+		}
+		if in := g.set[i/64]>>(i%64)&1 != 0; in != (want >= lo && want <= hi) {
+			t.Fatalf("width %d, value %d, %d: in [%d, %d]: %t", width, i, want, lo, hi, in)
+		}
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 1))
+		for width := range uint8(column.MaxWidth + 1) {
+			for range 20 {
+				values := make([]uint64, column.Len)
+				for i := range values {
+					values[i] = rng.Uint64() & (1<<width - 1)
+				}
+				src := column.Append(nil, values, width)
+				if len(src) != column.PackedSize(len(values), width) {
+					t.Fatalf("width %d: %d bytes", width, len(src))
+				}
+				for range column.Slack {
+					src = append(src, byte(rng.Uint32()))
+				}
+				lo, hi := values[rng.IntN(len(values))], values[rng.IntN(len(values))]
+				most := uint64(1)<<width - 1
+				for _, r := range [][2]uint64{{lo, hi}, {lo, lo}, {0, lo}, {lo, most}, {0, most}, {0, 0}, {most, most}, {lo, ^uint64(0)}, {lo + 1, lo}, {rng.Uint64(), rng.Uint64()}} {
+					checkBlock(t, src, width, int64(rng.Uint64()), r[0], r[1])
+				}
+			}
+		}
+	})
+}
+
+// Partial blocks are completed with zeros by callers.
+func TestAppendPartial(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	for width := range uint8(column.MaxWidth + 1) {
+		for n := range column.Len + 1 {
+			values := make([]uint64, n)
+			for i := range values {
+				values[i] = rng.Uint64() & (1<<width - 1)
+			}
+			packed := column.Append([]byte{1, 2, 3}, values, width)[3:]
+			if len(packed) != column.PackedSize(n, width) {
+				t.Fatalf("%d values of %d bits in %d bytes", n, width, len(packed))
+			}
+			for i, v := range values {
+				if got := valueOracle(packed, i, width); got != v {
+					t.Fatalf("width %d, value %d of %d: %d, want %d", width, i, n, got, v)
+				}
+			}
+			if rest := n * int(width) % 8; rest > 0 && packed[len(packed)-1]>>rest != 0 {
+				t.Fatalf("width %d, %d values: bits after the last", width, n)
+			}
+		}
+	}
+}
+
+// A forbidden read crashes.
+func TestBlocksReadNothingElse(t *testing.T) {
+	most := column.Len/8*column.MaxWidth + column.Slack
+	atEnd, atStart := simdtest.Guarded(t, most)
+	simdtest.EachLevel(t, func(t *testing.T) {
+		var dst [column.Len]int64
+		var set [2]uint64
+		for width := range uint8(column.MaxWidth + 1) {
+			size := column.Len/8*int(width) + column.Slack
+			for _, src := range [][]byte{atEnd[most-size:], atStart[:size]} {
+				column.Unpack(&dst, src, width, 0)
+				column.Range(&set, src, width, 0, 1)
+			}
+		}
+	})
+}
+
+func TestShortSlicesPanic(t *testing.T) {
+	var dst [column.Len]int64
+	var set [2]uint64
+	src := make([]byte, 16*37+column.Slack)
+	simdtest.EachLevel(t, func(t *testing.T) {
+		for name, f := range map[string]func(){
+			"Unpack of too few bytes": func() { column.Unpack(&dst, src[:len(src)-1:len(src)-1], 37, 0) },
+			"Range of too few bytes":  func() { column.Range(&set, src[:len(src)-1:len(src)-1], 37, 0, 1) },
+			"Unpack of too wide":      func() { column.Unpack(&dst, make([]byte, 4096), 65, 0) },
+			"Range of too wide":       func() { column.Range(&set, make([]byte, 4096), 65, 0, 1) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				defer func() {
+					if recover() == nil {
+						t.Error("no panic")
+					}
+				}()
+				f()
+			})
+		}
+	})
+}
+
+func TestSelect(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(3, 1))
+		for round := range 2000 {
+			var values [column.Len]uint32
+			var want []uint32
+			set := [2]uint64{rng.Uint64(), rng.Uint64()}
+			switch round % 4 {
+			case 0:
+				set[0] = 1 << rng.IntN(64)
+			case 1:
+				set = [2]uint64{^uint64(0), ^uint64(0)}
+			}
+			for i := range values {
+				values[i] = rng.Uint32()
+				if set[i/64]>>(i%64)&1 != 0 {
+					want = append(want, values[i])
+				}
+			}
+			var dst column.Selected
+			n := column.Select(&dst, &values, &set)
+			if n != len(want) {
+				t.Fatalf("%d values, want %d", n, len(want))
+			}
+			for i, v := range want {
+				if dst[i] != v {
+					t.Fatalf("value %d is %d, want %d", i, dst[i], v)
+				}
+			}
+		}
+	})
+}
+
+func checkMoves(t *testing.T, word, set uint64) {
+	t.Helper()
+	var deposited, extracted uint64
+	rank := 0
+	for i := range 64 {
+		if set>>i&1 != 0 {
+			deposited |= word >> rank & 1 << i
+			extracted |= word >> i & 1 << rank
+			rank++
+		}
+	}
+	if got := column.Deposit(word, set); got != deposited {
+		t.Fatalf("Deposit(%#x, %#x) = %#x, want %#x", word, set, got, deposited)
+	}
+	if got := column.Extract(word, set); got != extracted {
+		t.Fatalf("Extract(%#x, %#x) = %#x, want %#x", word, set, got, extracted)
+	}
+}
+
+func TestMoves(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(4, 1))
+		for range 20000 {
+			word, set := rng.Uint64(), rng.Uint64()
+			checkMoves(t, word, set)
+			checkMoves(t, word&rng.Uint64()&rng.Uint64(), set|rng.Uint64())
+			checkMoves(t, word, set&rng.Uint64()&rng.Uint64())
+		}
+		for _, w := range []uint64{0, 1, 1 << 63, ^uint64(0)} {
+			for _, s := range []uint64{0, 1, 1 << 63, ^uint64(0)} {
+				checkMoves(t, w, s)
+			}
+		}
+	})
+}
+
+func TestKernelsDoNotAllocate(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		src := make([]byte, 1200)
+		var values [column.Len]uint32
+		if n := testing.AllocsPerRun(100, func() {
+			var dst [column.Len]int64
+			var set [2]uint64
+			var selected column.Selected
+			for _, width := range []uint8{5, 13, 20, 30, 50} {
+				column.Unpack(&dst, src, width, 1)
+				column.Range(&set, src, width, 1, 9)
+			}
+			column.Select(&selected, &values, &set)
+		}); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
+func FuzzKernels(f *testing.F) {
+	f.Add([]byte{1, 2, 3}, uint8(3), int64(5), uint64(1), uint64(2))
+	f.Add([]byte("some longer text that is no multiple of anything"), uint8(61), int64(-1), uint64(1)<<40, ^uint64(0))
+	f.Fuzz(func(t *testing.T, data []byte, width uint8, add int64, lo, hi uint64) {
+		width %= column.MaxWidth + 1
+		src := make([]byte, column.Len/8*int(width)+column.Slack)
+		for i := 0; i < len(src) && len(data) > 0; i += len(data) {
+			copy(src[i:], data)
+		}
+		for _, l := range simd.Levels() {
+			simdtest.Set(t, l)
+			checkBlock(t, src, width, add, lo, hi)
+			checkMoves(t, lo, hi)
+		}
+	})
+}
+
+func BenchmarkBlocks(b *testing.B) {
+	src := make([]byte, column.Len/8*column.MaxWidth+column.Slack)
+	for i := range src {
+		src[i] = byte(i * 97)
+	}
+	var dst [column.Len]int64
+	var set [2]uint64
+	for _, level := range simd.Levels() {
+		for _, width := range []uint8{1, 7, 10, 17, 25, 32, 40, 64} {
+			lo, hi := uint64(1)<<width/4, uint64(1)<<width/2
+			for _, f := range []struct {
+				name string
+				run  func()
+			}{
+				{"unpack", func() { column.Unpack(&dst, src, width, 1) }},
+				{"range", func() { column.Range(&set, src, width, lo, hi) }},
+			} {
+				b.Run(fmt.Sprintf("simd=%v/width=%d/what=%s", level, width, f.name), func(b *testing.B) {
+					simdtest.Set(b, level)
+					for b.Loop() {
+						f.run()
+					}
+					b.ReportMetric(float64(b.N)*column.Len/b.Elapsed().Seconds()/1e9, "Gvalues/s")
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,73 @@
+//go:build amd64 && !noasm
+
+package column
+
+import (
+	"github.com/griffin-search/griffin/internal/simd"
+	"github.com/griffin-search/griffin/internal/simd/bitpack"
+)
+
+func unpack(dst *[Len]int64, src []byte, width uint8, add int64) {
+	if width == 0 {
+		unpackGeneric(dst, src, width, add)
+		return
+	}
+	switch simd.Current() {
+	case simd.AVX512:
+		unpackAVX512(dst, &src[0], add, width)
+	case simd.AVX2:
+		if width > bitpack.MaxWidth {
+			unpackLongAVX2(dst, &src[0], add, width)
+			return
+		}
+		var narrow [Len]uint32
+		bitpack.Unpack(&narrow, src, width, 0)
+		widenAVX2(dst, &narrow, add)
+	default:
+		unpackGeneric(dst, src, width, add)
+	}
+}
+
+func inRange(set *[Len / 64]uint64, src []byte, width uint8, lo, hi uint64) {
+	if width == 0 {
+		rangeGeneric(set, src, width, lo, hi)
+		return
+	}
+	switch simd.Current() {
+	case simd.AVX512:
+		rangeAVX512(set, &src[0], lo, hi-lo, width)
+	case simd.AVX2:
+		if width > bitpack.MaxWidth {
+			var values [Len]int64
+			unpackLongAVX2(&values, &src[0], -int64(lo), width)
+			range64AVX2(set, &values, hi-lo)
+			return
+		}
+		var narrow [Len]uint32
+		bitpack.Unpack(&narrow, src, width, 0)
+		range32AVX2(set, &narrow, uint32(lo), uint32(hi-lo))
+	default:
+		rangeGeneric(set, src, width, lo, hi)
+	}
+}
+
+func selectValues(dst *Selected, values *[Len]uint32, set *[Len / 64]uint64) int {
+	if simd.Current() == simd.AVX512 {
+		return selectAVX512(&dst[0], values, set)
+	}
+	return selectGeneric(dst, values, set)
+}
+
+func deposit(word, set uint64) uint64 {
+	if simd.Current() == simd.PureGo {
+		return depositGeneric(word, set)
+	}
+	return depositBMI2(word, set)
+}
+
+func extract(word, set uint64) uint64 {
+	if simd.Current() == simd.PureGo {
+		return extractGeneric(word, set)
+	}
+	return extractBMI2(word, set)
+}

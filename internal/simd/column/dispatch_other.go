@@ -1,0 +1,18 @@
+//go:build !amd64 || noasm
+
+package column
+
+func unpack(dst *[Len]int64, src []byte, width uint8, add int64) {
+	unpackGeneric(dst, src, width, add)
+}
+
+func inRange(set *[Len / 64]uint64, src []byte, width uint8, lo, hi uint64) {
+	rangeGeneric(set, src, width, lo, hi)
+}
+
+func selectValues(dst *Selected, values *[Len]uint32, set *[Len / 64]uint64) int {
+	return selectGeneric(dst, values, set)
+}
+
+func deposit(word, set uint64) uint64 { return depositGeneric(word, set) }
+func extract(word, set uint64) uint64 { return extractGeneric(word, set) }

@@ -1,0 +1,19 @@
+// Package column unpacks and tests blocks of packed numbers of up to 64 bits, as columns have
+// them, and moves bits between sets of documents and sets of the documents with a value.
+//
+//	Append    packs a block
+//	Unpack    unpacks a block
+//	Range     says which values of a packed block lie in a range
+//	Select    gathers the selected values of an unpacked block
+//	Deposit   spreads bits to the set positions of a word
+//	Extract   gathers the bits at the set positions of a word
+//
+// Up to 32 bits, the layout is that of package bitpack: value i lies at bit i*width, least
+// significant bit first.
+//
+// Functions panic if a slice is too short and read nothing outside it.
+//
+// Measurements: docs/benchmarks/columns.md.
+package column
+
+//go:generate go -C ../../../tools/asm run ./column -out ../../internal/simd/column/column_amd64.s -stubs ../../internal/simd/column/stubs_amd64.go -pkg column

@@ -1,0 +1,78 @@
+package column
+
+import (
+	"math/bits"
+
+	"github.com/griffin-search/griffin/internal/simd/bitpack"
+)
+
+// The oracle of the assembly and the fallback.
+
+func unpackGeneric(dst *[Len]int64, src []byte, width uint8, add int64) {
+	if width <= bitpack.MaxWidth {
+		var narrow [Len]uint32
+		bitpack.Unpack(&narrow, src, width, 0)
+		for i, v := range narrow {
+			dst[i] = int64(v) + add
+		}
+		return
+	}
+	for i := range dst {
+		dst[i] = int64(At(src, i, width)) + add
+	}
+}
+
+func rangeGeneric(set *[Len / 64]uint64, src []byte, width uint8, lo, hi uint64) {
+	*set = [Len / 64]uint64{}
+	if width <= bitpack.MaxWidth {
+		var narrow [Len]uint32
+		bitpack.Unpack(&narrow, src, width, 0)
+		lo, span := uint32(lo), uint32(hi-lo)
+		for i, v := range narrow {
+			set[i/64] |= bit(v-lo <= span) << (i % 64)
+		}
+		return
+	}
+	for i := range Len {
+		set[i/64] |= bit(At(src, i, width)-lo <= hi-lo) << (i % 64)
+	}
+}
+
+func bit(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func selectGeneric(dst *Selected, values *[Len]uint32, set *[Len / 64]uint64) int {
+	n := 0
+	for i, w := range set {
+		part := (*[64]uint32)(values[64*i:])
+		for ; w != 0; w &= w - 1 {
+			dst[n] = part[bits.TrailingZeros64(w)]
+			n++
+		}
+	}
+	return n
+}
+
+func depositGeneric(word, set uint64) (out uint64) {
+	for ; set != 0 && word != 0; set &= set - 1 {
+		if word&1 != 0 {
+			out |= set & -set
+		}
+		word >>= 1
+	}
+	return out
+}
+
+func extractGeneric(word, set uint64) (out uint64) {
+	for i := 0; set != 0; set &= set - 1 {
+		if word&set&-set != 0 {
+			out |= 1 << i
+		}
+		i++
+	}
+	return out
+}
