@@ -15,12 +15,12 @@ import (
 var layers = [][]string{
 	0: {
 		"internal/base", "internal/footprint", "internal/invariant", "internal/vfs",
-		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/contraction", "internal/suggest",
+		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/simd/column", "internal/contraction", "internal/suggest",
 		"internal/gpu/cuda",
 	},
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis", "internal/automaton",
-		"internal/corpus", "internal/mapping", "internal/reorder", "internal/sealed", "internal/staging", "internal/latency", "internal/derived", "internal/sched", "internal/cost", "internal/wal", "ciff", "trec",
+		"internal/corpus", "internal/mapping", "internal/reorder", "internal/sealed", "internal/staging", "internal/latency", "internal/derived", "internal/sched", "internal/cost", "internal/wal", "internal/column", "ciff", "trec",
 	},
 	2:  {"internal/sched/simulation", "internal/postings", "internal/segment", "internal/impact", "internal/leg", "query", "internal/snippet", "internal/load", "internal/watch", "internal/gpu/decode", "internal/papers/intersect", "internal/papers/para", "internal/papers/scoring", "internal/papers/selection"},
 	3:  {"internal/traverse", "internal/papers/decoders", "internal/gpu/packedsearch", "internal/gpu/imagesearch", "internal/gpu/residency", "internal/gpu/pipeline", "internal/papers/lists", "internal/saat", "internal/saat/genloops", "internal/inverter", "internal/index", "internal/interchange"},
@@ -48,6 +48,8 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/simd/line", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/scoring", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/accumulate", "internal/simd", "kernels ask which instructions there are"},
+	{"internal/simd/column", "internal/simd", "kernels ask which instructions there are"},
+	{"internal/simd/column", "internal/simd/bitpack", "values of up to 32 bits are packed likewise"},
 	{"internal/gpu/cuda", "internal/invariant", "a broken contract of the driver is a bug"},
 	{"internal/gpu/packedsearch", "internal/gpu/imagesearch", "both search an imagesearch.Segment, with the same limits"},
 	{"internal/gpu/residency", "internal/gpu/imagesearch", "images are made by their kernels"},
