@@ -1,0 +1,176 @@
+package aggregate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Request is one aggregation. It does not change after Parse.
+type Request struct {
+	Name string
+	Type string
+	Meta json.RawMessage
+	// Aggs are within it.
+	Aggs []*Request
+
+	make     func(e *env) (collector, error) // of its parameters
+	kind     *kind
+	percents []float64 // of percentiles and percentile_ranks
+}
+
+// maxNesting bounds the depth of aggregations.
+const maxNesting = 32
+
+// kind is a type of aggregation.
+type kind struct {
+	// parse returns what makes the collector.
+	parse func(r *Request, p *params) (func(e *env) (collector, error), error)
+	// leaf: it has no aggregations within it. top: it is not within another one.
+	leaf, top bool
+	// single: one bucket for each of the parent's. metric: a leaf with numbers.
+	isSingle, isMetric bool
+}
+
+var kinds = map[string]*kind{
+	"terms": {parse: parseTerms}, "multi_terms": {parse: parseMultiTerms}, "significant_terms": {parse: parseSignificant},
+	"histogram": {parse: parseHistogram}, "date_histogram": {parse: parseDateHistogram}, "auto_date_histogram": {parse: parseAutoDate},
+	"range": {parse: parseRange}, "date_range": {parse: parseDateRange},
+	"filter": {parse: parseFilter, isSingle: true}, "filters": {parse: parseFilters}, "missing": {parse: parseMissing, isSingle: true}, "global": {parse: parseGlobal, top: true, isSingle: true},
+	"composite": {parse: parseComposite, top: true},
+	"min":       {parse: parseStats, leaf: true, isMetric: true}, "max": {parse: parseStats, leaf: true, isMetric: true}, "sum": {parse: parseStats, leaf: true, isMetric: true},
+	"avg": {parse: parseStats, leaf: true, isMetric: true}, "stats": {parse: parseStats, leaf: true, isMetric: true}, "extended_stats": {parse: parseStats, leaf: true, isMetric: true},
+	"value_count": {parse: parseValueCount, leaf: true, isMetric: true}, "cardinality": {parse: parseCardinality, leaf: true, isMetric: true},
+	"percentiles": {parse: parsePercentiles, leaf: true, isMetric: true}, "percentile_ranks": {parse: parsePercentileRanks, leaf: true, isMetric: true},
+	"top_hits": {parse: parseTopHits, leaf: true},
+}
+
+// Types returns the names of the types of aggregations, sorted.
+func Types() []string { return slices.Sorted(maps.Keys(kinds)) }
+
+// Parse reads the object of "aggs". Errors wrap base.ErrBadInput and name aggregation and parameter.
+func Parse(raw []byte) ([]*Request, error) { return parse(raw, 0) }
+
+func parse(raw []byte, depth int) ([]*Request, error) {
+	if depth == maxNesting {
+		return nil, fmt.Errorf("aggregations are nested more than %d deep: %w", maxNesting, base.ErrBadInput)
+	}
+	list, err := members(raw)
+	if err != nil {
+		return nil, fmt.Errorf("aggregations: %w", err)
+	}
+	var out []*Request
+	for _, m := range list {
+		r, err := parseOne(m.name, m.value, depth)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func parseOne(name string, raw json.RawMessage, depth int) (*Request, error) {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("aggregation [%s]: %s: %w", name, fmt.Sprintf(format, args...), base.ErrBadInput)
+	}
+	if name == "" || strings.ContainsAny(name, "[]>") {
+		return nil, fail("a name must not be empty or have '[', ']' or '>'")
+	}
+	list, err := members(raw)
+	if err != nil {
+		return nil, fmt.Errorf("aggregation [%s]: %w", name, err)
+	}
+	r := &Request{Name: name}
+	var own json.RawMessage
+	for _, m := range list {
+		switch m.name {
+		case "aggs", "aggregations":
+			if r.Aggs != nil {
+				return nil, fail("it has [aggs] and [aggregations]")
+			}
+			if r.Aggs, err = parse(m.value, depth+1); err != nil {
+				return nil, err
+			}
+		case "meta":
+			if _, err := members(m.value); err != nil {
+				return nil, fail("[meta] is no object")
+			}
+			r.Meta = m.value
+		default:
+			k, ok := kinds[m.name]
+			switch {
+			case !ok:
+				return nil, fail("unknown type [%s]: there are %s", m.name, strings.Join(Types(), ", "))
+			case r.kind != nil:
+				return nil, fail("it has two types, [%s] and [%s]", r.Type, m.name)
+			}
+			r.Type, r.kind, own = m.name, k, m.value
+		}
+	}
+	switch {
+	case r.kind == nil:
+		return nil, fail("it has no type")
+	case r.kind.leaf && len(r.Aggs) > 0:
+		return nil, r.errorf("it cannot have aggregations within it")
+	case r.kind.top && depth > 0:
+		return nil, r.errorf("it cannot be within another aggregation")
+	}
+	p, err := newParams(r, own)
+	if err != nil {
+		return nil, err
+	}
+	if r.make, err = r.kind.parse(r, p); err != nil {
+		return nil, err
+	}
+	return r, p.done()
+}
+
+type jsonMember struct {
+	name  string
+	value json.RawMessage
+}
+
+// members returns the members of an object in their order.
+func members(raw []byte) ([]jsonMember, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("want an object, have %s: %w", shortened(raw), base.ErrBadInput)
+	}
+	var out []jsonMember
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", err, base.ErrBadInput)
+		}
+		m := jsonMember{name: t.(string)} // keys are strings
+		if slices.ContainsFunc(out, func(o jsonMember) bool { return o.name == m.name }) {
+			return nil, fmt.Errorf("[%s] is given twice: %w", m.name, base.ErrBadInput)
+		}
+		if err := d.Decode(&m.value); err != nil {
+			return nil, fmt.Errorf("[%s]: %w: %w", m.name, err, base.ErrBadInput)
+		}
+		out = append(out, m)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, fmt.Errorf("%w: %w", err, base.ErrBadInput)
+	}
+	if _, err := d.Token(); err == nil {
+		return nil, fmt.Errorf("there is text after the object: %w", base.ErrBadInput)
+	}
+	return out, nil
+}
+
+func shortened(raw []byte) string {
+	const most = 60
+	raw = bytes.TrimSpace(raw)
+	if len(raw) > most {
+		return string(raw[:most]) + "…"
+	}
+	return string(raw)
+}

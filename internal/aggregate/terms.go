@@ -1,0 +1,369 @@
+package aggregate
+
+import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// termsParams are of terms; significant_terms has some of them.
+type termsParams struct {
+	field      string
+	format     string
+	missing    string
+	hasMissing bool
+	size       int
+	minCount   int64
+	order      order
+	keep       keep
+	showErrors bool
+}
+
+// keep says which keys have buckets.
+type keep struct {
+	include, exclude           []string // exact keys; nil: all, none
+	includeMatch, excludeMatch *regexp.Regexp
+}
+
+const (
+	defaultSize     = 10
+	maxSize         = math.MaxInt32
+	maxRegexpLength = 1000 // index.max_regex_length of OpenSearch
+)
+
+func parseTerms(r *Request, p *params) (func(e *env) (collector, error), error) {
+	t := termsParams{field: p.field(), format: p.text("format", "")}
+	t.missing, t.hasMissing = p.missing()
+	t.size = p.integer("size", defaultSize, 1, maxSize)
+	t.minCount = int64(p.integer("min_doc_count", 1, 0, maxSize))
+	t.order = p.order(order{{by: byCount, desc: true}})
+	t.keep = p.keep()
+	t.showErrors = p.boolean("show_term_doc_count_error", false)
+	p.integer("shard_size", 0, -1, maxSize)         // counts are exact
+	p.integer("shard_min_doc_count", 0, 0, maxSize) // likewise
+	p.choice("collect_mode", "depth_first", "depth_first", "breadth_first")
+	p.ignored("execution_hint")
+	return func(e *env) (collector, error) { return newTerms(e, r, &t) }, p.err
+}
+
+// keep reads include and exclude: a regular expression or a list of keys.
+func (p *params) keep() (k keep) {
+	k.include, k.includeMatch = p.pattern("include")
+	k.exclude, k.excludeMatch = p.pattern("exclude")
+	return k
+}
+
+func (p *params) pattern(key string) ([]string, *regexp.Regexp) {
+	raw := p.raw(key)
+	if raw == nil {
+		return nil, nil
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		if len(text) > maxRegexpLength {
+			p.fail(key, "the regular expression is longer than %d bytes", maxRegexpLength)
+			return nil, nil
+		}
+		re, err := regexp.Compile("^(?s:" + text + ")$")
+		if err != nil {
+			p.fail(key, "%v", err)
+		}
+		return nil, re
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil || list == nil {
+		p.fail(key, "want a regular expression or a list of keys, have %s (partitions are not supported: use composite)", shortened(raw))
+		return nil, nil
+	}
+	out := []string{}
+	for _, raw := range list {
+		text, ok := scalarText(raw)
+		if !ok {
+			p.fail(key, "want a list of keys, have %s", shortened(raw))
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}
+
+// filter decides about keys of a field, once for each.
+type filter struct {
+	keep             keep
+	keys             *keys
+	include, exclude map[int64]bool
+	known            map[int64]bool
+}
+
+// filter returns nil if all keys have buckets.
+func (k *keep) filter(keys *keys) (*filter, error) {
+	if k.include == nil && k.exclude == nil && k.includeMatch == nil && k.excludeMatch == nil {
+		return nil, nil
+	}
+	if keys.lexicon == nil && (k.includeMatch != nil || k.excludeMatch != nil) {
+		return nil, keys.r.errorf("[include] and [exclude] of field [%s], which has numbers, must be lists", keys.field.Name)
+	}
+	f := &filter{keep: *k, keys: keys, known: map[int64]bool{}}
+	set := func(texts []string) (map[int64]bool, error) {
+		if texts == nil {
+			return nil, nil
+		}
+		out := map[int64]bool{}
+		for _, text := range texts {
+			key, err := keys.parse(text)
+			if err != nil {
+				return nil, keys.r.errorf("[include] or [exclude]: %s", base.Message(err))
+			}
+			out[key] = true
+		}
+		return out, nil
+	}
+	var err error
+	if f.include, err = set(k.include); err != nil {
+		return nil, err
+	}
+	f.exclude, err = set(k.exclude)
+	return f, err
+}
+
+func (f *filter) keeps(key int64) (bool, error) {
+	if f == nil {
+		return true, nil
+	}
+	if f.include != nil && !f.include[key] || f.exclude[key] {
+		return false, nil
+	}
+	if f.keep.includeMatch == nil && f.keep.excludeMatch == nil {
+		return true, nil
+	}
+	kept, ok := f.known[key]
+	if ok {
+		return kept, nil
+	}
+	term, err := f.keys.lexicon.term(key)
+	if err != nil {
+		return false, err
+	}
+	text := string(f.keys.field.AppendBytes(nil, term))
+	kept = (f.keep.includeMatch == nil || f.keep.includeMatch.MatchString(text)) &&
+		(f.keep.excludeMatch == nil || !f.keep.excludeMatch.MatchString(text))
+	f.known[key] = kept
+	return kept, nil
+}
+
+// terms counts documents by the values of a field.
+type terms struct {
+	*Request
+	*termsParams
+	e      *env
+	keys   *keys
+	filter *filter
+	table  table
+	counts []int64 // by number of the table
+	within within
+	ords   []uint32       // counts of a segment's ordinals
+	all    map[int64]bool // with a minimal count of 0, the keys of all live documents
+}
+
+func newTerms(e *env, r *Request, p *termsParams) (*terms, error) {
+	k, err := e.keysOf(r, p.field, p.format, p.missing, p.hasMissing)
+	if err != nil {
+		return nil, err
+	}
+	t := &terms{Request: r, termsParams: p, e: e, keys: k}
+	if t.filter, err = p.keep.filter(k); err != nil {
+		return nil, err
+	}
+	if p.minCount == 0 {
+		t.all = map[int64]bool{}
+	}
+	t.within, err = e.within(r)
+	return t, err
+}
+
+func (t *terms) request() *Request { return t.Request }
+
+func (t *terms) begin(segment int) error {
+	if err := t.keys.begin(segment); err != nil {
+		return err
+	}
+	if t.all != nil {
+		if err := t.findAll(segment); err != nil {
+			return err
+		}
+	}
+	return t.within.begin(segment)
+}
+
+// findAll adds the keys of a segment's live documents.
+func (t *terms) findAll(segment int) error {
+	if len(t.keys.missing) > 0 {
+		t.all[t.keys.missing[0]] = true
+	}
+	if t.keys.column == nil {
+		return nil
+	}
+	const mapBytes = 24
+	last, hasLast := int64(0), false
+	return t.wrap(t.keys.column.Scan(t.e.index.Segments[segment].live(), func(_ []base.DocID, values []int64) (err error) {
+		for _, v := range values {
+			if hasLast && v == last {
+				continue
+			}
+			last, hasLast = v, true
+			if t.keys.lexicon != nil {
+				if v, err = t.keys.lexicon.number(v); err != nil {
+					return err
+				}
+			}
+			if !t.all[v] {
+				t.all[v] = true
+				if err = t.e.budget.take(t.Request, mapBytes); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
+}
+
+// number returns the bucket of a key, and noBucket if it has none.
+func (t *terms) number(parent uint32, key int64) (uint32, error) {
+	n, isNew := t.table.number(parent, key)
+	if !isNew {
+		return n, nil
+	}
+	t.counts = append(t.counts, 0)
+	return n, t.e.budget.take(t.Request, tableBytes)
+}
+
+func (t *terms) collect(docs []base.DocID, buckets []uint32) error {
+	for i, doc := range docs {
+		values, err := t.keys.of(doc)
+		if err != nil {
+			return err
+		}
+		for _, key := range values {
+			if t.filter != nil {
+				if kept, err := t.filter.keeps(key); !kept {
+					if err != nil {
+						return err
+					}
+					continue
+				}
+			}
+			n, err := t.number(buckets[i], key)
+			if err != nil {
+				return err
+			}
+			t.counts[n]++
+			if err := t.within.add(doc, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// whole counts ordinals without visiting documents one by one.
+func (t *terms) whole(_ int, words []uint64) (bool, error) {
+	if t.keys.lexicon == nil || len(t.within.children) > 0 {
+		return false, nil
+	}
+	if t.keys.column == nil {
+		return len(t.keys.missing) == 0, nil
+	}
+	n := t.keys.column.NumTerms()
+	if err := t.e.budget.take(t.Request, 4*max(0, n-cap(t.ords))); err != nil {
+		return false, err
+	}
+	t.ords = slices.Grow(t.ords[:0], n)[:n]
+	clear(t.ords)
+	missing, err := t.keys.column.CountOrdinals(words, t.ords)
+	if err != nil {
+		return false, t.wrap(err)
+	}
+	for ord, count := range t.ords {
+		if count == 0 {
+			continue
+		}
+		key, err := t.keys.lexicon.number(int64(ord))
+		if err != nil {
+			return false, err
+		}
+		if err := t.addWhole(key, int64(count)); err != nil {
+			return false, err
+		}
+	}
+	if missing > 0 && len(t.keys.missing) > 0 {
+		return true, t.addWhole(t.keys.missing[0], int64(missing))
+	}
+	return true, nil
+}
+
+func (t *terms) addWhole(key, count int64) error {
+	if kept, err := t.filter.keeps(key); !kept {
+		return err
+	}
+	n, err := t.number(topBucket, key)
+	if err == nil {
+		t.counts[n] += count
+	}
+	return err
+}
+
+func (t *terms) end() error { return t.within.end() }
+
+func (t *terms) finish() error {
+	t.table.group()
+	return t.within.finish()
+}
+
+func (t *terms) build(bucket uint32) (*Result, error) {
+	out := newResult(t.Request)
+	list, total, err := t.candidates(bucket)
+	if err != nil {
+		return nil, err
+	}
+	out.keyType = t.keys.typeName()
+	list = t.order.best(list, t.size, &t.within, t.keys.compare)
+	out.SumOther = total
+	out.Buckets = make([]Bucket, len(list))
+	if err := t.e.budget.answer(t.Request, len(list)); err != nil {
+		return nil, err
+	}
+	for i, c := range list {
+		b := &out.Buckets[i]
+		b.DocCount, b.bound = c.count, t.showErrors
+		out.SumOther -= c.count
+		if err := t.keys.write(b, c.key); err != nil {
+			return nil, err
+		}
+		if b.Aggs, err = t.within.build(c.number); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// candidates returns the buckets with enough documents, and the sum of all counts.
+func (t *terms) candidates(parent uint32) (list []candidate, total int64, err error) {
+	for _, n := range t.table.of(parent) {
+		total += t.counts[n]
+		if t.counts[n] >= t.minCount {
+			list = append(list, candidate{number: n, key: t.table.keys[n], count: t.counts[n]})
+		}
+	}
+	for key := range t.all {
+		kept, err := t.filter.keeps(key)
+		if err != nil {
+			return nil, 0, err
+		}
+		if kept && t.table.find(parent, key) == noBucket {
+			list = append(list, candidate{number: noBucket, key: key})
+		}
+	}
+	return list, total, nil
+}
