@@ -59,6 +59,9 @@ func (h *history) document() Document {
 	if h.rng.IntN(5) == 0 {
 		d.Text = h.text(40)
 	}
+	if h.rng.IntN(3) == 0 {
+		d.Fields = append(d.Fields, Field{Name: rankPath, Value: "folder/" + h.text(2) + ".txt"})
+	}
 	for h.rng.IntN(3) == 0 {
 		d.Fields = append(d.Fields, Field{Name: fmt.Sprint("f", h.rng.IntN(maxRankFields)), Value: h.text(3)})
 	}
@@ -75,6 +78,9 @@ func (h *history) vector(most int) map[string]float64 {
 }
 
 const maxRankFields = 4
+
+// rankPath is a field that is never declared.
+const rankPath = "path"
 
 // declare returns names for AddFields, in one of four calls some.
 func (h *history) declare() []string {
@@ -94,7 +100,7 @@ func (h *history) declare() []string {
 // wrote notes a document as it would be in an index that has all fields from the start.
 func (h *history) wrote(d Document) {
 	h.remove(d.ID)
-	d.Fields = slices.DeleteFunc(slices.Clone(d.Fields), func(f Field) bool { return !slices.Contains(h.fields, f.Name) })
+	d.Fields = slices.DeleteFunc(slices.Clone(d.Fields), func(f Field) bool { return f.Name != rankPath && !slices.Contains(h.fields, f.Name) })
 	h.live = append(h.live, d)
 }
 
@@ -329,7 +335,7 @@ func histories(n int) int {
 	return sampletest.UnderRace(n, 1+n/4)
 }
 
-var rankSettings = []Settings{{}, {NoStored: true}, {Codec: "ef"}, {NoStored: true, NoPositions: true, Codec: "pfordelta"}}
+var rankSettings = []Settings{{}, {NoStored: true}, {Codec: "ef"}, {NoStored: true, NoPositions: true, Codec: "pfordelta"}, {TitleWeight: 3, NameField: rankPath}}
 
 func runHistories(t *testing.T, n int, options Options, modes []Mode, settings ...Settings) {
 	t.Helper()

@@ -33,6 +33,12 @@ type Settings struct {
 	// precision of weights is 1/WeightScale: use 1 for models with integer weights up to 65535,
 	// 100 for most others. Such an index has no positions and no fields.
 	WeightScale float64
+	// TitleWeight is how often a title counts in the default field, 1 to 100; 0 is 1. It is the weight of BM25F
+	// (Robertson, Zaragoza and Taylor, CIKM 2004), applied to frequencies and lengths when documents are indexed.
+	TitleWeight int
+	// NameField names a field of documents with the path of a file, such as "path" of what AddFiles reads from
+	// folders. The words of the file's name count as those of the title do.
+	NameField string
 	// BM25 are the parameters of the ranking function. nil: DefaultBM25.
 	BM25 *BM25
 }
@@ -71,7 +77,10 @@ func (b *BM25) override() *score.BM25 {
 func (s *Settings) options() (index.Options, error) {
 	o := index.Options{
 		Analyzer: s.Analyzer, Codec: s.Codec, Positions: !s.NoPositions && s.WeightScale == 0, NoStored: s.NoStored,
-		Fields: s.Fields, Mapping: s.Mapping.of(), WeightScale: s.WeightScale,
+		Fields: s.Fields, Mapping: s.Mapping.of(), WeightScale: s.WeightScale, TitleWeight: s.TitleWeight, NameField: s.NameField,
+	}
+	if o.TitleWeight == 1 {
+		o.TitleWeight = 0 // as without it
 	}
 	if s.BM25 != nil {
 		o.BM25, o.BM25IsSet = score.BM25(*s.BM25), true

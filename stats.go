@@ -18,7 +18,10 @@ type Stats struct {
 	Positions   bool   `json:"positions"`
 	// WeightScale as in Settings.
 	WeightScale float64 `json:"weight_scale,omitempty"`
-	Stored      bool    `json:"stored"`
+	// TitleWeight and NameField as in Settings.
+	TitleWeight int    `json:"title_weight,omitempty"`
+	NameField   string `json:"name_field,omitempty"`
+	Stored      bool   `json:"stored"`
 	// K1 and B of BM25, as searches use them.
 	K1       float32        `json:"k1"`
 	B        float32        `json:"b"`
@@ -63,7 +66,7 @@ func (ix *Index) Stats() (Stats, error) {
 	bm25 := dispatch.NewSearcher(snapshot, ix.options.bm25()).BM25()
 	s := Stats{
 		NumDocs: snapshot.NumLive, DeletedDocs: snapshot.NumDocs - snapshot.NumLive, Generation: snapshot.Generation,
-		Analyzer: o.Analyzer, Codec: o.Codec, Positions: o.Positions, WeightScale: o.WeightScale, Stored: !o.NoStored, K1: bm25.K1, B: bm25.B,
+		Analyzer: o.Analyzer, Codec: o.Codec, Positions: o.Positions, WeightScale: o.WeightScale, TitleWeight: o.TitleWeight, NameField: o.NameField, Stored: !o.NoStored, K1: bm25.K1, B: bm25.B,
 		Fields: make([]FieldStats, len(snapshot.Fields)), Segments: make([]SegmentStats, len(snapshot.Segments)), Parts: map[string]int64{},
 	}
 	var postings uint64

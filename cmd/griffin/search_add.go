@@ -92,7 +92,7 @@ func (a *app) add(ctx context.Context, o indexOptions, flags *pflag.FlagSet, fie
 	if err := errors.Join(o.checkInput(flags), o.memory.check()); err != nil {
 		return err
 	}
-	ix, err := a.openForWriting(dir, &o, flags)
+	ix, err := a.openForWriting(dir, &o, flags, paths)
 	if err != nil {
 		return err
 	}
@@ -114,10 +114,10 @@ func (a *app) add(ctx context.Context, o indexOptions, flags *pflag.FlagSet, fie
 }
 
 // openForWriting makes the index if there is none, but no file before the first write.
-func (a *app) openForWriting(dir string, o *indexOptions, flags *pflag.FlagSet) (*griffin.Index, error) {
+func (a *app) openForWriting(dir string, o *indexOptions, flags *pflag.FlagSet, paths []string) (*griffin.Index, error) {
 	ix, err := openIndex(dir, griffin.Options{})
 	if errors.Is(err, griffin.ErrNotIndex) && !hasIndexes(dir) {
-		ix, err = griffin.Create(dir, o.settings(), griffin.Options{})
+		ix, err = griffin.Create(dir, o.settings(paths), griffin.Options{})
 		return ix, badFlags(err)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type indexOptions struct {
 	noStored    bool
 	weights     float64
 	k1, b       float32
+	titleWeight int
 	memory      sizeFlag
 	threads     int
 	update      bool
@@ -110,11 +112,12 @@ func (o *indexOptions) registerSettings(f *pflag.FlagSet) {
 	f.Lookup("weights").NoOptDefVal = "100"
 	f.Float32Var(&o.k1, "k1", 0.9, "BM25's k1")
 	f.Float32Var(&o.b, "b", 0.4, "BM25's b")
+	f.IntVar(&o.titleWeight, "title-weight", 0, "how often a title and a file's name count; 1: a title as its text (default: 5 for folders, 1 for files)")
 }
 
 // changedSetting is the first flag of registerSettings that was given.
 func changedSetting(flags *pflag.FlagSet) (name string, given bool) {
-	for _, name := range []string{"analyzer", "codec", "fields", "positions", "no-positions", "no-stored", "weights", "k1", "b"} {
+	for _, name := range []string{"analyzer", "codec", "fields", "positions", "no-positions", "no-stored", "weights", "k1", "b", "title-weight"} {
 		if flags.Changed(name) {
 			return name, true
 		}
@@ -180,7 +183,7 @@ type indexed struct {
 
 func (a *app) createIndex(ctx context.Context, o indexOptions, paths []string) (built indexed, err error) {
 	err = buildIndex(o.out, o.replace, func(dir string) error {
-		ix, err := griffin.Create(dir, o.settings(), o.options())
+		ix, err := griffin.Create(dir, o.settings(paths), o.options())
 		if err != nil {
 			return badFlags(err)
 		}
@@ -205,11 +208,27 @@ func errNoDocuments(paths []string, built indexed) error {
 	return fmt.Errorf("no documents in %s: no index is made%s: %w", strings.Join(paths, ", "), why, griffin.ErrBadInput)
 }
 
-func (o *indexOptions) settings() griffin.Settings {
-	return griffin.Settings{
+// The weight of titles and file names for folders.
+const folderTitleWeight = 5
+
+// settings are of an index of paths.
+func (o *indexOptions) settings(paths []string) griffin.Settings {
+	s := griffin.Settings{
 		Analyzer: o.analyzer, Codec: o.codec, Fields: append([]string{}, o.fields...), NoPositions: o.noPositions, NoStored: o.noStored,
-		WeightScale: o.weights, BM25: &griffin.BM25{K1: o.k1, B: o.b},
+		WeightScale: o.weights, BM25: &griffin.BM25{K1: o.k1, B: o.b}, TitleWeight: o.titleWeight,
 	}
+	if o.weights == 0 && slices.ContainsFunc(paths, isFolder) {
+		s.TitleWeight = cmp.Or(s.TitleWeight, folderTitleWeight)
+	}
+	if s.TitleWeight > 1 {
+		s.NameField = "path" // which files of folders have
+	}
+	return s
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func (o *indexOptions) options() griffin.Options {

@@ -50,6 +50,9 @@ func printStats(con *console, s griffin.Stats) {
 	if s.WeightScale != 0 {
 		ranking = fmt.Sprintf("weights times %g", s.WeightScale)
 	}
+	if s.TitleWeight > 1 {
+		ranking += fmt.Sprintf(", titles count %d times", s.TitleWeight)
+	}
 	con.printf("analyzer %s, codec %s, positions %s, stored text %s, %s\n\n",
 		s.Analyzer, s.Codec, yesNo(s.Positions), yesNo(s.Stored), ranking)
 

@@ -116,7 +116,7 @@ func (a *app) watch(ctx context.Context, o *watchOptions, flags *pflag.FlagSet, 
 	}
 	r := &watchReport{console: a.console, options: o, folders: folders, began: time.Now(), bar: a.newProgress()}
 	defer r.bar.close()
-	target, in, err := a.openWatched(ctx, o, flags)
+	target, in, err := a.openWatched(ctx, o, flags, folders)
 	if err != nil {
 		return err
 	}
@@ -151,12 +151,12 @@ func closeTarget(ctx context.Context, t watch.Target) error {
 }
 
 // openWatched opens the index, or makes it. in has the options of a corpus that depend on it.
-func (a *app) openWatched(ctx context.Context, o *watchOptions, flags *pflag.FlagSet) (t watch.Target, in corpus.Options, err error) {
+func (a *app) openWatched(ctx context.Context, o *watchOptions, flags *pflag.FlagSet, folders []string) (t watch.Target, in corpus.Options, err error) {
 	if o.server.url != "" {
 		s, err := o.server.open(o.out)
 		return &watchedServer{s}, in, err
 	}
-	ix, err := a.openForWriting(o.out, &o.indexOptions, flags)
+	ix, err := a.openForWriting(o.out, &o.indexOptions, flags, folders)
 	if err != nil {
 		return nil, in, err
 	}

@@ -114,7 +114,7 @@ func (m *manifest) encode() ([]byte, error) {
 // version is the lowest that has the content.
 func (m *manifest) version() int {
 	switch {
-	case m.Options.Mapping != nil:
+	case m.Options.Mapping != nil || m.Options.TitleWeight != 0 || m.Options.NameField != "":
 		return 4
 	case m.Grown != 0:
 		return 3

@@ -37,6 +37,11 @@ type Options struct {
 	// frequency. A score is the dot product of query and document; BM25 does not apply. Terms
 	// are not analysed; there are no positions and further fields.
 	WeightScale float64 `json:"weight_scale,omitempty"`
+	// TitleWeight is how often the title counts in the default field, up to inverter.MaxTitleWeight; 0: once.
+	TitleWeight int `json:"title_weight,omitempty"`
+	// NameField, if not "", names a further field of documents with the path of a file: the words of the
+	// file's name count as those of the title do.
+	NameField string `json:"name_field,omitempty"`
 }
 
 // Weighted reports whether the index stores weights of vectors.
@@ -99,6 +104,9 @@ func (o *Options) validate() error {
 	if err := o.validateWeights(); err != nil {
 		return err
 	}
+	if o.TitleWeight < 0 || o.TitleWeight > inverter.MaxTitleWeight {
+		return fmt.Errorf("title weight %d: want 1 to %d: %w", o.TitleWeight, inverter.MaxTitleWeight, base.ErrBadInput)
+	}
 	if err := o.validateMapping(); err != nil {
 		return err
 	}
@@ -159,6 +167,8 @@ func (o *Options) validateWeights() error {
 		return fmt.Errorf("an index of weights has no mapping: %w", base.ErrBadInput)
 	case len(o.Fields) > 0:
 		return fmt.Errorf("an index of weights has no fields %q: %w", o.Fields, base.ErrBadInput)
+	case o.TitleWeight > 1 || o.NameField != "":
+		return fmt.Errorf("an index of weights has no weight of titles: %w", base.ErrBadInput)
 	}
 	return nil
 }
@@ -171,6 +181,8 @@ func (o *Options) Schema() *inverter.Schema {
 		Positions:   o.Positions,
 		Stored:      !o.NoStored,
 		WeightScale: o.WeightScale,
+		TitleWeight: o.TitleWeight,
+		NameField:   o.NameField,
 		Mapping:     o.Mapping,
 	}
 }

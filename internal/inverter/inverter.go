@@ -1,8 +1,6 @@
 package inverter
 
 import (
-	"fmt"
-	"math"
 	"slices"
 	"unsafe"
 
@@ -220,6 +218,10 @@ type Schema struct {
 	Stored    bool
 	// WeightScale is 0 if documents are texts.
 	WeightScale float64
+	// TitleWeight is how often the default field has the title and, if NameField is not "", the words of the
+	// name of the file that this field has; 0: once.
+	TitleWeight int
+	NameField   string
 	// Mapping has all fields but the default one. nil: they are texts.
 	Mapping *mapping.Mapping
 }
@@ -375,13 +377,14 @@ func (v *inverter) add(d *corpus.Document) error {
 	if d.Title != "" {
 		tokens := v.analyze(d.Title)
 		numbers := v.number(tokens)
-		main.addNumbered(doc, tokens, numbers, 0)
+		next = v.addTitle(doc, tokens, numbers, next)
 		if id, ok := v.fieldID(d, TitleField); ok {
 			v.addField(id, doc, tokens, numbers)
 		}
-		if n := len(tokens); n > 0 {
-			next = tokens[n-1].Position + 1 + positionGap
-		}
+	}
+	if name := v.schema.name(d); name != "" {
+		tokens := v.analyze(name)
+		next = v.addTitle(doc, tokens, v.number(tokens), next)
 	}
 	tokens := v.analyze(d.Text)
 	numbers := v.number(tokens)
@@ -453,48 +456,3 @@ func (v *inverter) number(tokens []analysis.Token) []uint32 {
 	}
 	return w.out
 }
-
-// Check returns an error that wraps base.ErrBadInput if a document cannot be indexed.
-func (s *Schema) Check(d *corpus.Document) error {
-	if err := checkDocument(d); err != nil {
-		return err
-	}
-	if s.Stored && len(d.Extra) > corpus.MaxFields {
-		return fmt.Errorf("document with %d fields, at most %d: %w", len(d.Extra), corpus.MaxFields, base.ErrBadInput)
-	}
-	if s.Mapping != nil {
-		if err := s.checkMapped(d); err != nil {
-			return err
-		}
-	}
-	return s.checkVector(d)
-}
-
-func checkDocument(d *corpus.Document) error {
-	if d.ID == "" {
-		return fmt.Errorf("empty document id: %w", base.ErrBadInput)
-	}
-	if len(d.ID) > MaxIDBytes {
-		return fmt.Errorf("document id of %d bytes, at most %d: %w", len(d.ID), MaxIDBytes, base.ErrBadInput)
-	}
-	size := len(d.Title) + len(d.Text)
-	for i := range d.Extra {
-		size += len(d.Extra[i].Value)
-	}
-	for i := range d.Vector {
-		size += len(d.Vector[i].Term)
-	}
-	if size > maxDocBytes {
-		return fmt.Errorf("document of %d bytes, at most %d: %w", size, maxDocBytes, base.ErrBadInput)
-	}
-	return nil
-}
-
-const (
-	// MaxIDBytes bounds an id.
-	MaxIDBytes = math.MaxUint16
-	// A dictionary's longest term.
-	maxTermBytes = 1 << 15
-	// A document's tokens stay within the 1 GiB between two times maxSlabBytes and 2^32.
-	maxDocBytes = 128 << 20
-)
