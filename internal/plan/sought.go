@@ -10,8 +10,9 @@ type Sought struct {
 
 // SoughtTerm is an index term and its idf in its field.
 type SoughtTerm struct {
-	Text string
-	IDF  float64
+	Field string // "" is the default field
+	Text  string
+	IDF   float64
 }
 
 // Sought returns the terms and phrases of the query.
@@ -30,7 +31,7 @@ func (p *Plan) Sought() Sought {
 			if !seen[t] {
 				seen[t] = true
 				idf := score.IDF(p.planner.snapshot.Fields[l.field].NumDocs, p.words.docFreqs[t])
-				s.Terms = append(s.Terms, SoughtTerm{Text: text, IDF: idf})
+				s.Terms = append(s.Terms, SoughtTerm{Field: p.planner.fields[l.field], Text: text, IDF: idf})
 			}
 		}
 		if l.isPhrase() {
