@@ -3,6 +3,7 @@ package griffin
 import (
 	"errors"
 
+	"github.com/griffin-search/griffin/internal/aggregate"
 	"github.com/griffin-search/griffin/internal/base"
 )
 
@@ -13,6 +14,8 @@ var (
 	ErrBadInput = base.ErrBadInput
 	// ErrTooManyFields, which wraps ErrBadInput: an index would have more than 1,000 fields.
 	ErrTooManyFields = base.ErrTooManyFields
+	// ErrTooManyBuckets, which wraps ErrBadInput: Query.Aggregations would have more than 65,536 buckets.
+	ErrTooManyBuckets = aggregate.ErrTooManyBuckets
 	// ErrNotFound: the index has no document with the given ID.
 	ErrNotFound = errors.New("no such document")
 	// ErrNotIndex: the folder holds no Griffin index.

@@ -41,6 +41,7 @@ func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hi
 		return out, nil
 	}
 	stored := &s.sc.stored
+	highlighter := s.newHighlighter(plan)
 	for i, h := range hits {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -58,6 +59,9 @@ func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hi
 		}
 		if maker != nil {
 			out[i].Snippet = joinFragments(maker.Make(string(stored.Text)))
+		}
+		if highlighter != nil {
+			out[i].Highlights = highlighter.highlights(out[i].Title, string(stored.Text), fieldsOf(stored))
 		}
 	}
 	return out, nil

@@ -1,6 +1,7 @@
 package griffin
 
 import (
+	"encoding/json"
 	"iter"
 	"strings"
 	"time"
@@ -28,6 +29,11 @@ type Results struct {
 	// Notes are remarks about the query: ignored syntax faults (Query.Lenient), unknown fields
 	// and operators, words that the analyzer drops.
 	Notes []string `json:"notes,omitempty"`
+	// Total is the number of documents that match in Mode: exact with Query.Count, with Query.Sort
+	// and whatever else needs all of them, and if there are fewer than K hits.
+	Total Total `json:"total"`
+	// Aggregations are the answers to Query.Aggregations.
+	Aggregations Aggregations `json:"aggregations,omitzero"`
 	// Matches is the number of documents that match in Mode, if Query.Count is set.
 	Matches int64 `json:"matches,omitempty"`
 	// NumDocs is the number of documents in the index.
@@ -61,6 +67,14 @@ type Hit struct {
 	// Title and Fields as stored; Query.Load can leave them out.
 	Title  string  `json:"title,omitempty"`
 	Fields []Field `json:"fields,omitempty"`
+	// Sort are the values of Query.Sort, a list; null is for no value.
+	Sort json.RawMessage `json:"sort,omitempty"`
+	// Group is the value of Query.Collapse.
+	Group json.RawMessage `json:"group,omitempty"`
+	// NoScore: Score is unknown, since the hits are ordered by fields.
+	NoScore bool `json:"no_score,omitempty"`
+	// Highlights are the passages of Query.Highlight, by field.
+	Highlights map[string][]Snippet `json:"highlights,omitempty"`
 	// Snippet is set if Query.SnippetLength is.
 	Snippet Snippet `json:"snippet,omitzero"`
 }

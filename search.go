@@ -1,7 +1,9 @@
 package griffin
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -49,6 +51,32 @@ type Query struct {
 	Accumulators string
 	// Budget bounds the work of ModeSaat.
 	Budget Budget
+
+	// Filter is another query that documents must match. It does not change scores.
+	Filter query.Node
+	// PostFilter is a query that hits must match, but not the documents of Aggregations.
+	PostFilter query.Node
+	// MinScore leaves out documents with a lower score.
+	MinScore float64
+	// Sort orders the hits by fields, in the JSON of OpenSearch: a name, such as "date", "_score" or
+	// "_doc" (the order of writing), {"date": "desc"}, {"price": {"order": "asc", "missing": "_first",
+	// "mode": "min"}}, {"_geo_distance": {"place": {"lat": 52, "lon": 13}}}, or a list of these.
+	// Documents with equal values are in the order of writing. Empty: the hits are ordered by score.
+	Sort json.RawMessage
+	// SearchAfter is Hit.Sort of the last hit of a page: the search returns the hits after it.
+	SearchAfter json.RawMessage
+	// TrackScores sets Hit.Score also with a Sort without "_score".
+	TrackScores bool
+	// Highlight asks for passages of fields; nil: none.
+	Highlight *Highlight
+	// Collapse is a field: of the documents with the same value, only the best is a hit.
+	Collapse string
+	// Aggregations are requests in the JSON of OpenSearch, for example
+	// {"kinds": {"terms": {"field": "kind"}}}.
+	Aggregations json.RawMessage
+	// ParseQuery reads the queries of the aggregations filter and filters. Without it, they are
+	// {"query_string": {"query": TEXT}} and {"match_all": {}}.
+	ParseQuery func(raw json.RawMessage) (query.Node, error)
 }
 
 // Load is a part of stored documents.
@@ -101,9 +129,11 @@ func (q *Query) check() error {
 		return fmt.Errorf("budget of %d postings and %v: neither can be negative: %w", q.Budget.Postings, q.Budget.Time, ErrBadInput)
 	}
 	if q.Node != nil {
-		return query.Validate(q.Node)
+		if err := query.Validate(q.Node); err != nil {
+			return err
+		}
 	}
-	return nil
+	return q.checkSorted()
 }
 
 func (q *Query) options(cached bool) dispatch.Options {
@@ -241,6 +271,7 @@ func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err er
 	if err != nil {
 		return nil, err
 	}
+	node = filtered(node, s.query.Filter)
 	if s.query.Trace {
 		s.trace = &plan.Trace{Query: node.String(), Mode: plan.Mode(s.query.Mode), Began: s.began}
 		s.trace.AddStep(StepParse, time.Since(began))
@@ -261,6 +292,9 @@ func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err er
 }
 
 func (s *search) run(ctx context.Context) (*Results, error) {
+	if s.query.needsMatches() {
+		return s.runSorted(ctx)
+	}
 	plan := &s.sc.query
 	notes, err := s.prepare(plan, !s.query.Trace /* cached */)
 	if err != nil {
@@ -288,6 +322,19 @@ func (s *search) fill(r *Results, q *dispatch.Query, answer *plan.Answer, hits [
 	r.Engine = s.index.runtime.engine
 	r.Query, r.Hits, r.Mode, r.Traversal = q.Query().String(), hits, Mode(answer.Mode), answer.Traversal
 	r.Missed, r.Matches, r.NumDocs, r.Cached = answer.Missed.Float64(), answer.Matches, s.snapshot.NumLive, answer.Cached
+	r.Total = s.query.total(answer)
+}
+
+// total is exact if the matches were counted, or if there are fewer than were asked for.
+func (q *Query) total(answer *plan.Answer) Total {
+	found := int64(len(answer.Hits))
+	switch {
+	case q.Count:
+		return Total{Value: answer.Matches, Relation: TotalExact}
+	case found < int64(cmp.Or(q.K, DefaultK)+q.Offset) && answer.Missed == 0:
+		return Total{Value: found, Relation: TotalExact}
+	}
+	return Total{Value: found, Relation: TotalAtLeast}
 }
 
 func (s *search) explain(ctx context.Context, id string) (*Explanation, error) {

@@ -124,7 +124,7 @@ func (h *Handler) routes() {
 	route("DELETE /{index}", deleteIndex)
 	route("GET /{index}", getIndex)
 	for _, method := range []string{"GET", "POST"} {
-		route(method+" /{index}/_search", search, "q", "from", "size", "_source", "track_total_hits", "default_operator", "df", "rest_total_hits_as_int", "typed_keys", "preference", "search_type", "request_cache")
+		route(method+" /{index}/_search", search, "q", "from", "size", "sort", "_source", "_source_includes", "_source_excludes", "track_total_hits", "track_scores", "explain", "default_operator", "df", "rest_total_hits_as_int", "typed_keys", "preference", "search_type", "request_cache")
 		route(method+" /{index}/_count", count, "q", "default_operator", "df", "preference")
 		route(method+" /{index}/_refresh", refreshIndex)
 		route(method+" /_refresh", refreshIndex)

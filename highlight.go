@@ -1,0 +1,169 @@
+package griffin
+
+import (
+	"strings"
+
+	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/snippet"
+)
+
+// Highlight asks for Hit.Highlights: passages of the fields of hits.
+type Highlight struct {
+	Fields []HighlightField
+}
+
+// HighlightField is a field of a Highlight.
+type HighlightField struct {
+	// Name is a field of the document, "title" or "text"; "*" is any text: "chapter*", "*".
+	Name string
+	// FragmentSize is the length of a passage in characters, Fragments the maximum number of
+	// passages; 0: DefaultSnippetLength, one.
+	FragmentSize, Fragments int
+	// Whole returns the whole text of each value that has a word of the query.
+	Whole bool
+	// AnyField also highlights words that the query seeks in other fields.
+	AnyField bool
+}
+
+// Names of the parts of documents that are no fields.
+const (
+	titlePart = "title"
+	textPart  = "text"
+)
+
+// highlighter makes the highlights of hits.
+type highlighter struct {
+	search *search
+	sought plan.Sought
+	fields []HighlightField
+	makers map[makerKey]*snippet.Maker // nil: no word is sought in the field
+}
+
+type makerKey struct {
+	field string
+	of    int // index of fields
+}
+
+func (s *search) newHighlighter(q *dispatch.Query) *highlighter {
+	if s.query.Highlight == nil {
+		return nil
+	}
+	return &highlighter{search: s, sought: q.Sought(), fields: s.query.Highlight.Fields, makers: map[makerKey]*snippet.Maker{}}
+}
+
+// highlights returns the passages of a document by field.
+func (h *highlighter) highlights(title, text string, fields []Field) map[string][]Snippet {
+	var out map[string][]Snippet
+	add := func(name, value string) {
+		for i := range h.fields {
+			f := &h.fields[i]
+			if !matchesName(f.Name, name) {
+				continue
+			}
+			left := max(f.Fragments, 1) - len(out[name])
+			for _, s := range h.passages(name, i, value) {
+				if left <= 0 && !f.Whole {
+					break
+				}
+				left--
+				if out == nil {
+					out = map[string][]Snippet{}
+				}
+				out[name] = append(out[name], s)
+			}
+			return
+		}
+	}
+	given := map[string]bool{}
+	for _, f := range fields {
+		given[f.Name] = true
+		add(f.Name, f.Value)
+	}
+	if title != "" && !given[titlePart] {
+		add(titlePart, title)
+	}
+	if text != "" && !given[textPart] {
+		add(textPart, text)
+	}
+	return out
+}
+
+// passages returns the passages of a value that have a word of the query.
+func (h *highlighter) passages(name string, of int, value string) (out []Snippet) {
+	f := &h.fields[of]
+	key := makerKey{name, of}
+	maker, known := h.makers[key]
+	if !known {
+		maker = h.maker(name, f)
+		h.makers[key] = maker
+	}
+	if maker == nil {
+		return nil
+	}
+	for _, fragment := range maker.Make(value) {
+		if len(fragment.Highlights) == 0 {
+			continue
+		}
+		s := Snippet{Text: fragment.Text}
+		for _, r := range fragment.Highlights {
+			s.Highlights = append(s.Highlights, Span(r))
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// maker returns nil if the query seeks no word in the field.
+func (h *highlighter) maker(name string, f *HighlightField) *snippet.Maker {
+	var q snippet.Query
+	terms := map[string]bool{}
+	for _, t := range h.sought.Terms {
+		if f.AnyField || t.Field == "" || t.Field == name {
+			terms[t.Text] = true
+			q.Terms = append(q.Terms, snippet.Term{Text: t.Text, Weight: t.IDF})
+		}
+	}
+	if len(q.Terms) == 0 {
+		return nil
+	}
+	for _, p := range h.sought.Phrases {
+		if terms[p[0]] {
+			q.Phrases = append(q.Phrases, p)
+		}
+	}
+	o := snippet.Options{MaxChars: f.FragmentSize, MaxFragments: f.Fragments}
+	if o.MaxChars == 0 {
+		o.MaxChars = DefaultSnippetLength
+	}
+	if f.Whole {
+		o.MaxChars, o.MaxFragments = maxWholeText, 1
+	}
+	return snippet.New(h.search.sc.search.Analyzer(), q, o)
+}
+
+// maxWholeText is the length of a text that is highlighted as a whole, in characters.
+const maxWholeText = 1 << 20
+
+// matchesName matches * with any text.
+func matchesName(pattern, name string) bool {
+	first, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == name
+	}
+	if !strings.HasPrefix(name, first) || strings.HasPrefix(name, "_") && first == "" {
+		return false
+	}
+	name = name[len(first):]
+	for {
+		part, after, more := strings.Cut(rest, "*")
+		if !more {
+			return strings.HasSuffix(name, part)
+		}
+		at := strings.Index(name, part)
+		if at < 0 {
+			return false
+		}
+		name, rest = name[at+len(part):], after
+	}
+}

@@ -1,0 +1,151 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/griffin-search/griffin"
+)
+
+// hitWriter writes the hits of a search. The first error stays.
+type hitWriter struct {
+	ctx     context.Context
+	x       *Index
+	request *searchRequest
+	query   griffin.Query
+	err     error
+}
+
+// append appends a hit. Its text is read again if it is not part of the hit.
+func (w *hitWriter) append(dst []byte, hit *griffin.Hit) []byte {
+	var source []byte
+	if w.query.Load == griffin.LoadFields && w.err == nil {
+		var err error
+		if source, err = w.x.sourceOfHit(w.ctx, hit); err != nil {
+			w.err = err
+		}
+	}
+	return w.appendWith(dst, hit, source)
+}
+
+// appendTop appends a hit of a top_hits, with its own "_source".
+func (w *hitWriter) appendTop(dst []byte, hit *griffin.Hit, request json.RawMessage) []byte {
+	own := searchRequest{}
+	var options struct {
+		Source json.RawMessage `json:"_source"`
+	}
+	if err := json.Unmarshal(request, &options); err == nil && options.Source != nil {
+		if err := own.source.parse(options.Source); err != nil && w.err == nil {
+			w.err = err
+		}
+	}
+	top := hitWriter{ctx: w.ctx, x: w.x, request: &own, query: w.query}
+	top.query.Load = griffin.LoadFields
+	dst = top.append(dst, hit)
+	if w.err == nil {
+		w.err = top.err
+	}
+	return dst
+}
+
+// appendWith appends a hit with the JSON of its document, nil if it was not loaded.
+func (w *hitWriter) appendWith(dst []byte, hit *griffin.Hit, source []byte) []byte {
+	s := w.request
+	dst = appendString(append(dst, `{"_index":`...), w.x.name)
+	dst = appendString(append(dst, `,"_id":`...), hit.ID)
+	dst = append(dst, `,"_score":`...)
+	if hit.NoScore {
+		dst = append(dst, "null"...)
+	} else {
+		dst = appendScore(dst, hit.Score)
+	}
+	if source != nil && !s.source.none {
+		dst = append(append(dst, `,"_source":`...), s.source.apply(source)...)
+	}
+	if len(s.fields) > 0 || hit.Group != nil {
+		dst = append(dst, `,"fields":`...)
+		dst = w.appendFields(dst, hit, source)
+	}
+	if len(hit.Highlights) > 0 && s.highlight != nil {
+		dst = append(dst, `,"highlight":`...)
+		dst = s.highlight.append(dst, hit.Highlights)
+	}
+	if hit.Sort != nil {
+		dst = append(append(dst, `,"sort":`...), hit.Sort...)
+	}
+	if s.explain {
+		dst = w.appendExplanation(dst, hit)
+	}
+	return append(dst, '}')
+}
+
+// sourceOfHit reads the document again if its text is not part of the hit.
+func (x *Index) sourceOfHit(ctx context.Context, hit *griffin.Hit) ([]byte, error) {
+	for _, f := range hit.Fields {
+		if f.Name == sourceField {
+			return []byte(f.Value), nil
+		}
+	}
+	doc, err := x.ix.Document(ctx, hit.ID)
+	if errors.Is(err, griffin.ErrNotFound) { // deleted since
+		return sourceOf(hit.Title, "", hit.Fields), nil
+	}
+	return sourceOf(doc.Title, doc.Text, doc.Fields), err
+}
+
+func (w *hitWriter) appendExplanation(dst []byte, hit *griffin.Hit) []byte {
+	e, err := w.x.ix.Explain(w.ctx, griffin.Query{Node: w.query.Node, Mode: w.query.Mode, K: w.query.K}, hit.ID)
+	if err != nil {
+		if !errors.Is(err, griffin.ErrNotFound) && w.err == nil { // deleted since
+			w.err = err
+		}
+		return dst
+	}
+	dst = append(dst, `,"_explanation":{"value":`...)
+	dst = append(appendScore(dst, e.Score), `,"description":"sum of:","details":[`...)
+	first := true
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		if p.Excluded {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(dst, `{"value":`...)
+		dst = append(appendScore(dst, p.Contribution), `,"description":`...)
+		dst = append(appendString(dst, describe(p)), `,"details":[]}`...)
+	}
+	return append(dst, "]}"...)
+}
+
+// describe is the formula of a part with its numbers.
+func describe(p *griffin.ExplanationPart) string {
+	if p.Query != "" {
+		return p.Query
+	}
+	name := ""
+	for i, t := range p.Terms {
+		if i > 0 {
+			name += " "
+		}
+		name += t
+	}
+	if p.Field != "" {
+		name = p.Field + ":" + name
+	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+	freq := float64(p.Freq)
+	if p.SloppyFreq > 0 {
+		freq = p.SloppyFreq
+	}
+	if p.Scale != 0 {
+		return "weight(" + name + "), boost " + number(p.Boost) + " * weight " + number(freq/p.Scale)
+	}
+	return "weight(" + name + "), computed as idf " + number(p.IDF) + " * boost " + number(p.Boost) + " * freq / (freq + k1 * (1 - b + b * length / average)), freq " +
+		number(freq) + ", length " + strconv.FormatUint(uint64(p.Length), 10) + ", average " + number(p.AvgLength) +
+		", k1 " + number(float64(p.K1)) + ", b " + number(float64(p.B))
+}

@@ -1,0 +1,128 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestSourceFilter has the examples of OpenSearch's documentation, and lists of objects.
+func TestSourceFilter(t *testing.T) {
+	const source = `{"a": 1, "b": {"c": "x", "d": {"e": [1, 2], "f": null}}, "l": [{"m": 1, "n": 2}, {"m": 3}, 4], "ab": true}`
+	for _, c := range []struct{ filter, want string }{
+		{`true`, source},
+		{`"a"`, `{"a":1}`},
+		{`["a", "b.c"]`, `{"a":1,"b":{"c":"x"}}`},
+		{`"a*"`, `{"a":1,"ab":true}`},
+		{`"b.*.e"`, `{"b":{"d":{"e":[1,2]}}}`},
+		{`["b"]`, `{"b":{"c":"x","d":{"e":[1,2],"f":null}}}`},
+		{`"l.m"`, `{"l":[{"m":1},{"m":3}]}`},
+		{`{"excludes": ["b", "l"]}`, `{"a":1,"ab":true}`},
+		{`{"excludes": "*.n"}`, `{"a":1,"b":{"c":"x","d":{"e":[1,2],"f":null}},"l":[{"m":1},{"m":3},4],"ab":true}`},
+		{`{"includes": ["b.*"], "excludes": ["b.d.e"]}`, `{"b":{"c":"x","d":{"f":null}}}`},
+		{`"z"`, `{}`},
+		{`{"excludes": ["*"]}`, `{}`},
+	} {
+		var f sourceFilter
+		if err := f.parse(json.RawMessage(c.filter)); err != nil {
+			t.Fatalf("%s: %v", c.filter, err)
+		}
+		if got := string(f.apply([]byte(source))); got != c.want {
+			t.Errorf("%s: %s, want %s", c.filter, got, c.want)
+		}
+	}
+}
+
+func putBooks(t *testing.T) *node {
+	t.Helper()
+	n := newNode(t)
+	n.must(200, "PUT /books", `{"mappings":{"properties":{"title":{"type":"text"},"author":{"type":"text"}}}}`)
+	for i, source := range []string{
+		`{"title": "Moby Dick", "author": "Herman Melville", "year": 1851, "tags": ["whale", "ship"]}`,
+		`{"title": "The white whale of the sea", "author": "Anna Dick", "year": 1900, "tags": ["whale"]}`,
+		`{"title": "A ship", "author": "Herman Wouk", "year": 1951, "tags": []}`,
+	} {
+		n.must(201, fmt.Sprintf("PUT /books/_doc/%d", i+1), source)
+	}
+	n.must(200, "POST /books/_refresh", "")
+	return n
+}
+
+func TestSortByScoreAndOrder(t *testing.T) {
+	n := putBooks(t)
+	answer := n.must(200, "POST /books/_search", `{"sort": [{"_doc": "desc"}]}`)
+	if got := ids(answer); got != "3 2 1" || at(answer, "hits.hits.0._score") != nil || at(answer, "hits.max_score") != nil || at(answer, "hits.hits.0.sort.0") != 2.0 {
+		t.Errorf("hits %s: %v", got, answer)
+	}
+	after := n.must(200, "POST /books/_search", `{"sort": [{"_doc": "desc"}], "search_after": [2], "size": 1}`)
+	if got := ids(after); got != "2" || at(after, "hits.total.value") != 3.0 {
+		t.Errorf("after 2: hits %s: %v", got, after)
+	}
+	if got := ids(n.must(200, "GET /books/_search?q=whale&sort=_score:asc&track_scores=true", "")); got != "2 1" && got != "1 2" {
+		t.Errorf("hits %s", got)
+	}
+	n.must(400, "POST /books/_search", `{"sort": "nothing"}`)
+	n.must(400, "POST /books/_search", `{"search_after": [1]}`)
+	n.must(400, "POST /books/_search", `{"sort": "_doc", "search_after": [1], "from": 1}`)
+}
+
+func TestSearchOptions(t *testing.T) {
+	n := putBooks(t)
+	whale := `"query": {"match": {"*": "whale"}}`
+	scored := n.must(200, "POST /books/_search", `{`+whale+`}`)
+	best := at(scored, "hits.hits.0._score").(float64)
+	for _, c := range []struct{ body, path, want string }{
+		{`{` + whale + `, "post_filter": {"match": {"author": "melville"}}, "aggs": {"all": {"filter": {"match": {"author": "dick"}}}}}`, "hits.total.value", "1"},
+		{`{` + whale + `, "post_filter": {"match": {"author": "melville"}}, "aggs": {"all": {"filter": {"match": {"author": "dick"}}}}}`, "aggregations.all.doc_count", "1"},
+		{`{` + whale + `, "aggs": {"g": {"global": {}, "aggs": {"t": {"top_hits": {"size": 1, "_source": ["year"], "sort": [{"_doc": "desc"}]}}}}}, "size": 0}`, "aggregations.g.t.hits.hits.0._source", "map[year:1951]"},
+		{`{` + whale + `, "aggs": {"f": {"filters": {"filters": {"a": {"match_all": {}}, "b": {"match": {"*": "ship"}}}}}}}`, "aggregations.f.buckets.b.doc_count", "1"},
+		{fmt.Sprintf(`{%s, "min_score": %g}`, whale, best), "hits.total.value", "1"},
+		{`{"query": {"match_all": {}}, "_source": ["title"], "size": 1}`, "hits.hits.0._source", "map[title:Moby Dick]"},
+		{`{"query": {"match_all": {}}, "_source": false, "fields": ["tags", "ye*"], "size": 1}`, "hits.hits.0.fields", "map[tags:[whale ship] year:[1851]]"},
+		{`{"query": {"match_all": {}}, "_source": false, "docvalue_fields": [{"field": "year"}], "size": 1}`, "hits.hits.0.fields", "map[year:[1851]]"},
+		{`{` + whale + `, "stored_fields": "_none_"}`, "hits.hits.0._source", "<nil>"},
+		{`{"query": {"match": {"title": "whale"}}, "highlight": {"fields": {"title": {}}}}`, "hits.hits.0.highlight", "map[title:[The white <em>whale</em> of the sea]]"},
+		{`{"query": {"match": {"title": "dick"}}, "highlight": {"pre_tags": ["["], "post_tags": ["]"], "fields": {"*": {"number_of_fragments": 0}}}}`, "hits.hits.0.highlight", "map[title:[Moby [Dick]]]"},
+		{`{"query": {"match": {"title": "dick"}}, "highlight": {"require_field_match": false, "fields": [{"author": {}}, {"tags": {}}]}}`, "hits.hits.0.highlight", "<nil>"},
+		{`{` + whale + `, "explain": true, "size": 1}`, "hits.hits.0._explanation.description", "sum of:"},
+	} {
+		answer := n.must(200, "POST /books/_search", c.body)
+		if got := fmt.Sprint(at(answer, c.path)); got != c.want {
+			t.Errorf("%s: %s is %s, want %s", c.body, c.path, got, c.want)
+		}
+	}
+	answer := n.must(200, "POST /books/_search", `{`+whale+`, "explain": true}`)
+	if sum := at(answer, "hits.hits.0._explanation.value"); sum != best {
+		t.Errorf("explanation of %v, want %v", sum, best)
+	}
+	typed := n.do("POST /books/_search?typed_keys=true", `{"size": 0, "aggs": {"g": {"global": {}}}}`)
+	if !strings.Contains(typed.Body.String(), `"aggregations":{"global#g":{"doc_count":3}}`) {
+		t.Errorf("typed keys: %s", typed.Body)
+	}
+}
+
+func TestSearchOptionErrors(t *testing.T) {
+	n := putBooks(t)
+	for body, want := range map[string]string{
+		`{"aggs": {"a": {"terms": {"field": "title"}}}}`:            "aggregation [a] of type [terms]: field [title] is a text",
+		`{"aggs": {"a": {"filter": {"nothing": {}}}}}`:              "unknown query [nothing]",
+		`{"aggs": {"a": {"top_hits": {"size": 101}}}}`:              "at most 100",
+		`{"aggs": {"a": {"top_hits": {"highlight": {}}}}}`:          "highlight",
+		`{"collapse": {"field": "x"}}`:                              "collapse by [x]",
+		`{"collapse": {"field": "x", "inner_hits": {}}}`:            "inner_hits",
+		`{"highlight": {"fields": {"a": {"boundary_chars": "."}}}}`: "boundary_chars",
+		`{"highlight": {}}`:                                         "[fields]",
+		`{"min_score": -1}`:                                         "min_score",
+		`{"stored_fields": ["title"]}`:                              "stored_fields",
+		`{"fields": [{"field": "year", "format": "x"}]}`:            "[format]",
+		`{"_source": {"only": []}}`:                                 "[only]",
+		`{"sort": [{"title": "asc"}]}`:                              "a text has no column",
+		`{"suggest": {}}`:                                           "suggest",
+	} {
+		answer := n.must(400, "POST /books/_search", body)
+		if reason, _ := at(answer, "error.reason").(string); !strings.Contains(reason, want) {
+			t.Errorf("%s: reason %q, want %q", body, reason, want)
+		}
+	}
+}

@@ -1,0 +1,322 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/query"
+)
+
+// searchRequest is a search with its parameters.
+type searchRequest struct {
+	query      searchQuery
+	from, size int
+	// totals: 0 none, -1 exact, else the highest exact number.
+	totals int
+	flat   bool // rest_total_hits_as_int
+	typed  bool // typed_keys
+
+	sort, after, aggs json.RawMessage
+	postFilter        query.Node
+	collapse          string
+	minScore          float64
+	trackScores       bool
+	explain           bool
+
+	source    sourceFilter
+	fields    []fieldPattern // of "fields" and "docvalue_fields"
+	highlight *highlightRequest
+}
+
+// isPlain reports whether a match_all can be answered by listing the documents.
+func (s *searchRequest) isPlain() bool {
+	return s.sort == nil && s.after == nil && s.aggs == nil && s.postFilter == nil && s.collapse == "" && s.minScore == 0 && !s.explain && s.highlight == nil
+}
+
+func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
+	s = searchRequest{size: 10, totals: exactTotals, query: allDocuments()}
+	body, err := r.body()
+	if err != nil {
+		return s, err
+	}
+	if len(body) > maxQueryText {
+		return s, tooLarge(maxQueryText)
+	}
+	if len(body) > 0 {
+		if err := s.parseBody(x, body); err != nil {
+			return s, err
+		}
+	}
+	for name, to := range map[string]*int{"from": &s.from, "size": &s.size} {
+		n, given, err := r.number(name)
+		if err != nil {
+			return s, err
+		}
+		if given {
+			*to = int(min(n, maxWindow+1))
+		}
+	}
+	s.source.parseURL(r.values)
+	if r.values.Has("sort") {
+		s.sort = sortOfURL(r.values.Get("sort"))
+	}
+	if r.values.Has("track_total_hits") {
+		if err := s.parseTotals(json.RawMessage(r.values.Get("track_total_hits"))); err != nil {
+			return s, err
+		}
+	}
+	for name, to := range map[string]*bool{
+		"rest_total_hits_as_int": &s.flat, "typed_keys": &s.typed, "track_scores": &s.trackScores, "explain": &s.explain,
+	} {
+		if *to, err = r.boolean(name, *to); err != nil {
+			return s, err
+		}
+	}
+	if r.values.Has("q") {
+		if s.query, err = x.queryString(r.values.Get("q"), r.values.Get("default_operator"), r.values.Get("df")); err != nil {
+			return s, err
+		}
+	}
+	if s.from+s.size > maxWindow {
+		return s, illegal("Result window is too large, from + size must be less than or equal to: [%d] but was [%d]", maxWindow, s.from+s.size).of(x.name)
+	}
+	if s.after != nil && s.from > 0 {
+		return s, illegal("`from` parameter must be set to 0 when `search_after` is used")
+	}
+	return s, nil
+}
+
+// sortOfURL turns "price:desc,name" into JSON.
+func sortOfURL(text string) json.RawMessage {
+	var keys []string
+	for key := range strings.SplitSeq(text, ",") {
+		name, order, directed := strings.Cut(key, ":")
+		one := string(appendString(nil, name))
+		if directed {
+			one = "{" + one + ":" + string(appendString(nil, order)) + "}"
+		}
+		keys = append(keys, one)
+	}
+	return json.RawMessage("[" + strings.Join(keys, ",") + "]")
+}
+
+// bodyKeys are the keys of a search.
+var bodyKeys = map[string]func(s *searchRequest, x *Index, key string, raw json.RawMessage) *Error{
+	"query":            (*searchRequest).parseQuery,
+	"from":             (*searchRequest).parseWindow,
+	"size":             (*searchRequest).parseWindow,
+	"track_total_hits": func(s *searchRequest, _ *Index, _ string, raw json.RawMessage) *Error { return s.parseTotals(raw) },
+	"sort":             keep(func(s *searchRequest) *json.RawMessage { return &s.sort }),
+	"search_after":     keep(func(s *searchRequest) *json.RawMessage { return &s.after }),
+	"aggs":             (*searchRequest).parseAggs,
+	"aggregations":     (*searchRequest).parseAggs,
+	"post_filter":      (*searchRequest).parsePostFilter,
+	"collapse":         (*searchRequest).parseCollapse,
+	"min_score":        (*searchRequest).parseMinScore,
+	"track_scores":     flag(func(s *searchRequest) *bool { return &s.trackScores }),
+	"explain":          flag(func(s *searchRequest) *bool { return &s.explain }),
+	"_source":          func(s *searchRequest, _ *Index, _ string, raw json.RawMessage) *Error { return s.source.parse(raw) },
+	"fields":           (*searchRequest).parseFields,
+	"docvalue_fields":  (*searchRequest).parseFields,
+	"stored_fields":    (*searchRequest).parseStoredFields,
+	"highlight":        (*searchRequest).parseHighlight,
+}
+
+// keep returns a function that stores JSON.
+func keep(to func(s *searchRequest) *json.RawMessage) func(*searchRequest, *Index, string, json.RawMessage) *Error {
+	return func(s *searchRequest, _ *Index, _ string, raw json.RawMessage) *Error {
+		*to(s) = raw
+		return nil
+	}
+}
+
+func flag(to func(s *searchRequest) *bool) func(*searchRequest, *Index, string, json.RawMessage) *Error {
+	return func(s *searchRequest, _ *Index, key string, raw json.RawMessage) *Error {
+		if json.Unmarshal(raw, to(s)) != nil {
+			return badRequest(typeParsing, "[%s] is %s: want true or false", key, raw)
+		}
+		return nil
+	}
+}
+
+func (s *searchRequest) parseBody(x *Index, body []byte) *Error {
+	var o map[string]json.RawMessage
+	if err := json.Unmarshal(body, &o); err != nil {
+		return badRequest(typeParsing, "the body: %s", jsonReason(err))
+	}
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		parse := bodyKeys[key]
+		if parse == nil {
+			return badRequest(typeParsing, "Unknown key for a search in [%s]: there are %s", key, strings.Join(slices.Sorted(maps.Keys(bodyKeys)), ", "))
+		}
+		if err := parse(s, x, key, o[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *searchRequest) parseQuery(x *Index, _ string, raw json.RawMessage) (err *Error) {
+	s.query, err = x.parseQuery(raw)
+	return err
+}
+
+func (s *searchRequest) parseWindow(_ *Index, key string, raw json.RawMessage) *Error {
+	var n int
+	if json.Unmarshal(raw, &n) != nil || n < 0 {
+		return illegal("[%s] parameter is %s: want a number that is not negative", key, raw)
+	}
+	if key == "from" {
+		s.from = min(n, maxWindow+1)
+	} else {
+		s.size = min(n, maxWindow+1)
+	}
+	return nil
+}
+
+func (s *searchRequest) parseTotals(raw json.RawMessage) *Error {
+	var n int
+	switch text := string(raw); {
+	case text == "true" || text == "":
+		s.totals = exactTotals
+	case text == "false":
+		s.totals = 0
+	case json.Unmarshal(raw, &n) == nil && n >= -1:
+		s.totals = n
+	default:
+		return illegal("[track_total_hits] parameter must be positive or equals to -1, got %s", raw)
+	}
+	return nil
+}
+
+func (s *searchRequest) parseAggs(_ *Index, key string, raw json.RawMessage) *Error {
+	if s.aggs != nil {
+		return badRequest(typeParsing, "[aggs] and [aggregations] are both given")
+	}
+	if !isObject(string(raw)) {
+		return badRequest(typeParsing, "[%s] is %.60s: want an object", key, raw)
+	}
+	s.aggs = raw
+	return nil
+}
+
+func (s *searchRequest) parsePostFilter(x *Index, _ string, raw json.RawMessage) *Error {
+	q, err := x.parseQuery(raw)
+	s.postFilter = q.node
+	return err
+}
+
+func (s *searchRequest) parseCollapse(_ *Index, _ string, raw json.RawMessage) *Error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	var c struct {
+		Field     string          `json:"field"`
+		InnerHits json.RawMessage `json:"inner_hits"`
+		// MaxConcurrent is of inner_hits.
+		MaxConcurrent int `json:"max_concurrent_group_searches"`
+	}
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil {
+		return badRequest(typeParsing, "[collapse]: %s", jsonReason(err))
+	}
+	if c.InnerHits != nil {
+		return illegal("[collapse] has [inner_hits], which is not supported: use the aggregation top_hits")
+	}
+	if c.Field == "" {
+		return illegal("[collapse] needs a [field]")
+	}
+	s.collapse = c.Field
+	return nil
+}
+
+func (s *searchRequest) parseMinScore(_ *Index, _ string, raw json.RawMessage) *Error {
+	if json.Unmarshal(raw, &s.minScore) != nil || s.minScore < 0 {
+		return illegal("[min_score] is %s: want a number that is not negative", raw)
+	}
+	return nil
+}
+
+// parseStoredFields accepts the value that means no source, which clients send.
+func (s *searchRequest) parseStoredFields(_ *Index, _ string, raw json.RawMessage) *Error {
+	var list []string
+	if text, ok := scalarText(raw); ok {
+		list = []string{text}
+	} else if json.Unmarshal(raw, &list) != nil {
+		return badRequest(typeParsing, "[stored_fields] is %.60s: want a list of fields", raw)
+	}
+	for _, name := range list {
+		if name != "_none_" && name != "_source" {
+			return illegal("[stored_fields] has [%s]: no field is stored by itself; use [fields] or [_source]", name)
+		}
+	}
+	s.source.none = s.source.none || !slices.Contains(list, "_source")
+	return nil
+}
+
+// griffinQuery is the search of the index.
+func (s *searchRequest) griffinQuery(x *Index) griffin.Query {
+	q := griffin.Query{
+		Node: s.query.node, Mode: s.query.mode, K: max(s.size, 1), Offset: s.from, Count: s.totals != 0, Load: griffin.LoadIDs,
+		Sort: s.sort, SearchAfter: s.after, TrackScores: s.trackScores, Collapse: s.collapse, PostFilter: s.postFilter, MinScore: s.minScore,
+		Aggregations: s.aggs,
+		ParseQuery: func(raw json.RawMessage) (query.Node, error) {
+			inner, err := x.parseQuery(raw)
+			if err != nil {
+				return nil, err
+			}
+			return inner.node, nil
+		},
+	}
+	if !s.source.none || len(s.fields) > 0 || s.highlight != nil {
+		q.Load = griffin.LoadFields
+	}
+	if s.highlight != nil {
+		q.Highlight = s.highlight.options
+	}
+	if s.size == 0 {
+		q.Offset = 0
+		if s.aggs == nil {
+			q.Load = griffin.LoadNone
+		}
+	}
+	return q
+}
+
+// fieldPattern is an entry of "fields".
+type fieldPattern struct{ pattern string }
+
+func (s *searchRequest) parseFields(_ *Index, key string, raw json.RawMessage) *Error {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return badRequest(typeParsing, "[%s] is %.60s: want a list of fields", key, raw)
+	}
+	for _, one := range list {
+		if text, ok := scalarText(one); ok {
+			s.fields = append(s.fields, fieldPattern{text})
+			continue
+		}
+		var o map[string]json.RawMessage
+		if json.Unmarshal(one, &o) != nil {
+			return badRequest(typeParsing, "[%s] has %.60s: want a field", key, one)
+		}
+		name, ok := scalarText(o["field"])
+		delete(o, "field")
+		for option := range o {
+			return illegal("[%s] of field [%s] has [%s], which is not supported", key, name, option)
+		}
+		if !ok {
+			return illegal("[%s] has %.60s without [field]", key, one)
+		}
+		s.fields = append(s.fields, fieldPattern{name})
+	}
+	if len(s.fields) > maxFieldPatterns {
+		return illegal("[%s] has more than %d fields", key, maxFieldPatterns)
+	}
+	return nil
+}
+
+// maxFieldPatterns is index.max_docvalue_fields_search of OpenSearch.
+const maxFieldPatterns = 100
