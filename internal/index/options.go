@@ -189,13 +189,32 @@ func (o *Options) Schema() *inverter.Schema {
 
 func (o *Options) segmentOptions(threads int) segment.Options {
 	return segment.Options{
-		Fields:    append([]string{""}, o.Fields...),
-		Codec:     o.Codec,
-		Analyzer:  o.Analyzer,
-		BM25:      o.BM25,
-		Weights:   o.Weighted(),
-		Positions: o.Positions,
-		Stored:    !o.NoStored,
-		Threads:   threads,
+		Fields:      append([]string{""}, o.Fields...),
+		UnitLengths: o.unitLengths(),
+		Codec:       o.Codec,
+		Analyzer:    o.Analyzer,
+		BM25:        o.BM25,
+		Weights:     o.Weighted(),
+		Positions:   o.Positions,
+		Stored:      !o.NoStored,
+		Threads:     threads,
 	}
+}
+
+// unitLengths marks the keywords by base.FieldID; nil: there is none.
+func (o *Options) unitLengths() []bool {
+	if o.Mapping == nil {
+		return nil
+	}
+	units, found := []bool{false}, false
+	for _, f := range o.Mapping.Fields() {
+		if f.HasTerms() {
+			unit := f.Type != mapping.Text
+			units, found = append(units, unit), found || unit
+		}
+	}
+	if !found {
+		return nil
+	}
+	return units
 }

@@ -106,13 +106,13 @@ func newStoredCorpus(s *Snapshot) (c *storedCorpus, err error) {
 		return nil, err
 	}
 	for i := range s.Segments {
-		c.total += s.Segments[i].storedBytes()
+		c.total += storedBytes(&s.Segments[i])
 	}
 	return c, nil
 }
 
 // storedBytes is the size of the compressed texts.
-func (v *View) storedBytes() int64 {
+func storedBytes(v *View) int64 {
 	for _, f := range v.Meta().Files {
 		if f.Name == "stored" {
 			return f.SizeBytes
@@ -133,7 +133,7 @@ func (c *storedCorpus) Next() (*corpus.Batch, error) {
 	}
 	at, from := c.segment, c.next
 	v := &c.s.Segments[at]
-	bytes, docs := v.storedBytes(), int64(v.NumDocs())
+	bytes, docs := storedBytes(v), int64(v.NumDocs())
 	n := min(max(batchStoredBytes*docs/max(bytes, 1), 1), 1<<16)
 	to := min(from+int(n), v.NumDocs())
 	c.next = to

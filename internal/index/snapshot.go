@@ -80,11 +80,16 @@ type FieldStats struct {
 	NumDocs     uint64 // live documents of the index, with or without the field
 	TotalTokens uint64
 	NumPostings uint64
+	// UnitLengths is as in segment.Options.
+	UnitLengths bool
 }
 
-// AvgLen is the mean length in tokens; 0 without documents.
+// AvgLen is the mean length in tokens; 0 without documents. That of a field with unit lengths is 1.
 func (f *FieldStats) AvgLen() float64 {
-	if f.NumDocs == 0 {
+	switch {
+	case f.UnitLengths:
+		return 1
+	case f.NumDocs == 0:
 		return 0
 	}
 	return float64(f.TotalTokens) / float64(f.NumDocs)
@@ -110,8 +115,10 @@ func (ix *Index) newSnapshot(m *manifest, others ...*Snapshot) (*Snapshot, error
 	s := &Snapshot{Generation: m.Generation, Serial: serials.Add(1), Options: m.Options, index: ix, indexID: m.ID, grown: m.Grown}
 	s.references.Store(1)
 	s.Fields = make([]FieldStats, 1+len(m.Options.Fields))
+	units := m.Options.unitLengths()
 	for i, name := range m.Options.Fields {
 		s.Fields[i+1].Name = name
+		s.Fields[i+1].UnitLengths = units != nil && units[i+1]
 	}
 	for i := range m.Segments {
 		if err := ix.addView(s, m, &m.Segments[i], others); err != nil {
@@ -243,7 +250,7 @@ func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error 
 		meta.Stored == want.Stored && meta.BM25 == want.BM25 && meta.Weights == want.Weights &&
 		len(meta.Fields) <= len(want.Fields) && len(meta.Fields) >= len(want.Fields)-m.grownTerms()
 	for i := 0; ok && i < len(meta.Fields); i++ {
-		ok = meta.Fields[i].Name == want.Fields[i]
+		ok = meta.Fields[i].Name == want.Fields[i] && meta.Fields[i].UnitLengths == (want.UnitLengths != nil && want.UnitLengths[i])
 	}
 	if !ok {
 		return fmt.Errorf("its metadata contradict the manifest: %w", base.ErrCorrupt)

@@ -198,9 +198,9 @@ func (s *Segment) CountTokens(docs *Bitmap, counts *ListCounts) error {
 		if err := s.CheckLengths(field); err != nil {
 			return err
 		}
-		lengths, sum := s.Lengths(field), uint64(0)
+		sum := uint64(0)
 		for _, doc := range docs.Members() {
-			sum += uint64(lengths[doc])
+			sum += uint64(s.Length(field, doc))
 		}
 		counts.AddTokens(field, sum)
 	}

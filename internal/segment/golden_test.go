@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-var update = flag.Bool("update", false, "write testdata/v1 anew")
+var update = flag.Bool("update", false, "write testdata anew")
 
 // A list of several blocks ("griffin"), an empty document, a gap in the positions, a repeated
 // term, UTF-8.
@@ -56,28 +56,51 @@ func TestVersion1StaysReadable(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			opts := options(2)
 			c.change(&opts)
-			dir := filepath.Join("testdata", "v1", c.name)
-			if *update {
-				if err := os.RemoveAll(dir); err != nil {
-					t.Fatal(err)
-				}
-				src, err := segmenttest.NewSource(docs, vfs.OS, filepath.Join(t.TempDir(), "stored"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := segment.Write(context.Background(), vfs.OS, dir, opts, []segment.Source{src}, nil); err != nil {
-					t.Fatal(err)
-				}
-			}
-			s, err := segment.Open(vfs.OS, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			if err := s.Verify(context.Background(), nil); err != nil {
-				t.Fatal(err)
-			}
-			check(t, s, c.docs, opts)
+			check(t, openGolden(t, filepath.Join("testdata", "v1", c.name), docs, opts), c.docs, opts)
 		})
 	}
+}
+
+// "go test -update" is valid only before a release with columns.
+func TestColumnsStayReadable(t *testing.T) {
+	docs := goldenDocs()
+	for i := range docs {
+		docs[i].Fields[1] = docs[i].Fields[1][:min(1, i%3, len(docs[i].Fields[1]))]
+		if i%4 > 0 {
+			docs[i].Numbers = []int64{int64(i) << 33, int64(i % 7)}[:1+i%2]
+		}
+		if i%20 == 0 {
+			docs[i].Keywords = []string{"löwe", fmt.Sprint("k", i), "löwe"}
+		}
+	}
+	opts := options(2)
+	opts.UnitLengths = []bool{false, true}
+	s := openGolden(t, filepath.Join("testdata", "v2", "columns"), docs, opts)
+	checkColumns(t, s, docs)
+	checkUnitLengths(t, "golden", s, func(doc int) *segmenttest.Doc { return &docs[doc] })
+}
+
+func openGolden(t *testing.T, dir string, docs []segmenttest.Doc, opts segment.Options) *segment.Segment {
+	t.Helper()
+	if *update {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		src, err := segmenttest.NewSource(docs, vfs.OS, filepath.Join(t.TempDir(), "stored"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := segment.Write(context.Background(), vfs.OS, dir, opts, []segment.Source{src}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := segment.Open(vfs.OS, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Verify(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

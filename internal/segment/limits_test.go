@@ -59,7 +59,7 @@ func TestMetaLimits(t *testing.T) {
 	if n := (&Meta{Files: []FileMeta{{SizeBytes: 3}, {SizeBytes: 4}}}).SizeBytes(); n != 7 {
 		t.Errorf("%d bytes, want 7", n)
 	}
-	if avgLen(3, 0) != 0 || avgLen(3, 2) != 1.5 {
+	if f := (&FieldMeta{TotalTokens: 3}); f.avgLen(0) != 0 || f.avgLen(2) != 1.5 || (&FieldMeta{UnitLengths: true}).avgLen(2) != 1 {
 		t.Error("mean lengths")
 	}
 	for _, tail := range []string{" ", "x", "{}", "null"} {

@@ -37,12 +37,17 @@ const (
 	fileOrder     = "order"   // only if documents are not in the order in which they were written
 	fileInverse   = "inverse" // of order
 	fileVersions  = "version" // only if documents have versions
+	fileColumns   = "columns" // only if documents have values in columns
 )
 
 // Options configure Write.
 type Options struct {
 	// Fields names indexed fields, at most base.MaxFields; Fields[0] is "", the default.
 	Fields []string
+	// UnitLengths marks, by FieldID, fields in which a document has the length 1, or 0 without a
+	// value: a bit is stored, and their mean length is 1. Missing ones are false; the default field
+	// is never one.
+	UnitLengths []bool
 	// Codec names the lists' codec (codec.Names).
 	Codec string
 	// Analyzer is only recorded.
@@ -90,9 +95,11 @@ type FieldMeta struct {
 	TotalTokens uint64 `json:"total_tokens"` // sum of the lengths
 	NumTerms    uint64 `json:"num_terms"`
 	NumPostings uint64 `json:"num_postings"`
-	// AvgLen is TotalTokens divided by all documents, as published BM25 results count, or 0;
-	// bounds are for it.
+	// AvgLen is TotalTokens divided by all documents, as published BM25 results count, or 0; 1 of a
+	// unit field. Bounds are for it.
 	AvgLen float64 `json:"avg_len"`
+	// UnitLengths is as in Options.
+	UnitLengths bool `json:"unit_lengths,omitempty"`
 }
 
 // FileMeta identifies a file of a segment for Open.
@@ -116,11 +123,14 @@ func (m *Meta) SizeBytes() int64 {
 
 // avgLen returns the mean length for which bounds are made and that searches of one
 // segment use.
-func avgLen(totalTokens uint64, numDocs int) float64 {
-	if numDocs == 0 {
+func (f *FieldMeta) avgLen(numDocs int) float64 {
+	switch {
+	case f.UnitLengths:
+		return 1
+	case numDocs == 0:
 		return 0
 	}
-	return float64(totalTokens) / float64(numDocs)
+	return float64(f.TotalTokens) / float64(numDocs)
 }
 
 // saveMeta writes meta, which completes a segment and is therefore last.
@@ -186,10 +196,14 @@ func (m *Meta) validate() error {
 		return fmt.Errorf("%d documents: %w", m.NumDocs, base.ErrCorrupt)
 	}
 	names := make([]string, len(m.Fields))
-	for i, f := range m.Fields {
+	for i := range m.Fields {
+		f := &m.Fields[i]
 		names[i] = f.Name
+		if f.UnitLengths && (i == 0 || f.TotalTokens != uint64(f.NumDocs)) {
+			return fmt.Errorf("field %q: %d unit lengths of %d documents: %w", f.Name, f.TotalTokens, f.NumDocs, base.ErrCorrupt)
+		}
 		if f.NumDocs < 0 || f.NumDocs > m.NumDocs || f.TotalTokens < uint64(f.NumDocs) || f.NumPostings < f.NumTerms ||
-			f.AvgLen != avgLen(f.TotalTokens, m.NumDocs) {
+			f.AvgLen != f.avgLen(m.NumDocs) {
 			return fmt.Errorf("field %q: counts contradict each other: %w", f.Name, base.ErrCorrupt)
 		}
 	}
@@ -225,6 +239,9 @@ func (o *Options) validate(numDocs int) (codec.Codec, error) {
 	}
 	if err := validateFields(o.Fields); err != nil {
 		return nil, err
+	}
+	if len(o.UnitLengths) > len(o.Fields) || o.unitLengths(0) {
+		return nil, fmt.Errorf("unit lengths of %d fields, the first %t: %w", len(o.UnitLengths), o.unitLengths(0), base.ErrBadInput)
 	}
 	c, err := codec.Lookup(o.Codec)
 	if err != nil {

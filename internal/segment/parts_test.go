@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,9 @@ func TestVerifyParts(t *testing.T) {
 	want := int64(0)
 	for _, f := range s.files {
 		want += int64(f.Len())
+		if filepath.Base(f.Name()) == fileColumns {
+			want += int64(f.Len())
+		}
 	}
 	for f := range s.meta.Fields {
 		for it := s.Terms(base.FieldID(f), nil); it.Next(); {
@@ -88,8 +92,8 @@ func TestSegmentLimits(t *testing.T) {
 	if at, err := s.stored.order.at(n - 1); err != nil || at != 3 {
 		t.Errorf("last document is number %d, %v", at, err)
 	}
-	if at, err := (*column)(nil).at(7); err != nil || at != 7 {
-		t.Errorf("without a column: number %d, %v", at, err)
+	if at, err := (*array)(nil).at(7); err != nil || at != 7 {
+		t.Errorf("without an array: number %d, %v", at, err)
 	}
 	src, err := s.Source(NewBitmap(int(n)))
 	if err != nil || src.Lengths(2) != nil || len(src.Lengths(1)) != int(n) || s.Dir() != "seg" || !s.HasStored() {
@@ -108,11 +112,12 @@ func TestSegmentLimits(t *testing.T) {
 	want := Sizes{
 		Dictionary: size[fileTerms] + size[fileRecords], Postings: size[filePostings], Positions: size[filePositions], Frontiers: size[fileFrontiers],
 		Lengths: size[fileLengths], IDs: size[fileIDs], Stored: size[fileStored] + size[fileOrder] + size[fileInverse],
+		Columns: size[fileColumns],
 	}
 	if got := s.Sizes(); got != want || got.Total() != s.meta.SizeBytes() {
 		t.Errorf("sizes %+v, want %+v", got, want)
 	}
-	if got := (Sizes{1, 2, 3, 4, 5, 6, 7}).Add(Sizes{10, 20, 30, 40, 50, 60, 70}); got != (Sizes{11, 22, 33, 44, 55, 66, 77}) {
+	if got := (Sizes{1, 2, 3, 4, 5, 6, 7, 8}).Add(Sizes{10, 20, 30, 40, 50, 60, 70, 80}); got != (Sizes{11, 22, 33, 44, 55, 66, 77, 88}) {
 		t.Errorf("sum %+v", got)
 	}
 	for n := range []int{0, 1, 1023, 1024, 1025, 2048} {

@@ -359,7 +359,7 @@ func TestVerifyReportsEachPart(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if want := len(s.files) + int(s.dict.numTerms()) + 1; calls != want {
-		t.Errorf("%d calls, want one for each of %d files and %d lists, and the last", calls, len(s.files), s.dict.numTerms())
+	if want := len(s.files) + 1 + int(s.dict.numTerms()) + 1; calls != want {
+		t.Errorf("%d calls, want one for each of %d files, the columns and %d lists, and the last", calls, len(s.files), s.dict.numTerms())
 	}
 }

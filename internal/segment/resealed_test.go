@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/column"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/sealed"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
@@ -29,6 +30,41 @@ func (s *tinySource) ID(doc int) []byte              { return fmt.Append(nil, "i
 func (s *tinySource) Stored() (*StoredReader, error) { return s.stored, nil }
 func (s *tinySource) Lists() (ListIterator, error) {
 	return &tinyLists{s: s, term: []byte{'a' - 1}}, nil
+}
+
+// The first field's letters, and their number.
+func (s *tinySource) Columns() (*column.Set, error) {
+	var file bytes.Buffer
+	w := column.NewWriter(&file, len(s.docs), column.Temp{})
+	letters, err := w.Ordinals("letters")
+	if err != nil {
+		return nil, err
+	}
+	for doc, d := range s.docs {
+		var values [][]byte
+		for i := range d[0] {
+			values = append(values, []byte(d[0][i:i+1]))
+		}
+		if err := letters.Add(base.DocID(doc), values); err != nil {
+			return nil, err
+		}
+	}
+	if err := letters.Close(); err != nil {
+		return nil, err
+	}
+	number, err := w.Numbers("number")
+	if err != nil {
+		return nil, err
+	}
+	for doc, d := range s.docs {
+		if err := number.Add(base.DocID(doc), []int64{int64(len(d[0]))}); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(number.Close(), w.Close()); err != nil {
+		return nil, err
+	}
+	return column.Open(column.Memory(file.Bytes()), len(s.docs))
 }
 
 func (s *tinySource) Lengths(field base.FieldID) (lengths []uint32) {
@@ -178,8 +214,8 @@ func TestResealed(t *testing.T) {
 	if err := resealedError(t, whole); err != nil {
 		t.Fatal(err)
 	}
-	// Other texts, positions and terms are as good.
-	most := map[string]int{fileStored: 93, filePositions: 67, fileTerms: 145}
+	// Other texts, positions, terms and values are as good.
+	most := map[string]int{fileStored: 93, filePositions: 67, fileTerms: 145, fileColumns: 70}
 	for name, payload := range all {
 		unnoticed := 0
 		for at := range payload {
@@ -239,8 +275,8 @@ func TestMetaContradictsFiles(t *testing.T) {
 		"nothing stored": func(m *Meta) { m.Stored = false },
 		"documents": func(m *Meta) {
 			m.NumDocs++
-			m.Fields[0].AvgLen = avgLen(m.Fields[0].TotalTokens, m.NumDocs)
-			m.Fields[1].AvgLen = avgLen(m.Fields[1].TotalTokens, m.NumDocs)
+			m.Fields[0].AvgLen = m.Fields[0].avgLen(m.NumDocs)
+			m.Fields[1].AvgLen = m.Fields[1].avgLen(m.NumDocs)
 		},
 		"another field":    func(m *Meta) { m.Fields = append(m.Fields, FieldMeta{Name: "more"}) },
 		"one field fewer":  func(m *Meta) { m.Fields = m.Fields[:1] },
@@ -251,7 +287,7 @@ func TestMetaContradictsFiles(t *testing.T) {
 		"weights":          func(m *Meta) { m.Weights = true },
 	}
 	for _, f := range m.Files {
-		if f.Name != fileOrder {
+		if f.Name != fileOrder && f.Name != fileColumns {
 			changes["without "+f.Name] = without(f.Name)
 		}
 	}

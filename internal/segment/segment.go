@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync/atomic"
+	"sync"
 
 	"github.com/blevesearch/vellum"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/column"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/sealed"
 	"github.com/griffin-search/griffin/internal/vfs"
@@ -30,14 +31,10 @@ type Segment struct {
 	ids                            *idTable
 	lengths                        []fieldLengths
 	stored                         *StoredReader // nil: none
-	order, inverse                 *column       // nil: DocIDs are in the order of writing
+	order, inverse                 *array        // nil: DocIDs are in the order of writing
 	written                        writtenOrder
 	versions                       *sealed.File // nil: none
-}
-
-type fieldLengths struct {
-	column
-	checked atomic.Bool
+	columns                        func() (*column.Set, error)
 }
 
 // Open validates metadata and that files are complete and belong together; content is checked
@@ -65,17 +62,18 @@ var versions = map[string]uint32{
 	filePostings:  postingsVersion,
 	filePositions: postingsVersion,
 	fileFrontiers: postingsVersion,
-	fileLengths:   columnVersion,
+	fileLengths:   arrayVersion,
 	fileIDs:       idsVersion,
 	fileStored:    storedVersion,
-	fileOrder:     columnVersion,
-	fileInverse:   columnVersion,
-	fileVersions:  columnVersion,
+	fileOrder:     arrayVersion,
+	fileInverse:   arrayVersion,
+	fileVersions:  arrayVersion,
+	fileColumns:   column.FormatVersion,
 }
 
 const (
 	postingsVersion = 1
-	columnVersion   = 1
+	arrayVersion    = 1
 )
 
 func (s *Segment) open(fs vfs.FS) (err error) {
@@ -122,6 +120,7 @@ func (s *Segment) open(fs vfs.FS) (err error) {
 	if s.versions = byName[fileVersions]; s.versions != nil && s.versions.Len() != versionBytes*uint64(s.meta.NumDocs) {
 		return fmt.Errorf("%s: %d bytes for %d documents: %w", s.versions.Name(), s.versions.Len(), s.meta.NumDocs, base.ErrCorrupt)
 	}
+	s.columns = sync.OnceValues(func() (*column.Set, error) { return openColumns(byName[fileColumns], s.meta.NumDocs) })
 	return s.openStored(byName[fileStored])
 }
 
@@ -146,26 +145,13 @@ func (s *Segment) checkFiles(byName map[string]*sealed.File) error {
 	if order && inverse {
 		known++
 	}
-	if byName[fileVersions] != nil {
-		known++
+	for _, name := range []string{fileVersions, fileColumns} {
+		if byName[name] != nil {
+			known++
+		}
 	}
 	if n := len(byName); n != known {
 		return fmt.Errorf("%s: %d files, want %d: %w", fileMeta, n, len(need), base.ErrCorrupt)
-	}
-	return nil
-}
-
-// openLengths maps NumDocs 32-bit numbers for each field, aligned to 64 bytes.
-func (s *Segment) openLengths(f *sealed.File) error {
-	size := 4 * uint64(s.meta.NumDocs)
-	stride := (size + 63) &^ 63
-	n := uint64(len(s.meta.Fields))
-	if f.Len() != (n-1)*stride+size {
-		return fmt.Errorf("%s: %d bytes for %d fields of %d documents: %w", f.Name(), f.Len(), n, s.meta.NumDocs, base.ErrCorrupt)
-	}
-	s.lengths = make([]fieldLengths, n)
-	for i := range s.lengths {
-		s.lengths[i].column = column{file: f, offset: uint64(i) * stride, n: s.meta.NumDocs}
 	}
 	return nil
 }
@@ -178,10 +164,10 @@ func (s *Segment) openOrder(order, inverse *sealed.File) error {
 		}
 	}
 	if order != nil {
-		s.order = &column{file: order, n: s.meta.NumDocs}
+		s.order = &array{file: order, n: s.meta.NumDocs}
 	}
 	if inverse != nil {
-		s.inverse = &column{file: inverse, n: s.meta.NumDocs}
+		s.inverse = &array{file: inverse, n: s.meta.NumDocs}
 	}
 	return nil
 }
@@ -226,40 +212,6 @@ func (s *Segment) Codec() codec.Codec { return s.codec }
 func (s *Segment) FieldID(name string) (base.FieldID, bool) {
 	f, ok := s.fields[name]
 	return f, ok
-}
-
-// Lengths returns each document's tokens in a field; nil without the field, because the index got it
-// after the segment was written. It requires a successful CheckLengths, or Find in the field.
-func (s *Segment) Lengths(f base.FieldID) []uint32 {
-	if int(f) >= len(s.lengths) {
-		return nil
-	}
-	return s.lengths[f].values()
-}
-
-// Length is a document's tokens in a field, 0 without the field. It requires CheckLengths.
-func (s *Segment) Length(f base.FieldID, doc base.DocID) uint32 {
-	if int(f) >= len(s.lengths) {
-		return 0
-	}
-	return s.lengths[f].values()[doc]
-}
-
-// CheckLengths verifies a field's lengths on the first call (about 50 µs for a million
-// documents in memory).
-func (s *Segment) CheckLengths(f base.FieldID) error {
-	if int(f) >= len(s.lengths) {
-		return nil
-	}
-	l := &s.lengths[f]
-	if l.checked.Load() {
-		return nil
-	}
-	if err := l.check(); err != nil {
-		return fmt.Errorf("segment %s: %w", s.dir, err)
-	}
-	l.checked.Store(true)
-	return nil
 }
 
 // Parts selects what FindParts opens besides DocIDs and frequencies.

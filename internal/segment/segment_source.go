@@ -13,7 +13,11 @@ type segmentSource struct {
 	dropped *Bitmap
 }
 
-var _ Source = (*segmentSource)(nil)
+var (
+	_ Source    = (*segmentSource)(nil)
+	_ Versioned = (*segmentSource)(nil)
+	_ Columned  = (*segmentSource)(nil)
+)
 
 // Source returns the segment without dropped documents (nil: none). It verifies ids and
 // lengths, whose readers cannot report errors.
@@ -41,7 +45,10 @@ func (r *segmentSource) NumDocs() int     { return r.s.meta.NumDocs }
 func (r *segmentSource) Dropped() *Bitmap { return r.dropped }
 
 func (r *segmentSource) Lengths(field base.FieldID) []uint32 {
-	return r.s.Lengths(field)
+	if int(field) >= len(r.s.lengths) {
+		return nil
+	}
+	return r.s.lengths[field].exact()
 }
 
 func (r *segmentSource) ID(doc int) []byte {

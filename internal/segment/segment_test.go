@@ -102,6 +102,7 @@ func check(t testing.TB, s *segment.Segment, docs []segmenttest.Doc, opts segmen
 			}
 		}
 	}
+	checkColumns(t, s, docs)
 	for _, id := range []string{"", "doc", "doc-0-", "\xff"} {
 		if doc, ok, err := s.Lookup([]byte(id)); ok || err != nil {
 			t.Fatalf("Lookup(%q) = %d, %v, %v, want none", id, doc, ok, err)

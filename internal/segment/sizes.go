@@ -9,11 +9,12 @@ type Sizes struct {
 	Lengths    int64 `json:"lengths"`
 	IDs        int64 `json:"ids"`
 	Stored     int64 `json:"stored"` // with its order
+	Columns    int64 `json:"columns"`
 }
 
 // Total is the size in bytes.
 func (z Sizes) Total() int64 {
-	return z.Dictionary + z.Postings + z.Positions + z.Frontiers + z.Lengths + z.IDs + z.Stored
+	return z.Dictionary + z.Postings + z.Positions + z.Frontiers + z.Lengths + z.IDs + z.Stored + z.Columns
 }
 
 // Add returns the sums.
@@ -25,6 +26,7 @@ func (z Sizes) Add(o Sizes) Sizes {
 	z.Lengths += o.Lengths
 	z.IDs += o.IDs
 	z.Stored += o.Stored
+	z.Columns += o.Columns
 	return z
 }
 
@@ -47,6 +49,8 @@ func (s *Segment) Sizes() Sizes {
 			z.IDs += f.SizeBytes
 		case fileStored, fileOrder, fileInverse:
 			z.Stored += f.SizeBytes
+		case fileColumns:
+			z.Columns += f.SizeBytes
 		}
 	}
 	return z

@@ -14,7 +14,7 @@ type Source interface {
 	// nil: none.
 	Dropped() *Bitmap
 	// Lengths returns each document's tokens in a field: [NumDocs]uint32, not to be changed, or
-	// nil without the field.
+	// nil without the field. In a field of Options.UnitLengths, not 0 means a value.
 	Lengths(field base.FieldID) []uint32
 	// ID returns an external id, valid until the next call.
 	ID(doc int) []byte

@@ -21,7 +21,7 @@ type StoredReader struct {
 	dir     []byte // numBlocks entries, valid after checkDir
 	dirOff  uint64 // offset of dir in the payload
 	numDocs int
-	order   *column // each document's number in the file; nil: the DocID
+	order   *array // each document's number in the file; nil: the DocID
 }
 
 // OpenStored opens a StoredWriter's file.

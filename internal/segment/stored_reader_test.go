@@ -88,7 +88,7 @@ func TestStoredNamesCorruptPart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := openPayload(t, c.payload)
 			numbers := binary.LittleEndian.AppendUint32(make([]byte, 4), c.number)
-			r.order = &column{file: sealPayload(t, fileOrder, numbers), n: 2}
+			r.order = &array{file: sealPayload(t, fileOrder, numbers), n: 2}
 			if err := r.Get(1, &d); !errors.Is(err, base.ErrCorrupt) || !strings.Contains(err.Error(), c.get) {
 				t.Errorf("Get: error %v, want ErrCorrupt with %q", err, c.get)
 			}

@@ -3,6 +3,7 @@ package segment
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -83,6 +84,9 @@ func (v *segmentVerifier) verify(ctx context.Context) error {
 	if err := v.s.checkOrder(); err != nil {
 		return err
 	}
+	if err := v.verifyColumns(ctx); err != nil {
+		return err
+	}
 	for f := range v.s.meta.Fields {
 		if err := v.verifyField(ctx, base.FieldID(f)); err != nil {
 			return err
@@ -94,8 +98,9 @@ func (v *segmentVerifier) verify(ctx context.Context) error {
 func (v *segmentVerifier) verifyLengths(f base.FieldID) error {
 	meta := &v.s.meta.Fields[f]
 	numDocs, totalTokens := 0, uint64(0)
-	lengths := v.s.Lengths(f)
-	for _, n := range lengths {
+	l := &v.s.lengths[f]
+	for doc := range v.s.meta.NumDocs {
+		n := l.at(base.DocID(doc))
 		if n > 0 {
 			numDocs++
 		}
@@ -105,10 +110,17 @@ func (v *segmentVerifier) verifyLengths(f base.FieldID) error {
 		return fmt.Errorf("%s: field %q: %d tokens in %d documents, but %s has %d tokens in %d documents: %w",
 			fileLengths, meta.Name, totalTokens, numDocs, fileMeta, meta.TotalTokens, meta.NumDocs, base.ErrCorrupt)
 	}
-	v.lengths = append(v.lengths, lengths)
-	file := v.s.lengths[f].file
-	end := v.s.lengths[f].offset + 4*uint64(len(lengths))
-	return zeros(file, end, min((end+63)&^63, file.Len()))
+	if n := l.n % 64; l.unit && n != 0 {
+		last, err := l.file.Range(l.end()-8, 8)
+		if err != nil {
+			return err
+		}
+		if binary.LittleEndian.Uint64(last)>>n != 0 {
+			return fmt.Errorf("%s: field %q: bits of documents from %d on: %w", fileLengths, meta.Name, l.n, base.ErrCorrupt)
+		}
+	}
+	v.lengths = append(v.lengths, v.s.Lengths(f))
+	return zeros(l.file, l.end(), min((l.end()+63)&^63, l.file.Len()))
 }
 
 func (v *segmentVerifier) verifyStored(ctx context.Context) error {

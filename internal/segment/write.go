@@ -18,7 +18,8 @@ import (
 // Write merges the documents of all sources, in order and without dropped ones, into a segment
 // in dir, which it creates if needed. It reads each list once, as a stream. Memory: 4 bytes a
 // document and field; 12 bytes a document and 64 MiB for ids; 4 to 8 bytes a document of a
-// source with drops; at most 20 MiB a thread (Options.Order needs more).
+// source with drops; a bit a document, 4 MiB and 64 MiB for columns, and half a byte a distinct
+// value of one; at most 20 MiB a thread (Options.Order needs more).
 //
 // It writes meta last, so Open accepts only a complete and durable segment, and after an error
 // removes its files as far as possible. If dir holds a segment the error wraps base.ErrExists.
@@ -82,7 +83,9 @@ type writer struct {
 	numDocs  int
 	progress func(done, total int64)
 
-	lengths [][]uint32 // by field, new DocID
+	lengths [][]uint32 // by field, new DocID; of a unit field shared ones
+	units   []*Bitmap  // by field, of unit fields the new documents with a value
+	refs    []docRef   // by new DocID
 	newID   []uint32   // by old DocID; nil without Options.Order
 	orders  [][]uint32 // by source: Source.Order
 
@@ -113,8 +116,10 @@ func (w *writer) write(ctx context.Context) error {
 		}
 	}()
 
+	w.collectRefs()
 	g := newGroup(ctx)
 	g.run(w.writeLengths)
+	g.run(w.writeColumns)
 	g.run(w.writeIDs)
 	g.run(w.writeOrder)
 	g.run(w.writeVersions)
@@ -165,8 +170,14 @@ func (w *writer) writeFile(name string, write func(f *sealed.Writer) error) erro
 // statistics that depend on them.
 func (w *writer) collectLengths() error {
 	for field, name := range w.opts.Fields {
-		lengths := make([]uint32, w.numDocs)
-		meta := FieldMeta{Name: name}
+		meta := FieldMeta{Name: name, UnitLengths: w.opts.unitLengths(field)}
+		var lengths []uint32
+		var unit *Bitmap
+		if meta.UnitLengths {
+			lengths, unit = ones(w.numDocs), NewBitmap(w.numDocs)
+		} else {
+			lengths = make([]uint32, w.numDocs)
+		}
 		next := 0
 		for i, s := range w.sources {
 			from := s.Lengths(base.FieldID(field))
@@ -178,13 +189,18 @@ func (w *writer) collectLengths() error {
 				return fmt.Errorf("source %d: field %q: %d lengths of %d documents: %w", i, name, len(from), w.maps[i].n, base.ErrBadInput)
 			}
 			_ = w.maps[i].kept(func(doc int) error {
-				n := from[doc]
+				n, at := from[doc], next
 				if w.newID != nil {
-					lengths[w.newID[next]] = n
-				} else {
-					lengths[next] = n
+					at = int(w.newID[next])
 				}
 				next++
+				switch {
+				case unit == nil:
+					lengths[at] = n
+				case n > 0:
+					n = 1
+					unit.Set(at)
+				}
 				if n > 0 {
 					meta.NumDocs++
 					meta.TotalTokens += uint64(n)
@@ -192,8 +208,8 @@ func (w *writer) collectLengths() error {
 				return nil
 			})
 		}
-		meta.AvgLen = avgLen(meta.TotalTokens, w.numDocs)
-		w.lengths = append(w.lengths, lengths)
+		meta.AvgLen = meta.avgLen(w.numDocs)
+		w.lengths, w.units = append(w.lengths, lengths), append(w.units, unit)
 		w.meta.Fields = append(w.meta.Fields, meta)
 	}
 	return nil
@@ -201,11 +217,17 @@ func (w *writer) collectLengths() error {
 
 func (w *writer) writeLengths(context.Context) error {
 	return w.writeFile(fileLengths, func(f *sealed.Writer) error {
-		for _, lengths := range w.lengths {
+		for i, lengths := range w.lengths {
 			if err := f.Align(64); err != nil {
 				return err
 			}
-			if err := writeUint32s(f, lengths); err != nil {
+			var err error
+			if w.units[i] != nil {
+				err = writeWords(f, w.units[i].Words())
+			} else {
+				err = writeUint32s(f, lengths)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -215,8 +237,8 @@ func (w *writer) writeLengths(context.Context) error {
 
 type docRef struct{ source, doc uint32 }
 
-func (w *writer) writeIDs(ctx context.Context) error {
-	refs := make([]docRef, w.numDocs)
+func (w *writer) collectRefs() {
+	w.refs = make([]docRef, w.numDocs)
 	next := 0
 	for i := range w.maps {
 		_ = w.maps[i].kept(func(doc int) error {
@@ -224,14 +246,17 @@ func (w *writer) writeIDs(ctx context.Context) error {
 			if w.newID != nil {
 				at = int(w.newID[next])
 			}
-			refs[at] = docRef{uint32(i), uint32(doc)}
+			w.refs[at] = docRef{uint32(i), uint32(doc)}
 			next++
 			return nil
 		})
 	}
+}
+
+func (w *writer) writeIDs(ctx context.Context) error {
 	return w.writeFile(fileIDs, func(f *sealed.Writer) error {
 		return writeIDs(ctx, f, w.numDocs, func(doc int) []byte {
-			r := refs[doc]
+			r := w.refs[doc]
 			return w.sources[r.source].ID(int(r.doc))
 		})
 	})

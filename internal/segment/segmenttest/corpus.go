@@ -1,7 +1,9 @@
 package segmenttest
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -9,17 +11,27 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/column"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Doc is a document: id, stored text and each field's tokens by position; "" is a gap.
+// Doc is a document: id, stored text, each field's tokens by position ("" is a gap), and the values
+// of the columns NumberColumn and KeywordColumn.
 type Doc struct {
 	ID, Title, Text string
 	Extra           []corpus.Field
 	Fields          [][]string
+	Numbers         []int64
+	Keywords        []string
 }
+
+// The names of the columns.
+const (
+	NumberColumn  = "number"
+	KeywordColumn = "keyword"
+)
 
 // RandomDocs returns n documents with unique ids and Zipf-like terms; some are empty.
 func RandomDocs(rng *rand.Rand, n, vocabulary, numFields int) []Doc {
@@ -41,6 +53,11 @@ func RandomDocs(rng *rand.Rand, n, vocabulary, numFields int) []Doc {
 				}
 				d.Fields[f] = append(d.Fields[f], token)
 			}
+		}
+		values := rand.New(rand.NewPCG(uint64(i), 1))
+		for range values.IntN(3) {
+			d.Numbers = append(d.Numbers, values.Int64N(1000)-500)
+			d.Keywords = append(d.Keywords, Term(values.Uint64N(30)))
 		}
 		d.Title = fmt.Sprintf("Title %d", i)
 		d.Text = strings.Join(d.Fields[0], " ")
@@ -109,7 +126,10 @@ type Source struct {
 	BlockLen int
 }
 
-var _ segment.Source = (*Source)(nil)
+var (
+	_ segment.Source   = (*Source)(nil)
+	_ segment.Columned = (*Source)(nil)
+)
 
 // NewSource stores docs in the named file if fs is not nil.
 func NewSource(docs []Doc, fs vfs.FS, name string) (*Source, error) {
@@ -151,6 +171,41 @@ func (s *Source) Stored() (*segment.StoredReader, error) {
 		return nil, nil
 	}
 	return s.stored()
+}
+
+// Columns implements segment.Columned.
+func (s *Source) Columns() (*column.Set, error) {
+	var file bytes.Buffer
+	w := column.NewWriter(&file, len(s.Docs), column.Temp{})
+	keywords, err := w.Ordinals(KeywordColumn)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Docs {
+		var values [][]byte
+		for _, v := range s.Docs[i].Keywords {
+			values = append(values, []byte(v))
+		}
+		if err := keywords.Add(base.DocID(i), values); err != nil {
+			return nil, err
+		}
+	}
+	if err := keywords.Close(); err != nil {
+		return nil, err
+	}
+	numbers, err := w.Numbers(NumberColumn)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Docs {
+		if err := numbers.Add(base.DocID(i), s.Docs[i].Numbers); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(numbers.Close(), w.Close()); err != nil || w.Columns() == 0 {
+		return nil, err
+	}
+	return column.Open(column.Memory(file.Bytes()), len(s.Docs))
 }
 
 // Lists implements segment.Source.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unsafe"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -12,14 +13,14 @@ import (
 )
 
 // Little-endian 32-bit numbers in a sealed file.
-type column struct {
+type array struct {
 	file   *sealed.File
 	offset uint64
 	n      int
 }
 
-// at verifies number i. A nil column is the identity.
-func (c *column) at(i base.DocID) (uint32, error) {
+// at verifies number i. A nil array is the identity.
+func (c *array) at(i base.DocID) (uint32, error) {
 	if c == nil {
 		return uint32(i), nil
 	}
@@ -34,10 +35,10 @@ func (c *column) at(i base.DocID) (uint32, error) {
 }
 
 // values requires check.
-func (c *column) check() error { return c.file.Check(c.offset, 4*uint64(c.n)) }
+func (c *array) check() error { return c.file.Check(c.offset, 4*uint64(c.n)) }
 
 // values returns the array, which a check must have covered.
-func (c *column) values() []uint32 {
+func (c *array) values() []uint32 {
 	return asUint32s(c.file.Bytes()[c.offset : c.offset+4*uint64(c.n)])
 }
 
@@ -61,6 +62,19 @@ func writeUint32s(w io.Writer, values []uint32) error {
 			return err
 		}
 		values = values[n:]
+	}
+	return nil
+}
+
+func writeWords(w io.Writer, words []uint64) error {
+	var buf [4096]byte
+	for part := range slices.Chunk(words, len(buf)/8) {
+		for i, v := range part {
+			binary.LittleEndian.PutUint64(buf[8*i:], v)
+		}
+		if _, err := w.Write(buf[:8*len(part)]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
