@@ -23,7 +23,10 @@ func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hi
 	}
 	var maker *snippet.Maker
 	if s.query.SnippetLength > 0 && len(hits) > 0 {
-		maker = s.snippetMaker(plan)
+		var err error
+		if maker, err = s.snippetMaker(plan); err != nil {
+			return nil, err
+		}
 	}
 	for i, h := range hits {
 		out[i].DocID, out[i].Score = DocID(h.DocID), h.Score.Float64()
@@ -100,13 +103,17 @@ func (s *search) viewOf(doc base.DocID) *index.View {
 	return &views[sort.Search(len(views), func(i int) bool { return views[i].Base > doc })-1]
 }
 
-func (s *search) snippetMaker(plan *dispatch.Query) *snippet.Maker {
+func (s *search) snippetMaker(plan *dispatch.Query) (*snippet.Maker, error) {
 	sought := plan.Sought()
 	q := snippet.Query{Phrases: sought.Phrases}
 	for _, t := range sought.Terms {
 		q.Terms = append(q.Terms, snippet.Term{Text: t.Text, Weight: t.IDF})
 	}
-	return snippet.New(s.sc.search.Analyzer(), q, snippet.Options{MaxChars: s.query.SnippetLength})
+	analyzer, err := s.sc.search.Analyzer("")
+	if err != nil {
+		return nil, err
+	}
+	return snippet.New(analyzer, q, snippet.Options{MaxChars: s.query.SnippetLength}), nil
 }
 
 const ellipsis = "…"

@@ -118,13 +118,18 @@ func (h *highlighter) passages(name string, of int, value string) (out []Snippet
 func (h *highlighter) maker(name string, f *HighlightField) *snippet.Maker {
 	var q snippet.Query
 	terms := map[string]bool{}
+	analyzed := "" // the field whose terms they are
 	for _, t := range h.sought.Terms {
 		if f.AnyField || t.Field == "" || t.Field == name {
 			terms[t.Text] = true
 			q.Terms = append(q.Terms, snippet.Term{Text: t.Text, Weight: t.IDF})
 		}
+		if t.Field == name {
+			analyzed = name
+		}
 	}
-	if len(q.Terms) == 0 {
+	analyzer, err := h.search.sc.search.Analyzer(analyzed)
+	if err != nil || len(q.Terms) == 0 { // the query had the error before
 		return nil
 	}
 	for _, p := range h.sought.Phrases {
@@ -139,7 +144,7 @@ func (h *highlighter) maker(name string, f *HighlightField) *snippet.Maker {
 	if f.Whole {
 		o.MaxChars, o.MaxFragments = maxWholeText, 1
 	}
-	return snippet.New(h.search.sc.search.Analyzer(), q, o)
+	return snippet.New(analyzer, q, o)
 }
 
 // maxWholeText is the length of a text that is highlighted as a whole, in characters.

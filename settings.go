@@ -1,8 +1,10 @@
 package griffin
 
 import (
+	"encoding/json"
 	"fmt"
 
+	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/score"
 )
@@ -10,8 +12,12 @@ import (
 // Settings of an index are fixed when it is created, except that fields can be added. The zero value
 // has the defaults.
 type Settings struct {
-	// Analyzer turns text into index terms: one of Analyzers; "" is "english".
+	// Analyzer turns text into index terms: one of Analyzers, or of Analysis; "" is "english", or
+	// the analyzer "default" of Analysis.
 	Analyzer string
+	// Analysis defines analyzers, in the JSON of OpenSearch's analysis settings. ReadAnalysis reads
+	// it from a file. Parameters that name files are ErrBadInput here.
+	Analysis json.RawMessage
 	// Codec compresses posting lists: one of Codecs; "" is "simdbp".
 	Codec string
 	// Fields are the fields that queries can search (name:word) beside the default field. nil
@@ -81,6 +87,15 @@ func (s *Settings) options() (index.Options, error) {
 	}
 	if o.TitleWeight == 1 {
 		o.TitleWeight = 0 // as without it
+	}
+	if s.Analysis != nil {
+		var err error
+		if o.Analysis, err = analysis.ParseSettings(s.Analysis, nil); err != nil {
+			return o, err
+		}
+		if o.Analyzer == "" && o.Analysis.Defines("default") {
+			o.Analyzer = "default"
+		}
 	}
 	if s.BM25 != nil {
 		o.BM25, o.BM25IsSet = score.BM25(*s.BM25), true

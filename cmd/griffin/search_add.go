@@ -117,7 +117,11 @@ func (a *app) add(ctx context.Context, o indexOptions, flags *pflag.FlagSet, fie
 func (a *app) openForWriting(dir string, o *indexOptions, flags *pflag.FlagSet, paths []string) (*griffin.Index, error) {
 	ix, err := openIndex(dir, griffin.Options{})
 	if errors.Is(err, griffin.ErrNotIndex) && !hasIndexes(dir) {
-		ix, err = griffin.Create(dir, o.settings(paths), griffin.Options{})
+		settings, err := o.settings(paths)
+		if err != nil {
+			return nil, badFlags(err)
+		}
+		ix, err := griffin.Create(dir, settings, griffin.Options{})
 		return ix, badFlags(err)
 	}
 	if err != nil {

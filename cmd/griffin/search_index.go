@@ -23,6 +23,7 @@ import (
 type indexOptions struct {
 	out         string
 	analyzer    string
+	analysis    string
 	codec       string
 	fields      []string
 	noPositions bool
@@ -39,7 +40,7 @@ type indexOptions struct {
 	files       griffin.FilesOptions
 }
 
-var generalAnalyzers = []string{"english", "english-porter2", "simple", "whitespace"}
+var generalAnalyzers = []string{"english", "english-full", "english-porter2", "standard", "simple", "stop", "whitespace", "keyword", "code", "cjk"}
 
 func languageAnalyzers() []string {
 	return slices.DeleteFunc(griffin.Analyzers(), func(name string) bool { return slices.Contains(generalAnalyzers, name) })
@@ -101,7 +102,8 @@ Analyzers:
 
 // registerSettings adds the flags that only a new index has.
 func (o *indexOptions) registerSettings(f *pflag.FlagSet) {
-	f.StringVar(&o.analyzer, "analyzer", "english", "`NAME` of the chain that turns text into terms")
+	f.StringVar(&o.analyzer, "analyzer", "", "`NAME` of the chain that turns text into terms (default: english, or \"default\" of --analysis)")
+	f.StringVar(&o.analysis, "analysis", "", "JSON `FILE` that defines analyzers, as OpenSearch's analysis settings")
 	f.StringVar(&o.codec, "codec", "simdbp", "compression of posting lists: "+strings.Join(griffin.Codecs(), ", "))
 	f.StringSliceVar(&o.fields, "fields", []string{"title"}, "fields that queries can name, as in title:word")
 	f.BoolVar(&o.noPositions, "no-positions", false, "leave out the positions of words: the index is smaller, and \"phrases\" are errors")
@@ -117,7 +119,7 @@ func (o *indexOptions) registerSettings(f *pflag.FlagSet) {
 
 // changedSetting is the first flag of registerSettings that was given.
 func changedSetting(flags *pflag.FlagSet) (name string, given bool) {
-	for _, name := range []string{"analyzer", "codec", "fields", "positions", "no-positions", "no-stored", "weights", "k1", "b", "title-weight"} {
+	for _, name := range []string{"analyzer", "analysis", "codec", "fields", "positions", "no-positions", "no-stored", "weights", "k1", "b", "title-weight"} {
 		if flags.Changed(name) {
 			return name, true
 		}
@@ -183,7 +185,11 @@ type indexed struct {
 
 func (a *app) createIndex(ctx context.Context, o indexOptions, paths []string) (built indexed, err error) {
 	err = buildIndex(o.out, o.replace, func(dir string) error {
-		ix, err := griffin.Create(dir, o.settings(paths), o.options())
+		settings, err := o.settings(paths)
+		if err != nil {
+			return badFlags(err)
+		}
+		ix, err := griffin.Create(dir, settings, o.options())
 		if err != nil {
 			return badFlags(err)
 		}
@@ -212,7 +218,7 @@ func errNoDocuments(paths []string, built indexed) error {
 const folderTitleWeight = 5
 
 // settings are of an index of paths.
-func (o *indexOptions) settings(paths []string) griffin.Settings {
+func (o *indexOptions) settings(paths []string) (griffin.Settings, error) {
 	s := griffin.Settings{
 		Analyzer: o.analyzer, Codec: o.codec, Fields: append([]string{}, o.fields...), NoPositions: o.noPositions, NoStored: o.noStored,
 		WeightScale: o.weights, BM25: &griffin.BM25{K1: o.k1, B: o.b}, TitleWeight: o.titleWeight,
@@ -223,7 +229,12 @@ func (o *indexOptions) settings(paths []string) griffin.Settings {
 	if s.TitleWeight > 1 {
 		s.NameField = "path" // which files of folders have
 	}
-	return s
+	if o.analysis == "" {
+		return s, nil
+	}
+	var err error
+	s.Analysis, err = griffin.ReadAnalysis(o.analysis)
+	return s, err
 }
 
 func isFolder(path string) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
@@ -53,6 +54,16 @@ type analyzerEntry struct {
 	name        string
 	description string
 	make        func(name string) Analyzer
+	chain       func() *blueprint // instead of make
+}
+
+func (e *analyzerEntry) analyzer(name string, use Use) Analyzer {
+	if e.chain == nil {
+		return e.make(name)
+	}
+	named := *e.chain()
+	named.name = name
+	return named.analyzer(use)
 }
 
 // Sorted by name.
@@ -61,38 +72,41 @@ var registry = newRegistry()
 func newRegistry() []analyzerEntry {
 	entries := []analyzerEntry{
 		{
-			"english", "UAX #29 words, possessive 's removed, lower case, Lucene's 33 English stop words removed, Porter stemmer (the chain of Lucene's EnglishAnalyzer)",
-			func(name string) Analyzer {
+			name: "english", description: "UAX #29 words, possessive 's removed, lower case, Lucene's 33 English stop words removed, Porter stemmer (the chain of Lucene's EnglishAnalyzer)",
+			make: func(name string) Analyzer {
 				return newWordAnalyzer(name, true /* foldASCII */, &englishTerms{stem: appendPorterStem})
 			},
 		},
 		{
-			"english-porter2", "as english, with the Snowball English (Porter 2) stemmer",
-			func(name string) Analyzer {
+			name: "english-porter2", description: "as english, with the Snowball English (Porter 2) stemmer",
+			make: func(name string) Analyzer {
 				return newWordAnalyzer(name, true /* foldASCII */, &englishTerms{stem: newSnowballStemmer(stemEnglish).appendStem})
 			},
 		},
 		{
-			"simple", "lower case, maximal runs of Unicode letters and digits, terms over 40 bytes dropped; no stop words, no stemming",
-			func(name string) Analyzer { return &simpleAnalyzer{name: name} },
+			name: "simple", description: "lower case, maximal runs of Unicode letters and digits, terms over 40 bytes dropped; no stop words, no stemming",
+			make: func(name string) Analyzer { return &simpleAnalyzer{name: name} },
 		},
 		{
-			"whitespace", "text that was tokenised beforehand: maximal runs without white space, nothing else changed",
-			func(name string) Analyzer { return &whitespaceAnalyzer{name: name} },
+			name: "whitespace", description: "text that was tokenised beforehand: maximal runs without white space, nothing else changed",
+			make: func(name string) Analyzer { return &whitespaceAnalyzer{name: name} },
 		},
 	}
 	for _, l := range languages {
-		entries = append(entries, analyzerEntry{l.name, l.description(), l.newAnalyzer})
+		entries = append(entries, analyzerEntry{name: l.name, description: l.description(), make: l.newAnalyzer})
+	}
+	for _, c := range builtinChains {
+		entries = append(entries, analyzerEntry{name: c.name, description: c.description, chain: sync.OnceValue(c.blueprint)})
 	}
 	slices.SortFunc(entries, func(a, b analyzerEntry) int { return strings.Compare(a.name, b.name) })
 	return entries
 }
 
-// New returns a new analyzer. An unknown name is an error that wraps base.ErrBadInput and lists
+// New returns a new analyzer for documents. An unknown name is an error that wraps base.ErrBadInput and lists
 // the names.
 func New(name string) (Analyzer, error) {
 	if e := find(name); e != nil {
-		return e.make(e.name), nil
+		return e.analyzer(e.name, Documents), nil
 	}
 	return nil, fmt.Errorf("%w: no analyzer is named %q (there are: %s)", base.ErrBadInput, name, strings.Join(Names(), ", "))
 }

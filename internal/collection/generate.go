@@ -94,7 +94,7 @@ func (o *Options) indexOptions(source *index.Snapshot) index.Options {
 	if o.Like.Vectors.MeanTerms > 0 {
 		to.WeightScale = weightScale
 	} else {
-		to.Analyzer, to.BM25 = source.Options.Analyzer, source.Options.BM25
+		to.Analyzer, to.Analysis, to.BM25 = source.Options.Analyzer, source.Options.Analysis, source.Options.BM25
 	}
 	return to
 }

@@ -84,7 +84,7 @@ type candidate struct {
 
 // All terms occur in the source, or in one document if inOne.
 func answerable(source *index.Snapshot, log []trec.Topic, inOne bool) ([]candidate, error) {
-	analyzer, err := analysis.New(source.Options.Analyzer)
+	analyzer, err := source.Options.Scheme().New("", analysis.Queries)
 	if err != nil {
 		return nil, err
 	}

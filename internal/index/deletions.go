@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/inverter"
@@ -49,7 +48,7 @@ func (c *commit) invertAgain(ctx context.Context, s *segment.Segment, docs *segm
 	schema := c.next.Options.Schema()
 	schema.Stored, schema.Positions = false, false
 	schema.Fields = schema.Fields[:len(s.Meta().Fields)]
-	analyzer, err := analysis.New(schema.Analyzer)
+	analyzer, err := schema.NewAnalyzer()
 	if err != nil {
 		return false, err
 	}

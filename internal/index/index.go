@@ -57,10 +57,15 @@ func CreateWithCache(fsys vfs.FS, dir string, opts Options, cache *derived.Cache
 	if err != nil {
 		return nil, fmt.Errorf("create index %s: %w", dir, err)
 	}
+	return createComplete(fsys, dir, opts, cache)
+}
+
+// createComplete is CreateWithCache with the options of an index.
+func createComplete(fsys vfs.FS, dir string, opts Options, cache *derived.Cache) (ix *Index, err error) {
 	if err := checkVacant(fsys, dir); err != nil {
 		return nil, err
 	}
-	ix := &Index{fs: fsys, dir: dir, derived: cache, owner: Owner(lastOwner.Add(1))}
+	ix = &Index{fs: fsys, dir: dir, derived: cache, owner: Owner(lastOwner.Add(1))}
 	ix.manifest = &manifest{ID: newID(), NextSegment: 1, Options: opts, Segments: []manifestSegment{}}
 	if ix.current, err = ix.newSnapshot(ix.manifest, nil); err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ import (
 // The checksum covers the JSON (docs/formats/manifest.md).
 //
 // History of the version: 1, the first; 2, with seq, written only if that is not 0; 3, with grown,
-// written only if that is not 0: segments can have fewer fields; 4, with options.mapping, written only if
-// there is one: fields have types.
+// written only if that is not 0: segments can have fewer fields; 4, with options.mapping or
+// options.analysis, written only if there is one.
 const (
 	manifestName    = base.ManifestName
 	manifestTemp    = "MANIFEST.new"
@@ -114,7 +114,7 @@ func (m *manifest) encode() ([]byte, error) {
 // version is the lowest that has the content.
 func (m *manifest) version() int {
 	switch {
-	case m.Options.Mapping != nil || m.Options.TitleWeight != 0 || m.Options.NameField != "":
+	case m.Options.Mapping != nil, m.Options.Analysis != nil, m.Options.TitleWeight != 0, m.Options.NameField != "":
 		return 4
 	case m.Grown != 0:
 		return 3

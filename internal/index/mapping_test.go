@@ -67,8 +67,7 @@ func TestManifestOfMapping(t *testing.T) {
 func TestOptionsWithMapping(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"dynamic": true}`: "[dynamic] true",
-		`{"properties": {"a": {"type": "text", "analyzer": "simple"}}}`:                               "one analyzer",
-		`{"properties": {"a": {"type": "text", "analyzer": "english", "search_analyzer": "simple"}}}`: "one analyzer",
+		`{"properties": {"a": {"type": "text", "analyzer": "english", "search_analyzer": "vulcan"}}}`: "vulcan",
 		`{"properties": {"a": {"type": "text", "analyzer": "klingon"}}}`:                              "klingon",
 		`{"properties": {"a": {"type": "text", "boost": 2}}}`:                                         "boost",
 	} {

@@ -17,6 +17,8 @@ import (
 type Options struct {
 	// Analyzer names the analyzer of documents and queries; "": "english".
 	Analyzer string `json:"analyzer"`
+	// Analysis defines further analyzers; nil: none.
+	Analysis *analysis.Settings `json:"analysis,omitempty"`
 	// Codec names the posting lists' codec; "": "simdbp".
 	Codec string `json:"codec"`
 	// BM25 parameters of scores and bounds; zero: score.DefaultBM25, unless BM25IsSet.
@@ -92,7 +94,7 @@ func (o Options) withDefaults() (Options, error) {
 }
 
 func (o *Options) validate() error {
-	if _, err := analysis.New(o.Analyzer); err != nil {
+	if err := o.Scheme().Check(); err != nil {
 		return err
 	}
 	if _, err := codec.Lookup(o.Codec); err != nil {
@@ -135,11 +137,8 @@ func (o *Options) validateMapping() error {
 			if name == "" {
 				continue
 			}
-			if _, err := analysis.New(name); err != nil {
+			if _, err := o.Analysis.New(name, analysis.Documents); err != nil {
 				return fmt.Errorf("field %q: %w", f.Name, err)
-			}
-			if name != o.Analyzer {
-				return fmt.Errorf("field %q has the analyzer %q, the index has %q: an index has one analyzer: %w", f.Name, name, o.Analyzer, base.ErrBadInput)
 			}
 		}
 		if f.HasNumbers() || f.Type == mapping.IP {
@@ -173,10 +172,28 @@ func (o *Options) validateWeights() error {
 	return nil
 }
 
+// Scheme says which analyzers the fields have.
+func (o *Options) Scheme() *analysis.Scheme {
+	s := analysis.NewScheme(o.Analysis, o.Analyzer)
+	if o.Mapping == nil {
+		return s
+	}
+	for _, f := range o.Mapping.Fields() {
+		switch {
+		case f.Type == mapping.Text:
+			s.Set(f.Name, f.Analyzer, f.SearchAnalyzer)
+		case f.HasTerms():
+			s.Set(f.Name, "keyword", "")
+		}
+	}
+	return s
+}
+
 // Schema is how documents are inverted.
 func (o *Options) Schema() *inverter.Schema {
 	return &inverter.Schema{
 		Analyzer:    o.Analyzer,
+		Analysis:    o.Analysis,
 		Fields:      append([]string{""}, o.Fields...),
 		Positions:   o.Positions,
 		Stored:      !o.NoStored,

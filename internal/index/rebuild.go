@@ -9,6 +9,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
@@ -41,9 +42,7 @@ func (s *Snapshot) Rebuild(ctx context.Context, dir string, opts RebuildOptions)
 	if err := s.CanRebuild(); err != nil {
 		return err
 	}
-	options := s.Options
-	options.BM25IsSet = true
-	ix, err := Create(vfs.Volatile(s.index.fs), dir, options)
+	ix, err := createComplete(vfs.Volatile(s.index.fs), dir, s.Options, derived.NewCache(derived.DefaultLimit))
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (ix *Index) Writer(opts WriterOptions) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{opts: opts, session: s, options: ix.Options()}
-	if w.analyzer, err = analysis.New(w.options.Analyzer); err != nil {
+	if w.analyzer, err = w.options.Schema().NewAnalyzer(); err != nil {
 		return nil, errors.Join(err, s.end())
 	}
 	return w, nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
@@ -25,7 +24,7 @@ type crewWorker struct {
 func NewCrew(schema *Schema, n int) (*Crew, error) {
 	c := &Crew{free: make(chan *crewWorker, n)}
 	for range n {
-		a, err := analysis.New(schema.Analyzer)
+		a, err := schema.NewAnalyzer()
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
-	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
@@ -213,7 +212,8 @@ type inverter struct {
 // Schema is a document's indexed data. It does not change.
 type Schema struct {
 	Analyzer  string
-	Fields    []string // those with posting lists; Fields[0] is ""
+	Analysis  *analysis.Settings // defines it, if it is not registered
+	Fields    []string           // those with posting lists; Fields[0] is ""
 	Positions bool
 	Stored    bool
 	// WeightScale is 0 if documents are texts.
@@ -240,16 +240,6 @@ func (s *Schema) Declared() []mapping.Field {
 		return s.Mapping.Fields()
 	}
 	return mapping.Texts(s.Fields[1:])
-}
-
-// FieldMapping returns Mapping, or one of the texts that Fields names.
-func (s *Schema) FieldMapping() *mapping.Mapping {
-	if s.Mapping != nil {
-		return s.Mapping
-	}
-	m, err := mapping.New("", s.Declared())
-	invariant.Check(err == nil, "fields %q of an index: %v", s.Fields, err)
-	return m
 }
 
 // TitleField is the field for titles, besides the default one, if declared.
@@ -279,7 +269,7 @@ func (v *inverter) use(s *Schema) {
 		v.fields[i].withPositions = s.Positions
 		v.fields[i].reset()
 	}
-	v.typed.use(s.Mapping, v.ids)
+	v.typed.use(s.Mapping, s.Analysis, v.ids)
 }
 
 // fieldID returns the number of a field that the document was written with.

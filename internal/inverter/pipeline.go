@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/vfs"
@@ -221,7 +220,7 @@ func (p *pipeline) cut(ctx context.Context, chunks chan<- chunk) (count int, err
 }
 
 func (p *pipeline) work(ctx context.Context, chunks <-chan chunk) (err error) {
-	analyzer, err := analysis.New(p.Schema.Analyzer)
+	analyzer, err := p.Schema.NewAnalyzer()
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type typedFields struct {
 }
 
 // use changes the mapping to one with other last fields.
-func (t *typedFields) use(m *mapping.Mapping, ids map[string]base.FieldID) {
+func (t *typedFields) use(m *mapping.Mapping, settings *analysis.Settings, ids map[string]base.FieldID) {
 	t.mapping = m
 	if m == nil {
 		return
@@ -41,7 +41,7 @@ func (t *typedFields) use(m *mapping.Mapping, ids map[string]base.FieldID) {
 		t.analyzers[i] = nil
 		if f.Type == mapping.Text && f.Analyzer != "" {
 			var err error
-			if t.analyzers[i], err = analysis.New(f.Analyzer); err != nil {
+			if t.analyzers[i], err = settings.New(f.Analyzer, analysis.Documents); err != nil {
 				t.err = fmt.Errorf("field %q: %w", f.Name, err)
 			}
 		}

@@ -47,7 +47,7 @@ func openCollection(name, dir string) (*Collection, error) {
 		snapshot.Release()
 		return nil, fmt.Errorf("collection %s: index %s has %d segments, experiments want one (build it with griffin index --replace): %w", name, dir, n, base.ErrBadInput)
 	}
-	if c.analyzer, err = analysis.New(snapshot.Options.Analyzer); err != nil {
+	if c.analyzer, err = snapshot.Options.Scheme().New("", analysis.Documents); err != nil {
 		snapshot.Release()
 		return nil, err
 	}

@@ -19,12 +19,14 @@ type term struct {
 // compiler turns query trees into planned ones; the trees of several modes share terms and
 // notes.
 type compiler struct {
-	analyzer  analysis.Analyzer
+	analyzers analyzers
 	fields    []string // by FieldID
 	positions bool     // the index has positions
 	weighted  bool     // the index stores weights
 	tokens    []analysis.Token
 	text      []byte
+	keepStops bool // the query has nothing but stop words
+	stopped   bool // a stop word was left out
 
 	memory *planMemory // of the trees
 	terms  []term
@@ -114,22 +116,29 @@ func (g *group) demand(m query.Minimum) error {
 }
 
 func (c *compiler) words(w *query.Words, mode Mode, boost float64) (node, error) {
-	id, terms, err := c.analyze(w.Field, w.Text)
+	id, terms, arcs, err := c.analyze(w.Field, w.Text, false /* phrase */)
 	if err != nil || len(terms) == 0 {
 		return nil, err
 	}
 	g := c.memory.group(len(terms))
 	required := w.Occur == query.Must || w.Occur == query.Plain && mode == ModeAnd && w.AtLeast == ""
+	members := &g.optional
+	if required {
+		members = &g.required
+	}
+	if arcs != nil && !w.Prefix && w.Similar == nil {
+		nodes, err := c.sections(id, terms, arcs, w.Text, boost)
+		if err != nil {
+			return nil, err
+		}
+		*members, terms = append(*members, nodes...), nil
+	}
 	for i := range terms {
 		n, err := c.word(w, id, terms[i:i+1], i == len(terms)-1, boost)
 		if err != nil {
 			return nil, err
 		}
-		if required {
-			g.required = append(g.required, n)
-		} else {
-			g.optional = append(g.optional, n)
-		}
+		*members = append(*members, n)
 	}
 	if !required {
 		if err := g.demand(w.AtLeast); err != nil {
@@ -183,7 +192,7 @@ func (c *compiler) weights(w *query.Weights, mode Mode, boost float64) (node, er
 // drops. Without positions, the terms of one word ("wi-fi") are all required instead, and a
 // phrase is an error. phrase is nil for a word.
 func (c *compiler) leaf(field, text string, boost float64, phrase *query.Phrase) (node, error) {
-	id, terms, err := c.analyze(field, text)
+	id, terms, arcs, err := c.analyze(field, text, phrase != nil)
 	if err != nil || len(terms) == 0 {
 		return nil, err
 	}
@@ -193,17 +202,15 @@ func (c *compiler) leaf(field, text string, boost float64, phrase *query.Phrase)
 	if len(terms) > 1 && phrase != nil && !c.positions {
 		return nil, noPositions(text)
 	}
+	if arcs != nil {
+		return c.alternatives(id, terms, arcs, text, boost)
+	}
 	l := c.memory.leaf(leaf{field: id, terms: terms, boost: boost})
 	if len(terms) == 1 {
 		return l, nil
 	}
 	if !c.positions {
-		c.note("%q is several terms of the index, and the index has no positions to find them side by side: documents that have them anywhere match (griffin index without --no-positions keeps positions)", text)
-		g := c.memory.group(len(terms))
-		for i := range terms {
-			g.required = append(g.required, c.memory.leaf(leaf{field: id, terms: terms[i : i+1], boost: boost}))
-		}
-		return g.simplify(), nil
+		return c.allOf(*l, text), nil
 	}
 	if phrase != nil {
 		l.slop = uint32(phrase.Slop)
@@ -226,29 +233,31 @@ func noPositions(text string) error {
 }
 
 // analyze returns the terms of a text as indexes into c.terms, with a note if there are none,
-// and leaves the tokens in c.tokens.
-func (c *compiler) analyze(field, text string) (id base.FieldID, terms []int, err error) {
+// and leaves the tokens in c.tokens. arcs is as of analysis.Arcs.
+func (c *compiler) analyze(field, text string, phrase bool) (id base.FieldID, terms []int, arcs []analysis.Arc, err error) {
 	id, err = c.field(field)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
-	c.text = append(c.text[:0], text...)
-	c.tokens = c.analyzer.Tokens(c.tokens[:0], c.text)
+	a, err := c.tokenize(field, text, phrase)
+	if err != nil {
+		return 0, nil, nil, err
+	}
 	if len(c.tokens) == 0 {
-		c.note("%q is left out: the index's analyzer, %s, makes no term of it", text, c.analyzer.Name())
-		return id, nil, nil
+		c.note("%q is left out: the index's analyzer, %s, makes no term of it", text, a.Name())
+		return id, nil, nil, nil
 	}
 	if len(c.tokens) > query.MaxClauses {
-		return 0, nil, tooManyTerms()
+		return 0, nil, nil, tooManyTerms()
 	}
 	terms = c.memory.numbers.take(len(c.tokens))
 	for i, t := range c.tokens {
 		terms[i] = c.intern(id, t.Term)
 	}
 	if len(c.terms) > query.MaxClauses {
-		return 0, nil, tooManyTerms()
+		return 0, nil, nil, tooManyTerms()
 	}
-	return id, terms, nil
+	return id, terms, analysis.Arcs(a), nil
 }
 
 func tooManyTerms() error {

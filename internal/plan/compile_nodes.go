@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/automaton"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/query"
@@ -34,7 +35,7 @@ func (c *compiler) constant(n query.Node, mode Mode, boost float64) (node, error
 	case *query.Prefix:
 		return c.prefix(n, boost*factor(n.Boost))
 	case *query.Wildcard:
-		pattern := c.cased(n.Pattern, n.Exact)
+		pattern := c.cased(n.Field, n.Pattern, n.Exact)
 		p, err := automaton.Wildcard(pattern, query.DefaultStates)
 		if err != nil {
 			return nil, fmt.Errorf("wildcard %s: %w", n, err)
@@ -76,13 +77,17 @@ func setKey(kind string, field base.FieldID, texts ...string) string {
 	return b.String()
 }
 
-// cased brings a text to the letter case of the index's terms.
-func (c *compiler) cased(text string, exact bool) string {
+// cased brings a text to the letter case of a field's terms.
+func (c *compiler) cased(field, text string, exact bool) string {
 	if exact || text == "" {
 		return text
 	}
+	a, err := c.analyzers.of(field, analysis.Documents)
+	if err != nil {
+		return text // the field's texts have the same error
+	}
 	c.text = append(c.text[:0], 'Q')
-	if c.tokens = c.analyzer.Tokens(c.tokens[:0], c.text); len(c.tokens) == 1 && string(c.tokens[0].Term) == "q" {
+	if c.tokens = a.Tokens(c.tokens[:0], c.text); len(c.tokens) == 1 && string(c.tokens[0].Term) == "q" {
 		return strings.ToLower(text)
 	}
 	return text
@@ -107,7 +112,7 @@ func (c *compiler) prefix(n *query.Prefix, boost float64) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	prefix := c.cased(n.Text, n.Exact)
+	prefix := c.cased(n.Field, n.Text, n.Exact)
 	return wrapSet(setKey("prefix", id, prefix), n.String(), &prefixSource{id, []byte(prefix)}, constantScore(boost)), nil
 }
 
@@ -157,7 +162,7 @@ func (c *compiler) termRange(n *query.Range, boost float64) (node, error) {
 		return nil, fmt.Errorf("range %s: field %q has no dates, which formats and time zones are for: %w", n, n.Field, base.ErrBadInput)
 	}
 	s := &rangeSource{field: id, excludeFrom: n.ExcludeFrom, excludeTo: n.ExcludeTo}
-	s.from, s.to = []byte(c.cased(n.From, false)), []byte(c.cased(n.To, false))
+	s.from, s.to = []byte(c.cased(n.Field, n.From, false)), []byte(c.cased(n.Field, n.To, false))
 	if len(s.to) > 0 && bytes.Compare(s.from, s.to) > 0 {
 		return nothing(), nil
 	}

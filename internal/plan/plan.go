@@ -103,6 +103,7 @@ func (s *Planner) Compile(p *Plan, sc *Scratch, q query.Node, opts Options) erro
 	p.legs.reset()
 	c := &sc.compiler
 	c.fields, c.positions, c.weighted = s.fields, s.snapshot.Options.Positions, s.snapshot.Options.Weighted()
+	c.analyzers.setScheme(s.scheme)
 	c.memory, c.terms, c.notes, c.snapshot = &p.memory, p.words.terms[:0], nil, s.snapshot
 	err := compilePlan(p, c, opts)
 	p.words.terms, p.notes = c.terms, c.notes
@@ -157,7 +158,7 @@ func compilePlan(p *Plan, c *compiler, opts Options) error {
 		return fmt.Errorf("mode %v: %w", opts.Mode, base.ErrBadInput)
 	}
 	for _, mode := range asked {
-		root, err := c.compile(p.query, mode, 1)
+		root, err := c.whole(func() (node, error) { return c.compile(p.query, mode, 1) })
 		if err != nil {
 			return err
 		}

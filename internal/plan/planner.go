@@ -21,12 +21,13 @@ type Planner struct {
 	// then give the bounds.
 	ownBounds bool
 	fields    []string // by FieldID
+	scheme    *analysis.Scheme
 }
 
 // New returns a Planner that scores with bm25, or with the index's parameters if bm25 is nil.
 // An index of weights ignores both.
 func New(snapshot *index.Snapshot, bm25 *score.BM25) *Planner {
-	s := &Planner{snapshot: snapshot, bm25: snapshot.Options.BM25}
+	s := &Planner{snapshot: snapshot, bm25: snapshot.Options.BM25, scheme: snapshot.Options.Scheme()}
 	if bm25 != nil {
 		s.ownBounds = *bm25 != s.bm25 && !snapshot.Options.Weighted()
 		s.bm25 = *bm25
@@ -68,14 +69,16 @@ type Scratch struct {
 	matcher  matcher
 }
 
-// NewScratch returns a Scratch for indexes with the analyzer of that name.
+// NewScratch returns a Scratch for indexes with an analyzer of that name, which their settings can
+// define.
 func NewScratch(analyzer string) (*Scratch, error) {
-	a, err := analysis.New(analyzer)
-	if err != nil {
-		return nil, fmt.Errorf("queries: %w", err)
+	if analyzer == "" {
+		return nil, fmt.Errorf("queries: no analyzer: %w", base.ErrBadInput)
 	}
-	return &Scratch{compiler: compiler{analyzer: a}}, nil
+	return &Scratch{compiler: compiler{analyzers: analyzers{scheme: analysis.NewScheme(nil, analyzer)}}}, nil
 }
 
-// Analyzer is also for snippets.
-func (sc *Scratch) Analyzer() analysis.Analyzer { return sc.compiler.analyzer }
+// Analyzer is the one of a field's documents in the index of the last query, for snippets.
+func (sc *Scratch) Analyzer(field string) (analysis.Analyzer, error) {
+	return sc.compiler.analyzers.of(field, analysis.Documents)
+}

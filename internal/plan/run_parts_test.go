@@ -372,7 +372,7 @@ func TestRefusedPlans(t *testing.T) {
 	if _, err := s.Prepare(sc, nil, Options{Mode: ModeSaat + 1}); !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), "mode Mode(4)") {
 		t.Errorf("unknown mode: %v", err)
 	}
-	if _, err := NewScratch("guess"); err == nil || !strings.HasPrefix(err.Error(), "queries: ") {
+	if _, err := NewScratch(""); err == nil || !strings.HasPrefix(err.Error(), "queries: ") {
 		t.Errorf("unknown analyzer: %v", err)
 	}
 }

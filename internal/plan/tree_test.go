@@ -14,11 +14,8 @@ import (
 )
 
 func newCompiler(t testing.TB, analyzer string, positions bool) *compiler {
-	a, err := analysis.New(analyzer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &compiler{analyzer: a, fields: []string{"", "title"}, positions: positions, memory: new(planMemory)}
+	t.Helper()
+	return &compiler{analyzers: analyzers{scheme: analysis.NewScheme(nil, analyzer)}, fields: []string{"", "title"}, positions: positions, memory: new(planMemory)}
 }
 
 // Trees are in nodeString's notation: terms by their index in the query, + for required, - for

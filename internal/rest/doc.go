@@ -11,6 +11,7 @@
 //	document.go, update.go      single documents
 //	bulk.go, bulk_reader.go     NDJSON
 //	search.go, query.go         searches and counts
+//	analyze.go                  _analyze
 //	by_query.go                 _delete_by_query, _update_by_query
 //	admin.go                    refresh, flush, merge, cat, health
 //

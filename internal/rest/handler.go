@@ -377,6 +377,10 @@ func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...
 		route(method+" /{index}/_mapping", putMapping, "write_index_only")
 	}
 	route("GET /{index}/_mapping", getMapping)
+	for _, method := range []string{"GET", "POST"} {
+		route(method+" /_analyze", analyze)
+		route(method+" /{index}/_analyze", analyze)
+	}
 	route("GET /_mapping", getMapping)
 	route("GET /{index}/_mapping/field/{fields}", getFieldMapping, "include_defaults")
 	route("GET /_cat/indices", catIndices, "format", "v")

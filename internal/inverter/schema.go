@@ -1,0 +1,22 @@
+package inverter
+
+import (
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/mapping"
+)
+
+// FieldMapping returns Mapping, or one of the texts that Fields names.
+func (s *Schema) FieldMapping() *mapping.Mapping {
+	if s.Mapping != nil {
+		return s.Mapping
+	}
+	m, err := mapping.New("", s.Declared())
+	invariant.Check(err == nil, "fields %q of an index: %v", s.Fields, err)
+	return m
+}
+
+// NewAnalyzer returns the analyzer of the default field.
+func (s *Schema) NewAnalyzer() (analysis.Analyzer, error) {
+	return s.Analysis.New(s.Analyzer, analysis.Documents)
+}

@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// analyzers are made when they are first used, for one goroutine.
+type analyzers struct {
+	scheme *analysis.Scheme
+	made   map[analyzerKey]analysis.Analyzer
+}
+
+type analyzerKey struct {
+	name string
+	use  analysis.Use
+}
+
+// setScheme drops the analyzers of another scheme.
+func (a *analyzers) setScheme(s *analysis.Scheme) {
+	if a.scheme != s && !a.scheme.Equal(s) {
+		clear(a.made)
+	}
+	a.scheme = s
+}
+
+// of returns the analyzer of a field.
+func (a *analyzers) of(field string, use analysis.Use) (analysis.Analyzer, error) {
+	key := analyzerKey{a.scheme.Name(field, use), use}
+	if made := a.made[key]; made != nil {
+		return made, nil
+	}
+	made, err := a.scheme.New(field, use)
+	if err != nil {
+		return nil, err
+	}
+	if a.made == nil {
+		a.made = map[analyzerKey]analysis.Analyzer{}
+	}
+	a.made[key] = made
+	return made, nil
+}
+
+// tokenize fills c.tokens, and returns the analyzer, whose arcs are those of the tokens. A query loses stop
+// words that documents keep, unless it is a phrase or has no other words.
+func (c *compiler) tokenize(field, text string, phrase bool) (analysis.Analyzer, error) {
+	use := analysis.Queries
+	if phrase || c.keepStops {
+		use = analysis.Phrases
+	}
+	a, err := c.analyzers.of(field, use)
+	if err != nil {
+		return nil, err
+	}
+	c.text = append(c.text[:0], text...)
+	c.tokens = a.Tokens(c.tokens[:0], c.text)
+	if len(c.tokens) > 0 || use == analysis.Phrases {
+		return a, nil
+	}
+	all, err := c.analyzers.of(field, analysis.Phrases)
+	if err != nil {
+		return nil, err
+	}
+	if c.tokens = all.Tokens(c.tokens, c.text); len(c.tokens) > 0 {
+		c.stopped = true
+		c.tokens = c.tokens[:0]
+	}
+	return a, nil
+}
+
+// whole compiles a query, and again with its stop words if it has nothing else.
+func (c *compiler) whole(compile func() (node, error)) (node, error) {
+	c.keepStops, c.stopped = false, false
+	notes := len(c.notes)
+	root, err := compile()
+	if err != nil || !c.stopped || len(c.terms) > 0 {
+		return root, err
+	}
+	c.keepStops = true
+	defer func() { c.keepStops = false }()
+	c.notes = c.notes[:notes]
+	return compile()
+}
+
+// maxPaths bounds the ways to say a text with its alternatives.
+const maxPaths = 256
+
+// alternatives returns the node of the tokens of a word or a phrase with alternatives: any of its paths.
+func (c *compiler) alternatives(id base.FieldID, terms []int, arcs []analysis.Arc, text string, boost float64) (node, error) {
+	paths, err := analysis.AllPaths(c.tokens, arcs, maxPaths)
+	if err != nil {
+		return nil, err
+	}
+	return c.anyOf(id, terms, paths, text, boost), nil
+}
+
+// sections returns the nodes of a text with alternatives, in the place of its words.
+func (c *compiler) sections(id base.FieldID, terms []int, arcs []analysis.Arc, text string, boost float64) ([]node, error) {
+	sections, err := analysis.Sections(c.tokens, arcs, maxPaths)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]node, len(sections))
+	for i, paths := range sections {
+		nodes[i] = c.anyOf(id, terms, paths, text, boost)
+	}
+	return nodes, nil
+}
+
+func (c *compiler) anyOf(id base.FieldID, terms []int, paths []analysis.Path, text string, boost float64) node {
+	g := c.memory.group(len(paths))
+	for _, p := range paths {
+		l := leaf{field: id, terms: c.memory.numbers.take(len(p.Tokens)), boost: boost}
+		for i, token := range p.Tokens {
+			l.terms[i] = terms[token]
+		}
+		if len(p.Tokens) > 1 && !c.positions {
+			g.optional = append(g.optional, c.allOf(l, text))
+			continue
+		}
+		if len(p.Tokens) > 1 {
+			l.offsets = c.memory.offsets.take(len(p.Offsets))
+			copy(l.offsets, p.Offsets)
+		}
+		g.optional = append(g.optional, c.memory.leaf(l))
+	}
+	return g.simplify()
+}
+
+// allOf requires the terms of a leaf in any place.
+func (c *compiler) allOf(l leaf, text string) node {
+	c.note("%q is several terms of the index, and the index has no positions to find them side by side: documents that have them anywhere match (griffin index without --no-positions keeps positions)", text)
+	g := c.memory.group(len(l.terms))
+	for i := range l.terms {
+		g.required = append(g.required, c.memory.leaf(leaf{field: l.field, terms: l.terms[i : i+1], boost: l.boost}))
+	}
+	return g.simplify()
+}
