@@ -244,6 +244,9 @@ func (h *history) check(t *testing.T, settings Settings) {
 			if !h.vectors && len(h.modes) == len(allModes) && mode != ModeSaat && !settings.NoPositions && h.rng.IntN(4) == 0 {
 				q.Text = fmt.Sprintf("%q -w5 title:%s", h.text(2), h.text(1))
 			}
+			if !h.vectors && len(h.modes) == len(allModes) && mode != ModeSaat && h.rng.IntN(3) == 0 {
+				q.Text += " " + h.pattern(!settings.NoPositions)
+			}
 			if len(h.modes) == len(allModes) && mode != ModeSaat && len(h.fields) > 0 && h.rng.IntN(2) == 0 {
 				q.Text += fmt.Sprintf(" %s:%s", h.fields[h.rng.IntN(len(h.fields))], h.text(1))
 			}
@@ -264,6 +267,18 @@ func (h *history) queryText() string {
 		panic(err)
 	}
 	return string(text)
+}
+
+// pattern returns a part of a query that is not only words.
+func (h *history) pattern(positions bool) string {
+	if positions && h.rng.IntN(4) == 0 {
+		return fmt.Sprintf("%q~%d", h.text(3), h.rng.IntN(5))
+	}
+	parts := []string{
+		"w1*", "+w?", "-w2*", "/w[0-4]/", "+w1~1", "w10~", "w12~2", "[w1 TO w3}", "+[w0 TO w2]^=0", "-title:[* TO w2]", "_exists_:title", "*:*",
+		"_id:3", "-_id:7", "+(w0 w1 w2 w3)~2", "w1^=2", "+w2^=0", "(w1 OR +w3*)^2", fmt.Sprintf("+title:%s^=0", h.text(1)),
+	}
+	return parts[h.rng.IntN(len(parts))]
 }
 
 func rankedBy(t *testing.T, ix *Index, q Query) string {
