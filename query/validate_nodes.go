@@ -30,6 +30,16 @@ func (v *validator) other(node Node, boost float64, depth int) error {
 		return v.values(n.Values, boost, n.Boost)
 	case *Range:
 		return v.leaf(n.From+n.To, boost, n.Boost)
+	case *GeoDistance:
+		if err := n.validate(); err != nil {
+			return err
+		}
+		return v.leaf("", boost, n.Boost)
+	case *GeoBox:
+		if err := n.validate(); err != nil {
+			return err
+		}
+		return v.leaf("", boost, n.Boost)
 	}
 	return v.compound(node, boost, depth)
 }

@@ -71,7 +71,7 @@ func (s *Searcher) UseResults(c *resultcache.Cache) { s.results = c }
 func (s *Searcher) Dispatcher() *Dispatcher { return s.dispatcher }
 
 // Fields returns the field names that a query may use, the default field ("") first.
-func (s *Searcher) Fields() []string { return s.planner.Fields() }
+func (s *Searcher) Fields() []string { return s.planner.Names() }
 
 // BM25 returns the scoring parameters.
 func (s *Searcher) BM25() score.BM25 { return s.planner.BM25() }

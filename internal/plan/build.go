@@ -102,6 +102,15 @@ func (b *treeBuilder) optional(g *group) (iterator, error) {
 
 // all returns the conjunction of nodes, nil without nodes or if one has no document.
 func (b *treeBuilder) all(nodes []node) (iterator, error) {
+	nodes, tested := b.tested(nodes)
+	it, err := b.conjunction(nodes)
+	if err != nil || it == nil || len(tested) == 0 {
+		return it, err
+	}
+	return b.withTests(it, tested)
+}
+
+func (b *treeBuilder) conjunction(nodes []node) (iterator, error) {
 	children := b.children.take(len(nodes))
 	for i, n := range nodes {
 		child, err := b.build(n)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
@@ -33,11 +34,22 @@ type compiler struct {
 	notes  []string
 
 	snapshot *index.Snapshot
+	now      time.Time                // of date maths; zero: not asked for yet
 	similar  map[string][]similarTerm // by key of a blend; of one query
 }
 
 // compile returns the planned form of n in ModeOr or ModeAnd, nil if analysis leaves no term.
 func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error) {
+	if name, text, ok := valueOf(n); ok {
+		f, err := c.searchable(name)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			return c.typedValue(f, text, boost*factor(boostOf(n)))
+		}
+	}
+	n = c.keywordNode(n)
 	switch n := n.(type) {
 	case *query.Term:
 		if n.Exact {
@@ -60,6 +72,50 @@ func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error)
 		return c.boosting(n, mode, boost*factor(n.Boost))
 	}
 	return c.constant(n, mode, boost)
+}
+
+// valueOf returns the field and the text of a node that is one value in a field that is not of type text.
+func valueOf(n query.Node) (field, text string, ok bool) {
+	switch n := n.(type) {
+	case *query.Term:
+		return n.Field, n.Text, true
+	case *query.Phrase:
+		return n.Field, n.Text, !n.Prefix
+	case *query.Words:
+		return n.Field, n.Text, n.Similar == nil && !n.Prefix
+	}
+	return "", "", false
+}
+
+// keywordNode replaces a text with options in a keyword, whose terms are whole values.
+func (c *compiler) keywordNode(n query.Node) query.Node {
+	switch n := n.(type) {
+	case *query.Phrase:
+		if n.Prefix && c.typed(n.Field) != nil {
+			return &query.Prefix{Field: n.Field, Text: n.Text, Boost: n.Boost, Exact: true}
+		}
+	case *query.Words:
+		if c.typed(n.Field) == nil {
+			return n
+		}
+		if n.Prefix {
+			return &query.Prefix{Field: n.Field, Text: n.Text, Boost: n.Boost, Exact: true}
+		}
+		return &query.Fuzzy{Field: n.Field, Text: n.Text, Boost: n.Boost, Exact: true, Similarity: *n.Similar}
+	}
+	return n
+}
+
+func boostOf(n query.Node) float64 {
+	switch n := n.(type) {
+	case *query.Term:
+		return n.Boost
+	case *query.Phrase:
+		return n.Boost
+	case *query.Words:
+		return n.Boost
+	}
+	return 1
 }
 
 // In a Boost field, 0 means 1.
@@ -282,6 +338,11 @@ func (c *compiler) field(name string) (base.FieldID, error) {
 		if f == name {
 			return base.FieldID(i), nil
 		}
+	}
+	if f, err := c.searchable(name); err != nil {
+		return 0, err
+	} else if f != nil {
+		return 0, fmt.Errorf("field %q is of type %s, which has no terms: %w", name, f.Type, base.ErrBadInput)
 	}
 	return 0, fmt.Errorf("the index has no field %q: %w", name, base.ErrBadInput)
 }

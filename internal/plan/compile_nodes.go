@@ -9,6 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/automaton"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -27,11 +28,7 @@ func (c *compiler) constant(n query.Node, mode Mode, boost float64) (node, error
 		ids := slices.Compact(slices.Sorted(slices.Values(n.IDs)))
 		return wrapSet(setKey("ids", 0, ids...), n.String(), &idSource{ids}, constantScore(boost*factor(n.Boost))), nil
 	case *query.Exists:
-		id, err := c.field(n.Field)
-		if err != nil {
-			return nil, err
-		}
-		return wrapSet(setKey("exists", id), n.String(), existing{id}, constantScore(boost*factor(n.Boost))), nil
+		return c.exists(n, boost*factor(n.Boost))
 	case *query.Prefix:
 		return c.prefix(n, boost*factor(n.Boost))
 	case *query.Wildcard:
@@ -46,7 +43,18 @@ func (c *compiler) constant(n query.Node, mode Mode, boost float64) (node, error
 	case *query.Terms:
 		return c.values(n, boost*factor(n.Boost))
 	case *query.Range:
+		f, err := c.searchable(n.Field)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil && (f.Type != mapping.Keyword || f.HasOrdinals()) {
+			return c.typedRange(f, n, boost*factor(n.Boost))
+		}
 		return c.termRange(n, boost*factor(n.Boost))
+	case *query.GeoDistance:
+		return c.geo(n.Field, n, newGeoDistance(n), boost*factor(n.Boost))
+	case *query.GeoBox:
+		return c.geo(n.Field, n, newGeoBox(n), boost*factor(n.Boost))
 	}
 	return nil, fmt.Errorf("query node of type %T: %w", n, base.ErrBadInput)
 }
@@ -77,9 +85,20 @@ func setKey(kind string, field base.FieldID, texts ...string) string {
 	return b.String()
 }
 
+func (c *compiler) exists(n *query.Exists, boost float64) (node, error) {
+	if f := c.typed(n.Field); f != nil && (f.HasNumbers() || f.HasOrdinals()) {
+		return wrapSet(setKey("values", 0, f.Name), n.String(), columnExists{f.Name}, constantScore(boost)), nil
+	}
+	id, err := c.field(n.Field)
+	if err != nil {
+		return nil, err
+	}
+	return wrapSet(setKey("exists", id), n.String(), existing{id}, constantScore(boost)), nil
+}
+
 // cased brings a text to the letter case of a field's terms.
 func (c *compiler) cased(field, text string, exact bool) string {
-	if exact || text == "" {
+	if exact || text == "" || c.typed(field) != nil {
 		return text
 	}
 	a, err := c.analyzers.of(field, analysis.Documents)
@@ -137,11 +156,22 @@ func (c *compiler) pattern(kind, field, pattern, text string, p *automaton.Patte
 }
 
 func (c *compiler) values(n *query.Terms, boost float64) (node, error) {
+	values := slices.Compact(slices.Sorted(slices.Values(n.Values)))
+	f, err := c.searchable(n.Field)
+	switch {
+	case err != nil:
+		return nil, err
+	case f != nil && f.Type != mapping.Keyword:
+		s, err := c.valueSource(f, values)
+		if err != nil || s == nil {
+			return nothing(), err
+		}
+		return wrapSet(setKey("value", 0, append([]string{f.Name}, values...)...), n.String(), s, constantScore(boost)), nil
+	}
 	id, err := c.field(n.Field)
 	if err != nil {
 		return nil, err
 	}
-	values := slices.Compact(slices.Sorted(slices.Values(n.Values)))
 	if len(values) == 0 {
 		return nothing(), nil
 	}
@@ -159,7 +189,7 @@ func (c *compiler) termRange(n *query.Range, boost float64) (node, error) {
 		return nil, err
 	}
 	if n.Format != "" || n.Zone != "" {
-		return nil, fmt.Errorf("range %s: field %q has no dates, which formats and time zones are for: %w", n, n.Field, base.ErrBadInput)
+		return nil, noDates(n)
 	}
 	s := &rangeSource{field: id, excludeFrom: n.ExcludeFrom, excludeTo: n.ExcludeTo}
 	s.from, s.to = []byte(c.cased(n.Field, n.From, false)), []byte(c.cased(n.Field, n.To, false))

@@ -32,37 +32,64 @@ const minCachedCost = 20_000
 // set returns the documents of a set, not to be changed, and their number, valid until the matcher is used
 // for another segment.
 func (m *matcher) set(s *set) (words []uint64, count int, err error) {
-	traced := FilterTrace{Query: s.text}
-	if s.source.cost(m.words, m.segment) >= minCachedCost {
-		hash := maphash.String(setSeed, s.key)
-		list := m.view().Derived.List(0)
-		if m.usedBefore(list, hash) {
-			size := int64(8*(m.words.numDocs(m.segment)+63)/64 + len(s.key))
-			traced.Cached = cachedSets.Keeps(list, hash)
-			cached, err := cachedSets.GetIfRoom(list, hash, size, func() (*cachedSet, int64, error) {
-				words := cleared(nil, m.words.numDocs(m.segment))
-				err := s.source.mark(m, words)
-				return &cachedSet{s.key, words, int(ones(words))}, size, err
-			})
-			if err != nil {
-				return nil, 0, err
-			}
-			if cached != nil && cached.key == s.key {
-				traced.Docs = cached.count
-				m.filters = append(m.filters, traced)
-				return cached.words, cached.count, nil
-			}
-			traced.Cached = false
+	return m.documents(s.key, s.text, s.source.cost(m.words, m.segment), func(words []uint64) error { return s.source.mark(m, words) })
+}
+
+// filter is set for a filter of a flat stage.
+func (m *matcher) filter(n *constant) (words []uint64, count int, err error) {
+	if s, ok := n.child.(*set); ok {
+		return m.set(s)
+	}
+	key := string(m.scratch.keys.appendNode(nil, m.words.terms, n.child))
+	return m.documents(key, n.text, m.words.maskCost(m.segment, n.child), func(words []uint64) error { return m.mark(words, n.child) })
+}
+
+// documents returns the documents that mark gives, at an estimated cost, or those that are cached.
+func (m *matcher) documents(key, text string, cost int, mark func(words []uint64) error) (words []uint64, count int, err error) {
+	traced := FilterTrace{Query: text}
+	if cost >= minCachedCost {
+		cached, was, err := m.cached(key, mark)
+		if err != nil {
+			return nil, 0, err
+		}
+		if cached != nil {
+			traced.Docs, traced.Cached = cached.count, was
+			m.filters = append(m.filters, traced)
+			return cached.words, cached.count, nil
 		}
 	}
 	words = m.take()
 	m.held = append(m.held, words)
-	if err := s.source.mark(m, words); err != nil {
+	if err := mark(words); err != nil {
 		return nil, 0, err
 	}
 	traced.Docs = int(ones(words))
 	m.filters = append(m.filters, traced)
 	return words, traced.Docs, nil
+}
+
+// cached returns nil if the set was not used before, or there is no room. was: it had been kept.
+func (m *matcher) cached(key string, mark func(words []uint64) error) (c *cachedSet, was bool, err error) {
+	hash := maphash.String(setSeed, key)
+	list := m.view().Derived.List(0)
+	if !m.usedBefore(list, hash) {
+		return nil, false, nil
+	}
+	size := int64(8*(m.words.numDocs(m.segment)+63)/64 + len(key))
+	was = cachedSets.Keeps(list, hash)
+	c, err = cachedSets.GetIfRoom(list, hash, size, func() (*cachedSet, int64, error) {
+		words := cleared(nil, m.words.numDocs(m.segment))
+		err := mark(words)
+		return &cachedSet{key, words, int(ones(words))}, size, err
+	})
+	if c != nil && c.key != key {
+		return nil, false, err
+	}
+	return c, was, err
+}
+
+func (m *matcher) isCached(s *set) bool {
+	return cachedSets.Keeps(m.view().Derived.List(0), maphash.String(setSeed, s.key))
 }
 
 func (m *matcher) usedBefore(list derived.List, hash uint64) bool {

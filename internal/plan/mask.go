@@ -18,7 +18,7 @@ import "slices"
 const (
 	maskDocsPerCost = 64 // documents whose bits are set in that time
 	treePostingCost = 20 // a posting visited by the iterators of a tree
-	flatShare       = 4  // postings for one that a traversal decodes
+	flatShare       = 10 // postings for one that a traversal decodes
 )
 
 func (st *Stage) isMasked() bool { return len(st.excluded) > 0 || len(st.filters) > 0 }
@@ -30,13 +30,19 @@ func (st *Stage) maskPays(ws *words, segment int) bool {
 		cost += ws.maskCost(segment, n)
 	}
 	visited := st.visited(ws, segment)
+	tests := 0
 	for _, n := range st.filters {
+		if t := testable(n); t != nil { // a tree may test its candidates
+			cost += t.cost(ws, segment)
+			tests++
+			continue
+		}
 		cost += ws.maskCost(segment, n)
 		if l, ok := n.(*constant).child.(*leaf); ok {
 			visited = min(visited, ws.leafDocFreq(segment, l)*len(st.leaves))
 		}
 	}
-	return cost <= treePostingCost*visited
+	return cost <= (treePostingCost+tests*testCost)*visited
 }
 
 // visited bounds the postings of the leaves that iterators visit.
@@ -93,21 +99,16 @@ func (m *matcher) mask(st *Stage) ([]uint64, error) {
 	}
 	words := m.take()
 	m.held = append(m.held, words)
-	if len(st.filters) > 0 {
-		if err := m.mark(words, st.filters[0]); err != nil {
+	everyDocument(words, view.NumDocs())
+	if live != nil {
+		copy(words, live)
+	}
+	for _, n := range st.filters {
+		documents, _, err := m.filter(n.(*constant))
+		if err != nil {
 			return nil, err
 		}
-		if err := m.combine(words, st.filters[1:], and); err != nil {
-			return nil, err
-		}
-		if live != nil {
-			and(words, live)
-		}
-	} else {
-		everyDocument(words, view.NumDocs())
-		if live != nil {
-			copy(words, live)
-		}
+		and(words, documents)
 	}
 	return words, m.combine(words, st.excluded, andNot)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/saat"
@@ -108,7 +109,7 @@ func (s *Planner) Compile(p *Plan, sc *Scratch, q query.Node, opts Options) erro
 	err := compilePlan(p, c, opts)
 	p.words.terms, p.notes = c.terms, c.notes
 	c.memory, c.terms, c.notes = nil, nil, nil // they belong to the plan
-	c.snapshot, c.similar = nil, nil
+	c.snapshot, c.similar, c.now = nil, nil, time.Time{}
 	return err
 }
 

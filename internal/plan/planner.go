@@ -45,6 +45,21 @@ func (s *Planner) Snapshot() *index.Snapshot { return s.snapshot }
 // Fields returns the read-only field names that a query may use, the default field ("") first.
 func (s *Planner) Fields() []string { return s.fields }
 
+// Names returns the read-only names that a query may use, the default field ("") first: Fields, and the
+// fields of a mapping that have no terms.
+func (s *Planner) Names() []string {
+	m := s.snapshot.Options.Mapping
+	if m == nil {
+		return s.fields
+	}
+	fields := m.Fields()
+	names := make([]string, 1, 1+len(fields))
+	for i := range fields {
+		names = append(names, fields[i].Name)
+	}
+	return names
+}
+
 // BM25 returns the scoring parameters.
 func (s *Planner) BM25() score.BM25 { return s.bm25 }
 

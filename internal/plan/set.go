@@ -31,8 +31,8 @@ func (e existing) mark(m *matcher, words []uint64) error {
 	if err := view.CheckLengths(e.field); err != nil {
 		return err
 	}
-	for d, n := range view.Lengths(e.field) {
-		if n > 0 {
+	for d := range base.DocID(view.NumDocs()) {
+		if view.Length(e.field, d) > 0 {
 			words[d/64] |= 1 << (d % 64)
 		}
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -96,13 +97,57 @@ func (r *stageRun) searchBy(segment int) (name string, w Work, err error) {
 }
 
 func (r *stageRun) flat(segment int, mask []uint64, w *Work) error {
+	sc := r.sc
+	view := &r.plan.planner.snapshot.Segments[segment]
+	guess := r.guess(segment, mask)
+	err := r.traverse(segment, mask, guess, w)
+	if err == nil && guess > 0 && !r.reached(guess) {
+		r.plan.ResetHits(sc)
+		sc.enter(view)
+		err = r.traverse(segment, mask, 0, w)
+	}
+	return err
+}
+
+func (r *stageRun) traverse(segment int, mask []uint64, threshold base.Score, w *Work) error {
 	st, sc := r.st, r.sc
 	view := &r.plan.planner.snapshot.Segments[segment]
-	sc.query = traverse.Query{Legs: st.Legs(segment), NumDocs: view.NumDocs(), Live: mask, Base: view.Base}
+	sc.query = traverse.Query{Legs: st.Legs(segment), NumDocs: view.NumDocs(), Live: mask, Base: view.Base, Threshold: threshold}
 	memory := takeTraversalMemory()
 	err := st.traversals[segment].Run(r.stop, memory, &sc.query, &sc.queue)
 	putTraversalMemory(memory, w)
 	return err
+}
+
+// guess returns a threshold that k documents of the mask probably reach, or 0. Traversals begin with the k-th
+// best score of a list, but with a mask the best may be masked. If a share of the documents is left, about as
+// many of the n best of a list are: n is chosen so that they are half as many again as are needed.
+// On 200,000 passages of Wikipedia, the top 10 of TB05 queries (OR) in a random half of the passages take
+// 48 µs a query with it, 92 µs without (one thread of an EPYC).
+func (r *stageRun) guess(segment int, mask []uint64) base.Score {
+	k := r.sc.queue.K()
+	if mask == nil || r.st.kind != traverse.Or || k == 0 || r.sc.queue.Len() > 0 {
+		return 0
+	}
+	left := ones(mask)
+	if left == 0 {
+		return 0
+	}
+	n := 1.5 * float64(k) * float64(r.plan.planner.snapshot.Segments[segment].NumDocs()) / float64(left)
+	return traverse.KthScore(r.st.Legs(segment), int(min(n, math.MaxInt32))+1)
+}
+
+// reached reports whether the queue, which was empty, has k hits of a score, so that no document below it
+// was missed.
+func (r *stageRun) reached(score base.Score) bool {
+	q := &r.sc.queue
+	if q.Len() < q.K() {
+		return false
+	}
+	if len(r.plan.ties) > 0 {
+		return q.Need() >= score
+	}
+	return q.Need() > score
 }
 
 // tree adds hits without the scores of a flat stage's filters.

@@ -83,6 +83,7 @@ func init() {
 	queryTypes = map[string]func(p *queryParser, raw json.RawMessage) (query.Node, *Error){
 		"bool": (*queryParser).boolean, "boosting": (*queryParser).boosting, "constant_score": (*queryParser).constantScore,
 		"dis_max": (*queryParser).disMax, "exists": (*queryParser).exists, "fuzzy": (*queryParser).fuzzy, "ids": (*queryParser).ids,
+		"geo_bounding_box": (*queryParser).geoBox, "geo_distance": (*queryParser).geoDistance,
 		"match": (*queryParser).match, "match_all": (*queryParser).matchAll, "match_bool_prefix": (*queryParser).matchBoolPrefix,
 		"match_none": (*queryParser).matchNone, "match_phrase": (*queryParser).matchPhrase,
 		"match_phrase_prefix": (*queryParser).matchPhrasePrefix, "multi_match": (*queryParser).multiMatch,

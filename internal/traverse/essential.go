@@ -39,6 +39,16 @@ func EssentialAt(legs []Leg, k int, live []uint64, factor float64) int64 {
 	return sum
 }
 
+// KthScore returns a score that at least k documents reach by one of the lists alone if none is deleted or masked,
+// or 0 if none is known.
+func KthScore(legs []Leg, k int) base.Score {
+	var best base.Score
+	for i := range legs {
+		best = max(best, legs[i].kth(k))
+	}
+	return best
+}
+
 // kth returns a score that at least k documents reach by this list alone if none is deleted, or 0.
 func (l *Leg) kth(k int) base.Score {
 	if l.Bounds != nil {

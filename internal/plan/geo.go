@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/mapping"
+	"github.com/griffin-search/griffin/query"
+)
+
+// geoSource is the source of the documents with a point that contains accepts. The column is in the order of
+// latitudes, so that only those of a band are read.
+type geoSource struct {
+	name     string
+	lo, hi   int64 // of the codes in the band
+	contains func(lat, lon float64) bool
+}
+
+var _ tester = (*geoSource)(nil)
+
+func (c *compiler) geo(name string, n query.Node, s *geoSource, boost float64) (node, error) {
+	f, err := c.searchable(name)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil || f.Type != mapping.GeoPoint {
+		return nil, fmt.Errorf("%s: the index has no field %q of type geo_point: %w", n, name, base.ErrBadInput)
+	}
+	// The text of a float64 identifies it.
+	return wrapSet(setKey("geo", 0, withoutBoost(n).String()), n.String(), s, constantScore(boost)), nil
+}
+
+func withoutBoost(n query.Node) query.Node {
+	switch n := n.(type) {
+	case *query.GeoDistance:
+		g := *n
+		g.Boost = 1
+		return &g
+	case *query.GeoBox:
+		g := *n
+		g.Boost = 1
+		return &g
+	}
+	return n
+}
+
+// band sets the codes of all points from one latitude to another. A point is coded as the lower corner of its
+// cell, so those of the cell of bottom are below it.
+func (s *geoSource) band(bottom, top float64) {
+	s.lo = mapping.EncodePoint(max(bottom, -90), -180)
+	s.hi = mapping.EncodePoint(min(top, 90), 180)
+}
+
+func newGeoBox(n *query.GeoBox) *geoSource {
+	s := &geoSource{name: n.Field}
+	s.band(n.Bottom, n.Top)
+	s.contains = func(lat, lon float64) bool {
+		if lat < n.Bottom || lat > n.Top {
+			return false
+		}
+		if n.Left > n.Right {
+			return lon >= n.Left || lon <= n.Right
+		}
+		return lon >= n.Left && lon <= n.Right
+	}
+	return s
+}
+
+// earthRadius is the mean radius in meters, as in Lucene.
+const earthRadius = 6_371_008.7714
+
+func newGeoDistance(n *query.GeoDistance) *geoSource {
+	s := &geoSource{name: n.Field}
+	// A degree of latitude is the same distance everywhere; the slack covers rounding.
+	degrees := n.Meters/earthRadius*180/math.Pi*(1+1e-9) + 1e-6
+	s.band(n.Lat-degrees, n.Lat+degrees)
+	s.contains = func(lat, lon float64) bool { return haversine(n.Lat, n.Lon, lat, lon) <= n.Meters }
+	return s
+}
+
+// haversine returns the distance of two points on the sphere, in meters.
+func haversine(lat1, lon1, lat2, lon2 float64) float64 {
+	const radians = math.Pi / 180
+	sinLat, sinLon := math.Sin((lat1-lat2)*radians/2), math.Sin((lon1-lon2)*radians/2)
+	h := sinLat*sinLat + math.Cos(lat1*radians)*math.Cos(lat2*radians)*sinLon*sinLon
+	return 2 * earthRadius * math.Asin(math.Min(1, math.Sqrt(h)))
+}
+
+func (s *geoSource) accepts(code int64) bool {
+	return code >= s.lo && code <= s.hi && s.contains(mapping.DecodePoint(code))
+}
+
+func (s *geoSource) mark(m *matcher, words []uint64) error {
+	c, ok, err := m.column(s.name)
+	if err != nil || !ok {
+		return err
+	}
+	band := m.take()
+	defer m.put(band)
+	if err := c.Range(s.lo, s.hi, band); err != nil {
+		return err
+	}
+	return c.Scan(band, func(docs []base.DocID, values []int64) error {
+		for i, v := range values {
+			if d := docs[i]; s.accepts(v) {
+				words[d/64] |= 1 << (d % 64)
+			}
+		}
+		return m.stop.Err()
+	})
+}
+
+// pointCost is the time to test a point, in units of about a nanosecond.
+const pointCost = 50
+
+func (s *geoSource) cost(ws *words, segment int) int {
+	return numValues(ws, segment, s.name) * pointCost / 4
+}
+
+func (s *geoSource) test(view *index.View) (func(doc base.DocID) (bool, error), error) {
+	c, ok, err := columnOf(view, s.name)
+	if err != nil || !ok {
+		return nil, err
+	}
+	cursor := c.Cursor()
+	return func(doc base.DocID) (bool, error) {
+		values, err := cursor.Values(doc)
+		for _, v := range values {
+			if s.accepts(v) {
+				return true, nil
+			}
+		}
+		return false, err
+	}, nil
+}

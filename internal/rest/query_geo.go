@@ -1,0 +1,111 @@
+package rest
+
+import (
+	"encoding/json"
+	"slices"
+
+	types "github.com/griffin-search/griffin/internal/mapping"
+	"github.com/griffin-search/griffin/query"
+)
+
+// fieldOfQuery returns the only key that is no option, and its value.
+func (o *object) fieldOfQuery(known ...string) (name string, value json.RawMessage) {
+	for key, raw := range o.values {
+		if slices.Contains(known, key) {
+			continue
+		}
+		if name != "" {
+			o.fail("[%s] query has the fields [%s] and [%s]: want one", o.of, min(name, key), max(name, key))
+			return name, value
+		}
+		name, value = key, raw
+	}
+	if name == "" {
+		o.fail("[%s] query has no field", o.of)
+	}
+	return name, value
+}
+
+// anyField reads options, and one key that is a field.
+func anyField(of string, raw json.RawMessage, known ...string) (o object, name string, value json.RawMessage, err *Error) {
+	o.of = of
+	if json.Unmarshal(raw, &o.values) != nil || o.values == nil {
+		return o, "", nil, badRequest(typeParsing, "[%s] query malformed, want an object", of)
+	}
+	name, value = o.fieldOfQuery(known...)
+	return o, name, value, o.err
+}
+
+// point reads a point in any of OpenSearch's forms.
+func (o *object) point(key string, raw json.RawMessage) (lat, lon float64) {
+	texts, err := types.Points(raw)
+	if err == nil && len(texts) == 1 {
+		lat, lon, err = types.ParsePoint(texts[0])
+	}
+	if err != nil || len(texts) != 1 {
+		o.fail("[%s] query has [%s] %s: want one point such as {\"lat\":1,\"lon\":2} or \"1,2\"", o.of, key, raw)
+	}
+	return lat, lon
+}
+
+func (p *queryParser) geoDistance(raw json.RawMessage) (query.Node, *Error) {
+	o, name, value, err := anyField("geo_distance", raw, "distance", "distance_type", "validation_method", "boost")
+	if err != nil {
+		return nil, err
+	}
+	o.only("distance_type", "arc")
+	o.only("validation_method", "STRICT")
+	g := &query.GeoDistance{Boost: o.boost()}
+	var bad error
+	if g.Meters, bad = query.ParseDistance(o.needed("distance")); bad != nil {
+		o.fail("[geo_distance] query has [distance] %s: want a distance such as 12km", o.values["distance"])
+	}
+	g.Lat, g.Lon = o.point(name, value)
+	if o.err != nil {
+		return nil, o.err
+	}
+	g.Field, err = p.x.field(name)
+	return g, err
+}
+
+func (p *queryParser) geoBox(raw json.RawMessage) (query.Node, *Error) {
+	o, name, value, err := anyField("geo_bounding_box", raw, "validation_method", "type", "boost")
+	if err != nil {
+		return nil, err
+	}
+	o.only("validation_method", "STRICT")
+	if kind, ok := o.text("type"); ok && kind != "memory" && kind != "indexed" {
+		o.fail("[geo_bounding_box] query has [type] %s: want memory or indexed", kind)
+	}
+	edges, err := options("geo_bounding_box", value, "top_left", "bottom_right", "top_right", "bottom_left", "top", "left", "bottom", "right")
+	if err != nil {
+		return nil, err
+	}
+	g := &query.GeoBox{Boost: o.boost()}
+	at := func(key string, lat, lon *float64) bool {
+		if edges.values[key] == nil {
+			return false
+		}
+		*lat, *lon = edges.point(key, edges.values[key])
+		return true
+	}
+	switch {
+	case at("top_left", &g.Top, &g.Left) && at("bottom_right", &g.Bottom, &g.Right) && len(edges.values) == 2:
+	case at("top_right", &g.Top, &g.Right) && at("bottom_left", &g.Bottom, &g.Left) && len(edges.values) == 2:
+	case edges.values["top"] != nil && len(edges.values) == 4:
+		for key, edge := range map[string]*float64{"top": &g.Top, "left": &g.Left, "bottom": &g.Bottom, "right": &g.Right} {
+			edges.needed(key)
+			*edge = edges.number(key, 0, -180, 180)
+		}
+	default:
+		o.fail("[geo_bounding_box] query of field [%s]: want top_left and bottom_right, or top, left, bottom and right", name)
+	}
+	if o.err == nil {
+		o.err = edges.err
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	g.Field, err = p.x.field(name)
+	return g, err
+}
