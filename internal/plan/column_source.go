@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -31,11 +30,11 @@ var (
 	_ tester = (*ordinalRange)(nil)
 )
 
-func (m *matcher) column(name string) (*column.Column, bool, error) { return columnOf(m.view(), name) }
+func (m *matcher) column(name string) (*column.Column, bool, error) { return m.view().Column(name) }
 
 // numValues is 0 if the segment has no such column.
 func numValues(ws *words, segment int, name string) int {
-	c, ok, err := columnOf(&ws.planner.snapshot.Segments[segment], name)
+	c, ok, err := ws.planner.snapshot.Segments[segment].Column(name)
 	if err != nil || !ok {
 		return 0
 	}
@@ -61,7 +60,7 @@ func (s *columnRange) cost(ws *words, segment int) int {
 }
 
 func (s *columnRange) test(view *index.View) (func(doc base.DocID) (bool, error), error) {
-	c, ok, err := columnOf(view, s.name)
+	c, ok, err := view.Column(s.name)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -100,7 +99,7 @@ func (s *columnValues) cost(ws *words, segment int) int {
 }
 
 func (s *columnValues) test(view *index.View) (func(doc base.DocID) (bool, error), error) {
-	c, ok, err := columnOf(view, s.name)
+	c, ok, err := view.Column(s.name)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -167,7 +166,7 @@ func (s *ordinalRange) cost(ws *words, segment int) int {
 }
 
 func (s *ordinalRange) test(view *index.View) (func(doc base.DocID) (bool, error), error) {
-	c, ok, err := columnOf(view, s.name)
+	c, ok, err := view.Column(s.name)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -323,9 +322,4 @@ func (b *treeBuilder) withTests(it iterator, nodes []node) (iterator, error) {
 		t.score += n.(*constant).score
 	}
 	return t, nil
-}
-
-// columnOf returns a column of a segment.
-func columnOf(_ *index.View, name string) (*column.Column, bool, error) {
-	return nil, false, fmt.Errorf("field %q: segments have no columns yet: %w", name, base.ErrBadInput)
 }

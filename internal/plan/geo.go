@@ -120,7 +120,7 @@ func (s *geoSource) cost(ws *words, segment int) int {
 }
 
 func (s *geoSource) test(view *index.View) (func(doc base.DocID) (bool, error), error) {
-	c, ok, err := columnOf(view, s.name)
+	c, ok, err := view.Column(s.name)
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (s *Scorer) Begin(segment int) (err error) {
 // Score returns the score of a document of the segment that matches. Documents rise.
 func (s *Scorer) Score(doc base.DocID) (base.Score, error) {
 	if s.root != nil && s.root.NextGEQ(doc) == doc {
-		return s.root.Score() - s.run.st.offset, nil
+		return s.root.Score(), nil
 	}
 	if err := s.end(); err != nil {
 		return 0, err

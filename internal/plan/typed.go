@@ -19,11 +19,10 @@ import (
 
 // typed returns the field of a name if its type is not text; else nil.
 func (c *compiler) typed(name string) *mapping.Field {
-	m := c.snapshot.Options.Mapping
-	if m == nil || name == "" {
+	if name == "" || c.snapshot == nil || c.snapshot.Options.Mapping == nil {
 		return nil
 	}
-	f, ok := m.Field(name)
+	f, ok := c.snapshot.Options.Mapping.Field(name)
 	if !ok || f.Type == mapping.Text {
 		return nil
 	}
