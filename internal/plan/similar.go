@@ -9,6 +9,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/automaton"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/query"
@@ -47,7 +48,7 @@ func (c *compiler) similarTo(id base.FieldID, text string, s *query.Similarity, 
 	terms, ok := c.similar[key]
 	if !ok {
 		a := automaton.NewSimilar(text, edits, s.PrefixLength, !s.NoSwaps)
-		if terms, err = c.mostSimilar(id, text, a, edits, most); err != nil {
+		if terms, err = mostSimilar(c.snapshot, id, text, a, edits, most); err != nil {
 			return nil, err
 		}
 		if c.similar == nil {
@@ -68,12 +69,12 @@ func (c *compiler) similarTo(id base.FieldID, text string, s *query.Similarity, 
 }
 
 // mostSimilar returns the terms with live documents, the most similar first, then in byte order.
-func (c *compiler) mostSimilar(id base.FieldID, text string, a *automaton.Similar, edits, most int) ([]similarTerm, error) {
+func mostSimilar(s *index.Snapshot, id base.FieldID, text string, a *automaton.Similar, edits, most int) ([]similarTerm, error) {
 	var all []similarTerm
 	length := utf8.RuneCountInString(text)
 	seen := map[string]bool{}
-	for i := range c.snapshot.Segments {
-		it := segment.TermsMatching(c.snapshot.Segments[i].Segment, id, nil, a)
+	for i := range s.Segments {
+		it := segment.TermsMatching(s.Segments[i].Segment, id, nil, a)
 		for it.Next() {
 			if seen[string(it.Term())] {
 				continue
@@ -98,7 +99,7 @@ func (c *compiler) mostSimilar(id base.FieldID, text string, a *automaton.Simila
 		if len(terms) == most {
 			break
 		}
-		if live, err := c.isLive(id, t.text); err != nil {
+		if live, err := isLive(s, id, t.text); err != nil {
 			return nil, err
 		} else if live {
 			terms = append(terms, t)
@@ -108,10 +109,10 @@ func (c *compiler) mostSimilar(id base.FieldID, text string, a *automaton.Simila
 }
 
 // isLive reports whether a live document has a term.
-func (c *compiler) isLive(id base.FieldID, text []byte) (bool, error) {
+func isLive(s *index.Snapshot, id base.FieldID, text []byte) (bool, error) {
 	var l postings.List
-	for i := range c.snapshot.Segments {
-		view := &c.snapshot.Segments[i]
+	for i := range s.Segments {
+		view := &s.Segments[i]
 		found, err := view.Find(id, text, &l)
 		if err != nil {
 			return false, err
@@ -131,7 +132,7 @@ func (c *compiler) phrasePrefix(id base.FieldID, terms []int, phrase *query.Phra
 		most = query.DefaultExpansions
 	}
 	last := len(terms) - 1
-	texts, err := c.beginning(id, c.terms[terms[last]].bytes, most)
+	texts, err := beginning(c.snapshot, id, c.terms[terms[last]].bytes, most)
 	if err != nil || len(texts) == 0 {
 		return nothing(), err
 	}
@@ -160,10 +161,10 @@ func (c *compiler) phrasePrefix(id base.FieldID, terms []int, phrase *query.Phra
 }
 
 // beginning returns the first terms with live documents that begin with prefix, in byte order.
-func (c *compiler) beginning(id base.FieldID, prefix []byte, most int) ([][]byte, error) {
+func beginning(s *index.Snapshot, id base.FieldID, prefix []byte, most int) ([][]byte, error) {
 	var all [][]byte
-	for i := range c.snapshot.Segments {
-		view := &c.snapshot.Segments[i]
+	for i := range s.Segments {
+		view := &s.Segments[i]
 		it := view.Terms(id, prefix)
 		var l postings.List
 		for n := 0; n < most && it.Next(); {
