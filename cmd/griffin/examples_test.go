@@ -80,6 +80,9 @@ func newExampleUser(t *testing.T) exampleUser {
 		t.Fatal(err)
 	}
 	u.write("wiki-1.jsonl.zst", string(encoder.EncodeAll([]byte(record), nil)))
+	u.write("cities.json", `{"properties":{"population":{"type":"long"},"location":{"type":"geo_point"}}}`)
+	city := `{"id":"1","name":"Soldeu","population":602,"location":{"lat":42.57,"lon":1.66}}` + "\n"
+	u.write("cities.jsonl.zst", string(encoder.EncodeAll([]byte(city), nil)))
 	u.write("dump.tsv.gz", zipped(t, "1\tthe rate limit\n"))
 	u.write("vectors.jsonl.gz", zipped(t, `{"id":"1","vector":{"rate":1.7}}`+"\n"))
 	queries := "1\trate limit\n2\tunited kingdom\n"

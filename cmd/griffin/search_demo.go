@@ -112,7 +112,7 @@ func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) (e
 		a.printf("Indexing %s with %d processors\n", what, runtime.GOMAXPROCS(0))
 	}
 	o := indexOptions{
-		out: place, analyzer: "english", codec: "simdbp", fields: []string{"title"}, k1: 0.9, b: 0.4, memory: 1 << 30,
+		out: place, analyzer: "english", codec: "simdbp", fields: []string{"title"}, bm25: griffin.BM25{K1: 0.9, B: 0.4}, memory: 1 << 30,
 		replace: true, files: griffin.FilesOptions{MaxErrors: -1, Reorder: "none"},
 	}
 	built, err := a.createIndex(ctx, o, paths)

@@ -26,10 +26,11 @@ type indexOptions struct {
 	analysis    string
 	codec       string
 	fields      []string
+	mapping     mappingFile
 	noPositions bool
 	noStored    bool
 	weights     float64
-	k1, b       float32
+	bm25        griffin.BM25
 	titleWeight int
 	memory      sizeFlag
 	threads     int
@@ -66,6 +67,7 @@ Analyzers:
   griffin index --out wiki.idx wiki-*.jsonl.zst
   zcat dump.tsv.gz | griffin index --out d.idx --format msmarco-tsv -
   griffin index --out splade.idx --weights vectors.jsonl.gz   # {"id": …, "vector": {"term": 1.7, …}}
+  griffin index --out cities.idx --mapping cities.json cities.jsonl.zst
   griffin index --out notes.idx --update ~/notes/new   # add to it, same ids replace`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -106,20 +108,21 @@ func (o *indexOptions) registerSettings(f *pflag.FlagSet) {
 	f.StringVar(&o.analysis, "analysis", "", "JSON `FILE` that defines analyzers, as OpenSearch's analysis settings")
 	f.StringVar(&o.codec, "codec", "simdbp", "compression of posting lists: "+strings.Join(griffin.Codecs(), ", "))
 	f.StringSliceVar(&o.fields, "fields", []string{"title"}, "fields that queries can name, as in title:word")
+	f.StringVar(&o.mapping.name, "mapping", "", "`FILE` with the types of fields, as a mapping of OpenSearch in JSON, in place of --fields")
 	f.BoolVar(&o.noPositions, "no-positions", false, "leave out the positions of words: the index is smaller, and \"phrases\" are errors")
 	f.Bool("positions", true, "the default")
 	_ = f.MarkHidden("positions") // it was needed before positions became the default
 	f.BoolVar(&o.noStored, "no-stored", false, "do not store text: hits have no title and no snippet")
 	f.Float64Var(&o.weights, "weights", 0, "index the \"vector\" of JSON records (terms with learned weights) with a precision of 1/N; 1 for whole numbers")
 	f.Lookup("weights").NoOptDefVal = "100"
-	f.Float32Var(&o.k1, "k1", 0.9, "BM25's k1")
-	f.Float32Var(&o.b, "b", 0.4, "BM25's b")
+	f.Float32Var(&o.bm25.K1, "k1", 0.9, "BM25's k1")
+	f.Float32Var(&o.bm25.B, "b", 0.4, "BM25's b")
 	f.IntVar(&o.titleWeight, "title-weight", 0, "how often a title and a file's name count; 1: a title as its text (default: 5 for folders, 1 for files)")
 }
 
 // changedSetting is the first flag of registerSettings that was given.
 func changedSetting(flags *pflag.FlagSet) (name string, given bool) {
-	for _, name := range []string{"analyzer", "analysis", "codec", "fields", "positions", "no-positions", "no-stored", "weights", "k1", "b", "title-weight"} {
+	for _, name := range []string{"analyzer", "analysis", "codec", "fields", "mapping", "positions", "no-positions", "no-stored", "weights", "k1", "b", "title-weight"} {
 		if flags.Changed(name) {
 			return name, true
 		}
@@ -156,10 +159,18 @@ func (o *indexOptions) check(flags *pflag.FlagSet) error {
 	return o.memory.check()
 }
 
-// checkInput also adjusts the defaults of an index of weights.
+// checkInput also adjusts the defaults of an index of weights or with a mapping.
 func (o *indexOptions) checkInput(flags *pflag.FlagSet) error {
+	if flags.Changed("mapping") {
+		if flags.Changed("fields") {
+			return usagef("--fields beside --mapping: declare the fields in the mapping")
+		}
+		if err := o.mapping.read(); err != nil {
+			return err
+		}
+	}
 	if o.weights != 0 {
-		for _, name := range []string{"fields", "positions", "no-positions", "k1", "b"} {
+		for _, name := range []string{"fields", "mapping", "positions", "no-positions", "k1", "b"} {
 			if flags.Changed(name) {
 				return usagef("--%s does not apply to an index with --weights", name)
 			}
@@ -220,8 +231,11 @@ const folderTitleWeight = 5
 // settings are of an index of paths.
 func (o *indexOptions) settings(paths []string) (griffin.Settings, error) {
 	s := griffin.Settings{
-		Analyzer: o.analyzer, Codec: o.codec, Fields: append([]string{}, o.fields...), NoPositions: o.noPositions, NoStored: o.noStored,
-		WeightScale: o.weights, BM25: &griffin.BM25{K1: o.k1, B: o.b}, TitleWeight: o.titleWeight,
+		Analyzer: o.analyzer, Codec: o.codec, Mapping: o.mapping.parsed, NoPositions: o.noPositions, NoStored: o.noStored,
+		WeightScale: o.weights, BM25: &o.bm25, TitleWeight: o.titleWeight,
+	}
+	if o.mapping.parsed == nil {
+		s.Fields = append([]string{}, o.fields...)
 	}
 	if o.weights == 0 && slices.ContainsFunc(paths, isFolder) {
 		s.TitleWeight = cmp.Or(s.TitleWeight, folderTitleWeight)

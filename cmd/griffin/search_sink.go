@@ -97,7 +97,11 @@ func (s *indexSink) input(o *indexOptions) corpus.Options {
 	if now, err := s.index.Stats(); err == nil && now.Generation > 0 {
 		weights = now.WeightScale
 	}
-	return corpus.Options{Weights: weights != 0}
+	in := corpus.Options{Weights: weights != 0}
+	if weights == 0 {
+		in.Mapped = mappedBy(s.index.Mapping())
+	}
+	return in
 }
 
 func (s *indexSink) open(ctx context.Context) (err error) {

@@ -72,7 +72,7 @@ func (c *commit) invertAgain(ctx context.Context, s *segment.Segment, docs *segm
 		}
 		d := corpus.Document{ID: strconv.Itoa(i), Title: string(stored.Title), Text: string(stored.Text)}
 		if c.next.Grown > 0 {
-			d.Declared = declaredOf(s, doc)
+			d.Declared = declaredOf(&c.next.Options, s, doc)
 		}
 		for _, f := range stored.Extra {
 			d.Extra = append(d.Extra, corpus.Field{Name: string(f.Name), Value: string(f.Value)})

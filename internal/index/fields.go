@@ -181,9 +181,10 @@ func (d *declarations) of(at writeOrder) int {
 // declarations finds the documents from which on the fields are used that the index got after it
 // was made. A document with a field was written after all fields before this one were declared.
 func (s *Snapshot) declarations() (*declarations, error) {
-	d := &declarations{numFields: len(s.Fields) - s.grown}
-	for f := d.numFields; f < len(s.Fields); f++ {
-		first, err := s.firstWith(base.FieldID(f))
+	fields := s.Options.Declared()
+	d := &declarations{numFields: 1 + len(fields) - s.grown}
+	for i := d.numFields - 1; i < len(fields); i++ {
+		first, err := s.firstWith(&fields[i])
 		if err != nil {
 			return nil, err
 		}
@@ -197,16 +198,18 @@ func (s *Snapshot) declarations() (*declarations, error) {
 	return d, nil
 }
 
-// firstWith returns the place of the first live document with tokens in a field.
-func (s *Snapshot) firstWith(f base.FieldID) (writeOrder, error) {
+// firstWith returns the place of the first live document with a value in a field.
+func (s *Snapshot) firstWith(f *mapping.Field) (writeOrder, error) {
 	found := errors.New("found")
+	id := base.FieldID(1 + slices.Index(s.Options.Fields, f.Name))
 	for i := range s.Segments {
 		v := &s.Segments[i]
-		if int(f) >= len(v.Meta().Fields) || v.Meta().Fields[f].NumDocs == 0 {
-			continue
-		}
-		if err := v.CheckLengths(f); err != nil {
+		has, err := having(v, f, id)
+		if err != nil {
 			return writeOrder{}, err
+		}
+		if has == nil {
+			continue
 		}
 		numbers, _, err := v.Written()
 		if err != nil {
@@ -214,7 +217,7 @@ func (s *Snapshot) firstWith(f base.FieldID) (writeOrder, error) {
 		}
 		at := writeOrder{segment: i}
 		err = v.eachWritten(0, v.NumDocs(), func(doc base.DocID) error {
-			if v.Length(f, doc) == 0 {
+			if !has(doc) {
 				return nil
 			}
 			at.number = number(numbers, doc)
@@ -230,6 +233,23 @@ func (s *Snapshot) firstWith(f base.FieldID) (writeOrder, error) {
 	return writeOrder{segment: len(s.Segments)}, nil
 }
 
+// having reports for documents of the segment whether they have a value in a field: a token, or a value
+// of its column. It is nil if none has.
+func having(v *View, f *mapping.Field, id base.FieldID) (func(base.DocID) bool, error) {
+	if f.HasTerms() {
+		if int(id) >= len(v.Meta().Fields) || v.Meta().Fields[id].NumDocs == 0 {
+			return nil, nil
+		}
+		return func(doc base.DocID) bool { return v.Length(id, doc) > 0 }, v.CheckLengths(id)
+	}
+	c, ok, err := v.Column(f.Name)
+	if err != nil || !ok {
+		return nil, err
+	}
+	words := make([]uint64, (v.NumDocs()+63)/64)
+	return func(doc base.DocID) bool { return words[doc/64]>>(doc%64)&1 != 0 }, c.Exists(words)
+}
+
 // number of a document in the order of writing; numbers is as of segment.Written.
 func number(numbers []uint32, doc base.DocID) int {
 	if numbers == nil {
@@ -238,11 +258,15 @@ func number(numbers []uint32, doc base.DocID) int {
 	return int(numbers[doc])
 }
 
-// declaredOf returns, at least, the fields that a document was written with and has.
-func declaredOf(s *segment.Segment, doc base.DocID) int {
+// declaredOf counts, at least, the fields that a document was written with and has tokens in.
+func declaredOf(o *Options, s *segment.Segment, doc base.DocID) int {
 	n := len(s.Meta().Fields)
 	for n > 1 && s.Length(base.FieldID(n-1), doc) == 0 {
 		n--
 	}
-	return n
+	if o.Mapping == nil || n == 1 {
+		return n
+	}
+	place, _ := o.Mapping.Number(o.Fields[n-2])
+	return place + 2
 }

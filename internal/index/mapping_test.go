@@ -77,7 +77,7 @@ func TestOptionsWithMapping(t *testing.T) {
 		}
 	}
 	m := parsed(t, `{"properties": {"a": {"type": "text", "analyzer": "english"}, "b": {"type": "text", "index": false}}}`)
-	if _, err := Create(vfstest.NewMem(), "ix", Options{Mapping: m, Fields: []string{"a"}}); !errors.Is(err, base.ErrBadInput) {
+	if _, err := Create(vfstest.NewMem(), "ix", Options{Mapping: m, Fields: []string{"a", "c"}}); !errors.Is(err, base.ErrBadInput) {
 		t.Errorf("fields beside a mapping: %v", err)
 	}
 	ix, err := Create(vfstest.NewMem(), "ix", Options{Mapping: m})

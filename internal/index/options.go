@@ -72,7 +72,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.BM25 = score.DefaultBM25
 	}
 	switch {
-	case o.Mapping != nil && o.Fields != nil:
+	case o.Mapping != nil && o.Fields != nil && !slices.Equal(o.Fields, o.Mapping.TermFields()):
 		return o, fmt.Errorf("fields %q beside a mapping: declare them there: %w", o.Fields, base.ErrBadInput)
 	case o.Mapping != nil && o.Mapping.Dynamic() == mapping.DynamicTrue:
 		return o, fmt.Errorf("mapping with [dynamic] true: only the HTTP API of a folder of indexes declares fields of documents; use false or strict: %w", base.ErrBadInput)
@@ -140,9 +140,6 @@ func (o *Options) validateMapping() error {
 			if _, err := o.Analysis.New(name, analysis.Documents); err != nil {
 				return fmt.Errorf("field %q: %w", f.Name, err)
 			}
-		}
-		if f.HasNumbers() || f.Type == mapping.IP {
-			return fmt.Errorf("field %q: type %s is not supported: %w", f.Name, f.Type, base.ErrBadInput)
 		}
 		if f.Boost != 0 {
 			return fmt.Errorf("field %q: boost is not supported: %w", f.Name, base.ErrBadInput)

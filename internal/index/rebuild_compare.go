@@ -225,7 +225,7 @@ func (c *comparer) compareStatistics() error {
 	return nil
 }
 
-// compareDocuments compares ids, lengths and stored text.
+// compareDocuments compares ids, lengths, columns and stored text.
 func (c *comparer) compareDocuments() error {
 	numFields := len(c.s.Fields)
 	for f := range numFields {
@@ -242,7 +242,11 @@ func (c *comparer) compareDocuments() error {
 			}
 		}
 		d := documentComparer{comparer: c, segment: i}
-		err := v.eachWritten(0, v.NumDocs(), func(doc base.DocID) error {
+		var err error
+		if d.columns, err = c.columnComparers(v); err != nil {
+			return err
+		}
+		err = v.eachWritten(0, v.NumDocs(), func(doc base.DocID) error {
 			if rank%1024 == 0 && c.ctx.Err() != nil {
 				return c.ctx.Err()
 			}
@@ -264,6 +268,7 @@ func (c *comparer) compareDocuments() error {
 type documentComparer struct {
 	*comparer
 	segment   int
+	columns   []columnComparer
 	got, want segment.StoredDoc
 }
 
@@ -293,6 +298,9 @@ func (d *documentComparer) compare(doc, rank base.DocID, last *uint64) error {
 		if err := d.differInts(at, "length", uint64(v.Length(field, doc)), uint64(d.fresh.Length(field, rank))); err != nil {
 			return err
 		}
+	}
+	if err := d.compareColumns(at, doc, rank); err != nil {
+		return err
 	}
 	version, err := v.Version(doc)
 	if err != nil {

@@ -30,7 +30,8 @@ type partial struct {
 	hashes    region // idHash: u64, u32 little endian; sorted
 	locations region
 	versions  []segment.Version // nil: none
-	stored    string            // file of stored documents, "" if none
+	columns   columns
+	stored    string // file of stored documents, "" if none
 	fs        vfs.FS
 	dropped   *segment.Bitmap
 	streamBuf int // window of a stream of a spilled region
@@ -50,7 +51,7 @@ type partialField struct {
 }
 
 func (r *partial) sizeBytes() int64 {
-	n := r.idBytes.size + r.idEnds.size + r.hashes.size + r.locations.size
+	n := r.idBytes.size + r.idEnds.size + r.hashes.size + r.locations.size + r.columns.size
 	for i := range r.fields {
 		n += r.fields[i].lists.size + r.fields[i].positions.size
 	}
@@ -69,7 +70,7 @@ func (r *partial) regions() []*region {
 
 // detach copies r out of the inverter's reusable memory.
 func (r *partial) detach() {
-	slab := make([]byte, r.sizeBytes())
+	slab := make([]byte, r.sizeBytes()-r.columns.size)
 	for _, s := range r.regions() {
 		n := copy(slab, s.data)
 		s.data, slab = slab[:n:n], slab[n:]
@@ -151,7 +152,7 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 	if len(v.docs.versions) > 0 {
 		r.versions = slices.Clone(v.docs.versions)
 	}
-	return r, nil
+	return r, r.columns.encode(&v.typed, r.numDocs)
 }
 
 func (w *partialWriter) appendLists(f *fieldInverter) {

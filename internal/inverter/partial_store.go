@@ -54,7 +54,10 @@ func (s *partialStore) keep(r *partial, to *spillFile) error {
 	}
 	end, err := r.spill(to.out, to.file, to.offset)
 	to.offset = end
-	return err
+	if err != nil {
+		return err
+	}
+	return r.columns.spill(s.fs, s.files.next("columns"))
 }
 
 func (s *partialStore) reserve(size int64) bool {

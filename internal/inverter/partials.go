@@ -1,6 +1,8 @@
 package inverter
 
 import (
+	"errors"
+
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/segment"
 )
@@ -63,7 +65,15 @@ func (p *Partials) DropDuplicates(report func(id string, earlier, later corpus.L
 
 // Close closes temporary files, without removing them; the partial indexes must not be used
 // afterwards.
-func (p *Partials) Close() error { return p.store.close() }
+func (p *Partials) Close() error {
+	err := p.store.close()
+	for _, r := range p.list {
+		if r != nil {
+			err = errors.Join(err, r.columns.close())
+		}
+	}
+	return err
+}
 
 // For reading all partial indexes concurrently within a budget.
 func (p *Partials) setWindows(budget int64) {

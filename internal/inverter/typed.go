@@ -77,22 +77,22 @@ func (t *typedFields) full(maxBytes int) bool {
 
 // addMapped is the part of add for an index with a mapping.
 func (v *inverter) addMapped(d *corpus.Document, doc uint32) error {
-	main := &v.fields[0]
 	next := uint32(0) // position of the text's first word
 	if d.Title != "" {
 		tokens := v.analyze(d.Title)
 		numbers := v.number(tokens)
-		main.addNumbered(doc, tokens, numbers, 0)
-		if n := len(tokens); n > 0 {
-			next = tokens[n-1].Position + 1 + positionGap
-		}
+		next = v.addTitle(doc, tokens, numbers, next)
 		if _, _, err := v.addTyped(d, doc, TitleField, d.Title, tokens, numbers); err != nil {
 			return err
 		}
 	}
+	if name := v.schema.name(d); name != "" {
+		tokens := v.analyze(name)
+		next = v.addTitle(doc, tokens, v.number(tokens), next)
+	}
 	tokens := v.analyze(d.Text)
 	numbers := v.number(tokens)
-	main.addNumbered(doc, tokens, numbers, next)
+	v.fields[0].addNumbered(doc, tokens, numbers, next)
 	analyzed := d.Text
 	for i := range d.Extra {
 		f := &d.Extra[i]

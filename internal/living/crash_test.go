@@ -47,7 +47,8 @@ func (o *owner) randomOps() []Op {
 		}
 		if op.Kind != Delete && o.rng.IntN(4) == 0 {
 			name := fmt.Sprintf("f%d", o.rng.IntN(6))
-			op.Fields, op.Doc.Extra = mapping.Texts([]string{name}), []corpus.Field{{Name: name, Value: text(o.rng)}}
+			g := growth{rng: o.rng, typed: true}
+			op.Fields, op.Doc.Extra = []mapping.Field{typedField(name)}, []corpus.Field{{Name: name, Value: g.value(name)}}
 		}
 		ops[i] = op
 	}

@@ -28,6 +28,7 @@ type growth struct {
 	fields []string
 	typed  bool                         // fields from f4 on are not texts
 	tokens map[string]map[string]uint32 // by id, field
+	values map[string][]corpus.Field    // by id: those of declared fields
 }
 
 func (g *growth) declare(names []string) []mapping.Field {
@@ -48,10 +49,12 @@ func typedField(name string) mapping.Field {
 	f := mapping.Field{Name: name}
 	switch name {
 	case "f4":
-		f.Type, f.IgnoreAbove = mapping.Keyword, 7
+		f.Type = mapping.Long
 	case "f5":
 		f.Type = mapping.Keyword
 	case "f6":
+		f.Type = mapping.Date
+	case "f7":
 		f.NoIndex = true
 	}
 	return f
@@ -83,19 +86,22 @@ func (g *growth) op() Op {
 	d := &corpus.Document{ID: fmt.Sprint(g.rng.IntN(60))}
 	if g.rng.IntN(6) == 0 {
 		delete(g.tokens, d.ID)
+		delete(g.values, d.ID)
 		return Op{Kind: Delete, Doc: d}
 	}
 	fields := g.declare(names)
 	has := map[string]uint32{}
+	var values []corpus.Field
 	for range g.rng.IntN(5) {
 		name := fmt.Sprint("f", g.rng.IntN(8))
 		value := g.value(name)
 		d.Extra = append(d.Extra, corpus.Field{Name: name, Value: value})
 		if slices.Contains(g.fields, name) {
 			has[name] += uint32(len(strings.Fields(value)))
+			values = append(values, corpus.Field{Name: name, Value: value})
 		}
 	}
-	g.tokens[d.ID] = has
+	g.tokens[d.ID], g.values[d.ID] = has, values
 	return Op{Doc: d, Fields: fields}
 }
 
@@ -123,6 +129,7 @@ func (g *growth) check(t *testing.T, ix *index.Index) {
 			id, err := v.ID(doc)
 			check(t, err)
 			seen[string(id)] = true
+			g.checkColumns(t, v, doc, string(id), declared)
 			for f, name := range g.fields {
 				if declared[f].Type != mapping.Text || declared[f].NoIndex {
 					continue
@@ -140,6 +147,53 @@ func (g *growth) check(t *testing.T, ix *index.Index) {
 	}
 }
 
+// checkColumns compares the values of a document in columns with those that were written.
+func (g *growth) checkColumns(t *testing.T, v *index.View, doc base.DocID, id string, declared []mapping.Field) {
+	t.Helper()
+	for i := range declared {
+		f := &declared[i]
+		if !f.HasNumbers() && !f.HasOrdinals() {
+			continue
+		}
+		var want, got []string
+		for _, value := range g.values[id] {
+			if value.Name != f.Name {
+				continue
+			}
+			text := value.Value
+			if f.HasNumbers() {
+				n, err := f.Number(text)
+				check(t, err)
+				text = string(f.AppendNumber(nil, n))
+			}
+			want = append(want, text)
+		}
+		c, ok, err := v.Column(f.Name)
+		check(t, err)
+		if ok {
+			values, err := c.Cursor().Values(doc)
+			check(t, err)
+			for _, n := range values {
+				if f.HasNumbers() {
+					got = append(got, string(f.AppendNumber(nil, n)))
+					continue
+				}
+				term, err := c.Term(n)
+				check(t, err)
+				got = append(got, string(term))
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if f.HasOrdinals() {
+			want = slices.Compact(want)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("document %s has %q in field %s, want %q", id, got, f.Name, want)
+		}
+	}
+}
+
 // Documents have the fields that were declared when they were written, also after crashes at any
 // time, with commits of some of the log.
 func TestFieldsGrow(t *testing.T) {
@@ -149,7 +203,7 @@ func TestFieldsGrow(t *testing.T) {
 		mem := vfstest.NewMem()
 		ix := create(t, mem, "ix")
 		s := open(t, mem, ix, opts)
-		g := &growth{rng: rand.New(rand.NewPCG(seed, 1)), typed: seed/2%2 == 1, tokens: map[string]map[string]uint32{}}
+		g := &growth{rng: rand.New(rand.NewPCG(seed, 1)), typed: seed/2%2 == 1, tokens: map[string]map[string]uint32{}, values: map[string][]corpus.Field{}}
 		for range 40 {
 			ops := make([]Op, 1+g.rng.IntN(6))
 			for i := range ops {

@@ -39,7 +39,7 @@ func init() {
 func Parse(text []byte) (*Mapping, error) {
 	top, err := members(text)
 	if err != nil {
-		return nil, fmt.Errorf("mapping: %w", err)
+		return nil, fmt.Errorf("Failed to parse mapping: %w", err) //nolint:staticcheck // as OpenSearch words it
 	}
 	if len(top) == 1 && top[0].key == "mappings" {
 		if top, err = members(top[0].value); err != nil {

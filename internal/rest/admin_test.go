@@ -36,8 +36,8 @@ func TestAdministration(t *testing.T) {
 	if !strings.HasPrefix(pretty, "{\n  \"_index\": \"a\"") {
 		t.Errorf("pretty: %s", pretty)
 	}
-	if got := at(n.must(200, "GET /a", ""), "a.mappings.properties.title.type"); got != "text" {
-		t.Errorf("mapping of title: %v", got)
+	if got := at(n.must(200, "GET /a", ""), "a.mappings.properties.t.fields.keyword.type"); got != "keyword" {
+		t.Errorf("mapping of a string: %v", got)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestUpdate(t *testing.T) {
 		{`{"doc":{"a":{"b":1}}}`, "noop", `{"a":{"b":1}}`, 200},
 		{`{"doc":{"a":{"b": 1}},"detect_noop":false}`, "updated", `{"a":{"b":1}}`, 200},
 		{`{"doc":{"a":{"c":"\u0022x"},"d":[1, 2]}}`, "updated", `{"a":{"b":1,"c":"\u0022x"},"d":[1, 2]}`, 200},
-		{`{"doc":{"d":null,"a":"y"}}`, "updated", `{"a":"y","d":null}`, 200},
+		{`{"doc":{"d":null,"a":{"c":"y"}}}`, "updated", `{"a":{"b":1,"c":"y"},"d":null}`, 200},
 	} {
 		out := n.must(c.status, "POST /a/_update/1", c.body)
 		if out["result"] != c.result {

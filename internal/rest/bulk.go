@@ -270,7 +270,7 @@ func (b *bulkRun) applyTo(ctx context.Context, x *Index, items []int) *Error {
 				if results[i].Err != nil {
 					p.err = h.explainWrite(ctx, x, &p.write, &results[i])
 				} else {
-					x.grow(p.write.AddFields)
+					x.grow(&p.write)
 					h.metrics.wrote(&results[i], &p.write)
 				}
 			}

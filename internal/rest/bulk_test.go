@@ -17,6 +17,7 @@ import (
 	"testing/iotest"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/mapping"
 )
 
 // docs is a bulk body that is made while it is read.
@@ -233,7 +234,11 @@ func FuzzBulkReader(f *testing.F) {
 	f.Add([]byte("{\"update\":{\"_index\":\"a\",\"if_seq_no\":1,\"if_primary_term\":1}}\n{\"doc\":{\"a\":[1,null,\"\\u00e9\"]}}"))
 	f.Add([]byte("{\"index\":[]}\n"))
 	x := &Index{}
-	x.now.Store(newMapping(meta{Fields: []string{"t"}}))
+	fields, apiErr := declare(mapping.Texts([]string{"t"}))
+	if apiErr != nil {
+		f.Fatal(apiErr)
+	}
+	x.now.Store(&meta{fields: fields})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		const limit = 1 << 10
 		read := func(r io.Reader) (out []string, last error) {

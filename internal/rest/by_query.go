@@ -178,7 +178,7 @@ func (b *byQueryRun) write(ctx context.Context, ids []string) *Error {
 		switch err := results[i].Err; {
 		case err == nil:
 			b.done++
-			b.x.grow(writes[i].AddFields)
+			b.x.grow(&writes[i])
 			h.metrics.wrote(&results[i], &writes[i])
 		case errors.Is(err, griffin.ErrConflict):
 			b.conflict(results[i].ID, h.explainWrite(ctx, b.x, &writes[i], &results[i]).Reason)

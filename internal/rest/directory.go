@@ -145,15 +145,15 @@ func (d *Directory) gone(x *Index) bool {
 	return !d.closed && d.indexes[x.name] != x
 }
 
-// findOrCreate makes an index if there is none. It declares the strings of source, the first
-// document; "" declares the title only.
+// findOrCreate makes an index if there is none. It declares the fields of source, the first document; ""
+// has none.
 func (d *Directory) findOrCreate(ctx context.Context, name, source string) (*Index, *Error) {
 	x, err := d.find(name)
 	if err == nil || err.Status != http.StatusNotFound {
 		return x, err
 	}
 	m, _ := parseCreate(nil)
-	m.Fields = dynamicFields(source)
+	m.fields = dynamicFields(source)
 	x, err = d.create(ctx, name, m)
 	if err != nil && err.Type == typeExists { // another request has just made it
 		return d.find(name)
@@ -204,7 +204,11 @@ func (e *Error) of(index string) *Error {
 }
 
 func (d *Directory) make(ctx context.Context, name string, m meta) (*Index, error) {
-	ix, err := griffin.Create(filepath.Join(d.dir, name), m.settings(), d.options.Index)
+	settings, err := m.settings()
+	if err != nil {
+		return nil, err
+	}
+	ix, err := griffin.Create(filepath.Join(d.dir, name), settings, d.options.Index)
 	if err != nil {
 		return nil, err
 	}
@@ -263,12 +267,9 @@ func (d *Directory) readMeta(name string, ix *griffin.Index) (meta, error) {
 	default:
 		return m, err
 	}
-	m.Analyzer, m.Fields = stats.Analyzer, nil // the index decides
-	for _, f := range stats.Fields[1:] {
-		m.Fields = append(m.Fields, f.Name)
-	}
-	slices.Sort(m.Fields)
-	return m, nil
+	m.Analyzer = stats.Analyzer // the index decides
+	m.fields, err = fieldsOf(ix.Mapping())
+	return m, err
 }
 
 // begin takes over ix.
@@ -286,7 +287,8 @@ func (d *Directory) begin(ctx context.Context, name string, m meta, ix *griffin.
 		return nil, errors.Join(err, ix.Close())
 	}
 	x := &Index{name: name, ix: ix, writer: w, refresh: refresher{writer: w, interval: refreshWait(o.RefreshInterval)}}
-	x.now.Store(newMapping(m))
+	x.now.Store(&m)
+	x.refreshFields() // those of the log
 	return x, nil
 }
 

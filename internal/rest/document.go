@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/mapping"
 )
 
 // shards is the same in all answers: an index is one shard.
@@ -178,7 +179,7 @@ func (h *Handler) write1(ctx context.Context, x *Index, w *griffin.Write) (griff
 	if err := results[0].Err; err != nil {
 		return results[0], h.explainWrite(ctx, x, w, &results[0])
 	}
-	x.grow(w.AddFields)
+	x.grow(w)
 	h.metrics.wrote(&results[0], w)
 	return results[0], nil
 }
@@ -186,6 +187,10 @@ func (h *Handler) write1(ctx context.Context, x *Index, w *griffin.Write) (griff
 func (h *Handler) explainWrite(ctx context.Context, x *Index, w *griffin.Write, result *griffin.WriteResult) *Error {
 	if errors.Is(result.Err, griffin.ErrTooManyFields) {
 		return tooManyFields().of(x.name)
+	}
+	var value *mapping.ValueError
+	if errors.As(result.Err, &value) {
+		return badValue(value, w.Document.ID).of(x.name)
 	}
 	if !errors.Is(result.Err, griffin.ErrConflict) {
 		e := h.explain(ctx, x, result.Err)

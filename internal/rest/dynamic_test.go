@@ -19,7 +19,7 @@ func (n *node) restart() *node {
 	return openNode(n.t, n.dir, Options{})
 }
 
-// Strings of any document are fields of their own, with dotted names.
+// Values of any document are fields of their own, with dotted names.
 func TestDynamicMapping(t *testing.T) {
 	n := newNode(t)
 	first := n.must(201, "PUT /books/_doc/1?refresh=true", `{"title":"Moby-Dick","text":"Call me Ishmael","meta":{"author":["Melville"]},"year":1851,"bad name":"x","_own":"y"}`)
@@ -59,8 +59,8 @@ func TestDynamicMapping(t *testing.T) {
 	}
 	check()
 	mapping, _ := json.Marshal(n.must(200, "GET /books/_mapping", ""))
-	text := `{"type":"text"}`
-	want := fmt.Sprintf(`{"books":{"mappings":{"properties":{"bulk":%s,"deep":{"properties":{"er":{"properties":{"est":%[1]s}}}},"empty":%[1]s,"later":%[1]s,"meta":{"properties":{"author":%[1]s,"place":%[1]s}},"patched":%[1]s,"text":%[1]s,"title":%[1]s,"updated":%[1]s}}}}`, text)
+	text := `{"fields":{"keyword":{"ignore_above":256,"type":"keyword"}},"type":"text"}`
+	want := fmt.Sprintf(`{"books":{"mappings":{"properties":{"bulk":%s,"deep":{"properties":{"er":{"properties":{"est":%[1]s}}}},"empty":%[1]s,"later":%[1]s,"meta":{"properties":{"author":%[1]s,"place":%[1]s}},"patched":%[1]s,"text":%[1]s,"title":%[1]s,"updated":%[1]s,"year":{"type":"long"}}}}}`, text)
 	if string(mapping) != want {
 		t.Errorf("mapping %s,\nwant %s", mapping, want)
 	}
@@ -90,11 +90,13 @@ func TestPutMapping(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"properties":{"title":{"type":"keyword"}}}`:                  "illegal_argument_exception: mapper [title] cannot be changed from type [text] to [keyword]",
-		`{"properties":{"new":{"type":"keyword"}}}`:                    "mapper_parsing_exception: No handler for type [keyword] declared on field [new]: there are text and object",
+		`{"properties":{"new":{"type":"wildcard"}}}`:                   "mapper_parsing_exception: No handler for type [wildcard] declared on field [new]",
+		`{"properties":{"new":{"type":"long","scale":1}}}`:             "mapper_parsing_exception: unknown parameter [scale] with value [1] on mapper [new] of type [long]",
+		`{"properties":{"meta":{"type":"text"}}}`:                      "illegal_argument_exception: mapper [meta] cannot be changed from type [object] to [text]",
 		`{"properties":{"body":{"type":"text","analyzer":"english"}}}`: "illegal_argument_exception: Mapper for [body] conflicts with existing mapper:\n\tCannot update parameter [analyzer] from [simple] to [english]",
 		`{"properties":{"new":{"type":"text","analyzer":"english"}}}`:  "mapper_parsing_exception: field [new] has analyzer [english], the index has [simple]: an index has one analyzer",
-		`{"properties":{"a b":{"type":"text"}}}`:                       "mapper_parsing_exception: field name [a b] is not supported",
-		`{"dynamic":"runtime"}`:                                        "mapper_parsing_exception: Failed to parse mapping: [dynamic] is",
+		`{"properties":{"a b":{"type":"text"}}}`:                       "mapper_parsing_exception: field name \"a b\": want letters",
+		`{"dynamic":"runtime"}`:                                        "mapper_parsing_exception: [dynamic] is",
 		`{"other":1}`:                                                  "mapper_parsing_exception: Root mapping definition has unsupported parameters",
 		``:                                                             "parse_exception: request body is required",
 	} {
@@ -114,7 +116,8 @@ func TestPutMapping(t *testing.T) {
 func TestStrictMapping(t *testing.T) {
 	n := newNode(t)
 	n.must(200, "PUT /ix", `{"mappings":{"dynamic":"strict","properties":{"title":{"type":"text"}}}}`)
-	n.must(201, "PUT /ix/_doc/1", `{"title":"a","year":1851}`)
+	n.must(201, "PUT /ix/_doc/1", `{"title":"a"}`)
+	n.must(400, "PUT /ix/_doc/2", `{"title":"a","year":1851}`)
 	e := n.must(400, "PUT /ix/_doc/2", `{"title":"a","meta":{"place":"b"}}`)["error"].(map[string]any)
 	if e["type"] != "strict_dynamic_mapping_exception" || e["reason"] != "mapping set to strict, dynamic introduction of [place] within [meta] is not allowed" {
 		t.Errorf("error %v", e)
@@ -139,10 +142,10 @@ func TestFieldLimit(t *testing.T) {
 	n := newNode(t)
 	many := make([]string, 990)
 	for i := range many {
-		many[i] = fmt.Sprintf(`"f%d":"x"`, i)
+		many[i] = fmt.Sprintf(`"f%d":%d`, i, i)
 	}
 	n.must(201, "PUT /ix/_doc/1", "{"+strings.Join(many, ",")+"}")
-	bulk := n.must(200, "POST /ix/_bulk?refresh=true", `{"index":{"_id":"2"}}`+"\n"+`{"a":"x","b":"x","c":"x","d":"x","e":"x","f":"x","g":"x","h":"x","i":"x","j":"x"}`+"\n"+`{"index":{"_id":"3"}}`+"\n"+`{"a":"found"}`+"\n")
+	bulk := n.must(200, "POST /ix/_bulk?refresh=true", `{"index":{"_id":"2"}}`+"\n"+`{"a":"x","b":"x","c":"x","d":"x","e":"x","f":"x"}`+"\n"+`{"index":{"_id":"3"}}`+"\n"+`{"a":"found"}`+"\n")
 	items, _ := json.Marshal(bulk["items"])
 	if !strings.Contains(string(items), `"reason":"Limit of total fields [1000] has been exceeded","type":"illegal_argument_exception"`) || bulk["errors"] != true {
 		t.Errorf("items %s", items)

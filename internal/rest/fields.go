@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"path"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/mapping"
 )
 
 // Values of meta.Dynamic; "" declares the strings of documents.
@@ -20,55 +22,38 @@ const (
 // dynamics maps values of the mapping's "dynamic".
 var dynamics = map[string]string{"true": "", "false": dynamicFalse, "strict": dynamicStrict}
 
-// mapping is the mapping of an index at one time; it does not change.
-type mapping struct {
-	meta
-	declared map[string]bool
-}
-
-func newMapping(m meta) *mapping {
-	to := &mapping{meta: m, declared: make(map[string]bool, len(m.Fields))}
-	for _, name := range m.Fields {
-		to.declared[name] = true
-	}
-	return to
-}
-
 // meta returns the current mapping, an empty one if the index could not be opened.
-func (x *Index) meta() *mapping {
+func (x *Index) meta() *meta {
 	if m := x.now.Load(); m != nil {
 		return m
 	}
-	return &mapping{}
-}
-
-// with returns the mapping with further fields.
-func (m *mapping) with(names []string) *mapping {
-	next := m.meta
-	next.Fields = slices.Clone(m.Fields)
-	for _, name := range names {
-		if !m.declared[name] && !slices.Contains(next.Fields[len(m.Fields):], name) {
-			next.Fields = append(next.Fields, name)
-		}
-	}
-	if len(next.Fields) == len(m.Fields) {
-		return m
-	}
-	slices.Sort(next.Fields)
-	return newMapping(next)
+	m, _ := parseCreate(nil)
+	return &m
 }
 
 // grow notes fields that a write has declared.
-func (x *Index) grow(names []string) {
-	if len(names) == 0 {
+func (x *Index) grow(w *griffin.Write) {
+	if w.AddMapping == nil {
 		return
 	}
 	x.changing.Lock()
 	defer x.changing.Unlock()
-	x.now.Store(x.meta().with(names))
+	x.refreshFields()
 }
 
-// strict refuses a string that is not declared.
+// refreshFields reads the fields of the index, visible or not. x.changing is held.
+func (x *Index) refreshFields() {
+	now, err := x.writer.Mapping()
+	if err != nil {
+		return // it is down, and the next write that declares fields reads them
+	}
+	next := *x.meta()
+	if next.fields, err = fieldsOf(now); err == nil {
+		x.now.Store(&next)
+	}
+}
+
+// strict refuses a field that is not declared.
 func strict(name string) *Error {
 	within, last := "_doc", name
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
@@ -106,22 +91,27 @@ func (h *Handler) changeMapping(ctx context.Context, x *Index, body []byte) *Err
 	if apiErr != nil {
 		return apiErr.of(x.name)
 	}
-	if err := x.writer.AddFields(ctx, change.Fields...); err != nil {
+	added, err := public(change.fields)
+	if err == nil {
+		err = x.writer.AddMapping(ctx, added)
+	}
+	if err != nil {
 		if errors.Is(err, griffin.ErrTooManyFields) {
 			return tooManyFields().of(x.name)
 		}
 		return h.explain(ctx, x, err)
 	}
-	next := *now.with(change.Fields)
+	next := *now
 	next.Dynamic, next.Analyzers = change.Dynamic, maps.Clone(now.Analyzers)
 	if next.Analyzers == nil {
 		next.Analyzers = map[string]string{}
 	}
 	maps.Copy(next.Analyzers, change.Analyzers)
-	if err := h.dir.writeMeta(x.name, next.meta); err != nil {
+	if err := h.dir.writeMeta(x.name, next); err != nil {
 		return h.explain(ctx, x, err)
 	}
 	x.now.Store(&next)
+	x.refreshFields()
 	if err := x.writer.Refresh(ctx); err != nil { // queries can name the fields
 		return h.explain(ctx, x, err)
 	}
@@ -129,34 +119,35 @@ func (h *Handler) changeMapping(ctx context.Context, x *Index, body []byte) *Err
 }
 
 func tooManyFields() *Error {
-	return illegal("Limit of total fields [%d] has been exceeded", maxDynamicFields+1)
+	return illegal("Limit of total fields [%d] has been exceeded", mapping.MaxFields)
 }
 
 // parseChange reads a mapping that adds to m.
-func (m *mapping) parseChange(body []byte) (change meta, err *Error) {
-	change = meta{Dynamic: m.Dynamic, existing: m.declared}
+func (m *meta) parseChange(body []byte) (change meta, err *Error) {
+	change = meta{Dynamic: m.Dynamic}
 	if err := change.parseMappings(body); err != nil {
 		return change, err
 	}
-	if keys, _ := objectKeys(body); !slices.Contains(keys, "properties") {
-		change.Fields = nil
-	}
-	for _, name := range change.Fields {
-		a := change.Analyzers[name]
+	for _, f := range change.fields.Fields() {
+		_, declared := m.fields.Field(f.Name)
+		a := change.Analyzers[f.Name]
 		switch {
 		case a == "" || analyzers[a] == m.Analyzer:
-		case m.declared[name]:
-			was := m.Analyzers[name]
+		case declared:
+			was := m.Analyzers[f.Name]
 			if was == "" {
 				was = "default"
 			}
-			return change, illegal("Mapper for [%s] conflicts with existing mapper:\n\tCannot update parameter [analyzer] from [%s] to [%s]", name, was, a)
+			return change, illegal("Mapper for [%s] conflicts with existing mapper:\n\tCannot update parameter [analyzer] from [%s] to [%s]", f.Name, was, a)
 		default:
-			return change, badRequest(typeMapperParsing, "field [%s] has analyzer [%s], the index has [%s]: an index has one analyzer", name, a, m.Analyzer)
+			return change, badRequest(typeMapperParsing, "field [%s] has analyzer [%s], the index has [%s]: an index has one analyzer", f.Name, a, m.Analyzer)
 		}
-		if !m.declared[name] && !canBeField(name) {
-			return change, badRequest(typeMapperParsing, "field name [%.80s] is not supported: want at most %d bytes of letters, digits, '_', '-' and '.'", name, maxFieldName)
+		if !declared && !canBeField(f.Name) {
+			return change, badRequest(typeMapperParsing, "field name [%.80s] is not supported: want at most %d bytes of letters, digits, '_', '-' and '.'", f.Name, mapping.MaxNameBytes)
 		}
+	}
+	if _, conflict := m.fields.Added(change.fields); conflict != nil {
+		return change, badMapping(conflict)
 	}
 	return change, nil
 }
@@ -184,10 +175,12 @@ func getFieldMapping(r *request) (answer, *Error) {
 	out := map[string]any{}
 	for _, x := range all {
 		found := map[string]any{}
-		for _, name := range x.meta().Fields {
-			if matchesAny(name, strings.Split(r.PathValue("fields"), ",")) {
-				last := name[strings.LastIndexByte(name, '.')+1:]
-				found[name] = map[string]any{"full_name": name, "mapping": map[string]any{last: x.meta().property(name)}}
+		shown := x.meta().shown()
+		for i := range shown.Fields() {
+			f := &shown.Fields()[i]
+			if matchesAny(f.Name, strings.Split(r.PathValue("fields"), ",")) {
+				last := f.Name[strings.LastIndexByte(f.Name, '.')+1:]
+				found[f.Name] = map[string]any{"full_name": f.Name, "mapping": map[string]any{last: json.RawMessage(shown.AppendField(nil, f))}}
 			}
 		}
 		out[x.name] = map[string]any{"mappings": found}

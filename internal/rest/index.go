@@ -19,7 +19,7 @@ type Index struct {
 	refresh refresher
 	err     error // it could not be opened
 
-	now      atomic.Pointer[mapping]
+	now      atomic.Pointer[meta]
 	changing sync.Mutex // held while now is replaced
 	// refusals is when it was logged last that writes are refused.
 	refusals atomic.Int64

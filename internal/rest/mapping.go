@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/mapping"
 )
 
 // meta is the declaration of an index; it is kept as a JSON file.
@@ -16,20 +19,19 @@ type meta struct {
 	UUID     string    `json:"uuid"`
 	Created  time.Time `json:"created"`
 	Analyzer string    `json:"analyzer"`
-	// Fields are the declared texts, with dotted names, sorted.
-	Fields []string `json:"fields"`
 	// Refresh is as in OpenSearch: "1s", "-1"; "" is the default.
 	Refresh  string `json:"refresh_interval,omitempty"`
 	Replicas int    `json:"number_of_replicas"`
 	// Async does not wait for the log to be durable.
 	Async bool `json:"async,omitempty"`
-	// Dynamic is about strings that are not declared: "" or one of dynamicFalse and
+	// Dynamic is about fields that are not declared: "" or one of dynamicFalse and
 	// dynamicStrict.
 	Dynamic string `json:"dynamic,omitempty"`
 	// Analyzers are the names in the mapping, by field.
 	Analyzers map[string]string `json:"analyzers,omitempty"`
 
-	existing map[string]bool // fields of the index whose mapping is changed
+	// fields of the index. They have its analyzer: the names in the mapping are in Analyzers.
+	fields *mapping.Mapping
 }
 
 // analyzers maps names of OpenSearch to names of Griffin.
@@ -40,8 +42,48 @@ const analyzerNames = "english, simple, standard, whitespace"
 const defaultAnalyzer = "english"
 
 // settings belong to the index.
-func (m *meta) settings() griffin.Settings {
-	return griffin.Settings{Analyzer: m.Analyzer, Fields: m.Fields}
+func (m *meta) settings() (griffin.Settings, error) {
+	s := griffin.Settings{Analyzer: m.Analyzer, Fields: []string{}}
+	if mapping.Plain(m.fields.Fields()) {
+		s.Fields = m.fields.TermFields()
+		return s, nil
+	}
+	declared, err := public(m.fields)
+	s.Fields, s.Mapping = nil, declared
+	return s, err
+}
+
+// public returns a mapping for the API of Go, and fieldsOf the reverse.
+func public(m *mapping.Mapping) (*griffin.Mapping, error) {
+	return griffin.ParseMapping(m.WithDynamic("").AppendJSON(nil))
+}
+
+func fieldsOf(m *griffin.Mapping) (*mapping.Mapping, error) {
+	text, err := m.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return mapping.Parse(text)
+}
+
+// declare returns a mapping of fields, which must not contradict one another.
+func declare(fields []mapping.Field) (*mapping.Mapping, *Error) {
+	m, err := mapping.New("", fields)
+	if err != nil {
+		return nil, badMapping(err)
+	}
+	return m, nil
+}
+
+func badMapping(err error) *Error {
+	var conflict *mapping.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		return illegal("%s", conflict.Reason)
+	case errors.Is(err, griffin.ErrTooManyFields):
+		return tooManyFields()
+	}
+	return badRequest(typeMapperParsing, "%s", base.Message(err))
 }
 
 func (m *meta) writer() (griffin.WriterOptions, error) {
@@ -77,7 +119,8 @@ func parseTime(text string) (time.Duration, error) {
 
 // parseCreate reads the body of PUT /{index}; an empty one has the defaults.
 func parseCreate(body []byte) (meta, *Error) {
-	m := meta{Analyzer: defaultAnalyzer, Fields: []string{titleField}}
+	m := meta{Analyzer: defaultAnalyzer}
+	m.fields, _ = declare(nil)
 	if len(body) == 0 {
 		return m, nil
 	}
@@ -167,93 +210,40 @@ func (m *meta) set(name, value string, analyzer *string) *Error {
 	return nil
 }
 
+// parseMappings reads a mapping. It moves the analyzers of fields from them to Analyzers.
 func (m *meta) parseMappings(raw json.RawMessage) *Error {
-	var top map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &top); err != nil {
-		return badRequest(typeMapperParsing, "Failed to parse mapping: %s", jsonReason(err))
+	parsed, err := mapping.Parse(raw)
+	if err != nil {
+		return badMapping(err)
 	}
-	m.Fields, m.Analyzers = []string{}, map[string]string{}
-	for key, value := range top {
-		switch key {
-		case "properties":
-			if err := m.parseProperties("", value, 0); err != nil {
-				return err
-			}
-		case "dynamic":
-			dynamic, ok := dynamics[strings.Trim(string(value), `"`)]
-			if !ok {
-				return badRequest(typeMapperParsing, "Failed to parse mapping: [dynamic] is %s: want true, false or strict", value)
-			}
-			m.Dynamic = dynamic
-		default:
-			return badRequest(typeMapperParsing, "Root mapping definition has unsupported parameters:  [%s : %s]", key, value)
+	if d := parsed.Dynamic(); d != "" {
+		m.Dynamic = dynamics[string(d)]
+	}
+	m.Analyzers = map[string]string{}
+	fields := slices.Clone(parsed.Fields())
+	for i := range fields {
+		f := &fields[i]
+		if f.Name[0] == '_' {
+			return badRequest(typeMapperParsing, "Field [%s] is reserved: a name must not start with _", f.Name)
 		}
-	}
-	if top["properties"] == nil {
-		m.Fields = []string{titleField}
-	}
-	slices.Sort(m.Fields)
-	return nil
-}
-
-func (m *meta) parseProperties(prefix string, raw json.RawMessage, depth int) *Error {
-	var properties map[string]map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &properties); err != nil || depth == maxDepth {
-		return badRequest(typeMapperParsing, "Failed to parse mapping: [%sproperties] is not an object of objects", prefix)
-	}
-	for name, property := range properties {
-		if err := m.parseProperty(prefix+name, property, depth); err != nil {
-			return err
+		if f.Analyzer == "" {
+			continue
 		}
-	}
-	return nil
-}
-
-func (m *meta) parseProperty(name string, property map[string]json.RawMessage, depth int) *Error {
-	kind := "object"
-	if property["properties"] == nil {
-		kind = ""
-	}
-	if raw := property["type"]; raw != nil && json.Unmarshal(raw, &kind) != nil {
-		return badRequest(typeMapperParsing, "The [type] of field [%s] is not a text", name)
-	}
-	if m.existing[name] && kind != "text" && kind != "object" && kind != "" {
-		return illegal("mapper [%s] cannot be changed from type [text] to [%s]", name, kind)
-	}
-	allowed := map[string][]string{"text": {"type", "analyzer"}, "object": {"type", "properties"}}[kind]
-	if allowed == nil {
-		return badRequest(typeMapperParsing, "No handler for type [%s] declared on field [%s]: there are text and object", kind, name)
-	}
-	for key, value := range property {
-		if !slices.Contains(allowed, key) {
-			return badRequest(typeMapperParsing, "unknown parameter [%s] with value [%s] on mapper [%s] of type [%s]", key, value, name, kind)
+		if analyzers[f.Analyzer] == "" {
+			return badRequest(typeMapperParsing, "analyzer [%s] has not been configured in mappings of field [%s]: there are %s", f.Analyzer, f.Name, analyzerNames)
 		}
+		m.Analyzers[f.Name], f.Analyzer = f.Analyzer, ""
 	}
-	if kind == "object" {
-		if property["properties"] == nil {
-			return nil
-		}
-		return m.parseProperties(name+".", property["properties"], depth+1)
-	}
-	if name[0] == '_' {
-		return badRequest(typeMapperParsing, "Field [%s] is reserved: a name must not start with _", name)
-	}
-	m.Fields = append(m.Fields, name)
-	var analyzer string
-	if raw := property["analyzer"]; raw != nil {
-		if json.Unmarshal(raw, &analyzer) != nil || analyzers[analyzer] == "" {
-			return badRequest(typeMapperParsing, "analyzer %s has not been configured in mappings of field [%s]: there are %s", raw, name, analyzerNames)
-		}
-		m.Analyzers[name] = analyzer
-	}
-	return nil
+	var apiErr *Error
+	m.fields, apiErr = declare(fields)
+	return apiErr
 }
 
 // chooseAnalyzer: an index has one analyzer.
 func (m *meta) chooseAnalyzer(setting string) *Error {
 	chosen, of := setting, "the settings"
-	for _, name := range m.Fields {
-		a := m.Analyzers[name]
+	for _, f := range m.fields.Fields() {
+		name, a := f.Name, m.Analyzers[f.Name]
 		switch {
 		case a == "":
 		case chosen == "":
@@ -269,45 +259,22 @@ func (m *meta) chooseAnalyzer(setting string) *Error {
 }
 
 // mappings is the answer of GET /{index} and of GET /{index}/_mapping.
-func (m *meta) mappings() map[string]any {
-	answer := map[string]any{}
-	if m.Dynamic != "" {
-		answer["dynamic"] = m.Dynamic
-	}
-	if properties := m.properties(); len(properties) > 0 {
-		answer["properties"] = properties
-	}
-	return answer
+func (m *meta) mappings() json.RawMessage {
+	return m.shown().WithDynamic(mapping.Dynamic(m.Dynamic)).AppendJSON(nil)
 }
 
-func (m *meta) properties() map[string]any {
-	root := map[string]any{}
-	for _, name := range m.Fields {
-		at := root
-		parts := strings.Split(name, ".")
-		for _, part := range parts[:len(parts)-1] {
-			inner, ok := at[part].(map[string]any)
-			if !ok {
-				inner = map[string]any{"properties": map[string]any{}}
-				at[part] = inner
-			}
-			at, ok = inner["properties"].(map[string]any)
-			if !ok { // a field is also the prefix of others
-				at = map[string]any{}
-				inner["properties"] = at
-			}
+// shown returns the fields with the names of their analyzers.
+func (m *meta) shown() *mapping.Mapping {
+	fields := slices.Clone(m.fields.Fields())
+	for i := range fields {
+		if a := m.Analyzers[fields[i].Name]; a != "" {
+			fields[i].Analyzer = a
 		}
-		at[parts[len(parts)-1]] = m.property(name)
 	}
-	return root
-}
-
-func (m *meta) property(name string) map[string]any {
-	field := map[string]any{"type": "text"}
-	if a := m.Analyzers[name]; a != "" {
-		field["analyzer"] = a
+	if shown, err := declare(fields); err == nil {
+		return shown
 	}
-	return field
+	return m.fields
 }
 
 func (m *meta) settingsAnswer(name string) map[string]any {

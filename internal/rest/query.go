@@ -25,10 +25,10 @@ var defaultField = []string{"*", "_all"}
 
 // field maps a name to a field of the index.
 func (x *Index) field(name string) (string, *Error) {
-	switch {
-	case slices.Contains(defaultField, name):
+	if slices.Contains(defaultField, name) {
 		return "", nil
-	case x.meta().declared[name]:
+	}
+	if f, ok := x.meta().fields.Field(name); ok && f.HasTerms() {
 		return name, nil
 	}
 	return "", badRequest(typeShardException,

@@ -95,7 +95,7 @@ func (p *queryParser) fieldNames(name string) ([]string, *Error) {
 		return []string{field}, err
 	}
 	var names []string
-	for _, f := range p.x.meta().Fields {
+	for _, f := range p.x.meta().fields.TermFields() {
 		if ok, err := path.Match(name, f); err == nil && ok {
 			names = append(names, f)
 		}
@@ -207,7 +207,7 @@ func boosted(node query.Node, boost float64) query.Node {
 // parseText parses a text in the language of package query. Unless lenient, what only looks like an operator
 // or a field is an error.
 func (x *Index) parseText(text string, lenient bool) (query.Node, *Error) {
-	fields := x.meta().Fields
+	fields := x.meta().fields.TermFields()
 	node, remarks := query.ParseLenient(text, fields)
 	if lenient {
 		return node, nil

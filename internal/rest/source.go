@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/mapping"
 )
 
 // sourceField is the stored field of a document's JSON.
@@ -42,17 +43,24 @@ func checkSource(id string, raw []byte) *Error {
 // declares. Texts share the memory of source where they can.
 func (x *Index) document(to *griffin.Write, id, source string) *Error {
 	m := x.meta()
-	w := walker{scanner: scanner{text: source}, declared: m.declared, dynamic: m.Dynamic}
+	w := walker{scanner: scanner{text: source}, id: id, fields: m.fields, dynamic: m.Dynamic}
 	w.next()
 	if err := w.object("", 0); err != nil {
-		return badRequest(typeMapperParsing, "failed to parse document with id '%s': %v", id, err)
+		return err
 	}
-	if len(w.added) > 0 && m.Dynamic == dynamicStrict {
-		return strict(w.added[0])
+	to.Document = griffin.Document{ID: id, Title: w.joinTitle(), Text: joined(w.texts)}
+	to.Document.Fields = append(w.values, griffin.Field{Name: sourceField, Value: source})
+	if len(w.added) == 0 {
+		return nil
 	}
-	to.Document = griffin.Document{ID: id, Title: joined(w.title), Text: joined(w.texts)}
-	to.Document.Fields = append(w.fields, griffin.Field{Name: sourceField, Value: source})
-	to.AddFields = w.added
+	added, err := declare(w.added)
+	if err != nil {
+		return err
+	}
+	var publicErr error
+	if to.AddMapping, publicErr = public(added); publicErr != nil {
+		return badMapping(publicErr)
+	}
 	return nil
 }
 
@@ -63,64 +71,78 @@ func joined(texts []string) string {
 	return strings.Join(texts, "\n")
 }
 
-// walker collects the strings of a document.
+// walker collects the values of a document.
 type walker struct {
 	scanner
-	declared     map[string]bool
+	id           string
+	fields       *mapping.Mapping
 	dynamic      string
-	added        []string        // names that are not declared, but for dynamicFalse
-	names        map[string]bool // if not nil: gets the names of all strings
+	added        []mapping.Field // that are not declared, but for dynamicFalse
 	title, texts []string
-	fields       []griffin.Field
+	values       []griffin.Field
 }
 
-// maxDynamicFields are declared, besides the title, for a document that makes an index.
-const maxDynamicFields = 999
-
-// dynamicFields returns the fields of an index that a document makes: "title" and the document's
-// strings, sorted. Names that a query cannot have are left out, and what exceeds the limit.
-func dynamicFields(source string) []string {
-	w := walker{scanner: scanner{text: source}, names: map[string]bool{}}
-	if w.next() != '{' || w.object("", 0) != nil {
-		return []string{titleField}
-	}
-	delete(w.names, titleField)
-	var names []string
-	for name := range w.names {
-		if canBeField(name) {
-			names = append(names, name)
+// joinTitle returns the title. Values of a field that does not only have their words are apart.
+func (w *walker) joinTitle() string {
+	targets := w.fields.Targets(titleField)
+	if len(w.title) > 1 && (len(targets) != 1 || targets[0].Field.Type != mapping.Text) {
+		for _, text := range w.title[1:] {
+			w.texts = append(w.texts, text)
+			w.values = append(w.values, griffin.Field{Name: titleField, Value: text})
 		}
+		w.title = w.title[:1]
 	}
-	slices.Sort(names)
-	names = append(names[:min(len(names), maxDynamicFields)], titleField)
-	slices.Sort(names)
-	return names
+	return joined(w.title)
+}
+
+// dynamicFields returns the fields of an index that a document makes.
+func dynamicFields(source string) *mapping.Mapping {
+	none, _ := declare(nil)
+	w := walker{scanner: scanner{text: source}, fields: none}
+	if source == "" || w.next() != '{' || w.object("", 0) != nil {
+		return none
+	}
+	if m, err := declare(w.added); err == nil {
+		return m
+	}
+	return none // the write of the document fails
 }
 
 const titleField = "title"
 
 var fieldName = regexp.MustCompile(`^[\pL\d.-][\pL\d_.-]*$`)
 
-// maxFieldName bounds the name of a field, in bytes.
-const maxFieldName = 1 << 10
-
-func canBeField(name string) bool { return len(name) <= maxFieldName && fieldName.MatchString(name) }
-
-// field reports whether the strings of a name are a field of its own, which may be new.
-func (w *walker) field(name string) bool {
-	if w.declared[name] || slices.Contains(w.added, name) {
-		return true
-	}
-	if w.names != nil || w.dynamic == dynamicFalse || !canBeField(name) {
-		return false
-	}
-	w.added = append(w.added, name)
-	return true
+func canBeField(name string) bool {
+	return len(name) <= mapping.MaxNameBytes && fieldName.MatchString(name)
 }
 
-func (w *walker) object(name string, depth int) error {
+// fail is the error of a document.
+func (w *walker) fail(format string, args ...any) *Error {
+	return badRequest(typeMapperParsing, "failed to parse document with id '%s': %s", w.id, fmt.Sprintf(format, args...))
+}
+
+// isField reports whether the values of a name are a field of its own, which may be new: kind and text are of
+// its first value.
+func (w *walker) isField(name string, kind byte, text string) (bool, *Error) {
+	if _, declared := w.fields.Field(name); declared || slices.ContainsFunc(w.added, func(f mapping.Field) bool { return f.Name == name }) {
+		return true, nil
+	}
+	if around := w.fields.Around(name); around != nil {
+		return false, badRequest(typeMapperParsing, "Could not dynamically add mapping for field [%s]. Existing mapping for [%s] must be of type object but found [%s].", name, around.Name, around.Type)
+	}
+	switch {
+	case w.dynamic == dynamicStrict:
+		return false, strict(name)
+	case w.dynamic == dynamicFalse || !canBeField(name):
+		return false, nil
+	}
+	w.added = append(w.added, mapping.Detect(name, kind, text)...)
+	return true, nil
+}
+
+func (w *walker) object(name string, depth int) *Error {
 	if depth == maxDepth {
-		return fmt.Errorf("objects and lists are nested more than %d deep at [%s]", maxDepth, name)
+		return w.fail("objects and lists are nested more than %d deep at [%s]", maxDepth, name)
 	}
 	w.at++
 	for w.next() != '}' {
@@ -142,37 +164,97 @@ func (w *walker) object(name string, depth int) error {
 	return nil
 }
 
-func (w *walker) leaf(name string, depth int) error {
-	switch w.next() {
+func (w *walker) leaf(name string, depth int) *Error {
+	declared, ok := w.fields.Field(name)
+	if ok && declared.Of != "" {
+		w.next()
+		return w.misplaced(declared, w.value())
+	}
+	if ok && declared.Type == mapping.GeoPoint {
+		return w.points(declared)
+	}
+	switch c := w.next(); c {
 	case '{':
+		if ok && declared.Type != mapping.Object {
+			return w.misplaced(declared, w.value())
+		}
 		return w.object(name, depth+1)
 	case '[':
 		return w.list(name, depth+1)
 	case '"':
-		text := unquote(w.rawString())
-		if w.names != nil {
-			w.names[name] = true
-		}
-		isField := w.field(name)
-		switch {
-		case text == "":
-		case name == titleField:
-			w.title = append(w.title, text)
-		default:
-			w.texts = append(w.texts, text)
-			if isField {
-				w.fields = append(w.fields, griffin.Field{Name: name, Value: text})
-			}
-		}
-	default:
-		w.scalar()
+		return w.scalarOf(name, '"', unquote(w.rawString()))
+	case 't', 'f', 'n':
+		return w.scalarOf(name, c, w.value())
+	}
+	return w.scalarOf(name, '0', w.value())
+}
+
+// misplaced is the error of a value that a field cannot hold.
+func (w *walker) misplaced(f *mapping.Field, value string) *Error {
+	return badValue(&mapping.ValueError{Field: f.Name, Type: f.Type, Value: value}, w.id)
+}
+
+func badValue(e *mapping.ValueError, id string) *Error {
+	if e.Type == mapping.Object {
+		return badRequest(typeMapperParsing, "object mapping for [%s] tried to parse field [%s] as object, but found a concrete value", e.Field, e.Field)
+	}
+	why := ""
+	if e.Err != nil {
+		why = fmt.Sprintf(": %v", e.Err)
+	}
+	return badRequest(typeMapperParsing, "failed to parse field [%s] of type [%s] in document with id '%s'. Preview of field's value: '%s'%s", e.Field, e.Type, id, e.Preview(), why)
+}
+
+// points adds the points of a value, which can be an object or a list.
+func (w *walker) points(f *mapping.Field) *Error {
+	w.next()
+	raw := w.value()
+	points, err := mapping.Points([]byte(raw))
+	if err != nil {
+		return badValue(&mapping.ValueError{Field: f.Name, Type: f.Type, Value: raw, Err: err}, w.id)
+	}
+	if raw == "null" && f.NullValue != nil {
+		points = []string{*f.NullValue}
+	}
+	for _, p := range points {
+		w.values = append(w.values, griffin.Field{Name: f.Name, Value: p})
 	}
 	return nil
 }
 
-func (w *walker) list(name string, depth int) error {
+// scalarOf adds a value: kind is the first byte of its JSON, '0' for a number. Strings are also in the
+// default field.
+func (w *walker) scalarOf(name string, kind byte, text string) *Error {
+	if kind == 'n' {
+		if f, ok := w.fields.Field(name); ok && f.NullValue != nil {
+			w.values = append(w.values, griffin.Field{Name: name, Value: *f.NullValue})
+		}
+		return nil
+	}
+	if w.fields.IsObject(name) {
+		return badValue(&mapping.ValueError{Field: name, Type: mapping.Object}, w.id)
+	}
+	isField, err := w.isField(name, kind, text)
+	switch {
+	case err != nil:
+		return err
+	case text == "":
+	case kind == '"' && name == titleField:
+		w.title = append(w.title, text)
+	default:
+		if kind == '"' {
+			w.texts = append(w.texts, text)
+		}
+		if isField {
+			w.values = append(w.values, griffin.Field{Name: name, Value: text})
+		}
+	}
+	return nil
+}
+
+func (w *walker) list(name string, depth int) *Error {
 	if depth == maxDepth {
-		return fmt.Errorf("objects and lists are nested more than %d deep at [%s]", maxDepth, name)
+		return w.fail("objects and lists are nested more than %d deep at [%s]", maxDepth, name)
 	}
 	w.at++
 	for w.next() != ']' {
