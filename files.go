@@ -37,6 +37,9 @@ type FilesOptions struct {
 	// ExtraFields names the other fields of records to keep, each with the fields below it; nil
 	// keeps all.
 	ExtraFields []string
+	// PDFToText is the program that converts PDF files, pdftotext of poppler or one like it: it gets
+	// the arguments -q -enc UTF-8 - -, and the file on its standard input. "": PDF files are skipped.
+	PDFToText string
 	// Stdin is what the path "-" reads; nil: os.Stdin.
 	Stdin io.Reader
 	// MaxErrors is the number of bad records to skip before indexing ends with an error; -1:
@@ -118,7 +121,7 @@ func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptio
 	began := time.Now()
 	reader, err := corpus.Open(paths, corpus.Options{
 		Format: opts.Format, IDField: opts.IDField, TitleField: opts.TitleField, TextField: opts.TextField,
-		ExtraFields: opts.ExtraFields, DropExtra: dropsExtra(ix.ix.Options()), Stdin: opts.Stdin,
+		ExtraFields: opts.ExtraFields, DropExtra: dropsExtra(ix.ix.Options()), Stdin: opts.Stdin, PDFToText: opts.PDFToText,
 		Weights: ix.ix.Options().Weighted(), Mapped: inverter.Mapped(ix.ix.Options().Mapping),
 	})
 	if err != nil {

@@ -53,7 +53,7 @@ documents itself.`,
 	o.registerInput(f)
 	f.Var(&o.memory, "memory", "memory for documents that are not in a segment yet, such as 512M or 4G")
 	f.StringSliceVar(&fields, "add-fields", nil, "further fields that queries can name (name:word)")
-	f.BoolVar(&o.verbose, "verbose", false, "list every file that was split into records or skipped")
+	f.BoolVar(&o.notes.verbose, "verbose", false, "list every file that was split into records or skipped")
 	server.register(f)
 	c.MarkFlagsMutuallyExclusive("positions", "no-positions")
 	return c
@@ -77,7 +77,10 @@ func (a *app) addToServer(ctx context.Context, server *serverFlag, o indexOption
 	if a.json {
 		return a.printJSON(result)
 	}
-	noteInput(a.console, result.FilesReport, o.verbose)
+	if o.notes.listSkipped {
+		listSkipped(a.console, result.FilesReport)
+	}
+	noteInput(a.console, result.FilesReport, o.notes.verbose)
 	a.printAdded(s.url, &result)
 	return nil
 }
@@ -108,7 +111,10 @@ func (a *app) add(ctx context.Context, o indexOptions, flags *pflag.FlagSet, fie
 	if a.json {
 		return a.printJSON(result)
 	}
-	noteInput(a.console, result.FilesReport, o.verbose)
+	if o.notes.listSkipped {
+		listSkipped(a.console, result.FilesReport)
+	}
+	noteInput(a.console, result.FilesReport, o.notes.verbose)
 	a.printAdded(dir, &result)
 	return nil
 }
@@ -137,6 +143,7 @@ func (a *app) openForWriting(dir string, o *indexOptions, flags *pflag.FlagSet, 
 func (a *app) addTo(ctx context.Context, s sink, o *indexOptions, in corpus.Options, paths []string) (result added, err error) {
 	began := time.Now()
 	in.Format, in.IDField, in.TitleField, in.TextField = o.files.Format, o.files.IDField, o.files.TitleField, o.files.TextField
+	in.PDFToText = o.files.PDFToText
 	in.ExtraFields, in.Stdin = o.files.ExtraFields, interruptible{ctx, a.in}
 	reader, err := corpus.Open(paths, in)
 	if err != nil {

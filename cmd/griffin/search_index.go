@@ -37,7 +37,7 @@ type indexOptions struct {
 	update      bool
 	replace     bool
 	impacts     bool
-	verbose     bool
+	notes       noteOptions
 	files       griffin.FilesOptions
 }
 
@@ -82,7 +82,7 @@ Analyzers:
 			if err != nil {
 				return err
 			}
-			return printIndexed(a.console, o.out, built, o.verbose)
+			return printIndexed(a.console, &o, built)
 		},
 	}
 	f := c.Flags()
@@ -95,7 +95,7 @@ Analyzers:
 	f.BoolVar(&o.impacts, "impacts", false, "also make impact-ordered lists, for mode saat (see griffin impacts)")
 	f.Var(&o.memory, "memory", "memory to use, such as 512M or 4G")
 	f.IntVar(&o.threads, "threads", 0, "processors to use; 0: all")
-	f.BoolVar(&o.verbose, "verbose", false, "list every file that was split into records or skipped")
+	f.BoolVar(&o.notes.verbose, "verbose", false, "list every file that was split into records or skipped")
 	_ = c.MarkFlagRequired("out")
 	c.MarkFlagsMutuallyExclusive("update", "replace")
 	c.MarkFlagsMutuallyExclusive("positions", "no-positions")
@@ -133,6 +133,7 @@ func changedSetting(flags *pflag.FlagSet) (name string, given bool) {
 // registerInput adds the flags about reading documents.
 func (o *indexOptions) registerInput(f *pflag.FlagSet) {
 	o.registerFormat(f)
+	f.BoolVar(&o.notes.listSkipped, "list-skipped", false, "list every file, and part of a file, that was left out, with the reason")
 	f.IntVar(&o.files.MaxErrors, "max-errors", 100, "stop after this many bad records; -1: never")
 }
 
@@ -142,6 +143,7 @@ func (o *indexOptions) registerFormat(f *pflag.FlagSet) {
 	f.StringVar(&o.files.IDField, "id-field", "", "name of the id in JSON and CSV records (default: _id, id, docid, …)")
 	f.StringVar(&o.files.TitleField, "title-field", "", "name of the title in JSON and CSV records (default: title)")
 	f.StringVar(&o.files.TextField, "text-field", "", "name of the text in JSON and CSV records (default: text, contents, …)")
+	f.StringVar(&o.files.PDFToText, "pdftotext", "", "`PROGRAM` that converts PDF files (default: pdftotext, if it is installed)")
 	f.StringSliceVar(&o.files.ExtraFields, "extra-fields", nil, "further fields of records to keep, each with the fields below it (default: all)")
 }
 
@@ -179,6 +181,9 @@ func (o *indexOptions) checkInput(flags *pflag.FlagSet) error {
 		if !flags.Changed("analyzer") {
 			o.analyzer = ""
 		}
+	}
+	if err := findPDFToText(&o.files.PDFToText); err != nil {
+		return err
 	}
 	if flags.Changed("format") {
 		if err := oneOf("--format", o.files.Format, griffin.Formats()...); err != nil {
@@ -302,14 +307,17 @@ func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions,
 	return built, err
 }
 
-func printIndexed(con *console, out string, built indexed, verbose bool) error {
+func printIndexed(con *console, o *indexOptions, built indexed) error {
 	if con.json {
 		return con.printJSON(built)
 	}
-	printReport(con, out, built)
-	noteInput(con, built.FilesReport, verbose)
+	printReport(con, o.out, built)
+	if o.notes.listSkipped {
+		listSkipped(con, built.FilesReport)
+	}
+	noteInput(con, built.FilesReport, o.notes.verbose)
 	if built.Index.NumDocs > 0 {
-		con.notef("search it: griffin search %[1]s QUERY   or: griffin serve %[1]s", out)
+		con.notef("search it: griffin search %[1]s QUERY   or: griffin serve %[1]s", o.out)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -10,6 +11,9 @@ import (
 
 // maxNotes limits the files of one kind that notes name.
 const maxNotes = 10
+
+// noteOptions choose what is said about the input.
+type noteOptions struct{ verbose, listSkipped bool }
 
 // noteInput reports split and skipped files, all of them with verbose, and the notes of the
 // index.
@@ -41,6 +45,31 @@ func noteInput(con *console, r griffin.FilesReport, verbose bool) {
 			}
 		}
 	}
+}
+
+// listSkipped prints the files that were left out.
+func listSkipped(con *console, r griffin.FilesReport) {
+	for _, s := range r.SkippedFiles {
+		con.printf("skipped: %s: %s\n", s.File, s.Reason)
+	}
+	if more := r.Skipped - int64(len(r.SkippedFiles)); more > 0 {
+		con.printf("skipped: %s, and files beyond the first 10,000\n", plural(more, "record"))
+	}
+}
+
+// findPDFToText looks for the program that converts PDF files: the named one, or pdftotext if that is
+// installed.
+func findPDFToText(program *string) error {
+	if *program == "" {
+		*program, _ = exec.LookPath("pdftotext") // without it, PDF files are skipped
+		return nil
+	}
+	found, err := exec.LookPath(*program)
+	if err != nil {
+		return usagef("--pdftotext %s: no such program: install poppler-utils, or name another converter", *program)
+	}
+	*program = found
+	return nil
 }
 
 func describeCollection(c griffin.Collection) string {

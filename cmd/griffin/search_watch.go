@@ -76,7 +76,7 @@ running server.`,
 	o.registerSettings(f)
 	o.registerFormat(f)
 	f.Var(&o.memory, "memory", "memory for documents that are not in a segment yet, such as 512M or 4G")
-	f.BoolVar(&o.verbose, "verbose", false, "list also the files that are read at the start")
+	f.BoolVar(&o.notes.verbose, "verbose", false, "list also the files that are read at the start")
 	o.server.register(f)
 	_ = c.MarkFlagRequired("out")
 	c.MarkFlagsMutuallyExclusive("positions", "no-positions")
@@ -121,6 +121,7 @@ func (a *app) watch(ctx context.Context, o *watchOptions, flags *pflag.FlagSet, 
 		return err
 	}
 	in.Format, in.IDField, in.TitleField, in.TextField = o.files.Format, o.files.IDField, o.files.TitleField, o.files.TextField
+	in.PDFToText = o.files.PDFToText
 	in.ExtraFields = o.files.ExtraFields
 	state, err := o.stateFolder(folders)
 	if err != nil {
@@ -231,7 +232,7 @@ func (r *watchReport) event(e watch.Event) {
 			r.printReady(&line)
 		}
 	case watch.Indexed, watch.Removed:
-		if !r.ready && !r.options.verbose {
+		if !r.ready && !r.options.notes.verbose {
 			return
 		}
 		if !r.json && !r.quiet {

@@ -202,7 +202,7 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{nil, Options{}, "no path was given"},
 		{[]string{filepath.Join(dir, "absent")}, Options{}, "stat "},
-		{[]string{dir}, Options{Format: "pdf"}, `unknown format "pdf" (known: auto, folder, jsonl, json, csv, trectext, trecweb, msmarco-tsv, warc)`},
+		{[]string{dir}, Options{Format: "pdf"}, `unknown format "pdf" (known: auto, folder, jsonl, json, csv, trectext, trecweb, msmarco-tsv, warc, mbox)`},
 		{[]string{dir}, Options{Format: "ciff"}, "CIFF files hold posting lists, not documents: import them with: griffin ciff import"},
 		{[]string{filepath.Join(dir, "index.ciff")}, Options{}, filepath.Join(dir, "index.ciff") + ": CIFF files hold posting lists"},
 		{[]string{filepath.Join(dir, "all")}, Options{}, filepath.Join(dir, "all") + ": CIFF files hold posting lists"},

@@ -21,6 +21,7 @@ var formatByExtension = map[string]string{
 	".warc":     formatWARC,
 	".wet":      formatWARC,
 	".ciff":     formatCIFF,
+	".mbox":     formatMbox,
 }
 
 // Removed from a name before its extension is read.
@@ -44,6 +45,9 @@ var errUndetected = fmt.Errorf("cannot recognise the format of piped input, name
 // detect returns the format of a stream that the user named: formatFolder for a file, but never
 // a pipe, that is one document. note is the reason if its name is a collection's.
 func detect(path string, head []byte, opts *Options, piped bool) (name, note string, err error) {
+	if !piped && converterOf(path, head) != nil {
+		return formatFolder, "", nil
+	}
 	name, note = classify(path, head, opts)
 	if name != "" {
 		return name, "", nil
@@ -74,6 +78,8 @@ func classify(path string, head []byte, opts *Options) (name, note string) {
 		return "", ""
 	}
 	switch ext := extension(path); {
+	case converterOf(path, head) != nil:
+		return "", ""
 	case ext == ".ciff":
 		return formatCIFF, ""
 	case ext == ".csv" || ext == ".tsv":
@@ -166,6 +172,8 @@ func detectContent(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("WARC/")):
 		return formatWARC
+	case isMbox(head):
+		return formatMbox
 	case len(trimmed) >= 5 && bytes.EqualFold(trimmed[:5], []byte("<doc>")):
 		if bytes.Contains(trimmed, []byte("<DOCHDR>")) {
 			return formatTRECWeb
@@ -211,6 +219,8 @@ func (f *format) mayBe(path string, head []byte) bool {
 		return bytes.Contains(head, []byte("<DOC>")) || bytes.Contains(head, []byte("<doc>"))
 	case formatWARC:
 		return bytes.HasPrefix(head, []byte("WARC/"))
+	case formatMbox:
+		return bytes.HasPrefix(head, []byte(fromLine))
 	}
 	return true
 }

@@ -172,6 +172,9 @@ func (r *reader) parseRecords(in input, f *format, s *stream, doc func(*Document
 
 // parseText reads one document and the size of its text, or the reason why there is none.
 func (r *reader) parseText(in input, s *stream) (d *Document, sizeBytes int64, skipped string, rec *RecordError) {
+	if convert := converterOf(in.path, s.head()); convert != nil {
+		return r.parseConverted(in, s, convert)
+	}
 	at := Location{File: in.path}
 	content, err := s.readFile(int64(r.opts.MaxRecordBytes))
 	if err != nil {
@@ -218,6 +221,11 @@ func (s *stream) readFile(limit int64) ([]byte, error) {
 	if head, _ := s.Peek(textSniffBytes); isBinary(head) {
 		return nil, nil
 	}
+	return s.readAll(limit)
+}
+
+// readAll never returns nil without an error.
+func (s *stream) readAll(limit int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(s, limit+1))
 	switch {
 	case err != nil:

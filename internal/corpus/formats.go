@@ -17,6 +17,7 @@ const (
 	formatCSV      = "csv"
 	formatTSV      = "msmarco-tsv"
 	formatWARC     = "warc"
+	formatMbox     = "mbox"
 	formatCIFF     = "ciff" // recognised, but read by package ciff
 )
 
@@ -28,7 +29,7 @@ type format struct {
 
 var formats = []format{
 	{formatAuto, "recognise each file by its content and name", nil},
-	{formatFolder, "text, Markdown, HTML and source files, one document each", nil},
+	{formatFolder, "text, Markdown, HTML, source, PDF, Office (docx, xlsx, pptx, odt …) and mail (eml) files, Jupyter notebooks: one document each", nil},
 	{formatJSONL, "JSON Lines: one object a line, as BEIR, Anserini and Pyserini write them", splitJSONL},
 	{formatJSON, "JSON: a list of objects, or objects that follow one another", splitJSON},
 	{formatCSV, "CSV, or TSV in files *.tsv: a header row names the columns", splitCSV},
@@ -36,6 +37,7 @@ var formats = []format{
 	{formatTRECWeb, "TREC web: <DOC> with <DOCNO>, <DOCHDR> and a page", splitTRECWeb},
 	{formatTSV, "MS MARCO, no header row: id, text or id, url, title, body separated by tabs", splitTSV},
 	{formatWARC, "WARC and WET: pages and texts of web crawls", splitWARC},
+	{formatMbox, "mbox: mail, with from, to, date and the like as fields", splitMbox},
 }
 
 // Formats returns the valid Options.Format.

@@ -36,6 +36,10 @@ type Options struct {
 	// MaxRecordBytes bounds a record, or a file that is one document, uncompressed; a longer
 	// one is bad. 0: DefaultMaxRecordBytes.
 	MaxRecordBytes int
+	// PDFToText is the program that converts PDF files, such as pdftotext of poppler: it gets the
+	// arguments -q -enc UTF-8 - -, the file on its standard input, and writes the text. "":
+	// PDF files are skipped.
+	PDFToText string
 	// Stdin is the input of the path "-"; nil: os.Stdin.
 	Stdin io.Reader
 }

@@ -39,6 +39,7 @@ type syntax interface {
 var (
 	_ syntax = (*lineSyntax)(nil)
 	_ syntax = (*trecSyntax)(nil)
+	_ syntax = (*mboxSyntax)(nil)
 )
 
 type chunk struct {

@@ -56,6 +56,8 @@ const (
 	skippedEmpty  = "empty"
 	skippedCIFF   = "posting lists (import them with: griffin ciff import)"
 	skippedRecord = "records without a document"
+	skippedNoText = "no text in it"
+	skippedPDF    = "PDF (needs the program pdftotext, of the package poppler-utils)"
 )
 
 func notOfFormat(name string) string { return "not of format " + name }

@@ -229,6 +229,9 @@ func (w *Watcher) configure(folders []Folder) error {
 	before := slices.Clone(w.state.active)
 	c := &w.opts.Corpus
 	options := fmt.Sprintf("%q", []any{c.Format, c.IDField, c.TitleField, c.TextField, c.ExtraFields, c.Weights})
+	if c.PDFToText != "" { // files that were skipped without it are read
+		options += " pdf"
+	}
 	changed := w.state.follow(folders)
 	if changed && !w.opts.ChangeFolders {
 		var paths []string
