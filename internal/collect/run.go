@@ -167,7 +167,7 @@ func (r *run) segment(segments []Segment, i int, words []uint64) error {
 	if words, err = s.narrowed(words, 0, s.bound()); err != nil {
 		return err
 	}
-	if err := s.collect(words); err != nil {
+	if err := s.collectAll(words); err != nil {
 		return err
 	}
 	hits, err := s.hits(s.heap.sorted())
@@ -193,6 +193,26 @@ func (r *run) merge(hits []Hit) {
 		}
 	}
 	r.best = out
+}
+
+// collectAll adds documents to the heap of the segment, if possible only the likely ones.
+func (s *segmentRun) collectAll(words []uint64) error {
+	few, err := s.likely(words)
+	if err != nil {
+		return err
+	}
+	if few != nil {
+		if err := s.collect(few); err != nil || s.heap.full() {
+			return err
+		}
+		s.heap.entries, s.heap.slots = s.heap.entries[:0], s.heap.slots[:0]
+		if s.run.needsScore {
+			if err := s.run.Scorer.Begin(s.index); err != nil {
+				return err
+			}
+		}
+	}
+	return s.collect(words)
 }
 
 // firstLook is the number of documents after which a full heap narrows the rest; then it is repeated after
