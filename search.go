@@ -143,6 +143,16 @@ func (q *Query) options(cached bool) dispatch.Options {
 	}
 }
 
+// ParseQuery parses a text in the query language, with the fields of an index. The error is a *query.Error.
+func ParseQuery(ix *Index, text string) (query.Node, error) {
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Release()
+	return query.Parse(text, ix.searcher(snapshot).Fields())
+}
+
 // Search answers a query. A query without words has no hits and is no error. The
 // error is a *query.Error if Text has a syntax fault, and an *Overload if a limit of
 // the Runtime is exceeded. If ctx ends, the search stops within about a millisecond.

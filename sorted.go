@@ -191,7 +191,8 @@ func (s *sortedSearch) openSegments() error {
 	for i := range s.segments {
 		view := &s.snapshot.Segments[i]
 		s.segments[i] = collect.Segment{NumDocs: view.NumDocs(), Base: view.Base, Column: func(field string) (*column.Column, error) {
-			return nil, fmt.Errorf("field [%s]: segment %s has no columns: %w", field, view.Name, ErrBadInput)
+			c, _, err := view.Column(field)
+			return c, err
 		}}
 		for j := range ties {
 			if ties[j].Base == view.Base {

@@ -57,7 +57,7 @@ func TestJSONGuide(t *testing.T) {
 		sections[name] = body
 	}
 	for name, v := range map[string]any{
-		"index": griffin.FilesReport{}, "delete": deleted{}, "watch": watchEvent{}, "snapshot": struct {
+		"search": searchResult{}, "index": griffin.FilesReport{}, "delete": deleted{}, "watch": watchEvent{}, "snapshot": struct {
 			backup.Report
 			snapshotList
 		}{}, "load": loadResult{}, "policies": policiesResult{}, "train": trainResult{}, "lab simulate": simulateResult{}, "bench": benchResult{},
@@ -81,7 +81,9 @@ func checkSection(t *testing.T, name, text string, keys map[string]bool) {
 	leaves := map[string]bool{}
 	for key := range keys {
 		within := strings.Split(key, ".")
-		if slices.ContainsFunc(within[:len(within)-1], func(part string) bool { return part == "dispatch" || part == "gpu" || part == "error" }) {
+		if slices.ContainsFunc(within[:len(within)-1], func(part string) bool {
+			return part == "dispatch" || part == "gpu" || part == "error" || part == "trace"
+		}) {
 			continue // it has a section of its own
 		}
 		leaves[lastOf(key)] = true

@@ -18,6 +18,7 @@ import (
 type searchOptions struct {
 	rankingFlags
 	deviceFlags
+	fieldFlags
 	offset    int
 	trace     bool
 	count     bool
@@ -46,6 +47,7 @@ Modes (--mode):
   griffin search notes.idx '"rate limit" +http -draft' --k 20
   griffin search notes.idx 'title:parser error^2' --mode and --trace
   griffin search notes.idx rate limit --explain http.md
+  griffin search notes.idx rate limit --filter title:http --sort _doc:desc
   griffin search notes.idx                      # a prompt
   griffin search notes.idx --device gpu --trace rate limit`,
 		Args: cobra.MinimumNArgs(1),
@@ -54,6 +56,7 @@ Modes (--mode):
 	f := c.Flags()
 	o.rankingFlags.register(f, griffin.DefaultK)
 	o.deviceFlags.register(f, "cpu")
+	o.fieldFlags.register(f)
 	f.IntVar(&o.offset, "offset", 0, "skip the best `N` hits, for further pages")
 	f.BoolVar(&o.trace, "trace", false, "show the steps of the search, with lists, blocks and times")
 	f.BoolVar(&o.count, "count", false, "count all matching documents")
@@ -94,9 +97,12 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 	if !o.noSnippet {
 		q.SnippetLength = griffin.DefaultSnippetLength
 	}
+	if err := o.fieldFlags.apply(&q, ix); err != nil {
+		return err
+	}
 	answer := func(text string) error {
 		q.Text = text
-		return a.answer(ctx, ix, q)
+		return a.answer(ctx, ix, q, &o.fieldFlags)
 	}
 	switch {
 	case o.explain != "":
@@ -110,18 +116,19 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 	return answer(q.Text)
 }
 
-func (a *app) answer(ctx context.Context, ix *griffin.Index, q griffin.Query) error {
+func (a *app) answer(ctx context.Context, ix *griffin.Index, q griffin.Query, fields *fieldFlags) error {
 	results, err := ix.Search(ctx, q)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		return a.printJSON(results)
+		return a.printJSON(fields.result(results))
 	}
 	if len(results.Hits) == 0 && results.Missed == 0 && q.Offset > 0 {
 		return a.printBeyond(ctx, ix, q)
 	}
-	printHits(a.console, results, q.Offset)
+	printHits(a.console, results, q.Offset, fields)
+	fields.printFacets(a.console, results)
 	if results.Trace != nil {
 		a.printf("\n%s", results.Trace)
 		printTimeline(a.console, results.Trace)
@@ -138,15 +145,15 @@ func (a *app) printBeyond(ctx context.Context, ix *griffin.Index, q griffin.Quer
 		return err
 	}
 	if len(results.Hits) == 0 {
-		printHits(a.console, results, 0)
+		printHits(a.console, results, 0, nil)
 		return nil
 	}
 	a.printf("No hits beyond --offset %s: %s in all.\n", count(offset), plural(results.Matches, "document"))
 	return nil
 }
 
-// offset hits come before the first.
-func printHits(con *console, r *griffin.Results, offset int) {
+// offset hits come before the first. fields, if not nil, are printed too.
+func printHits(con *console, r *griffin.Results, offset int, fields *fieldFlags) {
 	st := con.style(con.out)
 	for _, note := range r.Notes {
 		con.printf("%snote: %s%s\n", st.dim, note, st.reset)
@@ -166,13 +173,17 @@ func printHits(con *console, r *griffin.Results, offset int) {
 		con.printf("Nothing found in %s (%s).\n", plural(r.NumDocs, "document"), took(r.Took))
 		return
 	}
-	for i, h := range r.Hits {
+	for i := range r.Hits {
+		h := &r.Hits[i]
 		con.printf("%s%2d. %s%s  %s%.3f%s\n", st.title, offset+i+1, cmp.Or(oneLine(h.Title), oneLine(h.ID)), st.reset, st.dim, h.Score, st.reset)
 		if h.Title != "" && h.Title != h.ID {
 			con.printf("    %s%s%s\n", st.dim, oneLine(h.ID), st.reset)
 		}
 		if h.Snippet.Text != "" {
 			con.printf("%s", wrap(h.Snippet, st, 92, "    "))
+		}
+		if fields != nil {
+			fields.printFields(con, h)
 		}
 	}
 	if r.Missed > 0 {

@@ -164,7 +164,7 @@ func removeUnreadable(dir string) error {
 func printAnswer(con *console, q demoQuery, results *griffin.Results) {
 	st := con.style(con.out)
 	con.printf("\n%s▸ %s%s   %s(%s)%s\n", st.bold, q.text, st.reset, st.dim, q.shows, st.reset)
-	printHits(con, results, 0)
+	printHits(con, results, 0, nil)
 }
 
 func printNext(con *console, out string) {

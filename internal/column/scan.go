@@ -180,7 +180,8 @@ func (c *Column) CountOrdinals(words []uint64, counts []uint32) (missing int, er
 
 // count adds 1 to counts[v] for each value v whose position is in set (nil: all).
 func (s *sequence) count(set rankBits, counts []uint32) error {
-	c := &ordinalCounter{g: group{index: -1}}
+	g := group{index: -1}
+	var buf packedBuf
 	for block := range s.numBlocks() {
 		mask := [2]uint64{^uint64(0), ^uint64(0)}
 		if set != nil {
@@ -189,27 +190,17 @@ func (s *sequence) count(set rankBits, counts []uint32) error {
 		if mask[0]|mask[1] == 0 {
 			continue
 		}
-		if err := s.loadAt(&c.g, block/groupBlocks); err != nil {
+		if err := s.loadAt(&g, block/groupBlocks); err != nil {
 			return err
 		}
-		if err := c.count(block%groupBlocks, &mask, counts); err != nil {
+		if err := g.count(block%groupBlocks, &mask, counts, &buf); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ordinalCounter has the buffers of a block: clearing them for each would take longer than counting
-// few ordinals.
-type ordinalCounter struct {
-	g        group
-	buf      packedBuf
-	ords     [blockLen]uint32
-	selected kernels.Selected
-}
-
-func (c *ordinalCounter) count(j int, mask *[2]uint64, counts []uint32) error {
-	g := &c.g
+func (g *group) count(j int, mask *[2]uint64, counts []uint32, buf *packedBuf) error {
 	n, least := g.size(j), g.mins[j]
 	if least < 0 || least >= int64(len(counts)) || g.width(j) > bitpack.MaxWidth {
 		return corrupt("group %d, block %d: ordinals from %d, %d bits, of %d", g.index, j, least, g.width(j), len(counts))
@@ -223,10 +214,12 @@ func (c *ordinalCounter) count(j int, mask *[2]uint64, counts []uint32) error {
 		counts[least] += uint32(bits.OnesCount64(mask[0]) + bits.OnesCount64(mask[1]))
 		return nil
 	}
-	bitpack.Unpack(&c.ords, g.packed(j, &c.buf), g.width(j), uint32(least))
-	selected := c.ords[:]
+	var ords [blockLen]uint32
+	bitpack.Unpack(&ords, g.packed(j, buf), g.width(j), uint32(least))
+	selected := ords[:]
 	if mask[0]&mask[1] != ^uint64(0) {
-		selected = c.selected[:kernels.Select(&c.selected, &c.ords, mask)]
+		var some kernels.Selected
+		selected = some[:kernels.Select(&some, &ords, mask)]
 	}
 	if accumulate.Scatter(counts, selected, 1) != len(selected) {
 		return corrupt("group %d, block %d: an ordinal is not below %d", g.index, j, len(counts))

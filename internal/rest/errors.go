@@ -110,6 +110,8 @@ func (h *Handler) classify(ctx context.Context, x *Index, err error) *Error {
 		return TooBusy("writes arrive faster than they can be indexed", time.Second)
 	case errors.Is(err, griffin.ErrConflict):
 		return &Error{Status: http.StatusConflict, Type: typeConflict, Reason: base.Message(err)}
+	case errors.Is(err, griffin.ErrTooManyBuckets):
+		return badRequest("too_many_buckets_exception", "%s", base.Message(err))
 	case errors.Is(err, griffin.ErrBadInput):
 		return illegal("%s", base.Message(err))
 	case errors.Is(err, context.DeadlineExceeded):

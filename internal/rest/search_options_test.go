@@ -126,3 +126,52 @@ func TestSearchOptionErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestFacets: what dashboards and shops ask for.
+func TestFacets(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /shop", `{"mappings":{"properties":{"title":{"type":"text","fields":{"keyword":{"type":"keyword"}}},"kind":{"type":"keyword"},"price":{"type":"double"},"made":{"type":"date"},"sold":{"type":"boolean"},"place":{"type":"geo_point"}}}}`)
+	for i, source := range []string{
+		`{"title": "red shoe", "kind": ["shoe", "red"], "price": 20.5, "made": "2024-01-15", "sold": true, "place": {"lat": 52.5, "lon": 13.4}}`,
+		`{"title": "blue shoe", "kind": "shoe", "price": 10, "made": "2024-02-01", "sold": false, "place": "48.8,2.3"}`,
+		`{"title": "red hat", "kind": ["hat", "red"], "price": 7, "made": "2023-12-31T23:30:00Z", "place": [0, 51.5]}`,
+		`{"title": "nothing"}`,
+	} {
+		n.must(201, fmt.Sprintf("PUT /shop/_doc/%d", i+1), source)
+	}
+	n.must(200, "POST /shop/_refresh", "")
+	for _, c := range []struct{ body, path, want string }{
+		{`{"size": 0, "aggs": {"k": {"terms": {"field": "kind"}}}}`, "aggregations.k.buckets", "[map[doc_count:2 key:red] map[doc_count:2 key:shoe] map[doc_count:1 key:hat]]"},
+		{`{"size": 0, "aggs": {"k": {"terms": {"field": "sold"}}}}`, "aggregations.k.buckets", "[map[doc_count:1 key:0 key_as_string:false] map[doc_count:1 key:1 key_as_string:true]]"},
+		{`{"size": 0, "aggs": {"k": {"terms": {"field": "title.keyword", "size": 1}}}}`, "aggregations.k.sum_other_doc_count", "3"},
+		{`{"size": 0, "aggs": {"m": {"date_histogram": {"field": "made", "calendar_interval": "month", "format": "yyyy-MM", "time_zone": "Europe/Berlin"}}}}`, "aggregations.m.buckets.0", "map[doc_count:2 key:1.7040636e+12 key_as_string:2024-01]"},
+		{`{"size": 0, "query": {"term": {"kind": "red"}}, "aggs": {"p": {"stats": {"field": "price"}}}}`, "aggregations.p", "map[avg:13.75 count:2 max:20.5 min:7 sum:27.5]"},
+		{`{"size": 0, "aggs": {"f": {"filter": {"term": {"kind": "shoe"}}, "aggs": {"c": {"cardinality": {"field": "kind"}}}}}}`, "aggregations.f.c.value", "2"},
+		{`{"sort": [{"price": {"order": "desc", "missing": "_first"}}]}`, "hits.hits.0.sort", "[<nil>]"},
+		{`{"sort": [{"made": {"order": "asc", "format": "yyyy-MM-dd"}}]}`, "hits.hits.0.sort", "[2023-12-31]"},
+		{`{"sort": [{"_geo_distance": {"place": "52.5,13.4", "unit": "km"}}]}`, "hits.hits.2._id", "3"},
+		{`{"collapse": {"field": "title.keyword"}, "sort": "price"}`, "hits.hits.0.fields", "map[title.keyword:[red hat]]"},
+		{`{"query": {"match": {"title": "red"}}, "post_filter": {"term": {"kind": "hat"}}, "aggs": {"k": {"terms": {"field": "kind", "include": "s.*"}}}}`, "aggregations.k.buckets.0.doc_count", "1"},
+	} {
+		answer := n.must(200, "POST /shop/_search", c.body)
+		if got := fmt.Sprint(at(answer, c.path)); got != c.want {
+			t.Errorf("%s: %s is %s, want %s", c.body, c.path, got, c.want)
+		}
+	}
+	if got := ids(n.must(200, "POST /shop/_search", `{"sort": ["price"], "search_after": [10]}`)); got != "1 4" {
+		t.Errorf("after 10: %s", got)
+	}
+	if got := ids(n.must(200, "GET /shop/_search?sort=price:desc,made", "")); got != "1 2 3 4" {
+		t.Errorf("sort of a URL: %s", got)
+	}
+	many := n.must(400, "POST /shop/_search", `{"aggs": {"h": {"histogram": {"field": "price", "interval": 1e-6}}}}`)
+	if at(many, "error.type") != "too_many_buckets_exception" {
+		t.Errorf("%v", many)
+	}
+	typed := n.do("POST /shop/_search?typed_keys=true", `{"size": 0, "aggs": {"a": {"terms": {"field": "kind", "size": 1}}, "b": {"terms": {"field": "price", "size": 1}}, "c": {"percentiles": {"field": "price"}}}}`)
+	for _, name := range []string{`"sterms#a"`, `"dterms#b"`, `"tdigest_percentiles#c"`} {
+		if !strings.Contains(typed.Body.String(), name) {
+			t.Errorf("no %s in %s", name, typed.Body)
+		}
+	}
+}
