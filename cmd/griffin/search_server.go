@@ -25,6 +25,10 @@ func (s *serverFlag) register(f *pflag.FlagSet) {
 	f.StringVar(&s.url, "server", "", "write to the index of this name on a server: `URL`, such as http://127.0.0.1:7280")
 }
 
+func (s *serverFlag) registerReading(f *pflag.FlagSet) {
+	f.StringVar(&s.url, "server", "", "read the index of this name on a server: `URL`, such as http://127.0.0.1:7280")
+}
+
 // check returns a usage error for flags that apply to folders only.
 func (s *serverFlag) check(flags *pflag.FlagSet, local ...string) error {
 	for _, name := range local {

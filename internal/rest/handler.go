@@ -81,6 +81,7 @@ type answer struct {
 	status int
 	body   any // nil: none
 	text   string
+	sent   bool // the route has written it
 }
 
 func ok(body any) (answer, *Error) { return answer{status: http.StatusOK, body: body}, nil }
@@ -155,6 +156,9 @@ func (h *Handler) serve(w http.ResponseWriter, req *http.Request, f action, para
 	a, err := r.run(f, parameters)
 	if err != nil {
 		h.Fail(w, req, err)
+		return
+	}
+	if a.sent {
 		return
 	}
 	if a.body == nil {
@@ -381,6 +385,7 @@ func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...
 		route(method+" /_analyze", analyze)
 		route(method+" /{index}/_analyze", analyze)
 	}
+	route("GET /{index}/_export", exportIndex)
 	route("GET /_mapping", getMapping)
 	route("GET /{index}/_mapping/field/{fields}", getFieldMapping, "include_defaults")
 	route("GET /_cat/indices", catIndices, "format", "v")

@@ -1,0 +1,118 @@
+package rest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+// AppendLine appends a document as a line of JSON, which griffin index reads: the object that was written over
+// HTTP, or title, text and fields, with the id as "_id". A field of several values is a list.
+func AppendLine(dst []byte, d *griffin.Document) []byte {
+	dst = appendString(append(dst, `{"_id":`...), d.ID)
+	for i := range d.Fields {
+		if d.Fields[i].Name == sourceField {
+			return appendMembers(dst, d.Fields[i].Value)
+		}
+	}
+	member := func(name, value string) {
+		dst = appendString(append(appendString(append(dst, ','), name), ':'), value)
+	}
+	if d.Title != "" {
+		member("title", d.Title)
+	}
+	if d.Text != "" {
+		member("text", d.Text)
+	}
+	for i, f := range d.Fields {
+		same := func(o griffin.Field) bool { return o.Name == f.Name }
+		switch {
+		case slices.ContainsFunc(d.Fields[:i], same): // in the list of the first
+		case !slices.ContainsFunc(d.Fields[i+1:], same):
+			member(f.Name, f.Value)
+		default:
+			dst = append(appendString(append(dst, ','), f.Name), ':', '[')
+			for j, o := range d.Fields[i:] {
+				if same(o) {
+					if j > 0 {
+						dst = append(dst, ',')
+					}
+					dst = appendString(dst, o.Value)
+				}
+			}
+			dst = append(dst, ']')
+		}
+	}
+	return append(dst, "}\n"...)
+}
+
+// appendMembers appends the members of a JSON object, which is valid, and ends the line.
+func appendMembers(dst []byte, object string) []byte {
+	var line bytes.Buffer
+	if json.Compact(&line, []byte(object)) != nil || line.Len() < 2 {
+		return append(dst, "}\n"...)
+	}
+	if line.Len() > len("{}") {
+		dst = append(dst, ',')
+	}
+	return append(append(dst, line.Bytes()[1:]...), '\n')
+}
+
+// exportIndex sends all documents as lines. It is not of OpenSearch. An answer that was cut off lacks the end of the
+// chunks of HTTP, which clients notice.
+func exportIndex(r *request) (answer, *Error) {
+	x, err := r.h.dir.find(r.PathValue("index"))
+	if err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	c := http.NewResponseController(r.w)
+	out := bufio.NewWriterSize(deadlineWriter{r.w, c, r.h.options.Timeout}, 64<<10)
+	var line []byte
+	started := false
+	for d, docErr := range x.ix.Documents(ctx) {
+		if docErr != nil {
+			if started {
+				panic(http.ErrAbortHandler) // the client sees that the answer is not complete
+			}
+			return answer{}, r.h.explain(ctx, x, docErr)
+		}
+		if !started {
+			started = true
+			r.w.Header().Set("Content-Type", "application/x-ndjson")
+			r.w.WriteHeader(http.StatusOK)
+		}
+		line = AppendLine(line[:0], &d)
+		if _, err := out.Write(line); err != nil {
+			panic(http.ErrAbortHandler) // the client has left
+		}
+	}
+	if !started {
+		r.w.Header().Set("Content-Type", "application/x-ndjson")
+		r.w.WriteHeader(http.StatusOK)
+	}
+	if out.Flush() != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return answer{sent: true}, nil
+}
+
+// deadlineWriter gives each write time.
+type deadlineWriter struct {
+	w       http.ResponseWriter
+	c       *http.ResponseController
+	timeout time.Duration
+}
+
+// Write implements io.Writer.
+func (d deadlineWriter) Write(p []byte) (int, error) {
+	_ = d.c.SetWriteDeadline(time.Now().Add(d.timeout)) // a test's recorder has none
+	return d.w.Write(p)
+}

@@ -1,0 +1,50 @@
+package rest
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin"
+)
+
+func TestAppendLine(t *testing.T) {
+	for _, tc := range []struct {
+		doc  griffin.Document
+		want string
+	}{
+		{griffin.Document{ID: "a\n"}, `{"_id":"a\n"}`},
+		{griffin.Document{ID: "1", Title: "t", Text: "x\ny"}, `{"_id":"1","title":"t","text":"x\ny"}`},
+		{griffin.Document{ID: "1", Fields: []griffin.Field{{Name: "a", Value: "1"}, {Name: "b.c", Value: "2"}, {Name: "a", Value: "3"}}}, `{"_id":"1","a":["1","3"],"b.c":"2"}`},
+		{griffin.Document{ID: "1", Title: "t", Fields: []griffin.Field{{Name: "x", Value: "y"}, {Name: "_source", Value: "{\n \"a\": [1, 2]}"}}}, `{"_id":"1","a":[1,2]}`},
+		{griffin.Document{ID: "1", Fields: []griffin.Field{{Name: "_source", Value: "{ }"}}}, `{"_id":"1"}`},
+	} {
+		if got := string(AppendLine(nil, &tc.doc)); got != tc.want+"\n" {
+			t.Errorf("%+v: got %s, want %s", tc.doc, got, tc.want)
+		}
+	}
+}
+
+func TestExport(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /ix", "")
+	if w := n.do("GET /ix/_export", ""); w.Code != 200 || w.Body.Len() != 0 {
+		t.Errorf("an empty index: %d %q", w.Code, w.Body)
+	}
+	want := ""
+	for _, id := range []string{"1", "2", "3"} {
+		n.must(201, "PUT /ix/_doc/"+id, `{"n": `+id+`}`)
+		if id != "2" {
+			want += `{"_id":"` + id + `","n":` + id + "}\n"
+		}
+	}
+	n.must(200, "DELETE /ix/_doc/2", "")
+	n.must(200, "POST /ix/_refresh", "")
+	server := httptest.NewServer(n.h)
+	defer server.Close()
+	w := n.do("GET /ix/_export", "")
+	if w.Code != 200 || w.Body.String() != want || !strings.HasPrefix(w.Header().Get("Content-Type"), "application/x-ndjson") {
+		t.Errorf("got %d %q, want %q", w.Code, w.Body, want)
+	}
+	n.must(404, "GET /none/_export", "")
+}
