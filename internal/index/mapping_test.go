@@ -69,7 +69,6 @@ func TestOptionsWithMapping(t *testing.T) {
 		`{"dynamic": true}`: "[dynamic] true",
 		`{"properties": {"a": {"type": "text", "analyzer": "english", "search_analyzer": "vulcan"}}}`: "vulcan",
 		`{"properties": {"a": {"type": "text", "analyzer": "klingon"}}}`:                              "klingon",
-		`{"properties": {"a": {"type": "text", "boost": 2}}}`:                                         "boost",
 	} {
 		_, err := Create(vfstest.NewMem(), "ix", Options{Mapping: parsed(t, text)})
 		if !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), want) {

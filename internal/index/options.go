@@ -141,8 +141,6 @@ func (o *Options) validateMapping() error {
 				return fmt.Errorf("field %q: %w", f.Name, err)
 			}
 		}
-		if f.Boost != 0 {
-			return fmt.Errorf("field %q: boost is not supported: %w", f.Name, base.ErrBadInput)
 		}
 	}
 	return nil

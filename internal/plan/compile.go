@@ -40,6 +40,7 @@ type compiler struct {
 
 // compile returns the planned form of n in ModeOr or ModeAnd, nil if analysis leaves no term.
 func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error) {
+	boost *= fieldWeight(c.snapshot, n)
 	if name, text, ok := valueOf(n); ok {
 		f, err := c.searchable(name)
 		if err != nil {

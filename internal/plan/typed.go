@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/query"
 )
@@ -27,6 +28,39 @@ func (c *compiler) typed(name string) *mapping.Field {
 		return nil
 	}
 	return f
+}
+
+// fieldWeight is the boost of the field of a node, 1 by default.
+func fieldWeight(s *index.Snapshot, n query.Node) float64 {
+	if s == nil || s.Options.Mapping == nil {
+		return 1
+	}
+	var name string
+	switch n := n.(type) {
+	case *query.Term:
+		name = n.Field
+	case *query.Phrase:
+		name = n.Field
+	case *query.Words:
+		name = n.Field
+	case *query.Prefix:
+		name = n.Field
+	case *query.Wildcard:
+		name = n.Field
+	case *query.Regexp:
+		name = n.Field
+	case *query.Fuzzy:
+		name = n.Field
+	case *query.Terms:
+		name = n.Field
+	case *query.Range:
+		name = n.Field
+	}
+	f, ok := s.Options.Mapping.Field(name)
+	if name == "" || !ok {
+		return 1
+	}
+	return f.Weight()
 }
 
 // searchable is typed, with an error if queries cannot search the field.
