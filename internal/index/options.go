@@ -141,7 +141,6 @@ func (o *Options) validateMapping() error {
 				return fmt.Errorf("field %q: %w", f.Name, err)
 			}
 		}
-		}
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func randomTime(rng *rand.Rand) time.Time {
 // randomTypedNode returns a node over a typed field, and the test of a document that it stands for.
 func randomTypedNode(rng *rand.Rand) (query.Node, func(d typedDoc) bool) {
 	field := []string{"n", "d", "day", "flag", "addr", "kind"}[rng.IntN(6)]
-	any := func(test func(value string) bool) func(d typedDoc) bool {
+	some := func(test func(value string) bool) func(d typedDoc) bool {
 		return func(d typedDoc) bool { return slices.ContainsFunc(d[field], test) }
 	}
 	switch rng.IntN(6) {
@@ -62,13 +62,15 @@ func randomTypedNode(rng *rand.Rand) (query.Node, func(d typedDoc) bool) {
 		return &query.Exists{Field: field}, func(d typedDoc) bool { return len(d[field]) > 0 }
 	case 1:
 		field = "at"
-		return randomGeo(rng, any)
+		return randomGeo(rng, some)
 	case 2:
 		values := randomTyped(rng)[field]
 		for len(values) == 0 {
 			values = randomTyped(rng)[field]
 		}
-		test := any(func(v string) bool { return slices.ContainsFunc(values, func(w string) bool { return sameValue(field, v, w) }) })
+		test := some(func(v string) bool {
+			return slices.ContainsFunc(values, func(w string) bool { return sameValue(field, v, w) })
+		})
 		if len(values) == 1 {
 			return []query.Node{
 				&query.Term{Field: field, Text: values[0]}, &query.Words{Field: field, Text: values[0]}, &query.Term{Field: field, Text: values[0], Exact: true},
@@ -79,10 +81,10 @@ func randomTypedNode(rng *rand.Rand) (query.Node, func(d typedDoc) bool) {
 		if field == "addr" {
 			network := []string{"10.0.1.0/24", "10.0.2.128/25", "2001:db8::/122", "0.0.0.0/0"}[rng.IntN(4)]
 			prefix := netip.MustParsePrefix(network)
-			return &query.Term{Field: field, Text: network}, any(func(v string) bool { return prefix.Contains(netip.MustParseAddr(v)) })
+			return &query.Term{Field: field, Text: network}, some(func(v string) bool { return prefix.Contains(netip.MustParseAddr(v)) })
 		}
 	}
-	return randomRange(rng, field, any)
+	return randomRange(rng, field, some)
 }
 
 func sameValue(field, v, w string) bool {
@@ -97,7 +99,7 @@ func sameValue(field, v, w string) bool {
 	return v == w
 }
 
-func randomRange(rng *rand.Rand, field string, any func(test func(value string) bool) func(d typedDoc) bool) (query.Node, func(d typedDoc) bool) {
+func randomRange(rng *rand.Rand, field string, some func(test func(value string) bool) func(d typedDoc) bool) (query.Node, func(d typedDoc) bool) {
 	r := &query.Range{Field: field, ExcludeFrom: rng.IntN(2) == 0, ExcludeTo: rng.IntN(2) == 0}
 	bound := func() string {
 		switch field {
@@ -134,7 +136,7 @@ func randomRange(rng *rand.Rand, field string, any func(test func(value string) 
 		}
 		return strings.Compare(v, bound)
 	}
-	return r, any(func(v string) bool {
+	return r, some(func(v string) bool {
 		from, to := true, true
 		if r.From != "" {
 			c := compare(v, r.From, r.ExcludeFrom)
@@ -164,7 +166,7 @@ func compareDates(v, bound string, end bool) int {
 	panic(bound)
 }
 
-func randomGeo(rng *rand.Rand, any func(test func(value string) bool) func(d typedDoc) bool) (query.Node, func(d typedDoc) bool) {
+func randomGeo(rng *rand.Rand, some func(test func(value string) bool) func(d typedDoc) bool) (query.Node, func(d typedDoc) bool) {
 	point := func(v string) (lat, lon float64) {
 		lat, lon, err := mapping.ParsePoint(v)
 		if err != nil {
@@ -174,7 +176,7 @@ func randomGeo(rng *rand.Rand, any func(test func(value string) bool) func(d typ
 	}
 	if rng.IntN(2) == 0 {
 		g := &query.GeoDistance{Field: "at", Lat: float64(rng.IntN(181) - 90), Lon: float64(rng.IntN(361) - 180), Meters: float64(rng.IntN(4_000_000))}
-		return g, any(func(v string) bool {
+		return g, some(func(v string) bool {
 			lat, lon := point(v)
 			return haversine(g.Lat, g.Lon, lat, lon) <= g.Meters
 		})
@@ -182,7 +184,7 @@ func randomGeo(rng *rand.Rand, any func(test func(value string) bool) func(d typ
 	g := &query.GeoBox{Field: "at", Bottom: float64(rng.IntN(180)-90) - 0.5, Left: float64(rng.IntN(360)-180) + 0.5, Right: float64(rng.IntN(360)-180) + 0.5}
 	g.Bottom = max(g.Bottom, -90)
 	g.Top = min(g.Bottom+float64(rng.IntN(90)), 90)
-	return g, any(func(v string) bool {
+	return g, some(func(v string) bool {
 		lat, lon := point(v)
 		inside := lon >= g.Left && lon <= g.Right
 		if g.Left > g.Right {
@@ -229,7 +231,7 @@ func TestTypedOracle(t *testing.T) {
 	for range 1500 {
 		n, test := randomTypedNode(rng)
 		word := plantest.RandomWord(rng)
-		var q query.Node = n
+		q := n
 		want := func(i int) bool { return test(docs[i]) }
 		has := func(i int) bool { return slices.Contains(strings.Fields(texts[i]), word) }
 		switch rng.IntN(4) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -28,7 +29,7 @@ func (x *Index) field(name string) (string, *Error) {
 	if slices.Contains(defaultField, name) {
 		return "", nil
 	}
-	if f, ok := x.meta().fields.Field(name); ok && f.HasTerms() {
+	if f, ok := x.meta().fields.Field(name); ok && f.Type != mapping.Object {
 		return name, nil
 	}
 	return "", badRequest(typeShardException,

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	types "github.com/griffin-search/griffin/internal/mapping"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -38,9 +38,9 @@ func anyField(of string, raw json.RawMessage, known ...string) (o object, name s
 
 // point reads a point in any of OpenSearch's forms.
 func (o *object) point(key string, raw json.RawMessage) (lat, lon float64) {
-	texts, err := types.Points(raw)
+	texts, err := mapping.Points(raw)
 	if err == nil && len(texts) == 1 {
-		lat, lon, err = types.ParsePoint(texts[0])
+		lat, lon, err = mapping.ParsePoint(texts[0])
 	}
 	if err != nil || len(texts) != 1 {
 		o.fail("[%s] query has [%s] %s: want one point such as {\"lat\":1,\"lon\":2} or \"1,2\"", o.of, key, raw)

@@ -88,9 +88,7 @@ func TestQueries(t *testing.T) {
 		got := ids(n.must(200, "POST /books/_search", `{"query":`+test.query+`}`))
 		want, anyOrder := strings.CutPrefix(test.want, "any ")
 		if anyOrder {
-			sorted := strings.Fields(got)
-			slices.Sort(sorted)
-			got = strings.Join(sorted, " ")
+			got = sortedIDs(got)
 		}
 		if got != want {
 			t.Errorf("%s finds %q, want %q", test.query, got, want)
@@ -112,4 +110,10 @@ func TestQueries(t *testing.T) {
 	if got := ids(n.must(200, "GET /books/_search?q=title:wh*", "")); got != "3" {
 		t.Errorf("after the deletion: %q", got)
 	}
+}
+
+func sortedIDs(ids string) string {
+	sorted := strings.Fields(ids)
+	slices.Sort(sorted)
+	return strings.Join(sorted, " ")
 }

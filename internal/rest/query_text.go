@@ -204,10 +204,18 @@ func boosted(node query.Node, boost float64) query.Node {
 	return &query.Boolean{Clauses: []query.Clause{{Occur: query.Must, Node: node}}, Boost: boost}
 }
 
+// fieldNames are the names that a query text may use.
+func (x *Index) fieldNames() (names []string) {
+	for _, f := range x.meta().fields.Fields() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // parseText parses a text in the language of package query. Unless lenient, what only looks like an operator
 // or a field is an error.
 func (x *Index) parseText(text string, lenient bool) (query.Node, *Error) {
-	fields := x.meta().fields.TermFields()
+	fields := x.fieldNames()
 	node, remarks := query.ParseLenient(text, fields)
 	if lenient {
 		return node, nil
