@@ -94,7 +94,9 @@ func (a *autoDate) collect(docs []base.DocID, buckets []uint32) error {
 		if len(values) == 0 {
 			continue
 		}
-		a.spans = grown(a.spans, buckets[i])
+		if a.spans, err = grown(a.e, a.Request, a.spans, buckets[i]); err != nil {
+			return err
+		}
 		s := &a.spans[buckets[i]]
 		lo, hi := values[0], values[len(values)-1]
 		if s.any {

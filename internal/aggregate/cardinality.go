@@ -57,7 +57,9 @@ func (c *cardinality) collect(docs []base.DocID, buckets []uint32) error {
 		if len(values) == 0 {
 			continue
 		}
-		c.list = grown(c.list, buckets[i])
+		if c.list, err = grown(c.e, c.Request, c.list, buckets[i]); err != nil {
+			return err
+		}
 		d := &c.list[buckets[i]]
 		for _, v := range values {
 			h, err := c.hash(v)

@@ -1,6 +1,8 @@
 package aggregate
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -123,11 +125,12 @@ func (w *within) build(bucket uint32) ([]*Result, error) {
 // counts are numbers by bucket.
 type counts []int64
 
-func (c *counts) add(bucket uint32, n int64) {
-	if int(bucket) >= len(*c) {
-		*c = append(*c, make([]int64, int(bucket)+1-len(*c))...)
+// count adds to the number of a bucket.
+func (e *env) count(r *Request, c *counts, bucket uint32, n int64) (err error) {
+	if *c, err = grown(e, r, *c, bucket); err == nil {
+		(*c)[bucket] += n
 	}
-	(*c)[bucket] += n
+	return err
 }
 
 func (c counts) of(bucket uint32) int64 {
@@ -138,11 +141,27 @@ func (c counts) of(bucket uint32) int64 {
 }
 
 // grown returns list with an element for the bucket.
-func grown[T any](list []T, bucket uint32) []T {
+func grown[T any, L ~[]T](e *env, r *Request, list L, bucket uint32) (L, error) {
 	if int(bucket) < len(list) {
-		return list
+		return list, nil
 	}
-	return append(list, make([]T, int(bucket)+1-len(list))...)
+	more := int(bucket) + 1 - len(list)
+	if err := e.budget.take(r, more*int(reflect.TypeFor[T]().Size())); err != nil {
+		return list, err
+	}
+	return append(list, make([]T, more)...), nil
+}
+
+// inner numbers the buckets of an aggregation with n of them in each bucket of the parent.
+func (e *env) inner(r *Request, parent uint32, n, i int) (uint32, error) {
+	if parent == noBucket {
+		return noBucket, nil
+	}
+	number := int64(parent)*int64(n) + int64(i)
+	if number >= int64(noBucket) {
+		return 0, r.wrap(fmt.Errorf("more than %d buckets: %w", noBucket, ErrTooLarge))
+	}
+	return uint32(number), nil
 }
 
 // recorder keeps documents with their buckets, to hand them on when their buckets are final.

@@ -122,3 +122,16 @@ func TestContext(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestNumbersOfInnerBuckets(t *testing.T) {
+	e, r := &env{budget: newBudget(Limits{})}, &Request{Name: "a", Type: "range"}
+	if n, err := e.inner(r, 3, 10, 4); n != 34 || err != nil {
+		t.Errorf("bucket 4 of 10 in bucket 3: %d, %v", n, err)
+	}
+	if n, err := e.inner(r, noBucket, 10, 4); n != noBucket || err != nil {
+		t.Errorf("in no bucket: %d, %v", n, err)
+	}
+	if _, err := e.inner(r, 1<<30, 4, 0); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("bucket 2^32: error %v", err)
+	}
+}

@@ -97,7 +97,9 @@ func (o *one) collect(docs []base.DocID, buckets []uint32) error {
 		if !has(o.words, doc) {
 			continue
 		}
-		o.counts.add(buckets[i], 1)
+		if err := o.e.count(o.Request, &o.counts, buckets[i], 1); err != nil {
+			return err
+		}
 		if err := o.within.add(doc, buckets[i]); err != nil {
 			return err
 		}
@@ -117,8 +119,7 @@ func (o *one) whole(_ int, words []uint64) (bool, error) {
 	for i, w := range words {
 		n += ones([]uint64{w & o.words[i]})
 	}
-	o.counts.add(topBucket, n)
-	return true, nil
+	return true, o.e.count(o.Request, &o.counts, topBucket, n)
 }
 
 func (o *one) end() error                { return o.within.end() }
@@ -152,7 +153,9 @@ func parseGlobal(r *Request, p *params) (func(e *env) (collector, error), error)
 // whole evaluates what is within over the live documents.
 func (g *global) whole(segment int, _ []uint64) (bool, error) {
 	live := g.e.index.Segments[segment].live()
-	g.counts.add(topBucket, ones(live))
+	if err := g.e.count(g.Request, &g.counts, topBucket, ones(live)); err != nil {
+		return false, err
+	}
 	buckets := make([]uint32, batchSize)
 	return true, eachBatch(live, func(docs []base.DocID) error {
 		if err := g.e.ctx.Err(); err != nil {
@@ -240,7 +243,10 @@ func (f *filters) size() int {
 
 func (f *filters) collect(docs []base.DocID, buckets []uint32) error {
 	for i, doc := range docs {
-		first := buckets[i] * uint32(f.size())
+		first, err := f.e.inner(f.Request, buckets[i], f.size(), 0)
+		if err != nil {
+			return err
+		}
 		matched := false
 		for j, words := range f.now {
 			if has(words, doc) {
@@ -260,12 +266,9 @@ func (f *filters) collect(docs []base.DocID, buckets []uint32) error {
 }
 
 func (f *filters) place(doc base.DocID, bucket uint32) error {
-	if int(bucket) >= len(f.counts) {
-		if err := f.e.budget.take(f.Request, 8*(int(bucket)+1-len(f.counts))); err != nil {
-			return err
-		}
+	if err := f.e.count(f.Request, &f.counts, bucket, 1); err != nil {
+		return err
 	}
-	f.counts.add(bucket, 1)
 	return f.within.add(doc, bucket)
 }
 
@@ -279,9 +282,9 @@ func (f *filters) build(bucket uint32) (*Result, error) {
 	out := newResult(f.Request)
 	out.Keyed, out.Buckets = f.keyed, make([]Bucket, f.size())
 	for i := range out.Buckets {
-		n := noBucket
-		if bucket != noBucket {
-			n = bucket*uint32(f.size()) + uint32(i)
+		n, err := f.e.inner(f.Request, bucket, f.size(), i)
+		if err != nil {
+			return nil, err
 		}
 		b := &out.Buckets[i]
 		b.DocCount = f.counts.of(n)
@@ -294,7 +297,6 @@ func (f *filters) build(bucket uint32) (*Result, error) {
 				b.key = appendString(nil, b.Text)
 			}
 		}
-		var err error
 		if b.Aggs, err = f.within.build(n); err != nil {
 			return nil, err
 		}

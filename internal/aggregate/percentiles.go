@@ -58,7 +58,9 @@ func (p *percentiles) collect(docs []base.DocID, buckets []uint32) error {
 		if len(values) == 0 {
 			continue
 		}
-		p.list = grown(p.list, buckets[i])
+		if p.list, err = grown(p.e, p.Request, p.list, buckets[i]); err != nil {
+			return err
+		}
 		q := &p.list[buckets[i]]
 		more := 0
 		for _, v := range values {

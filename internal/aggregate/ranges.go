@@ -178,8 +178,11 @@ func (c *ranges) collect(docs []base.DocID, buckets []uint32) error {
 			if !c.list[j].has(values, c.field.Type, c.zone != nil) {
 				continue
 			}
-			bucket := buckets[i]*uint32(len(c.list)) + uint32(j)
-			if err := c.count(bucket); err != nil {
+			bucket, err := c.e.inner(c.Request, buckets[i], len(c.list), j)
+			if err != nil {
+				return err
+			}
+			if err := c.e.count(c.Request, &c.counts, bucket, 1); err != nil {
 				return err
 			}
 			if err := c.within.add(doc, bucket); err != nil {
@@ -205,16 +208,6 @@ func (r *valueRange) has(values []int64, t mapping.Type, dates bool) bool {
 	return false
 }
 
-func (c *ranges) count(bucket uint32) error {
-	if int(bucket) >= len(c.counts) {
-		if err := c.e.budget.take(c.Request, 8*(int(bucket)+1-len(c.counts))); err != nil {
-			return err
-		}
-	}
-	c.counts.add(bucket, 1)
-	return nil
-}
-
 func (c *ranges) end() error    { return c.within.end() }
 func (c *ranges) finish() error { return c.within.finish() }
 
@@ -226,16 +219,15 @@ func (c *ranges) build(bucket uint32) (*Result, error) {
 	out.Keyed, out.Buckets = c.keyed, make([]Bucket, len(c.list))
 	for i := range c.list {
 		r, b := &c.list[i], &out.Buckets[i]
-		n := noBucket
-		if bucket != noBucket {
-			n = bucket*uint32(len(c.list)) + uint32(i)
+		n, err := c.e.inner(c.Request, bucket, len(c.list), i)
+		if err != nil {
+			return nil, err
 		}
 		b.Text, b.key, b.DocCount = r.key, appendString(nil, r.key), c.counts.of(n)
 		b.Values = []Value{{Name: "from", Value: r.from, None: math.IsInf(r.from, 0)}, {Name: "to", Value: r.to, None: math.IsInf(r.to, 0)}}
 		if c.zone != nil {
 			b.Values[0].Text, b.Values[1].Text = c.dateText(r.dateFrom), c.dateText(r.dateTo)
 		}
-		var err error
 		if b.Aggs, err = c.within.build(n); err != nil {
 			return nil, err
 		}

@@ -58,15 +58,17 @@ func parseSignificant(r *Request, p *params) (func(e *env) (collector, error), e
 
 func (s *significant) collect(docs []base.DocID, buckets []uint32) error {
 	for _, b := range buckets {
-		s.sizes.add(b, 1)
+		if err := s.e.count(s.Request, &s.sizes, b, 1); err != nil {
+			return err
+		}
 	}
 	return s.terms.collect(docs, buckets)
 }
 
 func (s *significant) whole(segment int, words []uint64) (bool, error) {
 	done, err := s.terms.whole(segment, words)
-	if done {
-		s.sizes.add(topBucket, ones(words))
+	if done && err == nil {
+		err = s.e.count(s.Request, &s.sizes, topBucket, ones(words))
 	}
 	return done, err
 }

@@ -98,9 +98,6 @@ type statsOf struct {
 	squares  exactSum
 }
 
-// statsBytes is the memory of a statsOf with its sums.
-const statsBytes = 200
-
 const defaultSigma = 2
 
 func parseStats(r *Request, p *params) (func(e *env) (collector, error), error) {
@@ -141,11 +138,9 @@ func (s *stats) collect(docs []base.DocID, buckets []uint32) error {
 }
 
 func (s *stats) bucket(bucket uint32) (*statsOf, error) {
-	if int(bucket) >= len(s.list) {
-		if err := s.e.budget.take(s.Request, statsBytes*(int(bucket)+1-len(s.list))); err != nil {
-			return nil, err
-		}
-		s.list = grown(s.list, bucket)
+	var err error
+	if s.list, err = grown(s.e, s.Request, s.list, bucket); err != nil {
+		return nil, err
 	}
 	return &s.list[bucket], nil
 }
@@ -329,7 +324,9 @@ func (c *valueCount) collect(docs []base.DocID, buckets []uint32) error {
 			n = 1
 		}
 		if n > 0 {
-			c.counts.add(buckets[i], int64(n))
+			if err := c.e.count(c.Request, &c.counts, buckets[i], int64(n)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import "github.com/griffin-search/griffin/internal/base"
 // topHits has the best documents of each bucket.
 type topHits struct {
 	*Request
+	e      *env
 	ranker HitRanker
 	counts counts
 }
@@ -16,7 +17,7 @@ func parseTopHits(r *Request, p *params) (func(e *env) (collector, error), error
 			return nil, r.errorf("it is not supported here")
 		}
 		ranker, err := e.index.Hits(raw)
-		return &topHits{Request: r, ranker: ranker}, r.wrap(err)
+		return &topHits{Request: r, e: e, ranker: ranker}, r.wrap(err)
 	}, p.err
 }
 
@@ -26,7 +27,9 @@ func (t *topHits) begin(segment int) error { return t.wrap(t.ranker.Begin(segmen
 
 func (t *topHits) collect(docs []base.DocID, buckets []uint32) error {
 	for i, doc := range docs {
-		t.counts.add(buckets[i], 1)
+		if err := t.e.count(t.Request, &t.counts, buckets[i], 1); err != nil {
+			return err
+		}
 		if err := t.ranker.Add(doc, buckets[i]); err != nil {
 			return t.wrap(err)
 		}
