@@ -1,6 +1,8 @@
 package griffin
 
 import (
+	"encoding/json"
+
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -14,8 +16,10 @@ type Stats struct {
 	DeletedDocs int    `json:"deleted_docs"` // not yet merged away
 	Generation  uint64 `json:"generation"`   // number of the commit
 	Analyzer    string `json:"analyzer"`
-	Codec       string `json:"codec"`
-	Positions   bool   `json:"positions"`
+	// Analysis as in Settings, with the content of files.
+	Analysis  json.RawMessage `json:"analysis,omitempty"`
+	Codec     string          `json:"codec"`
+	Positions bool            `json:"positions"`
 	// WeightScale as in Settings.
 	WeightScale float64 `json:"weight_scale,omitempty"`
 	// TitleWeight and NameField as in Settings.
@@ -68,6 +72,11 @@ func (ix *Index) Stats() (Stats, error) {
 		NumDocs: snapshot.NumLive, DeletedDocs: snapshot.NumDocs - snapshot.NumLive, Generation: snapshot.Generation,
 		Analyzer: o.Analyzer, Codec: o.Codec, Positions: o.Positions, WeightScale: o.WeightScale, TitleWeight: o.TitleWeight, NameField: o.NameField, Stored: !o.NoStored, K1: bm25.K1, B: bm25.B,
 		Fields: make([]FieldStats, len(snapshot.Fields)), Segments: make([]SegmentStats, len(snapshot.Segments)), Parts: map[string]int64{},
+	}
+	if o.Analysis != nil {
+		if s.Analysis, err = o.Analysis.MarshalJSON(); err != nil {
+			return Stats{}, err
+		}
 	}
 	var postings uint64
 	for i := range s.Fields {

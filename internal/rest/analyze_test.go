@@ -57,3 +57,66 @@ func TestAnalyzeErrors(t *testing.T) {
 		}
 	}
 }
+
+// Analysis settings, an analyzer for each field, and what a restart keeps of them.
+func TestAnalysisSettings(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /ix", `{
+		"settings": {"index": {"analysis": {
+			"analyzer": {
+				"default": {"tokenizer": "standard", "filter": ["lowercase", "places"]},
+				"prefixes": {"tokenizer": "keyword", "filter": ["lowercase", {"type": "edge_ngram", "max_gram": 5}]}
+			},
+			"filter": {"places": {"type": "synonym_graph", "synonyms": ["ny, new york"]}}}}},
+		"mappings": {"properties": {
+			"place": {"type": "text"},
+			"code": {"type": "text", "analyzer": "code"},
+			"sku": {"type": "text", "analyzer": "prefixes", "search_analyzer": "keyword", "fields": {"raw": {"type": "keyword"}}}}}}`)
+	n.must(201, "PUT /ix/_doc/1?refresh=true", `{"place": "the New York Times", "code": "parseURL", "sku": "AB-1234"}`)
+	check := func() {
+		t.Helper()
+		for query, want := range map[string]float64{
+			`{"match": {"place": "ny"}}`:                                     1,
+			`{"match_phrase": {"place": "ny times"}}`:                        1,
+			`{"match": {"place": {"query": "in ny", "operator": "and"}}}`:    0,
+			`{"match": {"code": "url"}}`:                                     1,
+			`{"match": {"sku": "ab-1"}}`:                                     1,
+			`{"match": {"sku": "b-1"}}`:                                      0,
+			`{"term": {"sku.raw": "AB-1234"}}`:                               1,
+			`{"query_string": {"query": "code:parse AND sku:ab"}}`:           1,
+			`{"match": {"new": {"query": "A b"}}}`:                           0,
+			`{"multi_match": {"query": "parse", "fields": ["place","code"]}}`: 1,
+		} {
+			if got := n.hits("ix", query); got != want {
+				t.Errorf("%s: %v hits, want %v", query, got, want)
+			}
+		}
+		tokens, _ := json.Marshal(at(n.must(200, "POST /ix/_analyze", `{"field": "code", "text": "aB"}`), "tokens.0.token"))
+		if string(tokens) != `"ab"` {
+			t.Errorf("tokens of a field: %s", tokens)
+		}
+		analysis, _ := json.Marshal(at(n.must(200, "GET /ix", ""), "ix.settings.index.analysis.filter"))
+		if string(analysis) != `{"places":{"synonyms":["ny, new york"],"type":"synonym_graph"}}` {
+			t.Errorf("settings: %s", analysis)
+		}
+		sku, _ := json.Marshal(at(n.must(200, "GET /ix/_mapping", ""), "ix.mappings.properties.sku"))
+		if string(sku) != `{"analyzer":"prefixes","fields":{"raw":{"type":"keyword"}},"search_analyzer":"keyword","type":"text"}` {
+			t.Errorf("mapping: %s", sku)
+		}
+	}
+	n.must(200, "PUT /ix/_mapping", `{"properties": {"new": {"type": "text", "analyzer": "keyword"}, "code": {"type": "text"}}}`)
+	check()
+	n = n.restart()
+	check()
+	n.must(200, "PUT /ix/_mapping", `{"properties": {"later": {"type": "text", "analyzer": "prefixes"}, "code": {"type": "text", "analyzer": "code"}}}`)
+	n.must(201, "PUT /ix/_doc/2?refresh=true", `{"new": "A b", "later": "xyz"}`)
+	for query, want := range map[string]float64{`{"match": {"new": "A b"}}`: 1, `{"match": {"new": "A"}}`: 0, `{"match": {"later": "xy"}}`: 1} {
+		if got := n.hits("ix", query); got != want {
+			t.Errorf("%s: %v hits, want %v", query, got, want)
+		}
+	}
+	e := n.must(400, "PUT /ix/_mapping", `{"properties": {"code": {"type": "text", "analyzer": "simple"}}}`)
+	if reason, _ := at(e, "error.reason").(string); !strings.Contains(reason, "Cannot update parameter [analyzer] from [code] to [simple]") {
+		t.Errorf("another analyzer: %v", e)
+	}
+}

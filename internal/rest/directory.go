@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -267,7 +268,12 @@ func (d *Directory) readMeta(name string, ix *griffin.Index) (meta, error) {
 	default:
 		return m, err
 	}
-	m.Analyzer = stats.Analyzer // the index decides
+	m.Analyzer, m.Analysis = stats.Analyzer, stats.Analysis // the index decides
+	if m.Analysis != nil {
+		if m.analysis, err = analysis.ParseSettings(m.Analysis, nil); err != nil {
+			return m, err
+		}
+	}
 	m.fields, err = fieldsOf(ix.Mapping())
 	return m, err
 }

@@ -94,7 +94,7 @@ func TestPutMapping(t *testing.T) {
 		`{"properties":{"new":{"type":"long","scale":1}}}`:             "mapper_parsing_exception: unknown parameter [scale] with value [1] on mapper [new] of type [long]",
 		`{"properties":{"meta":{"type":"text"}}}`:                      "illegal_argument_exception: mapper [meta] cannot be changed from type [object] to [text]",
 		`{"properties":{"body":{"type":"text","analyzer":"english"}}}`: "illegal_argument_exception: Mapper for [body] conflicts with existing mapper:\n\tCannot update parameter [analyzer] from [simple] to [english]",
-		`{"properties":{"new":{"type":"text","analyzer":"english"}}}`:  "mapper_parsing_exception: field [new] has analyzer [english], the index has [simple]: an index has one analyzer",
+		`{"properties":{"new":{"type":"text","analyzer":"klingon"}}}`:  "mapper_parsing_exception: analyzer [klingon] has not been configured in mappings of field [new]: there are arabic",
 		`{"properties":{"a b":{"type":"text"}}}`:                       "mapper_parsing_exception: field name \"a b\": want letters",
 		`{"dynamic":"runtime"}`:                                        "mapper_parsing_exception: [dynamic] is",
 		`{"other":1}`:                                                  "mapper_parsing_exception: Root mapping definition has unsupported parameters",

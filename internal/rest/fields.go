@@ -124,27 +124,22 @@ func tooManyFields() *Error {
 
 // parseChange reads a mapping that adds to m.
 func (m *meta) parseChange(body []byte) (change meta, err *Error) {
-	change = meta{Dynamic: m.Dynamic}
+	change = meta{Dynamic: m.Dynamic, analysis: m.analysis}
 	if err := change.parseMappings(body); err != nil {
 		return change, err
 	}
-	for _, f := range change.fields.Fields() {
-		_, declared := m.fields.Field(f.Name)
-		a := change.Analyzers[f.Name]
-		switch {
-		case a == "" || analyzers[a] == m.Analyzer:
-		case declared:
-			was := m.Analyzers[f.Name]
-			if was == "" {
-				was = "default"
-			}
-			return change, illegal("Mapper for [%s] conflicts with existing mapper:\n\tCannot update parameter [analyzer] from [%s] to [%s]", f.Name, was, a)
-		default:
-			return change, badRequest(typeMapperParsing, "field [%s] has analyzer [%s], the index has [%s]: an index has one analyzer", f.Name, a, m.Analyzer)
+	fields := slices.Clone(change.fields.Fields())
+	for i := range fields {
+		f := &fields[i]
+		if err := m.mergeAnalyzers(f); err != nil {
+			return change, err
 		}
-		if !declared && !canBeField(f.Name) {
+		if _, declared := m.fields.Field(f.Name); !declared && !canBeField(f.Name) {
 			return change, badRequest(typeMapperParsing, "field name [%.80s] is not supported: want at most %d bytes of letters, digits, '_', '-' and '.'", f.Name, mapping.MaxNameBytes)
 		}
+	}
+	if change.fields, err = declare(fields); err != nil {
+		return change, err
 	}
 	if _, conflict := m.fields.Added(change.fields); conflict != nil {
 		return change, badMapping(conflict)

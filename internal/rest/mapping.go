@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/mapping"
 )
@@ -29,21 +30,19 @@ type meta struct {
 	Dynamic string `json:"dynamic,omitempty"`
 	// Analyzers are the names in the mapping, by field.
 	Analyzers map[string]string `json:"analyzers,omitempty"`
+	// Analysis defines further analyzers.
+	Analysis json.RawMessage `json:"analysis,omitempty"`
 
-	// fields of the index. They have its analyzer: the names in the mapping are in Analyzers.
+	analysis *analysis.Settings // of Analysis
+	// fields of the index. Those with its analyzer name none: the names in the mapping are in Analyzers.
 	fields *mapping.Mapping
 }
-
-// analyzers maps names of OpenSearch to names of Griffin.
-var analyzers = map[string]string{"english": "english", "simple": "simple", "standard": "simple", "whitespace": "whitespace"}
-
-const analyzerNames = "english, simple, standard, whitespace"
 
 const defaultAnalyzer = "english"
 
 // settings belong to the index.
 func (m *meta) settings() (griffin.Settings, error) {
-	s := griffin.Settings{Analyzer: m.Analyzer, Fields: []string{}}
+	s := griffin.Settings{Analyzer: m.Analyzer, Analysis: m.Analysis, Fields: []string{}}
 	if mapping.Plain(m.fields.Fields()) {
 		s.Fields = m.fields.TermFields()
 		return s, nil
@@ -140,6 +139,9 @@ func parseCreate(body []byte) (meta, *Error) {
 	if err := json.Unmarshal(body, &top); err != nil {
 		return m, badRequest(typeParsing, "the body: %s", jsonReason(err))
 	}
+	if err := m.takeAnalysis(top.Settings); err != nil {
+		return m, err
+	}
 	analyzer := ""
 	flat := map[string]string{}
 	if err := flatten(flat, "", top.Settings); err != nil {
@@ -200,8 +202,8 @@ func (m *meta) set(name, value string, analyzer *string) *Error {
 		}
 		m.Async = value == "async"
 	case "analyzer", "analysis.analyzer.default.type":
-		if analyzers[value] == "" {
-			return illegal("analyzer [%s] in the settings: there are %s", value, analyzerNames)
+		if !m.analysis.Has(value) {
+			return illegal("analyzer [%s] in the settings: there are %s", value, strings.Join(m.analysis.Names(), ", "))
 		}
 		*analyzer = value
 	default:
@@ -210,7 +212,7 @@ func (m *meta) set(name, value string, analyzer *string) *Error {
 	return nil
 }
 
-// parseMappings reads a mapping. It moves the analyzers of fields from them to Analyzers.
+// parseMappings reads a mapping. The analyzers of fields are also in Analyzers.
 func (m *meta) parseMappings(raw json.RawMessage) *Error {
 	parsed, err := mapping.Parse(raw)
 	if err != nil {
@@ -226,36 +228,18 @@ func (m *meta) parseMappings(raw json.RawMessage) *Error {
 		if f.Name[0] == '_' {
 			return badRequest(typeMapperParsing, "Field [%s] is reserved: a name must not start with _", f.Name)
 		}
-		if f.Analyzer == "" {
-			continue
+		for _, name := range []string{f.Analyzer, f.SearchAnalyzer} {
+			if err := m.checkAnalyzer(f.Name, name); err != nil {
+				return err
+			}
 		}
-		if analyzers[f.Analyzer] == "" {
-			return badRequest(typeMapperParsing, "analyzer [%s] has not been configured in mappings of field [%s]: there are %s", f.Analyzer, f.Name, analyzerNames)
+		if f.Analyzer != "" {
+			m.Analyzers[f.Name] = f.Analyzer
 		}
-		m.Analyzers[f.Name], f.Analyzer = f.Analyzer, ""
 	}
 	var apiErr *Error
 	m.fields, apiErr = declare(fields)
 	return apiErr
-}
-
-// chooseAnalyzer: an index has one analyzer.
-func (m *meta) chooseAnalyzer(setting string) *Error {
-	chosen, of := setting, "the settings"
-	for _, f := range m.fields.Fields() {
-		name, a := f.Name, m.Analyzers[f.Name]
-		switch {
-		case a == "":
-		case chosen == "":
-			chosen, of = a, "field ["+name+"]"
-		case analyzers[a] != analyzers[chosen]:
-			return badRequest(typeMapperParsing, "field [%s] has analyzer [%s], %s have [%s]: an index has one analyzer", name, a, of, chosen)
-		}
-	}
-	if chosen != "" {
-		m.Analyzer = analyzers[chosen]
-	}
-	return nil
 }
 
 // mappings is the answer of GET /{index} and of GET /{index}/_mapping.
@@ -282,6 +266,9 @@ func (m *meta) settingsAnswer(name string) map[string]any {
 		"uuid": m.UUID, "provided_name": name, "creation_date": strconv.FormatInt(m.Created.UnixMilli(), 10),
 		"number_of_shards": "1", "number_of_replicas": strconv.Itoa(m.Replicas),
 		"analysis": map[string]any{"analyzer": map[string]any{"default": map[string]any{"type": m.Analyzer}}},
+	}
+	if m.Analysis != nil {
+		index["analysis"] = m.Analysis
 	}
 	if m.Refresh != "" {
 		index["refresh_interval"] = m.Refresh
