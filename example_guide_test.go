@@ -3,6 +3,7 @@ package griffin_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,63 @@ import (
 )
 
 // The code of docs/guides/go.md is part of the examples of this file, which internal/arch checks.
+
+func ExampleIndex_Search_aggregations() {
+	ix, remove := publications()
+	defer remove()
+	ctx := context.Background()
+
+	r, err := ix.Search(ctx, griffin.Query{
+		Text:         "telescope",
+		Sort:         json.RawMessage(`[{"published": "desc"}, "_doc"]`),
+		Facets:       []griffin.Facet{{Field: "publisher"}},
+		Aggregations: json.RawMessage(`{"years": {"date_histogram": {"field": "published", "calendar_interval": "year", "format": "yyyy"}}}`),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, v := range r.Facets["publisher"] {
+		fmt.Println(v.Text, v.Count)
+	}
+	years, _ := r.Aggregations.Get("years")
+	for _, b := range years.Buckets() {
+		fmt.Println(b.Key, b.DocCount)
+	}
+	// Output:
+	// Orbit 2
+	// Lens 1
+	// 2021 1
+	// 2022 0
+	// 2023 2
+}
+
+// publications returns an index with typed fields, and a function that removes it.
+func publications() (*griffin.Index, func()) {
+	dir, err := os.MkdirTemp("", "griffin")
+	if err != nil {
+		log.Fatal(err)
+	}
+	mapping, err := griffin.ParseMapping([]byte(`{"properties": {"publisher": {"type": "keyword"}, "published": {"type": "date"}}}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ix, err := griffin.Create(filepath.Join(dir, "index"), griffin.Settings{Mapping: mapping}, griffin.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i, publisher := range []string{"Orbit", "Lens", "Orbit"} {
+		d := griffin.Document{ID: fmt.Sprint(i), Text: "A telescope.", Fields: []griffin.Field{
+			{Name: "publisher", Value: publisher}, {Name: "published", Value: fmt.Sprintf("202%d-05-01", []int{1, 3, 3}[i])},
+		}}
+		if err := ix.Add(context.Background(), d); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := ix.Commit(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	return ix, func() { _ = errors.Join(ix.Close(), os.RemoveAll(dir)) }
+}
 
 func ExampleIndex_SearchBatch() {
 	ix, remove := library()

@@ -32,6 +32,8 @@ type Results struct {
 	// Total is the number of documents that match in Mode: exact with Query.Count, with Query.Sort
 	// and whatever else needs all of them, and if there are fewer than K hits.
 	Total Total `json:"total"`
+	// Facets are the values of Query.Facets by field, the most frequent first.
+	Facets map[string][]FacetValue `json:"facets,omitempty"`
 	// Aggregations are the answers to Query.Aggregations.
 	Aggregations Aggregations `json:"aggregations,omitzero"`
 	// Matches is the number of documents that match in Mode, if Query.Count is set.

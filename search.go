@@ -71,6 +71,8 @@ type Query struct {
 	Highlight *Highlight
 	// Collapse is a field: of the documents with the same value, only the best is a hit.
 	Collapse string
+	// Facets are fields whose most frequent values are counted.
+	Facets []Facet
 	// Aggregations are requests in the JSON of OpenSearch, for example
 	// {"kinds": {"terms": {"field": "kind"}}}.
 	Aggregations json.RawMessage

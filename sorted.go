@@ -33,7 +33,7 @@ const (
 
 // needsMatches reports whether the search needs the set of all matching documents.
 func (q *Query) needsMatches() bool {
-	return len(q.Sort) > 0 || len(q.Aggregations) > 0 || q.Collapse != "" || q.PostFilter != nil || q.MinScore > 0
+	return len(q.Sort) > 0 || len(q.Aggregations) > 0 || len(q.Facets) > 0 || q.Collapse != "" || q.PostFilter != nil || q.MinScore > 0
 }
 
 // checkSorted checks what needs the set of all matching documents.
@@ -116,8 +116,8 @@ func (s *sortedSearch) run(ctx context.Context) (*Results, error) {
 		}
 	}
 	r := &Results{Notes: notes}
-	if len(s.query.Aggregations) > 0 {
-		if r.Aggregations, err = s.aggregate(ctx); err != nil {
+	if len(s.query.Aggregations)+len(s.query.Facets) > 0 {
+		if err := s.aggregate(ctx, r); err != nil {
 			return nil, err
 		}
 	}
@@ -375,11 +375,18 @@ func ones(bitmaps [][]uint64) (n int64) {
 	return n
 }
 
-// aggregate evaluates Query.Aggregations over the matching documents.
-func (s *sortedSearch) aggregate(ctx context.Context) (Aggregations, error) {
-	requests, err := aggregate.Parse(s.query.Aggregations)
+// aggregate evaluates Query.Facets and Query.Aggregations over the matching documents.
+func (s *sortedSearch) aggregate(ctx context.Context, r *Results) error {
+	requests, err := s.query.facetRequests()
 	if err != nil {
-		return Aggregations{}, err
+		return err
+	}
+	if len(s.query.Aggregations) > 0 {
+		more, err := aggregate.Parse(s.query.Aggregations)
+		if err != nil {
+			return err
+		}
+		requests = append(requests, more...)
 	}
 	ix := &aggregate.Index{Field: s.mapping.Field, Now: time.Now(), Filter: s.aggregationFilter}
 	for i := range s.snapshot.Segments {
@@ -388,7 +395,14 @@ func (s *sortedSearch) aggregate(ctx context.Context) (Aggregations, error) {
 	}
 	ix.Hits = func(raw json.RawMessage) (aggregate.HitRanker, error) { return s.topHits(ctx, raw) }
 	results, err := aggregate.Run(ctx, ix, requests, s.matches, aggregate.Limits{})
-	return Aggregations{results}, err
+	if err != nil {
+		return err
+	}
+	if n := len(s.query.Facets); n > 0 {
+		r.Facets, results = s.query.facets(results[:n]), results[n:]
+	}
+	r.Aggregations = Aggregations{results}
+	return nil
 }
 
 // aggregationFilter evaluates the queries of the aggregations filter and filters.

@@ -2,6 +2,7 @@ package griffin_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -148,6 +149,40 @@ func TestSortAndCountByFields(t *testing.T) {
 		}
 		if keyword := mustSearch(t, ix, griffin.Query{Text: "w1 w2", K: 1000, Filter: &query.Term{Field: "kind", Text: "k1"}, Count: true}); keyword.Total.Value != counts["k1"] {
 			t.Errorf("filter by a keyword: %v, want %d", keyword.Total, counts["k1"])
+		}
+	}
+}
+
+// TestFacets: values of facets have the counts of terms, dates their texts.
+func TestFacets(t *testing.T) {
+	ix, _ := shopIndex(t, 7, false)
+	r := mustSearch(t, ix, griffin.Query{
+		Text: "w0 w1", Facets: []griffin.Facet{{Field: "kind", Size: 2}, {Field: "made"}, {Field: "price", Size: 1}},
+		Aggregations: json.RawMessage(`{"k": {"terms": {"field": "kind", "size": 2}}}`),
+	})
+	k, _ := r.Aggregations.Get("k")
+	for i, b := range k.Buckets() {
+		if v := r.Facets["kind"][i]; v.Text != b.Key || v.Count != b.DocCount || string(v.Value) != strconv.Quote(b.Key) {
+			t.Errorf("facet %+v, bucket %+v", v, b)
+		}
+	}
+	if len(r.Facets["kind"]) != 2 || len(r.Facets["made"]) != 10 || len(r.Facets["price"]) != 1 {
+		t.Errorf("facets %v", r.Facets)
+	}
+	if v := r.Facets["made"][0]; string(v.Value) != strconv.Quote(v.Text) || len(v.Text) != len("2024-01-01T00:00:00.000Z") {
+		t.Errorf("a date is %s", v.Value)
+	}
+	if v := r.Facets["price"][0]; string(v.Value) != v.Text {
+		t.Errorf("a number is %s", v.Value)
+	}
+	for name := range r.Aggregations.All() {
+		if name != "k" {
+			t.Errorf("aggregation %s", name)
+		}
+	}
+	for _, text := range []string{"", "=3", "kind=x", "kind=0"} {
+		if _, err := griffin.ParseFacet(text); !errors.Is(err, griffin.ErrBadInput) {
+			t.Errorf("facet %q: %v", text, err)
 		}
 	}
 }

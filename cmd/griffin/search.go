@@ -122,13 +122,14 @@ func (a *app) answer(ctx context.Context, ix *griffin.Index, q griffin.Query, fi
 		return err
 	}
 	if a.json {
-		return a.printJSON(fields.result(results))
+		fields.leave(results)
+		return a.printJSON(results)
 	}
 	if len(results.Hits) == 0 && results.Missed == 0 && q.Offset > 0 {
 		return a.printBeyond(ctx, ix, q)
 	}
 	printHits(a.console, results, q.Offset, fields)
-	fields.printFacets(a.console, results)
+	printFacets(a.console, q.Facets, results)
 	if results.Trace != nil {
 		a.printf("\n%s", results.Trace)
 		printTimeline(a.console, results.Trace)

@@ -13,24 +13,27 @@ import (
 )
 
 type searchResponse struct {
-	Query      string         `json:"query"`  // as it was sent
-	Parsed     string         `json:"parsed"` // its canonical form
-	Mode       griffin.Mode   `json:"mode"`   // that gave the hits: and or or, if and+or was asked for
-	Engine     string         `json:"engine"` // griffin.Results.Engine
-	K          int            `json:"k"`
-	Offset     int            `json:"offset,omitempty"`
-	TookMicros int64          `json:"took_us"`
-	Hits       []hitResponse  `json:"hits"`             // never null
-	Missed     float64        `json:"missed,omitempty"` // griffin.Results.Missed
-	Cached     bool           `json:"cached,omitempty"` // griffin.Results.Cached
-	Notes      []string       `json:"notes,omitempty"`
-	Trace      *griffin.Trace `json:"trace,omitempty"`
+	Query      string                          `json:"query"`  // as it was sent
+	Parsed     string                          `json:"parsed"` // its canonical form
+	Mode       griffin.Mode                    `json:"mode"`   // that gave the hits: and or or, if and+or was asked for
+	Engine     string                          `json:"engine"` // griffin.Results.Engine
+	K          int                             `json:"k"`
+	Offset     int                             `json:"offset,omitempty"`
+	TookMicros int64                           `json:"took_us"`
+	Total      griffin.Total                   `json:"total"`
+	Hits       []hitResponse                   `json:"hits"` // never null
+	Facets     map[string][]griffin.FacetValue `json:"facets,omitempty"`
+	Missed     float64                         `json:"missed,omitempty"` // griffin.Results.Missed
+	Cached     bool                            `json:"cached,omitempty"` // griffin.Results.Cached
+	Notes      []string                        `json:"notes,omitempty"`
+	Trace      *griffin.Trace                  `json:"trace,omitempty"`
 }
 
 type hitResponse struct {
 	Rank        int             `json:"rank"` // from 1; includes offset
 	ID          string          `json:"id"`
 	Score       float64         `json:"score"` // exact: a multiple of 2^-16
+	Sort        json.RawMessage `json:"sort,omitempty"`
 	Title       string          `json:"title,omitempty"`
 	Snippet     string          `json:"snippet,omitempty"`      // plain text
 	SnippetHTML string          `json:"snippet_html,omitempty"` // escaped, found words in <mark>
@@ -52,11 +55,11 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 	}
 	response := searchResponse{
 		Query: req.Text, Parsed: results.Query, Mode: results.Mode, Engine: results.Engine, K: req.K, Offset: req.Offset, TookMicros: results.Took.Microseconds(),
-		Hits: make([]hitResponse, len(results.Hits)), Missed: results.Missed, Cached: results.Cached, Notes: results.Notes, Trace: results.Trace,
+		Total: results.Total, Facets: results.Facets, Hits: make([]hitResponse, len(results.Hits)), Missed: results.Missed, Cached: results.Cached, Notes: results.Notes, Trace: results.Trace,
 	}
 	for i, hit := range results.Hits {
 		response.Hits[i] = hitResponse{
-			Rank: req.Offset + i + 1, ID: hit.ID, Score: hit.Score, Title: hit.Title,
+			Rank: req.Offset + i + 1, ID: hit.ID, Score: hit.Score, Title: hit.Title, Sort: hit.Sort,
 			Snippet: hit.Snippet.Text, SnippetHTML: snippetHTML(hit.Snippet), Fields: hit.Fields,
 		}
 	}

@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/query"
 )
 
 // backend is the part of an index that handlers use; tests replace it.
@@ -20,7 +22,11 @@ type backend struct {
 func indexBackend(ix *griffin.Index) backend {
 	return backend{
 		search: func(ctx context.Context, req searchRequest) (*griffin.Results, error) {
-			return ix.Search(ctx, req.query())
+			q := req.query()
+			if err := req.filter(&q, ix); err != nil {
+				return nil, err
+			}
+			return ix.Search(ctx, q)
 		},
 		document: ix.Document,
 		stats:    ix.Stats,
@@ -35,5 +41,22 @@ func (r searchRequest) query() griffin.Query {
 	return griffin.Query{
 		Text: r.Text, K: r.K, Offset: r.Offset, Mode: r.Mode, Trace: r.Trace, Lenient: r.Lenient,
 		SnippetLength: griffin.DefaultSnippetLength, Budget: griffin.Budget{Postings: int64(r.Rho)},
+		Sort: griffin.SortKeys(r.Sort), TrackScores: r.Sort != "", Facets: r.Facets,
 	}
+}
+
+// filter sets the filter of the query.
+func (r searchRequest) filter(q *griffin.Query, ix *griffin.Index) error {
+	all := &query.Boolean{}
+	for _, text := range r.Filters {
+		node, err := griffin.ParseQuery(ix, text)
+		if err != nil {
+			return fmt.Errorf("filter %.60q: %v: %w", text, err, griffin.ErrBadInput) //nolint:errorlint // its offset is not one of the query
+		}
+		all.Clauses = append(all.Clauses, query.Clause{Occur: query.Must, Node: node})
+	}
+	if len(all.Clauses) > 0 {
+		q.Filter = all
+	}
+	return nil
 }

@@ -233,6 +233,19 @@ func address(path string, req searchRequest) string {
 	if req.Trace {
 		values.Set("trace", "1")
 	}
+	if req.Sort != "" {
+		values.Set("sort", req.Sort)
+	}
+	if len(req.Filters) > 0 {
+		values["filter"] = req.Filters
+	}
+	for _, f := range req.Facets {
+		text := f.Field
+		if f.Size > 0 {
+			text += "=" + strconv.Itoa(f.Size)
+		}
+		values.Add("facet", text)
+	}
 	return path + "?" + values.Encode()
 }
 

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // Within the limits.
@@ -24,9 +25,17 @@ type searchRequest struct {
 	Lenient   bool          // tolerate syntax errors in Text
 	Rho       int           // of mode saat: the maximum number of postings to process; 0: all
 	Timeout   time.Duration // 0: Options.Timeout
+	Filters   []string      // queries that documents must match, too
+	Sort      string        // as griffin.SortKeys reads it
+	Facets    []griffin.Facet
 }
 
-var parameters = []string{"q", "k", "offset", "mode", "trace", "rho", "timeout"}
+var parameters = []string{"q", "k", "offset", "mode", "sort", "filter", "facet", "trace", "rho", "timeout"}
+
+// repeated parameters may be given several times, each at most maxRepeated times.
+var repeated = []string{"filter", "facet"}
+
+const maxRepeated = 20
 
 // parseRequest reads the parameters of a search. If strict, an unknown parameter is an
 // error. After an error, the request holds the valid parameters.
@@ -44,6 +53,10 @@ func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *ap
 					known = append(slices.Clone(known), "index")
 				}
 				return req, badParameter("unknown parameter %.40q; known are %s", name, strings.Join(known, ", "))
+			}
+		} else if slices.Contains(repeated, name) {
+			if len(all) > maxRepeated {
+				return req, badParameter("parameter %s is given more than %d times", name, maxRepeated)
 			}
 		} else if len(all) > 1 {
 			return req, badParameter("parameter %s is given %d times", name, len(all))
@@ -79,9 +92,31 @@ func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *ap
 	if req.Timeout, apiErr = h.timeoutParameter(values); apiErr != nil {
 		return req, apiErr
 	}
+	if apiErr = h.fieldParameters(&req, values); apiErr != nil {
+		return req, apiErr
+	}
 	trace, apiErr := intParameter(values, "trace", 0, 0, 1)
 	req.Trace = trace == 1
 	return req, apiErr
+}
+
+// fieldParameters reads what filters, sorts and counts by fields.
+func (h *handler) fieldParameters(req *searchRequest, values url.Values) *apiError {
+	req.Sort = values.Get("sort")
+	for _, text := range append([]string{req.Sort}, values["filter"]...) {
+		if apiErr := h.checkText(text); apiErr != nil {
+			return apiErr
+		}
+	}
+	req.Filters = values["filter"]
+	for _, text := range values["facet"] {
+		f, err := griffin.ParseFacet(text)
+		if err != nil {
+			return badParameter("%s", base.Message(err))
+		}
+		req.Facets = append(req.Facets, f)
+	}
+	return nil
 }
 
 func intParameter(values url.Values, name string, missing, lowest, highest int) (int, *apiError) {

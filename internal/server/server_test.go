@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -105,7 +106,7 @@ func TestSearchDefaults(t *testing.T) {
 		return &griffin.Results{Query: req.Text}, nil
 	}))
 	w := get(t, h, "/search?q=a+b")
-	if want := (searchRequest{Text: "a b", K: 10, Mode: griffin.ModeOr}); seen != want {
+	if want := (searchRequest{Text: "a b", K: 10, Mode: griffin.ModeOr}); !reflect.DeepEqual(seen, want) {
 		t.Errorf("got %+v, want %+v", seen, want)
 	}
 	if !strings.Contains(w.Body.String(), `"hits":[]`) {
