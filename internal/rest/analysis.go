@@ -92,7 +92,7 @@ func (m *meta) common() (name string) {
 // mergeAnalyzers gives a field of a change the analyzers that it has, if it names none or the same.
 func (m *meta) mergeAnalyzers(f *mapping.Field) *Error {
 	was, declared := m.fields.Field(f.Name)
-	if f.Analyzer == m.Analyzer && !(declared && was.Analyzer != "") {
+	if f.Analyzer == m.Analyzer && (!declared || was.Analyzer == "") {
 		f.Analyzer = ""
 		return nil
 	}

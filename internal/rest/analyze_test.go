@@ -76,15 +76,15 @@ func TestAnalysisSettings(t *testing.T) {
 	check := func() {
 		t.Helper()
 		for query, want := range map[string]float64{
-			`{"match": {"place": "ny"}}`:                                     1,
-			`{"match_phrase": {"place": "ny times"}}`:                        1,
-			`{"match": {"place": {"query": "in ny", "operator": "and"}}}`:    0,
-			`{"match": {"code": "url"}}`:                                     1,
-			`{"match": {"sku": "ab-1"}}`:                                     1,
-			`{"match": {"sku": "b-1"}}`:                                      0,
-			`{"term": {"sku.raw": "AB-1234"}}`:                               1,
-			`{"query_string": {"query": "code:parse AND sku:ab"}}`:           1,
-			`{"match": {"new": {"query": "A b"}}}`:                           0,
+			`{"match": {"place": "ny"}}`:                                      1,
+			`{"match_phrase": {"place": "ny times"}}`:                         1,
+			`{"match": {"place": {"query": "in ny", "operator": "and"}}}`:     0,
+			`{"match": {"code": "url"}}`:                                      1,
+			`{"match": {"sku": "ab-1"}}`:                                      1,
+			`{"match": {"sku": "b-1"}}`:                                       0,
+			`{"term": {"sku.raw": "AB-1234"}}`:                                1,
+			`{"query_string": {"query": "code:parse AND sku:ab"}}`:            1,
+			`{"match": {"new": {"query": "A b"}}}`:                            0,
 			`{"multi_match": {"query": "parse", "fields": ["place","code"]}}`: 1,
 		} {
 			if got := n.hits("ix", query); got != want {

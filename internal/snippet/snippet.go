@@ -221,8 +221,15 @@ func (m *Maker) addMatches(offset, position int) (found, numWords int) {
 func (m *Maker) fragment(p passage) Fragment {
 	f := Fragment{Text: m.text.line(p.start, p.end), CutBefore: p.cutBefore, CutAfter: p.cutAfter}
 	i, _ := slices.BinarySearchFunc(m.matches, p.start, func(match match, start int) int { return match.start - start })
-	for ; i < len(m.matches) && m.matches[i].end <= p.end; i++ {
-		f.Highlights = append(f.Highlights, Range{m.matches[i].start - p.start, m.matches[i].end - p.start})
+	for ; i < len(m.matches) && m.matches[i].start < p.end; i++ {
+		r := Range{m.matches[i].start - p.start, m.matches[i].end - p.start}
+		switch n := len(f.Highlights); {
+		case m.matches[i].end > p.end:
+		case n > 0 && r.Start < f.Highlights[n-1].End: // a word and its parts
+			f.Highlights[n-1].End = max(f.Highlights[n-1].End, r.End)
+		default:
+			f.Highlights = append(f.Highlights, r)
+		}
 	}
 	return f
 }
