@@ -54,6 +54,9 @@ func TestEngine(t *testing.T) {
 		if r.Traversal != "array:heap=1" || r.Engine != o.Engine || r.Mode != griffin.ModeSaat || len(r.Hits) != 3 || r.Trace == nil {
 			t.Errorf("%+v", r)
 		}
+		if _, err := ix.Search(t.Context(), griffin.Query{Text: "cat bird", MinScore: 1}); !errors.Is(err, griffin.ErrBadInput) {
+			t.Errorf("a least score: error %v", err)
+		}
 		batch, err := ix.SearchBatch(t.Context(), []griffin.Query{{Text: "cat bird"}, {Text: "cat", Mode: griffin.ModeAnd}})
 		if err != nil || batch[0].Err != nil || batch[0].Results.Engine != o.Engine || !errors.Is(batch[1].Err, griffin.ErrBadInput) {
 			t.Fatalf("%+v, %v", batch, err)

@@ -83,6 +83,9 @@ type sortedSearch struct {
 
 // runSorted answers a query that needsMatches.
 func (s *search) runSorted(ctx context.Context) (*Results, error) {
+	if s.searcher.Dispatcher().Engine() != nil {
+		return nil, fmt.Errorf("engine %s has no sort, aggregations, collapse, post filter and least score: %w", s.index.runtime.engine, ErrBadInput)
+	}
 	sorted := &sortedSearch{search: s, plan: &s.sc.query, mapping: s.snapshot.Options.FieldMapping()}
 	r, err := sorted.run(ctx)
 	if err == nil && sorted.scorer != nil {
