@@ -97,7 +97,7 @@ func checkStatistics(t *testing.T, ix *Index) {
 	defer s.Release()
 	want := make([]FieldStats, len(s.Fields))
 	for i := range want {
-		want[i] = FieldStats{Name: s.Fields[i].Name, NumDocs: uint64(s.NumLive)}
+		want[i] = FieldStats{Name: s.Fields[i].Name, NumDocs: uint64(s.NumLive), UnitLengths: s.Fields[i].UnitLengths}
 	}
 	for i := range s.Segments {
 		v := &s.Segments[i]
@@ -105,7 +105,8 @@ func checkStatistics(t *testing.T, ix *Index) {
 		for f := range s.Fields {
 			field := base.FieldID(f)
 			check(t, v.CheckLengths(field))
-			for d, n := range v.Lengths(field) {
+			for d := range v.Lengths(field) {
+				n := v.Length(field, base.DocID(d))
 				if isLive(base.DocID(d)) {
 					want[f].TotalTokens += uint64(n)
 				}

@@ -152,7 +152,7 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 	if len(v.docs.versions) > 0 {
 		r.versions = slices.Clone(v.docs.versions)
 	}
-	return r, r.columns.encode(&v.typed, r.numDocs)
+	return r, r.columns.encode(v)
 }
 
 func (w *partialWriter) appendLists(f *fieldInverter) {

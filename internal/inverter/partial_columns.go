@@ -22,7 +22,8 @@ type columns struct {
 }
 
 // encode encodes the values of an inverter with documents.
-func (c *columns) encode(t *typedFields, numDocs int) error {
+func (c *columns) encode(v *inverter) error {
+	t := &v.typed
 	if t.mapping == nil {
 		return nil
 	}
@@ -38,9 +39,13 @@ func (c *columns) encode(t *typedFields, numDocs int) error {
 	fields := t.mapping.Fields()
 	slices.SortFunc(places, func(a, b int) int { return bytes.Compare([]byte(fields[a].Name), []byte(fields[b].Name)) })
 	var out bytes.Buffer
-	w := column.NewWriter(&out, numDocs, column.Temp{})
+	w := column.NewWriter(&out, v.numDocs(), column.Temp{})
 	for _, i := range places {
-		if err := t.columns[i].write(w, fields[i].Name); err != nil {
+		table := &t.columns[i].table
+		if id := t.ids[i]; id != 0 {
+			table = &v.fields[id].table
+		}
+		if err := t.columns[i].write(w, fields[i].Name, table); err != nil {
 			return err
 		}
 	}
@@ -52,7 +57,7 @@ func (c *columns) encode(t *typedFields, numDocs int) error {
 }
 
 // write writes a column, document by document.
-func (c *columnInverter) write(w *column.Writer, name string) error {
+func (c *columnInverter) write(w *column.Writer, name string, table *termTable) error {
 	if c.kind == numberColumn {
 		n, err := w.Numbers(name)
 		if err != nil {
@@ -72,7 +77,7 @@ func (c *columnInverter) write(w *column.Writer, name string) error {
 	err = c.eachDoc(func(doc base.DocID, from, to int) error {
 		terms = terms[:0]
 		for _, n := range c.terms[from:to] {
-			terms = append(terms, c.table.term(n))
+			terms = append(terms, table.term(n))
 		}
 		return o.Add(doc, terms)
 	})

@@ -113,6 +113,9 @@ func (v *inverter) addMapped(d *corpus.Document, doc uint32) error {
 // checkMapped returns an error that wraps base.ErrBadInput if a field cannot hold a value.
 func (s *Schema) checkMapped(d *corpus.Document) error {
 	check := func(name, value string) error {
+		if value == "" {
+			return nil
+		}
 		if err := s.Mapping.Check(name, value, d.Declared); err != nil {
 			return fmt.Errorf("document %q: %w", d.ID, err)
 		}
@@ -131,10 +134,13 @@ func (s *Schema) checkMapped(d *corpus.Document) error {
 	return nil
 }
 
-// addTyped adds a value of a document to the fields that get it. tokens and numbers are as of addField
+// addTyped adds a value of a document to the fields that get it. An empty one is none. tokens and numbers are as of addField
 // for the analyzer of the index, nil if it has not analysed the value yet; it returns those that
 // are valid afterwards. The document was checked.
 func (v *inverter) addTyped(d *corpus.Document, doc uint32, name, value string, tokens []analysis.Token, numbers []uint32) (after []analysis.Token, _ []uint32, err error) {
+	if value == "" {
+		return tokens, numbers, nil
+	}
 	targets := v.typed.mapping.Targets(name)
 	for i := range targets {
 		t := &targets[i]
@@ -190,25 +196,25 @@ func (v *inverter) addValue(t *mapping.Target, doc uint32, value string) error {
 			return err
 		}
 	}
+	var n uint32
 	if id := v.typed.ids[t.Number]; id != 0 {
-		v.fields[id].addKeyword(doc, term)
+		n = v.fields[id].addKeyword(doc, term)
+	} else {
+		n = column.number(term)
 	}
 	if column.kind == termColumn {
-		column.addTerm(doc, term)
+		column.docs, column.terms = append(column.docs, doc), append(column.terms, n)
 	}
 	return nil
 }
 
 // addKeyword adds a document to the list of a term, once, with position 0. The length of a document with
-// keywords is 1.
-func (f *fieldInverter) addKeyword(doc uint32, term []byte) {
+// keywords is 1. It returns the number of the term, which is not empty.
+func (f *fieldInverter) addKeyword(doc uint32, term []byte) uint32 {
 	n := f.number(term)
-	if n == noTerm {
-		return
-	}
 	st := &f.states[n]
 	if st.freq != 0 && st.doc == doc {
-		return
+		return n
 	}
 	f.finishPosting(st)
 	st.doc, st.freq = doc, 1
@@ -220,6 +226,7 @@ func (f *fieldInverter) addKeyword(doc uint32, term []byte) {
 		f.addLength(doc, 1)
 		f.numTokens++
 	}
+	return n
 }
 
 // columnKind says what a column has.
@@ -246,7 +253,7 @@ type columnInverter struct {
 	kind   columnKindOf
 	docs   []uint32 // of each value
 	values []int64  // of numberColumn
-	terms  []uint32 // of termColumn: their numbers in table
+	terms  []uint32 // of termColumn: their numbers in the table of the field's lists, or else in table
 	table  termTable
 }
 
@@ -269,10 +276,10 @@ func (c *columnInverter) addNumber(doc uint32, v int64) {
 	c.docs, c.values = append(c.docs, doc), append(c.values, v)
 }
 
-func (c *columnInverter) addTerm(doc uint32, term []byte) {
+func (c *columnInverter) number(term []byte) uint32 {
 	if c.table.slots == nil {
 		c.table.reset()
 	}
 	n, _ := c.table.insert(term)
-	c.docs, c.terms = append(c.docs, doc), append(c.terms, n)
+	return n
 }
