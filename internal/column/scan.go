@@ -180,8 +180,7 @@ func (c *Column) CountOrdinals(words []uint64, counts []uint32) (missing int, er
 
 // count adds 1 to counts[v] for each value v whose position is in set (nil: all).
 func (s *sequence) count(set rankBits, counts []uint32) error {
-	g := group{index: -1}
-	var buf packedBuf
+	c := &ordinalCounter{g: group{index: -1}}
 	for block := range s.numBlocks() {
 		mask := [2]uint64{^uint64(0), ^uint64(0)}
 		if set != nil {
@@ -190,17 +189,27 @@ func (s *sequence) count(set rankBits, counts []uint32) error {
 		if mask[0]|mask[1] == 0 {
 			continue
 		}
-		if err := s.loadAt(&g, block/groupBlocks); err != nil {
+		if err := s.loadAt(&c.g, block/groupBlocks); err != nil {
 			return err
 		}
-		if err := g.count(block%groupBlocks, &mask, counts, &buf); err != nil {
+		if err := c.count(block%groupBlocks, &mask, counts); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g *group) count(j int, mask *[2]uint64, counts []uint32, buf *packedBuf) error {
+// ordinalCounter has the buffers of a block: clearing them for each would take longer than counting
+// few ordinals.
+type ordinalCounter struct {
+	g        group
+	buf      packedBuf
+	ords     [blockLen]uint32
+	selected kernels.Selected
+}
+
+func (c *ordinalCounter) count(j int, mask *[2]uint64, counts []uint32) error {
+	g := &c.g
 	n, least := g.size(j), g.mins[j]
 	if least < 0 || least >= int64(len(counts)) || g.width(j) > bitpack.MaxWidth {
 		return corrupt("group %d, block %d: ordinals from %d, %d bits, of %d", g.index, j, least, g.width(j), len(counts))
@@ -214,12 +223,10 @@ func (g *group) count(j int, mask *[2]uint64, counts []uint32, buf *packedBuf) e
 		counts[least] += uint32(bits.OnesCount64(mask[0]) + bits.OnesCount64(mask[1]))
 		return nil
 	}
-	var ords [blockLen]uint32
-	bitpack.Unpack(&ords, g.packed(j, buf), g.width(j), uint32(least))
-	selected := ords[:]
+	bitpack.Unpack(&c.ords, g.packed(j, &c.buf), g.width(j), uint32(least))
+	selected := c.ords[:]
 	if mask[0]&mask[1] != ^uint64(0) {
-		var some kernels.Selected
-		selected = some[:kernels.Select(&some, &ords, mask)]
+		selected = c.selected[:kernels.Select(&c.selected, &c.ords, mask)]
 	}
 	if accumulate.Scatter(counts, selected, 1) != len(selected) {
 		return corrupt("group %d, block %d: an ordinal is not below %d", g.index, j, len(counts))
