@@ -156,18 +156,7 @@ func (g *global) whole(segment int, _ []uint64) (bool, error) {
 	if err := g.e.count(g.Request, &g.counts, topBucket, ones(live)); err != nil {
 		return false, err
 	}
-	buckets := make([]uint32, batchSize)
-	return true, eachBatch(live, func(docs []base.DocID) error {
-		if err := g.e.ctx.Err(); err != nil {
-			return err
-		}
-		for _, c := range g.within.children {
-			if err := c.collect(docs, buckets[:len(docs)]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return true, g.e.batches(g.within.children, live)
 }
 
 // filters has a bucket for each of several queries.

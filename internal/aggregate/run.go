@@ -76,19 +76,7 @@ func (e *env) segment(all []collector, segment int, words []uint64) error {
 			rest = append(rest, c)
 		}
 	}
-	buckets := make([]uint32, batchSize)
-	err := eachBatch(words, func(docs []base.DocID) error {
-		if err := e.ctx.Err(); err != nil {
-			return err
-		}
-		for _, c := range rest {
-			if err := c.collect(docs, buckets[:len(docs)]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	if err := e.batches(rest, words); err != nil {
 		return err
 	}
 	for _, c := range all {
@@ -97,6 +85,25 @@ func (e *env) segment(all []collector, segment int, words []uint64) error {
 		}
 	}
 	return nil
+}
+
+// batches hands the documents of a bitmap, all in topBucket, to the collectors.
+func (e *env) batches(all []collector, words []uint64) error {
+	if len(all) == 0 {
+		return e.ctx.Err()
+	}
+	buckets := make([]uint32, batchSize)
+	return eachBatch(words, func(docs []base.DocID) error {
+		if err := e.ctx.Err(); err != nil {
+			return err
+		}
+		for _, c := range all {
+			if err := c.collect(docs, buckets[:len(docs)]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // eachBatch calls f with the documents of a bitmap; with none, it is not called.
