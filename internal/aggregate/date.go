@@ -78,12 +78,19 @@ func (c *calendarRounding) search(millis int64) int {
 	n := len(c.starts)
 	first, last := c.starts[0], c.starts[n-1]
 	guess := int(float64(millis-first) / float64(last-first) * float64(n-1))
-	const near = 4
-	lo, hi := max(guess-near, 0), min(guess+near, n)
-	if c.starts[lo] > millis || hi < n && c.starts[hi] <= millis {
-		lo, hi = 0, n
+	at := min(max(guess, 0), n-2)
+	const near = 8
+	for range near {
+		switch {
+		case c.starts[at] > millis:
+			at--
+		case c.starts[at+1] <= millis:
+			at++
+		default:
+			return at
+		}
 	}
-	return lo + sort.Search(hi-lo, func(i int) bool { return c.starts[lo+i] > millis }) - 1
+	return sort.Search(n, func(i int) bool { return c.starts[i] > millis }) - 1
 }
 
 // fixedRounding has intervals of one length, from midnight of 1970-01-01 in a time zone.
