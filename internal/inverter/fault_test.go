@@ -121,12 +121,16 @@ func TestForwardFaults(t *testing.T) {
 // TestBatchFaults injects an error at each file operation of a batch whose partial indexes
 // are spilled. Some method of the batch or of its sources returns it.
 func TestBatchFaults(t *testing.T) {
-	docs := invertertest.RandomDocs(23, 30, false)
-	analyzer, err := analysis.New("english")
+	t.Run("texts", func(t *testing.T) { batchFaults(t, testSchema(), invertertest.RandomDocs(23, 30, false)) })
+	t.Run("typed", func(t *testing.T) { batchFaults(t, typedSchema(t, true), randomTyped(23, 36)) })
+}
+
+func batchFaults(t *testing.T, schema *Schema, docs []corpus.Document) {
+	t.Helper()
+	analyzer, err := analysis.New(schema.Analyzer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := testSchema()
 	schema.Stored = true
 	run := func(plan vfstest.Plan) (ops int, err error) {
 		fs := vfstest.NewFaulty(vfs.OS, plan)
@@ -173,7 +177,7 @@ func readBatch(b *Batch, docs []corpus.Document) error {
 			}
 			n++
 		}
-		if err := errors.Join(partials.Err(), readLists(src), readStored(src)); err != nil {
+		if err := errors.Join(partials.Err(), readLists(src), readStored(src), readColumns(src)); err != nil {
 			return err
 		}
 	}
@@ -181,6 +185,11 @@ func readBatch(b *Batch, docs []corpus.Document) error {
 		return fmt.Errorf("%d documents, %d spilled partial indexes", n, partials.Spilled())
 	}
 	return nil
+}
+
+func readColumns(src segment.Source) error {
+	_, err := src.(segment.Columned).Columns()
+	return err
 }
 
 func readLists(src segment.Source) error {
