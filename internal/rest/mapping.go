@@ -38,7 +38,8 @@ type meta struct {
 	fields *mapping.Mapping
 }
 
-const defaultAnalyzer = "english"
+// defaultAnalyzer has stop words, so that people find what they type.
+const defaultAnalyzer = "english-full"
 
 // settings belong to the index.
 func (m *meta) settings() (griffin.Settings, error) {
