@@ -186,7 +186,7 @@ func TestWordsString(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`+a -b "c d"^2 title:(e OR f) AND \(g`, `((a^2)^3 NOT b)^.5`, `a OR +b OR -c AND d`, "\\AND^2 body:\\-x\xff\u3000y",
-		`--a ^b c^ "`, `title:"a\"" () a\`,
+		`--a ^b c^ "`, `title:"a\"" () a\`, `wor* w?r\*d^2 title:/a\/ b/ word~1 "a b"~3 "a b"*`, `title:[a TO "b c"} title:>=5 (a b)~2^=0 _exists_:title *:* _id:7`,
 	} {
 		f.Add(seed)
 	}
@@ -236,6 +236,15 @@ func checkTree(t *testing.T, node Node) {
 		}
 		if should != 0 && (should != len(n.Clauses) || should == 1) {
 			t.Fatalf("group %v has %d Should clauses", n, should)
+		}
+	case *Constant:
+		if !(n.Score == 0 || n.Score >= MinBoost && n.Score <= MaxBoost) {
+			t.Fatalf("constant %+v", n)
+		}
+		checkTree(t, n.Node)
+	case *MatchAll, *Exists, *IDs, *Prefix, *Wildcard, *Regexp, *Fuzzy, *Range:
+		if boost := *n.boost(); !(boost >= MinBoost && boost <= MaxBoost) {
+			t.Fatalf("%T %+v", n, n)
 		}
 	default:
 		t.Fatalf("node of type %T", node)

@@ -16,6 +16,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -227,8 +228,11 @@ func TestTypedOracle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(81, 1))
 	s, docs, texts := typedIndex(t, rng, 1200, 3)
 	sc := testScratch(t, "whitespace")
-	matched := 0
-	for range 1500 {
+	matched, queries := 0, 1500
+	if sampletest.All() {
+		queries = 100_000
+	}
+	for range queries {
 		n, test := randomTypedNode(rng)
 		word := plantest.RandomWord(rng)
 		q := n
