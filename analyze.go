@@ -30,7 +30,7 @@ type AnalyzeOptions struct {
 	Field string
 	// Custom, if not nil, is a chain of its own.
 	Custom *CustomAnalyzer
-	// Index has the analyzers; nil: the registered ones and those of Settings.
+	// Index has the analyzers; nil: registered ones and Settings.
 	Index *Index
 	// Query analyses a query: with synonyms, and without stop words that only documents keep.
 	Query bool

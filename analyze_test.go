@@ -45,7 +45,7 @@ func found(t *testing.T, ix *griffin.Index, text string, mode griffin.Mode) stri
 	return ids.String()
 }
 
-// Queries find what the analyzer of an index, reopened, is for.
+// Queries of a reopened index use its analyzer.
 func TestAnalyzers(t *testing.T) {
 	const own = `{
 		"analyzer": {"default": {"tokenizer": "standard", "filter": ["lowercase", "asciifolding", "s"]}},

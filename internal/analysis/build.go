@@ -28,7 +28,7 @@ type chainDefinition struct {
 	noNormal    bool // without the normal form NFC
 }
 
-// blueprint makes analyzers that share what does not change.
+// blueprint makes analyzers that share their constant parts.
 type blueprint struct {
 	name        string
 	charFilters []func() charFilter

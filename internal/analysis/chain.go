@@ -213,7 +213,7 @@ func (r replacements) at(out int) *replaced {
 }
 
 // start returns the offset in the original text at which a word of the changed text begins. A word that
-// begins or ends within a replacement has all of what was replaced.
+// begins or ends within a replacement has all of the replaced bytes.
 func (r replacements) start(out int) int {
 	p := r.at(out)
 	switch {

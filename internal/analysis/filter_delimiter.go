@@ -183,7 +183,7 @@ func (f *delimiterFilter) expand(dst []word, w word, m *memory) (words []word, p
 		f.out = append(f.out, o)
 	}
 	emits := func(p delimiterPart) bool { return p.digits && f.numberParts || !p.digits && f.wordParts }
-	// Positions are of parts that are words. Where none are, what is joined takes one.
+	// Positions are of parts that are words. Without such parts, a joined word takes one.
 	for i := 0; i < len(f.parts); {
 		j := i
 		first, joined := positions, len(m.buffer)
@@ -219,7 +219,7 @@ func (f *delimiterFilter) expand(dst []word, w word, m *memory) (words []word, p
 	return appendByPosition(dst, f.out), positions
 }
 
-// appendByPosition sorts words by position, those of more positions first, and appends them.
+// appendByPosition sorts words by position, longer ones first, and appends them.
 func appendByPosition(dst, words []word) []word {
 	first := len(dst)
 	for _, w := range words {

@@ -13,7 +13,7 @@ import (
 // Synonyms are in the format of Solr:
 //
 //	sea, ocean, the deep        each of them finds the others
-//	ny => new york, big apple   ny finds what stands on the right
+//	ny => new york, big apple   ny finds the right side
 //
 // A backslash escapes a comma, = and itself. The filters before the filter apply to the rules.
 

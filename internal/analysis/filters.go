@@ -22,7 +22,7 @@ type filterMaker struct {
 	synonyms *synonymRules
 }
 
-// filterKinds are the types of filters. The name of each is that of a filter with default parameters,
+// filterKinds are the types of filters. A type is also the name of a filter with default parameters,
 // unless that lacks a parameter.
 var filterKinds = map[string]func(p *parameters) filterMaker{}
 
@@ -163,7 +163,7 @@ func (upperMapper) mapTerm(w *word, m *memory) bool {
 	return true
 }
 
-// keeper keeps each word beside what a filter makes of it, if that is another term.
+// keeper keeps each word beside the term that a filter makes of it, if they differ.
 type keeper struct {
 	mapper  mapper
 	changed word
@@ -424,7 +424,7 @@ func (f *elisionMapper) mapTerm(w *word, _ *memory) bool {
 	return true
 }
 
-// apostropheMapper removes an apostrophe and what follows.
+// apostropheMapper removes an apostrophe and the text after it.
 type apostropheMapper struct{}
 
 var _ mapper = (*apostropheMapper)(nil)

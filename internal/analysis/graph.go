@@ -6,7 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Arc says where the words after a token are.
+// Arc leads from a token to the words after it.
 type Arc struct {
 	// Length is the distance to their position.
 	Length uint32

@@ -7,7 +7,7 @@ import (
 )
 
 // htmlStrip removes the tags of HTML, comments, scripts and style sheets, and resolves character references.
-// Tags of blocks become line ends, others nothing. What is no complete tag stays. It takes time that is linear in the
+// Tags of blocks become line ends, others nothing. Incomplete tags stay. It takes time that is linear in the
 // text.
 type htmlStrip struct {
 	escaped []string // tags that stay
@@ -74,8 +74,7 @@ func reference(s []byte) (n int, out []byte) {
 
 var newline = []byte("\n")
 
-// tag returns the length of what begins with the < at i and is removed, 0 for nothing, and what takes its
-// place.
+// tag returns the length of what begins with the < at i and is removed, 0 for nothing, and its replacement.
 func (f *htmlStrip) tag(i int) (n int, out []byte) {
 	rest := f.text[i+1:]
 	switch {

@@ -89,8 +89,8 @@ func (f *formMapper) mapTerm(w *word, m *memory) bool {
 	return true
 }
 
-// accentMapper removes accents. Of ICU's folding, it has those of NFKC_Casefold and the removal of
-// marks; of Lucene's ASCIIFoldingFilter, the letters that become ASCII.
+// accentMapper removes accents. icu is NFKC_Casefold without marks, as ICU's folding; otherwise,
+// letters become ASCII, as by Lucene's ASCIIFoldingFilter.
 type accentMapper struct {
 	icu bool
 	// scratch

@@ -2,7 +2,7 @@ package analysis
 
 import "maps"
 
-// Scheme says which analyzers the fields of an index have. It is safe for concurrent use once it is complete.
+// Scheme maps the fields of an index to their analyzers. It is safe for concurrent use once it is complete.
 type Scheme struct {
 	settings *Settings
 	rest     fieldNames            // of other fields
@@ -24,7 +24,7 @@ func NewScheme(settings *Settings, name string) *Scheme {
 	return s
 }
 
-// Set gives a field analyzers; "" is the scheme's, and for queries that of the field's documents.
+// Set gives a field analyzers; "" is the scheme's analyzer; without one for queries, they have the documents'.
 func (s *Scheme) Set(field, documents, queries string) {
 	names := s.rest
 	if documents != "" {

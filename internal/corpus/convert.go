@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// converted is what a converter makes of a file that is one document.
+// converted is the text of a file that is one document.
 type converted struct {
 	title, text string
 	extra       []Field

@@ -197,7 +197,7 @@ func transferDecoder(p mailPart) io.Reader {
 	return p.body
 }
 
-// base64Cleaner leaves out what is no character of base64, which the decoder refuses.
+// base64Cleaner drops characters that are not of base64: the decoder refuses them.
 type base64Cleaner struct{ in io.Reader }
 
 // Read implements io.Reader.

@@ -16,7 +16,7 @@ import (
 )
 
 // convertOffice reads the text of Office Open XML (docx, xlsx, pptx) and OpenDocument (odt, ods, odp): ZIP
-// archives of XML. What is unpacked is bounded by Options.MaxRecordBytes in all, and entities of XML do not
+// archives of XML. Options.MaxRecordBytes bounds the unpacked bytes in all, and entities of XML do not
 // exist here, so that a small file cannot become a large one.
 func convertOffice(r *reader, _ input, content []byte) (converted, error) {
 	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))

@@ -166,7 +166,7 @@ func (o *Options) validateWeights() error {
 	return nil
 }
 
-// Scheme says which analyzers the fields have.
+// Scheme maps the fields to their analyzers.
 func (o *Options) Scheme() *analysis.Scheme {
 	s := analysis.NewScheme(o.Analysis, o.Analyzer)
 	if o.Mapping == nil {
