@@ -6,7 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Kind says what a column's integers are.
+// Kind is the meaning of a column's integers.
 type Kind uint8
 
 const (
@@ -44,7 +44,7 @@ type Column struct {
 	sizeBytes uint64
 }
 
-// Kind says what the values are.
+// Kind is the meaning of the values.
 func (c *Column) Kind() Kind { return c.kind }
 
 // NumDocs counts the documents of the segment.

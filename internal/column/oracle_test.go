@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/column"
 )
 
-// oracle is the values of a column by document, sorted; of terms, those of ordinals too.
+// oracle is the values of a column by document, sorted, and the terms of its ordinals.
 type oracle struct {
 	docs  [][]int64
 	terms []string

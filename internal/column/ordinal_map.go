@@ -40,7 +40,7 @@ func (t *tempFile) write(p []byte) error {
 	return nil
 }
 
-// bytes returns what was written.
+// bytes returns the whole file.
 func (t *tempFile) bytes() ([]byte, error) {
 	if t.file != nil {
 		err := t.buf.Flush()
@@ -79,7 +79,7 @@ func (t *tempFile) remove() (err error) {
 	return errors.Join(err, t.fs.Remove(t.name))
 }
 
-// ordinalMap maps the ordinals of an input to those of the column.
+// ordinalMap maps the ordinals of an input to the column's.
 type ordinalMap struct {
 	memory []uint32
 	file   *tempFile // nil: in memory

@@ -40,7 +40,7 @@ func (x *risingReader) start(block int) (uint64, error) {
 	return uint64(v), err
 }
 
-// load sets first and values to those of a block.
+// load reads a block into first and values.
 func (x *risingReader) load(block int) error {
 	if block == x.block {
 		return nil

@@ -87,7 +87,7 @@ func ones(n int) []uint32 {
 }
 
 // Lengths returns each document's tokens in a field; nil without the field, because the index got it
-// after the segment was written. Those of a unit field are ones, also of documents without a value.
+// after the segment was written. In a unit field all are 1, also without a value.
 // It requires a successful CheckLengths, or Find in the field.
 func (s *Segment) Lengths(f base.FieldID) []uint32 {
 	if int(f) >= len(s.lengths) {

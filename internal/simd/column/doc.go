@@ -8,7 +8,7 @@
 //	Deposit   spreads bits to the set positions of a word
 //	Extract   gathers the bits at the set positions of a word
 //
-// Up to 32 bits, the layout is that of package bitpack: value i lies at bit i*width, least
+// Up to 32 bits, a block has the layout of package bitpack: value i lies at bit i*width, least
 // significant bit first.
 //
 // Functions panic if a slice is too short and read nothing outside it.

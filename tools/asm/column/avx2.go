@@ -162,8 +162,8 @@ func unpack2() {
 	}
 }
 
-// shifts2 returns, for 8 values, the bit of a value in its first byte, and that of its second byte in
-// the value.
+// shifts2 returns, for 8 values, the bit of a value in its first byte, and of its second byte in the
+// value.
 func shifts2(width Register) (right, left [2]VecVirtual) {
 	numbers := GLOBL("numbers2", RODATA|NOPTR)
 	data64(0, func(i int) int { return i })
