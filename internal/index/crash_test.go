@@ -18,6 +18,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
@@ -59,10 +60,21 @@ func crashFS() vfs.FS {
 	return vfstest.NewFaulty(vfs.OS, vfstest.Plan{Before: func() { crashSay(crashOperation) }})
 }
 
-func crashDocs() []corpus.Document { return randomDocs(40, 1500, true) }
+// The documents have columns.
+func crashDocs() []corpus.Document { return typed(randomDocs(40, 1500, true)) }
+
+func crashOptions(o Options) (Options, error) {
+	m, err := mapping.Parse([]byte(withNumbers))
+	o.Mapping = m
+	return o, err
+}
 
 func crashBuild(dir string) error {
-	ix, err := Create(crashFS(), dir, Options{Positions: true})
+	opts, err := crashOptions(Options{Positions: true})
+	if err != nil {
+		return err
+	}
+	ix, err := Create(crashFS(), dir, opts)
 	if err != nil {
 		return err
 	}
@@ -83,11 +95,15 @@ func crashChange(docs []corpus.Document, generation uint64) (add []corpus.Docume
 }
 
 func crashCommits(dir string) error {
-	docs := randomDocs(42, 300, false)
+	docs := typed(randomDocs(42, 300, false))
 	fsys := crashFS()
+	opts, err := crashOptions(Options{})
+	if err != nil {
+		return err
+	}
 	ix, err := Open(fsys, dir)
 	if errors.Is(err, base.ErrNotIndex) {
-		ix, err = Create(fsys, dir, Options{})
+		ix, err = Create(fsys, dir, opts)
 	}
 	if err != nil {
 		return err
@@ -199,6 +215,7 @@ func TestKillBuild(t *testing.T) {
 		}
 		whole++
 		verify(t, ix)
+		checkStoredColumns(t, ix)
 		sameDocs(t, dump(t, ix), want)
 		check(t, ix.Close())
 		check(t, os.RemoveAll(dir))
@@ -211,7 +228,7 @@ func TestKillBuild(t *testing.T) {
 
 // The index always holds exactly the commits up to its generation.
 func TestKillCommits(t *testing.T) {
-	docs := randomDocs(42, 300, false)
+	docs := typed(randomDocs(42, 300, false))
 	rng := rand.New(rand.NewPCG(44, uint64(time.Now().UnixNano())))
 	dir := filepath.Join(t.TempDir(), "index")
 	var m model
@@ -240,6 +257,7 @@ func TestKillCommits(t *testing.T) {
 		}
 		s.Release()
 		verify(t, ix)
+		checkStoredColumns(t, ix)
 		sameDocs(t, dump(t, ix), expect(t, slices.Clone(m.pending), Options{}))
 		check(t, ix.Close())
 	}
@@ -251,7 +269,7 @@ func TestKillCommits(t *testing.T) {
 
 // Documents stay, in the former segments or in one, with impact-ordered lists.
 func TestKillMerge(t *testing.T) {
-	docs := randomDocs(45, 300, false)
+	docs := typed(randomDocs(45, 300, false))
 	want := expect(t, docs[1:], Options{})
 	rng := rand.New(rand.NewPCG(46, uint64(time.Now().UnixNano())))
 	former, merged, all := 0, 0, 0
@@ -274,6 +292,7 @@ func TestKillMerge(t *testing.T) {
 			t.Fatalf("killed after %d of %d operations: %v", operations, all, err)
 		}
 		verify(t, ix)
+		checkStoredColumns(t, ix)
 		sameDocs(t, dump(t, ix), want)
 		s, err := ix.Snapshot()
 		check(t, err)
@@ -301,7 +320,9 @@ func TestKillMerge(t *testing.T) {
 // Two segments, docs[0] deleted, impact-ordered lists.
 func prepareMerge(t *testing.T, dir string, docs []corpus.Document) {
 	t.Helper()
-	ix, err := Create(vfs.OS, dir, Options{})
+	opts, err := crashOptions(Options{})
+	check(t, err)
+	ix, err := Create(vfs.OS, dir, opts)
 	check(t, err)
 	w := newWriter(t, ix)
 	addAll(t, w, docs[:200])
