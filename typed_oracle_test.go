@@ -341,7 +341,9 @@ func (s *structured) search(t *testing.T) {
 	})
 	a := s.aggregation(matching)
 	q.Aggregations = mustJSON(t, a.request)
-	describe := func() string { return fmt.Sprintf("query %s, filter %v, sort %s, aggregations %s", c.node, q.Filter, q.Sort, q.Aggregations) }
+	describe := func() string {
+		return fmt.Sprintf("query %s, filter %v, sort %s, aggregations %s", c.node, q.Filter, q.Sort, q.Aggregations)
+	}
 	r, err := s.ix.Search(t.Context(), q)
 	if err != nil {
 		t.Fatalf("%s: %v", describe(), err)
@@ -372,9 +374,9 @@ func mustJSON(t *testing.T, v any) json.RawMessage {
 	return text
 }
 
-// TestStructured compares filters, sorts, totals and aggregations of random queries over random schemas and
+// TestTypedSearches compares filters, sorts, totals and aggregations of random queries over random schemas and
 // histories with plain loops over the documents. GRIFFIN_QUERIES sets the number of queries.
-func TestStructured(t *testing.T) {
+func TestTypedSearches(t *testing.T) {
 	queries, perSchema := 1500, 100
 	if n, err := strconv.Atoi(os.Getenv("GRIFFIN_QUERIES")); err == nil {
 		queries = n
