@@ -42,7 +42,7 @@ func benchColumn(b *testing.B, name string, write func(w *column.Writer) error) 
 
 // Half of random values match, so that no block is skipped.
 func BenchmarkRange(b *testing.B) {
-	for _, width := range []int{8, 16, 24, 32, 40, 63} {
+	for _, width := range []int{8, 16, 24, 32, 40, 56} {
 		c := benchNumbers(b, width)
 		words := make([]uint64, (benchDocs+63)/64)
 		for _, level := range simd.Levels() {
@@ -66,7 +66,7 @@ func BenchmarkCountOrdinals(b *testing.B) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	counts := make([]uint32, c.NumTerms())
 	for _, level := range simd.Levels() {
-		for _, percent := range []int{100, 50, 1} {
+		for _, percent := range []int{100, 50, 10, 1} {
 			words := make([]uint64, (benchDocs+63)/64)
 			for i := range words {
 				for bit := range 64 {
