@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // also where the machine has none
 
 	"github.com/griffin-search/griffin/internal/base"
 )
@@ -110,7 +111,7 @@ func TestDates(t *testing.T) {
 func TestDatesArePrinted(t *testing.T) {
 	berlin, err := ParseZone("Europe/Berlin")
 	if err != nil {
-		t.Skip("this machine has no time zones")
+		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		format string
@@ -241,7 +242,7 @@ func TestUnitsTileTime(t *testing.T) {
 	for _, name := range zones {
 		zone, err := ParseZone(name)
 		if err != nil {
-			t.Skip("this machine has no time zones")
+			t.Fatal(err)
 		}
 		for u := range numUnits {
 			for range 400 {
