@@ -43,7 +43,7 @@ type Settings struct {
 	// (Robertson, Zaragoza and Taylor, CIKM 2004), applied to frequencies and lengths when documents are indexed.
 	TitleWeight int
 	// NameField names a field of documents with the path of a file, such as "path" of what AddFiles reads from
-	// folders. The words of the file's name count as those of the title do.
+	// folders. The words of the file's name count as the title does.
 	NameField string
 	// BM25 are the parameters of the ranking function. nil: DefaultBM25.
 	BM25 *BM25

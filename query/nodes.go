@@ -109,8 +109,8 @@ type Constant struct {
 	Score float64
 }
 
-// DisMax matches documents of any of the nodes. The score is that of the best node, plus those of the
-// others times TieBreaker, 0 to 1.
+// DisMax matches documents of any of the nodes. The score is the one of the best node, plus the
+// scores of the others times TieBreaker, 0 to 1.
 type DisMax struct {
 	Nodes      []Node
 	TieBreaker float64

@@ -1,7 +1,7 @@
 package query
 
 // WithOccur gives Plain clauses, and the terms of Words, another role, so that the tree means the same in
-// every mode: Must for that of mode "and", Should for that of mode "or". It changes the tree.
+// every mode: Must as in mode "and", Should as in mode "or". It changes the tree.
 func WithOccur(node Node, occur Occur) Node {
 	switch n := node.(type) {
 	case *Words:
@@ -67,6 +67,14 @@ func eachPart(node Node, change func(part *Node)) {
 		change(&n.Positive)
 		change(&n.Negative)
 	}
+}
+
+// FieldOf returns the field of a leaf that searches one ("" is the default field); false: node is another one.
+func FieldOf(node Node) (name string, ok bool) {
+	if f := fieldOf(node); f != nil {
+		return *f, true
+	}
+	return "", false
 }
 
 // fieldOf returns the Field of a leaf; nil: it has none.

@@ -6,7 +6,7 @@
 // in the order in which they were written. Terms are ordered by their bytes, in all segments alike.
 //
 // Documents are compared by integers: numbers in the coding of their column, terms by their ordinals in a
-// segment. The best of a segment are then merged with those of earlier segments by terms. Once there are
+// segment. The best of a segment are then merged with the best of earlier segments, by terms. Once there are
 // enough, the worst of them bounds the first key, and column.Range, which skips blocks by their minima and
 // maxima, drops all documents beyond.
 //

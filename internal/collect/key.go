@@ -18,7 +18,7 @@ const (
 	Written
 	// Values are the values of a field.
 	Values
-	// Distance is that of a geo_point to the nearest, or by Mode another one, of Origins.
+	// Distance is from a geo_point to the nearest, or by Mode another one, of Origins.
 	Distance
 )
 
@@ -81,7 +81,7 @@ type Value struct {
 	None bool
 	// Number is coded: as in the column, by mapping.EncodeDouble, a base.Score or an order of writing.
 	Number int64
-	// Term is that of a field with terms.
+	// Term is the value of a field with terms.
 	Term string
 }
 

@@ -159,7 +159,7 @@ func (p *keyParser) fail(format string, args ...any) {
 	}
 }
 
-// take removes an option and returns its text, that of a number or a boolean too.
+// take removes an option and returns its text, also of a number or a boolean.
 func (p *keyParser) take(option string) (string, bool) {
 	raw, ok := p.options[option]
 	if !ok {

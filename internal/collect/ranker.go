@@ -8,7 +8,7 @@ import (
 
 // Ranker keeps the best documents of each of many buckets. It is not safe for concurrent use.
 type Ranker struct {
-	run      run // of one bucket after another; its best are those of the bucket
+	run      run // of one bucket after another; its best are the bucket's
 	segments []Segment
 	segment  *segmentRun
 	heaps    map[uint32]*heap // of the segment

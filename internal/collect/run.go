@@ -15,7 +15,7 @@ import (
 // Segment is a part of an index.
 type Segment struct {
 	NumDocs int
-	// Base is a number of the index minus that of the segment, in the order of writing.
+	// Base is a number of the index minus the number in the segment, in the order of writing.
 	Base base.DocID
 	// Ranks are the documents' numbers in the order of writing, from 0; nil: their DocIDs.
 	Ranks []uint32
@@ -178,7 +178,7 @@ func (r *run) segment(segments []Segment, i int, words []uint64) error {
 	return nil
 }
 
-// merge merges the hits of a segment into those of former ones, which come before equal ones.
+// merge merges the hits of a segment into the former hits, which come before equal ones.
 func (r *run) merge(hits []Hit) {
 	if len(r.best) == 0 {
 		r.best = hits

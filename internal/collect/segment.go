@@ -84,11 +84,11 @@ func (s *segmentRun) setAfter(values []Value) error {
 	return nil
 }
 
-// Terms of a segment have the places 4*ordinal+ownTerm. Between them is that of the default, if the segment
-// lacks it, and around this are those of terms that are no document's: of Options.After and former hits.
+// Terms of a segment have the places 4*ordinal+ownTerm. Between them is the place of the default, if the segment
+// lacks it, and around this are the places of terms that no document has: of Options.After and former hits.
 const ownTerm = 2
 
-// slot returns the place of a value among those of the segment.
+// slot returns the place of a value in the segment.
 func (k *keyRun) slot(v Value) (slot, error) {
 	if v.None {
 		return slot{class: k.class(true)}, nil
@@ -179,7 +179,7 @@ func (s *segmentRun) rank(doc base.DocID) uint32 {
 	return s.segment.Ranks[doc]
 }
 
-// bound returns the slots that a document must not exceed, nil if there are none: those of the last of
+// bound returns the slots that a document must not exceed, nil if there are none: the slots of the last of
 // enough former hits.
 func (s *segmentRun) bound() []slot {
 	best := s.run.best
@@ -200,8 +200,8 @@ func (s *segmentRun) bound() []slot {
 // fewDocs is a number of documents that are faster read than narrowed.
 const fewDocs = 4096
 
-// narrowed returns the documents of words, from a word on, whose first key is not after that of bound (nil:
-// there is none), nor before that of Options.After. It may keep others.
+// narrowed returns the documents of words, from a word on, whose first key is not after the first of bound (nil:
+// there is none), nor before the first of Options.After. It may keep others.
 func (s *segmentRun) narrowed(words []uint64, from int, bound []slot) ([]uint64, error) {
 	if len(s.keys) == 0 || bound == nil && s.after == nil {
 		return words, nil
@@ -239,7 +239,7 @@ func (s *segmentRun) narrowed(words []uint64, from int, bound []slot) ([]uint64,
 }
 
 // narrows reports whether an interval of values of the column holds all documents with a key in an interval:
-// that of the least value, or of the greatest, bounded on its side, or of a single value.
+// for the least value, or for the greatest, bounded on its side, or of a single value.
 func (k *keyRun) narrows() bool {
 	if k.By != Values || k.column == nil || k.isReal() {
 		return false

@@ -1,6 +1,7 @@
 // Package corpus reads documents from files, folders and standard input ("-"): text, Markdown,
 // HTML and source files, JSON Lines, JSON lists, CSV and TSV, TREC text and web, MS MARCO
-// tab-separated values, WARC and WET. It recognises formats by content and name, and
+// tab-separated values, WARC and WET, mail, Jupyter notebooks, Office documents, and PDF through an external
+// program. It recognises formats by content and name, and
 // compression (gzip, zstd, bzip2) by the first bytes.
 //
 // It does not analyse text. CIFF files hold posting lists: package ciff reads them.

@@ -42,7 +42,7 @@ type Options struct {
 	// TitleWeight is how often the title counts in the default field, up to inverter.MaxTitleWeight; 0: once.
 	TitleWeight int `json:"title_weight,omitempty"`
 	// NameField, if not "", names a further field of documents with the path of a file: the words of the
-	// file's name count as those of the title do.
+	// file's name count as the title does.
 	NameField string `json:"name_field,omitempty"`
 }
 

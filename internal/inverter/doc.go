@@ -20,6 +20,9 @@
 // A DocID is the document's number in the corpus; threads, memory and batches do not affect the
 // result.
 //
+// Of typed fields (package mapping), keywords are terms, and numbers, dates, places and keywords
+// are also collected as columns.
+//
 // Batch does the same with single documents. Forward makes a forward index for package reorder.
 //
 // Package index has manifests and commits.

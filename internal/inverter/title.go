@@ -13,8 +13,8 @@ import (
 // MaxTitleWeight bounds Schema.TitleWeight.
 const MaxTitleWeight = 100
 
-// addTitle adds the title, or the name of the file, to the default field, as often as it weighs: BM25F with
-// a weight for the title. It returns the position after it.
+// addTitle adds the title, or the name of the file, to the default field, once for each unit of its weight: BM25F
+// with a weight for the title. It returns the position after it.
 func (v *inverter) addTitle(doc uint32, tokens []analysis.Token, numbers []uint32, next uint32) uint32 {
 	for range max(1, v.schema.TitleWeight) {
 		v.fields[0].addNumbered(doc, tokens, numbers, next)

@@ -26,7 +26,7 @@ func TestNameWords(t *testing.T) {
 	}
 }
 
-// The title and the name of the file count as often as they weigh, in the default field only.
+// The weight of the title and of the name of the file applies to the default field only.
 func TestTitleWeight(t *testing.T) {
 	for _, test := range []struct {
 		schema       Schema

@@ -17,7 +17,7 @@ const KeywordName = "keyword"
 const keywordIgnoreAbove = 256
 
 // Detect returns the fields of a name that is not declared, by the first value: kind is the first byte of
-// a JSON value, with '0' for numbers, and text that of the scalar. Null has none. A text is a date if it
+// a JSON value, with '0' for numbers, and text the text of the scalar. Null has none. A text is a date if it
 // looks like one, else a text with the multi-field "keyword".
 func Detect(name string, kind byte, text string) []Field {
 	f := Field{Name: name}

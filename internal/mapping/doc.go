@@ -6,7 +6,7 @@
 //	                   └──────▶ Field.Date                  date maths of queries
 //
 // Values are texts, as documents have them: numbers as in JSON, booleans "true" and "false", points
-// "lat,lon". Numbers, dates, booleans and points become int64 whose order is that of the values
+// "lat,lon". Numbers, dates, booleans and points become int64 in the order of the values
 // (Number); keywords and addresses become byte strings (Bytes).
 //
 // A Mapping only grows: Merge and With add fields behind the others, and a field that exists does not

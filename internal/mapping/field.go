@@ -17,7 +17,7 @@ type Field struct {
 	Type Type   `json:"type"`
 	// Of is the field whose values a multi-field takes; "" for others.
 	Of string `json:"of,omitempty"`
-	// Analyzer and SearchAnalyzer are of a text; "" is that of the index, or Analyzer.
+	// Analyzer and SearchAnalyzer are of a text; "": the index's, or Analyzer.
 	Analyzer       string `json:"analyzer,omitempty"`
 	SearchAnalyzer string `json:"search_analyzer,omitempty"`
 	// NoIndex: queries cannot search it. NoDocValues: it cannot be sorted or aggregated.
@@ -27,7 +27,7 @@ type Field struct {
 	IgnoreAbove int `json:"ignore_above,omitempty"`
 	// NullValue takes the place of null.
 	NullValue *string `json:"null_value,omitempty"`
-	// Format is that of a date; "": DefaultFormat.
+	// Format is of a date; "": DefaultFormat.
 	Format string `json:"format,omitempty"`
 	// Boost multiplies scores; 0 means 1.
 	Boost float64 `json:"boost,omitempty"`

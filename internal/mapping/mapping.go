@@ -119,8 +119,8 @@ func (m *Mapping) withSubs(targets []Target, field, since int) []Target {
 	return targets
 }
 
-// Targets returns the fields that get the values of a name: that of the name, its multi-fields, and those
-// that it copies to, with their multi-fields. None if the name is not declared.
+// Targets returns the fields that get the values of a name: the field itself, its multi-fields, and the
+// fields that it copies to, with their multi-fields. None if the name is not declared.
 func (m *Mapping) Targets(name string) []Target { return m.targets[name] }
 
 // Texts returns fields of type text with the defaults.

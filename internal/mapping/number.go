@@ -136,8 +136,8 @@ func (f *Field) real(value string) (int64, error) {
 	return EncodeDouble(v), nil
 }
 
-// EncodeDouble returns a number with the order of floats: that of EncodeDouble(a) and EncodeDouble(b) is that
-// of a and b. -0 becomes 0. It is for finite numbers and infinities.
+// EncodeDouble returns a number with the order of floats: EncodeDouble(a) < EncodeDouble(b) if a < b.
+// -0 becomes 0. It is for finite numbers and infinities.
 func EncodeDouble(v float64) int64 {
 	bits := int64(math.Float64bits(v + 0)) // -0 + 0 = 0
 	return bits ^ bits>>63&math.MaxInt64

@@ -224,7 +224,7 @@ func (u union) simple() source {
 	return u
 }
 
-// testedIterator yields the documents of an iterator that pass tests, with their scores and those of the
+// testedIterator yields the documents of an iterator that pass tests, with their scores and the scores of the
 // tests.
 type testedIterator struct {
 	iterator
@@ -285,7 +285,7 @@ func testable(n node) tester {
 }
 
 // tested splits off the nodes of a conjunction whose documents are cheaper to test one by one than to compute
-// all: those of the other nodes are few.
+// all: the other nodes have few.
 func (b *treeBuilder) tested(nodes []node) (rest, tested []node) {
 	least := int(base.MaxDocs)
 	for _, n := range nodes {

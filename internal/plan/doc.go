@@ -25,8 +25,8 @@
 //     group that requires all of them. In query.Words each term stands alone.
 //   - A phrase is scored as a term whose frequency is the number of its occurrences and whose idf is
 //     the sum of its terms' idfs, as in Lucene.
-//   - Statistics count live documents only: scores are those of a new index of the live documents. We
-//     differ from Lucene, where a deletion changes no statistics until segments are merged.
+//   - Statistics count live documents only: scores are as in a new index of the live documents. In
+//     Lucene, a deletion changes no statistics until segments are merged.
 //
 // # Concurrency
 //

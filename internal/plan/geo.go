@@ -11,7 +11,7 @@ import (
 )
 
 // geoSource is the source of the documents with a point that contains accepts. The column is in the order of
-// latitudes, so that only those of a band are read.
+// latitudes, so that only the values of a band are read.
 type geoSource struct {
 	name     string
 	lo, hi   int64 // of the codes in the band
@@ -47,7 +47,7 @@ func withoutBoost(n query.Node) query.Node {
 }
 
 // band sets the codes of all points from one latitude to another. A point is coded as the lower corner of its
-// cell, so those of the cell of bottom are below it.
+// cell, so points in the cell of bottom are below it.
 func (s *geoSource) band(bottom, top float64) {
 	s.lo = mapping.EncodePoint(max(bottom, -90), -180)
 	s.hi = mapping.EncodePoint(min(top, 90), 180)

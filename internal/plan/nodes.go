@@ -21,7 +21,7 @@ type set struct {
 	source source
 }
 
-// disMax matches as any of its children, with the score of the best one and tie times those of the others.
+// disMax matches as any of its children, with the score of the best one and tie times the other scores.
 type disMax struct {
 	children []node
 	tie      float64

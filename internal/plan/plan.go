@@ -263,7 +263,7 @@ func phraseTerms(stages []Stage, n int) []bool {
 	return phrases
 }
 
-// walkLeaves visits all leaves; excluded: their documents or scores are not those of the query's parts.
+// walkLeaves visits all leaves; excluded: they are no parts of the query's documents or scores.
 func walkLeaves(n node, excluded bool, visit func(l *leaf, excluded bool)) {
 	switch n := n.(type) {
 	case *leaf:

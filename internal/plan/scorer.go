@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Scorer computes the scores of matching documents, one by one: those of Matches.
+// Scorer computes the scores of the documents of Matches, one by one.
 type Scorer struct {
 	run  stageRun
 	root iterator // of the segment; nil: nothing matches

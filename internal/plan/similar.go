@@ -18,7 +18,7 @@ import (
 // Similar terms become the leaves of a disjunction, scored as in Lucene's FuzzyQuery: its
 // TopTermsBlendedFreqScoringRewrite takes the most similar terms, gives all the document frequency of
 // the most frequent one, and multiplies each score by the similarity 1 - edits/length of the shorter
-// term. We differ: terms of deleted documents only are not counted, so that the terms are those of a new
+// term. We differ: terms that only deleted documents have do not count, so that the answer is as from a new
 // index of the live documents.
 
 type similarTerm struct {

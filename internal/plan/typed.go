@@ -16,7 +16,7 @@ import (
 )
 
 // Fields of types other than text are searched by their columns, and keywords by their lists too.
-// Values of queries are read as those of documents are (package mapping), so that they compare as there.
+// Values of queries are read as values of documents are (package mapping), so that they compare as there.
 
 // typed returns the field of a name if its type is not text; else nil.
 func (c *compiler) typed(name string) *mapping.Field {
@@ -35,27 +35,7 @@ func fieldWeight(s *index.Snapshot, n query.Node) float64 {
 	if s == nil || s.Options.Mapping == nil {
 		return 1
 	}
-	var name string
-	switch n := n.(type) {
-	case *query.Term:
-		name = n.Field
-	case *query.Phrase:
-		name = n.Field
-	case *query.Words:
-		name = n.Field
-	case *query.Prefix:
-		name = n.Field
-	case *query.Wildcard:
-		name = n.Field
-	case *query.Regexp:
-		name = n.Field
-	case *query.Fuzzy:
-		name = n.Field
-	case *query.Terms:
-		name = n.Field
-	case *query.Range:
-		name = n.Field
-	}
+	name, _ := query.FieldOf(n)
 	f, ok := s.Options.Mapping.Field(name)
 	if name == "" || !ok {
 		return 1

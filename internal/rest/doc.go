@@ -19,8 +19,9 @@
 // # Documents
 //
 // The JSON of a document is stored as the field "_source", which is not searched. Its strings are
-// the text of the default field; strings at a name that the mapping declares are also in the field
-// of that dotted name.
+// the text of the default field; values at a name that the mapping declares are also in the field
+// of that dotted name. Names that it does not declare are added with the type of their first value, unless
+// the mapping's "dynamic" forbids that.
 //
 // # Bulk requests
 //

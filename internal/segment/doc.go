@@ -1,6 +1,6 @@
 // Package segment writes, opens, verifies and merges immutable segments of an index: documents,
-// numbered from 0, with terms, posting lists and score bounds, lengths, external ids and stored
-// text.
+// numbered from 0, with terms, posting lists and score bounds, lengths, external ids, stored
+// text and columns of values (package column).
 //
 // A segment is a folder of write-once files in sealed containers. Flush, merge and import share
 // Write, which merges Sources: documents in memory, partial indexes, segments or a CIFF file.
