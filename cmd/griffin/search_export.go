@@ -127,12 +127,13 @@ func (a *app) exportFolder(ctx context.Context, e *exporter, dir string) (err er
 		a.notef("the index has no vectors to export, only titles, texts and fields")
 	}
 	e.total = int64(stats.NumDocs)
+	lines := rest.NewLines(ix.Mapping())
 	var line []byte
 	for d, err := range ix.Documents(ctx) {
 		if err != nil {
 			return err
 		}
-		line = rest.AppendLine(line[:0], &d)
+		line = lines.Append(line[:0], &d)
 		if err := e.write(line); err != nil {
 			return err
 		}

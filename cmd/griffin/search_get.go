@@ -66,7 +66,7 @@ func (a *app) openReading(ctx context.Context, server *serverFlag, index string)
 		if err != nil {
 			return nil, err
 		}
-		return rest.AppendLine(nil, &d), nil
+		return rest.NewLines(ix.Mapping()).Append(nil, &d), nil
 	}
 	return read, ix.Close, nil
 }
@@ -86,7 +86,7 @@ func (s *serverIndex) line(ctx context.Context, id string) ([]byte, error) {
 		return nil, err
 	}
 	d := griffin.Document{ID: id, Fields: []griffin.Field{{Name: "_source", Value: string(answer.Source)}}}
-	return rest.AppendLine(nil, &d), nil
+	return rest.NewLines(nil).Append(nil, &d), nil
 }
 
 func (a *app) printDocument(line []byte) error {

@@ -12,9 +12,37 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// AppendLine appends a document as a line of JSON, which griffin index reads: the object that was written over
+// Lines appends documents as lines of JSON.
+type Lines struct {
+	scalars map[string]bool // fields of numbers and booleans
+}
+
+// NewLines returns Lines for the documents of an index with a mapping; nil: all fields are texts.
+func NewLines(m *griffin.Mapping) *Lines {
+	l := &Lines{scalars: map[string]bool{}}
+	if m == nil {
+		return l
+	}
+	for _, f := range m.Fields() {
+		switch f.Type {
+		case "long", "integer", "short", "byte", "double", "float", "boolean":
+			l.scalars[f.Name] = true
+		}
+	}
+	return l
+}
+
+// appendValue appends a number or boolean as JSON has it, if the text is one, else a string.
+func (l *Lines) appendValue(dst []byte, f *griffin.Field) []byte {
+	if l.scalars[f.Name] && f.Value != "" && f.Value[0] != '"' && f.Value[0] != '{' && f.Value[0] != '[' && json.Valid([]byte(f.Value)) {
+		return append(dst, f.Value...)
+	}
+	return appendString(dst, f.Value)
+}
+
+// Append appends a document as a line, which griffin index reads: the object that was written over
 // HTTP, or title, text and fields, with the id as "_id". A field of several values is a list.
-func AppendLine(dst []byte, d *griffin.Document) []byte {
+func (l *Lines) Append(dst []byte, d *griffin.Document) []byte {
 	dst = appendString(append(dst, `{"_id":`...), d.ID)
 	for i := range d.Fields {
 		if d.Fields[i].Name == sourceField {
@@ -30,20 +58,21 @@ func AppendLine(dst []byte, d *griffin.Document) []byte {
 	if d.Text != "" {
 		member("text", d.Text)
 	}
-	for i, f := range d.Fields {
+	for i := range d.Fields {
+		f := &d.Fields[i]
 		same := func(o griffin.Field) bool { return o.Name == f.Name }
 		switch {
 		case slices.ContainsFunc(d.Fields[:i], same): // in the list of the first
 		case !slices.ContainsFunc(d.Fields[i+1:], same):
-			member(f.Name, f.Value)
+			dst = l.appendValue(append(appendString(append(dst, ','), f.Name), ':'), f)
 		default:
 			dst = append(appendString(append(dst, ','), f.Name), ':', '[')
-			for j, o := range d.Fields[i:] {
-				if same(o) {
+			for j := range d.Fields[i:] {
+				if o := &d.Fields[i+j]; same(*o) {
 					if j > 0 {
 						dst = append(dst, ',')
 					}
-					dst = appendString(dst, o.Value)
+					dst = l.appendValue(dst, o)
 				}
 			}
 			dst = append(dst, ']')
@@ -75,6 +104,7 @@ func exportIndex(r *request) (answer, *Error) {
 	defer cancel()
 	c := http.NewResponseController(r.w)
 	out := bufio.NewWriterSize(deadlineWriter{r.w, c, r.h.options.Timeout}, 64<<10)
+	lines := NewLines(x.ix.Mapping())
 	var line []byte
 	started := false
 	for d, docErr := range x.ix.Documents(ctx) {
@@ -89,7 +119,7 @@ func exportIndex(r *request) (answer, *Error) {
 			r.w.Header().Set("Content-Type", "application/x-ndjson")
 			r.w.WriteHeader(http.StatusOK)
 		}
-		line = AppendLine(line[:0], &d)
+		line = lines.Append(line[:0], &d)
 		if _, err := out.Write(line); err != nil {
 			panic(http.ErrAbortHandler) // the client has left
 		}

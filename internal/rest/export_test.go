@@ -9,6 +9,11 @@ import (
 )
 
 func TestAppendLine(t *testing.T) {
+	m, err := griffin.ParseMapping([]byte(`{"properties": {"n": {"type": "double"}, "deep": {"properties": {"is": {"type": "boolean"}}}, "k": {"type": "keyword"}, "d": {"type": "date"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := NewLines(m)
 	for _, tc := range []struct {
 		doc  griffin.Document
 		want string
@@ -18,8 +23,9 @@ func TestAppendLine(t *testing.T) {
 		{griffin.Document{ID: "1", Fields: []griffin.Field{{Name: "a", Value: "1"}, {Name: "b.c", Value: "2"}, {Name: "a", Value: "3"}}}, `{"_id":"1","a":["1","3"],"b.c":"2"}`},
 		{griffin.Document{ID: "1", Title: "t", Fields: []griffin.Field{{Name: "x", Value: "y"}, {Name: "_source", Value: "{\n \"a\": [1, 2]}"}}}, `{"_id":"1","a":[1,2]}`},
 		{griffin.Document{ID: "1", Fields: []griffin.Field{{Name: "_source", Value: "{ }"}}}, `{"_id":"1"}`},
+		{griffin.Document{ID: "1", Fields: []griffin.Field{{Name: "n", Value: "-1.5e3"}, {Name: "k", Value: "7"}, {Name: "deep.is", Value: "true"}, {Name: "d", Value: "2024"}, {Name: "n", Value: "012"}}}, `{"_id":"1","n":[-1.5e3,"012"],"k":"7","deep.is":true,"d":"2024"}`},
 	} {
-		if got := string(AppendLine(nil, &tc.doc)); got != tc.want+"\n" {
+		if got := string(lines.Append(nil, &tc.doc)); got != tc.want+"\n" {
 			t.Errorf("%+v: got %s, want %s", tc.doc, got, tc.want)
 		}
 	}
