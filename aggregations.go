@@ -88,7 +88,7 @@ func (a Aggregation) Buckets() []Bucket {
 	return out
 }
 
-// Values returns the numbers of a metric by name: "value", those of stats, or percents such as "99.0". A
+// Values returns the numbers of a metric by name: "value", the names of stats, or percents such as "99.0". A
 // number that there is not, such as the least of nothing, is missing.
 func (a Aggregation) Values() map[string]float64 { return valuesOf(a.result.Values) }
 

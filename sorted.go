@@ -73,7 +73,7 @@ type sortedSearch struct {
 	*search
 	plan     *dispatch.Query
 	matches  [][]uint64 // by segment
-	hits     [][]uint64 // those of PostFilter
+	hits     [][]uint64 // of PostFilter
 	keys     []collect.Key
 	scorer   *plan.Scorer
 	mapping  *mapping.Mapping
@@ -241,7 +241,7 @@ func (s *sortedSearch) dropBelow(ctx context.Context) error {
 	return scorer.Close()
 }
 
-// byScore reports whether the hits are those of a search without a sort.
+// byScore reports whether the hits are the same without a sort.
 func (s *sortedSearch) byScore() bool {
 	return s.query.Collapse == "" && len(s.query.SearchAfter) == 0 &&
 		(len(s.keys) == 0 || len(s.keys) == 1 && s.keys[0].By == collect.Score && s.keys[0].Desc)

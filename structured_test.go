@@ -32,7 +32,7 @@ type record struct {
 	at int
 }
 
-// kinds are the values of a keyword, numbers those of a long.
+// kinds are the values of a keyword, numbers the values of a long.
 func (r *record) keywords(field string) []string {
 	one := map[string]string{"country": r.Country, "feature": r.Feature, "section": r.Section, "name": r.Name}[field]
 	switch {

@@ -12,7 +12,7 @@ import (
 // maxNotes limits the files of one kind that notes name.
 const maxNotes = 10
 
-// noteOptions choose what is said about the input.
+// noteOptions choose the notes about the input.
 type noteOptions struct{ verbose, listSkipped bool }
 
 // noteInput reports split and skipped files, all of them with verbose, and the notes of the

@@ -16,7 +16,7 @@ type composite struct {
 	size    int
 	sources []compositeSource
 	after   []compositeKey // nil: from the first
-	// tuples are as those of multiTerms; noValue in a parent marks a document without a value.
+	// tuples are as in multiTerms; noValue in a parent marks a document without a value.
 	tuples []table
 	counts []int64
 	before []bool // the combination is not after "after"

@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// TestErrors: what is wrong names aggregation and parameter, and nothing is ignored.
+// Errors name the aggregation and the parameter, and nothing is ignored.
 func TestErrors(t *testing.T) {
 	ix := testIndex(t, newTestMapping(t), [][]testDoc{randomDocs(rand.New(rand.NewPCG(1, 1)), 5)})
 	matches := [][]uint64{{31}}

@@ -150,7 +150,7 @@ func parseGlobal(r *Request, p *params) (func(e *env) (collector, error), error)
 	}, p.err
 }
 
-// whole evaluates what is within over the live documents.
+// whole evaluates the inner aggregations over the live documents.
 func (g *global) whole(segment int, _ []uint64) (bool, error) {
 	live := g.e.index.Segments[segment].live()
 	if err := g.e.count(g.Request, &g.counts, topBucket, ones(live)); err != nil {

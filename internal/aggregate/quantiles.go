@@ -9,7 +9,7 @@ import (
 )
 
 // quantiles is a multiset of values. It is exact up to maxDistinct different ones. Beyond, the lowest bits
-// of the coded values are dropped, as few as suffice: those of all values alike, as C. Masson, J. Rim and
+// of the coded values are dropped, no more than needed, of all values alike, as C. Masson, J. Rim and
 // H. Lee do in "DDSketch", PVLDB 2019, section 2.3, and I. Epicoco et al. uniformly in "UDDSketch", IEEE
 // Access 2020. We differ: the buckets are ranges of the order-preserving coding, so the error is a share of
 // the range of integers and dates, and of floating-point numbers a share of the value.

@@ -9,7 +9,7 @@ import (
 )
 
 // significant finds terms that are more frequent in a bucket than in the background: all live documents, or
-// those of a query.
+// the matches of a query.
 type significant struct {
 	*terms
 	background json.RawMessage

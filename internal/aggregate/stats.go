@@ -220,7 +220,7 @@ func (s *stats) metric(bucket uint32, name string) (float64, bool) {
 	return v, ok && !math.IsNaN(v)
 }
 
-// statsNames are the numbers of an answer in their order; those of an inner object follow its name and a
+// statsNames are the numbers of an answer in their order; numbers of an inner object follow its name and a
 // slash.
 func statsNames(kind string) []string {
 	switch kind {

@@ -22,7 +22,7 @@ type termsParams struct {
 	showErrors bool
 }
 
-// keep says which keys have buckets.
+// keep selects the keys that have buckets.
 type keep struct {
 	include, exclude           []string // exact keys; nil: all, none
 	includeMatch, excludeMatch *regexp.Regexp

@@ -43,7 +43,7 @@ const (
 	anything // all texts
 )
 
-// errTooLarge: the message says what to do.
+// errTooLarge has a message with a remedy.
 var errTooLarge = errors.New("the pattern is too complex")
 
 // builder makes expressions, each once.

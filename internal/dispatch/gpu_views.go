@@ -13,7 +13,7 @@ import (
 // views are the views of the snapshots that a GPU has been used for. Each lives as long as its
 // snapshot: the last query, or the index, that releases the snapshot releases the memory of segments
 // that no other snapshot has. The newest views of an index live until newer ones are made,
-// so that the lists stay when no query comes between two commits. So do those of the newest merged segment
+// so that the lists stay when no query comes between two commits. So do the views of the newest merged segment
 // that none of the views has.
 type views struct {
 	mu        sync.Mutex

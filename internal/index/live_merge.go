@@ -278,7 +278,7 @@ func (m *liveMerge) release() {
 	}
 }
 
-// install puts the new segment in the place of those of its sources that are left, without the
+// install puts the new segment in the place of its sources that are left, without the
 // documents that were deleted
 // from these meanwhile.
 func (m *liveMerge) install(ctx context.Context) error {

@@ -148,7 +148,7 @@ func (w *typedOracle) add(t testing.TB, s *Schema, f *mapping.Field, value strin
 	}
 }
 
-// Lists, lengths and columns are those of plain reading, also for documents that were written before a
+// Lists, lengths and columns are as from plain reading, also for documents that were written before a
 // field was declared.
 func TestTypedAgainstOracle(t *testing.T) {
 	docs := randomTyped(7, 150)

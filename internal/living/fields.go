@@ -89,7 +89,7 @@ func checkFields(fields []mapping.Field) error {
 	return nil
 }
 
-// declare returns the fields with those of an operation, which are in its record from then on.
+// declare returns the fields, with the fields of an operation, which are in its record from then on.
 func (f *fields) declare(e *entry) (fields, error) {
 	if e.op.Equal {
 		if err := f.equal(e.op.Fields); err != nil {

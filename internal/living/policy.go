@@ -34,7 +34,7 @@ func level(s index.SegmentSize) (n int) {
 	return n
 }
 
-// choose returns the neighbours to merge next, none of them busy: those of the lowest level that has too
+// choose returns the neighbours to merge next, none of them busy: segments of the lowest level that has too
 // many; else, if there are more than most segments, or more than segmentsPerLevel for each level because
 // of lower ones between higher ones, those that cost least; else a segment with too many deleted documents.
 // The highest level of them is of, unless that is anyLevel.

@@ -15,7 +15,7 @@ type state struct {
 }
 
 // versions are the states of ids that no visible segment has yet, in generations: one for each
-// batch; and those of deleted ids. It is guarded by Store.mu.
+// batch; and versions of deleted ids. It is guarded by Store.mu.
 type versions struct {
 	generations []map[string]state // the newest last
 	deleted     deletions

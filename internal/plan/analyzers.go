@@ -41,7 +41,7 @@ func (a *analyzers) of(field string, use analysis.Use) (analysis.Analyzer, error
 	return made, nil
 }
 
-// tokenize fills c.tokens, and returns the analyzer, whose arcs are those of the tokens. A query loses stop
+// tokenize fills c.tokens, and returns the analyzer, which has the arcs of the tokens. A query loses stop
 // words that documents keep, unless it is a phrase or has no other words.
 func (c *compiler) tokenize(field, text string, phrase bool) (analysis.Analyzer, error) {
 	use := analysis.Queries

@@ -14,7 +14,7 @@ import (
 
 // Matches calls f for each segment, in order, with the live documents that match the query: bit d%64
 // of words[d/64] for document d of the segment, valid and f's to change until f returns. The documents
-// are those of the stage that RunCPU answers with: in ModeAndOr, of any word if fewer than K documents
+// match the stage that RunCPU answers with: in ModeAndOr, the OR if fewer than K documents
 // have all words. It scores nothing.
 //
 // The error is the context's, f's, or wraps base.ErrCorrupt if a list is damaged.

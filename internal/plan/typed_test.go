@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/mapping"
 )
 
-// Bounds of whole numbers are those of the numbers that a field can have, also for values between or beyond
+// Bounds of whole numbers are rounded to numbers that a field can have, also for values between or beyond
 // these.
 func TestWholeBounds(t *testing.T) {
 	f := &mapping.Field{Name: "n", Type: mapping.Long}

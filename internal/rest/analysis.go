@@ -51,7 +51,7 @@ func (m *meta) checkAnalyzer(field, name string) *Error {
 	return badRequest(typeMapperParsing, "analyzer [%s] has not been configured in mappings of field [%s]: there are %s", name, field, strings.Join(m.analysis.Names(), ", "))
 }
 
-// chooseAnalyzer sets the analyzer of the index: that of the settings, or the one that the fields agree
+// chooseAnalyzer sets the analyzer of the index: the one of the settings, or the one that the fields agree
 // upon. Fields keep another one.
 func (m *meta) chooseAnalyzer(setting string) *Error {
 	if setting == "" && m.analysis.Defines("default") {

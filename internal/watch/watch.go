@@ -224,7 +224,7 @@ func (w *Watcher) folders() ([]Folder, error) {
 	return folders, nil
 }
 
-// configure compares the folders and the options with those of the state.
+// configure compares the folders and the options with the state's.
 func (w *Watcher) configure(folders []Folder) error {
 	before := slices.Clone(w.state.active)
 	c := &w.opts.Corpus
