@@ -46,6 +46,14 @@ func TestEachStructureIsBuiltOnce(t *testing.T) {
 			}
 		}
 	}
+	if v := numbers.Kept(one.List(0), 0); v == nil || v.n != 1 {
+		t.Errorf("kept: %v", v)
+	}
+	for _, l := range []List{one.List(3), {}} {
+		if v := numbers.Kept(l, 0); v != nil {
+			t.Errorf("kept: %v, but nothing was built", v)
+		}
+	}
 	v, err := texts.Get(one.List(0), 0, func() (*string, int64, error) { s := "a"; return &s, 1, nil })
 	if err != nil || *v != "a" {
 		t.Errorf("another type: %v, %v", v, err)

@@ -44,6 +44,24 @@ func (k *Kind[T]) Keeps(l List, param uint64) bool {
 	return c.entries[key{kind: &k.kind, segment: l.segment.id, list: l.id, param: param}] != nil
 }
 
+// Kept returns the structure if it is complete, without building it; else nil.
+func (k *Kind[T]) Kept(l List, param uint64) *T {
+	if l.segment == nil {
+		return nil
+	}
+	c := l.segment.cache
+	c.mu.RLock()
+	e := c.entries[key{kind: &k.kind, segment: l.segment.id, list: l.id, param: param}]
+	c.mu.RUnlock()
+	if e == nil || !e.done.Load() || e.err != nil {
+		return nil
+	}
+	if !e.used.Load() {
+		e.used.Store(true)
+	}
+	return e.value.(*T)
+}
+
 func (k *Kind[T]) get(l List, param uint64, which int, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
 	if l.segment == nil {
 		value, _, err := build()

@@ -54,8 +54,6 @@ func (b *treeBuilder) build(n node) (iterator, error) {
 		return b.group(n)
 	case *constant:
 		return b.constant(n)
-	case *given:
-		return &bitsIterator{words: n.words, doc: base.NoDocID, count: n.count}, nil
 	case *disMax:
 		return b.disMax(n)
 	case *boosting:

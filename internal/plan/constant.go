@@ -51,6 +51,36 @@ func (b *bitsIterator) NextGEQ(target base.DocID) base.DocID {
 	return b.doc
 }
 
+// docsIterator yields the documents of a list with a constant score.
+type docsIterator struct {
+	docs  []uint32 // the rest, from doc on
+	doc   base.DocID
+	score base.Score
+	count int
+}
+
+var _ iterator = (*docsIterator)(nil)
+
+func (d *docsIterator) DocID() base.DocID    { return d.doc }
+func (d *docsIterator) Score() base.Score    { return d.score }
+func (d *docsIterator) MaxScore() base.Score { return d.score }
+func (d *docsIterator) Cost() int            { return d.count }
+
+func (d *docsIterator) NextGEQ(target base.DocID) base.DocID {
+	step := 1
+	for step < len(d.docs) && base.DocID(d.docs[step]) < target {
+		step *= 2
+	}
+	from := step / 2
+	at, _ := slices.BinarySearch(d.docs[from:min(step, len(d.docs))], uint32(target))
+	d.docs = d.docs[from+at:]
+	d.doc = base.NoDocID
+	if len(d.docs) > 0 {
+		d.doc = base.DocID(d.docs[0])
+	}
+	return d.doc
+}
+
 // alternatives yields the documents of at least one child, without pruning. Its users score them.
 type alternatives struct {
 	children []iterator
@@ -205,11 +235,14 @@ func (b *treeBuilder) constant(n *constant) (iterator, error) {
 		}
 		return &constantIterator{child, n.score}, nil
 	}
-	words, count, err := b.matcher.set(s)
-	if err != nil || count == 0 {
+	found, err := b.matcher.set(s)
+	if err != nil || found.count == 0 {
 		return nil, err
 	}
-	return &bitsIterator{words: words, doc: base.NoDocID, score: n.score, count: count}, nil
+	if found.words == nil {
+		return &docsIterator{docs: found.docs, doc: base.NoDocID, score: n.score, count: found.count}, nil
+	}
+	return &bitsIterator{words: found.words, doc: base.NoDocID, score: n.score, count: found.count}, nil
 }
 
 // existingChildren builds the children that have a document.

@@ -2,19 +2,28 @@ package plan
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Bitmaps of sets are cached by segment from their second use on, within the memory of the index's
-// derived structures (package derived) as long as nothing else needs it. A bitmap is of all documents,
-// deleted ones too, so that it stays valid while the segment is open.
+// Documents of sets are cached by segment from their second use on, within the memory of the index's
+// derived structures (package derived) as long as nothing else needs it. They are of all documents, deleted
+// ones too, so that they stay valid while the segment is open; beside them are the live ones of the last
+// deletions.
 
 type cachedSet struct {
-	key   string // of the set; another one of the same hash is not this
-	words []uint64
-	count int
+	key string // of the set; another one of the same hash is not this
+	documents
+	live atomic.Pointer[liveDocuments]
+}
+
+// liveDocuments are those that are not deleted.
+type liveDocuments struct {
+	live *segment.Bitmap
+	documents
 }
 
 // setUses are hashes of sets that were used in a segment; a newer one replaces an older one of its place.
@@ -26,70 +35,159 @@ var (
 	setSeed    = maphash.MakeSeed()
 )
 
-// minCachedCost is the least cost of a set that is worth the look-up of its bitmap, about 20 µs.
-const minCachedCost = 20_000
+// minCachedCost is the least cost of a set, with that of the memory for its bitmap, that is worth the look-up of
+// its documents.
+const minCachedCost = 4000
 
-// set returns the documents of a set, not to be changed, and their number, valid until the matcher is used
-// for another segment.
-func (m *matcher) set(s *set) (words []uint64, count int, err error) {
-	return m.documents(s.key, s.text, s.source.cost(m.words, m.segment), func(words []uint64) error { return s.source.mark(m, words) })
+// set returns the documents of a set, valid until the matcher is used for another segment.
+func (m *matcher) set(s *set) (documents, error) {
+	found, _, err := m.find(s, s.text)
+	return found, err
 }
 
-// filter is set for a filter of a flat stage.
-func (m *matcher) filter(n *constant) (words []uint64, count int, err error) {
-	if s, ok := n.child.(*set); ok {
-		return m.set(s)
+// live is set for a filter of a flat stage, without the deleted documents.
+func (m *matcher) live(n *constant) (documents, error) {
+	found, cached, err := m.find(n.child, n.text)
+	live := m.view().Live
+	if err != nil || live == nil {
+		return found, err
 	}
-	key := string(m.scratch.keys.appendNode(nil, m.words.terms, n.child))
-	return m.documents(key, n.text, m.words.maskCost(m.segment, n.child), func(words []uint64) error { return m.mark(words, n.child) })
+	if cached != nil {
+		return cached.without(live), nil
+	}
+	if found.words == nil {
+		found.docs = selected(m.docList(len(found.docs)), found.docs, live.Words(), false)
+		found.count = len(found.docs)
+		return found, nil
+	}
+	and(found.words, live.Words()) // the matcher's
+	found.count = int(ones(found.words))
+	return found, nil
 }
 
-// documents returns the documents that mark gives, at an estimated cost, or those that are cached.
-func (m *matcher) documents(key, text string, cost int, mark func(words []uint64) error) (words []uint64, count int, err error) {
+func (c *cachedSet) without(live *segment.Bitmap) documents {
+	if l := c.live.Load(); l != nil && l.live == live {
+		return l.documents
+	}
+	l := &liveDocuments{live: live}
+	if c.words == nil {
+		docs := selected(nil, c.docs, live.Words(), false)
+		l.documents = documents{docs: docs, count: len(docs)}
+	} else {
+		words := slices.Clone(c.words)
+		and(words, live.Words())
+		l.documents = listed(words, int(ones(words)), live.Len(), nil)
+	}
+	c.live.Store(l)
+	return l.documents
+}
+
+// find returns the documents of a set, or of another node of a filter. cached is their entry if they are kept;
+// else their memory is the matcher's.
+func (m *matcher) find(n node, text string) (found documents, cached *cachedSet, err error) {
 	traced := FilterTrace{Query: text}
-	if cost >= minCachedCost {
-		cached, was, err := m.cached(key, mark)
-		if err != nil {
-			return nil, 0, err
-		}
-		if cached != nil {
-			traced.Docs, traced.Cached = cached.count, was
-			m.filters = append(m.filters, traced)
-			return cached.words, cached.count, nil
+	cost := m.words.filterCost(m.segment, n)
+	if cost+m.words.numDocs(m.segment)/maskDocsPerCost >= minCachedCost {
+		if cached, traced.Cached, err = m.cached(n); err != nil {
+			return found, nil, err
 		}
 	}
-	words = m.take()
-	m.held = append(m.held, words)
-	if err := mark(words); err != nil {
-		return nil, 0, err
+	if cached != nil {
+		found = cached.documents
+	} else if found, err = m.compute(n); err != nil {
+		return found, nil, err
 	}
-	traced.Docs = int(ones(words))
+	traced.Docs = found.count
 	m.filters = append(m.filters, traced)
-	return words, traced.Docs, nil
+	return found, cached, nil
+}
+
+// filterCost estimates the cost of computing a node's documents.
+func (ws *words) filterCost(segment int, n node) int {
+	if s, ok := n.(*set); ok {
+		return s.source.cost(ws, segment)
+	}
+	return ws.maskCost(segment, n)
+}
+
+func (m *matcher) compute(n node) (documents, error) {
+	numDocs := m.words.numDocs(m.segment)
+	if l, ok := n.(*leaf); ok && !l.isPhrase() && isFew(m.words.leafDocFreq(m.segment, l), numDocs) {
+		return m.listOf(l.terms[0])
+	}
+	words := m.take()
+	m.held = append(m.held, words)
+	if err := m.markFilter(words, n); err != nil {
+		return documents{}, err
+	}
+	count := int(ones(words))
+	if !isFew(count, numDocs) {
+		return documents{words: words, count: count}, nil
+	}
+	return listed(words, count, numDocs, m.docList(count)), nil
+}
+
+func (m *matcher) markFilter(words []uint64, n node) error {
+	if s, ok := n.(*set); ok {
+		return s.source.mark(m, words)
+	}
+	return m.mark(words, n)
+}
+
+// hash sets m.key to what identifies the documents of a node, and returns its hash.
+func (m *matcher) hash(n node) uint64 {
+	if s, ok := n.(*set); ok {
+		m.key = append(m.key[:0], s.key...)
+	} else {
+		m.key = m.scratch.keys.appendNode(m.key[:0], m.words.terms, n)
+	}
+	return maphash.Bytes(setSeed, m.key)
 }
 
 // cached returns nil if the set was not used before, or there is no room. was: it had been kept.
-func (m *matcher) cached(key string, mark func(words []uint64) error) (c *cachedSet, was bool, err error) {
-	hash := maphash.String(setSeed, key)
+func (m *matcher) cached(n node) (c *cachedSet, was bool, err error) {
+	hash := m.hash(n)
 	list := m.view().Derived.List(0)
+	if c = cachedSets.Kept(list, hash); c != nil {
+		if c.key != string(m.key) {
+			return nil, false, nil
+		}
+		return c, true, nil
+	}
 	if !m.usedBefore(list, hash) {
 		return nil, false, nil
 	}
-	size := int64(8*(m.words.numDocs(m.segment)+63)/64 + len(key))
-	was = cachedSets.Keeps(list, hash)
-	c, err = cachedSets.GetIfRoom(list, hash, size, func() (*cachedSet, int64, error) {
-		words := cleared(nil, m.words.numDocs(m.segment))
-		err := mark(words)
-		return &cachedSet{key, words, int(ones(words))}, size, err
+	key := string(m.key)
+	c, err = cachedSets.GetIfRoom(list, hash, int64(m.words.numDocs(m.segment)/8+len(key)), func() (*cachedSet, int64, error) {
+		return m.newCachedSet(key, n)
 	})
 	if c != nil && c.key != key {
 		return nil, false, err
 	}
-	return c, was, err
+	return c, false, err
 }
 
-func (m *matcher) isCached(s *set) bool {
-	return cachedSets.Keeps(m.view().Derived.List(0), maphash.String(setSeed, s.key))
+func (m *matcher) newCachedSet(key string, n node) (c *cachedSet, sizeBytes int64, err error) {
+	found, err := m.compute(n)
+	if err != nil {
+		return nil, 0, err
+	}
+	found.words, found.docs = slices.Clone(found.words), slices.Clone(found.docs)
+	size := 8*len(found.words) + 4*len(found.docs)
+	if m.view().Live != nil {
+		size *= 2
+	}
+	return &cachedSet{key: key, documents: found}, int64(size + len(key)), nil
+}
+
+// isCached reports whether the documents of a filter are kept; false for nodes other than sets.
+func (ws *words) isCached(segment int, n node) bool {
+	c, ok := n.(*constant)
+	if !ok {
+		return false
+	}
+	s, ok := c.child.(*set)
+	return ok && cachedSets.Keeps(ws.planner.snapshot.Segments[segment].Derived.List(0), maphash.String(setSeed, s.key))
 }
 
 func (m *matcher) usedBefore(list derived.List, hash uint64) bool {

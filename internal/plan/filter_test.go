@@ -32,7 +32,7 @@ func filterIndex(t testing.TB, numDocs, commits int) *Planner {
 	return New(indextest.Snapshot(t, indexOf(t, docs, commits)), nil)
 }
 
-// The three ways to apply filters, flat, narrow and as a tree, give the same hits and scores, and each is
+// The three ways to apply filters, flat, by looking up and as a tree, give the same hits and scores, and each is
 // used.
 func TestFilters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(62, 1))
@@ -79,12 +79,8 @@ func TestFilters(t *testing.T) {
 		switch flat := st.flat; {
 		case !flat:
 			used["no flat stage"]++
-		case trace.Steps[0].Traversal != treeTraversal:
-			used["flat"]++
-		case st.maskPays(&p.words, 0):
-			used["narrow"]++
 		default:
-			used["tree"]++
+			used[trace.Steps[0].Traversal]++
 		}
 		st.flat, st.offset = false, 0
 		want, err := p.RunCPU(t.Context(), sc, nil, nil)
@@ -95,7 +91,7 @@ func TestFilters(t *testing.T) {
 			t.Fatalf("%s: by %s\ngot  %v of %d\nwant %v of %d", b, trace.Steps[0].Traversal, got.Hits, got.Matches, want.Hits, want.Matches)
 		}
 	}
-	for _, way := range []string{"flat", "narrow", "tree"} {
+	for _, way := range []string{"block-max-maxscore", "svs", "look-up", "tree"} {
 		if used[way] < 5 {
 			t.Errorf("%d queries were run in the way %s: %v", used[way], way, used)
 		}

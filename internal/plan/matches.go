@@ -92,13 +92,16 @@ type matcher struct {
 	result []uint64
 	free   [][]uint64 // for take
 	held   [][]uint64 // taken for sets
+	lists  [][]uint32 // for docList; listed of them are taken
+	listed int
+	key    []byte
 	cursor postings.Cursor
 }
 
 // begin prepares the matcher and the builder of trees for a segment.
 func (sc *Scratch) begin(ws *words, segment int, stop traverse.Interrupt) *matcher {
 	m := &sc.matcher
-	m.free, m.held = append(m.free, m.held...), m.held[:0]
+	m.free, m.held, m.listed = append(m.free, m.held...), m.held[:0], 0
 	m.scratch, m.words, m.segment, m.stop, m.work, m.filters = sc, ws, segment, stop, Work{}, m.filters[:0]
 	sc.beginTree(ws, segment, stop)
 	return m
@@ -137,9 +140,9 @@ func (m *matcher) mark(words []uint64, n node) error {
 	case *constant:
 		return m.mark(words, n.child)
 	case *set:
-		documents, _, err := m.set(n)
+		found, err := m.set(n)
 		if err == nil {
-			or(words, documents)
+			found.addTo(words)
 		}
 		return err
 	case *disMax:
@@ -270,10 +273,14 @@ func (m *matcher) list(words []uint64, term int) error {
 	if err := m.stop.Err(); err != nil {
 		return err
 	}
-	if err := m.markList(words, l); err != nil {
-		return fmt.Errorf("term %q: %w", m.words.terms[term].bytes, err)
+	return m.termError(term, m.markList(words, l))
+}
+
+func (m *matcher) termError(term int, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("term %q: %w", m.words.terms[term].bytes, err)
 }
 
 func (m *matcher) markList(words []uint64, l *postings.List) error {
@@ -284,9 +291,13 @@ func (m *matcher) markList(words []uint64, l *postings.List) error {
 			words[d/64] |= 1 << (d % 64)
 		}
 	}
+	m.countWork(c)
+	return c.Err()
+}
+
+func (m *matcher) countWork(c *postings.Cursor) {
 	stats := c.Stats()
 	m.work.Add(Work{PostingsDecoded: int64(stats.PostingsDecoded), BlocksDecoded: int64(stats.BlocksDecoded)})
-	return c.Err()
 }
 
 // iterate sets the bits of the documents of n's iterator.

@@ -138,8 +138,8 @@ func TestMaskWords(t *testing.T) {
 	} {
 		p := prepare(t, s, sc, c.query, Options{K: 10})
 		m := sc.begin(&p.words, 0, t.Context())
-		words, err := m.mask(p.Stage(0))
-		w := m.work
+		found, err := m.mask(p.Stage(0))
+		words, w := found.words, m.work
 		if err != nil || len(words) != c.words || (words == nil) != (c.words == 0) || w != c.work {
 			t.Errorf("%s: %d words after %+v, %v, want %d after %+v", c.query, len(words), w, err, c.words, c.work)
 		}

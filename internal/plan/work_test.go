@@ -76,7 +76,7 @@ func TestWork(t *testing.T) {
 		mode  Mode
 		want  Work
 	}{
-		{`w0 w5 -w1`, ModeOr, Work{PostingsDecoded: 9180, PostingsScored: 3087, BlocksDecoded: 72, BlocksSkipped: 39}},
+		{`w0 w5 -w1`, ModeOr, Work{PostingsDecoded: 9052, PostingsScored: 3085, BlocksDecoded: 71, BlocksSkipped: 40}},
 		{`w9 -w0`, ModeOr, Work{PostingsDecoded: 8478, PostingsScored: 2690, BlocksDecoded: 68, BlocksSkipped: 0}},
 		{`"w0 w1"`, ModeOr, Work{PostingsDecoded: 10616, PostingsScored: 2679, BlocksDecoded: 84, BlocksSkipped: 0}},
 		{`"w0 w5" w1`, ModeOr, Work{PostingsDecoded: 11998, PostingsScored: 1395, BlocksDecoded: 96, BlocksSkipped: 15}},

@@ -15,6 +15,7 @@
 //   - block-max-and (And): document at a time with block bounds.
 //   - linear-regression, hash-segmentation-16 to -256, interpolation (And): look up postings
 //     in a contracted range of the longer lists, if possible without decoding (ao11).
+//   - look-up (Or, And): look up the documents of a filter in the lists.
 //
 // All return the same hits, including ties: scores are integers, and only a bound that proves
 // that a document cannot enter excludes it.

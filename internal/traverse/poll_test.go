@@ -76,6 +76,7 @@ func TestConjunctionsLookAtContext(t *testing.T) {
 		{"svs", codec.BlockLen, named("svs")},
 		{"svs-binary", codec.BlockLen, named("svs-binary")},
 		{"block-max-and", codec.BlockLen, named("block-max-and")},
+		{"look-up", 4 * codec.BlockLen, named("look-up")},
 		{"Begin", codec.BlockLen, func(ctx context.Context, s *traverse.Scratch) error {
 			return traverse.Begin(ctx, s, &q, new(traverse.Candidates))
 		}},

@@ -25,7 +25,8 @@ type Scratch struct {
 	contracted   *contracted     // linear-regression, hash-segmentation, interpolation
 	intersection *intersection   // svs
 	pruning      *pruning        // block-max-pruning
-	stepper      *stepper        // steps
+	stepper      *stepper        // steps, look-up
+	lookUps      *lookUps        // look-up
 }
 
 type legState struct {

@@ -52,6 +52,9 @@ type Query struct {
 	NumDocs int
 	// Live has bit d%64 of word d/64 set if document d is not deleted. nil: all are live.
 	Live []uint64
+	// Docs, if not nil, are the documents of Live in rising order, below NumDocs. The traversal look-up then needs
+	// no Live.
+	Docs []uint32
 	// Base is added to DocIDs in hits. Segments that share a queue are run in increasing order
 	// of Base.
 	Base base.DocID
@@ -111,6 +114,8 @@ var traversals = []Traversal{
 	newHashSegmentation(128),
 	newHashSegmentation(256),
 	blockMaxAnd{},
+	lookUp{Or},
+	lookUp{And},
 	exhaustiveDAAT{Or},
 	exhaustiveDAAT{And},
 	exhaustiveTAAT{Or},

@@ -178,7 +178,7 @@ func TestPruningExact(t *testing.T) {
 func prunes(tr traverse.Traversal) bool {
 	switch tr.Name() {
 	case "block-max-maxscore", "block-max-pruning", "block-max-wand", "variable-block-max-wand", "maxscore", "wand",
-		"svs", "block-max-and":
+		"svs", "block-max-and", "look-up":
 		return true
 	}
 	return false
