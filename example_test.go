@@ -396,3 +396,29 @@ func ExampleTrace() {
 	// segment on the cpu
 	// fetch on the cpu
 }
+
+func ExampleSuggester() {
+	ix, remove := library()
+	defer remove()
+	ctx := context.Background()
+	results, err := ix.Search(ctx, griffin.Query{Text: "ishmeal", Suggest: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("did you mean", results.Suggestions)
+	s := griffin.NewSuggester(ix)
+	corrections, err := s.Phrases(ctx, griffin.PhraseSuggest{Candidates: griffin.TermSuggest{Text: "the watry prt", MinWordLength: 3}, MaxErrors: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(corrections[0].Text)
+	values, err := s.Complete(ctx, griffin.Complete{Text: "jul", Field: "author"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(values[0].Text, values[0].Freq)
+	// Output:
+	// did you mean [ishmael]
+	// the watery part
+	// Jules Verne 2
+}

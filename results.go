@@ -36,6 +36,8 @@ type Results struct {
 	Facets map[string][]FacetValue `json:"facets,omitempty"`
 	// Aggregations are the answers to Query.Aggregations.
 	Aggregations Aggregations `json:"aggregations,omitzero"`
+	// Suggestions are queries with corrected words, with hits, if Query.Suggest is set and there is no hit.
+	Suggestions []string `json:"suggestions,omitempty"`
 	// Matches is the number of documents that match in Mode, if Query.Count is set.
 	Matches int64 `json:"matches,omitempty"`
 	// NumDocs is the number of documents in the index.

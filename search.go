@@ -36,6 +36,8 @@ type Query struct {
 	Count bool
 	// Trace sets Results.Trace.
 	Trace bool
+	// Suggest sets Results.Suggestions if there is no hit. It is for queries of Text.
+	Suggest bool
 	// Load is the part of documents that hits have; default LoadFields.
 	Load Load
 	// SnippetLength is the length of snippets in characters, such as
@@ -119,6 +121,8 @@ func (q *Query) check() error {
 	switch {
 	case q.Node != nil && q.Text != "":
 		return fmt.Errorf("the query has a text and a node: set one of them: %w", ErrBadInput)
+	case q.Node != nil && q.Suggest:
+		return fmt.Errorf("suggestions are for queries of text, but the query is a node: %w", ErrBadInput)
 	case q.K < 1 || q.K > MaxK:
 		return fmt.Errorf("k is %d, not between 1 and %d: %w", q.K, MaxK, ErrBadInput)
 	case q.Offset < 0 || q.Offset > MaxK-q.K:
@@ -174,6 +178,9 @@ func (s *search) answer(ctx context.Context, began time.Time) (*Results, error) 
 	s.began = began
 	r, err := s.run(ctx)
 	s.index.scratches.Put(s.sc) // not deferred: after a panic, no other search may use it
+	if err == nil && s.query.Suggest && len(r.Hits)+s.query.Offset == 0 {
+		r.Suggestions, err = s.didYouMean(ctx)
+	}
 	if err != nil {
 		return nil, publicError(err)
 	}

@@ -55,6 +55,24 @@ func InFields(node Node, fields []FieldWeight, tieBreaker float64) Node {
 	return node
 }
 
+// EachLeaf visits the nodes of a tree that have no parts, but those of excluded clauses and of what lowers scores.
+func EachLeaf(node Node, visit func(leaf Node)) {
+	switch n := node.(type) {
+	case *Boolean:
+		for _, c := range n.Clauses {
+			if c.Occur != MustNot {
+				EachLeaf(c.Node, visit)
+			}
+		}
+	case *Boosting:
+		EachLeaf(n.Positive, visit)
+	case *Constant, *DisMax:
+		eachPart(n, func(part *Node) { EachLeaf(*part, visit) })
+	default:
+		visit(node)
+	}
+}
+
 func eachPart(node Node, change func(part *Node)) {
 	switch n := node.(type) {
 	case *Constant:

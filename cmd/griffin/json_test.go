@@ -57,7 +57,7 @@ func TestJSONGuide(t *testing.T) {
 		sections[name] = body
 	}
 	for name, v := range map[string]any{
-		"search": griffin.Results{}, "index": griffin.FilesReport{}, "delete": deleted{}, "watch": watchEvent{}, "snapshot": struct {
+		"search": griffin.Results{}, "index": griffin.FilesReport{}, "suggest": suggested{}, "complete": completed{}, "delete": deleted{}, "watch": watchEvent{}, "snapshot": struct {
 			backup.Report
 			snapshotList
 		}{}, "load": loadResult{}, "policies": policiesResult{}, "train": trainResult{}, "lab simulate": simulateResult{}, "bench": benchResult{},

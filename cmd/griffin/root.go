@@ -51,7 +51,7 @@ search it from the command line, in the browser or from Go.`,
 		}
 	}
 	add("search", "Search: build, query and maintain an index",
-		newIndexCommand(a), newSearchCommand(a), newAddCommand(a), newDeleteCommand(a), newWatchCommand(a), newMergeCommand(a), newSnapshotCommand(a), newStatsCommand(a), newGetCommand(a), newExportCommand(a), newMappingCommand(a), newAnalyzeCommand(a), newVerifyCommand(a), newDemoCommand(a))
+		newIndexCommand(a), newSearchCommand(a), newAddCommand(a), newDeleteCommand(a), newWatchCommand(a), newMergeCommand(a), newSnapshotCommand(a), newStatsCommand(a), newSuggestCommand(a), newCompleteCommand(a), newSimilarCommand(a), newGetCommand(a), newExportCommand(a), newMappingCommand(a), newAnalyzeCommand(a), newVerifyCommand(a), newDemoCommand(a))
 	add("serve", "Serve: answer queries over HTTP, on CPU and GPU",
 		newServeCommand(a), newDevicesCommand(a), newTrainCommand(a))
 	add("measure", "Measure: result quality, speed, behaviour under load",

@@ -32,7 +32,8 @@ func newSearchCommand(a *app) *cobra.Command {
 		Use:   "search INDEX [QUERY…]",
 		Short: "Search an index; without a query, open a prompt",
 		Long: `Search prints the best documents for a query: title, a passage with the words
-found, and score. Without a query it opens a prompt with history.
+found, and score. Without a query it opens a prompt with history. If nothing is
+found, it suggests queries with corrected words.
 
 Queries: words; "a phrase"; field:word; +required; -excluded; word^2 (double
 weight); (groups); AND, OR and NOT. Quote a query with an excluded word, or write --
@@ -93,7 +94,7 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 	}
 
 	q := o.rankingFlags.query(mode)
-	q.Text, q.Offset, q.Trace, q.Count = strings.Join(words, " "), o.offset, o.trace, o.count
+	q.Text, q.Offset, q.Trace, q.Count, q.Suggest = strings.Join(words, " "), o.offset, o.trace, o.count, true
 	if !o.noSnippet {
 		q.SnippetLength = griffin.DefaultSnippetLength
 	}
@@ -140,7 +141,7 @@ func (a *app) answer(ctx context.Context, ix *griffin.Index, q griffin.Query, fi
 // printBeyond prints the number of matches, for an offset beyond the last one.
 func (a *app) printBeyond(ctx context.Context, ix *griffin.Index, q griffin.Query) error {
 	offset := q.Offset
-	q.Offset, q.Count, q.Trace = 0, true, false
+	q.Offset, q.Count, q.Trace, q.Suggest = 0, true, false, false
 	results, err := ix.Search(ctx, q)
 	if err != nil {
 		return err
@@ -172,6 +173,9 @@ func printHits(con *console, r *griffin.Results, offset int, fields *fieldFlags)
 	}
 	if len(r.Hits) == 0 {
 		con.printf("Nothing found in %s (%s).\n", plural(r.NumDocs, "document"), took(r.Took))
+		if len(r.Suggestions) > 0 {
+			con.printf("Did you mean: %s%s%s?\n", st.bold, oneLine(strings.Join(r.Suggestions, st.reset+", "+st.bold)), st.reset)
+		}
 		return
 	}
 	for i := range r.Hits {

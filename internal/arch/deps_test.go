@@ -24,7 +24,7 @@ var layers = [][]string{
 	},
 	2:  {"internal/sched/simulation", "internal/postings", "internal/segment", "internal/impact", "internal/leg", "query", "internal/snippet", "internal/load", "internal/watch", "internal/gpu/decode", "internal/papers/intersect", "internal/papers/para", "internal/papers/scoring", "internal/papers/selection"},
 	3:  {"internal/traverse", "internal/papers/decoders", "internal/gpu/packedsearch", "internal/gpu/imagesearch", "internal/gpu/residency", "internal/gpu/pipeline", "internal/papers/lists", "internal/saat", "internal/saat/genloops", "internal/inverter", "internal/index", "internal/interchange"},
-	4:  {"internal/plan", "internal/collection", "internal/papers/card", "internal/living", "internal/backup"},
+	4:  {"internal/plan", "internal/collection", "internal/papers/card", "internal/living", "internal/backup", "internal/spelling"},
 	5:  {"internal/aggregate", "internal/collect", "internal/resultcache", "internal/engine", "internal/bucket"},
 	6:  {"internal/dispatch", "internal/papers/griffin18", "internal/papers/saat", "internal/papers/ding09", "internal/papers/ao11"},
 	7:  {"internal/calibrate", "engines"},

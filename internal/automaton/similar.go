@@ -2,6 +2,9 @@ package automaton
 
 import (
 	"encoding/binary"
+	"math"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/blevesearch/vellum"
@@ -15,6 +18,7 @@ type Similar struct {
 	edits  int
 	prefix int // characters
 	swaps  bool
+	begins bool // texts that begin so are accepted too, in any letter case
 
 	numbers map[string]int
 	states  []similarState
@@ -65,11 +69,26 @@ func (s *Similar) number(st *similarState) int {
 	return len(s.states) - 1
 }
 
+// NewBeginning returns the automaton of texts whose beginning is similar to a word, in any letter case.
+func NewBeginning(word string, edits, prefix int, swaps bool) *Similar {
+	s := NewSimilar(strings.ToLower(word), edits, prefix, swaps)
+	s.begins = true
+	return s
+}
+
+// accepting is the state after a similar beginning.
+const accepting = math.MaxInt32 - 1
+
 // Start implements vellum.Automaton.
-func (s *Similar) Start() int { return 1 }
+func (s *Similar) Start() int {
+	if s.begins && s.Edits(1) <= s.edits {
+		return accepting
+	}
+	return 1
+}
 
 // IsMatch implements vellum.Automaton.
-func (s *Similar) IsMatch(n int) bool { return n > 0 && s.Edits(n) <= s.edits }
+func (s *Similar) IsMatch(n int) bool { return n == accepting || n > 0 && s.Edits(n) <= s.edits }
 
 // Edits returns the distance of the texts that lead to a state, or a greater number than the limit.
 func (s *Similar) Edits(n int) int {
@@ -84,12 +103,12 @@ func (s *Similar) Edits(n int) int {
 func (s *Similar) CanMatch(n int) bool { return n > 0 }
 
 // WillAlwaysMatch implements vellum.Automaton.
-func (s *Similar) WillAlwaysMatch(int) bool { return false }
+func (s *Similar) WillAlwaysMatch(n int) bool { return n == accepting }
 
 // Accept implements vellum.Automaton.
 func (s *Similar) Accept(n int, c byte) int {
-	if n == 0 {
-		return 0
+	if n == 0 || n == accepting {
+		return n
 	}
 	st := &s.states[n]
 	if st.next == nil {
@@ -114,6 +133,9 @@ func (s *Similar) step(st similarState, c byte) int {
 	r, size := utf8.DecodeRune(part)
 	if size < len(part) || r == utf8.RuneError && size == 1 { // not UTF-8
 		return 0
+	}
+	if s.begins {
+		r = unicode.ToLower(r)
 	}
 	if st.count < s.prefix {
 		if r != s.word[st.count] {
@@ -142,11 +164,41 @@ func (s *Similar) step(st similarState, c byte) int {
 	if int(least) > s.edits {
 		return 0
 	}
+	if s.begins && int(row[len(s.word)]) <= s.edits && st.count == s.prefix {
+		return accepting
+	}
 	st.row, st.before, st.last, st.part = row, st.row, swappable, nil
 	if !s.swaps || swappable < 0 {
 		st.before = row
 	}
 	return s.number(&st)
+}
+
+// Match reports whether a text is accepted.
+func (s *Similar) Match(text string) bool {
+	n := s.Start()
+	for i := 0; i < len(text) && s.CanMatch(n) && !s.WillAlwaysMatch(n); i++ {
+		n = s.Accept(n, text[i])
+	}
+	return s.IsMatch(n)
+}
+
+// BeginningEdits returns the least number of edits between a word and a beginning of a text, in any letter case.
+func BeginningEdits(word, text string, limit int, swaps bool) int {
+	least := limit + 1
+	a := NewSimilar(strings.ToLower(word), limit, 0, swaps)
+	n := a.Start()
+	for least = min(least, a.Edits(n)); len(text) > 0 && n > 0; {
+		r, size := utf8.DecodeRuneInString(text)
+		for _, c := range []byte(string(unicode.ToLower(r))) {
+			n = a.Accept(n, c)
+		}
+		if n > 0 {
+			least = min(least, a.Edits(n))
+		}
+		text = text[size:]
+	}
+	return least
 }
 
 // Distance returns the number of edits of a text, or a greater one than the limit.

@@ -123,6 +123,19 @@ func (m *Mapping) withSubs(targets []Target, field, since int) []Target {
 // fields that it copies to, with their multi-fields. None if the name is not declared.
 func (m *Mapping) Targets(name string) []Target { return m.targets[name] }
 
+// Sources returns the names whose values a field gets, in the order of declaration: its own, that of its parent, and
+// those that are copied to it.
+func (m *Mapping) Sources(name string) []string {
+	names := []string{}
+	for i := range m.fields {
+		from := m.fields[i].Name
+		if slices.ContainsFunc(m.targets[from], func(t Target) bool { return t.Field.Name == name }) {
+			names = append(names, from)
+		}
+	}
+	return names
+}
+
 // Texts returns fields of type text with the defaults.
 func Texts(names []string) []Field {
 	fields := make([]Field, len(names))

@@ -9,6 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -36,6 +37,7 @@ type compiler struct {
 	snapshot *index.Snapshot
 	now      time.Time                // of date maths; zero: not asked for yet
 	similar  map[string][]similarTerm // by key of a blend; of one query
+	list     postings.List
 }
 
 // compile returns the planned form of n in ModeOr or ModeAnd, nil if analysis leaves no term.
@@ -71,6 +73,8 @@ func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error)
 		return c.disMax(n, mode, boost*factor(n.Boost))
 	case *query.Boosting:
 		return c.boosting(n, mode, boost*factor(n.Boost))
+	case *query.MoreLikeThis:
+		return moreLikeThis(c, n, boost*factor(n.Boost))
 	}
 	return c.constant(n, mode, boost)
 }

@@ -64,9 +64,9 @@ func (p *queryParser) matchPhrasePrefix(raw json.RawMessage) (query.Node, *Error
 }
 
 // fields reads names such as "title", "title^2" and "ti*".
-func (p *queryParser) fields(o *object, key string) ([]query.FieldWeight, *Error) {
+func (p *queryParser) fields(o *object) ([]query.FieldWeight, *Error) {
 	var fields []query.FieldWeight
-	for _, text := range o.texts(key) {
+	for _, text := range o.texts("fields") {
 		name, factor, weighted := strings.Cut(text, "^")
 		weight := 1.0
 		if weighted {
@@ -84,7 +84,7 @@ func (p *queryParser) fields(o *object, key string) ([]query.FieldWeight, *Error
 		}
 	}
 	if o.err == nil && len(fields) == 0 {
-		o.fail("[%s] query has no [%s]", o.of, key)
+		o.fail("[%s] query has no [fields]", o.of)
 	}
 	return fields, o.err
 }
@@ -113,7 +113,7 @@ func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
 	}
 	fields := []query.FieldWeight{{}}
 	if o.values["fields"] != nil {
-		if fields, err = p.fields(&o, "fields"); err != nil {
+		if fields, err = p.fields(&o); err != nil {
 			return nil, err
 		}
 	}
@@ -168,7 +168,7 @@ func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
 	case o.values["fields"] != nil && o.values["default_field"] != nil:
 		o.fail("[query_string] query has both [default_field] and [fields]")
 	case o.values["fields"] != nil:
-		fields, err = p.fields(&o, "fields")
+		fields, err = p.fields(&o)
 	case o.values["default_field"] != nil:
 		var field string
 		field, err = p.x.field(o.needed("default_field"))
@@ -268,7 +268,7 @@ func (p *queryParser) simpleQueryString(raw json.RawMessage) (query.Node, *Error
 		}
 	}
 	if o.values["fields"] != nil {
-		fields, err := p.fields(&o, "fields")
+		fields, err := p.fields(&o)
 		if err != nil {
 			return nil, err
 		}

@@ -30,6 +30,9 @@ func search(r *request) (answer, *Error) {
 	}
 	var out answer
 	err = r.admitted(x, func(ctx context.Context) error {
+		if s.suggest != nil && s.suggest.only {
+			return s.suggestOnly(ctx, x, &out)
+		}
 		if s.query.all && s.isPlain() {
 			return s.everything(ctx, x, &out)
 		}
@@ -78,6 +81,9 @@ func (s *searchRequest) run(ctx context.Context, x *Index, out *answer) error {
 	if len(s.aggs) > 0 {
 		body = append(body, `,"aggregations":`...)
 		body = results.Aggregations.AppendJSON(body, s.typed, w.appendTop)
+	}
+	if body, err = s.appendSuggestions(ctx, x, body); err != nil {
+		return err
 	}
 	if w.err != nil {
 		return w.err

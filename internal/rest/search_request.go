@@ -27,6 +27,8 @@ type searchRequest struct {
 	trackScores       bool
 	explain           bool
 
+	suggest *suggestRequests
+
 	source    sourceFilter
 	fields    []fieldPattern // of "fields" and "docvalue_fields"
 	highlight *highlightRequest
@@ -34,7 +36,7 @@ type searchRequest struct {
 
 // isPlain reports whether a match_all can be answered by listing the documents.
 func (s *searchRequest) isPlain() bool {
-	return s.sort == nil && s.after == nil && s.aggs == nil && s.postFilter == nil && s.collapse == "" && s.minScore == 0 && !s.explain && s.highlight == nil
+	return s.sort == nil && s.after == nil && s.aggs == nil && s.postFilter == nil && s.collapse == "" && s.minScore == 0 && !s.explain && s.highlight == nil && s.suggest == nil
 }
 
 func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
@@ -50,6 +52,9 @@ func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
 		if err := s.parseBody(x, body); err != nil {
 			return s, err
 		}
+	}
+	if s.suggest != nil {
+		s.suggest.only = s.suggest.only && !r.values.Has("q")
 	}
 	for name, to := range map[string]*int{"from": &s.from, "size": &s.size} {
 		n, given, err := r.number(name)
@@ -123,6 +128,7 @@ var bodyKeys = map[string]func(s *searchRequest, x *Index, key string, raw json.
 	"fields":           (*searchRequest).parseFields,
 	"docvalue_fields":  (*searchRequest).parseFields,
 	"stored_fields":    (*searchRequest).parseStoredFields,
+	"suggest":          (*searchRequest).parseSuggest,
 	"highlight":        (*searchRequest).parseHighlight,
 }
 
@@ -156,6 +162,9 @@ func (s *searchRequest) parseBody(x *Index, body []byte) *Error {
 		if err := parse(s, x, key, o[key]); err != nil {
 			return err
 		}
+	}
+	if s.suggest != nil {
+		s.suggest.only = o["query"] == nil && s.aggs == nil
 	}
 	return nil
 }

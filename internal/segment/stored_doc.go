@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -44,6 +45,26 @@ func appendStoredDoc(dst []byte, title, text string, extra []corpus.Field) []byt
 func appendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
+
+// EachValue visits the values of the fields of some names, the title as field "title"; without names, title and
+// text.
+func (d *StoredDoc) EachValue(names []string, visit func(value []byte)) {
+	if names == nil {
+		visit(d.Title)
+		visit(d.Text)
+		return
+	}
+	if len(d.Title) > 0 && slices.Contains(names, titleField) {
+		visit(d.Title)
+	}
+	for _, f := range d.Extra {
+		if slices.Contains(names, string(f.Name)) {
+			visit(f.Value)
+		}
+	}
+}
+
+const titleField = "title"
 
 // The document must fill src, into which the fields point.
 func (d *StoredDoc) decode(src []byte) error {
