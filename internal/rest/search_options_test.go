@@ -118,7 +118,7 @@ func TestSearchOptionErrors(t *testing.T) {
 		`{"fields": [{"field": "year", "format": "x"}]}`:            "[format]",
 		`{"_source": {"only": []}}`:                                 "[only]",
 		`{"sort": [{"title": "asc"}]}`:                              "a text has no column",
-		`{"suggest": {}}`:                                           "suggest",
+		`{"suggest": []}`:                                           "suggest",
 	} {
 		answer := n.must(400, "POST /books/_search", body)
 		if reason, _ := at(answer, "error.reason").(string); !strings.Contains(reason, want) {
