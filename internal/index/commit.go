@@ -140,11 +140,12 @@ func (c *commit) dropDocuments(ctx context.Context) error {
 		}
 	}
 	for _, src := range c.sources {
+		novel, _ := src.(segment.Novel)
 		for doc := range src.NumDocs() {
 			if doc%1024 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if src.Dropped().Has(doc) {
+			if src.Dropped().Has(doc) || novel != nil && novel.IsNew(doc) {
 				continue
 			}
 			if err := c.drop(src.ID(doc)); err != nil {
@@ -156,9 +157,10 @@ func (c *commit) dropDocuments(ctx context.Context) error {
 }
 
 func (c *commit) drop(id []byte) error {
+	hash := segment.HashID(id)
 	for i := range c.base.Segments {
 		v := &c.base.Segments[i]
-		doc, found, err := v.Segment.Lookup(id)
+		doc, found, err := v.Segment.LookupHash(id, hash)
 		if err != nil {
 			return fmt.Errorf("segment %s: %w", v.Name, err)
 		}

@@ -283,9 +283,11 @@ func (s *Snapshot) Release() {
 
 // Lookup finds the live document of an external id.
 func (s *Snapshot) Lookup(id string) (view int, doc base.DocID, found bool, err error) {
+	key := []byte(id)
+	hash := segment.HashID(key)
 	for i := len(s.Segments) - 1; i >= 0; i-- {
 		v := &s.Segments[i]
-		doc, found, err := v.Segment.Lookup([]byte(id))
+		doc, found, err := v.Segment.LookupHash(key, hash)
 		if err != nil {
 			return 0, 0, false, fmt.Errorf("segment %s: %w", v.Name, err)
 		}

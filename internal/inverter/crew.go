@@ -51,6 +51,7 @@ type CrewBatch struct {
 
 	docs     []corpus.Document
 	versions []segment.Version
+	isNew    []bool // by document
 	size     int
 
 	workers sync.WaitGroup
@@ -77,6 +78,18 @@ func (b *CrewBatch) Schema() *Schema { return b.options.Schema }
 // Add adds a document, which must not change until Partials returns, and which Schema.Check
 // accepts. sizeBytes is about the size of its strings, where those that are parts of others do not count.
 func (b *CrewBatch) Add(d *corpus.Document, v segment.Version, sizeBytes int) {
+	b.isNew = append(b.isNew, false)
+	b.add(d, v, sizeBytes)
+}
+
+// AddNew is Add for an id that neither this batch nor the index has, and no batch before this one that is not in
+// the index yet.
+func (b *CrewBatch) AddNew(d *corpus.Document, v segment.Version, sizeBytes int) {
+	b.isNew = append(b.isNew, true)
+	b.add(d, v, sizeBytes)
+}
+
+func (b *CrewBatch) add(d *corpus.Document, v segment.Version, sizeBytes int) {
 	b.docs, b.versions = append(b.docs, *d), append(b.versions, v)
 	if b.size += sizeBytes; b.size >= b.options.chunkBytes() {
 		b.dispatch()
@@ -102,8 +115,8 @@ func (b *CrewBatch) dispatch() {
 	if len(b.docs) == 0 {
 		return
 	}
-	docs, versions, schema, number := b.docs, b.versions, b.options.Schema, len(b.partials.list)
-	b.docs, b.versions, b.size = nil, nil, 0
+	docs, versions, isNew, schema, number := b.docs, b.versions, b.isNew, b.options.Schema, len(b.partials.list)
+	b.docs, b.versions, b.isNew, b.size = nil, nil, nil, 0
 	b.mu.Lock()
 	b.partials.list = append(b.partials.list, nil)
 	b.mu.Unlock()
@@ -111,6 +124,9 @@ func (b *CrewBatch) dispatch() {
 	b.workers.Go(func() {
 		defer func() { b.crew.free <- w }()
 		r, err := b.invert(w, schema, docs, versions)
+		if r != nil {
+			r.isNew = isNew
+		}
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.partials.list[number], b.err = r, errors.Join(b.err, err)

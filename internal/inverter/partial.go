@@ -30,6 +30,7 @@ type partial struct {
 	hashes    region // idHash: u64, u32 little endian; sorted
 	locations region
 	versions  []segment.Version // nil: none
+	isNew     []bool            // by document; nil: unknown
 	columns   columns
 	stored    string // file of stored documents, "" if none
 	fs        vfs.FS
@@ -182,10 +183,16 @@ func (w *partialWriter) appendPositions(f *fieldInverter) {
 	}
 }
 
-var _ segment.Source = (*partial)(nil)
+var (
+	_ segment.Versioned = (*partial)(nil)
+	_ segment.Novel     = (*partial)(nil)
+)
 
 // Versions implements segment.Versioned.
 func (r *partial) Versions() []segment.Version { return r.versions }
+
+// IsNew implements segment.Novel.
+func (r *partial) IsNew(doc int) bool { return r.isNew != nil && r.isNew[doc] }
 
 func (r *partial) NumDocs() int { return r.numDocs }
 

@@ -215,18 +215,21 @@ func (s *Store) handle(group []*request) {
 // whether the result of one that does not depends on operations of the group, which may yet fail.
 func (e *entry) check(s *Store, ahead map[string]state) (depends bool) {
 	if e.op.Kind != Declare {
-		id := e.op.Doc.ID
+		id, isNew := e.op.Doc.ID, false
 		now, ok := ahead[id]
 		if !ok {
+			var pending bool
 			var err error
-			if now, _, err = s.state(id); err != nil {
+			if now, pending, err = s.state(id); err != nil {
 				e.fail(err)
 				return false
 			}
+			isNew = !pending && now.doc == nil
 		}
 		if !e.decide(now) {
 			return ok
 		}
+		e.state.isNew = isNew
 	}
 	next, err := s.fields.declare(e)
 	if err == nil && e.op.Kind != Declare && e.op.Kind != Delete && next.schema != e.checked {

@@ -156,6 +156,10 @@ func (b *batch) add(it *item) {
 	default:
 		d := *it.state.doc
 		d.Declared = it.schema.NumDeclared()
+		if it.state.isNew {
+			b.AddNew(&d, it.state.version, it.size)
+			return
+		}
 		b.Add(&d, it.state.version, it.size)
 	}
 }

@@ -12,6 +12,7 @@ import (
 type state struct {
 	version segment.Version
 	doc     *corpus.Document // nil: deleted
+	isNew   bool             // no document had the id before the write
 }
 
 // versions are the states of ids that no visible segment has yet, in generations: one for each

@@ -173,7 +173,7 @@ func FuzzIDs(f *testing.F) {
 			id, err := table.id(i)
 			wantCorrupt(t, err)
 			if err == nil {
-				_, _, err = table.lookup(id)
+				_, _, err = table.lookup(id, HashID(id))
 				wantCorrupt(t, err)
 			}
 		}
@@ -183,7 +183,7 @@ func FuzzIDs(f *testing.F) {
 		}
 		for i := range uint64(min(numDocs, 50)) {
 			id, _ := table.id(i)
-			if doc, ok, err := table.lookup(id); !ok || err != nil || uint64(doc) != i {
+			if doc, ok, err := table.lookup(id, HashID(id)); !ok || err != nil || uint64(doc) != i {
 				t.Fatalf("verified table leads from %q to %d, %v, %v, want %d", id, doc, ok, err, i)
 			}
 		}

@@ -42,6 +42,7 @@ type idTable struct {
 	ends   uint64 // offset of the ends in the payload
 	bytes  uint64 // offset of the ids
 	hashes uint64 // offset of the table
+	once   idFilterOnce
 }
 
 func newIDTable(file *sealed.File, numDocs int) (*idTable, error) {
@@ -98,9 +99,13 @@ func (t *idTable) entry(i uint64) (hash uint64, doc uint32, err error) {
 	return binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:]), nil
 }
 
-// Of equal ids, which the index prevents, lookup returns the last.
-func (t *idTable) lookup(id []byte) (doc base.DocID, found bool, err error) {
-	hash := xxh3.Hash(id)
+// lookup returns the document of an id. Of equal ids, which the index prevents, it returns the last.
+func (t *idTable) lookup(id []byte, h IDHash) (doc base.DocID, found bool, err error) {
+	f, err := t.filter()
+	if err != nil || f != nil && !f.has(h) {
+		return 0, false, err
+	}
+	hash := uint64(h)
 	i, err := t.search(hash)
 	if err != nil {
 		return 0, false, err
@@ -306,5 +311,5 @@ func (t *idTable) lookupOf(doc, hash uint64) (base.DocID, bool, error) {
 	if xxh3.Hash(id) != hash {
 		return 0, false, nil
 	}
-	return t.lookup(id)
+	return t.lookup(id, IDHash(hash))
 }

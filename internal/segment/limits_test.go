@@ -321,7 +321,7 @@ func TestLookupInDamagedTable(t *testing.T) {
 		}
 		failed := 0
 		for d := 0; d < n; d += 7 {
-			doc, found, err := table.lookup(id(d))
+			doc, found, err := table.lookup(id(d), HashID(id(d)))
 			if err != nil {
 				failed++
 			}
@@ -348,7 +348,7 @@ func TestLookupInSmallTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		for d := range n + 20 {
-			doc, found, err := table.lookup(id(d))
+			doc, found, err := table.lookup(id(d), HashID(id(d)))
 			if err != nil || found != (d < n) || found && int(doc) != d {
 				t.Errorf("%d ids: document %d: %d, %t, %v", n, d, doc, found, err)
 			}

@@ -367,7 +367,7 @@ func TestLookupComparesIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if doc, found, err := table.lookup([]byte("other")); found || err != nil {
+	if doc, found, err := table.lookup([]byte("other"), HashID([]byte("other"))); found || err != nil {
 		t.Errorf("document %d is found, %v", doc, err)
 	}
 }

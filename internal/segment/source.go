@@ -28,6 +28,13 @@ type Source interface {
 	Lists() (ListIterator, error)
 }
 
+// Novel is a Source that knows of some documents that no other source, and no segment, has their id.
+type Novel interface {
+	Source
+	// IsNew may be false for a new id. It is safe beside the other methods.
+	IsNew(doc int) bool
+}
+
 // ListIterator iterates over a Source's posting lists.
 type ListIterator interface {
 	// Next moves to the next list, skipping unread postings; false at the end or on an error.
