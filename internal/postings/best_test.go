@@ -1,6 +1,7 @@
 package postings
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -56,5 +57,26 @@ func TestKthBestAgainstSort(t *testing.T) {
 				t.Fatalf("%d values below %d: %v, want %v", n, distinct, got, want)
 			}
 		}
+	}
+}
+
+// BenchmarkKthBest measures lists of as many postings. There are many, so that their order cannot be learned.
+func BenchmarkKthBest(b *testing.B) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	values := make([]score.Bound, 1<<20)
+	for i := range values {
+		values[i] = score.Bound(20000 + rng.Uint32N(30000))
+	}
+	for _, n := range []int{20, 50, 90, 300, 3000} {
+		b.Run(fmt.Sprintf("postings=%d", n), func(b *testing.B) {
+			var k kthBest
+			for at := 0; b.Loop(); at = (at + n) % (len(values) - n) {
+				k.reset()
+				for _, v := range values[at : at+n] {
+					k.add(v)
+				}
+				k.result()
+			}
+		})
 	}
 }

@@ -25,15 +25,55 @@ func (b *kthBest) add(v score.Bound) {
 
 // result returns the Kth[i]-th best values, 0 if there are fewer.
 func (b *kthBest) result() (kth [len(Kth)]score.Bound) {
-	best := b.best
-	for i := len(Kth) - 1; i >= 0; i-- { // each among the best of the previous
-		if k := Kth[i]; len(best) >= k {
-			selectBest(best, k)
-			best = best[:k]
-			kth[i] = best[k-1]
-		}
+	switch n := len(b.best); {
+	case n < Kth[0]:
+	case n < minCounted:
+		selectBest(b.best, Kth[0])
+		kth[0] = b.best[Kth[0]-1]
+	default:
+		countBest(b.best, &kth)
 	}
 	return kth
+}
+
+// minCounted is the number of values from which on countBest is faster than selectBest. It is at most Kth[1].
+const minCounted = 20
+
+// countBest sets the Kth[i]-th best values of which there are as many: it counts values by their high bytes, and
+// those with the high byte of a result by their low bytes. Comparisons would be harder to predict.
+func countBest(values []score.Bound, kth *[len(Kth)]score.Bound) {
+	var highs, lows [1 << 8]uint16 // at most 4*Kth[len(Kth)-1] values
+	for _, v := range values {
+		highs[v>>8]++
+	}
+	high, above := len(highs), 0 // above counts values with a higher byte than high
+	counted := -1
+	for i, k := range Kth {
+		if len(values) < k {
+			return
+		}
+		for high == len(highs) || above+int(highs[high]) < k {
+			if high < len(highs) {
+				above += int(highs[high])
+			}
+			high--
+		}
+		if counted != high {
+			counted = high
+			lows = [1 << 8]uint16{}
+			for _, v := range values {
+				if int(v>>8) == high {
+					lows[v&0xff]++
+				}
+			}
+		}
+		low, rest := len(lows), k-above
+		for rest > 0 {
+			low--
+			rest -= int(lows[low])
+		}
+		kth[i] = score.Bound(high<<8 | low)
+	}
 }
 
 // selectBest moves the k best values to the front, ending with the k-th best; 1 <= k <=
