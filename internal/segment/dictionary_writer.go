@@ -1,11 +1,7 @@
 package segment
 
 import (
-	"bytes"
 	"encoding/binary"
-	"fmt"
-
-	"github.com/blevesearch/vellum"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
@@ -19,8 +15,7 @@ type dictionaryWriter struct {
 	numPartitions  int
 
 	// The current partition.
-	builder  *vellum.Builder
-	fst      bytes.Buffer
+	fst      *fstBuilder
 	field    base.FieldID
 	first    []byte
 	numTerms uint64
@@ -30,7 +25,7 @@ type dictionaryWriter struct {
 }
 
 func newDictionaryWriter(terms, records *sealed.Writer) *dictionaryWriter {
-	return &dictionaryWriter{terms: terms, records: records}
+	return &dictionaryWriter{terms: terms, records: records, fst: newFSTBuilder()}
 }
 
 func (w *dictionaryWriter) add(field base.FieldID, term []byte, m *postings.Meta) error {
@@ -40,12 +35,10 @@ func (w *dictionaryWriter) add(field base.FieldID, term []byte, m *postings.Meta
 		}
 	}
 	if w.numTerms == 0 {
-		if err := w.begin(field, term); err != nil {
-			return err
-		}
+		w.begin(field, term)
 	}
-	if err := w.builder.Insert(term, w.records.Offset()-w.recOff); err != nil {
-		return fmt.Errorf("term %q: %w", term, err)
+	if err := w.fst.insert(term, w.records.Offset()-w.recOff); err != nil {
+		return err
 	}
 	w.numTerms++
 	w.keyBytes += len(term)
@@ -54,33 +47,26 @@ func (w *dictionaryWriter) add(field base.FieldID, term []byte, m *postings.Meta
 	return err
 }
 
-func (w *dictionaryWriter) begin(field base.FieldID, term []byte) (err error) {
-	w.fst.Reset()
+func (w *dictionaryWriter) begin(field base.FieldID, term []byte) {
+	w.fst.reset()
 	w.field, w.first = field, append(w.first[:0], term...)
 	w.keyBytes, w.recOff = 0, w.records.Offset()
-	if w.builder == nil {
-		w.builder, err = vellum.New(&w.fst, nil)
-		return err
-	}
-	return w.builder.Reset(&w.fst)
 }
 
 func (w *dictionaryWriter) flush() error {
 	if w.numTerms == 0 {
 		return nil
 	}
-	if err := w.builder.Close(); err != nil {
-		return err
-	}
+	fst := w.fst.finish()
 	w.numPartitions++
 	w.table = binary.AppendUvarint(w.table, uint64(w.field))
-	w.table = binary.AppendUvarint(w.table, uint64(w.fst.Len()))
+	w.table = binary.AppendUvarint(w.table, uint64(len(fst)))
 	w.table = binary.AppendUvarint(w.table, w.numTerms)
 	w.table = binary.AppendUvarint(w.table, w.records.Offset()-w.recOff)
 	w.table = binary.AppendUvarint(w.table, uint64(len(w.first)))
 	w.table = append(w.table, w.first...)
 	w.numTerms = 0
-	_, err := w.terms.Write(w.fst.Bytes())
+	_, err := w.terms.Write(fst)
 	return err
 }
 
