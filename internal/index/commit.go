@@ -160,7 +160,7 @@ func (c *commit) drop(id []byte) error {
 	hash := segment.HashID(id)
 	for i := range c.base.Segments {
 		v := &c.base.Segments[i]
-		doc, found, err := v.Segment.LookupHash(id, hash)
+		doc, found, err := hash.Lookup(v.Segment, id)
 		if err != nil {
 			return fmt.Errorf("segment %s: %w", v.Name, err)
 		}

@@ -287,7 +287,7 @@ func (s *Snapshot) Lookup(id string) (view int, doc base.DocID, found bool, err 
 	hash := segment.HashID(key)
 	for i := len(s.Segments) - 1; i >= 0; i-- {
 		v := &s.Segments[i]
-		doc, found, err := v.Segment.LookupHash(key, hash)
+		doc, found, err := hash.Lookup(v.Segment, key)
 		if err != nil {
 			return 0, 0, false, fmt.Errorf("segment %s: %w", v.Name, err)
 		}

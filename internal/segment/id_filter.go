@@ -2,11 +2,14 @@ package segment
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"sync"
 	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // IDHash is a hash of an external id, for lookups in several segments.
@@ -14,6 +17,15 @@ type IDHash uint64
 
 // HashID returns the hash of an id.
 func HashID(id []byte) IDHash { return IDHash(xxh3.Hash(id)) }
+
+// Lookup is Segment.Lookup for the id with this hash.
+func (h IDHash) Lookup(s *Segment, id []byte) (doc base.DocID, found bool, err error) {
+	doc, found, err = s.ids.lookup(id, h)
+	if err != nil {
+		return 0, false, fmt.Errorf("segment %s: %w", s.dir, err)
+	}
+	return doc, found, nil
+}
 
 // idFilter tells for most ids that no document has them, with one access to memory where the table takes
 // several. A word of 64 bits has 4 bits for each of about 5 ids (F. Putze, P. Sanders, J. Singler,

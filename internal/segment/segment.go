@@ -336,16 +336,7 @@ func (s *Segment) ID(doc base.DocID) ([]byte, error) {
 // Lookup returns the document of an external id, deleted or not, in about half a microsecond; if it has been called
 // often, less for an id of no document.
 func (s *Segment) Lookup(id []byte) (doc base.DocID, found bool, err error) {
-	return s.LookupHash(id, HashID(id))
-}
-
-// LookupHash is Lookup with the hash of the id.
-func (s *Segment) LookupHash(id []byte, hash IDHash) (doc base.DocID, found bool, err error) {
-	doc, found, err = s.ids.lookup(id, hash)
-	if err != nil {
-		return 0, false, fmt.Errorf("segment %s: %w", s.dir, err)
-	}
-	return doc, found, nil
+	return HashID(id).Lookup(s, id)
 }
 
 // HasStored reports whether documents are stored.
