@@ -101,8 +101,10 @@ func FuzzBitmap(f *testing.F) {
 }
 
 func FuzzStoredDoc(f *testing.F) {
-	f.Add(appendStoredDoc(nil, "title", "text", nil))
-	f.Add(appendStoredDoc(nil, "", "", []corpus.Field{{Name: "a", Value: "b"}, {}}))
+	f.Add(appendStoredDoc(nil, new(corpus.Shared), "title", "text", nil))
+	f.Add(appendStoredDoc(nil, new(corpus.Shared), "", "", []corpus.Field{{Name: "a", Value: "b"}, {}}))
+	f.Add(appendStoredDoc(nil, new(corpus.Shared), "title", sharedText, []corpus.Field{{Name: "a", Value: "{" + sharedText + "}"}}))
+	f.Add(appendStoredDoc(nil, new(corpus.Shared), "title", sharedText+"\n", []corpus.Field{{Name: "a", Value: "{" + sharedText + `\n}`}}))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		var d StoredDoc
 		if err := d.decode(src); err != nil {
@@ -114,7 +116,7 @@ func FuzzStoredDoc(f *testing.F) {
 			extra = append(extra, corpus.Field{Name: string(e.Name), Value: string(e.Value)})
 		}
 		var again StoredDoc
-		if err := again.decode(appendStoredDoc(nil, string(d.Title), string(d.Text), extra)); err != nil || string(again.Text) != string(d.Text) {
+		if err := again.decode(appendStoredDoc(nil, new(corpus.Shared), string(d.Title), string(d.Text), extra)); err != nil || string(again.Text) != string(d.Text) {
 			t.Fatalf("round trip: %v", err)
 		}
 	})

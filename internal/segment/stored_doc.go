@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -17,6 +18,7 @@ type StoredDoc struct {
 	Extra       []StoredField // in the order of the record
 
 	block []byte // decompressed block that holds the slices
+	plain []byte // memory of texts whose escapes were removed
 }
 
 // StoredField is a named text.
@@ -31,13 +33,49 @@ const maxStoredDoc = 1 << 30
 //	| title | bytes | text | bytes| extras |            | name | bytes| value | bytes |
 //	| len   |       | len  |      | count  |            | len  |      | len   |       |
 //	+-------+-------+------+------+--------+            +------+------+-------+-------+
-func appendStoredDoc(dst []byte, title, text string, extra []corpus.Field) []byte {
+//
+// or, if much of the strings is in others, as with the JSON of a document:
+//
+//	+----+----+-------+-------+-------+-------+--------+ per extra: +-------+-------+
+//	| 80 | 00 | texts | bytes | title | text  | extras |            | name  | value |
+//	|    |    | len   |       | place | place | count  |            | place | place |
+//	+----+----+-------+-------+-------+-------+--------+            +-------+-------+
+//
+// A place is of corpus.Shared.AppendMarkedPlace. No length is written as 80 00.
+func appendStoredDoc(dst []byte, shared *corpus.Shared, title, text string, extra []corpus.Field) []byte {
+	const leastSaved = 64
+	if len(extra) > 0 {
+		shared.Reset()
+		shared.Add(title)
+		shared.Add(text)
+		for i := range extra {
+			shared.Add(extra[i].Name)
+			shared.Add(extra[i].Value)
+		}
+		if shared.Find(true); shared.SavedBytes() >= leastSaved {
+			return appendShared(append(dst, sharedDoc...), shared, len(extra))
+		}
+	}
 	dst = appendString(dst, title)
 	dst = appendString(dst, text)
 	dst = binary.AppendUvarint(dst, uint64(len(extra)))
 	for _, f := range extra {
 		dst = appendString(dst, f.Name)
 		dst = appendString(dst, f.Value)
+	}
+	return dst
+}
+
+// sharedDoc begins a document whose strings share bytes.
+const sharedDoc = "\x80\x00"
+
+func appendShared(dst []byte, shared *corpus.Shared, numExtra int) []byte {
+	dst = shared.AppendTexts(dst)
+	for i := range 2 + 2*numExtra {
+		if i == 2 {
+			dst = binary.AppendUvarint(dst, uint64(numExtra))
+		}
+		dst = shared.AppendMarkedPlace(dst, i)
 	}
 	return dst
 }
@@ -68,17 +106,45 @@ const titleField = "title"
 
 // The document must fill src, into which the fields point.
 func (d *StoredDoc) decode(src []byte) error {
-	d.Extra = d.Extra[:0]
+	d.Extra, d.plain = d.Extra[:0], d.plain[:0]
 	r := byteReader{src: src}
-	d.Title = r.bytes()
-	d.Text = r.bytes()
+	next := r.bytes
+	if bytes.HasPrefix(src, []byte(sharedDoc)) {
+		r.src = src[len(sharedDoc):]
+		texts := r.bytes()
+		next = func() []byte { return d.place(&r, texts) }
+	}
+	d.Title = next()
+	d.Text = next()
 	for n := r.uvarint(); n > 0 && !r.bad; n-- {
-		d.Extra = append(d.Extra, StoredField{Name: r.bytes(), Value: r.bytes()})
+		d.Extra = append(d.Extra, StoredField{Name: next(), Value: next()})
 	}
 	if r.bad || len(r.src) > 0 {
 		return fmt.Errorf("stored document: %w", base.ErrCorrupt)
 	}
 	return nil
+}
+
+// place returns a string of texts.
+func (d *StoredDoc) place(r *byteReader, texts []byte) []byte {
+	at, n := r.count(), r.uvarint()
+	if size := n >> 1; r.bad || at > len(texts) || size > uint64(len(texts)-at) {
+		r.src, r.bad = nil, true
+		return nil
+	}
+	b := texts[at : at+int(n>>1) : at+int(n>>1)]
+	if n&1 == 0 {
+		return b
+	}
+	if cap(d.plain)-len(d.plain) < len(b) { // strings before this one keep the former memory
+		d.plain = make([]byte, 0, 2*cap(d.plain)+len(b))
+	}
+	start, ok := len(d.plain), true
+	if d.plain, ok = corpus.Unescape(d.plain, b); !ok {
+		r.src, r.bad = nil, true
+		return nil
+	}
+	return d.plain[start:len(d.plain):len(d.plain)]
 }
 
 // After the first failure bad is set and all results are zero.

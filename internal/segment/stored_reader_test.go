@@ -56,7 +56,7 @@ func openPayload(t *testing.T, payload []byte) *StoredReader {
 
 // Get and verify report which part of the file is corrupt, although all checksums are valid.
 func TestStoredNamesCorruptPart(t *testing.T) {
-	doc := func(text string) []byte { return appendStoredDoc(nil, "", text, nil) }
+	doc := func(text string) []byte { return appendStoredDoc(nil, new(corpus.Shared), "", text, nil) }
 	good := storedFile(t, doc("one"), nil, doc("two"), doc("three"))
 	last := len(good) - storedTrailerLen - storedEntryLen // entry of the second block
 	set := func(at int, v uint32) []byte {
@@ -135,7 +135,7 @@ func TestStoredBlockSizes(t *testing.T) {
 func TestStoredDirectoryChecksum(t *testing.T) {
 	docs := make([][]byte, 0, 2*6000)
 	for range cap(docs) / 2 {
-		docs = append(docs, appendStoredDoc(nil, "", "a", nil), nil)
+		docs = append(docs, appendStoredDoc(nil, new(corpus.Shared), "", "a", nil), nil)
 	}
 	good := storedFile(t, docs...)
 	mem := vfstest.NewMem()
@@ -205,7 +205,7 @@ func TestOpenStoredClosesFile(t *testing.T) {
 // A block of at least half the usual length is copied as it is; smaller ones are merged.
 func TestCopyStoredMergesSmallBlocks(t *testing.T) {
 	for size, blocks := range map[int]int{storedBlockLen/2 - 1: 1, storedBlockLen / 2: 2} {
-		payload := storedFile(t, appendStoredDoc(nil, "", strings.Repeat("a", size-6), nil)) // 6 bytes of lengths
+		payload := storedFile(t, appendStoredDoc(nil, new(corpus.Shared), "", strings.Repeat("a", size-6), nil)) // 6 bytes of lengths
 		r := openPayload(t, payload)
 		if b, err := r.block(0); err != nil || b.rawLen != size {
 			t.Fatalf("block of %d bytes, %v, want %d", b.rawLen, err, size)

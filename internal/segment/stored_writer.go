@@ -13,7 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Stored documents, version 1: payload of a file of kind "stored", little endian. Blocks of
+// Stored documents, version 2: payload of a file of kind "stored", little endian. Blocks of
 // documents, each a zstd frame of about storedBlockLen bytes, then the directory and the
 // trailer.
 //
@@ -30,9 +30,10 @@ import (
 //	         | num blocks   | num docs  |
 //	         +--------------+-----------+
 //
-// A block holds its documents' sizes as varints, then the documents (appendStoredDoc).
+// A block holds its documents' sizes as varints, then the documents (appendStoredDoc). Version 1 has no documents
+// whose strings share bytes.
 const (
-	storedVersion    = 1
+	storedVersion    = 2
 	storedBlockLen   = 8 << 10 // 16 KiB: 5 % smaller, but 21 µs a read where 8 KiB takes 13 (wiki passages)
 	storedEntryLen   = 16
 	storedTrailerLen = 16
@@ -62,6 +63,7 @@ type StoredWriter struct {
 	sizes      []byte // varints
 	docs       []byte
 	raw, frame []byte // scratch of flush
+	shared     corpus.Shared
 }
 
 // NewStoredWriter creates the file.
@@ -86,7 +88,7 @@ func (w *StoredWriter) Add(title, text string, extra []corpus.Field) error {
 		return fmt.Errorf("document %d: %d bytes in %d fields, too large to be stored: %w", w.numDocs, n, 2+len(extra), base.ErrBadInput)
 	}
 	start := len(w.docs)
-	w.docs = appendStoredDoc(w.docs, title, text, extra)
+	w.docs = appendStoredDoc(w.docs, &w.shared, title, text, extra)
 	return w.added(len(w.docs) - start)
 }
 
