@@ -216,7 +216,7 @@ func hexRune[T string | []byte](src T) (r rune) {
 		case digit >= '0' && digit <= '9':
 			digit -= '0'
 		case digit|0x20 >= 'a' && digit|0x20 <= 'f':
-			digit = digit|0x20 - 'a' + 10
+			digit = (digit | 0x20) - 'a' + 10
 		default:
 			return -1
 		}

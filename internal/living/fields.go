@@ -161,19 +161,22 @@ func (r *recordReader) decodeTyped() (fields []mapping.Field) {
 func cutFields(kind byte, payload []byte) (declared []mapping.Field, restKind byte, rest []byte, err error) {
 	r := recordReader{src: payload}
 	switch kind {
-	case recordFields, recordFieldsIndex:
+	case recordFields, recordFieldsIndex, recordFieldsMarked:
 		for n := r.count(1); n > 0 && !r.bad; n-- {
 			declared = append(declared, mapping.Field{Name: r.text()})
 		}
-	case recordTyped, recordTypedIndex:
+	case recordTyped, recordTypedIndex, recordTypedMarked:
 		declared = r.decodeTyped()
-	case recordPlain, recordDelete, recordIndex:
+	case recordPlain, recordDelete, recordIndex, recordMarked:
 		return nil, kind, payload, nil
 	default:
 		return nil, 0, nil, fmt.Errorf("record of type %d: %w", kind, base.ErrVersion)
 	}
-	if kind == recordFieldsIndex || kind == recordTypedIndex {
+	switch kind {
+	case recordFieldsIndex, recordTypedIndex:
 		restKind = recordIndex
+	case recordFieldsMarked, recordTypedMarked:
+		restKind = recordMarked
 	}
 	if r.bad || restKind == 0 && len(r.src) > 0 {
 		return nil, 0, nil, fmt.Errorf("fields of a record of type %d: %w", kind, base.ErrCorrupt)

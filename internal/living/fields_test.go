@@ -349,6 +349,7 @@ func encodeTyped(t testing.TB) []byte {
 func TestFieldRecords(t *testing.T) {
 	d := &corpus.Document{ID: "1", Title: "a"}
 	body := encode(7, d)
+	marked, _ := encodeAny(7, &corpus.Document{ID: "1", Title: "a", Text: "\"a text of some length\"\n", Extra: []corpus.Field{{Name: "x", Value: `a text of some length\"\n`}, {Name: "y", Value: "a text of some length\"\n"}}})
 	for _, c := range []struct {
 		kind    byte
 		payload []byte
@@ -369,7 +370,11 @@ func TestFieldRecords(t *testing.T) {
 		{recordTyped, []byte("\x0b[{\"name\":1}]"), "", base.ErrCorrupt},
 		{recordTyped, []byte("\x0f[{\"what\":\"n\"}]"), "", base.ErrCorrupt},
 		{recordTyped, []byte("\x7f[]"), "", base.ErrCorrupt},
-		{8, body, "", base.ErrVersion},
+		{recordMarked, marked, "", nil},
+		{recordFieldsMarked, append(encodeTexts([]string{"a"}), marked...), "a", nil},
+		{recordTypedMarked, append(encodeTyped(t), marked...), "n:byte", nil},
+		{recordFieldsMarked, encodeTexts([]string{"a"}), "a", base.ErrCorrupt},
+		{11, body, "", base.ErrVersion},
 		{0, body, "", base.ErrVersion},
 	} {
 		fields, kind, rest, err := cutFields(c.kind, c.payload)
@@ -400,7 +405,7 @@ func TestFieldRecords(t *testing.T) {
 	if _, _, err := f.redo(&wal.Entry{Type: recordTyped, Payload: invalid}); !errors.Is(err, base.ErrCorrupt) {
 		t.Errorf("a field that is not valid: error %v", err)
 	}
-	for _, kind := range []byte{0, 8, 255} {
+	for _, kind := range []byte{0, 11, 255} {
 		r := &wal.Entry{Type: kind, Payload: body}
 		if _, _, err := f.redo(r); !errors.Is(err, base.ErrVersion) {
 			t.Errorf("redo of type %d: error %v", kind, err)

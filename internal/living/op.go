@@ -84,6 +84,7 @@ type entry struct {
 	// declares is encodeFields of those of op.Fields that it declares, nil for none.
 	declares []byte
 	typed    bool
+	marked   bool // of appendBody
 }
 
 // encode prepares the record of the operation, but for the number of the version.
@@ -96,7 +97,7 @@ func (e *entry) encode() {
 		e.payload = appendText(e.payload, e.op.Doc.ID)
 		return
 	}
-	e.payload = appendBody(e.payload, e.op.Doc)
+	e.payload, e.marked = appendBody(e.payload, e.op.Doc)
 }
 
 func (e *entry) record() wal.Record {
@@ -111,18 +112,29 @@ func (e *entry) record() wal.Record {
 	n := binary.PutUvarint(number[:], e.state.version.Number)
 	from := binary.MaxVarintLen64 - n
 	copy(e.payload[from:], number[:n])
-	kind := byte(recordIndex)
-	if e.op.Kind == Delete {
-		kind = recordDelete
-	}
+	payload := e.payload[from:]
 	if e.declares != nil {
-		kind = recordFieldsIndex
-		if e.typed {
-			kind = recordTypedIndex
-		}
-		return wal.Record{Type: kind, Payload: append(e.declares, e.payload[from:]...)}
+		payload = append(e.declares, payload...)
 	}
-	return wal.Record{Type: kind, Payload: e.payload[from:]}
+	return wal.Record{Type: e.recordType(), Payload: payload}
+}
+
+func (e *entry) recordType() byte {
+	switch {
+	case e.op.Kind == Delete:
+		return recordDelete
+	case e.declares == nil && e.marked:
+		return recordMarked
+	case e.declares == nil:
+		return recordIndex
+	case e.typed && e.marked:
+		return recordTypedMarked
+	case e.typed:
+		return recordTypedIndex
+	case e.marked:
+		return recordFieldsMarked
+	}
+	return recordFieldsIndex
 }
 
 // decide checks the conditions of an operation against the state of its id, and sets the state

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -21,6 +20,10 @@ const (
 	// The same with types.
 	recordTyped      = 6
 	recordTypedIndex = 7
+	// As recordIndex, recordFieldsIndex and recordTypedIndex, with marked places.
+	recordMarked       = 8
+	recordFieldsMarked = 9
+	recordTypedMarked  = 10
 )
 
 // appendBody encodes a document after the number of its version, a uvarint:
@@ -30,23 +33,32 @@ const (
 //	and the bits of the weight, u64, of each
 //
 // A place is an offset in the texts and a length. Counts, lengths and offsets are uvarints. Strings
-// that are parts of others, such as the fields of a document's JSON and the JSON, are there once.
-func appendBody(dst []byte, d *corpus.Document) []byte {
-	var p places
-	p.list = append(p.room[:0], place{text: d.ID}, place{text: d.Title}, place{text: d.Text})
+// that are parts of others, such as the fields of a document's JSON and the JSON, are there once. If one of
+// them has escapes there, which marked reports, all lengths are of corpus.Shared.AppendMarkedPlace.
+func appendBody(dst []byte, d *corpus.Document) (_ []byte, marked bool) {
+	var p corpus.Shared
+	for _, text := range []string{d.ID, d.Title, d.Text} {
+		p.Add(text)
+	}
 	for i := range d.Extra {
-		p.list = append(p.list, place{text: d.Extra[i].Name}, place{text: d.Extra[i].Value})
+		p.Add(d.Extra[i].Name)
+		p.Add(d.Extra[i].Value)
 	}
 	for i := range d.Vector {
-		p.list = append(p.list, place{text: d.Vector[i].Term})
+		p.Add(d.Vector[i].Term)
 	}
-	dst = p.appendTexts(dst)
-	rest := p.list
+	p.Find(true)
+	dst = p.AppendTexts(dst)
+	place := p.AppendPlace
+	if p.Escaped() {
+		place = p.AppendMarkedPlace
+	}
+	next := 0
 	appendNext := func(n int) {
-		for _, q := range rest[:n] {
-			dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(q.offset)), uint64(len(q.text)))
+		for range n {
+			dst = place(dst, next)
+			next++
 		}
-		rest = rest[n:]
 	}
 	appendNext(3)
 	dst = binary.AppendUvarint(dst, uint64(len(d.Extra)))
@@ -56,72 +68,8 @@ func appendBody(dst []byte, d *corpus.Document) []byte {
 		appendNext(1)
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(d.Vector[i].Weight))
 	}
-	return dst
+	return dst, p.Escaped()
 }
-
-// places are the strings of a document.
-type places struct {
-	list []place
-	room [16]place
-}
-
-type place struct {
-	text   string
-	offset int  // in the texts
-	found  bool // in another string
-}
-
-// appendTexts appends the length of the texts and the texts, and sets the offsets. It looks for strings
-// in the longest one, and in the longest of those that are not part of it.
-func (p *places) appendTexts(dst []byte) []byte {
-	whole := p.longest()
-	p.find(whole, 0)
-	second := p.longest()
-	p.find(second, len(whole))
-	size := len(whole) + len(second)
-	for i := range p.list {
-		if q := &p.list[i]; !q.found {
-			q.offset = size
-			size += len(q.text)
-		}
-	}
-	dst = binary.AppendUvarint(dst, uint64(size))
-	dst = append(append(dst, whole...), second...)
-	for i := range p.list {
-		if q := &p.list[i]; !q.found {
-			dst = append(dst, q.text...)
-		}
-	}
-	return dst
-}
-
-// longest returns the longest string without a place.
-func (p *places) longest() (s string) {
-	for i := range p.list {
-		if q := &p.list[i]; !q.found && len(q.text) > len(s) {
-			s = q.text
-		}
-	}
-	return s
-}
-
-// find gives strings a place in whole, which is at offset in the texts.
-func (p *places) find(whole string, offset int) {
-	for i := range p.list {
-		q := &p.list[i]
-		if q.found || len(q.text) > len(whole) || len(q.text) < minShared && q.text != whole {
-			continue
-		}
-		// Index is fastest for short strings. Most texts have no other place with the same beginning.
-		at := strings.Index(whole, q.text[:min(len(q.text), minShared)])
-		if at >= 0 && strings.HasPrefix(whole[at:], q.text) {
-			q.offset, q.found = offset+at, true
-		}
-	}
-}
-
-// minShared is the length from which on it is worth looking for a string in another.
-const minShared = 16
 
 func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
@@ -131,17 +79,15 @@ func appendText(dst []byte, s string) []byte {
 // kind is of cutFields.
 // The error wraps base.ErrCorrupt.
 func decodeRecord(kind byte, payload []byte) (number uint64, d *corpus.Document, err error) {
-	r := recordReader{src: payload}
+	r := recordReader{src: payload, marked: kind == recordMarked}
 	number, d = r.uvarint(), new(corpus.Document)
-	if kind == recordIndex {
-		r.document(d)
-	} else {
-		d.ID = r.text()
-	}
 	switch kind {
-	case recordIndex:
+	case recordIndex, recordMarked:
+		r.document(d)
 	case recordDelete:
+		d.ID = r.text()
 	case recordPlain:
+		d.ID = r.text()
 		d.Title, d.Text = r.text(), r.text()
 		for n := r.uvarint(); n > 0 && !r.bad; n-- {
 			d.Extra = append(d.Extra, corpus.Field{Name: r.text(), Value: r.text()})
@@ -156,19 +102,14 @@ func decodeRecord(kind byte, payload []byte) (number uint64, d *corpus.Document,
 	return number, d, nil
 }
 
-// decodeID is decodeRecord for the version number and the id, which shares the memory of the payload.
+// decodeID is decodeRecord for the version number and the id, which can share the memory of the payload.
 func decodeID(kind byte, payload []byte) (number uint64, id []byte, err error) {
-	r := recordReader{src: payload}
+	r := recordReader{src: payload, marked: kind == recordMarked}
 	number = r.uvarint()
 	id = r.bytes()
-	if kind == recordIndex {
-		texts := id
-		at, n := r.uvarint(), r.uvarint()
-		if size := uint64(len(texts)); at > size || n > size-at {
-			r.bad = true
-		} else {
-			id = texts[at : at+n]
-		}
+	if kind == recordIndex || kind == recordMarked {
+		r.texts = string(id)
+		id = []byte(r.place())
 	}
 	if r.bad {
 		return 0, nil, fmt.Errorf("record of type %d: %w", kind, base.ErrCorrupt)
@@ -206,18 +147,31 @@ func (r *recordReader) count(size int) int {
 
 func (r *recordReader) place() string {
 	at, n := r.uvarint(), r.uvarint()
+	escaped := false
+	if r.marked {
+		escaped, n = n&1 != 0, n>>1
+	}
 	if size := uint64(len(r.texts)); at > size || n > size-at {
 		r.src, r.bad = nil, true
 		return ""
 	}
-	return r.texts[at : at+n]
+	text := r.texts[at : at+n]
+	if !escaped {
+		return text
+	}
+	plain, ok := corpus.Unescape(make([]byte, 0, n), text)
+	if !ok {
+		r.src, r.bad = nil, true
+	}
+	return string(plain)
 }
 
 // recordReader reads zero values after the end, which sets bad.
 type recordReader struct {
-	src   []byte
-	texts string
-	bad   bool
+	src    []byte
+	texts  string
+	marked bool // lengths of places
+	bad    bool
 }
 
 func (r *recordReader) uvarint() uint64 {

@@ -14,8 +14,18 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 )
 
+// encode encodes a document without escapes in another string.
 func encode(number uint64, d *corpus.Document) []byte {
-	return appendBody(binary.AppendUvarint(nil, number), d)
+	b, _ := appendBody(binary.AppendUvarint(nil, number), d)
+	return b
+}
+
+func encodeAny(number uint64, d *corpus.Document) (payload []byte, kind byte) {
+	b, marked := appendBody(binary.AppendUvarint(nil, number), d)
+	if marked {
+		return b, recordMarked
+	}
+	return b, recordIndex
 }
 
 func TestRecords(t *testing.T) {
@@ -34,11 +44,22 @@ func TestRecords(t *testing.T) {
 			ID: part(unquoted, "me"), Text: unquoted,
 			Extra: []corpus.Field{{Name: "text", Value: unquoted}, {Name: "text", Value: strings.Clone(unquoted)}, {Name: "_source", Value: source}},
 		},
+		"escaped parts": {
+			ID: "1", Title: "a title of some length", Text: "a title of some length \"and\nmore",
+			Extra: []corpus.Field{{Name: "_source", Value: `{"text":"a title of some length \"and\nmore"}`}},
+		},
 		"weights": {ID: "1", Vector: []corpus.TermWeight{{Term: "a", Weight: 1.5}, {Term: "b", Weight: -2}}},
 	} {
-		number, got, err := decodeRecord(recordIndex, encode(7, d))
+		payload, kind := encodeAny(7, d)
+		number, got, err := decodeRecord(kind, payload)
 		if err != nil || number != 7 || !reflect.DeepEqual(got, d) {
 			t.Errorf("%s: %d, %v, %v, want %v", name, number, got, err, d)
+		}
+		if (kind == recordMarked) != (name == "escaped parts") {
+			t.Errorf("%s: type %d", name, kind)
+		}
+		if number, id, err := decodeID(kind, payload); number != 7 || string(id) != d.ID || err != nil {
+			t.Errorf("%s: %d, id %q, %v", name, number, id, err)
 		}
 	}
 }
@@ -52,8 +73,8 @@ func TestRecordsShareTexts(t *testing.T) {
 	if n := len(encode(1, d)); n > len(source)+60 {
 		t.Errorf("%d bytes for a source of %d", n, len(source))
 	}
-	escaped := &corpus.Document{ID: "1", Text: text, Extra: []corpus.Field{{Name: "text", Value: strings.Clone(text)}, {Name: "_source", Value: source}}}
-	if n := len(encode(1, escaped)); n > len(source)+len(text)+60 {
+	other := &corpus.Document{ID: "1", Text: text, Extra: []corpus.Field{{Name: "text", Value: strings.Clone(text)}, {Name: "_source", Value: source}}}
+	if n := len(encode(1, other)); n > len(source)+len(text)+60 {
 		t.Errorf("%d bytes for a source of %d and a text of %d", n, len(source), len(text))
 	}
 }
@@ -79,7 +100,7 @@ func TestRecordsPage(t *testing.T) {
 	typed := append(encodeTyped(t), encode(2, d)...)
 	for kind := range 256 {
 		payload := payload
-		if kind == recordTyped || kind == recordTypedIndex {
+		if kind == recordTyped || kind == recordTypedIndex || kind == recordTypedMarked {
 			payload = typed
 		}
 		_, rest, body, err := cutFields(byte(kind), payload)
@@ -97,7 +118,9 @@ func FuzzDecodeRecord(f *testing.F) {
 	f.Add(byte(recordIndex), encode(1, &corpus.Document{ID: "1", Text: "text", Extra: []corpus.Field{{Name: "a", Value: "text"}}, Vector: []corpus.TermWeight{{Term: "a", Weight: 1}}}))
 	f.Add(byte(recordPlain), []byte("\x05\x011\x01a\x02bb\x01\x01x\x01y\x00"))
 	f.Add(byte(recordDelete), []byte("\x05\x011"))
-	f.Add(byte(9), []byte{})
+	f.Add(byte(11), []byte{})
+	escaped, _ := encodeAny(1, &corpus.Document{ID: "1", Text: "a text of some \"length", Extra: []corpus.Field{{Name: "a", Value: `a text of some \"length`}}})
+	f.Add(byte(recordMarked), escaped)
 	f.Add(byte(recordFieldsIndex), append(encodeTexts([]string{"a", "b"}), encode(1, &corpus.Document{ID: "1", Text: "text"})...))
 	f.Add(byte(recordTypedIndex), append(encodeTyped(f), encode(1, &corpus.Document{ID: "1", Text: "text"})...))
 	f.Fuzz(func(t *testing.T, kind byte, payload []byte) {
@@ -119,7 +142,8 @@ func FuzzDecodeRecord(f *testing.F) {
 		if kind == recordDelete {
 			return
 		}
-		again, copied, err := decodeRecord(recordIndex, encode(number, d))
+		encoded, kind := encodeAny(number, d)
+		again, copied, err := decodeRecord(kind, encoded)
 		if err != nil || again != number || len(copied.Text) != len(d.Text) || copied.ID != d.ID || len(copied.Extra) != len(d.Extra) {
 			t.Fatalf("%d %v: %d %v, %v", number, d, again, copied, err)
 		}

@@ -139,12 +139,14 @@ func (d *StoredDoc) place(r *byteReader, texts []byte) []byte {
 	if cap(d.plain)-len(d.plain) < len(b) { // strings before this one keep the former memory
 		d.plain = make([]byte, 0, 2*cap(d.plain)+len(b))
 	}
-	start, ok := len(d.plain), true
-	if d.plain, ok = corpus.Unescape(d.plain, b); !ok {
+	start := len(d.plain)
+	plain, ok := corpus.Unescape(d.plain, b)
+	if !ok {
 		r.src, r.bad = nil, true
 		return nil
 	}
-	return d.plain[start:len(d.plain):len(d.plain)]
+	d.plain = plain
+	return plain[start:len(plain):len(plain)]
 }
 
 // After the first failure bad is set and all results are zero.
