@@ -40,6 +40,7 @@ type scratch struct {
 	hits     []base.Hit
 	ids      []byte
 	stored   segment.StoredDoc
+	bitmaps  [][]uint64 // of matching documents, by segment
 
 	// In a batch only.
 	batch   *batch

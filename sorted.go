@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/bits"
-	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/aggregate"
@@ -149,11 +148,13 @@ func (s *sortedSearch) scratch() (*scratch, error) {
 	return sc, err
 }
 
-// allMatches returns the matching documents of a plan, one bitmap a segment.
+// allMatches returns the matching documents of a plan, one bitmap a segment, in the memory of sc.
 func (s *sortedSearch) allMatches(ctx context.Context, q *dispatch.Query, sc *scratch) ([][]uint64, error) {
-	out := make([][]uint64, len(s.snapshot.Segments))
+	n := len(s.snapshot.Segments)
+	sc.bitmaps = append(sc.bitmaps, make([][]uint64, max(0, n-len(sc.bitmaps)))...)
+	out := sc.bitmaps[:n]
 	err := q.Matches(ctx, &sc.search.Scratch, func(segment int, words []uint64) error {
-		out[segment] = slices.Clone(words)
+		out[segment] = append(out[segment][:0], words...)
 		return nil
 	})
 	return out, err
@@ -193,7 +194,7 @@ func (s *sortedSearch) openSegments() error {
 	s.segments = make([]collect.Segment, len(s.snapshot.Segments))
 	for i := range s.segments {
 		view := &s.snapshot.Segments[i]
-		s.segments[i] = collect.Segment{NumDocs: view.NumDocs(), Base: view.Base, Column: func(field string) (*column.Column, error) {
+		s.segments[i] = collect.Segment{NumDocs: view.NumDocs(), Base: view.Base, Derived: view.Derived, Column: func(field string) (*column.Column, error) {
 			c, _, err := view.Column(field)
 			return c, err
 		}}

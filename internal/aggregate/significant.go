@@ -74,6 +74,9 @@ func (s *significant) whole(segment int, words []uint64) (bool, error) {
 }
 
 func (s *significant) finish() error {
+	if err := s.tabulate(); err != nil {
+		return err
+	}
 	s.others = map[int64]int64{}
 	for n, key := range s.table.keys {
 		if s.terms.counts[n] >= s.minCount {

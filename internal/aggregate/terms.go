@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/topk"
 )
 
 // termsParams are of terms; significant_terms has some of them.
@@ -162,6 +163,7 @@ type terms struct {
 	filter *filter
 	table  table
 	counts []int64 // by number of the table
+	ofKeys []int64 // beside the table, counts in topBucket by key: of numbers of a lexicon
 	within within
 	ords   []uint32       // counts of a segment's ordinals
 	all    map[int64]bool // with a minimal count of 0, the keys of all live documents
@@ -285,6 +287,9 @@ func (t *terms) whole(_ int, words []uint64) (bool, error) {
 	if err != nil {
 		return false, t.wrap(err)
 	}
+	if err := t.reserve(); err != nil {
+		return false, err
+	}
 	for ord, count := range t.ords {
 		if count == 0 {
 			continue
@@ -303,9 +308,43 @@ func (t *terms) whole(_ int, words []uint64) (bool, error) {
 	return true, nil
 }
 
+// reserve makes room for the numbers of a segment's ordinals in ofKeys.
+func (t *terms) reserve() error {
+	l := t.keys.lexicon
+	n := l.column.NumTerms()
+	if l.single < 0 {
+		n += len(l.terms)
+	}
+	if err := t.e.budget.take(t.Request, 8*max(0, n-len(t.ofKeys))); err != nil {
+		return err
+	}
+	t.ofKeys = append(t.ofKeys, make([]int64, max(0, n-len(t.ofKeys)))...)
+	return nil
+}
+
+// tabulate moves ofKeys to the table.
+func (t *terms) tabulate() error {
+	for key, count := range t.ofKeys {
+		if count == 0 {
+			continue
+		}
+		n, err := t.number(topBucket, int64(key))
+		if err != nil {
+			return err
+		}
+		t.counts[n] += count
+	}
+	t.ofKeys = nil
+	return nil
+}
+
 func (t *terms) addWhole(key, count int64) error {
 	if kept, err := t.filter.keeps(key); !kept {
 		return err
+	}
+	if key >= 0 && key < int64(len(t.ofKeys)) {
+		t.ofKeys[key] += count
+		return nil
 	}
 	n, err := t.number(topBucket, key)
 	if err == nil {
@@ -348,8 +387,50 @@ func (t *terms) build(bucket uint32) (*Result, error) {
 	return out, nil
 }
 
+// candidatesOfKeys are candidates if all buckets are in ofKeys. Of those that come after enough others, it leaves
+// out most.
+func (t *terms) candidatesOfKeys() (list []candidate, total int64) {
+	least := t.minCount
+	if len(t.order) == 1 && t.order[0].by == byCount && t.order[0].desc && t.size < len(t.ofKeys) {
+		var best topk.Queue
+		best.Reset(t.size)
+		for key, count := range t.ofKeys {
+			if count > 0 {
+				best.Add(base.Hit{DocID: base.DocID(key), Score: base.Score(count)})
+			}
+		}
+		if need := best.Need(); need > 0 {
+			least = max(least, int64(need-1))
+		}
+	}
+	n := 0
+	for _, count := range t.ofKeys {
+		total += count
+		if count >= least {
+			n++
+		}
+	}
+	list = make([]candidate, 0, n)
+	for key, count := range t.ofKeys {
+		if count >= least {
+			list = append(list, candidate{number: noBucket, key: int64(key), count: count})
+		}
+	}
+	return list, total
+}
+
 // candidates returns the buckets with enough documents, and the sum of all counts.
 func (t *terms) candidates(parent uint32) (list []candidate, total int64, err error) {
+	if parent == topBucket && len(t.ofKeys) > 0 {
+		if len(t.table.keys) == 0 && t.all == nil {
+			list, total = t.candidatesOfKeys()
+			return list, total, nil
+		}
+		if err := t.tabulate(); err != nil {
+			return nil, 0, err
+		}
+		t.table.group()
+	}
 	for _, n := range t.table.of(parent) {
 		total += t.counts[n]
 		if t.counts[n] >= t.minCount {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/column"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/mapping"
 )
 
@@ -21,6 +22,8 @@ type Segment struct {
 	Ranks []uint32
 	// Column returns the column of a field; nil: no document has a value.
 	Column func(field string) (*column.Column, error)
+	// Derived keeps orders of documents by a field; nil: they are not kept.
+	Derived *derived.Segment
 }
 
 // Scorer scores documents that match the query.
@@ -164,10 +167,7 @@ func (r *run) segment(segments []Segment, i int, words []uint64) error {
 	if err != nil {
 		return err
 	}
-	if words, err = s.narrowed(words, 0, s.bound()); err != nil {
-		return err
-	}
-	if err := s.collectAll(words); err != nil {
+	if err := s.collectBest(words); err != nil {
 		return err
 	}
 	hits, err := s.hits(s.heap.sorted())
@@ -195,9 +195,45 @@ func (r *run) merge(hits []Hit) {
 	r.best = out
 }
 
+// collectBest adds documents to the heap of the segment, the best ones at least.
+func (s *segmentRun) collectBest(words []uint64) error {
+	words = s.written(words)
+	matched := countBits(words)
+	o, err := s.order(matched)
+	if err != nil {
+		return err
+	}
+	if o != nil {
+		if complete, err := s.collectOrdered(o, words, matched); complete || err != nil {
+			return err
+		}
+		if err := s.restart(); err != nil {
+			return err
+		}
+	}
+	bound := s.bound()
+	narrowed, err := s.narrowed(words, 0, bound)
+	if err != nil {
+		return err
+	}
+	if bound != nil {
+		matched = countBits(narrowed)
+	}
+	return s.collectAll(narrowed, matched)
+}
+
+// restart empties the heap, to collect from the first document on.
+func (s *segmentRun) restart() error {
+	s.heap.entries, s.heap.slots = s.heap.entries[:0], s.heap.slots[:0]
+	if s.run.needsScore {
+		return s.run.Scorer.Begin(s.index)
+	}
+	return nil
+}
+
 // collectAll adds documents to the heap of the segment, if possible only the likely ones.
-func (s *segmentRun) collectAll(words []uint64) error {
-	few, err := s.likely(words)
+func (s *segmentRun) collectAll(words []uint64, matched int) error {
+	few, err := s.likely(words, matched)
 	if err != nil {
 		return err
 	}
@@ -205,11 +241,8 @@ func (s *segmentRun) collectAll(words []uint64) error {
 		if err := s.collect(few); err != nil || s.heap.full() {
 			return err
 		}
-		s.heap.entries, s.heap.slots = s.heap.entries[:0], s.heap.slots[:0]
-		if s.run.needsScore {
-			if err := s.run.Scorer.Begin(s.index); err != nil {
-				return err
-			}
+		if err := s.restart(); err != nil {
+			return err
 		}
 	}
 	return s.collect(words)

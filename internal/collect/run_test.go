@@ -16,6 +16,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/column"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/mapping"
 )
 
@@ -332,6 +333,13 @@ func TestRandomSorts(t *testing.T) {
 			}
 			o := Options{Keys: keys, K: 1 + r.IntN(20), Scores: true, Scorer: &testScorer{docs: docs, segments: segments}}
 			want := oracleSort(keys, docs)
+			if r.IntN(2) == 0 { // the third uses an order
+				for range 2 {
+					if _, err := Run(context.Background(), segments, matches, o); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
 			for page := range 3 {
 				hits, err := Run(context.Background(), segments, matches, o)
 				if err != nil {
@@ -409,6 +417,7 @@ func oracleSort(keys []Key, docs []testDoc) []int {
 
 func testSegments(tb testing.TB, r *rand.Rand, m *mapping.Mapping, docs []testDoc) (segments []Segment, matches [][]uint64) {
 	tb.Helper()
+	cache := derived.NewCache(1 << 20)
 	for from := 0; from < len(docs) || from == 0; {
 		n := 1 + r.IntN(max(len(docs)-from, 1))
 		n = min(n, len(docs)-from)
@@ -419,6 +428,7 @@ func testSegments(tb testing.TB, r *rand.Rand, m *mapping.Mapping, docs []testDo
 			}
 		}
 		s, words := testSegment(tb, m, docs[from:from+n], from, ranks)
+		s.Derived = cache.NewSegment()
 		segments, matches = append(segments, s), append(matches, words)
 		from += n
 		if n == 0 {

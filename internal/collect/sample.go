@@ -21,8 +21,7 @@ const (
 // The sample is spread evenly over the documents, so it does not matter whether they are in the order of the
 // key. Of 4 M documents in the order of their dates, the latest 10 of a half take 3 ms, without the sample 133 ms
 // (one thread of a Zen 5 EPYC).
-func (s *segmentRun) likely(words []uint64) ([]uint64, error) {
-	matched := countBits(words)
+func (s *segmentRun) likely(words []uint64, matched int) ([]uint64, error) {
 	if matched < fewMatches || len(s.keys) == 0 || !s.keys[0].narrows() {
 		return nil, nil
 	}

@@ -5,9 +5,6 @@ import (
 	"math/bits"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/simd/accumulate"
-	"github.com/griffin-search/griffin/internal/simd/bitpack"
-	kernels "github.com/griffin-search/griffin/internal/simd/column"
 )
 
 // Scan calls f with the values of the documents in words (nil: all), in document order, a few
@@ -176,60 +173,4 @@ func (c *Column) CountOrdinals(words []uint64, counts []uint32) (missing int, er
 		set = values
 	}
 	return missing, c.fail(c.values.count(set, counts))
-}
-
-// count adds 1 to counts[v] for each value v whose position is in set (nil: all).
-func (s *sequence) count(set rankBits, counts []uint32) error {
-	c := &ordinalCounter{g: group{index: -1}}
-	for block := range s.numBlocks() {
-		mask := [2]uint64{^uint64(0), ^uint64(0)}
-		if set != nil {
-			mask = [2]uint64{set[2*block], set[2*block+1]}
-		}
-		if mask[0]|mask[1] == 0 {
-			continue
-		}
-		if err := s.loadAt(&c.g, block/groupBlocks); err != nil {
-			return err
-		}
-		if err := c.count(block%groupBlocks, &mask, counts); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ordinalCounter has the buffers of a block: clearing them for each would take longer than counting
-// few ordinals.
-type ordinalCounter struct {
-	g        group
-	buf      packedBuf
-	ords     [blockLen]uint32
-	selected kernels.Selected
-}
-
-func (c *ordinalCounter) count(j int, mask *[2]uint64, counts []uint32) error {
-	g := &c.g
-	n, least := g.size(j), g.mins[j]
-	if least < 0 || least >= int64(len(counts)) || g.width(j) > bitpack.MaxWidth {
-		return corrupt("group %d, block %d: ordinals from %d, %d bits, of %d", g.index, j, least, g.width(j), len(counts))
-	}
-	if n < blockLen { // no bits after the last value
-		var all [4]uint64
-		orBlock(all[:], 0, mask, n)
-		*mask = [2]uint64{all[0], all[1]}
-	}
-	if g.spans[j] == 0 {
-		counts[least] += uint32(bits.OnesCount64(mask[0]) + bits.OnesCount64(mask[1]))
-		return nil
-	}
-	bitpack.Unpack(&c.ords, g.packed(j, &c.buf), g.width(j), uint32(least))
-	selected := c.ords[:]
-	if mask[0]&mask[1] != ^uint64(0) {
-		selected = c.selected[:kernels.Select(&c.selected, &c.ords, mask)]
-	}
-	if accumulate.Scatter(counts, selected, 1) != len(selected) {
-		return corrupt("group %d, block %d: an ordinal is not below %d", g.index, j, len(counts))
-	}
-	return nil
 }
