@@ -143,6 +143,15 @@ __device__ __forceinline__ void imagesearch_close(ImagePortion& portion, uint32_
     }
 }
 
+/* Closes the ranges without a document that passes the filter. Open ranges have postings. */
+__device__ __forceinline__ void imagesearch_close_filtered(const ImageBlock& b, ImagePortion& portion) {
+#pragma unroll
+    for (uint32_t h = 0; h < 2; h++) {
+        const uint32_t open = portion.open >> (4 * h) & 0xf;
+        portion.open &= ~((open ^ imagesearch_passing(b, portion.firsts[h] / 4, open)) << (4 * h));
+    }
+}
+
 /* Scores the warp's best open range exactly, and closes it. Returns the lane's key, or 0. By a warp. */
 __device__ __forceinline__ uint64_t imagesearch_score_best(const ImageBlock& b, ImagePortion& portion,
                                                            uint32_t& numRanges, uint32_t& numCandidates) {
@@ -279,6 +288,7 @@ __device__ __forceinline__ void imagesearch_score_portion(const ImageBlock& b, I
     uint32_t numRanges = 0, numCandidates = 0;
     bool opened = false;
     imagesearch_close(portion, max(imagesearch_theta(b), 1U));
+    imagesearch_close_filtered(b, portion);
     if (opens) {
         const uint64_t key = imagesearch_score_best(b, portion, numRanges, numCandidates);
         opened = imagesearch_open(b, key);

@@ -5,7 +5,7 @@
 
 /* queryParams in params.go. */
 struct ImageQuery {
-    const uint32_t* filter;        /* bitmap of the documents that can match, or null */
+    const uint32_t* filter;        /* bitmap of the documents that can match, of whole quads, or null */
     uint32_t keyShift, scoreShift; /* of a wide query: key.cuh */
     uint32_t firstTerm, numTerms;
     uint32_t k;
@@ -280,6 +280,18 @@ __device__ __forceinline__ void imagesearch_scan(const ImageBlock& b) {
         }
     }
     __syncthreads();
+}
+
+/* Of ranges [4*four, 4*four + 4) that are open, those with a document that passes the filter: bit i is of range
+ * 4*four + i. */
+__device__ __forceinline__ uint32_t imagesearch_passing(const ImageBlock& b, uint32_t four, uint32_t open) {
+    const uint32_t* filter = b.shared->query.filter;
+    if (filter == nullptr || open == 0) {
+        return open;
+    }
+    const uint4 words = __ldg(reinterpret_cast<const uint4*>(filter) + four);
+    return open &
+           ((words.x != 0 ? 1U : 0U) | (words.y != 0 ? 2U : 0U) | (words.z != 0 ? 4U : 0U) | (words.w != 0 ? 8U : 0U));
 }
 
 /* The documents of a range that are live and pass the filter. */

@@ -1,8 +1,8 @@
 package imagesearch
 
 import (
+	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -153,11 +153,12 @@ func (c *collection) query(mode Mode, k int, boosts map[int]float64, avgLen floa
 }
 
 func (q *testQuery) filter(c *collection, bitmap []uint64) {
-	q.gpu.Filter = gputest.Upload(c.Session, querytest.Words(bitmap, c.NumDocs))
-	q.cpu.Live = slices.Clone(bitmap)
-	for i := range c.Live {
-		q.cpu.Live[i] &= c.Live[i]
+	words := querytest.Words(bitmap, c.NumDocs)
+	for len(words) < FilterWords(c.NumDocs) { // documents that do not exist may pass
+		words = append(words, math.MaxUint32)
 	}
+	q.gpu.Filter = gputest.Upload(c.Session, words)
+	q.cpu.Live = c.Intersect(bitmap)
 }
 
 // want returns the CPU's hits, and all matches.

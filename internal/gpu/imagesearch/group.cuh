@@ -141,9 +141,19 @@ __device__ __forceinline__ uint64_t imagesearch_score(const ImageBlock& b, Image
     }
     numRanges++;
     uint32_t allowed = kAll;
+    const bool filtered = b.shared->query.filter != nullptr;
+    if (filtered) { /* few documents may be left: the bounds of the others are not read */
+        allowed = imagesearch_allowed(b, range);
+        if (b.numTerms <= 32) {
+            allowed &= __reduce_or_sync(kAll, (active >> b.lane & 1) != 0 ? g.found.bits : 0);
+        }
+        if (allowed == 0) {
+            return 0;
+        }
+    }
     if (b.all) {
         const uint32_t numFound = static_cast<uint32_t>(__popc(active));
-        allowed = numFound == min(b.numTerms, 32U) ? imagesearch_in_all(g, active) : 0;
+        allowed &= numFound == min(b.numTerms, 32U) ? imagesearch_in_all(g, active) : 0;
         if (allowed == 0) {
             return 0;
         }
@@ -161,7 +171,9 @@ __device__ __forceinline__ uint64_t imagesearch_score(const ImageBlock& b, Image
     if (__ballot_sync(kAll, candidate) == 0) {
         return 0;
     }
-    candidate = candidate && (imagesearch_allowed(b, range) >> b.lane & 1) != 0;
+    if (!filtered) {
+        candidate = candidate && (imagesearch_allowed(b, range) >> b.lane & 1) != 0;
+    }
     const uint32_t candidates = __ballot_sync(kAll, candidate);
     if (candidates == 0) {
         return 0;

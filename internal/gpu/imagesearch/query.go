@@ -57,13 +57,17 @@ type Query struct {
 	// At most MaxTerms, in any order, without terms that the segment does not have; an And
 	// query with such a term has no matches.
 	Terms []Term
-	// Filter, if not zero, is a bitmap as Segment.Live of the documents that may
-	// match.
+	// Filter, if not zero, is a bitmap as Segment.Live of the documents that may match, of
+	// FilterWords words.
 	Filter cuda.Buffer[uint32]
 	// A score that at least K documents of the search reach, 0 if unknown. Lower
 	// scores are omitted.
 	Threshold base.Score
 }
+
+// FilterWords is the length of a filter: whole quads of 128 documents, which kernels read. The bits
+// behind the last document are not used.
+func FilterWords(numDocs int) int { return (numDocs + 127) / 128 * 4 }
 
 // Errors of Add, after which the batch is unchanged.
 var (
@@ -97,7 +101,7 @@ func (q *Query) check(seg *Segment) (w width, err error) {
 		return w, fmt.Errorf("%d documents: %w", seg.NumDocs, ErrUnsuited)
 	case !seg.Live.IsZero() && seg.Live.Len() < (seg.NumDocs+31)/32:
 		return w, fmt.Errorf("bitmap of %d words for %d documents: %w", seg.Live.Len(), seg.NumDocs, base.ErrBadInput)
-	case !q.Filter.IsZero() && q.Filter.Len() < (seg.NumDocs+31)/32:
+	case !q.Filter.IsZero() && (q.Filter.Len() < FilterWords(seg.NumDocs) || q.Filter.Ptr()%16 != 0):
 		return w, fmt.Errorf("filter of %d words for %d documents: %w", q.Filter.Len(), seg.NumDocs, base.ErrBadInput)
 	}
 	sum := uint64(0)

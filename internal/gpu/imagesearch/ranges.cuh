@@ -149,7 +149,8 @@ __device__ __forceinline__ void imagesearch_list_open(const ImageBlock& b, uint3
     }
 }
 
-/* Appends the open ranges that can reach the threshold; ranges that did not fit stay open. By a warp. */
+/* Appends the open ranges that can reach the threshold and have a document that passes the filter; ranges that did not
+ * fit stay open. By a warp. */
 __device__ __forceinline__ void imagesearch_list(const ImageBlock& b, uint32_t super, ImageBounds& bounds,
                                                  uint32_t room) {
     const uint32_t theta = imagesearch_theta(b);
@@ -159,6 +160,7 @@ __device__ __forceinline__ void imagesearch_list(const ImageBlock& b, uint32_t s
             bounds.open &= ~(1U << i);
         }
     }
+    bounds.open &= imagesearch_passing(b, super * 32 + b.lane, bounds.open);
     imagesearch_list_open<4>(b, bounds.open, bounds.sums, room,
                              [lane = b.lane, super](uint32_t i) { return (super * 32 + lane) * 4 + i; });
 }

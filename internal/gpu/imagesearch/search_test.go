@@ -40,14 +40,8 @@ func randomQueries(tb testing.TB, rng *rand.Rand, c *collection, n int) []testQu
 		if q.gpu.Count && rng.IntN(3) == 0 {
 			q.gpu.K = 0
 		}
-		if rng.IntN(4) == 0 {
-			some := make([]uint64, (c.NumDocs+63)/64)
-			for d := range c.NumDocs {
-				if rng.IntN(4) > 0 {
-					some[d/64] |= 1 << (d % 64)
-				}
-			}
-			q.filter(c, some)
+		if rng.IntN(2) == 0 {
+			q.filter(c, c.RandomFilter(rng))
 		}
 		queries[i] = q
 	}
@@ -201,6 +195,7 @@ func TestAddRefuses(t *testing.T) {
 		{"image", func(q *Query) { q.Terms[0].Image = Image{} }, base.ErrBadInput},
 		{"lengths", func(q *Query) { q.Terms[0].Lengths = cuda.Buffer[uint32]{} }, base.ErrBadInput},
 		{"linear", func(q *Query) { q.Terms[0].Term.Linear = true }, base.ErrBadInput},
+		{"filter", func(q *Query) { q.Filter = gputest.Upload(c.Session, make([]uint32, FilterWords(300)-1)) }, base.ErrBadInput},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			q := c.query(Or, 10, nil, c.Saturation.AvgLen, 0, 1)

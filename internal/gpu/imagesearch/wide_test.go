@@ -107,11 +107,7 @@ func TestWideQueries(t *testing.T) {
 				q := c.query(old.Mode, old.K, boosts, 0, pick(rng, 2+rng.IntN(len(c.Lists)-1), len(c.Lists))...)
 				q.gpu.Count = old.Count
 				if i%4 == 1 {
-					some := make([]uint64, (c.NumDocs+63)/64)
-					for d := range c.NumDocs {
-						some[d/64] |= uint64(rng.IntN(2)) << (d % 64)
-					}
-					q.filter(c, some)
+					q.filter(c, c.RandomFilter(rng))
 				}
 				queries[i] = q
 				if w, err := q.gpu.check(&c.segment); err == nil && w.wide() {

@@ -80,13 +80,18 @@ __device__ __forceinline__ void packedsearch_keep(PackedGroup& g, Keep keep) {
     __syncthreads();
 }
 
-/* Keeps candidates that are not kNone, are live and can reach the threshold. By all threads; ends with a barrier. */
+/* Keeps candidates that are not kNone, are live, pass the filter and can reach the threshold. By all threads; ends with
+ * a barrier. */
 __device__ __forceinline__ void packedsearch_keep_live(PackedGroup& g) {
     const uint32_t* live = g.b.shared->search.live;
+    const uint32_t* filter = g.b.shared->search.filter;
     const uint32_t theta = packedsearch_theta(g.b);
     packedsearch_keep(g, [&](uint32_t c) {
         const uint32_t docID = g.shared->docIDs[c];
         if (docID == kNone || (g.prune && g.shared->bounds[c] < theta)) {
+            return false;
+        }
+        if (filter != nullptr && (__ldg(filter + docID / 32) >> docID % 32 & 1) == 0) {
             return false;
         }
         return live == nullptr || (__ldg(live + docID / 32) >> docID % 32 & 1) != 0;

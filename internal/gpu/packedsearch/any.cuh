@@ -245,11 +245,18 @@ __device__ __forceinline__ bool packedsearch_candidates(const PackedRange& r, ui
             matches = r.shared->bits[w] >> shift & 0xf;
             candidates = matches;
         }
-        if (matches != 0 && q.live != nullptr) {
+        if (matches != 0 && (q.live != nullptr || q.filter != nullptr)) {
             const uint32_t word = r.start / 32 + w;
-            const uint32_t live = word < numWords ? __ldg(q.live + word) >> shift & 0xf : 0;
-            matches &= live;
-            candidates &= live;
+            uint32_t allowed = word < numWords ? kAll : 0;
+            if (q.live != nullptr && allowed != 0) {
+                allowed = __ldg(q.live + word);
+            }
+            if (q.filter != nullptr && allowed != 0) {
+                allowed &= __ldg(q.filter + word);
+            }
+            allowed = allowed >> shift & 0xf;
+            matches &= allowed;
+            candidates &= allowed;
         }
         numMatches += static_cast<uint32_t>(__popc(matches));
         candidates <<= shift;

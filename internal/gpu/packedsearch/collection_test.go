@@ -129,6 +129,12 @@ func (c *collection) query(conjunctive bool, k int, boost, avgLen float64, p pla
 	return q
 }
 
+// filter may be called again for another filter.
+func (q *testQuery) filter(c *collection, bitmap []uint64) {
+	q.gpu.Filter = gputest.Upload(c.Session, querytest.Words(bitmap, c.NumDocs))
+	q.cpu.Live = c.Intersect(bitmap)
+}
+
 func (q *testQuery) matches(t testing.TB) []base.Hit {
 	t.Helper()
 	mode := traverse.Or

@@ -47,6 +47,7 @@ struct __align__(16) PackedSearch {
     uint64_t* hits;             /* [k] */
     uint64_t* keys;             /* [gridDim.x][k] */
     const uint32_t* live;       /* bitmap, or null: all are live */
+    const uint32_t* filter;     /* bitmap of the documents that can match, or null */
     const uint32_t* fromDocIDs; /* initial candidates, or null: the postings of list 0 */
     const uint32_t* fromScores;
     uint32_t* outDocIDs; /* [numGroups][groupSize]: remaining candidates, or null */
@@ -62,7 +63,7 @@ struct __align__(16) PackedSearch {
     uint32_t numFrom;     /* candidates, or postings of list 0 */
     uint32_t groupSize;   /* in candidates, at most kMaxGroup; for any list, ranges per block */
     uint32_t numGroups;   /* for any list, ranges */
-    uint32_t padding;
+    uint32_t padding[3];
     PackedList lists[kMaxLists];
 };
 

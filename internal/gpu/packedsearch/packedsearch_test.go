@@ -132,7 +132,10 @@ func TestRandomCollections(t *testing.T) {
 				p := place(rng.IntN(int(numPlaces)))
 				lists := rng.Perm(tt.lists)[:n]
 				q := c.query(conjunctive, k, boost, avgLen, p, lists...)
-				c.variants(rng, fmt.Sprintf("query %d (conjunctive %v, k %d, lists %v, %v)", i, conjunctive, k, lists, p), q)
+				if i%3 > 0 {
+					q.filter(c, c.RandomFilter(rng))
+				}
+				c.variants(rng, fmt.Sprintf("query %d (conjunctive %v, k %d, lists %v, %v, filtered %v)", i, conjunctive, k, lists, p, i%3 > 0), q)
 			}
 		})
 	}
@@ -301,6 +304,7 @@ func TestRefuses(t *testing.T) {
 		{"candidates", func(q *Query) { q.From = &Candidates{DocIDs: []uint32{3}} }, base.ErrBadInput},
 		{"falling candidates", func(q *Query) { q.From = &Candidates{DocIDs: []uint32{3, 3}, Scores: []uint32{1, 1}} }, base.ErrBadInput},
 		{"candidate outside", func(q *Query) { q.From = &Candidates{DocIDs: []uint32{300}, Scores: []uint32{1}} }, base.ErrBadInput},
+		{"filter", func(q *Query) { q.Filter = gputest.Upload(c.Session, make([]uint32, 300/32)) }, base.ErrBadInput},
 		{"candidates of any", func(q *Query) { q.Conjunctive, q.From = false, &Candidates{} }, base.ErrBadInput},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

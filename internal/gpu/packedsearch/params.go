@@ -51,6 +51,7 @@ type searchParams struct {
 	hits   cuda.Ptr[uint64]
 	keys   cuda.Ptr[uint64]
 	live   cuda.Ptr[uint32]
+	filter cuda.Ptr[uint32]
 
 	fromDocIDs, fromScores          cuda.Ptr[uint32]
 	outDocIDs, outScores, outCounts cuda.Ptr[uint32]
@@ -65,7 +66,7 @@ type searchParams struct {
 	numFrom           uint32
 	groupSize         uint32
 	numGroups         uint32
-	_                 uint32
+	_                 [3]uint32
 
 	lists [MaxLists]listParams
 }

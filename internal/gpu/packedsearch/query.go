@@ -40,7 +40,7 @@ func Supported(c codec.Codec) error {
 // the query has ended.
 type List struct {
 	// Leg has a List with at least one posting. Its Kth are used only for queries of any
-	// list, if no document is deleted.
+	// list, if no document is deleted or filtered.
 	leg.Leg
 	// The device address of the list's blocks, with the bytes of the postings file, in device
 	// memory or mapped page-locked host memory: a multiple of 16. The memory must be readable
@@ -80,8 +80,10 @@ type Query struct {
 	// 1 to MaxLists lists. For a Conjunctive query, rising DocFreq is fastest.
 	Lists []List
 	// Initial candidates of a Conjunctive query, which Start copies; nil: all documents.
-	// Deleted documents are removed.
+	// Deleted documents, and those that the filter excludes, are removed.
 	From *Candidates
+	// Filter, if not zero, is a bitmap as the segment's Live of the documents that may match.
+	Filter cuda.Buffer[uint32]
 }
 
 // Stats counts the work of a query.
@@ -109,6 +111,8 @@ func (q *Query) check(seg *imagesearch.Segment) (most base.Score, err error) {
 		return 0, fmt.Errorf("neither hits nor a count of a query of any list: %w", base.ErrBadInput)
 	case !seg.Live.IsZero() && seg.Live.Len() < (seg.NumDocs+31)/32:
 		return 0, fmt.Errorf("bitmap of %d words for %d documents: %w", seg.Live.Len(), seg.NumDocs, base.ErrBadInput)
+	case !q.Filter.IsZero() && q.Filter.Len() < (seg.NumDocs+31)/32:
+		return 0, fmt.Errorf("filter of %d words for %d documents: %w", q.Filter.Len(), seg.NumDocs, base.ErrBadInput)
 	}
 	if most, err = q.checkFrom(seg); err != nil {
 		return 0, err
@@ -166,7 +170,7 @@ func (l *List) check(seg *imagesearch.Segment) error {
 // threshold returns a score that at least K documents reach.
 func (q *Query) threshold(seg *imagesearch.Segment) uint32 {
 	theta := q.Threshold
-	if !q.Conjunctive && seg.Live.IsZero() {
+	if !q.Conjunctive && seg.Live.IsZero() && q.Filter.IsZero() {
 		for i := range q.Lists {
 			theta = max(theta, q.Lists[i].KthScore(q.K))
 		}

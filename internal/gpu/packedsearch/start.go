@@ -34,6 +34,7 @@ func (r *Runner) begin(s *cuda.Stream, seg imagesearch.Segment, q *Query, gather
 	}
 	p := &r.params
 	p.numLists, p.numDocs, p.live = uint32(len(q.Lists)), uint32(seg.NumDocs), seg.Live.Ptr()
+	p.filter = q.Filter.Ptr()
 	p.k, p.threshold, p.capacity = uint32(q.K), q.threshold(&seg), uint32(capacity(q.K))
 	p.flags, p.launch, p.bucketShift = 0, r.launches, 0
 	if above := uint64(most) - uint64(p.threshold); uint64(most) > uint64(p.threshold) {

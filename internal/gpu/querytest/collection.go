@@ -78,6 +78,32 @@ func (c *Collection) DeleteSome(rng *rand.Rand, part float64) {
 	}
 }
 
+// RandomFilter returns a bitmap of random documents: 0.1 % to 99 % of them, alone or in runs, none or all.
+func (c *Collection) RandomFilter(rng *rand.Rand) []uint64 {
+	share := []float64{0, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 1}[rng.IntN(8)]
+	run := []int{1, 1, 40, 500}[rng.IntN(4)] // the mean number of adjacent documents with the same bit
+	words := make([]uint64, (c.NumDocs+63)/64)
+	in := rng.Float64() < share
+	for d := range c.NumDocs {
+		if rng.IntN(run) == 0 {
+			in = rng.Float64() < share
+		}
+		if in {
+			words[d/64] |= 1 << (d % 64)
+		}
+	}
+	return words
+}
+
+// Intersect returns the documents of a filter that are live.
+func (c *Collection) Intersect(filter []uint64) []uint64 {
+	live := slices.Clone(filter)
+	for i := range c.Live {
+		live[i] &= c.Live[i]
+	}
+	return live
+}
+
 // Leg returns list i with a boost and a mean document length.
 func (c *Collection) Leg(i int, boost, avgLen float64) traverse.Leg {
 	l := &c.Lists[i]
