@@ -64,7 +64,9 @@ type GPUCacheStats struct {
 	Lists       int64 `json:"lists"`
 	Compressed  int64 `json:"compressed"`
 	Directories int64 `json:"directories"`
-	SizeBytes   int64 `json:"size_bytes"`
+	// Filters are the resident bitmaps of filters; SizeBytes includes them.
+	Filters   int64 `json:"filters"`
+	SizeBytes int64 `json:"size_bytes"`
 }
 
 // HostMemoryStats describe the posting lists in page-locked memory of the host.

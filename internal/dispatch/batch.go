@@ -41,6 +41,14 @@ type batchItem struct {
 // runs.
 func (it *batchItem) unanswered() bool { return it.query != nil && it.query.cached == nil }
 
+// present returns the stage that the GPU answers.
+func (it *batchItem) present() int {
+	if it.run != nil {
+		return it.run.stage
+	}
+	return it.stage
+}
+
 // memory returns memory for the item's hits.
 func (it *batchItem) memory() []base.Hit {
 	if it.run != nil {
@@ -190,7 +198,12 @@ func (b *batch) launch(ctx context.Context, costs *cost.Model) {
 		b.addSmall(ctx, filled)
 	}
 	for _, i := range filled {
-		if it := &b.items[i]; it.err == nil && it.complete() {
+		it := &b.items[i]
+		if it.err != nil {
+			continue
+		}
+		plan.AddFilterScores(&it.query.Plan, it.present(), it.answer.Hits)
+		if it.complete() {
 			b.later = append(b.later, i)
 		}
 	}
@@ -208,7 +221,7 @@ func (b *batch) features() (kind cost.Kind, sum cost.Features, known bool) {
 	kind = b.items[b.now[0]].run.predictor.kind(sched.GPU)
 	for _, i := range b.now {
 		p := &b.items[i].run.predictor
-		if !p.isLocated || p.located.BytesImage > 0 || p.kind(sched.GPU) != kind {
+		if !p.isLocated || p.located.BytesImage > 0 || p.isMasked() || p.kind(sched.GPU) != kind {
 			return kind, sum, false
 		}
 		f := &p.whole

@@ -182,6 +182,11 @@ func (p *batchPart) plan(w BatchWorker, i int) error {
 	if err != nil {
 		return err
 	}
+	if q.gpu.refusal == "" && q.cached == nil {
+		if err := q.makeMasks(p.ctx, &w.Scratch().Scratch); err != nil {
+			return err
+		}
+	}
 	a := &p.answers[i]
 	if q.cached != nil {
 		*a = q.cached.Answer(a.Hits)

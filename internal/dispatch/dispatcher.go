@@ -214,6 +214,11 @@ func (d *Dispatcher) run(ctx context.Context, p *Query, sc *Scratch, dst []base.
 	}
 	own := r.plan.policy != nil && r.plan.policy != d.policy
 	r.offer(own)
+	if r.first() == sched.GPU { // now, so that no lane waits for it
+		if err := p.makeMasks(ctx, &sc.Scratch); err != nil {
+			return r.result(err)
+		}
+	}
 	err := d.pool.Do(ctx, &r.job, r)
 	if own && (errors.Is(err, sched.ErrFailed) || errors.Is(err, sched.ErrNoPlace)) {
 		r.gpu.refusal = cmp.Or(r.gpu.refusal, err.Error())

@@ -132,6 +132,9 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 }
 
 func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) error {
+	if err := r.plan.makeMasks(ctx, &r.sc.Scratch); err != nil {
+		return err
+	}
 	r.gpu.query = *r.gpuQuery()
 	r.gpu.query.Path = c.path
 	r.gpu.queries = append(r.gpu.queries[:0], &r.gpu.query)
@@ -149,7 +152,11 @@ func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) err
 		r.trace.addGPU(began, plan.Step{Name: plan.StepGPU, Place: sched.GPU, Traversal: TraversalGPU, Mode: r.plan.modeOf(r.stage), Predicted: c.took, Lists: r.plan.StageLists(r.stage)})
 	}
 	r.filled(&r.gpu.results[0])
-	return addSmall(ctx, r.plan, &r.sc.Scratch, r.stage, &r.answer, r.trace.Trace)
+	if err := addSmall(ctx, r.plan, &r.sc.Scratch, r.stage, &r.answer, r.trace.Trace); err != nil {
+		return err
+	}
+	plan.AddFilterScores(&r.plan.Plan, r.stage, r.answer.Hits)
+	return nil
 }
 
 func (r *queryRun) filled(result *pipeline.Result) {

@@ -18,7 +18,6 @@ const (
 	cpuAsked      = "the CPU was asked for"
 	cpuTraversal  = "a traversal was asked for by name"
 	cpuTree       = "the query is no flat list of words: it has a phrase, a pattern or nested groups"
-	cpuExclusion  = "the query excludes words or has filters"
 	cpuParameters = "k1 and b are not the index's"
 	cpuK          = "k exceeds the GPU limit"
 	cpuWide       = "its scores could be too high for a GPU"
@@ -34,9 +33,10 @@ const TraversalGPU = "gpu"
 const maxNarrowScore = math.MaxUint32 / 2
 
 // prepareGPU derives the queries of the stages, or notes why there are none.
-func (q *Query) prepareGPU(opts *Options) {
+func (q *Query) prepareGPU(sc *plan.Scratch, opts *Options) {
 	q.SortTerms()
 	q.gpu.stages = [2]pipeline.Query{}
+	q.gpu.masks.reset()
 	q.gpu.refusal = q.gpuRefusal(opts)
 	q.gpu.small = q.gpu.small[:0]
 	if q.gpu.refusal == "" && q.Impacts() == nil {
@@ -48,6 +48,9 @@ func (q *Query) prepareGPU(opts *Options) {
 		} else {
 			q.gpu.refusal = q.gpuStage(i)
 		}
+	}
+	if q.gpu.refusal == "" {
+		q.prepareMasks(sc)
 	}
 }
 
@@ -87,8 +90,6 @@ func (q *Query) gpuStage(stage int) string {
 		return cpuNothing
 	case !st.IsFlat():
 		return cpuTree
-	case st.Excludes():
-		return cpuExclusion
 	}
 	order := st.Order()
 	n, segments := len(order), len(q.Snapshot().Segments)
@@ -145,6 +146,7 @@ func settleTies(q *Query, r *pipeline.Result) (ok bool) {
 	return ok
 }
 
+// fillFromGPU takes the hits without the scores of filters (plan.AddFilterScores).
 func (q *Query) fillFromGPU(a *plan.Answer, stage int, r *pipeline.Result) {
 	a.Hits, a.Mode, a.Traversal, a.Matches, a.By = r.Hits, q.modeOf(stage), TraversalGPU, r.Matches, sched.GPU
 	if x := q.Impacts(); x != nil {

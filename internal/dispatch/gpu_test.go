@@ -190,7 +190,7 @@ func TestGPURefusals(t *testing.T) {
 		reason   string
 	}{
 		{`"w1 w2"`, p.gpu, Options{K: 10}, cpuTree},
-		{"w1 -w2", p.gpu, Options{K: 10}, cpuExclusion},
+		{`w1 -"w2 w3"`, p.gpu, Options{K: 10}, cpuTree},
 		{"+w1 w2", p.gpu, Options{K: 10}, cpuTree},
 		{"w1 w2", p.gpu, Options{K: 1001}, cpuK},
 		{"w1 w2", p.gpu, Options{K: 10, CPU: true}, cpuAsked},

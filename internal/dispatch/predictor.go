@@ -205,6 +205,25 @@ func (p *predictor) wholeOn(s *Step, at sched.Place) {
 	}
 	k := p.kind(at)
 	s.add(k, &p.whole, p.model.predict(k, &p.whole))
+	if at == sched.GPU {
+		p.addMasks(s)
+	}
+}
+
+func (p *predictor) isMasked() bool {
+	return p.query.Mode() != plan.ModeSaat && p.query.Stage(p.stage).Excludes()
+}
+
+// addMasks adds the time of the bitmaps of filters to a stage on the GPU. Nothing is learnt from the time of
+// the stage: how much a filter saves or costs there depends on the documents that it leaves.
+func (p *predictor) addMasks(s *Step) {
+	if !p.isMasked() || s.total == sched.Never {
+		return
+	}
+	took := p.query.maskTime()
+	s.took += took
+	s.total += took
+	s.guessed = true
 }
 
 // lowerBoundOnCPU is wholeOn of the CPU, or a lower bound of it that is cheap to compute; then
@@ -252,6 +271,7 @@ func (p *predictor) wholeByCost(gpu *Step) {
 		return
 	}
 	images := p.located.BytesImage == 0 || p.located.ImageRoom || !p.located.Packed
+	defer p.addMasks(gpu)
 	if images {
 		gpu.begin(n, pipeline.PathImages)
 		if b := p.missingImages(); b.Lists > 0 {
@@ -279,7 +299,7 @@ func (p *predictor) wholeByCost(gpu *Step) {
 // wholePacked predicts the whole stage by lists where they are.
 func (p *predictor) wholePacked(s *Step) {
 	s.begin(len(p.lengths), pipeline.PathPacked)
-	if p.query.splits(p.stage) {
+	if p.query.splits(p.stage) || p.isMasked() && p.query.Stage(p.stage).Kind() == traverse.And && len(p.lengths) > 1 {
 		p.expectCandidates()
 		p.addGPULists(s, 0, len(p.lengths))
 		return

@@ -62,7 +62,8 @@ func (r *queryRun) requestPreload() {
 // preloadRequest returns a request to load images, or else copies in page-locked memory.
 func (r *queryRun) preloadRequest(images bool) *preloadRequest {
 	from := r.gpuQuery()
-	w := &preloadRequest{d: r.d, snapshot: r.plan.Snapshot().Retain(), query: *from, features: r.predictor.missingImages()}
+	w := &preloadRequest{d: r.d, snapshot: r.plan.Snapshot().Retain(), features: r.predictor.missingImages()}
+	w.query.Conjunctive, w.query.K, w.query.Count, w.query.NumTerms, w.query.Wide = from.Conjunctive, from.K, from.Count, from.NumTerms, from.Wide
 	w.query.Legs = make([]pipeline.Leg, len(from.Legs))
 	lists := make([]postings.List, len(from.Legs))
 	for i := range w.query.Legs {

@@ -97,7 +97,7 @@ func (q *Query) policyOf(d *Dispatcher) policy {
 
 func (q *Query) splits(stage int) bool {
 	st := q.Stage(stage)
-	return q.Impacts() == nil && st.IsFlat() && st.Kind() == traverse.And && len(st.Order()) > 1 && !q.gpu.stages[stage].Wide
+	return q.Impacts() == nil && st.IsFlat() && st.Kind() == traverse.And && len(st.Order()) > 1 && !q.gpu.stages[stage].Wide && !st.Excludes()
 }
 
 // Scratch is the memory for preparing and running a query. One goroutine at a time may use it,
@@ -170,7 +170,7 @@ func (s *Searcher) PrepareInto(q *Query, sc *Scratch, node query.Node, opts Opti
 		return err
 	}
 	if e == nil && s.dispatcher.active() {
-		q.prepareGPU(&opts)
+		q.prepareGPU(&sc.Scratch, &opts)
 	}
 	return nil
 }
@@ -228,4 +228,5 @@ type gpuPlan struct {
 	stages  [2]pipeline.Query
 	legs    [2][]pipeline.Leg
 	small   []int // segments that the CPU answers (gpu_small.go)
+	masks   gpuMasks
 }

@@ -157,10 +157,14 @@ func (m *matcher) cached(n node) (c *cachedSet, was bool, err error) {
 	if !m.usedBefore(list, hash) {
 		return nil, false, nil
 	}
-	key := string(m.key)
+	key, mine := string(m.key), false
 	c, err = cachedSets.GetIfRoom(list, hash, int64(m.words.numDocs(m.segment)/8+len(key)), func() (*cachedSet, int64, error) {
+		mine = true
 		return m.newCachedSet(key, n)
 	})
+	if err != nil && !mine { // the query that computed the set may have been interrupted
+		return nil, false, nil
+	}
 	if c != nil && c.key != key {
 		return nil, false, err
 	}

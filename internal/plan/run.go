@@ -78,7 +78,8 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 
 // RunSegments completes a stage that another processor ran in the other segments: it searches these,
 // which rise, on the CPU, and adds to a.Hits, a.Matches and a.Work. The best hits and the counts are the
-// same wherever a segment was searched. The stage must not be of ModeSaat. Errors are RunCPU's.
+// same wherever a segment was searched. The stage must not be of ModeSaat. All scores are without those of filters
+// (AddFilterScores). Errors are RunCPU's.
 func RunSegments(ctx context.Context, p *Plan, sc *Scratch, stage int, segments []int, a *Answer, trace *Trace) error {
 	st := &p.stages[stage]
 	ResumeHits(p, sc, a.Hits)
@@ -106,6 +107,13 @@ func RunSegments(ctx context.Context, p *Plan, sc *Scratch, stage int, segments 
 		a.Matches += n
 	}
 	return nil
+}
+
+// AddFilterScores adds the scores of a stage's filters to hits that another processor found without them.
+func AddFilterScores(p *Plan, stage int, hits []base.Hit) {
+	if p.mode != ModeSaat {
+		p.stages[stage].addOffset(hits)
+	}
 }
 
 // addOffset adds the scores of filters, which every document of a flat stage matches.

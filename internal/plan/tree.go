@@ -220,7 +220,8 @@ func flatten(n node, m *planMemory) (q flatQuery, ok bool) {
 	return flatQuery{}, false
 }
 
-// flattenFiltered is for required filters besides required terms, or besides one group of alternatives.
+// flattenFiltered is for required filters besides required terms, or besides one group of alternatives, which
+// needs no filters: "+(a b) -c" is "a b -c".
 func flattenFiltered(g *group, m *planMemory) (q flatQuery, ok bool) {
 	q = flatQuery{excluded: g.excluded, conjunctive: true}
 	all := m.nodes.take(len(g.required))
@@ -242,7 +243,7 @@ func flattenFiltered(g *group, m *planMemory) (q flatQuery, ok bool) {
 	}
 	q.filters = filters
 	switch {
-	case len(filters) == 0 || !termsOnly(leaves):
+	case len(filters) == 0 && alternatives == nil || !termsOnly(leaves):
 		return flatQuery{}, false
 	case alternatives == nil:
 		q.leaves = leaves

@@ -84,6 +84,26 @@ func (c *collection) attach(tb testing.TB, e *Engine) *View {
 	return v
 }
 
+// filters returns random filters: of all documents, of none, and of 0.1 % to 99 %.
+func (c *collection) filters(rng *rand.Rand) []Filter {
+	filters := make([]Filter, len(c.segments))
+	for s := range filters {
+		share := []float64{-1, 0, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99}[rng.IntN(8)]
+		if share < 0 {
+			continue
+		}
+		f := &filters[s]
+		f.ID, f.Words = rng.Uint64(), make([]uint64, (c.segments[s].NumDocs+63)/64)
+		for d := range c.segments[s].NumDocs {
+			if rng.Float64() < share {
+				f.Words[d/64] |= 1 << (d % 64)
+				f.NumDocs++
+			}
+		}
+	}
+	return filters
+}
+
 // The words are rarest first.
 func (c *collection) query(tb testing.TB, conjunctive bool, words ...int) *Query {
 	tb.Helper()
@@ -122,6 +142,9 @@ func (c *collection) oracle(tb testing.TB, q *Query) (hits []base.Hit, candidate
 		}
 		for d := range seg.NumDocs {
 			dead := seg.Live != nil && seg.Live[d/64]>>(d%64)&1 == 0
+			if f := filter(q.Filters, s); f != nil && f.Words[d/64]>>(d%64)&1 == 0 {
+				continue
+			}
 			if dead || counts[d] == 0 || q.Conjunctive && counts[d] < q.NumTerms {
 				continue
 			}

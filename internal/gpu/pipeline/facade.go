@@ -6,6 +6,8 @@ import "github.com/griffin-search/griffin/internal/gpu/residency"
 type (
 	// Leg is residency.Leg.
 	Leg = residency.Leg
+	// Filter is residency.Filter.
+	Filter = residency.Filter
 	// Segment is residency.Segment.
 	Segment = residency.Segment
 	// Selection is residency.Selection.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +14,14 @@ import (
 // Runs have the answer or a counted error, later runs succeed, and no memory leaks.
 func TestImageFaults(t *testing.T) {
 	c := newCollection(t, 500, 2, "")
+	rng := rand.New(rand.NewPCG(4, 1))
 	var queries []*Query
 	for i := range fewQueries + 2 {
 		q := c.query(t, i%2 == 0, i+1, i)
 		q.Path = PathImages
+		if i%3 == 1 {
+			q.Filters = c.filters(rng)
+		}
 		queries = append(queries, q)
 	}
 	var faults cuda.Faults

@@ -25,7 +25,8 @@ type lane struct {
 	begun, ended *cuda.Event        // traced runs only
 
 	// Of the gathered queries: entries[first[i]:] are the pinned lists of query i by leg, nil
-	// for legs without a list to read. If first[i] < 0, the query has failed.
+	// for legs without a list to read, then its filters by segment. If first[i] < 0, the query has
+	// failed.
 	entries []*residency.Entry
 	first   []int
 	waits   residency.Waits
@@ -44,9 +45,11 @@ type packedState struct {
 	runner *packedsearch.Runner // nil until the first packed run
 	ask    packedAsk
 	held   []residency.PackedList // by segment, then term
-	asked  packedsearch.Query
-	lists  []packedsearch.List // of one segment
-	onHost []bool              // payload in page-locked memory; parallel to lists
+	// filters by segment, nil without one; empty: the query has none
+	filters []*residency.Entry
+	asked   packedsearch.Query
+	lists   []packedsearch.List // of one segment
+	onHost  []bool              // payload in page-locked memory; parallel to lists
 }
 
 type laneCounts struct {
@@ -117,7 +120,7 @@ func (l *lane) leave() {
 // salvage releases the state of a run that panicked.
 func (l *lane) salvage() {
 	u := l.uploader
-	if len(l.entries) == 0 && len(l.packed.held) == 0 && !u.Busy() {
+	if len(l.entries) == 0 && len(l.packed.held) == 0 && len(l.packed.filters) == 0 && !u.Busy() {
 		return
 	}
 	_ = l.d.Note(l.stream.Synchronize()) // no kernel may read unpinned lists
@@ -168,7 +171,7 @@ func (l *lane) pin(v *View, targets []target, q *Query) error {
 	for s := range targets {
 		p := targets[s].shard
 		legs := q.Legs[s*q.NumTerms : (s+1)*q.NumTerms]
-		if p == nil || q.Conjunctive && lacksOne(legs) {
+		if p == nil || q.lacks(s) {
 			for range legs {
 				l.entries = append(l.entries, nil)
 			}
@@ -184,6 +187,16 @@ func (l *lane) pin(v *View, targets []target, q *Query) error {
 			}
 			l.entries = append(l.entries, e)
 		}
+	}
+	for s := range q.Filters {
+		var e *residency.Entry
+		if f := filter(q.Filters, s); f != nil && targets[s].shard != nil && !q.lacks(s) {
+			var err error
+			if e, err = l.uploader.Filter(targets[s].shard, f, &l.counts.Counts); err != nil {
+				return err
+			}
+		}
+		l.entries = append(l.entries, e)
 	}
 	return nil
 }
@@ -256,7 +269,7 @@ func (l *lane) search(targets []target, queries []*Query, results []Result, few 
 // query fills out with gathered query i in a segment, false if the query has no match there.
 // The stream waits for uploads of the lists.
 func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.Query) (ok bool, err error) {
-	if l.first[i] < 0 || r.refused() {
+	if l.first[i] < 0 || r.refused() || q.lacks(s) {
 		return false, nil
 	}
 	l.terms = l.terms[:0]
@@ -282,6 +295,13 @@ func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.
 		return false, nil
 	}
 	*out = imagesearch.Query{K: q.K, Terms: l.terms, Count: q.Count}
+	if filter(q.Filters, s) != nil {
+		e := l.entries[l.first[i]+len(q.Legs)+s]
+		if err := l.waits.Image(l.stream, e); err != nil {
+			return false, err
+		}
+		out.Filter = e.Bits()
+	}
 	if q.Conjunctive {
 		out.Mode = imagesearch.And
 	}

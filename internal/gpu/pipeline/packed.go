@@ -52,7 +52,7 @@ func (l *lane) hold(targets []target) error {
 	t := &l.packed.ask.terms
 	for s := range targets {
 		p, legs := targets[s].shard, t.of(s)
-		none := p == nil || t.none(s)
+		none := p == nil || l.packed.ask.none(s)
 		for j := range legs {
 			var h residency.PackedList
 			if leg := &legs[j]; !none && leg.DocFreq() > 0 {
@@ -64,6 +64,21 @@ func (l *lane) hold(targets []target) error {
 			l.packed.held = append(l.packed.held, h)
 		}
 	}
+	return l.holdFilters(targets)
+}
+
+func (l *lane) holdFilters(targets []target) error {
+	ask := &l.packed.ask
+	for s := range ask.filters {
+		var e *residency.Entry
+		if f := filter(ask.filters, s); f != nil && targets[s].shard != nil && !ask.none(s) {
+			var err error
+			if e, err = l.uploader.Filter(targets[s].shard, f, &l.counts.Counts); err != nil {
+				return err
+			}
+		}
+		l.packed.filters = append(l.packed.filters, e)
+	}
 	return nil
 }
 
@@ -73,6 +88,13 @@ func (l *lane) release() {
 		l.packed.held[i] = residency.PackedList{}
 	}
 	l.packed.held = l.packed.held[:0]
+	for i, e := range l.packed.filters {
+		if e != nil {
+			e.Unpin()
+		}
+		l.packed.filters[i] = nil
+	}
+	l.packed.filters = l.packed.filters[:0]
 }
 
 // listOf converts a pinned list; the stream waits for its upload.

@@ -17,6 +17,8 @@ type Query struct {
 	// Legs are the lists by segment, then term: [numSegments][NumTerms].
 	Legs     []Leg
 	NumTerms int
+	// Filters are the documents that may match, by segment; none: all may.
+	Filters []Filter
 	// Wide queries, whose scores may exceed 2^32 (up to MaxScore), always use images.
 	Wide bool
 	// Path selects the method, not the answer.
@@ -31,6 +33,19 @@ type Result struct {
 	Matches int64
 	// Err is not nil if the CPU must answer the query; then Hits is undefined.
 	Err error
+}
+
+// lacks reports whether the query has no match in a segment.
+func (q *Query) lacks(s int) bool {
+	return len(q.Filters) > 0 && q.Filters[s].IsNone() || q.Conjunctive && lacksOne(q.Legs[s*q.NumTerms:(s+1)*q.NumTerms])
+}
+
+// filter returns the filter of a segment, nil without one.
+func filter(filters []Filter, s int) *Filter {
+	if len(filters) == 0 || filters[s].IsAll() {
+		return nil
+	}
+	return &filters[s]
 }
 
 func (r *Result) refused() bool { return r.Err != nil }

@@ -189,7 +189,7 @@ func (v *View) runOnePacked(ctx context.Context, i int, q *Query, r *Result, tra
 	}
 	l.enter()
 	defer l.leave()
-	l.packed.ask = packedAsk{terms: q.terms(), k: q.K, count: q.Count, traced: trace != nil}
+	l.packed.ask = packedAsk{terms: q.terms(), k: q.K, count: q.Count, filters: q.Filters, traced: trace != nil}
 	err = l.runPacked(v, v.targets[i], r)
 	if again = unanswered(err); again {
 		r.Err, r.Hits, r.Matches = nil, r.Hits[:0], 0
@@ -214,8 +214,14 @@ type packedAsk struct {
 	terms    terms
 	k        int
 	count    bool
+	filters  []Filter    // by segment; none: all documents may match
 	from, to *Candidates // candidates in and out; nil: none (packedsearch.Query.From, Runner.Run)
 	traced   bool
+}
+
+// none reports whether the query has no match in a segment.
+func (a *packedAsk) none(s int) bool {
+	return a.terms.none(s) || len(a.filters) > 0 && a.filters[s].IsNone()
 }
 
 // runPacked answers l.packed.ask segment by segment: the threshold of one prunes the next. It
@@ -278,6 +284,13 @@ func (l *lane) searchSegment(v *View, p *target, s int, r *Result) error {
 	}
 	q := &l.packed.asked
 	*q = packedsearch.Query{Conjunctive: ask.terms.conjunctive, K: ask.k, Count: ask.count, Lists: l.packed.lists}
+	if filter(ask.filters, s) != nil {
+		e := l.packed.filters[s]
+		if err := l.waits.Image(l.stream, e); err != nil {
+			return err
+		}
+		q.Filter = e.Bits()
+	}
 	if ask.k > 0 && len(r.Hits) == ask.k {
 		q.Threshold = r.Hits[ask.k-1].Score
 	}
@@ -342,6 +355,9 @@ func (l *lane) settled(v *View, targets []target) {
 		share := s.Next(int64(docFreq))
 		l.waits.MarkPackedLoaded(list)
 		l.d.ReadInPlace(targets[i/n].shard, list, docFreq, share)
+	}
+	for _, e := range l.packed.filters {
+		l.waits.MarkLoaded(e)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 	"github.com/griffin-search/griffin/internal/invariant"
 )
@@ -17,9 +18,10 @@ type Entry struct {
 	// streamed: the list was not admitted and lies in the reserve, where later streamed
 	// lists may replace it.
 	streamed bool
-	again    bool              // requested before this acquire
-	image    imagesearch.Image // kindImage only; zero if the shard has no posting of the list
-	packed   packed            // other kinds: addresses of the compressed list or of its directory
+	again    bool                // requested before this acquire
+	image    imagesearch.Image   // kindImage only; zero if the shard has no posting of the list
+	bits     cuda.Buffer[uint32] // kindFilter only
+	packed   packed              // other kinds: addresses of the compressed list or of its directory
 	// lane is the uploader's number, event the number of its event that completes the upload.
 	// Until publication, and for kindHost, lane is -1.
 	lane, event int
@@ -119,6 +121,7 @@ type CacheStats struct {
 	Lists       int64 `json:"lists"`
 	Compressed  int64 `json:"compressed"`
 	Directories int64 `json:"directories"`
+	Filters     int64 `json:"filters"`
 	SizeBytes   int64 `json:"size_bytes"`
 }
 
@@ -126,6 +129,9 @@ func (s *CacheStats) count(k kind, n int64) {
 	switch k {
 	case kindDirectory:
 		s.Directories += n
+		return
+	case kindFilter:
+		s.Filters += n
 		return
 	case kindPacked, kindHost:
 		s.Compressed += n

@@ -23,6 +23,7 @@
 //	kindPacked     device               as in the index  package packedsearch
 //	kindDirectory  device               8 per cent       package packedsearch, if the payload is on the host
 //	kindHost       page-locked, mapped  as in the index  package packedsearch; uploaders
+//	kindFilter     device               a bit a document both, for queries with a filter
 //
 // If package decode lacks the codec, the CPU decodes lists for images. A compressed list is
 // copied once from the index's file to page-locked memory, where kernels read it over the bus.

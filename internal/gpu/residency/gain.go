@@ -51,6 +51,9 @@ func hostGain(sizeBytes int64) float64 {
 	return fixed + float64(sizeBytes)/speed
 }
 
+// filterGain is the time in which the CPU would copy a bitmap of a filter to the device.
+func filterGain(sizeBytes int64) float64 { return hostGain(sizeBytes) }
+
 // Shares estimates, list by list, the share of the blocks that a query reads in a segment.
 type Shares struct {
 	conjunctive bool

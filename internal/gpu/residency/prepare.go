@@ -36,22 +36,8 @@ func (p *preparer) synchronize() error {
 func (p *preparer) uploadBits(dst cuda.Buffer[uint32], bits []uint64, n int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for at := 0; at < n; {
-		c, err := p.u.chunk(n - at)
-		if err != nil {
-			return err
-		}
-		words, from := c.data(), bits[at/2:] // at is even: of whole slots
-		for i := range len(words) / 2 {
-			words[2*i], words[2*i+1] = uint32(from[i]), uint32(from[i]>>32)
-		}
-		if last := len(words) - 1; last%2 == 0 {
-			words[last] = uint32(from[last/2])
-		}
-		if err := p.u.send(&c, dst.Slice(at, at+len(words)), len(words)); err != nil {
-			return err
-		}
-		at += len(words)
+	if err := p.u.copyBits(dst, bits, n); err != nil {
+		return err
 	}
 	return p.u.stream.Synchronize()
 }

@@ -18,6 +18,8 @@ const (
 	kindDirectory
 	// kindHost is the compressed list, payload and directory, in page-locked memory.
 	kindHost
+	// kindFilter is the bitmap of a Filter on the device; its list is Filter.ID.
+	kindFilter
 	numKinds
 )
 

@@ -1,0 +1,83 @@
+package dispatch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// gpuMasks are the filters and exclusions of a query as bitmaps, which its runs on a GPU share. The CPU
+// computes them, or the index has kept them from another query, and the GPU keeps a copy.
+type gpuMasks struct {
+	needed bool          // a stage has filters or exclusions
+	took   time.Duration // predicted, until they are made
+
+	mu   sync.Mutex
+	made bool
+}
+
+func (m *gpuMasks) reset() { m.needed, m.took, m.made = false, 0, false }
+
+func (q *Query) prepareMasks(sc *plan.Scratch) {
+	m := &q.gpu.masks
+	if q.Impacts() != nil {
+		return
+	}
+	for i := range q.NumStages() {
+		if q.Stage(i).Excludes() {
+			m.needed = true
+			m.took = max(m.took, q.MaskTime(sc, i, q.gpu.small)) // the stages differ in words, not in filters
+		}
+	}
+}
+
+// maskTime predicts how long makeMasks will take.
+func (q *Query) maskTime() time.Duration {
+	m := &q.gpu.masks
+	if !m.needed {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.made {
+		return 0
+	}
+	return m.took
+}
+
+// makeMasks adds the filters to the queries of the stages. It precedes every run on a GPU. The error is
+// the context's, wraps base.ErrCorrupt, or is a fault of a mapped file; then sc must not be used again.
+func (q *Query) makeMasks(ctx context.Context, sc *plan.Scratch) (err error) {
+	m := &q.gpu.masks
+	if !m.needed {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.made {
+		return nil
+	}
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	for i := range q.NumStages() {
+		if !q.Stage(i).Excludes() {
+			continue
+		}
+		masks, err := q.StageMasks(ctx, sc, i, q.gpu.small)
+		if err != nil {
+			return err
+		}
+		filters := make([]pipeline.Filter, len(masks))
+		for j, one := range masks {
+			if one != nil {
+				filters[j] = pipeline.Filter{ID: one.ID, Words: one.Words, NumDocs: one.Count}
+			}
+		}
+		q.gpu.stages[i].Filters = filters
+	}
+	m.made = true
+	return nil
+}
