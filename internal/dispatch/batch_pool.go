@@ -34,7 +34,7 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 		it := batchItem{query: o.plan, run: o, stage: o.stage, answer: &o.answer}
 		if err := o.ctx.Err(); err != nil {
 			it.err = err
-		} else if err := o.plan.makeMasks(o.ctx, &o.sc.Scratch); err != nil {
+		} else if err := o.plan.gpu.masks.make(o.ctx, o.plan, &o.sc.Scratch); err != nil {
 			it.err = err
 		} else if err := o.gpu.attachTo(o.d.gpu, at, o.plan); err != nil {
 			it.refused = err

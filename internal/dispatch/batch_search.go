@@ -183,7 +183,7 @@ func (p *batchPart) plan(w BatchWorker, i int) error {
 		return err
 	}
 	if q.gpu.refusal == "" && q.cached == nil {
-		if err := q.makeMasks(p.ctx, &w.Scratch().Scratch); err != nil {
+		if err := q.gpu.masks.make(p.ctx, q, &w.Scratch().Scratch); err != nil {
 			return err
 		}
 	}

@@ -215,7 +215,7 @@ func (d *Dispatcher) run(ctx context.Context, p *Query, sc *Scratch, dst []base.
 	own := r.plan.policy != nil && r.plan.policy != d.policy
 	r.offer(own)
 	if r.first() == sched.GPU { // now, so that no lane waits for it
-		if err := p.makeMasks(ctx, &sc.Scratch); err != nil {
+		if err := p.gpu.masks.make(ctx, p, &sc.Scratch); err != nil {
 			return r.result(err)
 		}
 	}

@@ -132,7 +132,7 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 }
 
 func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) error {
-	if err := r.plan.makeMasks(ctx, &r.sc.Scratch); err != nil {
+	if err := r.plan.gpu.masks.make(ctx, r.plan, &r.sc.Scratch); err != nil {
 		return err
 	}
 	r.gpu.query = *r.gpuQuery()

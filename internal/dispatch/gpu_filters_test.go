@@ -168,15 +168,15 @@ func TestGPUFilterIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took := q.maskTime(); (took > 0) != (i == 0) {
+		if took := q.gpu.masks.time(); (took > 0) != (i == 0) {
 			t.Errorf("query %d: its masks are predicted to take %v", i, took)
 		}
 		var trace plan.Trace
 		if _, err := q.RunTraced(t.Context(), p.sc, nil, &trace); err != nil {
 			t.Fatal(err)
 		}
-		if len(trace.Steps) != 1 || trace.Steps[0].Place != sched.GPU || q.maskTime() != 0 {
-			t.Errorf("query %d: predicted masks %v, trace\n%s", i, q.maskTime(), &trace)
+		if len(trace.Steps) != 1 || trace.Steps[0].Place != sched.GPU || q.gpu.masks.time() != 0 {
+			t.Errorf("query %d: predicted masks %v, trace\n%s", i, q.gpu.masks.time(), &trace)
 		}
 		if after := g.Stats().Devices[0]; after.Filters != 2 {
 			t.Errorf("query %d: %d filters, want one for each of two segments (%d before)", i, after.Filters, before.Filters)
@@ -203,7 +203,7 @@ func TestGPUFilterCancelled(t *testing.T) {
 	if _, err := q.Run(ctx, p.sc, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled query: %v", err)
 	}
-	if err := q.makeMasks(ctx, &p.sc.Scratch); !errors.Is(err, context.Canceled) && err != nil {
+	if err := q.gpu.masks.make(ctx, q, &p.sc.Scratch); !errors.Is(err, context.Canceled) && err != nil {
 		t.Errorf("cancelled masks: %v", err)
 	}
 	p.check(t, node, Options{K: 10})

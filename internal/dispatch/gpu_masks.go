@@ -22,22 +22,20 @@ type gpuMasks struct {
 
 func (m *gpuMasks) reset() { m.needed, m.took, m.made = false, 0, false }
 
-func (q *Query) prepareMasks(sc *plan.Scratch) {
-	m := &q.gpu.masks
+func (m *gpuMasks) prepare(q *Query, sc *plan.Scratch) {
 	if q.Impacts() != nil {
 		return
 	}
 	for i := range q.NumStages() {
 		if q.Stage(i).Excludes() {
 			m.needed = true
-			m.took = max(m.took, q.MaskTime(sc, i, q.gpu.small)) // the stages differ in words, not in filters
+			m.took = max(m.took, plan.MaskTime(&q.Plan, sc, i, q.gpu.small)) // the stages differ in words, not in filters
 		}
 	}
 }
 
-// maskTime predicts how long makeMasks will take.
-func (q *Query) maskTime() time.Duration {
-	m := &q.gpu.masks
+// time predicts how long make will take.
+func (m *gpuMasks) time() time.Duration {
 	if !m.needed {
 		return 0
 	}
@@ -49,10 +47,9 @@ func (q *Query) maskTime() time.Duration {
 	return m.took
 }
 
-// makeMasks adds the filters to the queries of the stages. It precedes every run on a GPU. The error is
+// make adds the filters to the queries of the stages. It precedes every run on a GPU. The error is
 // the context's, wraps base.ErrCorrupt, or is a fault of a mapped file; then sc must not be used again.
-func (q *Query) makeMasks(ctx context.Context, sc *plan.Scratch) (err error) {
-	m := &q.gpu.masks
+func (m *gpuMasks) make(ctx context.Context, q *Query, sc *plan.Scratch) (err error) {
 	if !m.needed {
 		return nil
 	}
@@ -66,7 +63,7 @@ func (q *Query) makeMasks(ctx context.Context, sc *plan.Scratch) (err error) {
 		if !q.Stage(i).Excludes() {
 			continue
 		}
-		masks, err := q.StageMasks(ctx, sc, i, q.gpu.small)
+		masks, err := plan.StageMasks(ctx, &q.Plan, sc, i, q.gpu.small)
 		if err != nil {
 			return err
 		}

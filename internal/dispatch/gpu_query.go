@@ -50,7 +50,7 @@ func (q *Query) prepareGPU(sc *plan.Scratch, opts *Options) {
 		}
 	}
 	if q.gpu.refusal == "" {
-		q.prepareMasks(sc)
+		q.gpu.masks.prepare(q, sc)
 	}
 }
 

@@ -220,7 +220,7 @@ func (p *predictor) addMasks(s *Step) {
 	if !p.isMasked() || s.total == sched.Never {
 		return
 	}
-	took := p.query.maskTime()
+	took := p.query.gpu.masks.time()
 	s.took += took
 	s.total += took
 	s.guessed = true

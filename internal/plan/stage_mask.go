@@ -28,7 +28,7 @@ var (
 )
 
 // maskKey identifies the masks of a stage.
-func (p *Plan) maskKey(sc *Scratch, stage int) []byte {
+func maskKey(p *Plan, sc *Scratch, stage int) []byte {
 	st := &p.stages[stage]
 	required := make([]node, len(st.filters))
 	for i, n := range st.filters {
@@ -41,8 +41,8 @@ func (p *Plan) maskKey(sc *Scratch, stage int) []byte {
 // StageMasks returns the masks of a flat stage by segment, computed if the index does not keep them; nil for a
 // segment of which all documents are allowed, or that leaveOut contains, which rises. The error is the
 // context's, or wraps base.ErrCorrupt.
-func (p *Plan) StageMasks(ctx context.Context, sc *Scratch, stage int, leaveOut []int) ([]*Mask, error) {
-	key := string(p.maskKey(sc, stage))
+func StageMasks(ctx context.Context, p *Plan, sc *Scratch, stage int, leaveOut []int) ([]*Mask, error) {
+	key := string(maskKey(p, sc, stage))
 	all := make([]*Mask, len(p.planner.snapshot.Segments))
 	for i := range all {
 		if len(leaveOut) > 0 && leaveOut[0] == i {
@@ -50,7 +50,7 @@ func (p *Plan) StageMasks(ctx context.Context, sc *Scratch, stage int, leaveOut 
 			continue
 		}
 		var err error
-		if all[i], err = p.mask(ctx, sc, stage, i, key); err != nil {
+		if all[i], err = stageMask(ctx, p, sc, stage, i, key); err != nil {
 			if ended := ctx.Err(); ended != nil {
 				return nil, ended
 			}
@@ -61,9 +61,9 @@ func (p *Plan) StageMasks(ctx context.Context, sc *Scratch, stage int, leaveOut 
 }
 
 // MaskTime predicts the time of StageMasks.
-func (p *Plan) MaskTime(sc *Scratch, stage int, leaveOut []int) (sum time.Duration) {
+func MaskTime(p *Plan, sc *Scratch, stage int, leaveOut []int) (sum time.Duration) {
 	st := &p.stages[stage]
-	hash := maphash.Bytes(setSeed, p.maskKey(sc, stage))
+	hash := maphash.Bytes(setSeed, maskKey(p, sc, stage))
 	for i := range p.planner.snapshot.Segments {
 		if len(leaveOut) > 0 && leaveOut[0] == i {
 			leaveOut = leaveOut[1:]
@@ -85,7 +85,7 @@ func (p *Plan) MaskTime(sc *Scratch, stage int, leaveOut []int) (sum time.Durati
 	return sum
 }
 
-func (p *Plan) mask(ctx context.Context, sc *Scratch, stage, segment int, key string) (*Mask, error) {
+func stageMask(ctx context.Context, p *Plan, sc *Scratch, stage, segment int, key string) (*Mask, error) {
 	st := &p.stages[stage]
 	m := sc.begin(&p.words, segment, ctx)
 	if len(st.filters) == 0 && !m.anyPostings(st.excluded) {

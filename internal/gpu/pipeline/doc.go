@@ -6,8 +6,8 @@
 // conjunction, from candidates to candidates; View.Locate reports the forms of a query's lists;
 // View.Warm uploads an index in advance.
 //
-// Phrases, trees and filters by words run on the CPU only, as package dispatch decides. This
-// package does not compute weights.
+// Phrases and trees run on the CPU only, as package dispatch decides. This package does not
+// compute weights or the bitmaps of filters.
 //
 // # Lanes
 //

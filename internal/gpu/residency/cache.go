@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 	"github.com/griffin-search/griffin/internal/invariant"
 )
@@ -18,10 +17,9 @@ type Entry struct {
 	// streamed: the list was not admitted and lies in the reserve, where later streamed
 	// lists may replace it.
 	streamed bool
-	again    bool                // requested before this acquire
-	image    imagesearch.Image   // kindImage only; zero if the shard has no posting of the list
-	bits     cuda.Buffer[uint32] // kindFilter only
-	packed   packed              // other kinds: addresses of the compressed list or of its directory
+	again    bool              // requested before this acquire
+	image    imagesearch.Image // kindImage only; zero if the shard has no posting of the list
+	packed   packed            // other kinds: addresses of the compressed list or of its directory, or a bitmap
 	// lane is the uploader's number, event the number of its event that completes the upload.
 	// Until publication, and for kindHost, lane is -1.
 	lane, event int

@@ -52,8 +52,15 @@ func (u *Uploader) Filter(p *Shard, f *Filter, c *Counts) (_ *Entry, err error) 
 		return nil, ErrNoRoom
 	}
 	u.making = e
-	e.bits = u.d.memory(e.extent).Slice(0, words)
-	if err := u.copyBits(e.bits, f.Words[p.from/64:], words); err != nil {
+	e.packed.bits = u.d.memory(e.extent).Slice(0, words)
+	bits := f.Words[p.from/64:]
+	some := min(words, 2*len(bits))
+	if some < words { // the last quad of words
+		if err := cuda.Fill(u.stream, e.packed.bits.Slice(some, words), 0); err != nil {
+			return nil, err
+		}
+	}
+	if err := u.copyBits(e.packed.bits, bits, some); err != nil {
 		return nil, err
 	}
 	if err := u.finish(e); err != nil {
@@ -64,19 +71,19 @@ func (u *Uploader) Filter(p *Shard, f *Filter, c *Counts) (_ *Entry, err error) 
 	return e, nil
 }
 
-// copyBits copies n words of 32 bits, zeros behind the end of bits.
+// copyBits copies n words of 32 bits.
 func (u *Uploader) copyBits(dst cuda.Buffer[uint32], bits []uint64, n int) error {
 	for at := 0; at < n; {
 		c, err := u.chunk(n - at)
 		if err != nil {
 			return err
 		}
-		words := c.data()
-		for i := range words {
-			words[i] = 0
-			if from := (at + i) / 2; from < len(bits) {
-				words[i] = uint32(bits[from] >> ((at + i) % 2 * 32))
-			}
+		words, from := c.data(), bits[at/2:] // at is even: of whole slots
+		for i := range len(words) / 2 {
+			words[2*i], words[2*i+1] = uint32(from[i]), uint32(from[i]>>32)
+		}
+		if last := len(words) - 1; last%2 == 0 {
+			words[last] = uint32(from[last/2])
 		}
 		if err := u.send(&c, dst.Slice(at, at+len(words)), len(words)); err != nil {
 			return err
@@ -87,4 +94,4 @@ func (u *Uploader) copyBits(dst cuda.Buffer[uint32], bits []uint64, n int) error
 }
 
 // Bits returns the bitmap of an entry of Filter.
-func (e *Entry) Bits() cuda.Buffer[uint32] { return e.bits }
+func (e *Entry) Bits() cuda.Buffer[uint32] { return e.packed.bits }

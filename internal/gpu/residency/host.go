@@ -11,11 +11,12 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// packed locates a compressed list, or its directory alone. The payload is zero-padded to a
+// packed locates a compressed list, or its directory alone, or is a bitmap. The payload is zero-padded to a
 // multiple of 16 bytes; the directory has the index file's format.
 type packed struct {
-	payload, directory cuda.Ptr[uint32] // device addresses
-	words              []uint32         // kindHost only: the memory
+	bits               cuda.Buffer[uint32] // kindFilter only
+	payload, directory cuda.Ptr[uint32]    // device addresses
+	words              []uint32            // kindHost only: the memory
 }
 
 // packedShape has sizes in words: of the padded payload and in total.
