@@ -20,7 +20,8 @@ func ao11Fig9a() lab.Experiment {
 			"occupy the others; a measurement counts only if they stayed there. 8 batches of a million elements of the 2006 log run one after the other: the device time of the kernels, " +
 			"search with scan and counts, the median of 5 rounds after a warm-up. All DocIDs are compared with the CPU's before.",
 		Differs: paraDiffers + "The paper prints the figure without numbers; the grey line is proportional. The L2 cache and the memory are undivided, as with the paper's firmware, so that few multiprocessors have more of both each. " +
-			"That makes the speed-up smaller than proportional. The paper measures the whole system; this is the kernels.",
+			"That can only make the speed-up smaller than proportional. The paper measures the whole system; this is the kernels. " +
+			"A speed-up above proportional has no explanation yet: the waiting blocks may slow the other multiprocessors down. Such a table does not show how the methods scale.",
 		Verdicts: ao11Fig9aVerdicts,
 		Budget:   5 * time.Minute,
 		Run:      runAo11Fig9a,

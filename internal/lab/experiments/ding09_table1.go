@@ -15,8 +15,7 @@ func ding09Table1() lab.Experiment {
 		Name: "ding09-table1", Paper: "ding09", Shows: "Table 1", Title: "Decompression speed",
 		Did: "Millions of integers per second that one core and one GPU decompress from the lists of 1,000 queries" +
 			" on GOV2 (25.2 million documents).",
-		Ours: "Lists of all lengths of the 1,000 queries on a generated collection similar to GOV2, about 20 " +
-			"million postings, from memory: on one core with SIMD instructions and in pure Go; on the GPU all " +
+		Ours: "A sample of lists of all lengths of the 1,000 queries on a generated collection similar to GOV2, from memory; the note has the number of postings. On one core with SIMD instructions and in pure Go; on the GPU all " +
 			"lists in one launch (recursive PForDelta: a few), from and to device memory. Codecs that are not in the paper follow below. Minima of 3 rounds after a warm-up on the CPU, by the host's clock, " +
 			"and of 5 on the GPU, by events on the stream. The GPU's DocIDs are compared with the lists.",
 		Differs: "In the paper, the CPU decompresses to gaps and the GPU to DocIDs; here both decompress to DocIDs, " +
