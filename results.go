@@ -185,12 +185,35 @@ type ExplanationPart struct {
 	// scaled weight and IDF, K1 and B do not apply; else 0.
 	Scale        float64 `json:"scale,omitempty"`
 	Contribution float64 `json:"contribution"`
+
+	// Combined are the fields that count as one (query.Combined). Frequency (as SloppyFreq) and AvgLength are
+	// sums over them, multiplied by their weights, and CombinedLength is in the place of Length.
+	Combined       []CombinedField `json:"combined,omitempty"`
+	CombinedLength float64         `json:"combined_length,omitempty"`
+}
+
+// CombinedField is a field that is scored as one with others, and its weight.
+type CombinedField struct {
+	Field  string  `json:"field"`
+	Weight float64 `json:"weight"`
 }
 
 func newExplanation(e *plan.Explanation, notes []string) *Explanation {
 	out := &Explanation{Matches: e.Matches, Score: e.Score, Mode: Mode(e.Mode), Parts: make([]ExplanationPart, len(e.Parts)), Notes: notes}
 	for i := range e.Parts {
-		out.Parts[i] = ExplanationPart(e.Parts[i])
+		out.Parts[i] = newExplanationPart(&e.Parts[i])
+	}
+	return out
+}
+
+func newExplanationPart(p *plan.Part) ExplanationPart {
+	out := ExplanationPart{
+		Query: p.Query, Field: p.Field, Terms: p.Terms, Excluded: p.Excluded, Freq: p.Freq, SloppyFreq: p.SloppyFreq, Length: p.Length, AvgLength: p.AvgLength,
+		DocFreq: p.DocFreq, NumDocs: p.NumDocs, IDF: p.IDF, Boost: p.Boost, K1: p.K1, B: p.B, Scale: p.Scale, Contribution: p.Contribution,
+		CombinedLength: p.CombinedLength,
+	}
+	for _, f := range p.Combined {
+		out.Combined = append(out.Combined, CombinedField(f))
 	}
 	return out
 }

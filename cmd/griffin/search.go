@@ -102,11 +102,16 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 		return err
 	}
 	answer := func(text string) error {
-		q.Text = text
+		if err := o.fieldFlags.query(&q, ix, text); err != nil {
+			return err
+		}
 		return a.answer(ctx, ix, q, &o.fieldFlags)
 	}
 	switch {
 	case o.explain != "":
+		if err := o.fieldFlags.query(&q, ix, q.Text); err != nil {
+			return err
+		}
 		return a.explain(ctx, ix, q, o.explain)
 	case len(words) == 0:
 		if isTerminal(a.in) {
@@ -306,6 +311,9 @@ func printPart(con *console, p *griffin.ExplanationPart, weighted bool) {
 	if p.Field != "" {
 		name = p.Field + ":" + name
 	}
+	if len(p.Combined) > 0 {
+		name = combinedFields(p.Combined) + ":" + name
+	}
 	if p.Excluded {
 		name = "-" + name
 	}
@@ -325,5 +333,22 @@ func printPart(con *console, p *griffin.ExplanationPart, weighted bool) {
 	if p.SloppyFreq > 0 {
 		freq = fmt.Sprintf("%.3f", p.SloppyFreq)
 	}
-	con.printf("%10.4f  %-24s %6s %7d %9s %8.4f %6g\n", p.Contribution, name, freq, p.Length, strings.Join(df, ","), p.IDF, p.Boost)
+	length := fmt.Sprint(p.Length)
+	if len(p.Combined) > 0 {
+		freq, length = fmt.Sprintf("%g", p.SloppyFreq), fmt.Sprintf("%g", p.CombinedLength)
+	}
+	con.printf("%10.4f  %-24s %6s %7s %9s %8.4f %6g\n", p.Contribution, name, freq, length, strings.Join(df, ","), p.IDF, p.Boost)
+}
+
+// combinedFields is {title^2 body}.
+func combinedFields(fields []griffin.CombinedField) string {
+	var names []string
+	for _, f := range fields {
+		name := cmp.Or(f.Field, "*")
+		if f.Weight != 1 {
+			name += fmt.Sprintf("^%g", f.Weight)
+		}
+		names = append(names, name)
+	}
+	return "{" + strings.Join(names, " ") + "}"
 }

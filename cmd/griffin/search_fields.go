@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -17,12 +18,14 @@ type fieldFlags struct {
 	sort    string
 	facets  []string
 	fields  []string
+	in      []string
 }
 
 func (o *fieldFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.filters, "filter", nil, "only documents that also match `QUERY`, which does not change scores; repeat for several")
 	f.StringVar(&o.sort, "sort", "", "order by `FIELD[:asc|desc],…` instead of the score; _score and _doc (the order of writing) are fields")
 	f.StringArrayVar(&o.facets, "facet", nil, "count the values of `FIELD[=N]`, the N most frequent (default 10), over all matching documents; repeat for several")
+	f.StringSliceVar(&o.in, "in", nil, "seek words without a field in `FIELD[^WEIGHT],…`, which count as one field (BM25F)")
 	f.StringSliceVar(&o.fields, "fields", nil, "of the stored fields, show these: `FIELD,…`")
 }
 
@@ -56,6 +59,38 @@ func (o *fieldFlags) apply(q *griffin.Query, ix *griffin.Index) error {
 		q.Facets = append(q.Facets, f)
 	}
 	return nil
+}
+
+// query sets the text of a search, or the node of a text in the fields of --in.
+func (o *fieldFlags) query(q *griffin.Query, ix *griffin.Index, text string) error {
+	q.Text, q.Node = text, nil
+	if len(o.in) == 0 {
+		return nil
+	}
+	fields, err := o.searched()
+	if err != nil {
+		return err
+	}
+	node, err := griffin.ParseQuery(ix, text)
+	if err != nil {
+		return err
+	}
+	q.Text, q.Node, q.Suggest = "", query.Across(node, fields), false
+	return nil
+}
+
+func (o *fieldFlags) searched() (fields []query.FieldWeight, err error) {
+	for _, text := range o.in {
+		name, weight, weighted := strings.Cut(text, "^")
+		f := query.FieldWeight{Name: name, Weight: 1}
+		if weighted {
+			if f.Weight, err = strconv.ParseFloat(weight, 64); err != nil || f.Weight < query.MinBoost || f.Weight > query.MaxBoost {
+				return nil, usagef("--in %s: want a weight from %g to %g after ^", text, query.MinBoost, float64(query.MaxBoost))
+			}
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
 }
 
 // leave keeps only the wanted fields of hits.

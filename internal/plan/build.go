@@ -58,6 +58,8 @@ func (b *treeBuilder) build(n node) (iterator, error) {
 		return b.disMax(n)
 	case *boosting:
 		return b.boosting(n)
+	case *combined:
+		return b.combined(n)
 	}
 	return nil, nil
 }

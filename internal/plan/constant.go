@@ -22,6 +22,7 @@ func (c *constantIterator) MaxScore() base.Score { return c.score }
 type bitsIterator struct {
 	words []uint64
 	doc   base.DocID
+	least base.DocID // doc once there is one: a lower target does not go back
 	score base.Score
 	count int
 }
@@ -34,21 +35,24 @@ func (b *bitsIterator) MaxScore() base.Score { return b.score }
 func (b *bitsIterator) Cost() int            { return b.count }
 
 func (b *bitsIterator) NextGEQ(target base.DocID) base.DocID {
+	b.doc = b.next(max(target, b.least))
+	b.least = b.doc
+	return b.doc
+}
+
+func (b *bitsIterator) next(target base.DocID) base.DocID {
 	i := int(target / 64)
 	if i >= len(b.words) {
-		b.doc = base.NoDocID
-		return b.doc
+		return base.NoDocID
 	}
 	w := b.words[i] >> (target % 64) << (target % 64)
 	for w == 0 {
 		if i++; i == len(b.words) {
-			b.doc = base.NoDocID
-			return b.doc
+			return base.NoDocID
 		}
 		w = b.words[i]
 	}
-	b.doc = base.DocID(64*i + bits.TrailingZeros64(w))
-	return b.doc
+	return base.DocID(64*i + bits.TrailingZeros64(w))
 }
 
 // docsIterator yields the documents of a list with a constant score.

@@ -45,7 +45,7 @@ func (p *Plan) Explain(ctx context.Context, sc *Scratch, segment int, doc base.D
 // walkUnits visits the leaves and the nodes of constant score.
 func walkUnits(n node, excluded bool, visit func(n node, excluded bool)) {
 	switch n := n.(type) {
-	case *leaf, *constant:
+	case *leaf, *constant, *combined:
 		visit(n, excluded)
 	case *group:
 		for _, child := range slices.Concat(n.required, n.optional) {
@@ -77,6 +77,7 @@ type explainer struct {
 type found struct {
 	freq   uint32
 	sloppy float32
+	length float64 // of a combined field
 	score  base.Score
 }
 
@@ -96,6 +97,9 @@ func (x *explainer) look(n node, b *treeBuilder) (err error) {
 		case *phraseIterator:
 			f.freq = uint32(len(it.starts))
 			f.sloppy = it.freq
+		case *combinedIterator:
+			freq, length := it.measure()
+			f.sloppy, f.length = float32(freq), length
 		}
 		x.found[n] = f
 	})
@@ -111,7 +115,7 @@ func (x *explainer) look(n node, b *treeBuilder) (err error) {
 
 func (x *explainer) matches(n node) bool {
 	switch n := n.(type) {
-	case *leaf, *constant:
+	case *leaf, *constant, *combined:
 		_, ok := x.found[n]
 		return ok
 	case *group:
@@ -148,7 +152,7 @@ func (x *explainer) matchesGroup(g *group) bool {
 // score returns the score of n, which matches, and marks the contributing units.
 func (x *explainer) score(n node) (sum base.Score) {
 	switch n := n.(type) {
-	case *leaf, *constant:
+	case *leaf, *constant, *combined:
 		x.counted[n] = true
 		return x.found[n].score
 	case *group:
@@ -185,6 +189,9 @@ func (x *explainer) adjust(text string, sum, score base.Score) base.Score {
 }
 
 func (x *explainer) part(n node, excluded bool) Part {
+	if n, ok := n.(*combined); ok {
+		return x.combined(n, excluded)
+	}
 	l, ok := n.(*leaf)
 	if !ok {
 		part := Part{Query: n.(*constant).text, Excluded: excluded, Terms: []string{}, DocFreq: []uint64{}}
@@ -217,6 +224,23 @@ func (x *explainer) leaf(l *leaf, excluded bool) Part {
 	}
 	if x.counted[l] {
 		part.Contribution = x.found[l].score.Float64()
+	}
+	return part
+}
+
+// combined has the numbers of the combined field; without the term in the document, its length is 0.
+func (x *explainer) combined(n *combined, excluded bool) Part {
+	p := x.plan
+	part := Part{
+		Excluded: excluded, SloppyFreq: float64(x.found[n].sloppy), CombinedLength: x.found[n].length, AvgLength: p.words.avgLen(n),
+		NumDocs: p.planner.snapshot.Fields[n.leaves[0].field].NumDocs, DocFreq: []uint64{n.docFreq}, IDF: p.words.combinedIDF(n), Boost: n.boost,
+		K1: p.planner.bm25.K1, B: p.planner.bm25.B, Terms: []string{string(p.words.terms[n.leaves[0].terms[0]].bytes)},
+	}
+	for i, l := range n.leaves {
+		part.Combined = append(part.Combined, CombinedField{p.planner.fields[l.field], n.weights[i]})
+	}
+	if x.counted[n] {
+		part.Contribution = x.found[n].score.Float64()
 	}
 	return part
 }

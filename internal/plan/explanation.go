@@ -29,4 +29,13 @@ type Part struct {
 	B            float32  `json:"b"`
 	Scale        float64  `json:"scale,omitempty"`
 	Contribution float64  `json:"contribution"`
+
+	Combined       []CombinedField `json:"combined,omitempty"`
+	CombinedLength float64         `json:"combined_length,omitempty"`
+}
+
+// CombinedField is a field that is scored as one with others.
+type CombinedField struct {
+	Field  string  `json:"field"`
+	Weight float64 `json:"weight"`
 }

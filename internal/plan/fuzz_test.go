@@ -24,6 +24,9 @@ func FuzzQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, k uint8) {
 		sc := testScratch(t, "whitespace")
 		q, _ := query.ParseLenient(text, s.Fields())
+		if k%2 == 1 {
+			q = query.Across(q, []query.FieldWeight{{Name: "title"}, {}})
+		}
 		for _, mode := range []Mode{ModeOr, ModeAnd} {
 			few, err := s.Prepare(sc, q, Options{Mode: mode, K: int(k)})
 			if err != nil {

@@ -21,6 +21,7 @@ import (
 //	set       'S' key
 //	disMax    'D' tie u64, number of children u32, then the children, sorted
 //	boosting  'B' factor u64, positive, negative
+//	combined  'F' boost u64, number of fields u32, (weight u64, leaf) each
 //	none      'N'
 //
 // Terms and keys are length u32, bytes.
@@ -109,6 +110,14 @@ func (b *keyBuilder) appendNode(dst []byte, terms []term, n node) []byte {
 	case *boosting:
 		dst = binary.LittleEndian.AppendUint64(append(dst, 'B'), math.Float64bits(n.factor))
 		return b.appendNode(b.appendNode(dst, terms, n.positive), terms, n.negative)
+	}
+	if n, ok := n.(*combined); ok {
+		dst = binary.LittleEndian.AppendUint64(append(dst, 'F'), math.Float64bits(n.boost))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(n.leaves)))
+		for i, l := range n.leaves {
+			dst = b.appendNode(binary.LittleEndian.AppendUint64(dst, math.Float64bits(n.weights[i])), terms, l)
+		}
+		return dst
 	}
 	return append(dst, 'N')
 }

@@ -85,6 +85,8 @@ func (ws *words) maskCost(segment int, n node) int {
 		return ws.sumOfCosts(segment, n.children)
 	case *boosting:
 		return ws.maskCost(segment, n.positive)
+	case *combined:
+		return ws.docFreqOf(segment, n)
 	}
 	return 0
 }

@@ -149,6 +149,12 @@ func (m *matcher) mark(words []uint64, n node) error {
 		return m.any(words, n.children)
 	case *boosting:
 		return m.mark(words, n.positive)
+	case *combined:
+		for _, l := range n.leaves {
+			if err := m.list(words, l.terms[0]); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -247,6 +253,8 @@ func (m *matcher) docFreq(n node) int {
 		return sum
 	case *boosting:
 		return m.docFreq(n.positive)
+	case *combined:
+		return m.words.docFreqOf(m.segment, n)
 	case *group:
 		if len(n.required) > 0 {
 			least := int(base.MaxDocs)

@@ -51,6 +51,8 @@ func (o *oracle) matchesNode(d *oracleDoc, n query.Node, mode Mode, boost float6
 	case *query.Constant:
 		ok, _ := o.matches(d, n.Node, mode, 1)
 		return constant(ok, n.Score)
+	case *query.Combined:
+		return o.matchesCombined(d, n, mode, boost*n.Boost)
 	case *query.Fuzzy:
 		return o.matchesFuzzy(d, field(n.Field), n, boost*n.Boost)
 	case *query.DisMax:
@@ -340,6 +342,9 @@ func (o *oracle) scoreNode(d *oracleDoc, n node, terms []term) (bool, base.Score
 			s = base.Score(float64(s) * n.factor)
 		}
 		return ok, s
+	}
+	if n, ok := n.(*combined); ok {
+		return o.scoreCombined(d, n, terms)
 	}
 	return false, 0
 }

@@ -368,7 +368,11 @@ func checkExplanations(t *testing.T, p *Plan, sc *Scratch, snapshot *index.Snaps
 		for _, part := range e.Parts {
 			sum += part.Contribution
 			if part.Contribution != 0 && part.Query == "" {
-				k := float64(part.K1) * (1 - float64(part.B) + float64(part.B)*float64(part.Length)/part.AvgLength)
+				length := float64(part.Length)
+				if part.Combined != nil {
+					length = part.CombinedLength
+				}
+				k := float64(part.K1) * (1 - float64(part.B) + float64(part.B)*length/part.AvgLength)
 				f := max(float64(part.Freq), part.SloppyFreq)
 				if want := part.IDF * part.Boost * f / (f + k); math.Abs(want-part.Contribution) > 1e-4 {
 					t.Fatalf("%s: part %+v: the formula gives %v", p.query, part, want)

@@ -125,6 +125,15 @@ func (p *Plan) Bind(opts Options) (err error) {
 		return err
 	}
 	for i := range p.stages {
+		var failed error
+		walkCombined(p.stages[i].root, func(n *combined) {
+			if failed == nil {
+				failed = p.words.countCombined(n)
+			}
+		})
+		if failed != nil {
+			return failed
+		}
 		if err := p.stages[i].makeLegs(p); err != nil {
 			return err
 		}
@@ -284,6 +293,10 @@ func walkLeaves(n node, excluded bool, visit func(l *leaf, excluded bool)) {
 		for _, child := range n.children {
 			walkLeaves(child, excluded, visit)
 		}
+	case *combined:
+		for _, l := range n.leaves {
+			visit(l, excluded)
+		}
 	case *boosting:
 		walkLeaves(n.positive, excluded, visit)
 		walkLeaves(n.negative, true, visit)
@@ -300,6 +313,9 @@ func sameNode(a, b node) bool {
 		return ok && slices.EqualFunc(a.required, b.required, sameNode) &&
 			slices.EqualFunc(a.optional, b.optional, sameNode) && slices.EqualFunc(a.excluded, b.excluded, sameNode) &&
 			a.atLeast == b.atLeast
+	case *combined:
+		b, ok := b.(*combined)
+		return ok && a.same(b) && a.boost == b.boost
 	case *constant:
 		b, ok := b.(*constant)
 		return ok && a.score == b.score && sameNode(a.child, b.child)

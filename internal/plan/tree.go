@@ -171,6 +171,9 @@ func mergeInto(dst, nodes []node) []node {
 // absorb adds the boost of n to an equal leaf in nodes, unless the sum exceeds query.MaxBoost,
 // up to which scores are proved to fit (score.Term).
 func absorb(nodes []node, n node) bool {
+	if n, ok := n.(*combined); ok {
+		return absorbCombined(nodes, n)
+	}
 	l, ok := n.(*leaf)
 	if !ok {
 		return false

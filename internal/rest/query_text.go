@@ -129,17 +129,44 @@ func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
 	case "best_fields", "most_fields", "bool_prefix":
 		o.words(w)
 		w.Boost, w.Prefix, leaf = 1, kind == "bool_prefix", w
+	case "cross_fields":
+		return acrossFields(&o, fields, text, boost)
 	case "phrase", "phrase_prefix":
 		leaf = &query.Phrase{
 			Text: text, Boost: 1, Slop: o.whole("slop", query.MaxSlop), Prefix: kind == "phrase_prefix", MaxExpansions: o.whole("max_expansions", query.MaxClauses),
 		}
 	default:
-		o.fail("[multi_match] query has the [type] %s: there are best_fields, most_fields, phrase, phrase_prefix, bool_prefix", kind)
+		o.fail("[multi_match] query has the [type] %s: there are best_fields, most_fields, cross_fields, phrase, phrase_prefix, bool_prefix", kind)
 	}
 	if o.err != nil {
 		return nil, o.err
 	}
 	return inFields(leaf, fields, kind == "most_fields" || kind == "bool_prefix", tie, boost), nil
+}
+
+// acrossFields is a multi_match over several fields as if they were one.
+func acrossFields(o *object, fields []query.FieldWeight, text string, boost float64) (query.Node, *Error) {
+	if tie := o.number("tie_breaker", 0, 0, 1); tie != 0 {
+		o.fail("[multi_match] query of type cross_fields has [tie_breaker] %g: only 0 is supported", tie)
+	}
+	for _, key := range append(similarityKeys, "slop") {
+		if o.values[key] != nil {
+			o.fail("[multi_match] query of type cross_fields does not support [%s]", key)
+		}
+	}
+	return &query.Combined{Fields: fields, Text: text, Occur: o.occur("operator"), AtLeast: o.minimum(), Boost: boost, ByAnalyzer: true}, o.err
+}
+
+func (p *queryParser) combinedFields(raw json.RawMessage) (query.Node, *Error) {
+	o, err := options("combined_fields", raw, "query", "fields", "operator", "minimum_should_match", "boost")
+	if err != nil {
+		return nil, err
+	}
+	fields, err := p.fields(&o)
+	if err != nil {
+		return nil, err
+	}
+	return &query.Combined{Fields: fields, Text: o.needed("query"), Occur: o.occur("operator"), AtLeast: o.minimum(), Boost: o.boost()}, o.err
 }
 
 // inFields searches a leaf in each field: the scores are summed, or the best one counts.
@@ -157,7 +184,7 @@ func inFields(leaf query.Node, fields []query.FieldWeight, sum bool, tie, boost 
 }
 
 func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
-	o, err := options("query_string", raw, "query", "default_operator", "default_field", "fields", "tie_breaker", "minimum_should_match", "lenient", "analyze_wildcard", "allow_leading_wildcard", "boost")
+	o, err := options("query_string", raw, "query", "default_operator", "default_field", "fields", "tie_breaker", "type", "minimum_should_match", "lenient", "analyze_wildcard", "allow_leading_wildcard", "boost")
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +218,18 @@ func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
 		}
 	}
 	node = query.WithOccur(node, occur)
-	if fields != nil {
-		node = query.InFields(node, fields, o.number("tie_breaker", 0, 0, 1))
+	tie := o.number("tie_breaker", 0, 0, 1)
+	switch kind, given := o.text("type"); {
+	case given && kind == "cross_fields" && tie != 0:
+		o.fail("[query_string] query of type cross_fields has [tie_breaker] %g: only 0 is supported", tie)
+	case given && kind == "cross_fields" && len(fields) == 0:
+		o.fail("[query_string] query of type cross_fields needs [fields]")
+	case given && kind == "cross_fields":
+		node = query.Across(node, fields)
+	case given && kind != "best_fields":
+		o.fail("[query_string] query has the [type] %s: there are best_fields, cross_fields", kind)
+	case fields != nil:
+		node = query.InFields(node, fields, tie)
 	}
 	return boosted(node, o.boost()), o.err
 }

@@ -1,10 +1,12 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/griffin-search/griffin"
 )
@@ -137,15 +139,23 @@ func describe(p *griffin.ExplanationPart) string {
 	if p.Field != "" {
 		name = p.Field + ":" + name
 	}
+	length := strconv.FormatUint(uint64(p.Length), 10)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	freq := float64(p.Freq)
 	if p.SloppyFreq > 0 {
 		freq = p.SloppyFreq
 	}
+	if len(p.Combined) > 0 {
+		var fields []string
+		for _, f := range p.Combined {
+			fields = append(fields, cmp.Or(f.Field, "*")+"^"+number(f.Weight))
+		}
+		name, length = strings.Join(fields, " ")+":"+name, number(p.CombinedLength)
+	}
 	if p.Scale != 0 {
 		return "weight(" + name + "), boost " + number(p.Boost) + " * weight " + number(freq/p.Scale)
 	}
 	return "weight(" + name + "), computed as idf " + number(p.IDF) + " * boost " + number(p.Boost) + " * freq / (freq + k1 * (1 - b + b * length / average)), freq " +
-		number(freq) + ", length " + strconv.FormatUint(uint64(p.Length), 10) + ", average " + number(p.AvgLength) +
+		number(freq) + ", length " + length + ", average " + number(p.AvgLength) +
 		", k1 " + number(float64(p.K1)) + ", b " + number(float64(p.B))
 }

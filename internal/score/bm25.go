@@ -88,3 +88,13 @@ func (t Term) ScoreOf(freq float32, length uint32) base.Score {
 	s := float32(float32(t.Weight*freq) / float32(freq+k))
 	return base.Score(uint32(float32(s + 0.5)))
 }
+
+// ScoreCombined is Score for a frequency, above 0, and a length that are weighted sums over fields.
+func (t Term) ScoreCombined(freq, length float32) base.Score {
+	k := float32(t.C0 + float32(t.C1*length))
+	s := float32(float32(t.Weight*freq) / float32(freq+k))
+	return base.Score(uint32(float32(s + 0.5)))
+}
+
+// Limit is an upper bound of all scores. The term must not be Linear.
+func (t Term) Limit() base.Score { return base.Score(uint32(float32(t.Weight+0.5))) + 1 }

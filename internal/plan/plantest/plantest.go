@@ -112,11 +112,13 @@ func RandomNode(rng *rand.Rand, depth int) query.Node {
 // randomOther makes a node other than words, phrases and groups.
 func randomOther(rng *rand.Rand, depth int, field string, boost float64) query.Node {
 	word := RandomWord(rng)
-	kind := rng.IntN(13)
+	kind := rng.IntN(14)
 	if depth == 0 {
-		kind = rng.IntN(10)
+		kind = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13}[rng.IntN(11)]
 	}
 	switch kind {
+	case 13:
+		return randomCombined(rng, boost)
 	case 0:
 		return &query.Prefix{Field: field, Text: word[:1+rng.IntN(len(word))], Boost: boost}
 	case 1:
@@ -161,6 +163,17 @@ func randomOther(rng *rand.Rand, depth int, field string, boost float64) query.N
 		return &query.DisMax{Nodes: []query.Node{RandomNode(rng, depth-1), RandomNode(rng, depth-1)}, TieBreaker: []float64{0, 0.3, 1}[rng.IntN(3)], Boost: boost}
 	}
 	return &query.Boosting{Positive: RandomNode(rng, depth-1), Negative: RandomNode(rng, depth-1), NegativeBoost: []float64{0, 0.5, 1}[rng.IntN(3)], Boost: boost}
+}
+
+func randomCombined(rng *rand.Rand, boost float64) query.Node {
+	c := &query.Combined{Text: RandomWords(rng, 1+rng.IntN(3)), Boost: boost, Occur: []query.Occur{query.Plain, query.Must, query.Should}[rng.IntN(3)]}
+	for _, name := range [][]string{{""}, {"title"}, {"", "title"}, {"title", ""}, {"title", "", "title"}}[rng.IntN(5)] {
+		c.Fields = append(c.Fields, query.FieldWeight{Name: name, Weight: []float64{0, 0.5, 1, 3}[rng.IntN(4)]})
+	}
+	if rng.IntN(3) == 0 {
+		c.AtLeast = []query.Minimum{"1", "2", "50%"}[rng.IntN(3)]
+	}
+	return c
 }
 
 // Parse parses a query over the default field and the field title.
