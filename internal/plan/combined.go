@@ -124,7 +124,7 @@ func combinedGroup(c *compiler, n *query.Combined, fields []query.FieldWeight, m
 		return nil, err
 	}
 	for _, paths := range sections {
-		any := c.memory.group(len(paths))
+		either := c.memory.group(len(paths))
 		for _, p := range paths {
 			all := c.memory.group(len(p.Tokens))
 			for _, token := range p.Tokens {
@@ -134,9 +134,9 @@ func combinedGroup(c *compiler, n *query.Combined, fields []query.FieldWeight, m
 				}
 				all.required = append(all.required, term)
 			}
-			any.optional = append(any.optional, all.simplify())
+			either.optional = append(either.optional, all.simplify())
 		}
-		*members = append(*members, any.simplify())
+		*members = append(*members, either.simplify())
 	}
 	if len(c.terms) > query.MaxClauses {
 		return nil, tooManyTerms()

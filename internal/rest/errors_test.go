@@ -91,7 +91,7 @@ func TestErrors(t *testing.T) {
 		{"POST /a/_search", `{"query":{"range":{"title":{"gt":"a","gte":"b"}}}}`, 400, "parsing_exception", "both [gte] and [gt]"},
 		{"POST /a/_search", `{"query":{"range":{"title":{"gt":"a","relation":"within"}}}}`, 400, "parsing_exception", "[relation]"},
 		{"POST /a/_search", `{"query":{"range":{"title":{"gt":"a","format":"yyyy"}}}}`, 400, "illegal_argument_exception", "no dates"},
-		{"POST /a/_search", `{"query":{"multi_match":{"query":"x","fields":["title"],"type":"cross_fields"}}}`, 400, "parsing_exception", "cross_fields"},
+		{"POST /a/_search", `{"query":{"multi_match":{"query":"x","fields":["title"],"type":"cross_field"}}}`, 400, "parsing_exception", "cross_fields"},
 		{"POST /a/_search", `{"query":{"multi_match":{"query":"x","fields":["title^x"]}}}`, 400, "parsing_exception", "title^x"},
 		{"POST /a/_search", `{"query":{"multi_match":{"query":"x","fields":["zz*"]}}}`, 400, "query_shard_exception", "[zz*]"},
 		{"POST /a/_search", `{"query":{"simple_query_string":{"query":"x","flags":"AND"}}}`, 400, "parsing_exception", "flags"},
