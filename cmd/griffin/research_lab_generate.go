@@ -27,6 +27,7 @@ type labGenerateOptions struct {
 	seed       uint64
 	threads    int
 	replace    bool
+	typed      bool
 }
 
 func newLabGenerateCommand(a *app) *cobra.Command {
@@ -63,6 +64,7 @@ random; all three have the same documents.`,
 	f.IntVar(&o.draw, "draw", 0, "queries to draw from the log; 0: the published number")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of all random choices")
 	f.IntVar(&o.threads, "threads", 0, "processors to use; 0: all")
+	f.BoolVar(&o.typed, "typed", false, "give documents a keyword of 1,000 values, a date and a number: kind, day, number")
 	f.BoolVar(&o.replace, "replace", false, "replace the existing index")
 	for _, name := range []string{"like", "from", "queries", "out"} {
 		_ = c.MarkFlagRequired(name)
@@ -102,7 +104,7 @@ func (a *app) labGenerate(ctx context.Context, o labGenerateOptions) error {
 	var report *collection.Report
 	err = buildIndex(o.out, o.replace, func(dir string) error {
 		report, err = collection.Generate(ctx, vfs.OS, dir, source, log, collection.Options{
-			Like: like, Order: order, Seed: o.seed, NumDocs: o.docs, NumQueries: o.draw, Codec: o.codec, Threads: o.threads,
+			Like: like, Order: order, Seed: o.seed, NumDocs: o.docs, NumQueries: o.draw, Codec: o.codec, Typed: o.typed, Threads: o.threads,
 			Progress: func(phase string, done, total int64) { bar.show(phase, done, total, o.like) },
 		})
 		return err

@@ -31,7 +31,7 @@ var layers = [][]string{
 	8:  {".", "internal/regret"},
 	9:  {"internal/timeline"},
 	10: {"internal/rest", "internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments", "bench/living/process"},
-	11: {"bench/codecs", "bench/gpu", "bench/living", "bench/living/http", "bench/living/many", "bench/living/updates", "bench/sizes", "bench/structured", "bench/traversals", "cmd/griffin"},
+	11: {"bench/codecs", "bench/gpu", "bench/gpu/filters", "bench/living", "bench/living/http", "bench/living/many", "bench/living/updates", "bench/sizes", "bench/structured", "bench/traversals", "cmd/griffin"},
 }
 
 // sideways lists the allowed imports within one layer, with reasons. The compiler prevents

@@ -9,6 +9,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/trec"
 )
@@ -22,6 +23,7 @@ type Options struct {
 	NumDocs    int
 	NumQueries int
 	Codec      string // "": the default
+	Typed      bool   // documents have FieldKind, FieldDay and FieldNumber
 	Threads    int    // 0: all processors
 	// Progress, if not nil, is called with a phase's progress.
 	Progress func(phase string, done, total int64)
@@ -81,8 +83,14 @@ func Generate(ctx context.Context, fs vfs.FS, dir string, source *index.Snapshot
 	if err != nil {
 		return nil, err
 	}
+	var all segment.Source = made
+	if o.Typed {
+		if all, err = addColumns(made, o.Seed); err != nil {
+			return nil, err
+		}
+	}
 	writing := o.phase("write")
-	_, err = ix.Import(ctx, made, index.ImportOptions{Threads: o.Threads, Progress: func(p index.Progress) {
+	_, err = ix.Import(ctx, all, index.ImportOptions{Threads: o.Threads, Progress: func(p index.Progress) {
 		const thousandths = 1000
 		writing(int64(p.Fraction*thousandths), thousandths)
 	}})
@@ -91,6 +99,9 @@ func Generate(ctx context.Context, fs vfs.FS, dir string, source *index.Snapshot
 
 func (o *Options) indexOptions(source *index.Snapshot) index.Options {
 	to := index.Options{Codec: o.Codec, NoStored: true, Fields: []string{}}
+	if o.Typed {
+		to.Mapping = newTypedMapping()
+	}
 	if o.Like.Vectors.MeanTerms > 0 {
 		to.WeightScale = weightScale
 	} else {

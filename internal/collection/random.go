@@ -35,6 +35,9 @@ const (
 	streamQueries
 	streamPieces  // terms of a word
 	streamVectors // expansion of a query
+	streamDay
+	streamKind
+	streamNumber
 )
 
 func (s *stream) next() uint64 {

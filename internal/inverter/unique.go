@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/column"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/segment"
 )
@@ -15,9 +16,20 @@ type uniqueSource struct {
 	dropped *segment.Bitmap
 }
 
-var _ segment.Source = (*uniqueSource)(nil)
+var (
+	_ segment.Source   = (*uniqueSource)(nil)
+	_ segment.Columned = (*uniqueSource)(nil)
+)
 
 func (s *uniqueSource) Dropped() *segment.Bitmap { return s.dropped }
+
+// Columns implements segment.Columned.
+func (s *uniqueSource) Columns() (*column.Set, error) {
+	if c, ok := s.Source.(segment.Columned); ok {
+		return c.Columns()
+	}
+	return nil, nil
+}
 
 // DropDuplicates returns src without documents that have a later one's id. The error wraps
 // base.ErrBadInput for an id that cannot be indexed.

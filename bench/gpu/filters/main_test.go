@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+)
+
+// The hits of the GPU are compared with the CPU's by the measurement itself.
+func TestRun(t *testing.T) {
+	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
+	dir := filepath.Join(t.TempDir(), "typed")
+	m, err := griffin.ParseMapping([]byte(`{"dynamic":"false","properties":{"kind":{"type":"keyword","index":false},"day":{"type":"date"},"number":{"type":"long"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix, err := griffin.Create(dir, griffin.Settings{Analyzer: "whitespace", Mapping: m}, griffin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	const numDocs = 2000
+	var docs []griffin.Document
+	for i := range numDocs {
+		var words strings.Builder
+		for w := range 8 {
+			if rng.IntN(w+1) == 0 {
+				fmt.Fprintf(&words, "w%d ", w)
+			}
+		}
+		day := time.Date(2004, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(20*365.25*float64(i)/numDocs))
+		docs = append(docs, griffin.Document{ID: fmt.Sprint(i), Text: words.String(), Fields: []griffin.Field{
+			{Name: "kind", Value: fmt.Sprint(rng.IntN(20))}, {Name: "day", Value: day.Format(time.DateOnly)}, {Name: "number", Value: fmt.Sprint(rng.IntN(1000))},
+		}})
+	}
+	if err := ix.Add(t.Context(), docs...); err != nil {
+		t.Fatal(err)
+	}
+	if err := ix.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	record := filepath.Join(t.TempDir(), "r.json")
+	if err := os.WriteFile(dir+".queries.tsv", []byte("1\tw1 w3\n2\tw2\n3\tw4 w5 w7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := parseOptions(strings.Fields("-index " + dir + " -json " + record + " -gpu-memory 4194304 -batch 20 -threads 2 -cpu 10 -facets 2 -seconds 0.01 -resident 0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r report
+	if err := json.Unmarshal(data, &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Figures) != 1+2*len(shares) || r.Docs != numDocs || r.Facet == nil || r.Facet.Queries != 2 || r.Facet.CPU <= 0 || r.Facet.MeanMatches < 10 {
+		t.Errorf("%+v", r)
+	}
+	for _, f := range r.Figures {
+		if f.GPU <= 0 || f.Device <= 0 || math.IsInf(f.Device, 0) || f.CPU <= 0 || f.OnCPU != 0 || f.Filter != "none" && f.Share > 0.01 && (f.Ratio <= 0 || f.FilterMiB <= 0) || f.Share > 0.05 && f.MeanHits < 9 {
+			t.Errorf("%+v", f)
+		}
+	}
+}
