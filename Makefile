@@ -183,7 +183,7 @@ pictures: build ## take the pictures of the documents anew (needs Chromium)
 	rm -rf .build/demo.idx
 	cd .build && ../bin/griffin demo --out demo.idx --color always 2>/dev/null | go -C ../tools run ./termsvg -command 'make demo' -columns 108 -lines 35 >demo.svg
 	mv .build/demo.svg docs/images/demo.svg
-	go test ./internal/server -run '^TestPictures$$' -count 1 -update
+	go test ./internal/server -run '^TestPictures' -count 1 -update
 
 .PHONY: bench
 bench: ## Go benchmarks of all packages; compare two outputs with .build/bin/benchstat

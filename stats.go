@@ -31,6 +31,8 @@ type Stats struct {
 	B        float32        `json:"b"`
 	Fields   []FieldStats   `json:"fields"` // the default field, named "", first
 	Segments []SegmentStats `json:"segments"`
+	// Columns are the fields whose values can be filtered, sorted or counted.
+	Columns []ColumnStats `json:"columns,omitempty"`
 	// SizeBytes of all parts by name ("postings", "stored", …), and in all.
 	Parts     map[string]int64 `json:"parts"`
 	SizeBytes int64            `json:"size_bytes"`
@@ -100,6 +102,9 @@ func (ix *Index) Stats() (Stats, error) {
 			s.Fields[j].NumDocs += uint64(meta.Fields[j].NumDocs)
 			s.Fields[j].NumTerms += meta.Fields[j].NumTerms
 		}
+	}
+	if s.Columns, err = columnStats(snapshot); err != nil {
+		return Stats{}, err
 	}
 	if s.Impacts, err = statsOfImpacts(snapshot); err != nil {
 		return Stats{}, err

@@ -61,6 +61,7 @@ func printStats(con *console, s griffin.Stats) {
 		con.printf("%-12s %14s %14s %14s %12s %10.2f\n", cmp.Or(f.Name, "(default)"),
 			count(f.NumDocs), count(f.NumTokens), count(f.NumPostings), count(f.NumTerms), f.AvgLength)
 	}
+	printColumns(con, s.Columns)
 
 	con.printf("\n%s%-12s %12s %8s%s\n", st.bold, "part", "size", "share", st.reset)
 	parts := slices.SortedFunc(maps.Keys(s.Parts), func(x, y string) int {
@@ -87,4 +88,22 @@ func yesNo(b bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+func printColumns(con *console, columns []griffin.ColumnStats) {
+	if len(columns) == 0 {
+		return
+	}
+	st := con.style(con.out)
+	con.printf("\n%s%-24s %-10s %14s %14s %12s  %s%s\n", st.bold, "column", "type", "documents", "values", "size", "content", st.reset)
+	for _, c := range columns {
+		content := ""
+		switch {
+		case c.NumTerms > 0:
+			content = plural(int(c.NumTerms), "term")
+		case c.Min != "":
+			content = c.Min + " to " + c.Max
+		}
+		con.printf("%-24s %-10s %14s %14s %12s  %s\n", c.Name, c.Type, count(c.NumDocs), count(c.NumValues), sizeOf(c.SizeBytes), content)
+	}
 }

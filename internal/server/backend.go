@@ -11,6 +11,8 @@ import (
 // backend is the part of an index that handlers use; tests replace it.
 type backend struct {
 	search   func(context.Context, searchRequest) (*griffin.Results, error)
+	parse    func(text string) (query.Node, error)
+	fields   func() bool // searches can sort and count by fields; nil: no
 	document func(ctx context.Context, id string) (griffin.Document, error)
 	stats    func() (griffin.Stats, error)
 	gpu      func() (stats griffin.GPUStats, used bool)
@@ -23,11 +25,13 @@ func indexBackend(ix *griffin.Index) backend {
 	return backend{
 		search: func(ctx context.Context, req searchRequest) (*griffin.Results, error) {
 			q := req.query()
-			if err := req.filter(&q, ix); err != nil {
+			if err := req.complete(&q, ix); err != nil {
 				return nil, err
 			}
 			return ix.Search(ctx, q)
 		},
+		parse:    func(text string) (query.Node, error) { return griffin.ParseQuery(ix, text) },
+		fields:   func() bool { return ix.Runtime().DispatchStats().Engine == nil },
 		document: ix.Document,
 		stats:    ix.Stats,
 		gpu:      ix.Runtime().GPUStats,
@@ -45,8 +49,11 @@ func (r searchRequest) query() griffin.Query {
 	}
 }
 
-// filter sets the filter of the query.
-func (r searchRequest) filter(q *griffin.Query, ix *griffin.Index) error {
+// complete sets what depends on the index.
+func (r searchRequest) complete(q *griffin.Query, ix *griffin.Index) error {
+	if r.Page != nil {
+		return r.Page(q)
+	}
 	all := &query.Boolean{}
 	for _, text := range r.Filters {
 		node, err := griffin.ParseQuery(ix, text)

@@ -50,11 +50,23 @@ type pageData struct {
 	Results  *griffin.Results
 	Document *griffin.Document
 
-	// Addresses that belong to Results; "": none.
+	resultLinks
+
+	Sorts  []sortChoice
+	Chips  []chip
+	Facets []facetView
+
+	stats griffin.Stats
+	shown []string // fields whose values hits show
+}
+
+// resultLinks are addresses that belong to the results; "": none.
+type resultLinks struct {
 	Previous, Next string
 	JSON           string
 	AnyWord        string // the same query in mode or
 	Trace          string // the same results with their trace
+	Unfiltered     string // the same query without filters
 }
 
 func (p *pageData) isStart() bool { return p.Results == nil && p.Error == nil && p.Document == nil }
@@ -69,11 +81,18 @@ func (p *pageData) choice() bool {
 
 // heading tells which of how many results are shown.
 func (p *pageData) heading() string {
-	n := len(p.Results.Hits)
-	if p.Next == "" && p.Previous == "" {
+	n, total := len(p.Results.Hits), p.Results.Total
+	if p.Next == "" && p.Previous == "" && total.Value <= int64(n) {
 		return plural(n, "result")
 	}
-	return "Results " + formatCount(p.Request.Offset+1) + " to " + formatCount(p.Request.Offset+n)
+	text := "Results " + formatCount(p.Request.Offset+1) + " to " + formatCount(p.Request.Offset+n)
+	switch {
+	case total.Relation == griffin.TotalExact:
+		text += " of " + formatCount(int(total.Value))
+	case total.Value > int64(p.Request.Offset+n):
+		text += " of at least " + formatCount(int(total.Value))
+	}
+	return text
 }
 
 type modeChoice struct {
@@ -85,10 +104,18 @@ type modeChoice struct {
 // page serves the form alone, or with the results of ?q=.
 func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 	req, apiErr := h.parseRequest(r, false /* strict */)
+	if values := r.URL.Query(); apiErr == nil && values.Get("range") != "" && h.backend.parse != nil {
+		if apiErr = h.formRange(w, req, values); apiErr == nil {
+			return
+		}
+	}
+	if strings.TrimSpace(req.Text) == "" && len(req.Filters) > 0 {
+		req.Text = matchAll
+	}
 	data := h.newPage(req)
 	if apiErr == nil && strings.TrimSpace(req.Text) != "" {
 		data.Title = req.Text + " – Griffin"
-		data.Results, apiErr = h.run(r, req)
+		data.Results, apiErr = h.searchPage(r, req, data)
 	}
 	if apiErr != nil {
 		data.Title, data.Error = "Error – Griffin", apiErr
@@ -105,7 +132,7 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 			previous.Offset = max(0, req.Offset-req.K)
 			data.Previous = address("/", previous)
 		}
-		if !req.Trace {
+		if !req.Trace && req.Sort == "" {
 			traced := req
 			traced.Trace = true
 			data.Trace = address("/", traced) + "#trace"
@@ -114,6 +141,9 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 			anyWord := req
 			anyWord.Mode = griffin.ModeOr
 			data.AnyWord = address("/", anyWord)
+		}
+		if len(req.Filters) > 0 {
+			data.Unfiltered = req.with(nil).page()
 		}
 	}
 	h.writePage(w, data)
@@ -138,7 +168,10 @@ func (h *handler) newPage(req searchRequest) *pageData {
 		data.Modes[i].Chosen = data.Modes[i].Mode == req.Mode
 	}
 	if stats, err := h.backend.stats(); err == nil {
-		data.NumDocs = stats.NumDocs
+		data.NumDocs, data.stats = stats.NumDocs, stats
+		if h.fielded(req) || req.Trace {
+			data.Sorts = sortChoices(stats.Columns, req.Sort)
+		}
 	}
 	return data
 }
@@ -240,13 +273,17 @@ func address(path string, req searchRequest) string {
 		values["filter"] = req.Filters
 	}
 	for _, f := range req.Facets {
-		text := f.Field
-		if f.Size > 0 {
-			text += "=" + strconv.Itoa(f.Size)
-		}
-		values.Add("facet", text)
+		values.Add("facet", facetText(f))
 	}
 	return path + "?" + values.Encode()
+}
+
+// facetText is what griffin.ParseFacet reads.
+func facetText(f griffin.Facet) string {
+	if f.Size == 0 {
+		return f.Field
+	}
+	return f.Field + "=" + strconv.Itoa(f.Size)
 }
 
 // For people: 830 µs, 12.3 ms, 1.25 s.

@@ -2,7 +2,7 @@
 // See https://github.com/valyala/quicktemplate for details.
 
 // The search page. The tags s, u, d and f escape what they write. The tag s= does not:
-// it writes the style, and snippets that snippetHTML has escaped. Attributes are quoted.
+// it writes the style, and texts that snippetHTML has escaped. Attributes are quoted.
 //
 
 package server
@@ -42,6 +42,8 @@ func streampageHTML(qw422016 *qt422016.Writer, p *pageData) {
 <body`)
 	if p.isStart() {
 		qw422016.N().S(` class="start"`)
+	} else if len(p.Facets) > 0 {
+		qw422016.N().S(` class="wide"`)
 	}
 	qw422016.N().S(`>
 <a class="skip" href="#main">Skip to the results</a>
@@ -119,10 +121,34 @@ func streampageHTML(qw422016 *qt422016.Writer, p *pageData) {
 `)
 	}
 	qw422016.N().S(`</select>
-<button type="submit">Search</button>
+`)
+	if len(p.Sorts) > 0 && !p.isStart() {
+		qw422016.N().S(`<label for="sort" class="hidden">Order of the results</label>
+<select id="sort" name="sort">
+`)
+		for _, c := range p.Sorts {
+			qw422016.N().S(`<option value="`)
+			qw422016.E().S(c.Value)
+			qw422016.N().S(`"`)
+			if c.Chosen {
+				qw422016.N().S(` selected`)
+			}
+			qw422016.N().S(`>`)
+			qw422016.E().S(c.Label)
+			qw422016.N().S(`</option>
+`)
+		}
+		qw422016.N().S(`</select>
+`)
+	}
+	qw422016.N().S(`<button type="submit">Search</button>
 </div>
-</form>
-</header>
+`)
+	streamkeptHTML(qw422016, &p.Request)
+	qw422016.N().S(`</form>
+`)
+	streamchipsHTML(qw422016, p.Chips)
+	qw422016.N().S(`</header>
 <main id="main" tabindex="-1">
 `)
 	if p.Error != nil {
@@ -142,7 +168,7 @@ func streampageHTML(qw422016 *qt422016.Writer, p *pageData) {
 		qw422016.N().S(`
 `)
 	} else {
-		streamstartHTML(qw422016)
+		streamstartHTML(qw422016, p)
 	}
 	qw422016.N().S(`
 </main>
@@ -165,7 +191,79 @@ func pageHTML(p *pageData) string {
 	return qs422016
 }
 
-func streamstartHTML(qw422016 *qt422016.Writer) {
+// The form keeps what it has no field for.
+
+func streamkeptHTML(qw422016 *qt422016.Writer, r *searchRequest) {
+	for _, f := range r.Filters {
+		qw422016.N().S(`<input type="hidden" name="filter" value="`)
+		qw422016.E().S(f)
+		qw422016.N().S(`">
+`)
+	}
+	for _, f := range r.Facets {
+		qw422016.N().S(`<input type="hidden" name="facet" value="`)
+		qw422016.E().S(facetText(f))
+		qw422016.N().S(`">
+`)
+	}
+	if r.K != griffin.DefaultK {
+		qw422016.N().S(`<input type="hidden" name="k" value="`)
+		qw422016.N().D(r.K)
+		qw422016.N().S(`">
+`)
+	}
+}
+
+func writekeptHTML(qq422016 qtio422016.Writer, r *searchRequest) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamkeptHTML(qw422016, r)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func keptHTML(r *searchRequest) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writekeptHTML(qb422016, r)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamchipsHTML(qw422016 *qt422016.Writer, all []chip) {
+	if len(all) > 0 {
+		qw422016.N().S(`<ul class="chips" aria-label="Filters">
+`)
+		for _, c := range all {
+			qw422016.N().S(`<li><a href="`)
+			qw422016.E().S(c.Remove)
+			qw422016.N().S(`"><span class="hidden">Remove the filter </span>`)
+			if c.Field != "" {
+				qw422016.E().S(c.Field)
+				qw422016.N().S(`: `)
+			}
+			qw422016.E().S(c.Text)
+			qw422016.N().S(`<span class="cross" aria-hidden="true">×</span></a></li>
+`)
+		}
+		qw422016.N().S(`</ul>
+`)
+	}
+}
+
+func writechipsHTML(qq422016 qtio422016.Writer, all []chip) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamchipsHTML(qw422016, all)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func chipsHTML(all []chip) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writechipsHTML(qb422016, all)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamstartHTML(qw422016 *qt422016.Writer, p *pageData) {
 	qw422016.N().S(`
 <h2>What you can type</h2>
 <dl>
@@ -174,19 +272,37 @@ func streamstartHTML(qw422016 *qt422016.Writer) {
 <dt><code>+server -client</code></dt><dd>documents with the first word and without the second</dd>
 <dt><code>title:server</code></dt><dd>a word of the title</dd>
 <dt><code>server^2 (proxy OR cache)</code></dt><dd>a word that counts twice; a group</dd>
-</dl>
+<dt><code>serv* servr~</code></dt><dd>a beginning; a word with a typing error</dd>
 `)
+	if len(p.stats.Columns) > 0 {
+		for _, c := range p.examples() {
+			qw422016.N().S(`<dt><code>`)
+			qw422016.E().S(c.Text)
+			qw422016.N().S(`</code></dt><dd>`)
+			qw422016.E().S(c.Finds)
+			qw422016.N().S(`</dd>
+`)
+		}
+	}
+	qw422016.N().S(`</dl>
+`)
+	if p.NumDocs > 0 && len(p.stats.Columns) > 0 {
+		qw422016.N().S(`<p><a href="`)
+		qw422016.E().S(p.all())
+		qw422016.N().S(`">Show all documents</a></p>
+`)
+	}
 }
 
-func writestartHTML(qq422016 qtio422016.Writer) {
+func writestartHTML(qq422016 qtio422016.Writer, p *pageData) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	streamstartHTML(qw422016)
+	streamstartHTML(qw422016, p)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func startHTML() string {
+func startHTML(p *pageData) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	writestartHTML(qb422016)
+	writestartHTML(qb422016, p)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016
@@ -284,7 +400,200 @@ func notesHTML(r *griffin.Results) string {
 	return qs422016
 }
 
+func streamfacetsHTML(qw422016 *qt422016.Writer, p *pageData) {
+	qw422016.N().S(`<aside id="facets" aria-labelledby="facets-title">
+<h2 id="facets-title">Filter the results</h2>
+`)
+	for i, f := range p.Facets {
+		qw422016.N().S(`<section aria-labelledby="facet-`)
+		qw422016.N().D(i)
+		qw422016.N().S(`">
+<h3 id="facet-`)
+		qw422016.N().D(i)
+		qw422016.N().S(`">`)
+		qw422016.E().S(f.Title)
+		qw422016.N().S(`</h3>
+`)
+		if len(f.Values) > 0 {
+			qw422016.N().S(`<ul>
+`)
+			for _, v := range f.Values {
+				qw422016.N().S(`<li><a href="`)
+				qw422016.E().S(v.Address)
+				qw422016.N().S(`"`)
+				if v.Chosen {
+					qw422016.N().S(` aria-current="true"`)
+				}
+				qw422016.N().S(` rel="nofollow"><span>`)
+				if v.Chosen {
+					qw422016.N().S(`<span class="hidden">Without the filter </span>`)
+				}
+				qw422016.E().S(v.Text)
+				qw422016.N().S(`</span>`)
+				if v.Count >= 0 {
+					qw422016.N().S(` <span class="count">`)
+					qw422016.E().S(formatCount(int(v.Count)))
+					qw422016.N().S(`<span class="hidden"> `)
+					if v.Count == 1 {
+						qw422016.N().S(`document`)
+					} else {
+						qw422016.N().S(`documents`)
+					}
+					qw422016.N().S(`</span></span>`)
+				}
+				qw422016.N().S(`</a></li>
+`)
+			}
+			qw422016.N().S(`</ul>
+`)
+		}
+		if f.More != "" {
+			qw422016.N().S(`<p><a href="`)
+			qw422016.E().S(f.More)
+			qw422016.N().S(`" rel="nofollow">more<span class="hidden"> values of `)
+			qw422016.E().S(f.Title)
+			qw422016.N().S(`</span></a></p>
+`)
+		}
+		if f.Range != "" {
+			qw422016.N().S(`<form action="/" method="get" aria-labelledby="facet-`)
+			qw422016.N().D(i)
+			qw422016.N().S(`">
+`)
+			streamrequestHTML(qw422016, &p.Request)
+			qw422016.N().S(`<input type="hidden" name="range" value="`)
+			qw422016.E().S(f.Field)
+			qw422016.N().S(`">
+<label for="from-`)
+			qw422016.N().D(i)
+			qw422016.N().S(`" class="hidden">`)
+			qw422016.E().S(f.Title)
+			qw422016.N().S(` from</label><input id="from-`)
+			qw422016.N().D(i)
+			qw422016.N().S(`" name="from" type="`)
+			qw422016.E().S(f.Range)
+			qw422016.N().S(`"`)
+			if f.Range == "number" {
+				qw422016.N().S(` step="any"`)
+			}
+			qw422016.N().S(` value="`)
+			qw422016.E().S(f.From)
+			qw422016.N().S(`" placeholder="from">
+<label for="to-`)
+			qw422016.N().D(i)
+			qw422016.N().S(`" class="hidden">`)
+			qw422016.E().S(f.Title)
+			qw422016.N().S(` to</label><input id="to-`)
+			qw422016.N().D(i)
+			qw422016.N().S(`" name="to" type="`)
+			qw422016.E().S(f.Range)
+			qw422016.N().S(`"`)
+			if f.Range == "number" {
+				qw422016.N().S(` step="any"`)
+			}
+			qw422016.N().S(` value="`)
+			qw422016.E().S(f.To)
+			qw422016.N().S(`" placeholder="to">
+<button type="submit">Set<span class="hidden"> the range of `)
+			qw422016.E().S(f.Title)
+			qw422016.N().S(`</span></button>
+</form>
+`)
+		}
+		qw422016.N().S(`</section>
+`)
+	}
+	qw422016.N().S(`</aside>
+`)
+}
+
+func writefacetsHTML(qq422016 qtio422016.Writer, p *pageData) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamfacetsHTML(qw422016, p)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func facetsHTML(p *pageData) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writefacetsHTML(qb422016, p)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+// A request as fields of a form, but for the offset.
+
+func streamrequestHTML(qw422016 *qt422016.Writer, r *searchRequest) {
+	qw422016.N().S(`<input type="hidden" name="q" value="`)
+	qw422016.E().S(r.Text)
+	qw422016.N().S(`">
+`)
+	if r.Index != "" {
+		qw422016.N().S(`<input type="hidden" name="index" value="`)
+		qw422016.E().S(r.Index)
+		qw422016.N().S(`">
+`)
+	}
+	if r.Mode != griffin.ModeOr {
+		qw422016.N().S(`<input type="hidden" name="mode" value="`)
+		qw422016.E().S(r.Mode.String())
+		qw422016.N().S(`">
+`)
+	}
+	if r.Sort != "" {
+		qw422016.N().S(`<input type="hidden" name="sort" value="`)
+		qw422016.E().S(r.Sort)
+		qw422016.N().S(`">
+`)
+	}
+	streamkeptHTML(qw422016, r)
+}
+
+func writerequestHTML(qq422016 qtio422016.Writer, r *searchRequest) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamrequestHTML(qw422016, r)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func requestHTML(r *searchRequest) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writerequestHTML(qb422016, r)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
 func streamresultsHTML(qw422016 *qt422016.Writer, p *pageData) {
+	if len(p.Facets) > 0 {
+		qw422016.N().S(`<div class="columns">
+<div>
+`)
+		streamfoundHTML(qw422016, p)
+		qw422016.N().S(`</div>
+`)
+		streamfacetsHTML(qw422016, p)
+		qw422016.N().S(`</div>
+`)
+	} else {
+		streamfoundHTML(qw422016, p)
+	}
+}
+
+func writeresultsHTML(qq422016 qtio422016.Writer, p *pageData) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamresultsHTML(qw422016, p)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func resultsHTML(p *pageData) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writeresultsHTML(qb422016, p)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamfoundHTML(qw422016 *qt422016.Writer, p *pageData) {
 	qw422016.N().S(`
 `)
 	if len(p.Results.Hits) > 0 {
@@ -294,6 +603,10 @@ func streamresultsHTML(qw422016 *qt422016.Writer, p *pageData) {
 		qw422016.E().S(formatDuration(p.Results.Took))
 		qw422016.N().S(`</span></h2></div>
 `)
+		if len(p.Facets) > 0 {
+			qw422016.N().S(`<p class="to-facets"><a href="#facets">Filter the results</a></p>
+`)
+		}
 		streamnotesHTML(qw422016, p.Results)
 		qw422016.N().S(`<ol start="`)
 		qw422016.N().D(p.Request.Offset + 1)
@@ -313,12 +626,16 @@ func streamresultsHTML(qw422016 *qt422016.Writer, p *pageData) {
 				qw422016.N().U(p.Request.Index)
 			}
 			qw422016.N().S(`">`)
-			qw422016.E().S(cmp.Or(hit.Title, hit.ID))
+			qw422016.N().S(titleOfHit(&p.Results.Hits[i]))
 			qw422016.N().S(`</a></h3>
-<span class="score">score `)
-			qw422016.N().FPrec(hit.Score, 2)
-			qw422016.N().S(`</span>
-</div>
+`)
+			if !hit.NoScore {
+				qw422016.N().S(`<span class="score">score `)
+				qw422016.N().FPrec(hit.Score, 2)
+				qw422016.N().S(`</span>
+`)
+			}
+			qw422016.N().S(`</div>
 `)
 			if hit.Title != "" && hit.Title != hit.ID {
 				qw422016.N().S(`<p class="id">`)
@@ -330,6 +647,28 @@ func streamresultsHTML(qw422016 *qt422016.Writer, p *pageData) {
 				qw422016.N().S(`<p class="snippet">`)
 				qw422016.N().S(snippetHTML(hit.Snippet))
 				qw422016.N().S(`</p>
+`)
+			}
+			for _, h := range p.passagesOfHit(&p.Results.Hits[i]) {
+				qw422016.N().S(`<p class="snippet"><span class="name">`)
+				qw422016.E().S(h.Name)
+				qw422016.N().S(`:</span> `)
+				qw422016.N().S(snippetHTML(h.Snippet))
+				qw422016.N().S(`</p>
+`)
+			}
+			if values := p.valuesOfHit(&p.Results.Hits[i]); len(values) > 0 {
+				qw422016.N().S(`<ul class="values">
+`)
+				for _, v := range values {
+					qw422016.N().S(`<li><span class="name">`)
+					qw422016.E().S(v.Name)
+					qw422016.N().S(`</span> `)
+					qw422016.N().S(v.HTML)
+					qw422016.N().S(`</li>
+`)
+				}
+				qw422016.N().S(`</ul>
 `)
 			}
 			qw422016.N().S(`</article></li>
@@ -352,6 +691,12 @@ func streamresultsHTML(qw422016 *qt422016.Writer, p *pageData) {
 		streamnotesHTML(qw422016, p.Results)
 		qw422016.N().S(`<ul>
 `)
+		if p.Unfiltered != "" {
+			qw422016.N().S(`<li><a href="`)
+			qw422016.E().S(p.Unfiltered)
+			qw422016.N().S(`">Search without the filters</a>.</li>
+`)
+		}
 		if p.AnyWord != "" {
 			qw422016.N().S(`<li><a href="`)
 			qw422016.E().S(p.AnyWord)
@@ -405,15 +750,15 @@ func streamresultsHTML(qw422016 *qt422016.Writer, p *pageData) {
 	}
 }
 
-func writeresultsHTML(qq422016 qtio422016.Writer, p *pageData) {
+func writefoundHTML(qq422016 qtio422016.Writer, p *pageData) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	streamresultsHTML(qw422016, p)
+	streamfoundHTML(qw422016, p)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func resultsHTML(p *pageData) string {
+func foundHTML(p *pageData) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	writeresultsHTML(qb422016, p)
+	writefoundHTML(qb422016, p)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

@@ -28,6 +28,8 @@ type searchRequest struct {
 	Filters   []string      // queries that documents must match, too
 	Sort      string        // as griffin.SortKeys reads it
 	Facets    []griffin.Facet
+	// Page adds what the page shows, and its filters in the place of Filters; nil: a request of the API.
+	Page func(*griffin.Query) error
 }
 
 var parameters = []string{"q", "k", "offset", "mode", "sort", "filter", "facet", "trace", "rho", "timeout"}
