@@ -109,6 +109,9 @@ func (s *search) snippetMaker(plan *dispatch.Query) (*snippet.Maker, error) {
 	for _, t := range sought.Terms {
 		q.Terms = append(q.Terms, snippet.Term{Text: t.Text, Weight: t.IDF})
 	}
+	for _, p := range sought.Patterns {
+		q.Patterns = append(q.Patterns, p.Match)
+	}
 	analyzer, err := s.sc.search.Analyzer("")
 	if err != nil {
 		return nil, err

@@ -128,8 +128,16 @@ func (h *highlighter) maker(name string, f *HighlightField) *snippet.Maker {
 			analyzed = name
 		}
 	}
+	for _, p := range h.sought.Patterns {
+		if f.AnyField || p.Field == "" || p.Field == name {
+			q.Patterns = append(q.Patterns, p.Match)
+		}
+		if p.Field == name {
+			analyzed = name
+		}
+	}
 	analyzer, err := h.search.sc.search.Analyzer(analyzed)
-	if err != nil || len(q.Terms) == 0 { // the query had the error before
+	if err != nil || len(q.Terms)+len(q.Patterns) == 0 { // the query had the error before
 		return nil
 	}
 	for _, p := range h.sought.Phrases {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin"
@@ -191,6 +192,53 @@ func TestHighlights(t *testing.T) {
 	h := r.Hits[0].Highlights
 	if len(h["title"]) != 1 || h["title"][0].Mark("<", ">")[:8] != "<title> " || len(h["kind"]) != 1 || h["kind"][0].Mark("<", ">") != "<k1>" {
 		t.Errorf("highlights %v", h)
+	}
+}
+
+// Words that patterns find are marked in every field, and in snippets.
+func TestHighlightsOfPatterns(t *testing.T) {
+	m, err := griffin.ParseMapping([]byte(`{"properties": {"title": {"type": "text"}, "note": {"type": "text"}, "kind": {"type": "keyword"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix, err := griffin.Create(t.TempDir()+"/ix", griffin.Settings{Analyzer: "english", Mapping: m}, griffin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ix.Close() })
+	d := griffin.Document{ID: "1", Title: "Wonderful worlds", Text: "The <world> wanders, wandering on", Fields: []griffin.Field{{Name: "note", Value: "Wonders of wood"}, {Name: "kind", Value: "wild thing"}}}
+	if err := errors.Join(ix.Add(t.Context(), d), ix.Commit(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ query, title, text, note, kind string }{
+		{"wo*", "[Wonderful] [worlds]", "The <[world]> wanders, wandering on", "[Wonders] of [wood]", ""},
+		{"w?nder", "[Wonderful] worlds", "The <world> [wanders], [wandering] on", "[Wonders] of wood", ""},
+		{"/wo[no]d.*/", "[Wonderful] worlds", "", "[Wonders] of [wood]", ""},
+		{"wandr~1", "", "The <world> [wanders], [wandering] on", "", ""},
+		{"title:wo*", "[Wonderful] [worlds]", "", "", ""},
+		{"note:[wonder TO wood}", "", "", "[Wonders] of wood", ""},
+		{"kind:wi*", "", "", "", "[wild thing]"},
+		{`note:"wonders of wo"*`, "", "", "[Wonders] of [wood]", ""},
+		{"world wonder*", "[Wonderful] [worlds]", "The <[world]> wanders, wandering on", "[Wonders] of wood", ""},
+		{"(wa*)^=0 wood", "", "", "Wonders of [wood]", ""},
+	} {
+		r := mustSearch(t, ix, griffin.Query{Text: c.query, SnippetLength: 200, Highlight: &griffin.Highlight{Fields: []griffin.HighlightField{{Name: "*", Whole: true}}}})
+		if len(r.Hits) != 1 {
+			t.Errorf("%s: %d hits", c.query, len(r.Hits))
+			continue
+		}
+		marked := func(name string) string {
+			if h := r.Hits[0].Highlights[name]; len(h) > 0 {
+				return h[0].Mark("[", "]")
+			}
+			return ""
+		}
+		if got := []string{marked("title"), marked("text"), marked("note"), marked("kind")}; !slices.Equal(got, []string{c.title, c.text, c.note, c.kind}) {
+			t.Errorf("%s: %q", c.query, got)
+		}
+		if snippet := r.Hits[0].Snippet.Mark("[", "]"); c.text != "" && !strings.HasPrefix(c.query, "title:") && snippet != c.text {
+			t.Errorf("%s: snippet %q", c.query, snippet)
+		}
 	}
 }
 

@@ -35,7 +35,9 @@ none. With --server, INDEX is the name of an index on a running server.
 
 --add-fields declares further fields that queries can name. They find the documents
 of this input and later ones, not earlier documents. A server declares the fields of
-documents itself.`,
+documents itself, with the types of their values in JSON. CSV has no types: a column
+whose values are all numbers, or all true and false, is sent as such. To decide about
+types, give the index a mapping first.`,
 		Example: `  griffin add notes.idx ~/notes/new
   zstdcat wiki-1.jsonl.zst | griffin add wiki.idx --format jsonl -
   griffin add wiki.idx --add-fields author,year wiki-1.jsonl.zst
@@ -70,7 +72,11 @@ func (a *app) addToServer(ctx context.Context, server *serverFlag, o indexOption
 	if err != nil {
 		return err
 	}
-	result, err := a.addTo(ctx, s, &o, corpus.Options{}, paths)
+	in := corpus.Options{Kinds: true}
+	if in.Mapped, err = s.mapped(ctx); err != nil {
+		return err
+	}
+	result, err := a.addTo(ctx, s, &o, in, paths)
 	if err != nil {
 		return err
 	}
@@ -150,7 +156,7 @@ func (a *app) addTo(ctx context.Context, s sink, o *indexOptions, in corpus.Opti
 		return result, errors.Join(err, s.close(ctx))
 	}
 	bar := a.newProgress()
-	f := feeder{sink: s, maxErrors: o.files.MaxErrors, messages: messages{progress: bar}}
+	f := feeder{sink: s, maxErrors: o.files.MaxErrors, messages: messages{progress: bar}, typed: in.Kinds}
 	f.progress = func() {
 		p := griffin.Progress{Phase: "read", Docs: f.docs, Bytes: f.bytes, BadRecords: f.bad, Elapsed: time.Since(began)}
 		p.Done, p.Total = reader.Progress()
@@ -207,7 +213,10 @@ type feeder struct {
 	progress  func() // may be nil
 	// before, if not nil, is called with each batch before it is written.
 	before func([]griffin.Write) error
+	// typed: documents keep the types of their values, as JSON.
+	typed bool
 
+	kinds      [][]corpus.Kind // of the batch
 	batch      []griffin.Write
 	places     []corpus.Location
 	batchBytes int
@@ -247,6 +256,9 @@ func (f *feeder) feed(ctx context.Context, reader corpus.Reader) error {
 func (f *feeder) add(ctx context.Context, d *corpus.Document) error {
 	f.batch = append(f.batch, griffin.Write{Kind: griffin.WriteIndex, Document: publicDocument(d)})
 	f.places = append(f.places, d.Source)
+	if f.typed {
+		f.kinds = append(f.kinds, d.Kinds)
+	}
 	f.batchBytes += len(d.Title) + len(d.Text)
 	for _, x := range d.Extra {
 		f.batchBytes += len(x.Value)
@@ -260,6 +272,11 @@ func (f *feeder) add(ctx context.Context, d *corpus.Document) error {
 func (f *feeder) flush(ctx context.Context) error {
 	if len(f.batch) == 0 {
 		return nil
+	}
+	if f.typed {
+		if err := encodeSources(f.batch, f.kinds); err != nil {
+			return err
+		}
 	}
 	if f.before != nil {
 		if err := f.before(f.batch); err != nil {
@@ -282,7 +299,7 @@ func (f *feeder) flush(ctx context.Context) error {
 		}
 		f.docs++
 	}
-	f.batch, f.places, f.batchBytes = f.batch[:0], f.places[:0], 0
+	f.batch, f.places, f.kinds, f.batchBytes = f.batch[:0], f.places[:0], f.kinds[:0], 0
 	return nil
 }
 

@@ -234,32 +234,13 @@ func bulkBody(writes []griffin.Write) ([]byte, error) {
 		if action == "delete" {
 			continue
 		}
-		if err := lines.Encode(sourceOf(d)); err != nil {
+		source, err := sourceOf(d)
+		if err != nil {
 			return nil, err
 		}
+		body.Write(append(source, '\n'))
 	}
 	return body.Bytes(), nil
-}
-
-// sourceOf is the document as a JSON object; a field with several values is a list.
-func sourceOf(d *griffin.Document) map[string]any {
-	values := map[string][]string{}
-	for _, f := range d.Fields {
-		values[f.Name] = append(values[f.Name], f.Value)
-	}
-	source := map[string]any{}
-	for name, v := range values {
-		if source[name] = v; len(v) == 1 {
-			source[name] = v[0]
-		}
-	}
-	if d.Title != "" {
-		source["title"] = d.Title
-	}
-	if d.Text != "" {
-		source["text"] = d.Text
-	}
-	return source
 }
 
 // close makes the writes visible; the server commits them by itself.

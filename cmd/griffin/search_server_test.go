@@ -14,10 +14,15 @@ import (
 // A fake server sees OpenSearch's requests, and its answers become results and exit codes.
 func TestServerFlag(t *testing.T) {
 	docs := filepath.Join(t.TempDir(), "a.jsonl")
-	if err := os.WriteFile(docs, []byte(`{"id":"1","title":"One","text":"a <b>","by":["x","y"]}`+"\n"+`{"id":"2","text":"bad"}`+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(docs, []byte(`{"id":"1","title":"One","text":"a <b>","by":["x","y"],"n":1.50,"on":true,"at":{"x":[1,"a"]}}`+"\n"+`{"id":"2","text":"bad"}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	type exchange struct{ request, body, answer string }
+	cells := filepath.Join(t.TempDir(), "a.csv")
+	if err := os.WriteFile(cells, []byte("id,text,price,zip,sold,mixed\n1,one,-2.5,01234,true,1\n2,two,3,10117,false,true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mapping := exchange{"GET /notes/_mapping", "", `{"notes":{"mappings":{"properties":{"by":{"type":"keyword"}}}}}`}
 	refresh := exchange{"POST /notes/_refresh", "", `{"_shards":{}}`}
 	for _, c := range []struct {
 		name, args string
@@ -27,10 +32,18 @@ func TestServerFlag(t *testing.T) {
 		out        string
 	}{
 		{"add", "add notes " + docs, []exchange{
-			{"POST /notes/_bulk", `{"index":{"_id":"1"}}` + "\n" + `{"by":["x","y"],"text":"a \u003cb\u003e","title":"One"}` + "\n" + `{"index":{"_id":"2"}}` + "\n" + `{"text":"bad"}` + "\n", `{"errors":true,"items":[{"index":{"_id":"1","result":"updated","status":200}},{"index":{"_id":"2","status":400,"error":{"type":"mapper_parsing_exception","reason":"no"}}}]}`},
+			mapping,
+			{"POST /notes/_bulk", `{"index":{"_id":"1"}}` + "\n" + `{"at.x":[1,"a"],"by":["x","y"],"n":1.50,"on":true,"text":"a \u003cb\u003e","title":"One"}` + "\n" + `{"index":{"_id":"2"}}` + "\n" + `{"text":"bad"}` + "\n", `{"errors":true,"items":[{"index":{"_id":"1","result":"updated","status":200}},{"index":{"_id":"2","status":400,"error":{"type":"mapper_parsing_exception","reason":"no"}}}]}`},
 			refresh,
 		}, 0, exitOK, "1 document added"},
+		{"CSV to a new index", "add notes " + cells, []exchange{
+			{"GET /notes/_mapping", "", `{"error":{"type":"index_not_found_exception","reason":"no such index [notes]"},"status":404}`},
+			{"POST /notes/_bulk", `{"index":{"_id":"1"}}` + "\n" + `{"mixed":"1","price":-2.5,"sold":true,"text":"one","zip":"01234"}` + "\n" +
+				`{"index":{"_id":"2"}}` + "\n" + `{"mixed":"true","price":3,"sold":false,"text":"two","zip":"10117"}` + "\n", `{"items":[{"index":{"status":201,"result":"created"}},{"index":{"status":201,"result":"created"}}]}`},
+			refresh,
+		}, 404, exitOK, "2 documents added"},
 		{"too many bad records", "add notes --max-errors 0 " + docs, []exchange{
+			mapping,
 			{"POST /notes/_bulk", "", `{"items":[{"index":{"status":400,"error":{"reason":"no"}}},{"index":{"status":201,"result":"created"}}]}`},
 			refresh,
 		}, 0, exitInput, ""},

@@ -21,6 +21,8 @@ type Document struct {
 	// Extra holds further named fields in the order of the record, once for each value. The
 	// index stores them, and indexes those that it declares.
 	Extra []Field
+	// Kinds are the JSON types of the values of Extra (Options.Kinds): KindText and so on; nil: all texts.
+	Kinds []Kind
 	// Vector holds a document's weighted terms (Options.Weights), each once: nil without that
 	// option, empty for a vector without terms.
 	Vector []TermWeight
@@ -61,6 +63,18 @@ func (d *Document) CheckUTF8() error {
 	}
 	return err
 }
+
+// Kind is the type of a value in the record that it comes from.
+type Kind byte
+
+// The kinds.
+const (
+	KindText    Kind = '"' // a string of JSON
+	KindNumber  Kind = '0'
+	KindBoolean Kind = 't'
+	KindObject  Kind = '{' // an object or a list of JSON, which is the value
+	KindCell    Kind = 'c' // of a format without types: CSV, TSV
+)
 
 // Field is a named text of a document.
 type Field struct{ Name, Value string }

@@ -173,7 +173,7 @@ func (p *rowParser) add(cell []byte, at Location) *RecordError {
 	if n == len(p.table.names) {
 		return &RecordError{Location: at, Err: fmt.Errorf("more columns than the %d of the header row: %w", n, base.ErrBadInput)}
 	}
-	p.fields = append(p.fields, field{name: p.table.names[n], value: cell, kind: '"'})
+	p.fields = append(p.fields, field{name: p.table.names[n], value: cell, kind: cellKind})
 	return nil
 }
 

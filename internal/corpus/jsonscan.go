@@ -21,8 +21,11 @@ type field struct {
 	// value is a string's unescaped text, or another value's JSON text; empty for an empty list
 	// or object.
 	value []byte
-	kind  byte // '"' string, '0' number, 't', 'f', 'n' null, '{', '['
+	kind  byte // '"' string, '0' number, 't', 'f', 'n' null, '{', '[', cellKind
 }
+
+// cellKind is of a value of CSV.
+const cellKind = 'c'
 
 // null and empty lists and objects have no value.
 func (f *field) hasValue() bool { return f.kind != 'n' && f.kind != '[' && f.kind != '{' }

@@ -33,6 +33,8 @@ type Options struct {
 	Weights bool
 	// Mapped describes the declared fields of records; nil: their texts are all that counts.
 	Mapped *Mapped
+	// Kinds sets Document.Kinds.
+	Kinds bool
 	// MaxRecordBytes bounds a record, or a file that is one document, uncompressed; a longer
 	// one is bad. 0: DefaultMaxRecordBytes.
 	MaxRecordBytes int

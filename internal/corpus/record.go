@@ -158,9 +158,29 @@ func (b *builder) build(fields []field, r *roles, at Location) (*Document, *Reco
 			d.Extra[i] = Field{b.name(b.chosen[i].name), shared[:n]}
 			shared = shared[n:]
 		}
+		if b.opts.Kinds {
+			d.Kinds = make([]Kind, len(b.chosen))
+			for i := range b.chosen {
+				d.Kinds[i] = kindOf(b.chosen[i].kind)
+			}
+		}
 	}
 	b.tally.add(r)
 	return d, nil
+}
+
+func kindOf(kind byte) Kind {
+	switch kind {
+	case '0':
+		return KindNumber
+	case 't', 'f':
+		return KindBoolean
+	case '{', '[':
+		return KindObject
+	case cellKind:
+		return KindCell
+	}
+	return KindText
 }
 
 func (b *builder) end() {
@@ -263,7 +283,7 @@ func appendValues(to *strings.Builder, fields []field, name []byte, separator by
 
 func checkID(f *field) error {
 	switch f.kind {
-	case '"':
+	case '"', cellKind:
 		if len(f.value) == 0 {
 			return errEmptyID
 		}

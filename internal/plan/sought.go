@@ -1,11 +1,60 @@
 package plan
 
-import "github.com/griffin-search/griffin/internal/score"
+import (
+	"slices"
+	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/score"
+)
 
 // Sought holds the words of a query for snippets and highlighting, without excluded parts.
 type Sought struct {
-	Terms   []SoughtTerm // without duplicates
-	Phrases [][]string   // index terms of each phrase, in order
+	Terms    []SoughtTerm    // without duplicates
+	Phrases  [][]string      // index terms of each phrase, in order
+	Patterns []SoughtPattern // prefixes, wildcards, regular expressions, ranges and sets of terms
+}
+
+// SoughtPattern is a set of terms of a field. Match is for one goroutine.
+type SoughtPattern struct {
+	Field string // "" is the default field
+	Match func(term string) bool
+}
+
+// termSet is a source that stands for terms.
+type termSet interface {
+	// matchTerms returns their field, and what tells them from others.
+	matchTerms() (base.FieldID, func(term string) bool)
+}
+
+var (
+	_ termSet = (*prefixSource)(nil)
+	_ termSet = (*patternSource)(nil)
+	_ termSet = (*termsSource)(nil)
+	_ termSet = (*rangeSource)(nil)
+)
+
+func (s *prefixSource) matchTerms() (base.FieldID, func(string) bool) {
+	prefix := string(s.prefix)
+	return s.field, func(term string) bool { return strings.HasPrefix(term, prefix) }
+}
+
+func (s *patternSource) matchTerms() (base.FieldID, func(string) bool) {
+	return s.field, s.pattern.Automaton().Match
+}
+
+func (s *termsSource) matchTerms() (base.FieldID, func(string) bool) {
+	return s.field, func(term string) bool {
+		_, found := slices.BinarySearchFunc(s.terms, term, func(value []byte, term string) int { return strings.Compare(string(value), term) })
+		return found
+	}
+}
+
+func (s *rangeSource) matchTerms() (base.FieldID, func(string) bool) {
+	return s.field, func(term string) bool {
+		from, to := strings.Compare(term, string(s.from)), strings.Compare(term, string(s.to))
+		return (from > 0 || from == 0 && !s.excludeFrom) && (len(s.to) == 0 || to < 0 || to == 0 && !s.excludeTo)
+	}
 }
 
 // SoughtTerm is an index term and its idf in its field.
@@ -15,12 +64,19 @@ type SoughtTerm struct {
 	IDF   float64
 }
 
-// Sought returns the terms and phrases of the query.
+// Sought returns the terms, phrases and patterns of the query.
 func (p *Plan) Sought() Sought {
 	var s Sought
 	seen := make([]bool, len(p.words.terms))
 	// The last stage has every leaf that can match: ModeOr drops only leaves that match nothing.
-	walkLeaves(p.stages[len(p.stages)-1].root, false, func(l *leaf, excluded bool) {
+	root := p.stages[len(p.stages)-1].root
+	walkSets(root, func(n *set) {
+		if t, ok := n.source.(termSet); ok {
+			field, match := t.matchTerms()
+			s.Patterns = append(s.Patterns, SoughtPattern{Field: p.planner.fields[field], Match: match})
+		}
+	})
+	walkLeaves(root, false, func(l *leaf, excluded bool) {
 		if excluded {
 			return
 		}
@@ -39,4 +95,29 @@ func (p *Plan) Sought() Sought {
 		}
 	})
 	return s
+}
+
+// walkSets visits the sets that are not excluded and have a score.
+func walkSets(n node, visit func(*set)) {
+	switch n := n.(type) {
+	case *set:
+		visit(n)
+	case *constant:
+		if n.score > 0 {
+			walkSets(n.child, visit)
+		}
+	case *group:
+		for _, child := range n.required {
+			walkSets(child, visit)
+		}
+		for _, child := range n.optional {
+			walkSets(child, visit)
+		}
+	case *disMax:
+		for _, child := range n.children {
+			walkSets(child, visit)
+		}
+	case *boosting:
+		walkSets(n.positive, visit)
+	}
 }

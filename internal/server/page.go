@@ -50,7 +50,7 @@ type pageData struct {
 	Results  *griffin.Results
 	Document *griffin.Document
 
-	resultLinks
+	Links resultLinks
 
 	Sorts  []sortChoice
 	Chips  []chip
@@ -82,7 +82,7 @@ func (p *pageData) choice() bool {
 // heading tells which of how many results are shown.
 func (p *pageData) heading() string {
 	n, total := len(p.Results.Hits), p.Results.Total
-	if p.Next == "" && p.Previous == "" && total.Value <= int64(n) {
+	if p.Links.Next == "" && p.Links.Previous == "" && total.Value <= int64(n) {
 		return plural(n, "result")
 	}
 	text := "Results " + formatCount(p.Request.Offset+1) + " to " + formatCount(p.Request.Offset+n)
@@ -121,29 +121,29 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 		data.Title, data.Error = "Error – Griffin", apiErr
 	}
 	if data.Results != nil {
-		data.JSON = address("/search", req)
+		data.Links.JSON = address("/search", req)
 		if len(data.Results.Hits) == req.K && req.Offset+2*req.K <= h.MaxK {
 			next := req
 			next.Offset += req.K
-			data.Next = address("/", next)
+			data.Links.Next = address("/", next)
 		}
 		if req.Offset > 0 {
 			previous := req
 			previous.Offset = max(0, req.Offset-req.K)
-			data.Previous = address("/", previous)
+			data.Links.Previous = address("/", previous)
 		}
 		if !req.Trace && req.Sort == "" {
 			traced := req
 			traced.Trace = true
-			data.Trace = address("/", traced) + "#trace"
+			data.Links.Trace = address("/", traced) + "#trace"
 		}
 		if req.Mode == griffin.ModeAnd {
 			anyWord := req
 			anyWord.Mode = griffin.ModeOr
-			data.AnyWord = address("/", anyWord)
+			data.Links.AnyWord = address("/", anyWord)
 		}
 		if len(req.Filters) > 0 {
-			data.Unfiltered = req.with(nil).page()
+			data.Links.Unfiltered = req.with(nil).page()
 		}
 	}
 	h.writePage(w, data)

@@ -691,15 +691,15 @@ func streamfoundHTML(qw422016 *qt422016.Writer, p *pageData) {
 		streamnotesHTML(qw422016, p.Results)
 		qw422016.N().S(`<ul>
 `)
-		if p.Unfiltered != "" {
+		if p.Links.Unfiltered != "" {
 			qw422016.N().S(`<li><a href="`)
-			qw422016.E().S(p.Unfiltered)
+			qw422016.E().S(p.Links.Unfiltered)
 			qw422016.N().S(`">Search without the filters</a>.</li>
 `)
 		}
-		if p.AnyWord != "" {
+		if p.Links.AnyWord != "" {
 			qw422016.N().S(`<li><a href="`)
-			qw422016.E().S(p.AnyWord)
+			qw422016.E().S(p.Links.AnyWord)
 			qw422016.N().S(`">Search for any of the words</a> instead of all of them.</li>
 `)
 		}
@@ -711,25 +711,25 @@ func streamfoundHTML(qw422016 *qt422016.Writer, p *pageData) {
 	}
 	qw422016.N().S(`<nav aria-label="Pages of results">
 `)
-	if p.Previous != "" {
+	if p.Links.Previous != "" {
 		qw422016.N().S(`<a class="page" rel="prev" href="`)
-		qw422016.E().S(p.Previous)
+		qw422016.E().S(p.Links.Previous)
 		qw422016.N().S(`">Previous</a>
 `)
 	}
-	if p.Next != "" {
+	if p.Links.Next != "" {
 		qw422016.N().S(`<a class="page" rel="next" href="`)
-		qw422016.E().S(p.Next)
+		qw422016.E().S(p.Links.Next)
 		qw422016.N().S(`">Next</a>
 `)
 	}
 	qw422016.N().S(`<a href="`)
-	qw422016.E().S(p.JSON)
+	qw422016.E().S(p.Links.JSON)
 	qw422016.N().S(`">as JSON</a>
 `)
-	if p.Trace != "" {
+	if p.Links.Trace != "" {
 		qw422016.N().S(`<a href="`)
-		qw422016.E().S(p.Trace)
+		qw422016.E().S(p.Links.Trace)
 		qw422016.N().S(`">how it was found</a>
 `)
 	}

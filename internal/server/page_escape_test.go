@@ -26,14 +26,14 @@ func TestPageEscapes(t *testing.T) {
 		"document": {Title: evil, Document: &griffin.Document{ID: evil, Title: evil, Text: evil, Fields: []griffin.Field{{Name: evil, Value: evil}}}},
 		"results": {Title: evil, Request: request, Results: &griffin.Results{
 			Query: evil, Hits: []griffin.Hit{hit}, Notes: []string{evil}, Trace: &griffin.Trace{Query: evil},
-		}, resultLinks: resultLinks{Previous: address("/", request), Next: address("/", request), JSON: address("/search", request), Trace: address("/", request)}},
+		}, Links: resultLinks{Previous: address("/", request), Next: address("/", request), JSON: address("/search", request), Trace: address("/", request)}},
 		"facets": {
 			Title: evil, Request: request, Results: &griffin.Results{Hits: []griffin.Hit{fielded}}, Facets: []facetView{facet}, shown: []string{evil},
-			resultLinks: resultLinks{JSON: address("/search", request)}, Sorts: []sortChoice{{evil, evil, true}}, Chips: []chip{{evil, evil, request.page()}},
+			Links: resultLinks{JSON: address("/search", request)}, Sorts: []sortChoice{{evil, evil, true}}, Chips: []chip{{evil, evil, request.page()}},
 		},
 		"nothing": {
 			Request: request, Results: &griffin.Results{Query: evil, Notes: []string{evil}},
-			resultLinks: resultLinks{AnyWord: address("/", request), JSON: address("/search", request), Unfiltered: request.page()},
+			Links: resultLinks{AnyWord: address("/", request), JSON: address("/search", request), Unfiltered: request.page()},
 		},
 	} {
 		t.Run(name, func(t *testing.T) { checkMarkup(t, pageHTML(p), evil) })

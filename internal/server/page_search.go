@@ -121,12 +121,15 @@ const (
 	maxShownChars  = 60
 )
 
-// shownFields are the fields whose stored values hits show: those with types other than text. A multi-field has no
-// value of its own.
+// shownFields are the fields whose stored values hits show: those with types other than text, and texts with a
+// multi-field that has few different values.
 func shownFields(columns []griffin.ColumnStats) []string {
 	var names []string
 	for i := range columns {
-		names = append(names, columns[i].Name)
+		name, multi := strings.CutSuffix(columns[i].Name, ".keyword")
+		if !multi || usefulFacet(&columns[i]) {
+			names = append(names, name)
+		}
 	}
 	return names
 }

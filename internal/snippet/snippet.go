@@ -32,6 +32,8 @@ type Query struct {
 	// Phrases are terms that count more if adjacent in this order; missing ones join Terms with
 	// weight 1.
 	Phrases [][]string
+	// Patterns stand for further terms, of weight 1.
+	Patterns []func(term string) bool
 }
 
 // Term is the analyzer's.
@@ -67,6 +69,8 @@ type Maker struct {
 	terms    map[string]int // index into weights, by term
 	weights  []float64
 	phrases  [][]int // of terms, each of two or more
+	patterns []func(string) bool
+	others   map[string]int // terms of patterns, and -1 for those of none
 
 	// Buffers of one call of Make.
 	text    normalizer
@@ -109,9 +113,35 @@ func New(analyzer analysis.Analyzer, query Query, options Options) *Maker {
 			m.phrases = append(m.phrases, terms)
 		}
 	}
+	m.patterns = query.Patterns
+	for range m.patterns { // after the terms
+		m.weights = append(m.weights, 1)
+	}
 	m.counts = make([]int, len(m.weights))
 	return m
 }
+
+// find returns the number of a term; false if the query does not seek it.
+func (m *Maker) find(term []byte) (int, bool) {
+	if i, ok := m.terms[string(term)]; ok || len(m.patterns) == 0 {
+		return i, ok
+	}
+	if i, ok := m.others[string(term)]; ok {
+		return i, i >= 0
+	}
+	if m.others == nil || len(m.others) >= maxOthers {
+		m.others = map[string]int{}
+	}
+	text, found := string(term), -1
+	if i := slices.IndexFunc(m.patterns, func(match func(string) bool) bool { return match(text) }); i >= 0 {
+		found = len(m.weights) - len(m.patterns) + i
+	}
+	m.others[text] = found
+	return found, found >= 0
+}
+
+// maxOthers bounds the words for which the answer of patterns is kept.
+const maxOthers = 1 << 14
 
 // A term's weight is the maximum over all calls.
 func (m *Maker) addTerm(text string, weight float64) int {
@@ -197,7 +227,7 @@ func (m *Maker) addMatches(offset, position int) (found, numWords int) {
 		char, charAt = m.matches[n-1].char, m.matches[n-1].start
 	}
 	for _, token := range m.tokens {
-		term, ok := m.terms[string(token.Term)]
+		term, ok := m.find(token.Term)
 		if !ok {
 			continue
 		}
