@@ -85,6 +85,13 @@ func (d *Device) close() error {
 	return errors.Join(append(errs, d.Device.Close())...)
 }
 
+// On returns the device with another stream of it, for Time.
+func (d *Device) On(s *cuda.Stream) *Device {
+	on := *d
+	on.Stream = s
+	return &on
+}
+
 // Time measures the device time of the work that do enqueues: rounds times
 // after a warm-up, each the total of repeat calls.
 func (d *Device) Time(ctx context.Context, rounds, repeat int, do func() error) (Timing, error) {

@@ -76,7 +76,7 @@ func (d *Device) Err() error {
 
 // Close waits for the device's work and releases the context, also of a failed
 // device. Memory that is still allocated is a misuse, reported after the
-// release; modules, streams, events and graphs are released with the context.
+// release; modules, streams, parts, events and graphs are released with the context.
 func (d *Device) Close() error {
 	closed := &Error{Call: "close", Code: Misuse, Detail: d.name() + " is closed"}
 	err := d.Synchronize()
@@ -110,7 +110,7 @@ func (d *Device) MemInfo() (freeBytes, totalBytes uint64, err error) {
 // Synchronize waits until all work of the context has completed.
 func (d *Device) Synchronize() error { return d.call(fnCtxSynchronize, "") }
 
-// Live returns the number of buffers, modules, streams, events and graphs not
+// Live returns the number of buffers, modules, streams, parts, events and graphs not
 // yet freed, and the bytes of the buffers, including page-locked host memory.
 func (d *Device) Live() (objects int, sizeBytes int64) {
 	d.mutex.Lock()

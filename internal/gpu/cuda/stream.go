@@ -33,13 +33,18 @@ const (
 
 // NewStream creates a stream.
 func (d *Device) NewStream() (*Stream, error) {
-	s := &Stream{device: d, scratch: new(scratch)}
-	s.scratch.pointers[0] = uintptr(unsafe.Pointer(&s.scratch.params))
+	s := newStream(d)
 	if err := d.call(fnStreamCreate, "", uintptr(unsafe.Pointer(&s.handle)), streamNonBlocking); err != nil {
 		return nil, err
 	}
 	d.created(1)
 	return s, nil
+}
+
+func newStream(d *Device) *Stream {
+	s := &Stream{device: d, scratch: new(scratch)}
+	s.scratch.pointers[0] = uintptr(unsafe.Pointer(&s.scratch.params))
+	return s
 }
 
 // Device returns the device that the stream belongs to.

@@ -9,7 +9,7 @@ import (
 
 // Each row has more multiprocessors than the one before, the last one all.
 func TestMultiprocessorsOf(t *testing.T) {
-	for _, all := range []int{15, 108, 132} {
+	for _, all := range []int{120, 132, 144, 188} {
 		before := 0
 		for row := range ao11Steps {
 			n := multiprocessorsOf(row, all)
@@ -26,16 +26,19 @@ func TestMultiprocessorsOf(t *testing.T) {
 
 // Times in inverse proportion to the multiprocessors have an efficiency of 1.
 func TestFillFig9a(t *testing.T) {
-	const all = 30
+	var counts []int
+	for row := range ao11Steps {
+		counts = append(counts, multiprocessorsOf(row, 132))
+	}
 	times := make([][]time.Duration, len(ao11Scaled))
 	for i := range times {
 		for row := range ao11Steps {
-			times[i] = append(times[i], time.Duration(3_603_600/multiprocessorsOf(row, all)))
+			times[i] = append(times[i], time.Duration(1_000_000_000/counts[row]))
 		}
 	}
 	rows := make([]string, ao11Steps)
 	table := lab.NewTable("", "", rows, make([]string, 7))
-	figure := fillFig9a(table, all, times)
+	figure := fillFig9a(table, counts, times)
 	if err := table.Check(); err != nil {
 		t.Error(err)
 	}

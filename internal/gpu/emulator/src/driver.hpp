@@ -48,6 +48,11 @@ struct Stream {
     bool origin = false;  // the capture began on this stream
 };
 
+// A green context.
+struct Part {
+    int device;
+};
+
 struct Device {
     int ordinal;
     int retained = 0;
@@ -55,6 +60,7 @@ struct Device {
     Stream* defaultStream = nullptr;
     std::map<Stream*, std::unique_ptr<Stream>> streams;
     std::map<Event*, std::unique_ptr<Event>> events;
+    std::map<Part*, std::unique_ptr<Part>> parts;
     uint64_t poolReserved = 0, poolHigh = 0, poolThreshold = 0;
 };
 
@@ -88,6 +94,10 @@ int enqueue(Stream* stream, Work work);
 int drain(Stream* stream);
 int drainAll(Device* device);
 int drainEvent(Event* event);
+// An attribute of all devices, by its number in cuda.h.
+int attribute(int number);
+// A new stream of the device.
+Stream* createStream(Device* device);
 // For a null handle the device's default stream; null if there is no such stream.
 Stream* streamOf(void* handle, Device* device);
 Event* eventOf(void* handle, Device* device);

@@ -20,8 +20,6 @@ void setCurrentDevice(Device* device) {
     current = device;
 }
 
-namespace {
-
 // Few multiprocessors, so that grids which fill the device are small.
 int attribute(int number) {
     switch (number) {
@@ -101,6 +99,8 @@ int attribute(int number) {
     }
 }
 
+namespace {
+
 Device* deviceAt(int ordinal) {
     return ordinal >= 0 && ordinal < numDevices ? &devices[ordinal] : nullptr;
 }
@@ -108,6 +108,7 @@ Device* deviceAt(int ordinal) {
 void resetDevice(Device& d) {
     d.streams.clear();
     d.events.clear();
+    d.parts.clear();
     d.defaultStream = nullptr;
     d.lost = success;
     d.poolReserved = d.poolHigh = 0;

@@ -88,12 +88,21 @@ bool capturing(const Device* device) {
 
 using namespace griffin::emulator;
 
-GRIFFIN_EXPORT int cuStreamCreate(void** handle, unsigned) {
-    GRIFFIN_ENTER_CONTEXT();
+namespace griffin::emulator {
+
+Stream* createStream(Device* device) {
     auto owned = std::make_unique<Stream>();
     owned->device = device->ordinal;
-    *handle = owned.get();
-    device->streams[owned.get()] = std::move(owned);
+    Stream* stream = owned.get();
+    device->streams[stream] = std::move(owned);
+    return stream;
+}
+
+}  // namespace griffin::emulator
+
+GRIFFIN_EXPORT int cuStreamCreate(void** handle, unsigned) {
+    GRIFFIN_ENTER_CONTEXT();
+    *handle = createStream(device);
     return success;
 }
 
