@@ -33,11 +33,11 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Docs != 3000 || r.Queries != 3 || len(r.Filters) != 15 || r.PlainMean <= 0 {
+	if r.Docs != 3000 || r.Queries != 3 || len(r.Filters) != 20 || r.Fields.Matches == 0 || r.Fields.ByDate.Mean <= 0 || r.Fields.AllValues <= 0 || r.PlainMean <= 0 {
 		t.Errorf("%+v", r)
 	}
 	for _, f := range r.Filters {
-		if f.Mean <= 0 || f.Field == "random" && (f.Share < f.Wanted/2 || f.Share > f.Wanted*2) {
+		if f.Mean <= 0 || (f.Field == "random" || f.Field == "part") && (f.Share < f.Wanted/2 || f.Share > f.Wanted*2) {
 			t.Errorf("%+v", f)
 		}
 	}

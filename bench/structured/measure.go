@@ -32,13 +32,18 @@ func category(n int) int {
 	return int(math.Pow(1000, u)) - 1
 }
 
-// filter is a range of a field.
+// part c of the documents, in percent, has the term c in the field "part".
+var parts = []float64{0.1, 1, 10, 50, 90}
+
+func inPart(n, i int) bool { return hash(n, 4+i)%million < uint64(parts[i]*million/100) }
+
+// filter is a range of a field, or a term.
 type filter struct {
-	field    string
-	wanted   float64 // percent
-	from, to int
-	matches  int
-	value    func(n int) int
+	field   string
+	wanted  float64 // percent
+	node    query.Node
+	has     func(n int) bool
+	matches int
 }
 
 // filters have the given shares of the documents as closely as values allow.
@@ -49,97 +54,138 @@ func filters(docs []passage) (all []filter) {
 		"size":   func(n int) int { return len(docs[n].Text) },
 	}
 	for _, field := range []string{"random", "place", "size"} {
+		value := values[field]
 		sorted := make([]int, len(docs))
 		for n := range docs {
-			sorted[n] = values[field](n)
+			sorted[n] = value(n)
 		}
 		slices.Sort(sorted)
-		for _, wanted := range []float64{0.1, 1, 10, 50, 90} {
-			f := filter{field: field, wanted: wanted, value: values[field], to: math.MaxInt32}
+		for _, wanted := range parts {
 			n := int(float64(len(docs)) * wanted / 100)
-			f.from = sorted[len(docs)-max(n, 1)] // of sizes, the longest
-			if field == "place" {                // in the middle
+			from, to := sorted[len(docs)-max(n, 1)], math.MaxInt32 // of sizes, the longest
+			if field == "place" {                                  // in the middle
 				first := (len(docs) - n) / 2
-				f.from, f.to = sorted[first], sorted[min(first+n, len(docs)-1)]
+				from, to = sorted[first], sorted[min(first+n, len(docs)-1)]
 			}
-			for _, v := range sorted {
-				if v >= f.from && v <= f.to {
-					f.matches++
-				}
+			all = append(all, filter{
+				field: field, wanted: wanted,
+				node: &query.Range{Field: field, From: strconv.Itoa(from), To: strconv.Itoa(to)},
+				has:  func(n int) bool { return value(n) >= from && value(n) <= to },
+			})
+		}
+	}
+	for i, wanted := range parts {
+		all = append(all, filter{
+			field: "part", wanted: wanted,
+			node: &query.Term{Field: "part", Text: fmt.Sprint(wanted), Exact: true},
+			has:  func(n int) bool { return inPart(n, i) },
+		})
+	}
+	for i := range all {
+		for n := range docs {
+			if all[i].has(n) {
+				all[i].matches++
 			}
-			all = append(all, f)
 		}
 	}
 	return all
 }
 
-func (f *filter) node() query.Node {
-	return &query.Range{Field: f.field, From: strconv.Itoa(f.from), To: strconv.Itoa(f.to)}
-}
-
 const topK = 10
+
+// bars are the most that a filter may multiply the time of a query by.
+var bars = map[float64]float64{0.1: 1.5, 1: 3, 10: 3, 50: 1.3, 90: 1.3}
 
 func (r *report) measure(ctx context.Context, dir string, docs []passage, queries []string, runs int) error {
 	ix, err := griffin.Open(dir, griffin.Options{})
 	if err != nil {
 		return err
 	}
-	all := filters(docs)
+	m := &measurement{ix: ix, docs: docs, runs: runs}
+	err = m.filters(ctx, r, queries)
+	if err == nil {
+		err = m.fields(ctx, r, queries)
+	}
+	return errors.Join(err, ix.Close())
+}
+
+type measurement struct {
+	ix   *griffin.Index
+	docs []passage
+	runs int
+}
+
+// least returns the answer and the least time of the runs.
+func (m *measurement) least(ctx context.Context, q griffin.Query) (*griffin.Results, time.Duration, error) {
+	q.Load, q.Policy = griffin.LoadNone, griffin.PolicyCPU
+	least := time.Duration(math.MaxInt64)
+	var results *griffin.Results
+	for range m.runs {
+		var err error
+		if results, err = m.ix.Search(ctx, q); err != nil {
+			return nil, 0, err
+		}
+		least = min(least, results.Took)
+	}
+	return results, least, nil
+}
+
+// filters measures the best hits by score.
+func (m *measurement) filters(ctx context.Context, r *report, queries []string) error {
+	all := filters(m.docs)
 	sums := make([]time.Duration, 1+len(all)) // the first without a filter
 	for _, text := range queries {
-		ranking, err := ix.Search(ctx, griffin.Query{Node: &query.Words{Text: text}, K: len(docs), Load: griffin.LoadNone})
+		ranking, err := m.ix.Search(ctx, griffin.Query{Node: &query.Words{Text: text}, K: len(m.docs), Load: griffin.LoadNone})
 		if err != nil {
-			return errors.Join(fmt.Errorf("query %q: %w", text, err), ix.Close())
+			return fmt.Errorf("query %q: %w", text, err)
 		}
 		for i := range sums {
-			words := query.Node(&query.Words{Text: text})
+			q := griffin.Query{Node: &query.Words{Text: text}, K: topK}
 			if i > 0 {
-				words = &query.Boolean{Clauses: []query.Clause{{Occur: query.Must, Node: words}, {Occur: query.Filter, Node: all[i-1].node()}}}
+				q.Filter = all[i-1].node
 			}
-			least := time.Duration(math.MaxInt64)
-			var results *griffin.Results
-			for range runs {
-				if results, err = ix.Search(ctx, griffin.Query{Node: words, K: topK, Load: griffin.LoadNone, Policy: griffin.PolicyCPU}); err != nil {
-					return errors.Join(fmt.Errorf("query %q: %w", text, err), ix.Close())
-				}
-				least = min(least, results.Took)
+			results, took, err := m.least(ctx, q)
+			if err != nil {
+				return fmt.Errorf("query %q: %w", text, err)
 			}
-			sums[i] += least
+			sums[i] += took
 			if i > 0 {
 				if err := all[i-1].check(ranking.Hits, results.Hits); err != nil {
-					return errors.Join(fmt.Errorf("query %q: %w", text, err), ix.Close())
+					return fmt.Errorf("query %q: %w", text, err)
 				}
 			}
 		}
 	}
-	mean := func(sum time.Duration) float64 { return float64(sum.Nanoseconds()) / 1000 / float64(len(queries)) }
-	r.PlainMean = mean(sums[0])
+	r.PlainMean = mean(sums[0], len(queries))
 	for i, f := range all {
 		r.Filters = append(r.Filters, measured{
-			Field: f.field, Wanted: f.wanted, Share: 100 * float64(f.matches) / float64(len(docs)),
-			Mean: mean(sums[i+1]), Ratio: float64(sums[i+1]) / float64(sums[0]),
+			Field: f.field, Wanted: f.wanted, Share: 100 * float64(f.matches) / float64(len(m.docs)),
+			Mean: mean(sums[i+1], len(queries)), Ratio: float64(sums[i+1]) / float64(sums[0]), Bar: bars[f.wanted],
 		})
 	}
-	return ix.Close()
+	return nil
 }
+
+// mean is in microseconds.
+func mean(sum time.Duration, n int) float64 { return float64(sum.Nanoseconds()) / 1000 / float64(n) }
 
 // check compares hits with a ranking of all documents. DocIDs are the numbers of the passages.
 func (f *filter) check(ranking, hits []griffin.Hit) error {
 	n := 0
 	for _, want := range ranking {
-		if v := f.value(int(want.DocID)); v < f.from || v > f.to {
+		if !f.has(int(want.DocID)) {
 			continue
 		}
 		if n == topK {
 			break
 		}
 		if n == len(hits) || hits[n].DocID != want.DocID || hits[n].Score != want.Score {
-			return fmt.Errorf("filter %s: hit %d of %d differs, want document %d with %g", f.node(), n, len(hits), want.DocID, want.Score)
+			return fmt.Errorf("filter %s: hit %d of %d differs, want document %d with %g", f.node, n, len(hits), want.DocID, want.Score)
 		}
 		n++
 	}
 	if n != len(hits) {
-		return fmt.Errorf("filter %s: %d hits, want %d", f.node(), len(hits), n)
+		return fmt.Errorf("filter %s: %d hits, want %d", f.node, len(hits), n)
 	}
 	return nil
 }

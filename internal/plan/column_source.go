@@ -296,7 +296,7 @@ func (b *treeBuilder) tested(nodes []node) (rest, tested []node) {
 	rest = nodes
 	for i, n := range nodes {
 		t := testable(n)
-		test := t != nil && t.cost(b.words, b.segment) > least*testCost && !b.words.isCached(b.segment, n)
+		test := t != nil && t.cost(b.words, b.segment) > least*testCost && !b.matcher.isCached(n.(*constant).child)
 		if test && len(tested) == 0 {
 			rest = append(make([]node, 0, len(nodes)), nodes[:i]...)
 		}

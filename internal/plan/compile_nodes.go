@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/griffin-search/griffin/internal/analysis"
@@ -77,12 +78,13 @@ func asConstant(n node, score base.Score, of query.Node) node {
 
 // setKey separates texts that may contain any byte.
 func setKey(kind string, field base.FieldID, texts ...string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %d", kind, field)
+	key := make([]byte, 0, 64)
+	key = strconv.AppendUint(append(append(key, kind...), ' '), uint64(field), 10)
 	for _, t := range texts {
-		fmt.Fprintf(&b, " %d:%s", len(t), t)
+		key = strconv.AppendInt(append(key, ' '), int64(len(t)), 10)
+		key = append(append(key, ':'), t...)
 	}
-	return b.String()
+	return string(key)
 }
 
 func (c *compiler) exists(n *query.Exists, boost float64) (node, error) {

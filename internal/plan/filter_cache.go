@@ -184,14 +184,9 @@ func (m *matcher) newCachedSet(key string, n node) (c *cachedSet, sizeBytes int6
 	return &cachedSet{key: key, documents: found}, int64(size + len(key)), nil
 }
 
-// isCached reports whether the documents of a filter are kept; false for nodes other than sets.
-func (ws *words) isCached(segment int, n node) bool {
-	c, ok := n.(*constant)
-	if !ok {
-		return false
-	}
-	s, ok := c.child.(*set)
-	return ok && cachedSets.Keeps(ws.planner.snapshot.Segments[segment].Derived.List(0), maphash.String(setSeed, s.key))
+// isCached reports whether the documents of a node of a filter are kept.
+func (m *matcher) isCached(n node) bool {
+	return cachedSets.Keeps(m.view().Derived.List(0), m.hash(n))
 }
 
 func (m *matcher) usedBefore(list derived.List, hash uint64) bool {

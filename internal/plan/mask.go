@@ -26,8 +26,9 @@ const (
 
 func (st *Stage) isMasked() bool { return len(st.excluded) > 0 || len(st.filters) > 0 }
 
-// maskPays reports whether a segment's mask costs less than the tree's iterators.
-func (st *Stage) maskPays(ws *words, segment int) bool {
+// maskPays reports whether a segment's mask costs less than the tree's iterators. The matcher knows which filters
+// are kept; nil: none.
+func (st *Stage) maskPays(ws *words, segment int, m *matcher) bool {
 	cost := ws.numDocs(segment) / maskDocsPerCost
 	for _, n := range st.excluded {
 		cost += ws.maskCost(segment, n)
@@ -35,7 +36,7 @@ func (st *Stage) maskPays(ws *words, segment int) bool {
 	visited := st.visited(ws, segment)
 	tests := 0
 	for _, n := range st.filters {
-		if ws.isCached(segment, n) {
+		if m != nil && m.isCached(n.(*constant).child) {
 			continue
 		}
 		if t := testable(n); t != nil { // a tree may test its candidates

@@ -114,7 +114,7 @@ func TestMaskPays(t *testing.T) {
 		if want {
 			pays++
 		}
-		if got := st.maskPays(&ws, 0); got != want {
+		if got := st.maskPays(&ws, 0, nil); got != want {
 			t.Fatalf("%d words of %v, conjunctive %v: %v, want %v", leaves, df, st.conjunctive, got, want)
 		}
 	}

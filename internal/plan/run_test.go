@@ -56,7 +56,7 @@ func TestMask(t *testing.T) {
 				t.Fatal(err)
 			}
 			st := &p.stages[0]
-			if st.flat && st.maskPays(&p.words, 0) {
+			if st.flat && st.maskPays(&p.words, 0, nil) {
 				masked++
 			}
 			got, err := p.RunCPU(t.Context(), sc, nil, nil)

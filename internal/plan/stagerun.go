@@ -73,14 +73,14 @@ func (r *stageRun) isHopeless(segment int) bool {
 // searchBy also returns the name of the traversal.
 func (r *stageRun) searchBy(segment int) (name string, w Work, err error) {
 	st, ws := r.st, &r.plan.words
-	if !st.flat || st.isMasked() && !st.maskPays(ws, segment) {
+	if !st.flat || st.isMasked() && !st.maskPays(ws, segment, r.sc.begin(ws, segment, r.stop)) {
 		w, err = r.tree(segment)
 		return treeTraversal, w, err
 	}
 	mask := maskOf(&ws.planner.snapshot.Segments[segment])
 	traversal := st.traversals[segment]
 	if st.isMasked() {
-		m := r.sc.begin(ws, segment, r.stop)
+		m := &r.sc.matcher
 		mask, err = m.mask(st)
 		w.Add(m.work)
 		if err != nil {

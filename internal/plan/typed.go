@@ -146,7 +146,7 @@ func (c *compiler) typedRange(f *mapping.Field, n *query.Range, boost float64) (
 		if lo > hi {
 			return nothing(), nil
 		}
-		s, key = &columnRange{f.Name, lo, hi}, setKey(fmt.Sprintf("numbers %d %d", lo, hi), 0, f.Name)
+		s, key = &columnRange{f.Name, lo, hi}, setKey("numbers", 0, f.Name, strconv.FormatInt(lo, 10), strconv.FormatInt(hi, 10))
 	}
 	return wrapSet(key, n.String(), s, constantScore(boost)), nil
 }

@@ -287,7 +287,7 @@ func TestTestedCandidates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st := &p.stages[0]; st.flat && !st.maskPays(&p.words, 0) {
+		if st := &p.stages[0]; st.flat && !st.maskPays(&p.words, 0, nil) {
 			tested++
 		}
 		got, err := p.RunCPU(t.Context(), sc, nil, nil)
