@@ -27,6 +27,7 @@ type options struct {
 	builds             int
 	search             searchOptions
 	check              bool
+	tasks              string
 	isLiving           bool
 	living             livingOptions
 }
@@ -52,18 +53,21 @@ func parseOptions(args []string) (options, error) {
 	flags.IntVar(&o.search.runs, "runs", 3, "runs of the queries; the least time of each counts")
 	flags.BoolVar(&o.check, "check", false, fmt.Sprintf("fail unless Griffin is %d times faster to index and %d times on OR (-living: %d times the rate of writes, and p99 of queries %d times lower)",
 		leastIndexRatio, leastOrRatio, leastWriteRatio, leastTailRatio))
+	flags.StringVar(&o.tasks, "tasks", "", "run the filters, sorts, facets, prefixes and fuzzy terms of this file of luceneutil's tasks, instead of -queries; with -check, Griffin must be "+fmt.Sprint(leastTaskRatio)+" times faster")
 	o.livingFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	o.passages = flags.Args()
 	switch {
-	case len(o.passages) == 0 || o.queries == "":
-		return o, errors.New("want -queries and at least one file of passages; see -help")
+	case len(o.passages) == 0 || o.queries == "" && o.tasks == "":
+		return o, errors.New("want -queries or -tasks, and at least one file of passages; see -help")
 	case o.only != "" && o.only != "bleve" && o.only != "griffin":
 		return o, fmt.Errorf("-only %s: want bleve or griffin", o.only)
 	case o.check && o.only != "":
 		return o, errors.New("-check needs both engines, not -only")
+	case o.tasks != "" && (o.isLiving || o.only != ""):
+		return o, errors.New("-tasks excludes -living and -only")
 	case o.isLiving && (o.only != "" || o.living.clients < 1 || o.living.base < 0 || o.living.duration <= 0 || o.living.rounds < 1 || o.living.queryRate < 0):
 		return o, errors.New("-living: a number is too small, or -only is given; see -help")
 	case o.docs < 0 || o.numQueries < 0 || o.batchSize < 1 || o.threads < 1 || o.builds < 1 || o.search.k < 1 || o.search.runs < 1:
@@ -110,6 +114,9 @@ func run(ctx context.Context, o options) (err error) {
 		before := runtime.GOMAXPROCS(o.threads)
 		defer runtime.GOMAXPROCS(before)
 		return runLiving(ctx, o, work)
+	}
+	if o.tasks != "" {
+		return runTasks(ctx, o, work)
 	}
 	topics, err := readQueries(o.queries, o.numQueries)
 	if err != nil {
