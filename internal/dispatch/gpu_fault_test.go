@@ -26,12 +26,20 @@ type faultWork struct {
 	want     [][]base.Hit
 }
 
+// excluding excludes some documents of a query.
+func excluding(rng *rand.Rand, q query.Node) query.Node {
+	return &query.Boolean{Clauses: []query.Clause{{Occur: query.Must, Node: q}, {Occur: query.MustNot, Node: &query.Term{Text: plantest.RandomWord(rng)}}}}
+}
+
 func newFaultWork(t testing.TB) *faultWork {
 	rng := rand.New(rand.NewPCG(21, 1))
 	w := &faultWork{snapshot: indextest.Snapshot(t, plantest.RandomIndex(t, rng, 150, 2, true))}
 	s, sc := NewSearcher(w.snapshot, nil), testScratch(t, "whitespace")
-	for range 4 {
+	for i := range 4 {
 		q := plantest.Words(rng, 2)
+		if i%2 == 1 {
+			q = excluding(rng, q)
+		}
 		w.queries = append(w.queries, q)
 		w.want = append(w.want, answer(t, s, sc, q, Options{K: 10}).Hits)
 	}

@@ -124,8 +124,12 @@ func newLostLoad(t *testing.T) *lostLoad {
 	} else {
 		rng := rand.New(rand.NewPCG(61, 1))
 		l.snapshot = indextest.Snapshot(t, plantest.RandomIndex(t, rng, 600, 2, true))
-		for range 40 {
-			l.queries = append(l.queries, plantest.Words(rng, 1+rng.IntN(4)))
+		for i := range 40 {
+			q := plantest.Words(rng, 1+rng.IntN(4))
+			if i%3 == 0 {
+				q = excluding(rng, q)
+			}
+			l.queries = append(l.queries, q)
 		}
 	}
 	s := NewSearcher(l.snapshot, nil)
