@@ -1,5 +1,5 @@
-// Filters compares the speed of queries with filters with that of queries without, on a GPU and on the
-// CPUs, and writes JSON.
+// Filters compares the speed of queries with and without filters, on a GPU and on the CPUs, and writes
+// JSON.
 //
 //	griffin lab generate --typed --like gov2 --from wiki.idx --queries tb06.tsv --out gov2.idx
 //	go run ./bench/gpu/filters -index gov2.idx -json filters.json
