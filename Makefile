@@ -36,7 +36,7 @@ build: ## build bin/griffin
 # Without the lab, plots, buckets and HTTP/2, and stripped: below 23 MB, which TestSmallBuild checks.
 .PHONY: build-small
 build-small: ## build bin/griffin without the lab, plots and buckets, stripped: below 23 MB
-	go build -trimpath -tags nolab,nobuckets,nethttpomithttp2 -ldflags '-s -w' -o bin/griffin ./cmd/griffin
+	go build -trimpath -tags nolab,nobuckets,nozones,nethttpomithttp2 -ldflags '-s -w' -o bin/griffin ./cmd/griffin
 
 .PHONY: demo
 demo: build ## build, index the documentation and source of Go, and search it

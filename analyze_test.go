@@ -58,6 +58,7 @@ func TestAnalyzers(t *testing.T) {
 	}{
 		{griffin.Settings{Analyzer: "english-full"}, []string{"to be or not to be", "the cat", "who was the first", "The Who, a band"}, "to be or not to be", "a", griffin.ModeAnd},
 		{griffin.Settings{Analyzer: "english-full"}, []string{"to be or not to be", "the cat", "who was the first", "The Who, a band"}, `"the who"`, "d", griffin.ModeOr},
+		{griffin.Settings{}, []string{"to be or not to be", "the cat", "who was the first", "The Who, a band"}, "to be or not to be", "a", griffin.ModeAnd},
 		{griffin.Settings{Analyzer: "english-full"}, []string{"to be or not to be", "the cat", "who was the first", "The Who, a band"}, "the cats", "b", griffin.ModeOr},
 		{griffin.Settings{Analyzer: "code"}, []string{"func parseURL(s string)", "parse the url", "C and D", "C++ and D"}, "parseURL", "a", griffin.ModeOr},
 		{griffin.Settings{Analyzer: "code"}, []string{"func parseURL(s string)", "url parse", "C and D", "C++ and D"}, "parseURL", "a", griffin.ModeOr},

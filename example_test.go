@@ -119,17 +119,17 @@ func ExampleIndex_Search() {
 	}
 	// Output:
 	// sea world
-	// 1. Twenty Thousand Leagues Under the Seas (0.766)
-	// 2. Around the World in Eighty Days (0.094)
-	// 3. Moby-Dick (0.065)
+	// 1. Twenty Thousand Leagues Under the Seas (0.763)
+	// 2. Around the World in Eighty Days (0.092)
+	// 3. Moby-Dick (0.068)
 	// +world -sea author:verne
-	// 1. Around the World in Eighty Days (0.342)
-	// 2. Moby-Dick (0.065)
+	// 1. Around the World in Eighty Days (0.340)
+	// 2. Moby-Dick (0.068)
 	// "part of the world"
-	// 1. Moby-Dick (0.546)
+	// 1. Moby-Dick (0.874)
 	// title:(moby OR days^3)
-	// 1. Around the World in Eighty Days (1.522)
-	// 2. Moby-Dick (0.565)
+	// 1. Around the World in Eighty Days (1.469)
+	// 2. Moby-Dick (0.579)
 }
 
 func ExampleMode() {
@@ -169,7 +169,7 @@ func ExampleQuery_lenient() {
 	// sail "watery part
 	//      ^
 	// sail watery part
-	// 1. Moby-Dick (1.442)
+	// 1. Moby-Dick (1.498)
 }
 
 func ExampleIndex_Explain() {
@@ -184,9 +184,9 @@ func ExampleIndex_Explain() {
 	}
 	fmt.Printf("%.3f in all\n", e.Score)
 	// Output:
-	// 0.693 sea: freq 2 in 11 words, idf 0.981
-	// 0.073 world: freq 1 in 11 words, idf 0.134
-	// 0.766 in all
+	// 0.690 sea: freq 2 in 17 words, idf 0.981
+	// 0.073 world: freq 1 in 17 words, idf 0.134
+	// 0.763 in all
 }
 
 func ExampleIndex_Delete() {
@@ -283,9 +283,9 @@ func ExampleIndex_Stats() {
 		fmt.Printf("%q: %d tokens\n", f.Name, f.NumTokens)
 	}
 	// Output:
-	// 3 documents, analyzer english
-	// "": 41 tokens
-	// "title": 11 tokens
+	// 3 documents, analyzer english-full
+	// "": 61 tokens
+	// "title": 14 tokens
 	// "author": 6 tokens
 }
 
@@ -326,9 +326,9 @@ func ExampleLimits() {
 		printHits(r)
 	}
 	// Output:
-	// 1. Around the World in Eighty Days (0.094)
+	// 1. Around the World in Eighty Days (0.092)
 	// 2. Twenty Thousand Leagues Under the Seas (0.073)
-	// 3. Moby-Dick (0.065)
+	// 3. Moby-Dick (0.068)
 }
 
 // The second search has the same meaning and reuses the answer of the first.

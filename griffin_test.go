@@ -77,7 +77,7 @@ func TestSearch(t *testing.T) {
 		{"http://x/lazy", Query{}, []string{}}, // no field: a phrase
 		{"lazy:/dog", Query{}, []string{"c"}},
 		{"-dog", Query{}, []string{}},
-		{"the", Query{}, []string{}},
+		{"the", Query{}, []string{"b", "a", "c"}},
 		{"", Query{}, []string{}},
 		{`"fox`, Query{Lenient: true}, []string{"c"}},
 	} {

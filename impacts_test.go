@@ -31,7 +31,7 @@ func TestSaat(t *testing.T) {
 		"cat dog": {"b", "a", "c"},
 		"fox":     {"c"},
 		"ox":      {},
-		"the":     {},
+		"the":     {"b", "a", "c"},
 	} {
 		t.Run(query, func(t *testing.T) {
 			for _, accumulators := range append(Accumulators(), "paged:heap=1,outlined", "") {

@@ -9,11 +9,15 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
+// DefaultAnalyzer is the default of Settings.Analyzer. Stop words are in the index, for phrases and for
+// queries of nothing else. "english", Lucene's chain of that name, leaves them out.
+const DefaultAnalyzer = "english-full"
+
 // Settings of an index are fixed when it is created, except that fields can be added. The zero value
 // has the defaults.
 type Settings struct {
-	// Analyzer turns text into index terms: one of Analyzers, or of Analysis; "" is "english", or
-	// the analyzer "default" of Analysis.
+	// Analyzer turns text into index terms: one of Analyzers, or of Analysis; "" is
+	// DefaultAnalyzer, or the analyzer "default" of Analysis.
 	Analyzer string
 	// Analysis defines analyzers, in the JSON of OpenSearch's analysis settings. ReadAnalysis reads
 	// it from a file. Parameters that name files are ErrBadInput here.
@@ -96,6 +100,9 @@ func (s *Settings) options() (index.Options, error) {
 		if o.Analyzer == "" && o.Analysis.Defines("default") {
 			o.Analyzer = "default"
 		}
+	}
+	if o.Analyzer == "" && s.WeightScale == 0 {
+		o.Analyzer = DefaultAnalyzer
 	}
 	if s.BM25 != nil {
 		o.BM25, o.BM25IsSet = score.BM25(*s.BM25), true

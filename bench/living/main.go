@@ -110,7 +110,7 @@ func measure(ctx context.Context, o options) (r report, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if b.ix, err = griffin.Create(filepath.Join(dir, "ix"), griffin.Settings{}, griffin.Options{}); err != nil {
+	if b.ix, err = griffin.Create(filepath.Join(dir, "ix"), griffin.Settings{Analyzer: "english"}, griffin.Options{}); err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.ix.Close()) }()

@@ -22,7 +22,7 @@ func (e *livingGriffin) open(ctx context.Context, dir string) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if e.ix, err = griffin.Create(dir+"/griffin", griffin.Settings{}, griffin.Options{}); err != nil {
+	if e.ix, err = griffin.Create(dir+"/griffin", griffin.Settings{Analyzer: "english"}, griffin.Options{}); err != nil {
 		return err
 	}
 	if e.w, err = e.ix.Writer(ctx, griffin.WriterOptions{}); err != nil {

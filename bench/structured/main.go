@@ -219,7 +219,7 @@ func readQueries(o *options) (queries []string, err error) {
 }
 
 func (r *report) index(ctx context.Context, dir string, docs []passage, typed bool, i int) error {
-	settings := griffin.Settings{}
+	settings := griffin.Settings{Analyzer: "english"}
 	if typed {
 		m, err := griffin.ParseMapping([]byte(mapping))
 		if err != nil {

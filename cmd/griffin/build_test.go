@@ -19,7 +19,7 @@ const (
 	// without a GPU, as a bound of their start-up cost without measuring time.
 	maxInitBytes  = 64 << 10
 	maxSmallBytes = 23_000_000
-	smallTags     = "nolab,nobuckets,nethttpomithttp2"
+	smallTags     = "nolab,nobuckets,nozones,nethttpomithttp2"
 )
 
 func buildGriffin(t testing.TB, tags string, flags ...string) string {
@@ -60,6 +60,19 @@ func TestNoGPUBuild(t *testing.T) {
 	}
 	if more := initBytes(t, with) - initBytes(t, without); more > maxInitBytes {
 		t.Errorf("with GPU support a command allocates %d bytes more when it starts, want at most %d", more, maxInitBytes)
+	}
+}
+
+// Time zones do not need a database of the machine, unless the tag leaves them out.
+func TestZones(t *testing.T) {
+	for tags, want := range map[string]bool{"": true, "nozones": false} {
+		deps, err := exec.Command("go", "list", "-deps", "-tags", tags, ".").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(strings.Fields(string(deps)), "time/tzdata") != want {
+			t.Errorf("with the tags %q, the database of time zones is in the binary: %v, want %v", tags, !want, want)
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ Analyzers:
 
 // registerSettings adds the flags that only a new index has.
 func (o *indexOptions) registerSettings(f *pflag.FlagSet) {
-	f.StringVar(&o.analyzer, "analyzer", "", "`NAME` of the chain that turns text into terms (default: english; for folders english-full; or \"default\" of --analysis)")
+	f.StringVar(&o.analyzer, "analyzer", "", "`NAME` of the chain that turns text into terms (default: english-full, or \"default\" of --analysis)")
 	f.StringVar(&o.analysis, "analysis", "", "JSON `FILE` that defines analyzers, as OpenSearch's analysis settings")
 	f.StringVar(&o.codec, "codec", "simdbp", "compression of posting lists: "+strings.Join(griffin.Codecs(), ", "))
 	f.StringSliceVar(&o.fields, "fields", []string{"title"}, "fields that queries can name, as in title:word")
@@ -233,9 +233,6 @@ func errNoDocuments(paths []string, built indexed) error {
 // The weight of titles and file names for folders.
 const folderTitleWeight = 5
 
-// folderAnalyzer has stop words, so that people find what they type.
-const folderAnalyzer = "english-full"
-
 // settings are of an index of paths.
 func (o *indexOptions) settings(paths []string) (griffin.Settings, error) {
 	s := griffin.Settings{
@@ -247,9 +244,6 @@ func (o *indexOptions) settings(paths []string) (griffin.Settings, error) {
 	}
 	if o.weights == 0 && slices.ContainsFunc(paths, isFolder) {
 		s.TitleWeight = cmp.Or(s.TitleWeight, folderTitleWeight)
-		if o.analysis == "" {
-			s.Analyzer = cmp.Or(s.Analyzer, folderAnalyzer)
-		}
 	}
 	if s.TitleWeight > 1 {
 		s.NameField = "path" // which files of folders have

@@ -44,7 +44,7 @@ var browserDocs = []griffin.Document{
 
 func newIndex(t *testing.T) *griffin.Index {
 	t.Helper()
-	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.Settings{}, griffin.Options{})
+	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.Settings{Analyzer: "english"}, griffin.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,8 +51,8 @@ type facetValue struct {
 	Address string
 }
 
-// chooseFacets returns the fields whose values the page counts: those of the address, or the ones of the mapping
-// with few different values.
+// chooseFacets returns the fields whose values the page counts: the ones that the address names, or fields with
+// few different values.
 func chooseFacets(asked []griffin.Facet, columns []griffin.ColumnStats, selections []selection) []plannedFacet {
 	var out []plannedFacet
 	if len(asked) > 0 {

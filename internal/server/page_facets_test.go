@@ -219,7 +219,7 @@ func TestRangeForm(t *testing.T) {
 	}
 }
 
-// A page with a filter that is wrong says where, and lets it be removed.
+// A page with a wrong filter has its byte, and a link that removes it.
 func TestWrongFilterOnPage(t *testing.T) {
 	w := get(t, shopHandler(t), `/?q=red&filter=price:[1+TO`)
 	if w.Code != http.StatusBadRequest {

@@ -62,7 +62,7 @@ func newBench(o options) *bench {
 
 // grow makes the index, fills it and closes it.
 func (b *bench) grow(ctx context.Context, path string, r *report) (err error) {
-	if b.ix, err = griffin.Create(path, griffin.Settings{}, griffin.Options{}); err != nil {
+	if b.ix, err = griffin.Create(path, griffin.Settings{Analyzer: "english"}, griffin.Options{}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.ix.Close()) }()
