@@ -190,6 +190,18 @@ type ExplanationPart struct {
 	// sums over them, multiplied by their weights, and CombinedLength is in the place of Length.
 	Combined       []CombinedField `json:"combined,omitempty"`
 	CombinedLength float64         `json:"combined_length,omitempty"`
+
+	// Functions are the values of query.FunctionScore. Contribution is the difference that they make to the
+	// score of the query, whose parts are before; it can be negative.
+	Functions []FunctionValue `json:"functions,omitempty"`
+}
+
+// FunctionValue is the value of a function for a document, multiplied by its weight.
+type FunctionValue struct {
+	Function string `json:"function"`
+	// Applies: the document matches the filter of the function, and has a value.
+	Applies bool    `json:"applies"`
+	Value   float64 `json:"value"`
 }
 
 // CombinedField is a field that is scored as one with others, and its weight.
@@ -214,6 +226,9 @@ func newExplanationPart(p *plan.Part) ExplanationPart {
 	}
 	for _, f := range p.Combined {
 		out.Combined = append(out.Combined, CombinedField(f))
+	}
+	for _, f := range p.Functions {
+		out.Functions = append(out.Functions, FunctionValue(f))
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/griffin-search/griffin"
@@ -29,9 +30,13 @@ type historyDoc struct {
 	id, title, text string
 	kinds           []string
 	sold            []int
+	prices          []float64
+	days            []int // of 2024
+	points          [][2]float64
 }
 
-const historyMapping = `{"properties":{"title":{"type":"text"},"body":{"type":"text"},"kind":{"type":"keyword"},"sold":{"type":"long"}}}`
+const historyMapping = `{"properties":{"title":{"type":"text"},"body":{"type":"text"},"kind":{"type":"keyword"},"sold":{"type":"long"},
+	"price":{"type":"double"},"day":{"type":"date"},"at":{"type":"geo_point"}}}`
 
 // word is of few letters, so that many words are similar.
 func (l *textHistory) word() string {
@@ -99,6 +104,11 @@ func (l *textHistory) grow(t *testing.T) {
 		for range l.rng.IntN(3) {
 			d.sold = append(d.sold, l.rng.IntN(9)-4)
 		}
+		for range l.rng.IntN(3) {
+			d.prices = append(d.prices, float64(l.rng.IntN(80))/8)
+			d.days = append(d.days, l.rng.IntN(60))
+			d.points = append(d.points, [2]float64{float64(l.rng.IntN(20)), float64(l.rng.IntN(20) - 10)})
+		}
 		if err := l.ix.Add(ctx, d.document()); err != nil {
 			t.Fatal(err)
 		}
@@ -125,8 +135,16 @@ func (d *historyDoc) document() griffin.Document {
 	for _, k := range d.kinds {
 		out.Fields = append(out.Fields, griffin.Field{Name: "kind", Value: k})
 	}
+	add := func(name string, value any) {
+		out.Fields = append(out.Fields, griffin.Field{Name: name, Value: fmt.Sprint(value)})
+	}
 	for _, n := range d.sold {
-		out.Fields = append(out.Fields, griffin.Field{Name: "sold", Value: fmt.Sprint(n)})
+		add("sold", n)
+	}
+	for i := range d.prices {
+		add("price", d.prices[i])
+		add("day", time.Date(2024, 1, 1+d.days[i], 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+		add("at", fmt.Sprintf("%g,%g", d.points[i][0], d.points[i][1]))
 	}
 	return out
 }

@@ -66,6 +66,10 @@ func EachLeaf(node Node, visit func(leaf Node)) {
 		}
 	case *Boosting:
 		EachLeaf(n.Positive, visit)
+	case *FunctionScore:
+		if n.Node != nil {
+			EachLeaf(n.Node, visit)
+		}
 	case *Constant, *DisMax:
 		eachPart(n, func(part *Node) { EachLeaf(*part, visit) })
 	default:
@@ -84,6 +88,15 @@ func eachPart(node Node, change func(part *Node)) {
 	case *Boosting:
 		change(&n.Positive)
 		change(&n.Negative)
+	case *FunctionScore:
+		if n.Node != nil {
+			change(&n.Node)
+		}
+		for i := range n.Functions {
+			if n.Functions[i].Filter != nil {
+				change(&n.Functions[i].Filter)
+			}
+		}
 	}
 }
 

@@ -64,6 +64,8 @@ func (v *validator) compound(node Node, boost float64, depth int) error {
 			return invalid(ErrSyntax, "negative boost %g is not between 0 and 1", n.NegativeBoost)
 		}
 		return v.parts([]Node{n.Positive, n.Negative}, boost, n.Boost, depth)
+	case *FunctionScore:
+		return v.functionScore(n, boost, depth)
 	case *Combined:
 		return v.combined(n, boost)
 	case *MoreLikeThis:

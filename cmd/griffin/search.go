@@ -319,6 +319,11 @@ func printPart(con *console, p *griffin.ExplanationPart, weighted bool) {
 	}
 	if p.Query != "" {
 		con.printf("%10.4f  %s\n", p.Contribution, oneLine(name))
+		for _, f := range p.Functions {
+			if f.Applies {
+				con.printf("%12s%g = %s\n", "", f.Value, oneLine(f.Function))
+			}
+		}
 		return
 	}
 	df := make([]string, len(p.DocFreq))

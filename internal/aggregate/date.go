@@ -1,11 +1,9 @@
 package aggregate
 
 import (
-	"fmt"
 	"math"
 	"sort"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -267,33 +265,11 @@ func (p *params) interval(zone *time.Location) func() rounding {
 		}
 		return func() rounding { return &calendarRounding{unit: unit, zone: zone} }
 	}
-	millis, err := parseDuration(fixed)
+	millis, err := mapping.ParseDuration(fixed)
 	if fixed != "" && (err != nil || millis <= 0) {
 		p.fail("fixed_interval", "%q is not a positive number of milliseconds (ms), seconds (s), minutes (m), hours (h) or days (d)", fixed)
 	}
 	return func() rounding { return &fixedRounding{interval: millis, zone: zone} }
-}
-
-var durationUnits = []struct {
-	name   string
-	millis int64
-}{{"ms", 1}, {"s", 1000}, {"m", 60_000}, {"h", 3_600_000}, {"d", 86_400_000}}
-
-// parseDuration reads a time such as "90m" or "-6h", in milliseconds.
-func parseDuration(text string) (int64, error) {
-	for _, u := range durationUnits {
-		number, ok := strings.CutSuffix(text, u.name)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseInt(number, 10, 64)
-		const most = 1 << 40
-		if err != nil || n > most || n < -most {
-			continue // "ms" ends with "s"
-		}
-		return n * u.millis, nil
-	}
-	return 0, fmt.Errorf("%q is not a time such as 30m or 1d", text)
 }
 
 func (p *params) timeOffset() int64 {
@@ -301,7 +277,7 @@ func (p *params) timeOffset() int64 {
 	if text == "" {
 		return 0
 	}
-	millis, err := parseDuration(text)
+	millis, err := mapping.ParseDuration(text)
 	if err != nil {
 		p.fail("offset", "%v", err)
 	}

@@ -60,6 +60,8 @@ func (b *treeBuilder) build(n node) (iterator, error) {
 		return b.boosting(n)
 	case *combined:
 		return b.combined(n)
+	case *functionScore:
+		return b.functionScore(n)
 	}
 	return nil, nil
 }

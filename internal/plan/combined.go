@@ -194,6 +194,9 @@ func walkCombined(n node, visit func(n *combined)) {
 		walkCombined(n.child, visit)
 	case *disMax:
 		all(n.children)
+	case *functionScore:
+		walkCombined(n.child, visit)
+		all(n.filters())
 	case *boosting:
 		walkCombined(n.positive, visit)
 		walkCombined(n.negative, visit)

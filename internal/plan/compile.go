@@ -73,6 +73,8 @@ func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error)
 		return c.disMax(n, mode, boost*factor(n.Boost))
 	case *query.Boosting:
 		return c.boosting(n, mode, boost*factor(n.Boost))
+	case *query.FunctionScore:
+		return functionScoreOf(c, n, mode, boost*factor(n.Boost))
 	case *query.Combined:
 		return combinedFields(c, n, mode, boost*factor(n.Boost))
 	case *query.MoreLikeThis:

@@ -219,11 +219,17 @@ type boostingIterator struct {
 var _ pruner = (*boostingIterator)(nil)
 
 func (b *boostingIterator) Score() base.Score {
-	s, doc := b.iterator.Score(), b.iterator.DocID()
-	if at := b.negative.DocID(); at == doc || (at == base.NoDocID || at < doc) && b.negative.NextGEQ(doc) == doc {
+	s := b.iterator.Score()
+	if reaches(b.negative, b.iterator.DocID()) {
 		return scaled(s, b.factor)
 	}
 	return s
+}
+
+// reaches reports whether an iterator, which may be ahead, has a document.
+func reaches(it iterator, doc base.DocID) bool {
+	at := it.DocID()
+	return at == doc || (at == base.NoDocID || at < doc) && it.NextGEQ(doc) == doc
 }
 
 // SetNeed: no score is above positive's.

@@ -58,6 +58,12 @@ func walkUnits(n node, excluded bool, visit func(n node, excluded bool)) {
 		for _, child := range n.children {
 			walkUnits(child, excluded, visit)
 		}
+	case *functionScore:
+		walkUnits(n.child, excluded, visit)
+		for _, filter := range n.filters() {
+			walkUnits(filter, true, visit)
+		}
+		visit(n, excluded)
 	case *boosting:
 		walkUnits(n.positive, excluded, visit)
 		walkUnits(n.negative, excluded, visit)
@@ -77,7 +83,9 @@ type explainer struct {
 type found struct {
 	freq   uint32
 	sloppy float32
-	length float64 // of a combined field
+	length float64         // of a combined field
+	values []functionValue // of a functionScore
+	inner  base.Score      // of its child
 	score  base.Score
 }
 
@@ -100,6 +108,8 @@ func (x *explainer) look(n node, b *treeBuilder) (err error) {
 		case *combinedIterator:
 			freq, length := it.measure()
 			f.sloppy, f.length = float32(freq), length
+		case *functionIterator:
+			f.values = slices.Clone(it.values)
 		}
 		x.found[n] = f
 	})
@@ -115,7 +125,7 @@ func (x *explainer) look(n node, b *treeBuilder) (err error) {
 
 func (x *explainer) matches(n node) bool {
 	switch n := n.(type) {
-	case *leaf, *constant, *combined:
+	case *leaf, *constant, *combined, *functionScore:
 		_, ok := x.found[n]
 		return ok
 	case *group:
@@ -171,6 +181,11 @@ func (x *explainer) score(n node) (sum base.Score) {
 			}
 		}
 		return x.adjust(n.text, sum, best+scaled(sum-best, n.tie))
+	case *functionScore:
+		f := x.found[n]
+		f.inner = x.score(n.child)
+		x.found[n], x.counted[n] = f, true
+		return f.score
 	case *boosting:
 		sum = x.score(n.positive)
 		if x.matches(n.negative) {
@@ -189,8 +204,11 @@ func (x *explainer) adjust(text string, sum, score base.Score) base.Score {
 }
 
 func (x *explainer) part(n node, excluded bool) Part {
-	if n, ok := n.(*combined); ok {
+	switch n := n.(type) {
+	case *combined:
 		return x.combined(n, excluded)
+	case *functionScore:
+		return x.functions(n, excluded)
 	}
 	l, ok := n.(*leaf)
 	if !ok {
@@ -241,6 +259,19 @@ func (x *explainer) combined(n *combined, excluded bool) Part {
 	}
 	if x.counted[n] {
 		part.Contribution = x.found[n].score.Float64()
+	}
+	return part
+}
+
+// functions is the part for what functions add to the score of their query.
+func (x *explainer) functions(n *functionScore, excluded bool) Part {
+	part := Part{Query: n.text, Excluded: excluded, Terms: []string{}, DocFreq: []uint64{}, Functions: []FunctionValue{}}
+	f := x.found[n]
+	for i, v := range f.values {
+		part.Functions = append(part.Functions, FunctionValue{Function: n.functions[i].text, Applies: v.applies, Value: v.value})
+	}
+	if x.counted[n] {
+		part.Contribution = f.score.Float64() - f.inner.Float64()
 	}
 	return part
 }

@@ -32,6 +32,15 @@ type Part struct {
 
 	Combined       []CombinedField `json:"combined,omitempty"`
 	CombinedLength float64         `json:"combined_length,omitempty"`
+
+	Functions []FunctionValue `json:"functions,omitempty"`
+}
+
+// FunctionValue is the value of a function for a document, with its weight.
+type FunctionValue struct {
+	Function string  `json:"function"`
+	Applies  bool    `json:"applies"`
+	Value    float64 `json:"value"`
 }
 
 // CombinedField is a field that is scored as one with others.

@@ -22,6 +22,7 @@ import (
 //	disMax    'D' tie u64, number of children u32, then the children, sorted
 //	boosting  'B' factor u64, positive, negative
 //	combined  'F' boost u64, number of fields u32, (weight u64, leaf) each
+//	functions 'X' key, child, number of filters u32, then the filters
 //	none      'N'
 //
 // Terms and keys are length u32, bytes.
@@ -110,6 +111,15 @@ func (b *keyBuilder) appendNode(dst []byte, terms []term, n node) []byte {
 	case *boosting:
 		dst = binary.LittleEndian.AppendUint64(append(dst, 'B'), math.Float64bits(n.factor))
 		return b.appendNode(b.appendNode(dst, terms, n.positive), terms, n.negative)
+	}
+	if n, ok := n.(*functionScore); ok {
+		dst = b.appendNode(appendText(append(dst, 'X'), n.key), terms, n.child)
+		filters := n.filters()
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(filters)))
+		for _, filter := range filters {
+			dst = b.appendNode(dst, terms, filter)
+		}
+		return dst
 	}
 	if n, ok := n.(*combined); ok {
 		dst = binary.LittleEndian.AppendUint64(append(dst, 'F'), math.Float64bits(n.boost))

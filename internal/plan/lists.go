@@ -7,14 +7,19 @@ func SegmentLists(p *Plan, stage, segment int) []ListTrace {
 	if !st.flat || p.mode == ModeSaat {
 		return nil
 	}
-	lists := make([]ListTrace, len(st.leaves))
+	lists := make([]ListTrace, 0, len(st.leaves))
+	seen := map[int]bool{} // a term and a similar one can be the same list
 	legs := st.Legs(segment)
 	for i, n := range st.leaves {
 		l := n.(*leaf)
-		list := legs[i].List
-		lists[i] = ListTrace{
-			Field: p.planner.fields[l.field], Term: string(p.words.terms[l.terms[0]].bytes), DocFreq: list.DocFreq, Blocks: list.NumBlocks(),
+		if seen[l.terms[0]] {
+			continue
 		}
+		seen[l.terms[0]] = true
+		list := legs[i].List
+		lists = append(lists, ListTrace{
+			Field: p.planner.fields[l.field], Term: string(p.words.terms[l.terms[0]].bytes), DocFreq: list.DocFreq, Blocks: list.NumBlocks(),
+		})
 	}
 	return lists
 }

@@ -86,6 +86,8 @@ func (ws *words) maskCost(segment int, n node) int {
 		return ws.sumOfCosts(segment, n.children)
 	case *boosting:
 		return ws.maskCost(segment, n.positive)
+	case *functionScore:
+		return ws.maskCost(segment, n.child)
 	case *combined:
 		return ws.docFreqOf(segment, n)
 	}

@@ -149,6 +149,11 @@ func (m *matcher) mark(words []uint64, n node) error {
 		return m.any(words, n.children)
 	case *boosting:
 		return m.mark(words, n.positive)
+	case *functionScore:
+		if n.least > 0 {
+			return m.iterate(words, n)
+		}
+		return m.mark(words, n.child)
 	case *combined:
 		for _, l := range n.leaves {
 			if err := m.list(words, l.terms[0]); err != nil {
@@ -253,6 +258,8 @@ func (m *matcher) docFreq(n node) int {
 		return sum
 	case *boosting:
 		return m.docFreq(n.positive)
+	case *functionScore:
+		return m.docFreq(n.child)
 	case *combined:
 		return m.words.docFreqOf(m.segment, n)
 	case *group:

@@ -51,6 +51,8 @@ func (o *oracle) matchesNode(d *oracleDoc, n query.Node, mode Mode, boost float6
 	case *query.Constant:
 		ok, _ := o.matches(d, n.Node, mode, 1)
 		return constant(ok, n.Score)
+	case *query.FunctionScore:
+		return o.matchesFunctions(d, n, mode, boost*n.Boost)
 	case *query.Combined:
 		return o.matchesCombined(d, n, mode, boost*n.Boost)
 	case *query.Fuzzy:
@@ -343,8 +345,11 @@ func (o *oracle) scoreNode(d *oracleDoc, n node, terms []term) (bool, base.Score
 		}
 		return ok, s
 	}
-	if n, ok := n.(*combined); ok {
+	switch n := n.(type) {
+	case *combined:
 		return o.scoreCombined(d, n, terms)
+	case *functionScore:
+		return o.scoreFunctions(d, n, terms)
 	}
 	return false, 0
 }

@@ -293,6 +293,11 @@ func walkLeaves(n node, excluded bool, visit func(l *leaf, excluded bool)) {
 		for _, child := range n.children {
 			walkLeaves(child, excluded, visit)
 		}
+	case *functionScore:
+		walkLeaves(n.child, excluded, visit)
+		for _, filter := range n.filters() {
+			walkLeaves(filter, true, visit)
+		}
 	case *combined:
 		for _, l := range n.leaves {
 			visit(l, excluded)
@@ -313,6 +318,9 @@ func sameNode(a, b node) bool {
 		return ok && slices.EqualFunc(a.required, b.required, sameNode) &&
 			slices.EqualFunc(a.optional, b.optional, sameNode) && slices.EqualFunc(a.excluded, b.excluded, sameNode) &&
 			a.atLeast == b.atLeast
+	case *functionScore:
+		b, ok := b.(*functionScore)
+		return ok && a.same(b)
 	case *combined:
 		b, ok := b.(*combined)
 		return ok && a.same(b) && a.boost == b.boost

@@ -83,7 +83,7 @@ var queryTypes map[string]func(p *queryParser, raw json.RawMessage) (query.Node,
 func init() {
 	queryTypes = map[string]func(p *queryParser, raw json.RawMessage) (query.Node, *Error){
 		"bool": (*queryParser).boolean, "boosting": (*queryParser).boosting, "combined_fields": (*queryParser).combinedFields, "constant_score": (*queryParser).constantScore,
-		"dis_max": (*queryParser).disMax, "exists": (*queryParser).exists, "fuzzy": (*queryParser).fuzzy, "ids": (*queryParser).ids,
+		"dis_max": (*queryParser).disMax, "exists": (*queryParser).exists, "function_score": (*queryParser).functionScore, "fuzzy": (*queryParser).fuzzy, "ids": (*queryParser).ids,
 		"geo_bounding_box": (*queryParser).geoBox, "geo_distance": (*queryParser).geoDistance,
 		"match": (*queryParser).match, "match_all": (*queryParser).matchAll, "match_bool_prefix": (*queryParser).matchBoolPrefix,
 		"match_none": (*queryParser).matchNone, "match_phrase": (*queryParser).matchPhrase,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 
@@ -119,9 +120,27 @@ func (w *hitWriter) appendExplanation(dst []byte, hit *griffin.Hit) []byte {
 		first = false
 		dst = append(dst, `{"value":`...)
 		dst = append(appendScore(dst, p.Contribution), `,"description":`...)
-		dst = append(appendString(dst, describe(p)), `,"details":[]}`...)
+		dst = append(appendString(dst, describe(p)), `,"details":[`...)
+		dst = append(appendFunctions(dst, p.Functions), "]}"...)
 	}
 	return append(dst, "]}"...)
+}
+
+// appendFunctions appends the functions that apply to the document.
+func appendFunctions(dst []byte, functions []griffin.FunctionValue) []byte {
+	first := true
+	for _, f := range functions {
+		if !f.Applies {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(appendScore(append(dst, `{"value":`...), min(f.Value, math.MaxFloat64)), `,"description":`...)
+		dst = append(appendString(dst, f.Function), `,"details":[]}`...)
+	}
+	return dst
 }
 
 // describe is the formula of a part with its numbers.

@@ -112,13 +112,15 @@ func RandomNode(rng *rand.Rand, depth int) query.Node {
 // randomOther makes a node other than words, phrases and groups.
 func randomOther(rng *rand.Rand, depth int, field string, boost float64) query.Node {
 	word := RandomWord(rng)
-	kind := rng.IntN(14)
+	kind := rng.IntN(15)
 	if depth == 0 {
 		kind = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13}[rng.IntN(11)]
 	}
 	switch kind {
 	case 13:
 		return randomCombined(rng, boost)
+	case 14:
+		return randomFunctions(rng, depth, boost)
 	case 0:
 		return &query.Prefix{Field: field, Text: word[:1+rng.IntN(len(word))], Boost: boost}
 	case 1:
@@ -163,6 +165,31 @@ func randomOther(rng *rand.Rand, depth int, field string, boost float64) query.N
 		return &query.DisMax{Nodes: []query.Node{RandomNode(rng, depth-1), RandomNode(rng, depth-1)}, TieBreaker: []float64{0, 0.3, 1}[rng.IntN(3)], Boost: boost}
 	}
 	return &query.Boosting{Positive: RandomNode(rng, depth-1), Negative: RandomNode(rng, depth-1), NegativeBoost: []float64{0, 0.5, 1}[rng.IntN(3)], Boost: boost}
+}
+
+// randomFunctions makes functions without columns.
+func randomFunctions(rng *rand.Rand, depth int, boost float64) query.Node {
+	f := &query.FunctionScore{ScoreMode: query.ScoreMode(rng.IntN(6)), BoostMode: query.BoostMode(rng.IntN(6)), Boost: boost}
+	if rng.IntN(4) > 0 {
+		f.Node = RandomNode(rng, depth-1)
+	}
+	f.MaxBoost = []float64{0, 0, 1.5}[rng.IntN(3)]
+	f.MinScore = []float64{0, 0, 0.7123}[rng.IntN(3)]
+	for range rng.IntN(4) {
+		var fn query.Function
+		if rng.IntN(2) == 0 {
+			fn.Filter = RandomNode(rng, depth-1)
+		}
+		if rng.IntN(2) == 0 {
+			weight := []float64{0, 0.5, 2}[rng.IntN(3)]
+			fn.Weight = &weight
+		}
+		if rng.IntN(2) == 0 {
+			fn.Random = &query.RandomScore{Seed: rng.Int64N(3)}
+		}
+		f.Functions = append(f.Functions, fn)
+	}
+	return f
 }
 
 func randomCombined(rng *rand.Rand, boost float64) query.Node {
