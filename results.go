@@ -75,6 +75,8 @@ type Hit struct {
 	Sort json.RawMessage `json:"sort,omitempty"`
 	// Group is the value of Query.Collapse.
 	Group json.RawMessage `json:"group,omitempty"`
+	// InnerHits are documents of the group, by the names of Query.InnerHits.
+	InnerHits map[string]InnerResult `json:"-"`
 	// NoScore: Score is unknown, since the hits are ordered by fields.
 	NoScore bool `json:"no_score,omitempty"`
 	// Highlights are the passages of Query.Highlight, by field.

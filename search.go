@@ -73,6 +73,8 @@ type Query struct {
 	Highlight *Highlight
 	// Collapse is a field: of the documents with the same value, only the best is a hit.
 	Collapse string
+	// InnerHits asks for further documents of each value of Collapse.
+	InnerHits []InnerHits
 	// Facets are fields whose most frequent values are counted.
 	Facets []Facet
 	// Aggregations are requests in the JSON of OpenSearch, for example

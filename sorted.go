@@ -49,6 +49,9 @@ func (q *Query) checkSorted() error {
 	case q.needsMatches() && q.Trace:
 		return fmt.Errorf("a trace is of a search by score, without sort, aggregations, collapse, post filter and least score: %w", ErrBadInput)
 	}
+	if err := q.checkInnerHits(); err != nil {
+		return err
+	}
 	for _, n := range []query.Node{q.Filter, q.PostFilter} {
 		if n != nil {
 			if err := query.Validate(n); err != nil {
@@ -283,6 +286,9 @@ func (s *sortedSearch) rank(ctx context.Context, r *Results) (plan.Answer, error
 	}
 	found = found[min(s.query.Offset, len(found)):]
 	if r.Hits, err = s.fetchSorted(ctx, s.plan, found, o.Keys); err != nil {
+		return plan.Answer{}, err
+	}
+	if err := s.addInnerHits(ctx, &o, found, r.Hits); err != nil {
 		return plan.Answer{}, err
 	}
 	for i := range r.Hits {

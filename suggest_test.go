@@ -33,10 +33,12 @@ type historyDoc struct {
 	prices          []float64
 	days            []int // of 2024
 	points          [][2]float64
+	shelf, row      string // "" is none
 }
 
 const historyMapping = `{"properties":{"title":{"type":"text"},"body":{"type":"text"},"kind":{"type":"keyword"},"sold":{"type":"long"},
-	"price":{"type":"double"},"day":{"type":"date"},"at":{"type":"geo_point"}}}`
+	"price":{"type":"double"},"day":{"type":"date"},"at":{"type":"geo_point"},
+	"shelf":{"type":"keyword"},"row":{"type":"integer"}}}`
 
 // word is of few letters, so that many words are similar.
 func (l *textHistory) word() string {
@@ -109,6 +111,12 @@ func (l *textHistory) grow(t *testing.T) {
 			d.days = append(d.days, l.rng.IntN(60))
 			d.points = append(d.points, [2]float64{float64(l.rng.IntN(20)), float64(l.rng.IntN(20) - 10)})
 		}
+		if l.rng.IntN(6) > 0 {
+			d.shelf = fmt.Sprint("shelf", l.rng.IntN(5))
+		}
+		if l.rng.IntN(6) > 0 {
+			d.row = fmt.Sprint(l.rng.IntN(5))
+		}
 		if err := l.ix.Add(ctx, d.document()); err != nil {
 			t.Fatal(err)
 		}
@@ -140,6 +148,12 @@ func (d *historyDoc) document() griffin.Document {
 	}
 	for _, n := range d.sold {
 		add("sold", n)
+	}
+	if d.shelf != "" {
+		add("shelf", d.shelf)
+	}
+	if d.row != "" {
+		add("row", d.row)
 	}
 	for i := range d.prices {
 		add("price", d.prices[i])

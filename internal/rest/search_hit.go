@@ -75,6 +75,9 @@ func (w *hitWriter) appendWith(dst []byte, hit *griffin.Hit, source []byte) []by
 		dst = append(dst, `,"highlight":`...)
 		dst = s.highlight.append(dst, hit.Highlights)
 	}
+	if hit.InnerHits != nil {
+		dst = hit.AppendInnerHits(append(dst, `,"inner_hits":`...), w.appendTop)
+	}
 	if hit.Sort != nil {
 		dst = append(append(dst, `,"sort":`...), hit.Sort...)
 	}

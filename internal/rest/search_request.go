@@ -23,6 +23,7 @@ type searchRequest struct {
 	sort, after, aggs json.RawMessage
 	postFilter        query.Node
 	collapse          string
+	inner             []griffin.InnerHits // of collapse
 	minScore          float64
 	trackScores       bool
 	explain           bool
@@ -231,14 +232,11 @@ func (s *searchRequest) parseCollapse(_ *Index, _ string, raw json.RawMessage) *
 	if err := d.Decode(&c); err != nil {
 		return badRequest(typeParsing, "[collapse]: %s", jsonReason(err))
 	}
-	if c.InnerHits != nil {
-		return illegal("[collapse] has [inner_hits], which is not supported: use the aggregation top_hits")
-	}
 	if c.Field == "" {
 		return illegal("[collapse] needs a [field]")
 	}
 	s.collapse = c.Field
-	return nil
+	return s.parseInnerHits(c.InnerHits)
 }
 
 func (s *searchRequest) parseMinScore(_ *Index, _ string, raw json.RawMessage) *Error {
@@ -269,7 +267,7 @@ func (s *searchRequest) parseStoredFields(_ *Index, _ string, raw json.RawMessag
 func (s *searchRequest) griffinQuery(x *Index) griffin.Query {
 	q := griffin.Query{
 		Node: s.query.node, Mode: s.query.mode, K: max(s.size, 1), Offset: s.from, Count: s.totals != 0, Load: griffin.LoadIDs,
-		Sort: s.sort, SearchAfter: s.after, TrackScores: s.trackScores, Collapse: s.collapse, PostFilter: s.postFilter, MinScore: s.minScore,
+		Sort: s.sort, SearchAfter: s.after, TrackScores: s.trackScores, Collapse: s.collapse, InnerHits: s.inner, PostFilter: s.postFilter, MinScore: s.minScore,
 		Aggregations: s.aggs,
 		ParseQuery: func(raw json.RawMessage) (query.Node, error) {
 			inner, err := x.parseQuery(raw)
