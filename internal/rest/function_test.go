@@ -57,8 +57,9 @@ func TestFunctionScore(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range 20 {
 		s := fmt.Sprint(seed)
-		if seen[random(s)] = true; random(s) != random(s) {
-			t.Errorf("seed %d gives two orders", seed)
+		first, second := random(s), random(s)
+		if seen[first] = true; first != second {
+			t.Errorf("seed %d gives the orders %s and %s", seed, first, second)
 		}
 	}
 	if len(seen) < 3 {
