@@ -92,7 +92,7 @@ func (b *CrewBatch) AddNew(d *corpus.Document, v segment.Version, sizeBytes int)
 func (b *CrewBatch) add(d *corpus.Document, v segment.Version, sizeBytes int) {
 	b.docs, b.versions = append(b.docs, *d), append(b.versions, v)
 	if b.size += sizeBytes; b.size >= b.options.chunkBytes() {
-		b.dispatch()
+		b.Dispatch()
 	}
 }
 
@@ -110,8 +110,8 @@ func (b *CrewBatch) Deletes() map[string]struct{} {
 	return ids
 }
 
-// dispatch hands the chunk to a worker, and waits for one.
-func (b *CrewBatch) dispatch() {
+// Dispatch begins to invert the documents that were added, and waits for a worker.
+func (b *CrewBatch) Dispatch() {
 	if len(b.docs) == 0 {
 		return
 	}
@@ -157,7 +157,7 @@ func (b *CrewBatch) invert(w *crewWorker, schema *Schema, docs []corpus.Document
 // Partials returns the documents without replaced and deleted ones, valid until Close, and the same
 // when called again. It ends the batch. The error is of the file system.
 func (b *CrewBatch) Partials() (*Partials, error) {
-	b.dispatch()
+	b.Dispatch()
 	b.workers.Wait()
 	if b.err != nil {
 		return nil, b.err

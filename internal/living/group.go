@@ -283,7 +283,7 @@ func (s *Store) full() (why string) {
 	s.mu.Unlock()
 	// A refresh takes about as long as to invert what waits. What is inverted is visible soon, so that there
 	// can be more of it: larger batches take less work.
-	if most := s.memoryBytes(); size > most || s.queue.waiting.Load() > max(most/8, 1<<20) {
+	if most := s.memoryBytes(); size > most || s.queue.waiting.Load() > max(most/12, 1<<20) {
 		return fmt.Sprintf("%d MiB of documents wait to be indexed", size>>20)
 	}
 	if n := numSegments(s.ix); n > s.opts.MaxSegments && !s.replaying.Load() { // merges begin afterwards

@@ -13,7 +13,7 @@ func (s *Store) merge(level int) {
 	for {
 		for merged := true; merged; {
 			err := s.retry("merge", maxWorkWait, s.work.hurry[level], func() (err error) {
-				merged, err = s.live.Merge(s.work.ctx, s.mergeFS(), func(sizes []index.SegmentSize) (from, to int) {
+				merged, err = s.live.Merge(s.work.ctx, s.slow, func(sizes []index.SegmentSize) (from, to int) {
 					return choose(sizes, s.opts.MaxSegments, level)
 				})
 				return err
@@ -51,7 +51,7 @@ func (s *Store) Merge(ctx context.Context, maxSegments int) error {
 	}
 	defer signalAll(&s.work.changed)
 	next := 0 // the first segment that can have deleted documents
-	return s.explain(s.live.MergeAll(ctx, s.mergeFS(), func(sizes []index.SegmentSize) (from, to int) {
+	return s.explain(s.live.MergeAll(ctx, s.slow, func(sizes []index.SegmentSize) (from, to int) {
 		if len(sizes) > max(maxSegments, 1) {
 			return smallestNeighbours(sizes, len(sizes)-max(maxSegments, 1)+1)
 		}

@@ -18,8 +18,11 @@ type queue struct {
 	size, fresh int64
 	// waiting is the bytes of those that the pump has not taken.
 	waiting atomic.Int64
-	last    *seal // the newest
-	closed  bool
+	// publishing is the batches that the pump has handed over and that are not visible yet. Signal wake when it
+	// becomes 0.
+	publishing atomic.Int64
+	last       *seal // the newest
+	closed     bool
 }
 
 // item is a write, or the end of a batch.
@@ -83,22 +86,27 @@ func (s *Store) enqueue(it item) {
 	q.wake.Signal()
 }
 
-// batch is documents and deletions up to a seal, inverted by several goroutines.
+// batch is documents and deletions up to the last of some seals or further, inverted by several goroutines.
 type batch struct {
 	*inverter.CrewBatch
 	dir   string
 	items []item // to begin again after an error of a temporary file
 	seq   uint64
-	seal  *seal
+	seals []*seal
+	size  int64 // of the seals
 }
 
-// pump hands writes to batches in the order of the log.
+// sealed reports whether somebody waits for the batch.
+func (b *batch) sealed() bool { return b != nil && len(b.seals) > 0 }
+
+// pump hands writes to batches in the order of the log. While a batch is being published, the next one takes more
+// writes after its seal, so that neither they nor their clients wait, and there are fewer segments.
 func (s *Store) pump() {
 	defer close(s.work.sealed)
 	var b *batch
 	for {
 		s.mu.Lock()
-		for len(s.queue.items) == 0 && !s.queue.closed {
+		for len(s.queue.items) == 0 && !s.queue.closed && (!b.sealed() || s.queue.publishing.Load() > 0) {
 			s.queue.wake.Wait()
 		}
 		items, closed := s.queue.items, s.queue.closed
@@ -108,11 +116,12 @@ func (s *Store) pump() {
 			if s.work.ctx.Err() != nil {
 				break
 			}
-			b = s.invert(b, &items[i])
+			b = s.invert(s.handOver(b), &items[i])
 			if items[i].seal == nil {
 				s.queue.waiting.Add(-int64(items[i].size) - itemBytes)
 			}
 		}
+		b = s.handOver(b)
 		if closed {
 			if b != nil {
 				s.discard(b) // what it has is in the log
@@ -127,7 +136,7 @@ func (s *Store) invert(b *batch, it *item) *batch {
 	if b == nil {
 		var err error
 		if b, err = s.openBatch(); err != nil {
-			s.abandon(it.seal, err)
+			s.abandon(err, it.seal)
 			return nil
 		}
 	}
@@ -138,10 +147,22 @@ func (s *Store) invert(b *batch, it *item) *batch {
 		}
 		return b
 	}
-	b.seal = it.seal
+	b.seals, b.size = append(b.seals, it.seal), b.size+it.seal.size
+	b.Dispatch()
+	return b
+}
+
+// handOver hands a batch to the publisher if it has a seal, and the publisher is idle or the batch is full, and
+// returns the batch for the next item.
+func (s *Store) handOver(b *batch) *batch {
+	if !b.sealed() || s.queue.publishing.Load() > 0 && b.size <= s.memoryBytes()/2 {
+		return b
+	}
+	s.queue.publishing.Add(1)
 	select {
 	case s.work.sealed <- b:
 	case <-s.work.ctx.Done():
+		s.queue.publishing.Add(-1)
 		s.discard(b)
 	}
 	return nil
@@ -178,13 +199,15 @@ func (s *Store) openBatch() (b *batch, err error) {
 
 // abandon ends publishing: later batches must not be visible, or committed, without this one. The
 // log has all of them.
-func (s *Store) abandon(of *seal, err error) {
+func (s *Store) abandon(err error, seals ...*seal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = cmp.Or(s.ended, err)
-	if of != nil {
-		of.err = s.ended
-		close(of.done)
+	for _, of := range seals {
+		if of != nil {
+			of.err = s.ended
+			close(of.done)
+		}
 	}
 }
 
@@ -220,24 +243,45 @@ func (s *Store) publish() {
 	for b := range s.work.sealed {
 		err := s.endedBy()
 		if err == nil {
+			if numSegments(s.ix) <= s.opts.MaxSegments/2 {
+				s.slow.held.begin()
+			}
 			err = s.retry("refresh", maxPublishWait, nil, func() error { return s.publishBatch(b) })
+			s.slow.held.end()
 		}
 		s.discard(b)
 		if err != nil {
-			s.abandon(b.seal, err)
-			continue
+			s.abandon(err, b.seals...)
+		} else {
+			s.published(b)
 		}
 		s.mu.Lock()
-		s.queue.size -= b.seal.size
-		s.versions.drop(time.Now())
+		if s.queue.publishing.Add(-1) == 0 {
+			s.queue.wake.Signal()
+		}
 		s.mu.Unlock()
-		close(b.seal.done)
+		if err != nil {
+			continue
+		}
 		signalAll(&s.work.changed)
 		s.flushIfLong()
-		if unsaved += b.seal.size; unsaved >= s.opts.CheckpointBytes {
+		if unsaved += b.size; unsaved >= s.opts.CheckpointBytes {
 			unsaved = 0
 			signal(s.work.save)
 		}
+	}
+}
+
+// published ends the seals of a batch that is visible.
+func (s *Store) published(b *batch) {
+	s.mu.Lock()
+	s.queue.size -= b.size
+	for range b.seals {
+		s.versions.drop(time.Now())
+	}
+	s.mu.Unlock()
+	for _, of := range b.seals {
+		close(of.done)
 	}
 }
 

@@ -30,7 +30,7 @@ type Store struct {
 	groups groups
 	fields fields
 	schema atomic.Pointer[inverter.Schema] // of fields, and of what waits for the log
-	slow   *slowFS                         // of merges; nil: no limit
+	slow   *slowFS                         // of merges
 
 	mu       sync.Mutex
 	versions versions
@@ -78,9 +78,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	s.queue.init(&s.mu)
 	s.groups.init()
 	s.work.begin(ctx)
-	if s.opts.MergeBytesPerSecond > 0 {
-		s.slow = &slowFS{FS: s.fs, perSecond: s.opts.MergeBytesPerSecond, quit: s.work.quit}
-	}
+	s.slow = &slowFS{FS: s.fs, perSecond: max(s.opts.MergeBytesPerSecond, 0), quit: s.work.quit}
 	var err error
 	if s.live, err = ix.Live(); err != nil {
 		return nil, s.explain(err)

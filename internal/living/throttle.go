@@ -7,18 +7,53 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// mergeFS is the file system of merges: with a limit of written bytes per second, or nil.
-func (s *Store) mergeFS() vfs.FS {
-	if s.slow == nil {
-		return nil
-	}
-	return s.slow
+// maxHold is the longest time for which merges wait for a batch that is being published. Somebody may wait for
+// that, and nobody for them.
+const maxHold = 250 * time.Millisecond
+
+// hold makes merges wait from begin to end, but maxHold at most.
+type hold struct {
+	mu    sync.Mutex
+	since time.Time
+	ended chan struct{} // nil: not held
 }
 
-// slowFS limits the rate of writes to its files, together.
+func (h *hold) begin() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.since, h.ended = time.Now(), make(chan struct{})
+}
+
+func (h *hold) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended != nil {
+		close(h.ended)
+		h.ended = nil
+	}
+}
+
+func (h *hold) wait(quit <-chan struct{}) {
+	h.mu.Lock()
+	ended, left := h.ended, maxHold-time.Since(h.since)
+	h.mu.Unlock()
+	if ended == nil || left <= 0 {
+		return
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	case <-quit:
+	}
+}
+
+// slowFS is the file system of merges. It limits the rate of writes to its files, together.
 type slowFS struct {
 	vfs.FS
-	perSecond int64
+	perSecond int64 // 0: no limit
+	held      hold
 	quit      <-chan struct{}
 
 	mu   sync.Mutex
@@ -41,6 +76,10 @@ type slowFile struct {
 // Write writes small pieces, so that merges that run at the same time have equal shares of the rate.
 func (f *slowFile) Write(p []byte) (n int, err error) {
 	const piecesPerSecond = 50
+	f.fs.held.wait(f.fs.quit)
+	if f.fs.perSecond == 0 {
+		return f.File.Write(p)
+	}
 	most := int(max(f.fs.perSecond/piecesPerSecond, 1))
 	for {
 		piece := p[n:min(len(p), n+most)]
