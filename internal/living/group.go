@@ -277,13 +277,21 @@ func (s *Store) room(ctx context.Context) error {
 	}
 }
 
+// queueRoom is how many bytes of documents may be not visible. s.mu is held.
+func (s *Store) queueRoom() int64 {
+	if s.replaying.Load() {
+		return s.memoryBytes()
+	}
+	return min(s.memoryBytes(), s.queue.pace.room(s.opts.RefreshInterval))
+}
+
 func (s *Store) full() (why string) {
 	s.mu.Lock()
-	size := s.queue.size
+	size, room := s.queue.size, s.queueRoom()
 	s.mu.Unlock()
 	// A refresh takes about as long as to invert what waits. What is inverted is visible soon, so that there
 	// can be more of it: larger batches take less work.
-	if most := s.memoryBytes(); size > most || s.queue.waiting.Load() > max(most/12, 1<<20) {
+	if size > room || s.queue.waiting.Load() > max(s.memoryBytes()/12, 1<<20) {
 		return fmt.Sprintf("%d MiB of documents wait to be indexed", size>>20)
 	}
 	if n := numSegments(s.ix); n > s.opts.MaxSegments && !s.replaying.Load() { // merges begin afterwards

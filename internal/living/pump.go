@@ -18,6 +18,7 @@ type queue struct {
 	size, fresh int64
 	// waiting is the bytes of those that the pump has not taken.
 	waiting atomic.Int64
+	pace    pace
 	// publishing is the batches that the pump has handed over and that are not visible yet. Signal wake when it
 	// becomes 0.
 	publishing atomic.Int64
@@ -80,7 +81,7 @@ func (s *Store) enqueue(it item) {
 	q.size += int64(it.size) + itemBytes
 	q.fresh += int64(it.size) + itemBytes
 	q.waiting.Add(int64(it.size) + itemBytes)
-	if q.fresh > s.memoryBytes()/2 {
+	if q.fresh > s.queueRoom()/2 {
 		q.seal(&s.versions)
 	}
 	q.wake.Signal()
@@ -94,6 +95,7 @@ type batch struct {
 	seq   uint64
 	seals []*seal
 	size  int64 // of the seals
+	began time.Time
 }
 
 // sealed reports whether somebody waits for the batch.
@@ -275,6 +277,7 @@ func (s *Store) publish() {
 // published ends the seals of a batch that is visible.
 func (s *Store) published(b *batch) {
 	s.mu.Lock()
+	s.queue.pace.published(b.began, time.Now(), b.size)
 	s.queue.size -= b.size
 	for range b.seals {
 		s.versions.drop(time.Now())

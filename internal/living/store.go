@@ -225,7 +225,7 @@ func (s *Store) newBatch() (*batch, error) {
 		return nil, err
 	}
 	o := inverter.Options{Schema: s.live.Schema(), FS: s.fs, Dir: dir, MemoryBytes: s.memoryBytes()}
-	return &batch{CrewBatch: s.crew.NewBatch(o), dir: dir}, nil
+	return &batch{CrewBatch: s.crew.NewBatch(o), dir: dir, began: time.Now()}, nil
 }
 
 // refreshes calls Refresh in intervals.
