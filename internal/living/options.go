@@ -17,7 +17,8 @@ type Options struct {
 	// Refresh, and batches that are full, make writes visible.
 	RefreshInterval time.Duration
 	// MemoryBytes bounds the documents that are not visible yet; 0: 48 MiB. A batch is made visible
-	// at half of it. Under full load, a twelfth waits to be inverted, and a refresh for it.
+	// at half of it. Under full load, a twelfth waits to be inverted, and all together is what becomes
+	// visible in about half of RefreshInterval, but at least 8 MiB.
 	MemoryBytes int64
 	// FlushBytes is the size of the log at which Flush runs in the background; 0: 512 MiB.
 	FlushBytes int64

@@ -14,14 +14,14 @@ func TestPace(t *testing.T) {
 		t.Errorf("room for %d bytes before the first batch", n)
 	}
 	p.published(at(0), at(1), 40<<20)
-	if n := p.room(time.Second); n != 30<<20 {
+	if n := p.room(time.Second); n != 24<<20 {
 		t.Errorf("room for %d bytes at 40 MiB/s", n)
 	}
 	if n := p.room(-1); n != math.MaxInt64 {
 		t.Errorf("room for %d bytes without an interval", n)
 	}
 	p.published(at(0.5), at(2), 20<<20) // began beside the one before, which took the processors
-	if n := p.room(time.Second); n != 22<<20+1<<19 {
+	if n := p.room(time.Second); n != 18<<20 {
 		t.Errorf("room for %d bytes at 30 MiB/s", n)
 	}
 	for i := range 20 {
