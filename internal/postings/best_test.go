@@ -80,3 +80,20 @@ func BenchmarkKthBest(b *testing.B) {
 		})
 	}
 }
+
+// The bounds are the ones of Saturation, when they are computed and when they are known.
+func TestBoundTable(t *testing.T) {
+	for _, s := range []score.Saturation{{BM25: score.DefaultBM25, AvgLen: 100}, {BM25: score.BM25{K1: 0, B: 0}}, {Linear: true}} {
+		table := new(boundTable)
+		for range 2 {
+			for freq := uint32(1); freq < 8; freq++ {
+				for _, length := range []uint32{0, 1, 2, 99, 510, 511, 512, 1 << 31} {
+					lower, upper := table.of(&s, freq, length)
+					if wantLower, wantUpper := s.Bounds(freq, length); lower != wantLower || upper != wantUpper {
+						t.Errorf("%+v: frequency %d, length %d: %d to %d, want %d to %d", s, freq, length, lower, upper, wantLower, wantUpper)
+					}
+				}
+			}
+		}
+	}
+}

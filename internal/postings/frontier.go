@@ -20,6 +20,9 @@ type pair struct{ freq, length uint32 }
 // in both members. Only the shortest length of each freq matters. A table covers small freqs,
 // nearly all; a sort covers the rest.
 func frontier(pairs []pair) []pair {
+	if len(pairs) == 1 {
+		return pairs
+	}
 	const small = 64
 	var shortest [small]uint32 // by freq in seen
 	var seen uint64

@@ -51,8 +51,26 @@ type Writer struct {
 	pending       int
 	pendingPos    []byte
 
-	buf   []byte
-	pairs [codec.BlockLen]pair
+	buf    []byte
+	pairs  [codec.BlockLen]pair
+	bounds boundTable
+}
+
+// boundTable has the bounds of frequent pairs, which take two divisions.
+type boundTable [boundFreqs][boundLengths]struct{ lower, upper score.Bound } // upper 0: unknown
+
+const boundFreqs, boundLengths = 4, 512
+
+// of is Saturation.Bounds.
+func (t *boundTable) of(s *score.Saturation, freq, length uint32) (lower, upper score.Bound) {
+	if freq > boundFreqs || length >= boundLengths {
+		return s.Bounds(freq, length)
+	}
+	known := &t[freq-1][length]
+	if known.upper == 0 {
+		known.lower, known.upper = s.Bounds(freq, length)
+	}
+	return known.lower, known.upper
 }
 
 type output struct {
@@ -278,7 +296,7 @@ func (w *Writer) flushBlock(directory bool) error {
 
 	for i, f := range freqs {
 		length := w.lengths[docIDs[i]]
-		lower, upper := w.opts.Saturation.Bounds(f, length)
+		lower, upper := w.bounds.of(&w.opts.Saturation, f, length)
 		e.Bound = max(e.Bound, upper)
 		w.kth.add(lower)
 		w.pairs[i] = pair{f, length}
