@@ -337,6 +337,10 @@ func mistakes(t *testing.T, c *opensearchapi.Client) {
 	if _, err := c.Search(ctx, &opensearchapi.SearchReq{Indices: []string{"large"}, Body: body(`{"query": {"mach": {"text": "w7"}}}`)}); !strings.HasPrefix(status(err), "400 ") || !strings.Contains(err.Error(), "mach") {
 		t.Errorf("unknown query: %v", err)
 	}
+	many, err := c.MSearch(ctx, opensearchapi.MSearchReq{Body: body("{\"index\": \"large\"}\n{\"query\": {\"match\": {\"text\": \"w7\"}}}\n{\"index\": \"absent\"}\n{}\n")})
+	if err != nil || len(many.Responses) != 2 || many.Responses[0].Status != 200 || many.Responses[0].Hits.Total.Value == 0 || many.Responses[1].Status != 404 {
+		t.Errorf("two searches: %+v, %v", many, err)
+	}
 	if _, err := c.Indices.Create(ctx, opensearchapi.IndicesCreateReq{Index: "Large"}); status(err) != "400 invalid_index_name_exception" {
 		t.Errorf("upper case: %v", err)
 	}

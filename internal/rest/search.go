@@ -29,16 +29,24 @@ func search(r *request) (answer, *Error) {
 		return answer{}, err
 	}
 	var out answer
-	err = r.admitted(x, func(ctx context.Context) error {
-		if s.suggest != nil && s.suggest.only {
-			return s.suggestOnly(ctx, x, &out)
-		}
-		if s.query.all && s.isPlain() {
-			return s.everything(ctx, x, &out)
-		}
-		return s.run(ctx, x, &out)
-	})
+	err = r.admitted(x, func(ctx context.Context) error { return s.answer(ctx, x, &out) })
 	return out, err
+}
+
+// answer runs the search by itself.
+func (s *searchRequest) answer(ctx context.Context, x *Index, out *answer) error {
+	if s.suggest != nil && s.suggest.only {
+		return s.suggestOnly(ctx, x, out)
+	}
+	if s.query.all && s.isPlain() {
+		return s.everything(ctx, x, out)
+	}
+	q := s.griffinQuery(x)
+	results, err := x.ix.Search(ctx, q)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, x, q, results, out)
 }
 
 // admitted runs a search if it may begin.
@@ -62,12 +70,8 @@ func (r *request) admitted(x *Index, f func(context.Context) error) *Error {
 	return nil
 }
 
-func (s *searchRequest) run(ctx context.Context, x *Index, out *answer) error {
-	q := s.griffinQuery(x)
-	results, err := x.ix.Search(ctx, q)
-	if err != nil {
-		return err
-	}
+// write writes the answer of a search that has been run.
+func (s *searchRequest) write(ctx context.Context, x *Index, q griffin.Query, results *griffin.Results, out *answer) (err error) {
 	hits := results.Hits[:min(len(results.Hits), s.size)]
 	body := s.begin(results.Took, results.Total, hits)
 	w := hitWriter{ctx: ctx, x: x, request: s, query: q}

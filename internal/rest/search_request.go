@@ -40,8 +40,12 @@ func (s *searchRequest) isPlain() bool {
 	return s.sort == nil && s.after == nil && s.aggs == nil && s.postFilter == nil && s.collapse == "" && s.minScore == 0 && !s.explain && s.highlight == nil && s.suggest == nil
 }
 
+func newSearchRequest() searchRequest {
+	return searchRequest{size: 10, totals: exactTotals, query: allDocuments()}
+}
+
 func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
-	s = searchRequest{size: 10, totals: exactTotals, query: allDocuments()}
+	s = newSearchRequest()
 	body, err := r.body()
 	if err != nil {
 		return s, err
@@ -87,13 +91,17 @@ func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
 			return s, err
 		}
 	}
+	return s, s.checkWindow(x)
+}
+
+func (s *searchRequest) checkWindow(x *Index) *Error {
 	if s.from+s.size > maxWindow {
-		return s, illegal("Result window is too large, from + size must be less than or equal to: [%d] but was [%d]", maxWindow, s.from+s.size).of(x.name)
+		return illegal("Result window is too large, from + size must be less than or equal to: [%d] but was [%d]", maxWindow, s.from+s.size).of(x.name)
 	}
 	if s.after != nil && s.from > 0 {
-		return s, illegal("`from` parameter must be set to 0 when `search_after` is used")
+		return illegal("`from` parameter must be set to 0 when `search_after` is used")
 	}
-	return s, nil
+	return nil
 }
 
 // sortOfURL turns "price:desc,name" into JSON.

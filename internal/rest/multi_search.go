@@ -1,0 +1,280 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+const (
+	// maxSearches and maxFound bound a multi-search: its searches, and the hits that they may ask for together.
+	maxSearches = 10_000
+	maxFound    = 1_000_000
+)
+
+// multiSearch is a request with many searches.
+type multiSearch struct {
+	r        *request
+	searches []oneSearch
+	found    int
+}
+
+// oneSearch is a search of a multiSearch.
+type oneSearch struct {
+	index *Index
+	searchRequest
+	planned griffin.Query // of a batch
+	out     answer
+	err     *Error
+}
+
+// searchHeader is the line before a search. On one machine, all but the index change nothing.
+type searchHeader struct {
+	Index             indexName `json:"index"`
+	SearchType        string    `json:"search_type"`
+	Preference        string    `json:"preference"`
+	Routing           string    `json:"routing"`
+	RequestCache      bool      `json:"request_cache"`
+	IgnoreUnavailable bool      `json:"ignore_unavailable"`
+	AllowNoIndices    bool      `json:"allow_no_indices"`
+	ExpandWildcards   any       `json:"expand_wildcards"`
+}
+
+// indexName is a text, or a list of one.
+type indexName string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *indexName) UnmarshalJSON(raw []byte) error {
+	var list []string
+	if err := json.Unmarshal(raw, (*string)(n)); err == nil {
+		return nil
+	}
+	if err := json.Unmarshal(raw, &list); err != nil || len(list) != 1 {
+		return fmt.Errorf("[index] is %.60s: want the name of one index", raw)
+	}
+	*n = indexName(list[0])
+	return nil
+}
+
+func searchMany(r *request) (answer, *Error) {
+	m := multiSearch{r: r}
+	if err := m.read(); err != nil {
+		return answer{}, err
+	}
+	limit := uint64(runtime.GOMAXPROCS(0))
+	if n, given, err := r.number("max_concurrent_searches"); err != nil {
+		return answer{}, err
+	} else if given {
+		limit = min(max(n, 1), limit)
+	}
+	err := r.admitted(m.someIndex(), func(ctx context.Context) error { return m.run(ctx, int(limit)) })
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: m.body()}, nil
+}
+
+// someIndex is the index of errors of the request as a whole.
+func (m *multiSearch) someIndex() *Index {
+	for i := range m.searches {
+		if x := m.searches[i].index; x != nil {
+			return x
+		}
+	}
+	return new(Index)
+}
+
+// read reads the searches. Errors in the lines of the bodies are of their searches.
+func (m *multiSearch) read() *Error {
+	m.r.deadlines()
+	from, apiErr := m.r.reader()
+	if apiErr != nil {
+		return apiErr
+	}
+	lines := newBulkReader(from, maxQueryText)
+	for {
+		header, err := lines.readLine()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return m.unreadable(lines, err)
+		}
+		if len(m.searches) == maxSearches {
+			return illegal("a multi-search has at most [%d] searches", maxSearches)
+		}
+		h := searchHeader{Index: indexName(m.r.PathValue("index"))}
+		if len(bytes.TrimSpace(header)) > 0 {
+			d := json.NewDecoder(bytes.NewReader(header))
+			d.DisallowUnknownFields()
+			if err := d.Decode(&h); err != nil {
+				return badRequest(typeParsing, "line [%d], the header of search [%d]: %s", lines.line, len(m.searches)+1, jsonReason(err))
+			}
+		}
+		body, err := lines.readLine()
+		if errors.Is(err, io.EOF) {
+			return badRequest(typeParsing, "line [%d]: the body of search [%d] is missing", lines.line, len(m.searches)+1)
+		}
+		if err != nil {
+			return m.unreadable(lines, err)
+		}
+		if err := m.add(string(h.Index), body); err != nil {
+			return err
+		}
+	}
+	if len(m.searches) == 0 {
+		return badRequest(typeValidation, "Validation Failed: 1: no requests added;")
+	}
+	return nil
+}
+
+func (m *multiSearch) unreadable(lines *bulkReader, err error) *Error {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return tooLarge(large.Limit)
+	case errors.Is(err, errLongLine):
+		return badRequest(typeParsing, "line [%d] has more than [%d] bytes", lines.line, maxQueryText)
+	}
+	return badRequest(typeParsing, "line [%d] cannot be read: %v", lines.line, err)
+}
+
+func (m *multiSearch) add(index string, body []byte) *Error {
+	s := oneSearch{searchRequest: newSearchRequest()}
+	if index == "" {
+		s.err = illegal("search [%d] names no index, neither in its header nor in the address", len(m.searches)+1)
+	} else if s.index, s.err = m.r.h.dir.find(index); s.err == nil {
+		s.err = m.parse(&s, bytes.Clone(body)) // a search keeps parts of it
+	}
+	if s.err == nil {
+		m.found += s.from + s.size
+		if m.found > maxFound {
+			return illegal("the searches of a multi-search ask for more than [%d] hits together", maxFound)
+		}
+	}
+	m.searches = append(m.searches, s)
+	return nil
+}
+
+func (m *multiSearch) parse(s *oneSearch, body []byte) (err *Error) {
+	if len(bytes.TrimSpace(body)) > 0 {
+		if err := s.parseBody(s.index, body); err != nil {
+			return err
+		}
+	}
+	for name, to := range map[string]*bool{"rest_total_hits_as_int": &s.flat, "typed_keys": &s.typed} {
+		if *to, err = m.r.boolean(name, *to); err != nil {
+			return err
+		}
+	}
+	return s.checkWindow(s.index)
+}
+
+// run answers the searches: those that a batch can have in one batch for each index, the others each by
+// itself, limit at a time. The error is of the request as a whole.
+func (m *multiSearch) run(ctx context.Context, limit int) error {
+	together := map[*Index][]*oneSearch{}
+	var indexes []*Index
+	var single []*oneSearch
+	for i := range m.searches {
+		s := &m.searches[i]
+		switch {
+		case s.err != nil:
+		case s.batched():
+			s.planned = s.griffinQuery(s.index)
+			if together[s.index] == nil {
+				indexes = append(indexes, s.index)
+			}
+			together[s.index] = append(together[s.index], s)
+		default:
+			single = append(single, s)
+		}
+	}
+	for _, x := range indexes {
+		searches := together[x]
+		queries := make([]griffin.Query, len(searches))
+		for i, s := range searches {
+			queries[i] = s.planned
+		}
+		results, err := x.ix.SearchBatch(ctx, queries)
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		parallel(searches, limit, func(i int, s *oneSearch) {
+			switch {
+			case err != nil:
+				s.err = m.r.h.explain(ctx, x, err)
+			case results[i].Err != nil:
+				s.err = m.r.h.explain(ctx, x, results[i].Err)
+			default:
+				s.finish(ctx, m.r.h, s.write(ctx, x, s.planned, &results[i].Results, &s.out))
+			}
+		})
+	}
+	parallel(single, limit, func(_ int, s *oneSearch) { s.finish(ctx, m.r.h, s.answer(ctx, s.index, &s.out)) })
+	return ctx.Err()
+}
+
+// parallel calls f for each search, at most limit at the same time.
+func parallel(searches []*oneSearch, limit int, f func(i int, s *oneSearch)) {
+	limit = min(limit, len(searches))
+	if limit <= 1 {
+		for i, s := range searches {
+			f(i, s)
+		}
+		return
+	}
+	var wait sync.WaitGroup
+	size := (len(searches) + limit - 1) / limit
+	at := 0
+	for part := range slices.Chunk(searches, size) {
+		first := at
+		at += len(part)
+		wait.Go(func() {
+			for i, s := range part {
+				f(first+i, s)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func (s *oneSearch) finish(ctx context.Context, h *Handler, err error) {
+	if err != nil {
+		s.err = h.explain(ctx, s.index, err)
+	}
+}
+
+// batched reports whether griffin.Index.SearchBatch answers the search.
+func (s *oneSearch) batched() bool { return s.isPlain() && !s.query.all }
+
+func (m *multiSearch) body() rawJSON {
+	out := fmt.Appendf(nil, `{"took":%d,"responses":[`, time.Since(m.r.began).Milliseconds())
+	for i := range m.searches {
+		s := &m.searches[i]
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if s.err != nil {
+			m.r.h.metrics.failed(s.err)
+			text, _ := json.Marshal(s.err.body()) // texts have a JSON form
+			out = append(out, text...)
+			continue
+		}
+		text, _ := s.out.body.(rawJSON)
+		out = append(out, strings.TrimSuffix(strings.TrimSpace(string(text)), "}")...)
+		out = append(out, `,"status":200}`...)
+	}
+	return append(out, "]}\n"...)
+}
