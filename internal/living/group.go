@@ -277,17 +277,17 @@ func (s *Store) room(ctx context.Context) error {
 	}
 }
 
-// queueRoom is how many bytes of documents may be not visible. s.mu is held.
-func (s *Store) queueRoom() int64 {
+// room is how many bytes of documents may be not visible. s.mu is held.
+func (q *queue) room(s *Store) int64 {
 	if s.replaying.Load() {
 		return s.memoryBytes()
 	}
-	return min(s.memoryBytes(), s.queue.pace.room(s.opts.RefreshInterval))
+	return min(s.memoryBytes(), q.pace.room(s.opts.RefreshInterval))
 }
 
 func (s *Store) full() (why string) {
 	s.mu.Lock()
-	size, room := s.queue.size, s.queueRoom()
+	size, room := s.queue.size, s.queue.room(s)
 	s.mu.Unlock()
 	// A refresh takes about as long as to invert what waits. What is inverted is visible soon, so that there
 	// can be more of it: larger batches take less work.

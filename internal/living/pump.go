@@ -81,7 +81,7 @@ func (s *Store) enqueue(it item) {
 	q.size += int64(it.size) + itemBytes
 	q.fresh += int64(it.size) + itemBytes
 	q.waiting.Add(int64(it.size) + itemBytes)
-	if q.fresh > s.queueRoom()/2 {
+	if q.fresh > q.room(s)/2 {
 		q.seal(&s.versions)
 	}
 	q.wake.Signal()
@@ -255,7 +255,7 @@ func (s *Store) publish() {
 		if err != nil {
 			s.abandon(err, b.seals...)
 		} else {
-			s.published(b)
+			b.published(s)
 		}
 		s.mu.Lock()
 		if s.queue.publishing.Add(-1) == 0 {
@@ -275,7 +275,7 @@ func (s *Store) publish() {
 }
 
 // published ends the seals of a batch that is visible.
-func (s *Store) published(b *batch) {
+func (b *batch) published(s *Store) {
 	s.mu.Lock()
 	s.queue.pace.published(b.began, time.Now(), b.size)
 	s.queue.size -= b.size

@@ -51,9 +51,11 @@ type Writer struct {
 	pending       int
 	pendingPos    []byte
 
-	buf    []byte
-	pairs  [codec.BlockLen]pair
-	bounds boundTable
+	buf   []byte
+	block struct {
+		pairs  [codec.BlockLen]pair
+		bounds boundTable
+	}
 }
 
 // boundTable has the bounds of frequent pairs, which take two divisions.
@@ -296,10 +298,10 @@ func (w *Writer) flushBlock(directory bool) error {
 
 	for i, f := range freqs {
 		length := w.lengths[docIDs[i]]
-		lower, upper := w.bounds.of(&w.opts.Saturation, f, length)
+		lower, upper := w.block.bounds.of(&w.opts.Saturation, f, length)
 		e.Bound = max(e.Bound, upper)
 		w.kth.add(lower)
-		w.pairs[i] = pair{f, length}
+		w.block.pairs[i] = pair{f, length}
 		w.meta.CollFreq += uint64(f)
 	}
 	w.meta.DocFreq += uint32(n)
@@ -308,7 +310,7 @@ func (w *Writer) flushBlock(directory bool) error {
 	if err := w.writeBlock(&e, docIDs, freqs, directory); err != nil {
 		return err
 	}
-	w.buf = appendFrontier(w.buf[:0], frontier(w.pairs[:n]))
+	w.buf = appendFrontier(w.buf[:0], frontier(w.block.pairs[:n]))
 	if err := w.frontiers.write(w.buf); err != nil {
 		return err
 	}
