@@ -154,7 +154,7 @@ func (m *matcher) cached(n node) (c *cachedSet, was bool, err error) {
 		}
 		return c, true, nil
 	}
-	if !m.usedBefore(list, hash) {
+	if !usedBefore(list, hash) {
 		return nil, false, nil
 	}
 	key, mine := string(m.key), false
@@ -189,7 +189,8 @@ func (m *matcher) isCached(n node) bool {
 	return cachedSets.Keeps(m.view().Derived.List(0), m.hash(n))
 }
 
-func (m *matcher) usedBefore(list derived.List, hash uint64) bool {
+// usedBefore reports whether something of a hash was used in a segment.
+func usedBefore(list derived.List, hash uint64) bool {
 	uses, err := usesOfSets.Get(list, 0, func() (*setUses, int64, error) { return new(setUses), 8 * 256, nil })
 	return err == nil && uses[hash%uint64(len(uses))].Swap(hash) == hash
 }

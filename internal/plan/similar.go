@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/griffin-search/griffin/internal/automaton"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/segment"
@@ -47,8 +49,7 @@ func (c *compiler) similarTo(id base.FieldID, text string, s *query.Similarity, 
 	key := setKey(fmt.Sprintf("similar %d %d %d %t", edits, s.PrefixLength, most, s.NoSwaps), id, text)
 	terms, ok := c.similar[key]
 	if !ok {
-		a := automaton.NewSimilar(text, edits, s.PrefixLength, !s.NoSwaps)
-		if terms, err = mostSimilar(c.snapshot, id, text, a, edits, most); err != nil {
+		if terms, err = mostSimilar(c.snapshot, id, text, s, edits, most); err != nil {
 			return nil, err
 		}
 		if c.similar == nil {
@@ -69,31 +70,37 @@ func (c *compiler) similarTo(id base.FieldID, text string, s *query.Similarity, 
 }
 
 // mostSimilar returns the terms with live documents, the most similar first, then in byte order.
-func mostSimilar(s *index.Snapshot, id base.FieldID, text string, a *automaton.Similar, edits, most int) ([]similarTerm, error) {
+func mostSimilar(s *index.Snapshot, id base.FieldID, text string, similarity *query.Similarity, edits, most int) ([]similarTerm, error) {
 	var all []similarTerm
-	length := utf8.RuneCountInString(text)
 	seen := map[string]bool{}
+	key := setKey(fmt.Sprintf("similar %d %d %t", edits, similarity.PrefixLength, similarity.NoSwaps), id, text)
+	deletions := false
 	for i := range s.Segments {
-		it := segment.TermsMatching(s.Segments[i].Segment, id, nil, a)
-		for it.Next() {
-			if seen[string(it.Term())] {
-				continue
-			}
-			t := similarTerm{text: bytes.Clone(it.Term())}
-			seen[string(t.text)] = true
-			t.edits = a.Distance(string(t.text))
-			t.similarity = 1 - float64(t.edits)/float64(max(min(length, utf8.RuneCount(t.text)), 1))
-			if t.edits <= edits && t.similarity > 0 {
+		view := &s.Segments[i]
+		deletions = deletions || view.Deletions != nil
+		found, err := similarIn(view, key, func() ([]similarTerm, error) {
+			return findSimilar(view, id, text, automaton.NewSimilar(text, edits, similarity.PrefixLength, !similarity.NoSwaps), edits)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(s.Segments) == 1 {
+			all = slices.Clone(found)
+			break
+		}
+		for _, t := range found {
+			if !seen[string(t.text)] {
+				seen[string(t.text)] = true
 				all = append(all, t)
 			}
-		}
-		if err := it.Err(); err != nil {
-			return nil, err
 		}
 	}
 	slices.SortFunc(all, func(x, y similarTerm) int {
 		return cmp.Or(cmp.Compare(y.similarity, x.similarity), bytes.Compare(x.text, y.text))
 	})
+	if !deletions {
+		return all[:min(len(all), most)], nil
+	}
 	terms := all[:0]
 	for _, t := range all {
 		if len(terms) == most {
@@ -107,6 +114,52 @@ func mostSimilar(s *index.Snapshot, id base.FieldID, text string, a *automaton.S
 	}
 	return terms, nil
 }
+
+// findSimilar returns the similar terms of a segment.
+func findSimilar(view *index.View, id base.FieldID, text string, a *automaton.Similar, edits int) (all []similarTerm, err error) {
+	length := utf8.RuneCountInString(text)
+	it := segment.TermsMatching(view.Segment, id, nil, a)
+	for it.Next() {
+		t := similarTerm{text: bytes.Clone(it.Term())}
+		t.edits = a.Distance(string(t.text))
+		t.similarity = 1 - float64(t.edits)/float64(max(min(length, utf8.RuneCount(t.text)), 1))
+		if t.edits <= edits && t.similarity > 0 {
+			all = append(all, t)
+		}
+	}
+	return all, it.Err()
+}
+
+// The terms of a segment that are similar to one are kept from the second use on, as filters are. With 320,000 terms,
+// they are found in 0.6 ms within one edit, in 4 ms within two.
+type keptTerms struct {
+	key   string
+	terms []similarTerm
+}
+
+var keptSimilar = derived.NewKind[keptTerms]("similar terms")
+
+// similarIn returns what find returns, or what was kept. It must not be changed.
+func similarIn(view *index.View, key string, find func() ([]similarTerm, error)) ([]similarTerm, error) {
+	hash := maphash.String(setSeed, key)
+	list := view.Derived.List(0)
+	if kept := keptSimilar.Kept(list, hash); kept != nil && kept.key == key {
+		return kept.terms, nil
+	}
+	terms, err := find()
+	if err != nil || !usedBefore(list, hash) {
+		return terms, err
+	}
+	size := int64(len(key))
+	for i := range terms {
+		size += int64(len(terms[i].text)) + similarTermBytes
+	}
+	_, err = keptSimilar.GetIfRoom(list, hash, size, func() (*keptTerms, int64, error) { return &keptTerms{key, terms}, size, nil })
+	return terms, err
+}
+
+// similarTermBytes is the memory of a similarTerm without its text.
+const similarTermBytes = 40
 
 // isLive reports whether a live document has a term.
 func isLive(s *index.Snapshot, id base.FieldID, text []byte) (bool, error) {

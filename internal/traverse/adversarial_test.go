@@ -2,6 +2,7 @@ package traverse_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
@@ -122,5 +123,32 @@ func adversarialCollections() []adversarial {
 			x := oneSegment(1<<22, []float64{3, 2}, []postingstest.Posting{{DocID: 0, Freq: 1}, {DocID: 1<<22 - 1, Freq: 2}}, listOf(1<<22-300, 1, 300, always(3)))
 			return x
 		}},
+	}
+}
+
+// Windows of many lists are longer.
+func TestManyLists(t *testing.T) {
+	rng := rand.New(rand.NewPCG(98, 1))
+	const numDocs = 40_000
+	for _, n := range []int{33, 300} {
+		var weights []float64
+		var lists [][]postingstest.Posting
+		for range n {
+			weights = append(weights, 0.1+rng.Float64())
+			lists = append(lists, postingstest.RandomList(rng, postingstest.Uniform, 1+rng.IntN(2000), numDocs, false))
+		}
+		x := oneSegment(numDocs, weights, lists...)
+		x.write(t, codec.SIMDBP{})
+		want := x.oracle(traverse.Or)
+		var s traverse.Scratch
+		for _, k := range []int{1, 10, 1000, numDocs} {
+			tr, err := traverse.Lookup(traverse.Or, "block-max-maxscore")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := run(t, tr, &s, x.queries(t), k); !slices.Equal(got, want[:min(k, len(want))]) {
+				t.Fatalf("%d lists, k=%d: %s", n, k, difference(got, want[:min(k, len(want))]))
+			}
+		}
 	}
 }

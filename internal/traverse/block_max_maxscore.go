@@ -47,8 +47,11 @@ const (
 	// 64 KiB of accumulators, for several essential lists. Short lists touch few lines; long
 	// lists have far shorter windows.
 	maxWindow = scoring.Window
-	// minWindow bounds the cost of classifying lists if blocks cover few DocIDs.
-	minWindow = 512
+	// minWindow bounds the cost of classifying lists if blocks cover few DocIDs. With more lists than
+	// listsPerWindow, the least window is longer in proportion, up to half of maxWindow: 700 lists of terms
+	// similar to a word take 3.3 ms with windows of 512, 1.4 ms so (100,000 passages, one thread of a Zen 5).
+	minWindow      = 512
+	listsPerWindow = 16
 	// Blocks examined to bound a nonEssential list in a window; if there may be more, MaxScore
 	// is the bound.
 	maxBlocksForBound = 64
@@ -60,7 +63,8 @@ type maxScore struct {
 	queue *topk.Queue
 	stats *Stats
 
-	need base.Score // least score that can enter the result
+	need        base.Score // least score that can enter the result
+	leastWindow base.DocID
 
 	// Invariant: byMaxScore is in increasing order of MaxScore, sums[i] sums byMaxScore[:i],
 	// and byMaxScore[:nonEssential] sum to less than need.
@@ -114,6 +118,7 @@ func (m *maxScore) start(legs []legState) {
 	for i, l := range m.byMaxScore {
 		m.sums = append(m.sums, m.sums[i]+l.MaxScore)
 	}
+	m.leastWindow = base.DocID(min(minWindow*max(1, len(m.byMaxScore)/listsPerWindow), maxWindow/2))
 	m.nonEssential = 0
 	m.divide()
 }
@@ -176,8 +181,8 @@ func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
 				hi = l.last + 1
 			}
 		}
-		if len(essential) > 1 && hi-lo < minWindow {
-			hi = lo + min(minWindow, numDocs-lo)
+		if len(essential) > 1 && hi-lo < m.leastWindow {
+			hi = lo + min(m.leastWindow, numDocs-lo)
 			for _, l := range essential {
 				if l.last < hi-1 { // more than one block
 					l.bound = l.upper(l.cursor.ShallowMax(lo, hi-1))
@@ -297,7 +302,7 @@ func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	c, found := &l.cursor, &m.found
 	enough := m.enough()
 	// Invariant: n+BlockLen <= maxCandidates. The window contains at most one block, or has at
-	// most length minWindow.
+	// most length leastWindow.
 	n := 0
 	for lo < hi && c.NextGEQ(lo) < hi {
 		docIDs, freqs := c.BlockBefore(hi)
