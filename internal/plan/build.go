@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/traverse"
@@ -24,13 +25,16 @@ type treeBuilder struct {
 	bounds       arena[base.Score]
 	leg          traverse.Leg
 
+	// only are documents beyond which phrases need not match: a filter that all must match; nil: all.
+	only []uint64
+
 	// All iterators of this segment, for finish.
 	openTerms   []*termIterator
 	openPhrases []*phraseIterator
 }
 
 func (b *treeBuilder) reset(ws *words, segment int, pulse *pulse, m *matcher) {
-	b.words, b.segment, b.pulse, b.matcher = ws, segment, pulse, m
+	b.words, b.segment, b.pulse, b.matcher, b.only = ws, segment, pulse, m, nil
 	b.terms.reset()
 	b.phrases.reset()
 	b.conjunctions.reset()
@@ -114,7 +118,22 @@ func (b *treeBuilder) all(nodes []node) (iterator, error) {
 
 func (b *treeBuilder) conjunction(nodes []node) (iterator, error) {
 	children := b.children.take(len(nodes))
+	before := b.only
+	defer func() { b.only = before }()
+	narrows := b.matcher.narrowsPhrases(nodes)
+	for i, n := range nodes { // the filters first, for the phrases
+		if narrows && isFilter(n) {
+			child, err := b.filter(n.(*constant))
+			if err != nil || child == nil {
+				return nil, err
+			}
+			children[i] = child
+		}
+	}
 	for i, n := range nodes {
+		if narrows && isFilter(n) {
+			continue
+		}
 		child, err := b.build(n)
 		if err != nil || child == nil {
 			return nil, err
@@ -130,6 +149,62 @@ func (b *treeBuilder) conjunction(nodes []node) (iterator, error) {
 	c := b.conjunctions.one()
 	c.reset(children, b.pulse)
 	return c, nil
+}
+
+// hasPhrase reports whether phrases are in a node, not among its excluded parts.
+func hasPhrase(n node) (found bool) {
+	walkLeaves(n, false, func(l *leaf, excluded bool) { found = found || !excluded && l.isPhrase() })
+	return found
+}
+
+// isFilter reports whether a node of a conjunction can be a filter for phrases.
+func isFilter(n node) bool {
+	c, ok := n.(*constant)
+	if !ok {
+		return false
+	}
+	if l, isLeaf := c.child.(*leaf); isLeaf {
+		return !l.isPhrase()
+	}
+	_, isSet := c.child.(*set)
+	return isSet
+}
+
+// narrowsPhrases reports whether the documents of a conjunction's filters cost less than positions in others.
+func (m *matcher) narrowsPhrases(nodes []node) bool {
+	if len(nodes) < 2 || !slices.ContainsFunc(nodes, isFilter) || !slices.ContainsFunc(nodes, hasPhrase) {
+		return false
+	}
+	rarest, cost := int(base.MaxDocs), 0
+	for _, n := range nodes {
+		switch {
+		case !isFilter(n):
+			rarest = min(rarest, m.docFreq(n))
+		case !m.isCached(n.(*constant).child):
+			cost += m.words.filterCost(m.segment, n.(*constant).child)
+		}
+	}
+	return cost <= treePostingCost*rarest
+}
+
+// filter builds a node without phrases and narrows only to its documents.
+func (b *treeBuilder) filter(n *constant) (iterator, error) {
+	found, _, err := b.matcher.find(n.child, n.text)
+	if err != nil || found.count == 0 {
+		return nil, err
+	}
+	words := found.words
+	if words == nil || b.only != nil {
+		own := b.matcher.take()
+		b.matcher.held = append(b.matcher.held, own)
+		found.addTo(own)
+		words = own
+	}
+	if b.only != nil {
+		and(words, b.only)
+	}
+	b.only = words
+	return &bitsIterator{words: words, doc: base.NoDocID, score: n.score, count: found.count}, nil
 }
 
 // any returns the disjunction of nodes, nil if none has a document.
@@ -180,6 +255,7 @@ func (b *treeBuilder) phrase(l *leaf) (iterator, error) {
 	}
 	p := b.phrases.one()
 	p.begin(b.pulse, l.slop)
+	p.only = b.only
 	scorer := b.words.scorer(l)
 	for i, t := range l.terms {
 		if i >= len(fixed) && b.words.list(b.segment, t).DocFreq == 0 {

@@ -168,7 +168,7 @@ func (m *matcher) group(words []uint64, g *group) error {
 	if len(g.required) == 0 && len(g.excluded) == 0 && g.atLeast <= 1 {
 		return m.any(words, g.optional)
 	}
-	if g.atLeast > 1 || m.isSparse(g) {
+	if g.atLeast > 1 || m.isSparse(g) || m.narrowsPhrases(g.required) {
 		return m.iterate(words, g)
 	}
 	own := m.take()

@@ -25,6 +25,9 @@ type phraseIterator struct {
 	sloppy  sloppyMatcher // with slop
 	freq    float32       // with slop, in the current document
 
+	// only are documents of which it need not yield others; nil: all.
+	only []uint64
+
 	scorer   score.Term
 	lengths  []uint32
 	maxScore base.Score
@@ -182,7 +185,7 @@ func (p *phraseIterator) NextGEQ(target base.DocID) base.DocID {
 	}
 	for {
 		doc := p.align(target)
-		if doc == base.NoDocID || p.matches(doc) {
+		if doc == base.NoDocID || (p.only == nil || p.only[doc/64]>>(doc%64)&1 != 0) && p.matches(doc) {
 			p.doc = doc
 			return doc
 		}

@@ -27,7 +27,7 @@ func selectIndex(t *testing.T, rng *rand.Rand, numDocs, commits int, deletions b
 	if err != nil {
 		t.Fatal(err)
 	}
-	ix := indextest.Write(t, index.Options{Analyzer: "whitespace", Mapping: m}, func(w *indextest.Writer) {
+	ix := indextest.Write(t, index.Options{Analyzer: "whitespace", Positions: true, Mapping: m}, func(w *indextest.Writer) {
 		for i := range numDocs {
 			n := 1 + rng.IntN(20)
 			w.Add(&corpus.Document{ID: fmt.Sprint(i), Text: plantest.RandomWords(rng, n), Extra: []corpus.Field{
@@ -105,6 +105,57 @@ func TestSelectivities(t *testing.T) {
 	}
 	if looked < 2*queries {
 		t.Errorf("documents were looked up for %d queries of %d", looked, 8*len(shares)*queries)
+	}
+}
+
+// Phrases in the documents of a filter have the scores that they have alone, and are counted.
+func TestFilteredPhrases(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 1))
+	sc := testScratch(t, "whitespace")
+	narrowed := 0
+	for _, deletions := range []bool{false, true} {
+		s := selectIndex(t, rng, 6000, 2, deletions)
+		for range 60 {
+			var phrase query.Node = &query.Phrase{Text: plantest.RandomWords(rng, 2+rng.IntN(2)), Slop: rng.IntN(3)}
+			if rng.IntN(3) == 0 {
+				phrase = query.Any(phrase, &query.Term{Text: plantest.RandomWord(rng)})
+			}
+			ranking := answer(t, s, sc, phrase, Options{K: 6000}).Hits
+			filter := &query.Range{Field: "random", From: "0", To: strconv.Itoa([]int{20, 500, 5000}[rng.IntN(3)])}
+			with := bitsOf(answer(t, s, sc, filter, Options{K: 6000}).Hits)
+			word := &query.Term{Text: plantest.RandomWord(rng)}
+			withWord := bitsOf(answer(t, s, sc, word, Options{K: 6000}).Hits)
+			var want, wantBoth []base.Hit
+			for _, h := range ranking {
+				if with[h.DocID] {
+					want = append(want, h)
+				}
+				if with[h.DocID] && withWord[h.DocID] {
+					wantBoth = append(wantBoth, h)
+				}
+			}
+			clauses := []query.Clause{{Occur: query.Must, Node: phrase}, {Occur: query.Filter, Node: filter}}
+			for _, q := range []*query.Boolean{{Clauses: clauses}, {Clauses: append(clauses[:2:2], query.Clause{Occur: query.Filter, Node: word})}} {
+				p, err := s.Prepare(sc, q, Options{K: 6000, Count: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				a, err := p.RunCPU(t.Context(), sc, nil, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(a.Hits, want) || a.Matches != int64(len(want)) {
+					t.Fatalf("%s:\ngot  %v, %d matches\nwant %v", q, a.Hits, a.Matches, want)
+				}
+				if g, ok := p.stages[0].root.(*group); ok && sc.begin(&p.words, 0, t.Context()).narrowsPhrases(g.required) {
+					narrowed++
+				}
+				want = wantBoth
+			}
+		}
+	}
+	if narrowed < 20 {
+		t.Errorf("%d phrases were searched in the documents of a filter only", narrowed)
 	}
 }
 

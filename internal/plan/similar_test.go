@@ -19,7 +19,7 @@ func TestSimilarTermsAreKept(t *testing.T) {
 	rng := rand.New(rand.NewPCG(65, 1))
 	word := func() string {
 		b := []byte("abcd")
-		for range rng.IntN(3) {
+		for range rng.IntN(6) {
 			b[rng.IntN(4)] = byte('a' + rng.IntN(5))
 		}
 		return string(b)

@@ -117,7 +117,7 @@ func (r *stageRun) flat(segment int, t traverse.Traversal, m *mask, w *Work) err
 func (r *stageRun) traverse(segment int, t traverse.Traversal, m *mask, threshold base.Score, w *Work) error {
 	st, sc := r.st, r.sc
 	view := &r.plan.planner.snapshot.Segments[segment]
-	sc.query = traverse.Query{Legs: st.Legs(segment), NumDocs: view.NumDocs(), Live: m.words, Docs: m.docs, Base: view.Base, Threshold: threshold}
+	sc.query = traverse.Query{Legs: st.Legs(segment), NumDocs: view.NumDocs(), Live: m.words, NumLive: m.count, Docs: m.docs, Base: view.Base, Threshold: threshold}
 	memory := takeTraversalMemory()
 	err := t.Run(r.stop, memory, &sc.query, &sc.queue)
 	putTraversalMemory(memory, w)

@@ -199,8 +199,21 @@ func (x *intersection) load(lo base.DocID) bool {
 	for i := range n {
 		x.at[i] = uint8(from + i)
 	}
+	if x.q.NumLive > 0 && x.q.NumLive < x.q.NumDocs/2 {
+		n = x.live(n)
+	}
 	x.keep(n)
 	return true
+}
+
+// live drops candidates that are not live, of n.
+func (x *intersection) live(n int) (kept int) {
+	live := x.q.Live
+	for i, d := range x.docIDs[:n] {
+		x.docIDs[kept], x.at[kept] = d, x.at[i]
+		kept += int(live[d/64] >> (d % 64) & 1)
+	}
+	return kept
 }
 
 // apply drops candidates that are not in list i or cannot reach need, and stores the

@@ -52,6 +52,9 @@ type Query struct {
 	NumDocs int
 	// Live has bit d%64 of word d/64 set if document d is not deleted. nil: all are live.
 	Live []uint64
+	// NumLive is the number of Live documents if it is known, else 0. With few of them, svs tests the documents of
+	// the shortest list first.
+	NumLive int
 	// Docs, if not nil, are the documents of Live in rising order, below NumDocs. The traversal look-up then needs
 	// no Live.
 	Docs []uint32
