@@ -39,7 +39,10 @@ func (s *search) didYouMean(ctx context.Context) ([]string, error) {
 			continue
 		}
 		tried[v.text] = true
-		if v.matches, err = s.matchesOfText(ctx, v.text); err != nil {
+		switch v.matches, err = s.matchesOfText(ctx, v.text); {
+		case errors.Is(err, ErrBadInput): // it has become too long
+			continue
+		case err != nil:
 			return nil, err
 		}
 		if v.matches > 0 {
@@ -198,7 +201,7 @@ func (c *correcter) choices() [][]int {
 func (s *search) matchesOfText(ctx context.Context, text string) (int64, error) {
 	q := Query{
 		Text: text, Mode: s.query.Mode, K: 1, Count: true, Load: LoadNone, Filter: s.query.Filter, PostFilter: s.query.PostFilter, MinScore: s.query.MinScore,
-		Policy: PolicyCPU,
+		Policy: s.query.Policy,
 	}
 	if err := q.check(); err != nil {
 		return 0, err

@@ -384,6 +384,35 @@ func (l *textHistory) likelihood(field string, words []similarWord) (sum float64
 	return sum
 }
 
+// checkMean: a search without hits suggests queries with hits, if there are similar words.
+func (l *textHistory) checkMean(t *testing.T) {
+	t.Helper()
+	search := func(text string, suggest bool) *griffin.Results {
+		r, err := l.ix.Search(t.Context(), griffin.Query{Text: text, Suggest: suggest, Mode: griffin.ModeAnd})
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		return r
+	}
+	words := []string{l.typo(), l.typo()}[:1+l.rng.IntN(2)]
+	r := search(strings.Join(words, " "), true)
+	if len(r.Hits) > 0 && len(r.Suggestions) > 0 || len(r.Suggestions) > 3 {
+		t.Fatalf("%s: %d hits, and the suggestions %q", words, len(r.Hits), r.Suggestions)
+	}
+	for _, text := range r.Suggestions {
+		if len(search(text, false).Hits) == 0 {
+			t.Fatalf("%s: the suggestion %s has no hits", words, text)
+		}
+	}
+	o := griffin.TermSuggest{MinWordLength: 3, PrefixLength: -1, MaxTermFreq: 1, MaxEdits: 2}
+	if utf8.RuneCountInString(words[0]) < 6 {
+		o.MaxEdits = 1
+	}
+	if similar := l.similar(words[0], &o); len(words) == 1 && len(r.Hits) == 0 && (len(similar) > 0) != (len(r.Suggestions) > 0) {
+		t.Fatalf("%s: suggestions %q, but similar words %v", words, r.Suggestions, similar)
+	}
+}
+
 // checkComplete compares completions of keywords and of stored texts with loops.
 func (l *textHistory) checkComplete(t *testing.T) {
 	t.Helper()
@@ -568,6 +597,7 @@ func TestSuggestions(t *testing.T) {
 				l.checkTerms(t)
 				l.checkPhrases(t)
 				l.checkComplete(t)
+				l.checkMean(t)
 				l.checkLike(t)
 			}
 		})
