@@ -28,6 +28,7 @@ type fieldInverter struct {
 	numbers   []uint32        // scratch
 
 	withPositions bool
+	touched       uint32 // of touch
 	last          uint32 // highest position of the last document with tokens
 	numPostings   uint64
 	numTokens     uint64
@@ -141,6 +142,9 @@ func (f *fieldInverter) addTwins(doc uint32, tokens []analysis.Token, numbers []
 func (f *fieldInverter) addNumbered(doc uint32, tokens []analysis.Token, numbers []uint32, first uint32) {
 	length := uint32(0)
 	for i, n := range numbers {
+		if i+tokensAhead < len(numbers) {
+			f.touch(numbers[i+tokensAhead])
+		}
 		if n == noTerm {
 			continue
 		}
@@ -167,6 +171,21 @@ func (f *fieldInverter) addNumbered(doc uint32, tokens []analysis.Token, numbers
 	}
 	f.addLength(doc, length)
 	f.numTokens += uint64(length)
+}
+
+// tokensAhead is how many tokens ahead touch is. BenchmarkInvert with positions, 8 runs of each in turn on a busy 2-core
+// EPYC: 60 ns a token at best, 154 in the median; without touch 68 and 181.
+const tokensAhead = 8
+
+// touch reads the state of a term, so that the processor fetches it while it adds other tokens.
+func (f *fieldInverter) touch(n uint32) {
+	if n == noTerm {
+		return
+	}
+	f.touched += f.states[n].docFreq
+	if f.withPositions {
+		f.touched += f.posStates[n].last
+	}
 }
 
 // finishPosting moves the posting in progress, if any, to its chain.
