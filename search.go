@@ -161,6 +161,25 @@ func ParseQuery(ix *Index, text string) (query.Node, error) {
 	return query.Parse(text, ix.searcher(snapshot).Fields())
 }
 
+// ParseFilter is ParseQuery for a filter, in which nothing may be ignored: what looks like an unknown field or like
+// an operator of another language is an error, too. It wraps ErrBadInput.
+func ParseFilter(ix *Index, text string) (query.Node, error) {
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Release()
+	fields := ix.searcher(snapshot).Fields()
+	node, err := query.Parse(text, fields)
+	if err != nil {
+		return nil, err
+	}
+	if hints := query.Hints(text, fields); len(hints) > 0 {
+		return nil, fmt.Errorf("%s: %w", hints[0], ErrBadInput)
+	}
+	return node, nil
+}
+
 // Search answers a query. A query without words has no hits and is no error. The
 // error is a *query.Error if Text has a syntax fault, and an *Overload if a limit of
 // the Runtime is exceeded. If ctx ends, the search stops within about a millisecond.

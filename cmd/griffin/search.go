@@ -125,7 +125,7 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 func (a *app) answer(ctx context.Context, ix *griffin.Index, q griffin.Query, fields *fieldFlags) error {
 	results, err := ix.Search(ctx, q)
 	if err != nil {
-		return err
+		return fields.explain(err)
 	}
 	if a.json {
 		fields.leave(results)

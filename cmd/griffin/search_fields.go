@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,11 +30,20 @@ func (o *fieldFlags) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.fields, "fields", nil, "of the stored fields, show these: `FIELD,…`")
 }
 
+// explain adds to an error of sorts and facets where the types of fields come from.
+func (o *fieldFlags) explain(err error) error {
+	syntax := (*query.Error)(nil)
+	if o == nil || o.sort == "" && len(o.facets) == 0 || !errors.Is(err, griffin.ErrBadInput) || errors.As(err, &syntax) {
+		return err
+	}
+	return hintedError{err, "griffin mapping INDEX lists the fields that have types; griffin mapping --guess FILE makes a mapping for a new index"}
+}
+
 // apply sets what the flags ask for.
 func (o *fieldFlags) apply(q *griffin.Query, ix *griffin.Index) error {
 	var clauses []query.Clause
 	for _, text := range o.filters {
-		node, err := griffin.ParseQuery(ix, text)
+		node, err := griffin.ParseFilter(ix, text)
 		if err != nil {
 			return fmt.Errorf("--filter: %w", err)
 		}

@@ -75,7 +75,7 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Mapping != nil && o.Fields != nil && !slices.Equal(o.Fields, o.Mapping.TermFields()):
 		return o, fmt.Errorf("fields %q beside a mapping: declare them there: %w", o.Fields, base.ErrBadInput)
 	case o.Mapping != nil && o.Mapping.Dynamic() == mapping.DynamicTrue:
-		return o, fmt.Errorf("mapping with [dynamic] true: only the HTTP API of a folder of indexes declares fields of documents; use false or strict: %w", base.ErrBadInput)
+		return o, fmt.Errorf("mapping with [dynamic] true: only the HTTP API of a folder of indexes declares fields of documents; use false or strict, and griffin mapping --guess for the fields of files: %w", base.ErrBadInput)
 	case o.Mapping != nil:
 		o.Fields = o.Mapping.TermFields()
 	case o.Fields == nil:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -30,7 +31,7 @@ func indexBackend(ix *griffin.Index) backend {
 			}
 			return ix.Search(ctx, q)
 		},
-		parse:    func(text string) (query.Node, error) { return griffin.ParseQuery(ix, text) },
+		parse:    func(text string) (query.Node, error) { return griffin.ParseFilter(ix, text) },
 		fields:   func() bool { return ix.Runtime().DispatchStats().Engine == nil },
 		document: ix.Document,
 		stats:    ix.Stats,
@@ -56,9 +57,9 @@ func (r searchRequest) complete(q *griffin.Query, ix *griffin.Index) error {
 	}
 	all := &query.Boolean{}
 	for _, text := range r.Filters {
-		node, err := griffin.ParseQuery(ix, text)
+		node, err := griffin.ParseFilter(ix, text)
 		if err != nil {
-			return fmt.Errorf("filter %.60q: %v: %w", text, err, griffin.ErrBadInput) //nolint:errorlint // its offset is not one of the query
+			return fmt.Errorf("filter %.60q: %s: %w", text, base.Message(err), griffin.ErrBadInput)
 		}
 		all.Clauses = append(all.Clauses, query.Clause{Occur: query.Must, Node: node})
 	}

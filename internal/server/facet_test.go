@@ -65,7 +65,7 @@ func TestFieldParameters(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"facet=kind=0": "want FIELD=N", "facet=nothing": "not in the mapping", "sort=nothing": "No mapping found", "filter=(red": "filter",
+		"facet=kind=0": "want FIELD=N", "facet=nothing": "not in the mapping", "sort=nothing": "No mapping found", "filter=(red": "byte 0", "filter=nothing:x": `no field`,
 		"sort=price&sort=kind": "given 2 times", strings.Repeat("filter=a&", 21): "more than 20 times",
 	} {
 		if w := get(t, h, "/search?q=red&"+query); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {

@@ -122,7 +122,7 @@ func (h *handler) plan(req searchRequest, columns []griffin.ColumnStats, counted
 	for _, text := range req.Filters {
 		node, parseErr := h.backend.parse(text)
 		if parseErr != nil && err == nil {
-			err = fmt.Errorf("filter %.60q: %v: %w", text, parseErr, griffin.ErrBadInput) //nolint:errorlint // its offset is not one of the query
+			err = fmt.Errorf("filter %.60q: %s: %w", text, base.Message(parseErr), griffin.ErrBadInput)
 		}
 		p.selections = append(p.selections, newSelection(text, node))
 	}

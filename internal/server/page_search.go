@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -95,7 +96,7 @@ func (h *handler) formRange(w http.ResponseWriter, req searchRequest, values url
 	for _, text := range req.Filters {
 		node, err := h.backend.parse(text)
 		if err != nil {
-			return badParameter("filter %.60q: %v", text, err)
+			return badParameter("filter %.60q: %s", text, base.Message(err))
 		}
 		selections = append(selections, newSelection(text, node))
 	}
