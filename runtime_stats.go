@@ -64,8 +64,10 @@ type GPUCacheStats struct {
 	Lists       int64 `json:"lists"`
 	Compressed  int64 `json:"compressed"`
 	Directories int64 `json:"directories"`
-	// Filters are the resident bitmaps of filters; SizeBytes includes them.
+	// Filters are the resident bitmaps of filters, and Columns the columns from which the GPU computes
+	// some; SizeBytes includes both.
 	Filters   int64 `json:"filters"`
+	Columns   int64 `json:"columns"`
 	SizeBytes int64 `json:"size_bytes"`
 }
 

@@ -27,6 +27,8 @@ type GPU struct {
 	unaided bool
 	// smallDocs is smallSegment, except in tests.
 	smallDocs int
+	// rangeDocs is rangeDocs, except in tests.
+	rangeDocs int
 
 	runs   sync.WaitGroup // that have a view
 	mu     sync.Mutex
@@ -134,7 +136,7 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 
 // NewGPU returns a GPU that owns engines, at least one, each of which answers queries by itself.
 func NewGPU(engines ...*pipeline.Engine) *GPU {
-	g := &GPU{smallDocs: smallSegment, readyFor: readyLimits}
+	g := &GPU{smallDocs: smallSegment, rangeDocs: rangeDocs, readyFor: readyLimits}
 	for i := range g.readying {
 		g.readying[i] = make(chan struct{}, 1)
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // gpuMasks are the filters and exclusions of a query as bitmaps, which its runs on a GPU share. The CPU
-// computes them, or the index has kept them from another query, and the GPU keeps a copy.
+// computes them, or the index has kept them from another query, and the GPU keeps a copy. The GPU computes
+// ranges of columns itself, unless the segment is small or the index has kept them.
 type gpuMasks struct {
 	needed bool          // a stage has filters or exclusions
 	took   time.Duration // predicted, until they are made
@@ -29,7 +30,7 @@ func (m *gpuMasks) prepare(q *Query, sc *plan.Scratch) {
 	for i := range q.NumStages() {
 		if q.Stage(i).Excludes() {
 			m.needed = true
-			m.took = max(m.took, plan.MaskTime(&q.Plan, sc, i, q.gpu.small)) // the stages differ in words, not in filters
+			m.took = max(m.took, plan.MaskTime(&q.Plan, sc, i, m.options(q))) // the stages differ in words, not in filters
 		}
 	}
 }
@@ -63,18 +64,45 @@ func (m *gpuMasks) make(ctx context.Context, q *Query, sc *plan.Scratch) (err er
 		if !q.Stage(i).Excludes() {
 			continue
 		}
-		masks, err := plan.StageMasks(ctx, &q.Plan, sc, i, q.gpu.small)
+		masks, err := plan.StageMasks(ctx, &q.Plan, sc, i, m.options(q))
 		if err != nil {
 			return err
 		}
 		filters := make([]pipeline.Filter, len(masks))
 		for j, one := range masks {
 			if one != nil {
-				filters[j] = pipeline.Filter{ID: one.ID, Words: one.Words, NumDocs: one.Count}
+				filters[j] = filterOf(q, one, i, j)
 			}
 		}
 		q.gpu.stages[i].Filters = filters
 	}
 	m.made = true
 	return nil
+}
+
+// rangeDocs is the least number of documents of a segment in which a GPU computes ranges of columns: for
+// fewer, the CPU takes less time than a launch.
+const rangeDocs = 1 << 17
+
+func (m *gpuMasks) options(q *Query) plan.MaskOptions {
+	return plan.MaskOptions{LeaveOut: q.gpu.small, RangeDocs: q.searcher.dispatcher.gpu.rangeDocs}
+}
+
+// filterOf returns the mask of a stage in a segment. A GPU that has no room for a column has the words
+// computed.
+func filterOf(q *Query, m *plan.Mask, stage, segment int) pipeline.Filter {
+	f := pipeline.Filter{ID: m.ID, Words: m.Words, NumDocs: m.Count}
+	if len(m.Ranges) == 0 {
+		return f
+	}
+	for _, r := range m.Ranges {
+		f.Ranges = append(f.Ranges, pipeline.ColumnRange(r))
+	}
+	f.Compute = func() ([]uint64, error) {
+		sc := idleScratches.Get().(*plan.Scratch)
+		words, err := plan.MaskWords(context.Background(), &q.Plan, sc, stage, segment)
+		idleScratches.Put(sc) // not deferred: after a panic it must not serve another query
+		return words, err
+	}
+	return f
 }

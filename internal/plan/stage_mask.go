@@ -4,10 +4,15 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/column"
 	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/segment"
 )
 
 // Mask are the documents of a segment that the filters of a flat stage allow and that none of its excluded
@@ -18,14 +23,37 @@ type Mask struct {
 	// Words has bit d%64 of word d/64 set for document d of the segment; Count is the number of set bits.
 	Words []uint64
 	Count int
+	// Ranges are set instead of Words and Count if the documents are in all ranges (MaskOptions).
+	Ranges []MaskRange
 
 	key string // of the filters and the exclusions; another one of the same hash is not this
 }
 
+// MaskRange is the documents with a value from Lo to Hi in a column in which no document has several. Number
+// is the number of the column in its segment.
+type MaskRange struct {
+	Column *column.Column
+	Number int
+	Lo, Hi int64
+}
+
+// MaskOptions say which masks are needed, and in which form.
+type MaskOptions struct {
+	// LeaveOut are segments, rising, whose masks are not needed.
+	LeaveOut []int
+	// RangeDocs, if not 0, is the least number of documents of a segment whose mask may be Ranges, for another
+	// processor. The others, and masks that the index keeps already, are Words.
+	RangeDocs int
+}
+
 var (
-	masks    = derived.NewKind[Mask]("mask of a stage")
-	lastMask atomic.Uint64
+	masks      = derived.NewKind[Mask]("mask of a stage")
+	rangeMasks = derived.NewKind[Mask]("ranges of a stage")
+	lastMask   atomic.Uint64
 )
+
+// rangesTime is the time in which another processor computes a mask from ranges, about.
+const rangesTime = 100 * time.Microsecond
 
 // maskKey identifies the masks of a stage.
 func maskKey(p *Plan, sc *Scratch, stage int) []byte {
@@ -39,34 +67,127 @@ func maskKey(p *Plan, sc *Scratch, stage int) []byte {
 }
 
 // StageMasks returns the masks of a flat stage by segment, computed if the index does not keep them; nil for a
-// segment of which all documents are allowed, or that leaveOut contains, which rises. The error is the
-// context's, or wraps base.ErrCorrupt.
-func StageMasks(ctx context.Context, p *Plan, sc *Scratch, stage int, leaveOut []int) ([]*Mask, error) {
+// segment of which all documents are allowed, or that is left out. The error is the context's, or wraps
+// base.ErrCorrupt.
+func StageMasks(ctx context.Context, p *Plan, sc *Scratch, stage int, o MaskOptions) ([]*Mask, error) {
 	key := string(maskKey(p, sc, stage))
 	all := make([]*Mask, len(p.planner.snapshot.Segments))
 	for i := range all {
-		if len(leaveOut) > 0 && leaveOut[0] == i {
-			leaveOut = leaveOut[1:]
+		if o.leavesOut(i) {
 			continue
 		}
-		var err error
-		if all[i], err = stageMask(ctx, p, sc, stage, i, key); err != nil {
-			if ended := ctx.Err(); ended != nil {
-				return nil, ended
-			}
-			return nil, fmt.Errorf("segment %s: query %s: %w", p.planner.snapshot.Segments[i].Name, p.query, err)
+		made, err := rangesOf(p, stage, i, key, &o)
+		if err == nil && made == nil {
+			made, err = stageMask(ctx, p, sc, stage, i, key)
+		}
+		if all[i] = made; err != nil {
+			return nil, maskError(ctx, p, i, err)
 		}
 	}
 	return all, nil
 }
 
+// MaskWords returns the Words of a mask that is Ranges. Errors are as of StageMasks.
+func MaskWords(ctx context.Context, p *Plan, sc *Scratch, stage, segment int) ([]uint64, error) {
+	words, err := sc.begin(&p.words, segment, ctx).stageMask(&p.stages[stage])
+	return words, maskError(ctx, p, segment, err)
+}
+
+func maskError(ctx context.Context, p *Plan, segment int, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	return fmt.Errorf("segment %s: query %s: %w", p.planner.snapshot.Segments[segment].Name, p.query, err)
+}
+
+// leavesOut is asked for rising segments.
+func (o *MaskOptions) leavesOut(segment int) bool {
+	if len(o.LeaveOut) > 0 && o.LeaveOut[0] == segment {
+		o.LeaveOut = o.LeaveOut[1:]
+		return true
+	}
+	return false
+}
+
+// rangesOf returns the mask of a segment as Ranges; nil: its words are needed, or kept.
+func rangesOf(p *Plan, stage, segment int, key string, o *MaskOptions) (*Mask, error) {
+	st, view := &p.stages[stage], &p.planner.snapshot.Segments[segment]
+	if o.RangeDocs == 0 || view.NumDocs() < o.RangeDocs || len(st.filters) == 0 || len(st.excluded) > 0 {
+		return nil, nil
+	}
+	list, hash := view.Derived.List(0), maphash.String(setSeed, key)
+	if kept := masks.Kept(list, hash); kept != nil && kept.key == key {
+		return nil, nil
+	}
+	if kept := rangeMasks.Kept(list, hash); kept != nil && kept.key == key {
+		return kept, nil
+	}
+	ranges := make([]MaskRange, len(st.filters))
+	for i, n := range st.filters {
+		ok, err := rangeOf(&ranges[i], view, n)
+		if err != nil || !ok {
+			return nil, err
+		}
+	}
+	build := func() (*Mask, int64, error) {
+		return &Mask{ID: lastMask.Add(1), Ranges: ranges, key: key}, int64(len(key) + 64*len(ranges)), nil
+	}
+	made, err := rangeMasks.GetIfRoom(list, hash, int64(len(key)+64*len(ranges)), build)
+	if made == nil || made.key != key {
+		made, _, err = build()
+	}
+	return made, err
+}
+
+// rangeOf reports whether a filter is a range of a column in which a document has at most one value, and some
+// are in the range.
+func rangeOf(r *MaskRange, view *index.View, n node) (ok bool, err error) {
+	s, ok := n.(*constant).child.(*set)
+	if !ok {
+		return false, nil
+	}
+	var name string
+	switch source := s.source.(type) {
+	case *columnRange:
+		name, r.Lo, r.Hi = source.name, source.lo, source.hi
+	case *ordinalRange:
+		name = source.name
+	case columnExists:
+		name, r.Lo, r.Hi = source.name, math.MinInt64, math.MaxInt64
+	default:
+		return false, nil
+	}
+	set, err := segment.Columns(view.Segment)
+	if err != nil || set == nil {
+		return false, err
+	}
+	if r.Column, ok = set.Column(name); !ok || r.Column.MultiValued() {
+		return false, nil
+	}
+	r.Number = slices.Index(set.Names(), name)
+	if source, ok := s.source.(*ordinalRange); ok {
+		if r.Lo, r.Hi, err = source.bounds(r.Column); err != nil {
+			return false, err
+		}
+	}
+	lo, hi := r.Column.Bounds()
+	return r.Lo <= hi && r.Hi >= lo, nil
+}
+
 // MaskTime predicts the time of StageMasks.
-func MaskTime(p *Plan, sc *Scratch, stage int, leaveOut []int) (sum time.Duration) {
+func MaskTime(p *Plan, sc *Scratch, stage int, o MaskOptions) (sum time.Duration) {
 	st := &p.stages[stage]
-	hash := maphash.Bytes(setSeed, maskKey(p, sc, stage))
+	key := maskKey(p, sc, stage)
+	hash := maphash.Bytes(setSeed, key)
 	for i := range p.planner.snapshot.Segments {
-		if len(leaveOut) > 0 && leaveOut[0] == i {
-			leaveOut = leaveOut[1:]
+		if o.leavesOut(i) {
+			continue
+		}
+		if made, err := rangesOf(p, stage, i, string(key), &o); err == nil && made != nil {
+			sum += rangesTime
 			continue
 		}
 		if masks.Keeps(p.planner.snapshot.Segments[i].Derived.List(0), hash) {

@@ -44,15 +44,15 @@ func TestStageMasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if round == 0 && MaskTime(p, sc, 0, nil) == 0 {
+		if round == 0 && MaskTime(p, sc, 0, MaskOptions{}) == 0 {
 			t.Errorf("%s: no time is predicted", p.query)
 		}
-		masks, err := StageMasks(t.Context(), p, sc, 0, nil)
+		masks, err := StageMasks(t.Context(), p, sc, 0, MaskOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if MaskTime(p, sc, 0, nil) != 0 {
-			t.Errorf("%s: masks that the index keeps are predicted to take %v", p.query, MaskTime(p, sc, 0, nil))
+		if MaskTime(p, sc, 0, MaskOptions{}) != 0 {
+			t.Errorf("%s: masks that the index keeps are predicted to take %v", p.query, MaskTime(p, sc, 0, MaskOptions{}))
 		}
 		matches := allMatches(t, p, sc)
 		for i, words := range allMatches(t, plain, sc) {
@@ -75,7 +75,7 @@ func TestStageMasks(t *testing.T) {
 		if !again.Stage(0).Excludes() {
 			t.Fatalf("%s is not flat", again.query)
 		}
-		shared, err := StageMasks(t.Context(), again, sc, 0, []int{0})
+		shared, err := StageMasks(t.Context(), again, sc, 0, MaskOptions{LeaveOut: []int{0}})
 		if err != nil || shared[0] != nil || shared[1] != masks[1] {
 			t.Errorf("%s: %v; other masks than of %s", again.query, err, p.query)
 		}
@@ -129,7 +129,7 @@ func TestInterruptedMasks(t *testing.T) {
 			sc := testScratch(t, "whitespace")
 			p, err := s.Prepare(sc, node, Options{K: 10})
 			if err == nil {
-				_, err = StageMasks(ctx, p, sc, 0, nil)
+				_, err = StageMasks(ctx, p, sc, 0, MaskOptions{})
 			}
 			return err
 		},

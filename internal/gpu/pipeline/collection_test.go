@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/column"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/postings"
@@ -104,6 +107,49 @@ func (c *collection) filters(rng *rand.Rand) []Filter {
 	return filters
 }
 
+// allowedBy returns the words of a filter, which may be nil.
+func allowedBy(tb testing.TB, f *Filter, numDocs int) []uint64 {
+	tb.Helper()
+	if f == nil || len(f.Ranges) == 0 {
+		if f == nil {
+			return nil
+		}
+		return f.Words
+	}
+	words := make([]uint64, (numDocs+63)/64)
+	if err := f.Ranges[0].Column.Range(f.Ranges[0].Lo, f.Ranges[0].Hi, words); err != nil {
+		tb.Fatal(err)
+	}
+	return words
+}
+
+// ranges returns filters that are ranges of a column, other ones for each number.
+func (c *collection) ranges(tb testing.TB, number int) []Filter {
+	tb.Helper()
+	filters := make([]Filter, len(c.segments))
+	for s := range filters {
+		var out bytes.Buffer
+		w := column.NewWriter(&out, c.segments[s].NumDocs, column.Temp{})
+		n, err := w.Numbers("n")
+		for d := 0; d < c.segments[s].NumDocs && err == nil; d++ {
+			err = n.Add(base.DocID(d), []int64{int64(d*7919) % 1000})
+		}
+		if err = errors.Join(err, n.Close(), w.Close()); err != nil {
+			tb.Fatal(err)
+		}
+		set, err := column.Open(column.Memory(out.Bytes()), c.segments[s].NumDocs)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		r := ColumnRange{Lo: int64(number), Hi: int64(number) + 500}
+		r.Column, _ = set.Column("n")
+		f := &filters[s]
+		*f = Filter{ID: uint64(1000*s + number), Ranges: []ColumnRange{r}}
+		f.Compute = func() ([]uint64, error) { return allowedBy(tb, f, c.segments[s].NumDocs), nil }
+	}
+	return filters
+}
+
 // The words are rarest first.
 func (c *collection) query(tb testing.TB, conjunctive bool, words ...int) *Query {
 	tb.Helper()
@@ -140,9 +186,10 @@ func (c *collection) oracle(tb testing.TB, q *Query) (hits []base.Hit, candidate
 		for j := range q.NumTerms {
 			addPostings(tb, &q.Legs[s*q.NumTerms+j], seg.Segment.Lengths(0), sums, counts)
 		}
+		allowed := allowedBy(tb, filter(q.Filters, s), seg.NumDocs)
 		for d := range seg.NumDocs {
 			dead := seg.Live != nil && seg.Live[d/64]>>(d%64)&1 == 0
-			if f := filter(q.Filters, s); f != nil && f.Words[d/64]>>(d%64)&1 == 0 {
+			if allowed != nil && allowed[d/64]>>(d%64)&1 == 0 {
 				continue
 			}
 			if dead || counts[d] == 0 || q.Conjunctive && counts[d] < q.NumTerms {

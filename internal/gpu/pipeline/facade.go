@@ -8,6 +8,8 @@ type (
 	Leg = residency.Leg
 	// Filter is residency.Filter.
 	Filter = residency.Filter
+	// ColumnRange is residency.ColumnRange.
+	ColumnRange = residency.ColumnRange
 	// Segment is residency.Segment.
 	Segment = residency.Segment
 	// Selection is residency.Selection.

@@ -27,7 +27,11 @@ func TestFilters(t *testing.T) {
 					first := rng.IntN(8)
 					q := c.query(t, rng.IntN(2) == 0, first+1+rng.IntN(2), first)
 					q.K, q.Count = []int{1, 10, 100}[rng.IntN(3)], rng.IntN(2) == 0
-					if rng.IntN(4) > 0 {
+					switch rng.IntN(4) {
+					case 0:
+					case 1:
+						q.Filters = c.ranges(t, rng.IntN(900))
+					default:
 						q.Filters = c.filters(rng)
 					}
 					batch = append(batch, q)

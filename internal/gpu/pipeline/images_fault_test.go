@@ -19,8 +19,11 @@ func TestImageFaults(t *testing.T) {
 	for i := range fewQueries + 2 {
 		q := c.query(t, i%2 == 0, i+1, i)
 		q.Path = PathImages
-		if i%3 == 1 {
+		switch i % 3 {
+		case 1:
 			q.Filters = c.filters(rng)
+		case 2:
+			q.Filters = c.ranges(t, i)
 		}
 		queries = append(queries, q)
 	}

@@ -44,7 +44,7 @@ func TestStatsSince(t *testing.T) {
 	names := fill(reflect.ValueOf(&before).Elem(), 1, "")
 	fill(reflect.ValueOf(&after).Elem(), 10, "")
 	current := []string{
-		"CacheStats.Lists", "CacheStats.Compressed", "CacheStats.Directories", "CacheStats.Filters", "CacheStats.SizeBytes", "UsedBytes", "LimitBytes",
+		"CacheStats.Lists", "CacheStats.Compressed", "CacheStats.Directories", "CacheStats.Filters", "CacheStats.Columns", "CacheStats.SizeBytes", "UsedBytes", "LimitBytes",
 		"Host.Lists", "Host.SizeBytes", "Host.LimitBytes",
 	}
 	all := Stats{Devices: []DeviceStats{after, after}}

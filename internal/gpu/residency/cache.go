@@ -120,6 +120,7 @@ type CacheStats struct {
 	Compressed  int64 `json:"compressed"`
 	Directories int64 `json:"directories"`
 	Filters     int64 `json:"filters"`
+	Columns     int64 `json:"columns"`
 	SizeBytes   int64 `json:"size_bytes"`
 }
 
@@ -130,6 +131,9 @@ func (s *CacheStats) count(k kind, n int64) {
 		return
 	case kindFilter:
 		s.Filters += n
+		return
+	case kindColumn:
+		s.Columns += n
 		return
 	case kindPacked, kindHost:
 		s.Compressed += n

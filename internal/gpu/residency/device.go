@@ -20,7 +20,7 @@ type Device struct {
 	dev       *cuda.Device
 	fast      *imagesearch.Kernels
 	decode    *decode.Kernels
-	rebaser   *rebaser // nil if each device has whole segments
+	own       ownKernels
 	records   *records
 	cache     *cache
 	host      *hostMemory
@@ -39,6 +39,12 @@ type Device struct {
 
 	uploaded, errors atomic.Int64
 	failed           atomic.Pointer[error] // non-nil: the device is no longer used
+}
+
+// ownKernels are the kernels of this package.
+type ownKernels struct {
+	rebaser *rebaser // nil if each device has whole segments
+	ranger  *ranger
 }
 
 // DeviceOptions limit the memory for lists. Faults injects driver errors in tests.
@@ -87,9 +93,12 @@ func OpenDevice(lib *cuda.Library, ordinal int, o DeviceOptions, devices int) (_
 	}
 	d.decode = decode.New(dev)
 	if devices > 1 {
-		if d.rebaser, err = newRebaser(dev); err != nil {
+		if d.own.rebaser, err = newRebaser(dev); err != nil {
 			return nil, err
 		}
+	}
+	if d.own.ranger, err = newRanger(dev); err != nil {
+		return nil, err
 	}
 	for i := range o.Uploaders {
 		u, err := newUploader(d, i, true /* slots */)
@@ -231,8 +240,11 @@ func (d *Device) Close() error {
 	if d.decode != nil {
 		errs = append(errs, d.decode.Close())
 	}
-	if d.rebaser != nil {
-		errs = append(errs, d.rebaser.close())
+	if d.own.rebaser != nil {
+		errs = append(errs, d.own.rebaser.close())
+	}
+	if d.own.ranger != nil {
+		errs = append(errs, d.own.ranger.close())
 	}
 	if d.fast != nil {
 		errs = append(errs, d.fast.Close())

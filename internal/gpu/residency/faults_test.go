@@ -38,8 +38,8 @@ func TestOpenDeviceFaults(t *testing.T) {
 				t.Errorf("uploader %d has slots: %t", i, slots)
 			}
 		}
-		if (d.rebaser != nil) != (devices > 1) {
-			t.Errorf("%d devices: rebaser %v", devices, d.rebaser)
+		if (d.own.rebaser != nil) != (devices > 1) {
+			t.Errorf("%d devices: rebaser %v", devices, d.own.rebaser)
 		}
 		return d.Close()
 	}

@@ -10,20 +10,24 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Filter is a bitmap of the documents of a segment that a query may match, in host memory. The zero
-// value is all documents.
+// Filter is a bitmap of the documents of a segment that a query may match, in host memory, or ranges of
+// columns from which the device computes it. The zero value is all documents.
 type Filter struct {
 	// ID is unique among the bitmaps of the process. A device keeps a bitmap by its ID.
 	ID uint64
 	// Words has bit d%64 of word d/64 set if document d may match, for all documents of the segment;
-	// nil: all may. It never changes.
+	// nil: all may, or the documents in Ranges. It never changes.
 	Words []uint64
 	// NumDocs is the number of set bits.
 	NumDocs int
+	// Ranges are of flat columns (ColumnRange.IsFlat), of which documents must be in all. Compute returns
+	// Words for a device that has no room for the columns.
+	Ranges  []ColumnRange
+	Compute func() (words []uint64, err error)
 }
 
 // IsAll reports whether all documents may match.
-func (f *Filter) IsAll() bool { return f.Words == nil }
+func (f *Filter) IsAll() bool { return f.Words == nil && len(f.Ranges) == 0 }
 
 // IsNone reports whether no document may match.
 func (f *Filter) IsNone() bool { return f.Words != nil && f.NumDocs == 0 }
@@ -41,6 +45,16 @@ func (u *Uploader) Filter(p *Shard, f *Filter, c *Counts) (_ *Entry, err error) 
 	defer u.d.cache.unclaim(k)
 	defer u.abandonOnError(&err)
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	columns, err := u.columns(p, f.Ranges, c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil && len(columns) > 0 { // a kernel may read them
+			_ = u.d.Note(u.stream.Synchronize())
+		}
+		unpinAll(columns)
+	}()
 	began, before := time.Now(), u.bytes
 	words := imagesearch.FilterWords(int(p.to - p.from))
 	size := 4 * int64(words)
@@ -53,22 +67,43 @@ func (u *Uploader) Filter(p *Shard, f *Filter, c *Counts) (_ *Entry, err error) 
 	}
 	u.making = e
 	e.packed.bits = u.d.memory(e.extent).Slice(0, words)
-	bits := f.Words[p.from/64:]
-	some := min(words, 2*len(bits))
-	if some < words { // the last quad of words
-		if err := cuda.Fill(u.stream, e.packed.bits.Slice(some, words), 0); err != nil {
+	if len(columns) > 0 {
+		err = u.markRanges(p, f.Ranges, columns, e.packed.bits)
+	} else {
+		err = u.copyFilter(p, f, e.packed.bits)
+	}
+	if err == nil {
+		err = u.finish(e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(columns) > 0 { // they may be evicted after that
+		if err := u.stream.Synchronize(); err != nil {
+			e.Unpin()
 			return nil, err
 		}
-	}
-	if err := u.copyBits(e.packed.bits, bits, some); err != nil {
-		return nil, err
-	}
-	if err := u.finish(e); err != nil {
-		return nil, err
 	}
 	c.ListBytes += u.bytes - before
 	c.Uploading += time.Since(began)
 	return e, nil
+}
+
+func (u *Uploader) copyFilter(p *Shard, f *Filter, to cuda.Buffer[uint32]) (err error) {
+	words := f.Words
+	if words == nil {
+		if words, err = f.Compute(); err != nil {
+			return err
+		}
+	}
+	bits := words[p.from/64:]
+	some := min(to.Len(), 2*len(bits))
+	if some < to.Len() { // the last quad of words
+		if err := cuda.Fill(u.stream, to.Slice(some, to.Len()), 0); err != nil {
+			return err
+		}
+	}
+	return u.copyBits(to, bits, some)
 }
 
 // copyBits copies n words of 32 bits.

@@ -14,7 +14,7 @@ import (
 // packed locates a compressed list, or its directory alone, or is a bitmap. The payload is zero-padded to a
 // multiple of 16 bytes; the directory has the index file's format.
 type packed struct {
-	bits               cuda.Buffer[uint32] // kindFilter only
+	bits               cuda.Buffer[uint32] // kindFilter and kindColumn only
 	payload, directory cuda.Ptr[uint32]    // device addresses
 	words              []uint32            // kindHost only: the memory
 }

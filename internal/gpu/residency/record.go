@@ -20,6 +20,8 @@ const (
 	kindHost
 	// kindFilter is the bitmap of a Filter on the device; its list is Filter.ID.
 	kindFilter
+	// kindColumn is a column on the device (column.go); its list is the column's number in the segment.
+	kindColumn
 	numKinds
 )
 

@@ -19,3 +19,51 @@ GRIFFIN_KERNEL(residency_rebase, ResidencyRebaseParams, 256) {
         p.docIDs[i] -= p.base;
     }
 }
+
+/* Mirrored by rangeParams in column.go. */
+struct ResidencyRangeParams {
+    const void* values; /* [count]: 0: no value */
+    uint32_t* bits;     /* [numWords] */
+    uint64_t lo, hi;    /* lo is at least 1 */
+    uint32_t count;
+    uint32_t numWords; /* of 32 documents, at least count / 32, rounded up */
+    uint32_t keep;     /* 1: clears bits only */
+    uint32_t padding;
+};
+
+/* A warp has 32 words; lane i writes word i. */
+template <class T>
+__device__ __forceinline__ void residency_range(const ResidencyRangeParams& p) {
+    const auto* values = static_cast<const T*>(p.values);
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 32;
+    uint32_t own = 0;
+#pragma unroll 8
+    for (uint32_t i = 0; i < 32; i++) {
+        const uint32_t doc = (first + i) * 32 + lane;
+        const uint64_t value = doc < p.count ? values[doc] : 0;
+        const uint32_t word = __ballot_sync(0xffffffffU, value >= p.lo && value <= p.hi);
+        own = i == lane ? word : own;
+    }
+    if (first + lane < p.numWords) {
+        p.bits[first + lane] = p.keep != 0 ? p.bits[first + lane] & own : own;
+    }
+}
+
+/*
+ * Computes the bitmap of the documents whose value is from lo to hi.
+ *
+ * Grid: one thread per word of 32 documents. Block: 256 threads. No shared memory. CPU reference:
+ * column.Column.Range.
+ */
+GRIFFIN_KERNEL(residency_range16, ResidencyRangeParams, 256) {
+    residency_range<uint16_t>(p);
+}
+
+GRIFFIN_KERNEL(residency_range32, ResidencyRangeParams, 256) {
+    residency_range<uint32_t>(p);
+}
+
+GRIFFIN_KERNEL(residency_range64, ResidencyRangeParams, 256) {
+    residency_range<uint64_t>(p);
+}

@@ -221,7 +221,7 @@ func (u *Uploader) fill(e *Entry, p *Shard, s *Segment, leg *Leg, shape imagesea
 		if err = u.decodeOnDevice(e, c, leg); err == nil && !p.whole {
 			first := u.source.first
 			docIDs, freqs = u.docIDs.Slice(first, first+n), u.freqs.Slice(first, first+n)
-			err = u.d.rebaser.rebase(u.stream, docIDs, p.from)
+			err = u.d.own.rebaser.rebase(u.stream, docIDs, p.from)
 		}
 	} else {
 		err = u.decodeOnHost(n)

@@ -1,0 +1,201 @@
+package residency
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/column"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// ColumnRange is the documents of a segment with a value from Lo to Hi in a column.
+type ColumnRange struct {
+	Column *column.Column
+	Number int // of the column in its segment
+	Lo, Hi int64
+}
+
+// On a device a column has one number for each document of the shard: 0 without a value, else the value
+// less the least one, plus 1, in 16, 32 or 64 bits.
+
+// flatBytes returns the size of a number, 0 if the column has none of this form: a document has several
+// values, or these differ by 2^64 - 1.
+func flatBytes(c *column.Column) int64 {
+	lo, hi := c.Bounds()
+	switch span := uint64(hi) - uint64(lo); {
+	case c.MultiValued() || span == math.MaxUint64:
+		return 0
+	case span < math.MaxUint16:
+		return 2
+	case span < math.MaxUint32:
+		return 4
+	}
+	return 8
+}
+
+// IsFlat reports whether a device can hold the column of a range.
+func (r *ColumnRange) IsFlat() bool { return flatBytes(r.Column) > 0 }
+
+// bounds returns the numbers of the range; no number is from lo to hi if no value is in it.
+func (r *ColumnRange) bounds() (lo, hi uint64) {
+	least, most := r.Column.Bounds()
+	if r.Lo > most || r.Hi < least || r.Lo > r.Hi {
+		return 1, 0
+	}
+	return uint64(max(r.Lo, least)) - uint64(least) + 1, uint64(min(r.Hi, most)) - uint64(least) + 1
+}
+
+// rangeParams mirrors ResidencyRangeParams.
+type rangeParams struct {
+	values         cuda.Ptr[uint32]
+	bits           cuda.Ptr[uint32]
+	lo, hi         uint64
+	count, n, keep uint32
+	_              uint32
+}
+
+const rangeThreads = 256
+
+// ranger computes bitmaps of ranges on a device.
+type ranger struct {
+	module  *cuda.Module
+	kernels map[int64]*cuda.Kernel // by the bytes of a number
+}
+
+func newRanger(d *cuda.Device) (*ranger, error) {
+	m, err := d.LoadImage("residency", image)
+	if err != nil {
+		return nil, err
+	}
+	r := &ranger{m, map[int64]*cuda.Kernel{}}
+	for bytes, name := range map[int64]string{2: "residency_range16", 4: "residency_range32", 8: "residency_range64"} {
+		if r.kernels[bytes], err = cuda.LoadKernel[rangeParams](m, name); err != nil {
+			return nil, errors.Join(err, m.Unload())
+		}
+	}
+	return r, nil
+}
+
+func (r *ranger) close() error { return r.module.Unload() }
+
+// mark sets bits to the documents of a range, or with keep clears the bits of the others.
+func (r *ranger) mark(s *cuda.Stream, of *ColumnRange, e *Entry, count uint32, bits cuda.Buffer[uint32], keep bool) error {
+	p := rangeParams{values: e.packed.bits.Ptr(), bits: bits.Ptr(), count: count, n: uint32(bits.Len())}
+	p.lo, p.hi = of.bounds()
+	if keep {
+		p.keep = 1
+	}
+	blocks := (bits.Len() + rangeThreads - 1) / rangeThreads
+	return cuda.Launch(s, r.kernels[flatBytes(of.Column)], cuda.D1(blocks), cuda.D1(rangeThreads), 0, &p)
+}
+
+// columnGain is the time in which the CPU computes a range.
+func columnGain(numDocs uint32) float64 { return 2000 + float64(numDocs)/2 }
+
+// column returns the pinned column of a range in a shard, uploaded if it is worth its memory; nil if not.
+func (u *Uploader) column(p *Shard, of *ColumnRange, c *Counts) (_ *Entry, err error) {
+	k := listKey{shard: p.id, kind: kindColumn, list: base.ListID(of.Number)}
+	if e := u.d.cache.find(k); e != nil {
+		return e, nil
+	}
+	if !of.IsFlat() {
+		return nil, nil
+	}
+	if e := u.d.cache.claim(k); e != nil {
+		return e, nil
+	}
+	defer u.d.cache.unclaim(k)
+	defer u.abandonOnError(&err)
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	began, before := time.Now(), u.bytes
+	size := (int64(p.to-p.from)*flatBytes(of.Column) + 3) / 4 * 4
+	if size > u.d.limit[0].Load() {
+		return nil, nil
+	}
+	e := u.d.cache.acquire(k, term{}, size, 1, columnGain(p.to-p.from), ifBetter)
+	if e == nil {
+		return nil, nil
+	}
+	u.making = e
+	e.packed.bits = u.d.memory(e.extent).Slice(0, int(size/4))
+	words, err := flatColumn(of.Column, p.from, p.to)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.copyWords(e.packed.bits, words); err != nil {
+		return nil, err
+	}
+	if err := u.finish(e); err != nil {
+		return nil, err
+	}
+	c.ListBytes += u.bytes - before
+	c.Uploading += time.Since(began)
+	return e, nil
+}
+
+// flatColumn returns the numbers of the documents [from, to).
+func flatColumn(c *column.Column, from, to uint32) ([]uint32, error) {
+	size := int(flatBytes(c))
+	least, _ := c.Bounds()
+	flat := make([]byte, (int(to-from)*size+3)/4*4)
+	err := c.Scan(nil, func(docs []base.DocID, values []int64) error {
+		for i, d := range docs {
+			if uint32(d) < from || uint32(d) >= to {
+				continue
+			}
+			number, at := uint64(values[i])-uint64(least)+1, int(uint32(d)-from)*size
+			switch size {
+			case 2:
+				binary.LittleEndian.PutUint16(flat[at:], uint16(number))
+			case 4:
+				binary.LittleEndian.PutUint32(flat[at:], uint32(number))
+			default:
+				binary.LittleEndian.PutUint64(flat[at:], number)
+			}
+		}
+		return nil
+	})
+	words := make([]uint32, len(flat)/4)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint32(flat[4*i:])
+	}
+	return words, err
+}
+
+// columns returns the pinned columns of ranges, in their order, or none if one is not on the device.
+func (u *Uploader) columns(p *Shard, ranges []ColumnRange, c *Counts) (pinned []*Entry, err error) {
+	for i := range ranges {
+		e, err := u.column(p, &ranges[i], c)
+		if e == nil || err != nil {
+			unpinAll(pinned)
+			return nil, err
+		}
+		pinned = append(pinned, e)
+	}
+	return pinned, nil
+}
+
+func unpinAll(entries []*Entry) {
+	for _, e := range entries {
+		e.Unpin()
+	}
+}
+
+// markRanges computes the bitmap of the documents in all ranges, in stream order.
+func (u *Uploader) markRanges(p *Shard, ranges []ColumnRange, columns []*Entry, bits cuda.Buffer[uint32]) error {
+	for i, e := range columns {
+		if !e.loaded.Load() && e.lane != u.number {
+			if err := u.stream.Wait(u.d.uploaders[e.lane].events[e.event]); err != nil {
+				return err
+			}
+		}
+		if err := u.d.own.ranger.mark(u.stream, &ranges[i], e, p.to-p.from, bits, i > 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
