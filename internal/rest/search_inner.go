@@ -29,7 +29,7 @@ func (s *searchRequest) parseInnerHits(raw json.RawMessage) *Error {
 			return badRequest(typeParsing, "[inner_hits] has %.60s: want an object", one)
 		}
 		name, ok := scalarText(o["name"])
-		if !ok || slices.ContainsFunc(s.inner, func(i griffin.InnerHits) bool { return i.Name == name }) {
+		if !ok || slices.ContainsFunc(s.rank.inner, func(i griffin.InnerHits) bool { return i.Name == name }) {
 			return illegal("[inner_hits] of [collapse] needs a [name] of its own")
 		}
 		delete(o, "name")
@@ -39,7 +39,7 @@ func (s *searchRequest) parseInnerHits(raw json.RawMessage) *Error {
 			}
 		}
 		options, _ := json.Marshal(o) // valid JSON stays so
-		s.inner = append(s.inner, griffin.InnerHits{Name: name, Options: options})
+		s.rank.inner = append(s.rank.inner, griffin.InnerHits{Name: name, Options: options})
 	}
 	return nil
 }

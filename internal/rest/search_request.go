@@ -20,24 +20,29 @@ type searchRequest struct {
 	flat   bool // rest_total_hits_as_int
 	typed  bool // typed_keys
 
-	sort, after, aggs json.RawMessage
-	postFilter        query.Node
-	collapse          string
-	inner             []griffin.InnerHits // of collapse
-	minScore          float64
-	trackScores       bool
-	explain           bool
-
-	suggest *suggestRequests
+	rank       searchRank
+	aggs       json.RawMessage
+	postFilter query.Node
+	explain    bool
+	suggest    *suggestRequests
 
 	source    sourceFilter
 	fields    []fieldPattern // of "fields" and "docvalue_fields"
 	highlight *highlightRequest
 }
 
+// searchRank is which of the matching documents are hits, and in which order.
+type searchRank struct {
+	sort, after json.RawMessage
+	collapse    string
+	inner       []griffin.InnerHits // of collapse
+	minScore    float64
+	trackScores bool
+}
+
 // isPlain reports whether a match_all can be answered by listing the documents.
 func (s *searchRequest) isPlain() bool {
-	return s.sort == nil && s.after == nil && s.aggs == nil && s.postFilter == nil && s.collapse == "" && s.minScore == 0 && !s.explain && s.highlight == nil && s.suggest == nil
+	return s.rank.sort == nil && s.rank.after == nil && s.aggs == nil && s.postFilter == nil && s.rank.collapse == "" && s.rank.minScore == 0 && !s.explain && s.highlight == nil && s.suggest == nil
 }
 
 func newSearchRequest() searchRequest {
@@ -72,7 +77,7 @@ func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
 	}
 	s.source.parseURL(r.values)
 	if r.values.Has("sort") {
-		s.sort = sortOfURL(r.values.Get("sort"))
+		s.rank.sort = sortOfURL(r.values.Get("sort"))
 	}
 	if r.values.Has("track_total_hits") {
 		if err := s.parseTotals(json.RawMessage(r.values.Get("track_total_hits"))); err != nil {
@@ -80,7 +85,7 @@ func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
 		}
 	}
 	for name, to := range map[string]*bool{
-		"rest_total_hits_as_int": &s.flat, "typed_keys": &s.typed, "track_scores": &s.trackScores, "explain": &s.explain,
+		"rest_total_hits_as_int": &s.flat, "typed_keys": &s.typed, "track_scores": &s.rank.trackScores, "explain": &s.explain,
 	} {
 		if *to, err = r.boolean(name, *to); err != nil {
 			return s, err
@@ -98,7 +103,7 @@ func (s *searchRequest) checkWindow(x *Index) *Error {
 	if s.from+s.size > maxWindow {
 		return illegal("Result window is too large, from + size must be less than or equal to: [%d] but was [%d]", maxWindow, s.from+s.size).of(x.name)
 	}
-	if s.after != nil && s.from > 0 {
+	if s.rank.after != nil && s.from > 0 {
 		return illegal("`from` parameter must be set to 0 when `search_after` is used")
 	}
 	return nil
@@ -124,14 +129,14 @@ var bodyKeys = map[string]func(s *searchRequest, x *Index, key string, raw json.
 	"from":             (*searchRequest).parseWindow,
 	"size":             (*searchRequest).parseWindow,
 	"track_total_hits": func(s *searchRequest, _ *Index, _ string, raw json.RawMessage) *Error { return s.parseTotals(raw) },
-	"sort":             keep(func(s *searchRequest) *json.RawMessage { return &s.sort }),
-	"search_after":     keep(func(s *searchRequest) *json.RawMessage { return &s.after }),
+	"sort":             keep(func(s *searchRequest) *json.RawMessage { return &s.rank.sort }),
+	"search_after":     keep(func(s *searchRequest) *json.RawMessage { return &s.rank.after }),
 	"aggs":             (*searchRequest).parseAggs,
 	"aggregations":     (*searchRequest).parseAggs,
 	"post_filter":      (*searchRequest).parsePostFilter,
 	"collapse":         (*searchRequest).parseCollapse,
 	"min_score":        (*searchRequest).parseMinScore,
-	"track_scores":     flag(func(s *searchRequest) *bool { return &s.trackScores }),
+	"track_scores":     flag(func(s *searchRequest) *bool { return &s.rank.trackScores }),
 	"explain":          flag(func(s *searchRequest) *bool { return &s.explain }),
 	"_source":          func(s *searchRequest, _ *Index, _ string, raw json.RawMessage) *Error { return s.source.parse(raw) },
 	"fields":           (*searchRequest).parseFields,
@@ -243,12 +248,12 @@ func (s *searchRequest) parseCollapse(_ *Index, _ string, raw json.RawMessage) *
 	if c.Field == "" {
 		return illegal("[collapse] needs a [field]")
 	}
-	s.collapse = c.Field
+	s.rank.collapse = c.Field
 	return s.parseInnerHits(c.InnerHits)
 }
 
 func (s *searchRequest) parseMinScore(_ *Index, _ string, raw json.RawMessage) *Error {
-	if json.Unmarshal(raw, &s.minScore) != nil || s.minScore < 0 {
+	if json.Unmarshal(raw, &s.rank.minScore) != nil || s.rank.minScore < 0 {
 		return illegal("[min_score] is %s: want a number that is not negative", raw)
 	}
 	return nil
@@ -275,7 +280,7 @@ func (s *searchRequest) parseStoredFields(_ *Index, _ string, raw json.RawMessag
 func (s *searchRequest) griffinQuery(x *Index) griffin.Query {
 	q := griffin.Query{
 		Node: s.query.node, Mode: s.query.mode, K: max(s.size, 1), Offset: s.from, Count: s.totals != 0, Load: griffin.LoadIDs,
-		Sort: s.sort, SearchAfter: s.after, TrackScores: s.trackScores, Collapse: s.collapse, InnerHits: s.inner, PostFilter: s.postFilter, MinScore: s.minScore,
+		Sort: s.rank.sort, SearchAfter: s.rank.after, TrackScores: s.rank.trackScores, Collapse: s.rank.collapse, InnerHits: s.rank.inner, PostFilter: s.postFilter, MinScore: s.rank.minScore,
 		Aggregations: s.aggs,
 		ParseQuery: func(raw json.RawMessage) (query.Node, error) {
 			inner, err := x.parseQuery(raw)

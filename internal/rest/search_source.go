@@ -207,8 +207,8 @@ func (w *hitWriter) appendFields(dst []byte, hit *griffin.Hit, source []byte) []
 			}
 		})
 	}
-	if hit.Group != nil && values[w.request.collapse] == nil {
-		add(w.request.collapse, string(hit.Group))
+	if hit.Group != nil && values[w.request.rank.collapse] == nil {
+		add(w.request.rank.collapse, string(hit.Group))
 	}
 	dst = append(dst, '{')
 	for i, name := range names {
