@@ -42,7 +42,7 @@
 // With -tasks, both engines run the tasks of luceneutil's nightly benchmark with filters, sorts, facets, prefixes,
 // wildcards and fuzzy terms, over the passages with further fields:
 //
-//	go run . -tasks luceneutil-wikinightly.tasks -docs 100000 -json tasks.json -check wiki-passages-*.jsonl.zst
+//	go run . -tasks luceneutil-wikinightly.tasks -docs 100000 -runs 10 -json tasks.json -check wiki-passages-*.jsonl.zst
 //
 //   - Both run in this process, on one goroutine, by turns, after a run as a warm-up, which is when Griffin and
 //     bleve fill their caches.

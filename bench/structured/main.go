@@ -44,6 +44,7 @@ import (
 
 type options struct {
 	passages, queries, dir, json string
+	analyzer                     string
 	docs, most, runs             int
 	check                        bool
 }
@@ -54,6 +55,7 @@ func main() {
 	flag.StringVar(&o.queries, "queries", "", "id, tab and query in each line")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "folder for the index")
 	flag.StringVar(&o.json, "json", "", "write the result to this file instead of standard output")
+	flag.StringVar(&o.analyzer, "analyzer", "english", "analyzer of the texts")
 	flag.IntVar(&o.docs, "docs", 250_000, "passages to read")
 	flag.IntVar(&o.most, "most", 1000, "queries to read")
 	flag.IntVar(&o.runs, "runs", 3, "runs of each query")
@@ -74,6 +76,8 @@ type report struct {
 	Docs    int       `json:"docs"`
 	Queries int       `json:"queries"`
 	Runs    int       `json:"runs"`
+	// Analyzer of the texts.
+	Analyzer string `json:"analyzer"`
 	// IndexSeconds are with and without the typed fields.
 	IndexSeconds [2]float64 `json:"index_seconds"`
 	IndexBytes   [2]int64   `json:"index_bytes"`
@@ -130,11 +134,11 @@ func run(ctx context.Context, o *options) error {
 	}
 	defer os.RemoveAll(dir)
 	r := report{
-		Time: time.Now().UTC().Truncate(time.Second), Docs: len(docs), Queries: len(queries), Runs: o.runs,
+		Time: time.Now().UTC().Truncate(time.Second), Docs: len(docs), Queries: len(queries), Runs: o.runs, Analyzer: o.analyzer,
 		Machine: fmt.Sprintf("%s/%s, %s, %d processors", runtime.GOOS, runtime.GOARCH, runtime.Version(), runtime.NumCPU()),
 	}
 	for i, typed := range []bool{true, false} {
-		if err := r.index(ctx, filepath.Join(dir, fmt.Sprint(i)), docs, typed, i); err != nil {
+		if err := r.index(ctx, filepath.Join(dir, fmt.Sprint(i)), docs, typed, i, o.analyzer); err != nil {
 			return err
 		}
 	}
@@ -218,8 +222,8 @@ func readQueries(o *options) (queries []string, err error) {
 	return queries, nil
 }
 
-func (r *report) index(ctx context.Context, dir string, docs []passage, typed bool, i int) error {
-	settings := griffin.Settings{Analyzer: "english"}
+func (r *report) index(ctx context.Context, dir string, docs []passage, typed bool, i int, analyzer string) error {
+	settings := griffin.Settings{Analyzer: analyzer}
 	if typed {
 		m, err := griffin.ParseMapping([]byte(mapping))
 		if err != nil {
