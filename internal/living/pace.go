@@ -17,6 +17,9 @@ type pace struct {
 
 // published records that a batch of some bytes, which began at a time, is visible.
 func (p *pace) published(began, now time.Time, size int64) {
+	if size == 0 { // the batch before had its documents
+		return
+	}
 	if p.last.After(began) {
 		began = p.last
 	}

@@ -20,6 +20,7 @@ func TestPace(t *testing.T) {
 	if n := p.room(-1); n != math.MaxInt64 {
 		t.Errorf("room for %d bytes without an interval", n)
 	}
+	p.published(at(1), at(1.01), 0)
 	p.published(at(0.5), at(2), 20<<20) // began beside the one before, which took the processors
 	if n := p.room(time.Second); n != 18<<20 {
 		t.Errorf("room for %d bytes at 30 MiB/s", n)

@@ -95,6 +95,7 @@ type batch struct {
 	seq   uint64
 	seals []*seal
 	size  int64 // of the seals
+	bytes int64 // of the documents, which can be of later seals
 	began time.Time
 }
 
@@ -143,6 +144,7 @@ func (s *Store) invert(b *batch, it *item) *batch {
 		}
 	}
 	if it.seal == nil {
+		b.bytes += int64(it.size) + itemBytes
 		if b.seq = it.state.version.Seq; !superseded(s, it) {
 			b.add(it)
 			b.items = append(b.items, *it)
@@ -277,7 +279,7 @@ func (s *Store) publish() {
 // published ends the seals of a batch that is visible.
 func (b *batch) published(s *Store) {
 	s.mu.Lock()
-	s.queue.pace.published(b.began, time.Now(), b.size)
+	s.queue.pace.published(b.began, time.Now(), b.bytes)
 	s.queue.size -= b.size
 	for range b.seals {
 		s.versions.drop(time.Now())
