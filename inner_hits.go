@@ -15,7 +15,7 @@ import (
 type InnerHits struct {
 	// Name is the key of Hit.InnerHits.
 	Name string
-	// Options are those of the aggregation top_hits, in the JSON of OpenSearch: size (default 3), from, sort and
+	// Options are as of the aggregation top_hits, in the JSON of OpenSearch: size (default 3), from, sort and
 	// track_scores; _source is for who writes the hits.
 	Options json.RawMessage
 }

@@ -173,8 +173,7 @@ type PlaceStats struct {
 	// Wait is the predicted wait of a new query; math.MaxInt64 if it would never run.
 	Wait time.Duration `json:"wait_ns"`
 	Busy time.Duration `json:"busy_ns"` // sum over servers, of ended runs
-	// Runs counts runs of single queries and of batches, Batches those of more than one
-	// query, Jobs the queries.
+	// Runs counts runs of single queries and of batches, Batches counts runs of more than one query, Jobs the queries.
 	Runs    int64 `json:"runs"`
 	Batches int64 `json:"batches"`
 	Jobs    int64 `json:"jobs"`

@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// SuggestMode says which words of a text get suggestions.
+// SuggestMode selects the words of a text that get suggestions.
 type SuggestMode uint8
 
 const (
@@ -79,7 +79,7 @@ type PhraseSuggest struct {
 	Size int
 	// MaxErrors is the greatest number of words to correct; below 1, their share; default 1.
 	MaxErrors float64
-	// Confidence: a correction's score is above that of the text times this factor; default 1, -1 for all.
+	// Confidence: a correction's score is above the text's times this factor; default 1, -1 for all.
 	Confidence float64
 	// Likelihood is the probability that a word of the index is spelled correctly; default 0.95.
 	Likelihood float64
@@ -190,7 +190,7 @@ type typedWord struct {
 	start, end int
 }
 
-// words returns the words of a text; those of a keyword are one.
+// words returns the words of a text; a keyword's are one.
 func (f *suggestField) words(text string) ([]typedWord, error) {
 	if f.analyzer == nil {
 		if text == "" {

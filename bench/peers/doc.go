@@ -42,17 +42,19 @@
 // With -tasks, both engines run the tasks of luceneutil's nightly benchmark with filters, sorts, facets, prefixes,
 // wildcards and fuzzy terms, over the passages with further fields:
 //
-//		go run . -tasks luceneutil-wikinightly.tasks -docs 100000 -runs 10 -json tasks.json -check wiki-passages-*.jsonl.zst
+//	go run . -tasks luceneutil-wikinightly.tasks -docs 100000 -runs 10 -json tasks.json -check wiki-passages-*.jsonl.zst
 //
-//	  - Both run in this process, on one goroutine, by turns, after a run as a warm-up, which is when Griffin and
-//	    bleve fill their caches.
-//	  - Both index contents with positions and store it. bleve's numbers and keywords are indexed and have doc
-//	    values.
-//	  - The filter of 5 % is a clause of the kind filter in both.
-//	  - bleve counts all matches in every search. Griffin counts them only if the task asks for the count, a sort or
-//	    a facet.
-//	  - The program fails if the engines differ in the number of matches, the values of the first hits of a
-//	    sort, or the counts of a facet.
+// The comparison is as fair as this:
+//
+//   - Both run in this process, on one goroutine, by turns, after a run as a warm-up, which is when Griffin and
+//     bleve fill their caches.
+//   - Both index contents with positions and store it. bleve's numbers and keywords are indexed and have doc
+//     values.
+//   - The filter of 5 % is a clause of the kind filter in both.
+//   - bleve counts all matches in every search. Griffin counts them only if the task asks for the count, a sort or
+//     a facet.
+//   - The program fails if the engines differ in the number of matches, the values of the first hits of a
+//     sort, or the counts of a facet.
 //
 // -check fails unless Griffin is 20 times as fast in the geometric mean of the categories.
 //

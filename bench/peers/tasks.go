@@ -67,7 +67,7 @@ var (
 	}
 )
 
-// taskCategories are those of filters, sorts, facets, prefixes and fuzzy terms. Left out are those with another
+// taskCategories have filters, sorts, facets, prefixes and fuzzy terms. Left out are those with another
 // storage of the same field (Skipper, SSDV), with features that bleve lacks, and of vectors.
 var (
 	taskCategories = regexp.MustCompile(`^(Prefix3|Wildcard|Fuzzy[12]|IntNRQ|DVRange.*|TermWithDVRange.*|(Count)?Filtered.*|Term.*Sort|.*TaxoFacets|TermDateFacets)$`)

@@ -91,7 +91,7 @@ func typedColumns(batch []griffin.Write, kinds [][]corpus.Kind) map[string]bool 
 	return typed
 }
 
-// scalarKind tells whether a text is a number or a boolean of JSON. 007 is neither.
+// scalarKind reports whether a text is a number or a boolean of JSON. 007 is neither.
 func scalarKind(text string) byte {
 	switch {
 	case text == "true" || text == "false":

@@ -132,7 +132,7 @@ func (s *segmentRun) collectOrdered(o *order, words []uint64, matched int) (bool
 	return o.all && len(docs) == len(o.docs), nil
 }
 
-// written returns those of words that can be among the best if these are the first or the last in the order of
+// written returns the documents of words that can be among the best if these are the first or the last in the order of
 // DocIDs, else words.
 func (s *segmentRun) written(words []uint64) []uint64 {
 	if len(s.keys) != 1 || s.keys[0].By != Written || s.segment.Ranks != nil || s.after != nil {

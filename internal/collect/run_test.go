@@ -200,9 +200,14 @@ func oracleValue(k *Key, d *testDoc, number int) any {
 		}
 		return slices.Min(terms)
 	}
-	var list []float64
+	var numbers []int64
 	for _, t := range texts {
 		n, _ := k.Field.Number(t)
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers) // as in the column: sums of distances depend on the order
+	var list []float64
+	for _, n := range numbers {
 		if k.By == Distance {
 			lat, lon := mapping.DecodePoint(n)
 			for _, o := range k.Origins {

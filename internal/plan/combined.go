@@ -18,7 +18,7 @@ import (
 //	freq = sum of weight*freq of the fields, length and mean length likewise
 //	score = idf * boost * freq / (freq + k1*(1 - b + b*length/mean length))
 //
-// We differ from Lucene: the document frequency is that of the combined field, counted, not the greatest one
+// We differ from Lucene: the document frequency of the combined field is counted, not the greatest one
 // of the fields, and lengths are exact.
 //
 // Worked number: weights 2 and 1, frequencies 1 and 3, lengths 2 and 16, mean lengths 3 and 14, idf 2, k1 0.9, b 0.4

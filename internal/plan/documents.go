@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// documents are those of a segment that match a filter: bits, or a rising list if they are few. They are not
+// documents match a filter in a segment: bits, or a rising list if they are few. They are not
 // to be changed.
 type documents struct {
 	words []uint64 // nil: docs
@@ -60,7 +60,7 @@ func (d *documents) addTo(words []uint64) {
 	}
 }
 
-// selected appends those of docs that are in words, or with not that are not.
+// selected appends the docs that are in words, or with not the others.
 func selected(dst, docs []uint32, words []uint64, not bool) []uint32 {
 	flip := uint64(0)
 	if not {

@@ -35,7 +35,7 @@ var (
 	setSeed    = maphash.MakeSeed()
 )
 
-// minCachedCost is the least cost of a set, with that of the memory for its bitmap, that is worth the look-up of
+// minCachedCost is the least cost of a set, with the memory for its bitmap, that is worth the look-up of
 // its documents.
 const minCachedCost = 4000
 

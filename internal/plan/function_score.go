@@ -161,7 +161,7 @@ func (n *functionScore) combine(score base.Score, factor float64) base.Score {
 	return base.Score(min(math.Round(s*(1<<base.ScoreFractionBits)), float64(maxFunctionScore)))
 }
 
-// bound is an upper bound of the factors, if those of the functions are bounds of their values with weights.
+// bound is an upper bound of the factors, if the bounds of the functions are bounds of their values with weights.
 func (n *functionScore) bound(bounds []float64) float64 {
 	most, product, sum := 1.0, 1.0, 0.0
 	for i, b := range bounds {

@@ -78,7 +78,7 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 
 // RunSegments completes a stage that another processor ran in the other segments: it searches these,
 // which rise, on the CPU, and adds to a.Hits, a.Matches and a.Work. The best hits and the counts are the
-// same wherever a segment was searched. The stage must not be of ModeSaat. All scores are without those of filters
+// same wherever a segment was searched. The stage must not be of ModeSaat. All scores are without the scores of filters
 // (AddFilterScores). Errors are RunCPU's.
 func RunSegments(ctx context.Context, p *Plan, sc *Scratch, stage int, segments []int, a *Answer, trace *Trace) error {
 	st := &p.stages[stage]

@@ -37,7 +37,7 @@ type MaskRange struct {
 	Lo, Hi int64
 }
 
-// MaskOptions say which masks are needed, and in which form.
+// MaskOptions name the needed masks and their form.
 type MaskOptions struct {
 	// LeaveOut are segments, rising, whose masks are not needed.
 	LeaveOut []int

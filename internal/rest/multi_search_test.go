@@ -27,7 +27,7 @@ func searchesOf(t *testing.T, n *node, target string, searches ...[2]string) []a
 	return answers
 }
 
-// Each answer is that of the same search by itself, in a batch or not, of two indexes.
+// Each answer equals the answer to the same search by itself, in a batch or not, of two indexes.
 func TestMultiSearchLikeSearches(t *testing.T) {
 	n := putBooks(t)
 	n.must(201, "PUT /letters/_doc/a?refresh=true", `{"title": "A ship and a whale", "text": "the sea"}`)

@@ -79,7 +79,7 @@ func (p *pageData) choice() bool {
 	return len(p.Indexes) > 1 || p.Directory && !slices.Contains(p.Indexes, p.Request.Index)
 }
 
-// heading tells which of how many results are shown.
+// heading has the numbers of the results that are shown, and of all.
 func (p *pageData) heading() string {
 	n, total := len(p.Results.Hits), p.Results.Total
 	if p.Links.Next == "" && p.Links.Previous == "" && total.Value <= int64(n) {

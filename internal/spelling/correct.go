@@ -145,7 +145,7 @@ func (m *model) extend(paths []*path, w *Word, first bool) ([]*path, error) {
 	return next, nil
 }
 
-// probability is that of a word after the last one of a path, which may be nil.
+// probability is the probability of a word after the last one of a path, which may be nil.
 func (m *model) probability(before *path, c *Candidate) (float64, error) {
 	const discount = 0.4
 	alone := (1 + float64(c.DocFreq)) / (1 + float64(m.dictionary.snapshot.NumLive))

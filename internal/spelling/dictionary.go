@@ -29,12 +29,12 @@ type Dictionary struct {
 }
 
 // New returns a Dictionary of a snapshot that the caller holds. The field's values are stored under names,
-// nil for title and text; the analyzer is that of its documents, nil if values are terms.
+// nil for title and text; the analyzer is its documents', nil if values are terms.
 func New(s *index.Snapshot, field base.FieldID, names []string, a analysis.Analyzer) *Dictionary {
 	return &Dictionary{snapshot: s, field: field, names: names, analyzer: a}
 }
 
-// Mode says which words get candidates.
+// Mode selects the words that get candidates.
 type Mode uint8
 
 const (

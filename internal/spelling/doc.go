@@ -6,8 +6,7 @@
 // documents have it. Correct combines candidates for several words into texts, with a language model.
 // Complete finds the values of a field that begin with a text.
 //
-// Everything is computed from live documents, in an order that does not depend on segments: the answer is
-// that of a new index of the live documents.
+// Everything is computed from live documents, in an order that does not depend on segments: the answer equals a new index's of the live documents.
 //
 // The package parses no queries and runs no searches. A Dictionary is for one goroutine.
 package spelling

@@ -43,7 +43,7 @@ func (d *Dictionary) addVariants(typed string, prefix int, freqs map[string]uint
 }
 
 // eachVariant visits the texts within one edit of a word, some several times, with the number of characters of
-// the shorter of the two. New characters are those of the word and a to z.
+// the shorter of the two. New characters are the word's and a to z.
 func eachVariant(word []rune, prefix int, visit func(variant string, shorter int)) {
 	letters := []rune("abcdefghijklmnopqrstuvwxyz")
 	for _, r := range word {

@@ -39,7 +39,7 @@ func TestEachVariant(t *testing.T) {
 	}
 }
 
-// isVariant: new characters are a to z or those of the word.
+// isVariant: new characters are a to z or the word's.
 func isVariant(word, text string) bool {
 	for _, r := range text {
 		known := r < utf8.RuneSelf
