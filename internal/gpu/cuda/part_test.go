@@ -30,16 +30,15 @@ func TestParts(t *testing.T) {
 		}
 		must(t, s.Close())
 		must(t, p.Close())
-		if err := p.Close(); err == nil {
-			t.Error("a part was closed twice")
-		}
+		wantMisuse(t, "the second Close", p.Close)
 	}
 	if after, _ := d.Live(); after != objects {
 		t.Errorf("%d objects are left, %d before", after, objects)
 	}
 	for _, n := range []int{0, all + 1} {
-		if _, err := d.NewPart(n); err == nil {
-			t.Errorf("a part of %d of %d multiprocessors", n, all)
-		}
+		wantMisuse(t, "a part of too few or too many", func() error {
+			_, err := d.NewPart(n)
+			return err
+		})
 	}
 }
