@@ -10,17 +10,19 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin"
 )
 
 const (
-	// maxSearches and maxFound bound a multi-search: its searches, and the hits that they may ask for together.
-	maxSearches = 10_000
-	maxFound    = 1_000_000
+	// maxSearches, maxFound and maxAnswerBytes bound a multi-search: its searches, the hits that they may ask for
+	// together, and their answers. Searches after the last bound are errors.
+	maxSearches    = 10_000
+	maxFound       = 1_000_000
+	maxAnswerBytes = 256 << 20
 )
 
 // multiSearch is a request with many searches.
@@ -28,6 +30,7 @@ type multiSearch struct {
 	r        *request
 	searches []oneSearch
 	found    int
+	answered atomic.Int64 // bytes
 }
 
 // oneSearch is a search of a multiSearch.
@@ -114,8 +117,12 @@ func (m *multiSearch) read() *Error {
 		if len(m.searches) == maxSearches {
 			return illegal("a multi-search has at most [%d] searches", maxSearches)
 		}
+		blank := len(bytes.TrimSpace(header)) == 0
+		if blank && lines.line == 1 && m.r.PathValue("index") == "" {
+			continue // names no index, so it is not a header
+		}
 		h := searchHeader{Index: indexName(m.r.PathValue("index"))}
-		if len(bytes.TrimSpace(header)) > 0 {
+		if !blank {
 			d := json.NewDecoder(bytes.NewReader(header))
 			d.DisallowUnknownFields()
 			if err := d.Decode(&h); err != nil {
@@ -123,6 +130,9 @@ func (m *multiSearch) read() *Error {
 			}
 		}
 		body, err := lines.readLine()
+		if errors.Is(err, io.EOF) && blank {
+			break // empty lines may end the request
+		}
 		if errors.Is(err, io.EOF) {
 			return badRequest(typeParsing, "line [%d]: the body of search [%d] is missing", lines.line, len(m.searches)+1)
 		}
@@ -218,11 +228,13 @@ func (m *multiSearch) run(ctx context.Context, limit int) error {
 			case results[i].Err != nil:
 				s.err = m.r.h.explain(ctx, x, results[i].Err)
 			default:
-				s.finish(ctx, m.r.h, s.write(ctx, x, s.planned, &results[i].Results, &s.out))
+				m.finish(ctx, s, func() error { return s.write(ctx, x, s.planned, &results[i].Results, &s.out) })
 			}
 		})
 	}
-	parallel(single, limit, func(_ int, s *oneSearch) { s.finish(ctx, m.r.h, s.answer(ctx, s.index, &s.out)) })
+	parallel(single, limit, func(_ int, s *oneSearch) {
+		m.finish(ctx, s, func() error { return s.answer(ctx, s.index, &s.out) })
+	})
 	return ctx.Err()
 }
 
@@ -236,24 +248,43 @@ func parallel(searches []*oneSearch, limit int, f func(i int, s *oneSearch)) {
 		return
 	}
 	var wait sync.WaitGroup
+	var bug atomic.Pointer[any]
 	size := (len(searches) + limit - 1) / limit
 	at := 0
 	for part := range slices.Chunk(searches, size) {
 		first := at
 		at += len(part)
 		wait.Go(func() {
+			defer func() {
+				if value := recover(); value != nil {
+					bug.CompareAndSwap(nil, &value)
+				}
+			}()
 			for i, s := range part {
 				f(first+i, s)
 			}
 		})
 	}
 	wait.Wait()
+	if value := bug.Load(); value != nil {
+		panic(*value) // as in the goroutine of the request, where the server takes it
+	}
 }
 
-func (s *oneSearch) finish(ctx context.Context, h *Handler, err error) {
-	if err != nil {
-		s.err = h.explain(ctx, s.index, err)
+// finish gets the answer of a search, unless the others have filled the request's.
+func (m *multiSearch) finish(ctx context.Context, s *oneSearch, f func() error) {
+	if m.answered.Load() < maxAnswerBytes {
+		if err := f(); err != nil {
+			s.err = m.r.h.explain(ctx, s.index, err)
+			return
+		}
+		text, _ := s.out.body.(rawJSON)
+		if m.answered.Add(int64(len(text))) <= maxAnswerBytes {
+			return
+		}
+		s.out = answer{}
 	}
+	s.err = illegal("the answers of a multi-search have more than [%d] bytes together: send fewer searches, or ask for less", maxAnswerBytes).of(s.index.name)
 }
 
 // batched reports whether griffin.Index.SearchBatch answers the search.
@@ -273,8 +304,9 @@ func (m *multiSearch) body() rawJSON {
 			continue
 		}
 		text, _ := s.out.body.(rawJSON)
-		out = append(out, strings.TrimSuffix(strings.TrimSpace(string(text)), "}")...)
+		out = append(out, bytes.TrimSuffix(bytes.TrimSpace(text), []byte("}"))...)
 		out = append(out, `,"status":200}`...)
+		s.out = answer{}
 	}
 	return append(out, "]}\n"...)
 }

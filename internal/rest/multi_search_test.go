@@ -99,6 +99,47 @@ func TestMultiSearchAddress(t *testing.T) {
 	}
 }
 
+// Empty lines before and after the searches change nothing.
+func TestMultiSearchEmptyLines(t *testing.T) {
+	n := putBooks(t)
+	const search = `{"index":"books"}` + "\n" + `{"query":{"match":{"title":"whale"}}}` + "\n"
+	for _, body := range []string{search + "\n", "\n" + search, "\n" + search + search + "\n"} {
+		answers, _ := at(n.must(200, "POST /_msearch", body), "responses").([]any)
+		if len(answers) != bytes.Count([]byte(body), []byte("whale")) {
+			t.Errorf("%q: %d answers", body, len(answers))
+		}
+		for _, a := range answers {
+			if ids(a.(map[string]any)) != "2" {
+				t.Errorf("%q: %v", body, a)
+			}
+		}
+	}
+}
+
+// The answers of a request are bounded, and the searches after the bound are errors.
+func TestMultiSearchBytes(t *testing.T) {
+	n := newNode(t)
+	large := strings.Repeat("whale ", 1_200_000)
+	for i := range 3 {
+		n.must(201, fmt.Sprintf("PUT /books/_doc/%d", i), fmt.Sprintf(`{"text": %q}`, large))
+	}
+	n.must(200, "POST /books/_refresh", "")
+	search := [2]string{"books", `{"query":{"match":{"text":"whale"}}}`}
+	searches := [][2]string{search, search, search, search, search, search, search, search, search, search, search, search, search, search}
+	fits, refused := 0, 0
+	for _, a := range searchesOf(t, n, "POST /_msearch", searches...) {
+		switch {
+		case at(a, "status") == 200.0:
+			fits++
+		case strings.Contains(fmt.Sprint(at(a, "error.reason")), "more than [268435456] bytes"):
+			refused++
+		}
+	}
+	if fits == 0 || refused == 0 || fits+refused != len(searches) || fits*3*len(large) > maxAnswerBytes {
+		t.Errorf("%d searches fit, %d do not", fits, refused)
+	}
+}
+
 func TestMultiSearchErrors(t *testing.T) {
 	n := putBooks(t)
 	for body, reason := range map[string]string{
