@@ -37,5 +37,5 @@ func (p *pace) room(interval time.Duration) int64 {
 	if interval <= 0 || p.bytesPerSecond == 0 {
 		return math.MaxInt64
 	}
-	return max(minRoom, int64(0.6*interval.Seconds()*p.bytesPerSecond))
+	return max(minRoom, int64(min(0.6*interval.Seconds()*p.bytesPerSecond, math.MaxInt64/2)))
 }

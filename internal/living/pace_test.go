@@ -17,6 +17,9 @@ func TestPace(t *testing.T) {
 	if n := p.room(time.Second); n != 24<<20 {
 		t.Errorf("room for %d bytes at 40 MiB/s", n)
 	}
+	if n := p.room(math.MaxInt64); n < 1<<40 {
+		t.Errorf("room of an interval that never ends: %d", n)
+	}
 	if n := p.room(-1); n != math.MaxInt64 {
 		t.Errorf("room for %d bytes without an interval", n)
 	}

@@ -159,6 +159,10 @@ func (r *recordReader) place() string {
 	if !escaped {
 		return text
 	}
+	if r.escaped += n; r.escaped > maxEscaped {
+		r.src, r.bad = nil, true
+		return ""
+	}
 	plain, ok := corpus.Unescape(make([]byte, 0, n), text)
 	if !ok {
 		r.src, r.bad = nil, true
@@ -168,11 +172,15 @@ func (r *recordReader) place() string {
 
 // recordReader reads zero values after the end, which sets bad.
 type recordReader struct {
-	src    []byte
-	texts  string
-	marked bool // lengths of places
-	bad    bool
+	src     []byte
+	texts   string
+	marked  bool   // lengths of places
+	escaped uint64 // bytes of escaped strings so far
+	bad     bool
 }
+
+// maxEscaped bounds the memory for the escaped strings of a record; no stored document has more.
+const maxEscaped = 1 << 30
 
 func (r *recordReader) uvarint() uint64 {
 	v, n := binary.Uvarint(r.src)

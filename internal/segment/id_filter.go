@@ -64,25 +64,26 @@ type idFilterOnce struct {
 const idsPerLookup = 64
 
 // filter returns the filter of the table, or nil: it is not made yet.
-func (t *idTable) filter() (idFilter, error) {
+func (t *idTable) filter() idFilter {
 	if f := t.once.made.Load(); f != nil {
-		return *f, nil
+		return *f
 	}
 	if t.once.lookups.Add(1) <= t.n/idsPerLookup || !t.once.mu.TryLock() {
-		return nil, nil
+		return nil
 	}
 	defer t.once.mu.Unlock()
 	if f := t.once.made.Load(); f != nil {
-		return *f, nil
+		return *f
 	}
 	f := newIDFilter(t.n)
 	table, err := t.file.Range(t.hashes, hashEntry*t.n)
-	if err != nil {
-		return nil, err
+	if err != nil { // damaged: a lookup finds out by itself whether its part is
+		t.once.lookups.Store(0)
+		return nil
 	}
 	for ; len(table) >= hashEntry; table = table[hashEntry:] {
 		f.add(IDHash(binary.LittleEndian.Uint64(table)))
 	}
 	t.once.made.Store(&f)
-	return f, nil
+	return f
 }

@@ -17,8 +17,9 @@ type StoredDoc struct {
 	Title, Text []byte
 	Extra       []StoredField // in the order of the record
 
-	block []byte // decompressed block that holds the slices
-	plain []byte // memory of texts whose escapes were removed
+	block   []byte // decompressed block that holds the slices
+	plain   []byte // memory of texts whose escapes were removed
+	escaped int    // bytes of these texts with their escapes
 }
 
 // StoredField is a named text.
@@ -106,7 +107,7 @@ const titleField = "title"
 
 // The document must fill src, into which the fields point.
 func (d *StoredDoc) decode(src []byte) error {
-	d.Extra, d.plain = d.Extra[:0], d.plain[:0]
+	d.Extra, d.plain, d.escaped = d.Extra[:0], d.plain[:0], 0
 	r := byteReader{src: src}
 	next := r.bytes
 	if bytes.HasPrefix(src, []byte(sharedDoc)) {
@@ -135,6 +136,10 @@ func (d *StoredDoc) place(r *byteReader, texts []byte) []byte {
 	b := texts[at : at+int(n>>1) : at+int(n>>1)]
 	if n&1 == 0 {
 		return b
+	}
+	if d.escaped += len(b); d.escaped > maxStoredDoc { // more than a Writer takes
+		r.src, r.bad = nil, true
+		return nil
 	}
 	if cap(d.plain)-len(d.plain) < len(b) { // strings before this one keep the former memory
 		d.plain = make([]byte, 0, 2*cap(d.plain)+len(b))
