@@ -97,7 +97,7 @@ type measured struct {
 	Bar    float64 `json:"bar"`
 }
 
-// missed describes what is beyond its bar.
+// missed lists the ratios beyond their bars.
 func (r *report) missed() error {
 	var errs []error
 	for _, f := range r.Filters {

@@ -40,7 +40,7 @@ func (a *app) guessMapping(ctx context.Context, files *griffin.FilesOptions, pat
 	return griffin.ParseMapping(m.AppendJSON(nil))
 }
 
-// guess is what is known about the fields of records.
+// guess holds the types that values of records allow for their fields.
 type guess struct {
 	byName   map[string]*guessedField
 	names    []string // in the order in which they were met

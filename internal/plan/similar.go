@@ -139,7 +139,7 @@ type keptTerms struct {
 
 var keptSimilar = derived.NewKind[keptTerms]("similar terms")
 
-// similarIn returns what find returns, or what was kept. It must not be changed.
+// similarIn returns the result of find, made now or kept; callers must not change it.
 func similarIn(view *index.View, key string, find func() ([]similarTerm, error)) ([]similarTerm, error) {
 	hash := maphash.String(setSeed, key)
 	list := view.Derived.List(0)

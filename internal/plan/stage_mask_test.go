@@ -117,7 +117,7 @@ func (c *heldContext) Err() error {
 func TestInterruptedMasks(t *testing.T) {
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rand.New(rand.NewPCG(64, 1)), 300, 1, false))
 	s := New(snapshot, nil)
-	many := make([]string, 100) // so many that the context is looked at
+	many := make([]string, 100) // enough for a look at the context
 	for i := range many {
 		many[i] = fmt.Sprintf("w%d", i)
 	}

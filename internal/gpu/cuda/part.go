@@ -23,8 +23,8 @@ const (
 	greenDefaultStream = 1
 )
 
-// NewPart reserves n multiprocessors or as many more as the device can separate:
-// 8, 16, … or all of a GPU of compute capability 9.0. NoDriver means that the
+// NewPart reserves at least n multiprocessors, in the numbers that the device can
+// separate: 8, 16, … or all of a GPU of compute capability 9.0. NoDriver means that the
 // driver is older than 12.5.
 func (d *Device) NewPart(n int) (*Part, error) {
 	if n < 1 || n > d.info.Multiprocessors {
