@@ -60,6 +60,8 @@ type Handler struct {
 	// snapshots has the paths under /_snapshot, which patterns with {index} match too.
 	snapshots *http.ServeMux
 	origins   *http.CrossOriginProtection
+	// answerBytes is maxAnswerBytes, or less in tests.
+	answerBytes int64
 }
 
 // New makes a Handler.
@@ -70,7 +72,7 @@ func New(o Options) *Handler {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	h := &Handler{
 		options: o, dir: o.Directory, log: cmp.Or(o.Logger, slog.Default()), writes: make(chan struct{}, o.MaxWrites),
-		metrics: newMetrics(o.Directory), mux: http.NewServeMux(), snapshots: http.NewServeMux(), origins: http.NewCrossOriginProtection(),
+		metrics: newMetrics(o.Directory), mux: http.NewServeMux(), snapshots: http.NewServeMux(), origins: http.NewCrossOriginProtection(), answerBytes: maxAnswerBytes,
 	}
 	h.routes()
 	return h

@@ -273,18 +273,18 @@ func parallel(searches []*oneSearch, limit int, f func(i int, s *oneSearch)) {
 
 // finish gets the answer of a search, unless the others have filled the request's.
 func (m *multiSearch) finish(ctx context.Context, s *oneSearch, f func() error) {
-	if m.answered.Load() < maxAnswerBytes {
+	if m.answered.Load() < m.r.h.answerBytes {
 		if err := f(); err != nil {
 			s.err = m.r.h.explain(ctx, s.index, err)
 			return
 		}
 		text, _ := s.out.body.(rawJSON)
-		if m.answered.Add(int64(len(text))) <= maxAnswerBytes {
+		if m.answered.Add(int64(len(text))) <= m.r.h.answerBytes {
 			return
 		}
 		s.out = answer{}
 	}
-	s.err = illegal("the answers of a multi-search have more than [%d] bytes together: send fewer searches, or ask for less", maxAnswerBytes).of(s.index.name)
+	s.err = illegal("the answers of a multi-search have more than [%d] bytes together: send fewer searches, or ask for less", m.r.h.answerBytes).of(s.index.name)
 }
 
 // batched reports whether griffin.Index.SearchBatch answers the search.

@@ -118,25 +118,21 @@ func TestMultiSearchEmptyLines(t *testing.T) {
 
 // The answers of a request are bounded, and the searches after the bound are errors.
 func TestMultiSearchBytes(t *testing.T) {
-	n := newNode(t)
-	large := strings.Repeat("whale ", 1_200_000)
-	for i := range 3 {
-		n.must(201, fmt.Sprintf("PUT /books/_doc/%d", i), fmt.Sprintf(`{"text": %q}`, large))
-	}
-	n.must(200, "POST /books/_refresh", "")
-	search := [2]string{"books", `{"query":{"match":{"text":"whale"}}}`}
-	searches := [][2]string{search, search, search, search, search, search, search, search, search, search, search, search, search, search}
+	n := putBooks(t)
+	n.h.answerBytes = 2000
+	search := [2]string{"books", `{"query":{"match":{"title":"whale"}}}`}
+	one := n.do("POST /books/_search", search[1]).Body.Len()
 	fits, refused := 0, 0
-	for _, a := range searchesOf(t, n, "POST /_msearch", searches...) {
+	for _, a := range searchesOf(t, n, "POST /_msearch", search, search, search, search, search, search, search, search, search, search, search, search) {
 		switch {
 		case at(a, "status") == 200.0:
 			fits++
-		case strings.Contains(fmt.Sprint(at(a, "error.reason")), "more than [268435456] bytes"):
+		case strings.Contains(fmt.Sprint(at(a, "error.reason")), "more than [2000] bytes"):
 			refused++
 		}
 	}
-	if fits == 0 || refused == 0 || fits+refused != len(searches) || fits*3*len(large) > maxAnswerBytes {
-		t.Errorf("%d searches fit, %d do not", fits, refused)
+	if fits == 0 || refused == 0 || fits+refused != 12 || (fits-1)*one > 2000 {
+		t.Errorf("%d searches of %d bytes fit, %d do not", fits, one, refused)
 	}
 }
 
