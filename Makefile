@@ -43,7 +43,7 @@ demo: build ## build, index the documentation and source of Go, and search it
 	bin/griffin demo
 
 .PHONY: test
-test: ## what continuous integration checks (about 6 minutes on 2 cores with a warm build cache): lint unit race fuzz-some
+test: ## what continuous integration checks (about 14 minutes on 2 cores with a warm build cache): lint unit race fuzz-some
 	@.ci/setup
 	@for stage in lint unit race fuzz-some; do \
 		SECONDS=0; $(MAKE) --no-print-directory $$stage; echo "make $$stage: $$SECONDS s"; done
