@@ -23,6 +23,8 @@ type loadOptions struct {
 	modeName  string
 	k         int
 	syntax    bool
+	batch     int
+	index     string // of a server
 	rates     []float64
 	p99       time.Duration
 	maxRate   float64
@@ -57,9 +59,14 @@ grow or a query fails.
 The table has a row for each rate: latencies in ms; goodput (answers in time per
 second); rejected queries (429: too many of this client, 503: overloaded, 504: deadline
 missed); faults (any other query without an answer). If a --rate has faults, the exit
-code is 1. Ctrl-C ends the measurement and prints the results so far.`,
+code is 1. Ctrl-C ends the measurement and prints the results so far.
+
+--batch N sends N queries in each request, as one batch (POST /INDEX/_msearch). Rates,
+goodput and faults still count queries; latencies are those of whole batches. A server
+must serve a folder of indexes.`,
 		Example: `  griffin load http://127.0.0.1:7280 --queries tb06.tsv --rate 100,200,400 --for 30s
   griffin load http://127.0.0.1:7280 --queries tb06.tsv --p99 10ms --rate 1000 --svg load.svg
+  griffin load http://127.0.0.1:7280 --queries tb06.tsv --batch 100 --p99 10ms --rate 5000
   griffin load wiki.idx --queries tb06.tsv --device gpu --resident --p99 10ms
   griffin load http://127.0.0.1:7280 --queries tb06.tsv --soak --for 30m --rate 800`,
 		Args: cobra.ExactArgs(1),
@@ -72,6 +79,12 @@ code is 1. Ctrl-C ends the measurement and prints the results so far.`,
 			if given := o.inProcess.given(cmd.Flags()); isAddress(args[0]) && len(given) > 0 {
 				return usagef("%s: only for an index in this process, and %s is a server; pass them to griffin serve", strings.Join(given, ", "), args[0])
 			}
+			if !isAddress(args[0]) && o.index != "" {
+				return usagef("--index is for a server, and %s is none", args[0])
+			}
+			if cmd.Flags().Changed("batch") && (o.batch < 1 || o.batch > maxBatch) {
+				return usagef("--batch %d: must be from 1 to %d", o.batch, maxBatch)
+			}
 			return a.load(cmd.Context(), &o, args[0])
 		},
 	}
@@ -82,11 +95,17 @@ code is 1. Ctrl-C ends the measurement and prints the results so far.`,
 	return c
 }
 
+// maxBatch is the number of searches that a multi-search may have.
+const maxBatch = 10_000
+
 func (o *loadOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.queries, "queries", "", "queries: TSV, JSON lines or TREC topics (required)")
 	f.StringVar(&o.modeName, "mode", "or", "match any word (or), all words (and), all or else any (and+or), or any by impact-ordered lists (saat)")
 	f.IntVarP(&o.k, "k", "k", griffin.DefaultK, "hits for each query")
 	f.BoolVar(&o.syntax, "syntax", false, "parse queries as query syntax: \"phrases\", +, -, …")
+	f.IntVar(&o.batch, "batch", 0, "send `N` queries in each request, as a batch (default: each query in a request of its own)")
+	f.Lookup("batch").DefValue = ""
+	f.StringVar(&o.index, "index", "", "`NAME` of the index of a server of several (default: the only one)")
 	f.Float64SliceVar(&o.rates, "rate", []float64{100}, "queries per second; several rates are measured one after another")
 	f.Lookup("rate").DefValue = "100"
 	f.DurationVar(&o.p99, "p99", 0, "find the highest rate at which 99 % of queries are answered within this `TIME`")
@@ -107,7 +126,7 @@ func (o *loadOptions) register(f *pflag.FlagSet) {
 
 func (o *loadOptions) check() (load.Options, griffin.Mode, error) {
 	lo := load.Options{
-		Seed: o.seed, Warmup: o.warmup, Duration: o.duration, Bound: o.within, Timeout: o.timeout, Every: o.every,
+		Batch: o.batch, Seed: o.seed, Warmup: o.warmup, Duration: o.duration, Bound: o.within, Timeout: o.timeout, Every: o.every,
 	}
 	var err error
 	if lo.Arrivals, err = load.ParseArrivals(o.arrivals); err != nil {
@@ -154,12 +173,14 @@ func (o *loadOptions) check() (load.Options, griffin.Mode, error) {
 
 // loadResult is the JSON of "griffin load".
 type loadResult struct {
-	Target   string       `json:"target"`
-	Queries  int          `json:"queries"`
-	Mode     griffin.Mode `json:"mode"`
-	K        int          `json:"k"`
-	Arrivals string       `json:"arrivals"`
-	Seed     uint64       `json:"seed"`
+	Target  string       `json:"target"`
+	Queries int          `json:"queries"`
+	Mode    griffin.Mode `json:"mode"`
+	K       int          `json:"k"`
+	// Batch is the number of queries of each request; 0: one, which is no batch.
+	Batch    int    `json:"batch,omitempty"`
+	Arrivals string `json:"arrivals"`
+	Seed     uint64 `json:"seed"`
 	// BoundMicros is the time limit of the goodput; 0: none.
 	BoundMicros int64        `json:"bound_us,omitempty"`
 	Points      []load.Point `json:"points"`
@@ -207,11 +228,15 @@ func (a *app) load(ctx context.Context, o *loadOptions, target string) error {
 			return fmt.Errorf("%s: %w", o.queries, err)
 		}
 	}
-	if err := load.Probe(ctx, t, lo.Queries, o.timeout); err != nil {
+	var probed load.Target = t
+	if o.batch > 0 {
+		probed = load.Singly(t)
+	}
+	if err := load.Probe(ctx, probed, lo.Queries, o.timeout); err != nil {
 		return fmt.Errorf("%s: %w", target, err)
 	}
 	r := &loadResult{
-		Target: target, Queries: len(texts), Mode: mode, K: o.k, Arrivals: string(lo.Arrivals), Seed: o.seed,
+		Target: target, Queries: len(texts), Mode: mode, K: o.k, Batch: o.batch, Arrivals: string(lo.Arrivals), Seed: o.seed,
 		BoundMicros: lo.Bound.Microseconds(), Machine: machine(),
 	}
 	bar := a.newProgress()

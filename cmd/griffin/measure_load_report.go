@@ -10,7 +10,11 @@ import (
 
 func printLoad(con *console, r *loadResult) {
 	st := con.style(con.out)
-	con.printf("%s of %s, mode %s, k=%d, %s arrivals\n%s\n\n", plural(r.Queries, "query"), r.Target, r.Mode, r.K, r.Arrivals, r.Machine)
+	together := ""
+	if r.Batch > 0 {
+		together = ", in batches of " + count(r.Batch)
+	}
+	con.printf("%s of %s, mode %s, k=%d, %s arrivals%s\n%s\n\n", plural(r.Queries, "query"), r.Target, r.Mode, r.K, r.Arrivals, together, r.Machine)
 	rows := [][]string{{"rate/s", "came/s", "goodput/s", "p50", "p90", "p95", "p99", "p99.9", "max", "429", "503", "504", "faults"}}
 	for i := range r.Points {
 		p := &r.Points[i]

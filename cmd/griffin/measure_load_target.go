@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,7 +21,7 @@ import (
 )
 
 type loadTarget interface {
-	load.Target
+	load.BatchTarget
 	// read returns the state of the answering process.
 	read(ctx context.Context) (load.Reading, error)
 	tell(r *loadResult)
@@ -99,6 +100,13 @@ type httpTarget struct{ *load.HTTP }
 const maxConnections = 1024
 
 func (o *loadOptions) httpTarget(address string, texts []string, mode griffin.Mode) (loadTarget, error) {
+	var searches [][]byte
+	if o.batch > 0 {
+		var err error
+		if searches, err = o.searches(texts, mode); err != nil {
+			return nil, err
+		}
+	}
 	if !o.syntax {
 		plain := make([]string, len(texts))
 		for i, text := range texts {
@@ -106,11 +114,72 @@ func (o *loadOptions) httpTarget(address string, texts []string, mode griffin.Mo
 		}
 		texts = plain
 	}
-	h, err := load.NewHTTP(address, texts, url.Values{"k": {strconv.Itoa(o.k)}, "mode": {mode.String()}}, maxConnections)
+	parameters := url.Values{"k": {strconv.Itoa(o.k)}, "mode": {mode.String()}}
+	if o.index != "" {
+		parameters.Set("index", o.index)
+	}
+	h, err := load.NewHTTP(address, texts, parameters, maxConnections)
 	if err != nil {
 		return nil, usageError{err}
 	}
+	if o.batch > 0 {
+		h.UseBatches(o.index, searches)
+	}
 	return httpTarget{h}, nil
+}
+
+// searches are the bodies of the queries in a multi-search.
+func (o *loadOptions) searches(texts []string, mode griffin.Mode) ([][]byte, error) {
+	operator := ""
+	switch mode {
+	case griffin.ModeOr:
+	case griffin.ModeAnd:
+		operator = "and"
+	default:
+		return nil, usagef("--batch over HTTP has --mode or and --mode and, not %s", mode)
+	}
+	var bodies [][]byte
+	for _, text := range texts {
+		if query.IsWeights(text) {
+			return nil, usagef("--batch over HTTP has no vectors of weights")
+		}
+		var q any = matchQuery{Match: map[string]matchWords{"*": {Query: text, Operator: operator}}}
+		if o.syntax {
+			q = syntaxQuery{QueryString: queryString{Query: text, Operator: operator}}
+		}
+		body, err := json.Marshal(batchSearch{Query: q, Size: o.k})
+		if err != nil {
+			return nil, err
+		}
+		bodies = append(bodies, body)
+	}
+	return bodies, nil
+}
+
+// batchSearch is a search of OpenSearch that gives what a search of an index in this process gives.
+type batchSearch struct {
+	Query  any  `json:"query"`
+	Size   int  `json:"size"`
+	Source bool `json:"_source"`
+	Total  bool `json:"track_total_hits"`
+}
+
+type matchQuery struct {
+	Match map[string]matchWords `json:"match"`
+}
+
+type matchWords struct {
+	Query    string `json:"query"`
+	Operator string `json:"operator,omitempty"`
+}
+
+type syntaxQuery struct {
+	QueryString queryString `json:"query_string"`
+}
+
+type queryString struct {
+	Query    string `json:"query"`
+	Operator string `json:"default_operator,omitempty"`
 }
 
 // plainQuery is in the query language with syntax, else plain words. A vector of weights stays
@@ -169,6 +238,31 @@ func (t *indexTarget) check(topics []trec.Topic) error {
 
 func (t *indexTarget) Do(ctx context.Context, query int) (load.Outcome, error) {
 	_, err := t.ix.Search(ctx, t.queries[query])
+	return outcomeOf(err)
+}
+
+func (t *indexTarget) DoBatch(ctx context.Context, first, n int) (o load.Outcome, failed int, err error) {
+	queries := make([]griffin.Query, n)
+	for i := range queries {
+		queries[i] = t.queries[(first+i)%len(t.queries)]
+	}
+	results, err := t.ix.SearchBatch(ctx, queries)
+	if err != nil {
+		o, err = outcomeOf(err)
+		return o, 0, err
+	}
+	for i := range results {
+		if e := results[i].Err; e != nil {
+			failed++
+			if err == nil {
+				_, err = outcomeOf(e)
+			}
+		}
+	}
+	return load.Answered, failed, err
+}
+
+func outcomeOf(err error) (load.Outcome, error) {
 	var overload *griffin.Overload
 	switch {
 	case err == nil:

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -20,9 +22,15 @@ type HTTP struct {
 	client *http.Client
 	base   string
 	urls   []string
+	// Of batches: lines of each query, and the path, "" until the server has told its index.
+	searches [][]byte
+	batchURL atomic.Pointer[string]
 }
 
-var _ Target = (*HTTP)(nil)
+var (
+	_ Target      = (*HTTP)(nil)
+	_ BatchTarget = (*HTTP)(nil)
+)
 
 // Limits of the read part of a failed response, and of the stored message.
 const (
@@ -66,12 +74,12 @@ func NewHTTP(address string, queries []string, parameters url.Values, connection
 func (h *HTTP) Do(ctx context.Context, query int) (Outcome, error) {
 	status, body, err := h.get(ctx, h.urls[query], maxAnswerBytes)
 	if err != nil {
-		var where *url.Error
-		if errors.As(err, &where) { // remove the address, which contains the query, so that equal faults have equal texts
-			err = where.Err
-		}
-		return Failed, err
+		return Failed, withoutAddress(err)
 	}
+	return outcomeOf(status, body)
+}
+
+func outcomeOf(status int, body []byte) (Outcome, error) {
 	switch status {
 	case http.StatusOK:
 		return Answered, nil
@@ -85,6 +93,15 @@ func (h *HTTP) Do(ctx context.Context, query int) (Outcome, error) {
 	return Failed, statusError(status, body)
 }
 
+// withoutAddress removes the address, which contains the query, so that equal faults have equal texts.
+func withoutAddress(err error) error {
+	var where *url.Error
+	if errors.As(err, &where) {
+		return where.Err
+	}
+	return err
+}
+
 // statusError is a fault with the server's message. It wraps base.ErrBadInput
 // if the request is invalid (400, 414). It is a *Refusal for all statuses from
 // 400 to 499 except 408, 425, 429.
@@ -93,11 +110,12 @@ func statusError(status int, body []byte) error {
 		Error struct {
 			Code    string `json:"code"`
 			Message string `json:"message"`
+			Reason  string `json:"reason"` // of the API of OpenSearch
 		} `json:"error"`
 	}
 	e := &httpError{status: status, message: strings.TrimSpace(string(body))}
-	if json.Unmarshal(body, &said) == nil && said.Error.Message != "" {
-		e.message = said.Error.Message
+	if json.Unmarshal(body, &said) == nil {
+		e.message = cmp.Or(said.Error.Message, said.Error.Reason, e.message)
 	}
 	e.message = strings.ToValidUTF8(e.message[:min(len(e.message), maxErrorBytes)], "")
 	switch {

@@ -18,7 +18,10 @@ import (
 type Options struct {
 	// Number of different queries, sent in turn.
 	Queries int
-	// Mean arrivals per second.
+	// Batch is the number of queries of a request to a BatchTarget, which arrive together; 0:
+	// Target.Do sends each query. Queries are counted, but requests have the latencies.
+	Batch int
+	// Mean arrivals of queries per second.
 	Rate     float64
 	Arrivals Arrivals // default Poisson
 	Seed     uint64   // of Poisson arrivals
@@ -54,7 +57,7 @@ const (
 )
 
 func (o *Options) check() error {
-	if o.Queries < 1 || !(o.Rate > 0) || o.Rate > 1e7 || o.Duration <= 0 || o.Warmup < 0 {
+	if o.Queries < 1 || !(o.Rate > 0) || o.Rate > 1e7 || o.Duration <= 0 || o.Warmup < 0 || o.Batch < 0 {
 		return fmt.Errorf("load: %d queries at a rate of %g for %v after %v", o.Queries, o.Rate, o.Duration, o.Warmup)
 	}
 	if o.Arrivals == "" {
@@ -75,20 +78,25 @@ func (o *Options) check() error {
 	return nil
 }
 
-// most returns the maximum number of arrivals without the warm-up: for Poisson
+// together is the number of queries that arrive together.
+func (o *Options) together() int { return max(o.Batch, 1) }
+
+// most returns the maximum number of queries without the warm-up: for Poisson
 // arrivals, five standard deviations above the mean, exceeded in less than one
 // run in a million.
 func (o *Options) most() float64 {
-	mean := o.Rate * o.Duration.Seconds()
+	each := float64(o.together())
+	mean := o.Rate / each * o.Duration.Seconds()
 	if o.Arrivals == Constant {
-		return mean + 1
+		return each * (mean + 1)
 	}
-	return mean + 5*math.Sqrt(mean) + 1
+	return each * (mean + 5*math.Sqrt(mean) + 1)
 }
 
 type run struct {
 	Options
 	target  Target
+	batches BatchTarget        // nil without Options.Batch
 	ctx     context.Context    //nolint:containedctx // of the queries, which end before Run does
 	cancel  context.CancelFunc // of ctx
 	began   time.Time          // start of the warm-up
@@ -114,6 +122,13 @@ func Run(ctx context.Context, target Target, o Options) (Point, error) {
 		return Point{}, err
 	}
 	r := &run{Options: o, target: target}
+	if o.Batch > 0 {
+		batches, ok := target.(BatchTarget)
+		if !ok {
+			return Point{}, fmt.Errorf("load: batches of %d queries, and the target takes no batches", o.Batch)
+		}
+		r.batches = batches
+	}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	defer r.cancel()
 	stop := r.watch()
@@ -121,10 +136,11 @@ func Run(ctx context.Context, target Target, o Options) (Point, error) {
 	pace := newPacer(o.Sleep)
 	defer pace.end()
 	r.began = time.Now()
-	arrivals := newClock(o.Arrivals, o.Rate, o.Seed)
+	each := o.together()
+	arrivals := newClock(o.Arrivals, o.Rate/float64(each), o.Seed)
 	allowed := (1 - o.Share) * o.most()
 	end, cut := o.Warmup+o.Duration, false
-	for i := 0; ; i++ {
+	for i := 0; ; i = (i + each) % o.Queries {
 		at := arrivals.next()
 		if at >= end || !pace.until(r.ctx, r.began.Add(at)) {
 			break
@@ -133,7 +149,7 @@ func Run(ctx context.Context, target Target, o Options) (Point, error) {
 			cut = true
 			break
 		}
-		r.issue(i%o.Queries, at)
+		r.issue(i, at)
 	}
 	if took := time.Since(r.began); cut || ctx.Err() != nil {
 		end = min(end, took)
@@ -146,49 +162,61 @@ func Run(ctx context.Context, target Target, o Options) (Point, error) {
 	return p, ctx.Err()
 }
 
-// issue sends a query with a scheduled arrival relative to the start.
+// issue sends a query, or a batch from it on, with a scheduled arrival relative to the start.
 func (r *run) issue(query int, at time.Duration) {
+	n := r.together()
 	counted, late := at >= r.Warmup, time.Since(r.began)-at
 	if counted {
-		r.sent.Add(1)
+		r.sent.Add(int64(n))
 		r.lag.Record(late)
 	}
 	if late > r.Timeout { // otherwise an unreachable rate would not end in time
 		if counted {
-			r.count(Unsent, 0, fmt.Errorf("not sent: more than %v late", r.Timeout))
+			r.count(Unsent, n, 0, fmt.Errorf("not sent: more than %v late", r.Timeout))
 		}
 		return
 	}
-	if r.out.Add(1) > int64(r.MaxOutstanding) {
-		r.out.Add(-1)
+	if out := r.out.Add(int64(n)); out > int64(r.MaxOutstanding) && out > int64(n) {
+		r.out.Add(-int64(n))
 		if counted {
-			r.count(Unsent, 0, fmt.Errorf("not sent: %d queries are outstanding", r.MaxOutstanding))
+			r.count(Unsent, n, 0, fmt.Errorf("not sent: %d queries are outstanding", r.MaxOutstanding))
 		}
 		return
 	}
 	r.queries.Go(func() {
-		defer r.out.Add(-1)
-		o, took, err := r.ask(query, at)
+		defer r.out.Add(-int64(n))
+		o, failed, took, err := r.ask(query, at)
 		if counted && r.ctx.Err() == nil {
-			r.count(o, took, err)
+			if failed < n {
+				r.count(o, n-failed, took, err)
+			}
+			if failed > 0 {
+				r.count(Failed, failed, took, err)
+			}
 		}
 	})
 }
 
-func (r *run) ask(query int, at time.Duration) (Outcome, time.Duration, error) {
+// ask sends a query, or a batch, of which failed queries have no answer.
+func (r *run) ask(query int, at time.Duration) (o Outcome, failed int, took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
 	defer cancel()
-	o, err := r.target.Do(ctx, query)
+	if r.batches != nil {
+		o, failed, err = r.batches.DoBatch(ctx, query, r.Batch)
+	} else {
+		o, err = r.target.Do(ctx, query)
+	}
 	if o == Failed && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		o = Unanswered
 	}
-	return o, time.Since(r.began) - at, err
+	return o, failed, time.Since(r.began) - at, err
 }
 
-func (r *run) count(o Outcome, took time.Duration, err error) {
-	r.outcomes[o].Add(1)
+// count counts n queries of a request.
+func (r *run) count(o Outcome, n int, took time.Duration, err error) {
+	r.outcomes[o].Add(int64(n))
 	if o != Answered {
-		r.bad.Add(1)
+		r.bad.Add(int64(n))
 		if err != nil && !o.Shed() {
 			r.fault(base.Message(err))
 		}
@@ -196,10 +224,10 @@ func (r *run) count(o Outcome, took time.Duration, err error) {
 	}
 	r.latency.Record(took)
 	if r.Bound > 0 && took > r.Bound {
-		r.bad.Add(1)
+		r.bad.Add(int64(n))
 		return
 	}
-	r.good.Add(1)
+	r.good.Add(int64(n))
 	now := int64(time.Since(r.began))
 	for old := r.lastGood.Load(); now > old && !r.lastGood.CompareAndSwap(old, now); old = r.lastGood.Load() {
 	}

@@ -60,7 +60,7 @@ const (
 //
 // Near the limit the result of a short run is random: Duration should cover at
 // least some thousand queries. A rate is measured for longer than Duration if
-// too few queries arrive for a share: 100 for 99 %. A rate below the first that
+// too few requests arrive for a share: 100 for 99 %. A rate below the first that
 // would need more than 10 times Duration for that is not tried.
 func Search(ctx context.Context, target Target, o Options, s SearchOptions, each func(Point)) (highest *Point, points []Point, err error) {
 	if s.Precision == 0 {
@@ -74,6 +74,7 @@ func Search(ctx context.Context, target Target, o Options, s SearchOptions, each
 	if share := cmp.Or(o.Share, defaultShare); share < 1 {
 		needed = 1 / (1 - share)
 	}
+	needed *= float64(o.together())
 	long := func(rate float64) time.Duration { return time.Duration(needed / rate * float64(time.Second)) }
 	measure := func(rate float64) (holds bool, err error) {
 		o.Duration = max(shortest, min(long(rate), maxStretch*shortest))

@@ -10,6 +10,28 @@ type Target interface {
 	Do(ctx context.Context, query int) (o Outcome, err error)
 }
 
+// BatchTarget is a Target that answers several queries in one request.
+type BatchTarget interface {
+	Target
+	// DoBatch sends n queries, from number first on, and after the last again from 0. The
+	// outcome is that of the request; if it is Answered, failed of the queries have no answer,
+	// and err, a *Refusal if they always fail, describes one of them.
+	DoBatch(ctx context.Context, first, n int) (o Outcome, failed int, err error)
+}
+
+// Singly sends each query as a batch of one.
+func Singly(t BatchTarget) Target { return singly{t} }
+
+type singly struct{ batches BatchTarget }
+
+func (s singly) Do(ctx context.Context, query int) (Outcome, error) {
+	o, failed, err := s.batches.DoBatch(ctx, query, 1)
+	if failed > 0 {
+		o = Failed
+	}
+	return o, err
+}
+
 // Refusal is the error of a query that always fails.
 type Refusal struct {
 	Err error
