@@ -280,7 +280,7 @@ func (q *Query) parse(searcher *dispatch.Searcher, weighted bool) (node query.No
 		return node, nil, err
 	case isWeights:
 		if _, err := query.ParseWeights(q.Text); err == nil {
-			notes = append(notes, "the query is a vector of terms and weights, but the index stores texts: it is read as words")
+			notes = append(notes, "the query is a vector of terms and weights, but the index stores texts: it is read as words; a field of vectors is searched as FIELD:"+q.Text)
 		}
 	}
 	if q.Lenient {

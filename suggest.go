@@ -164,7 +164,7 @@ func (s *suggester) open(name string) (*suggestField, error) {
 	switch {
 	case name != "" && !ok:
 		return nil, fmt.Errorf("suggestions: the index has no field %q: %w", name, ErrBadInput)
-	case name != "" && (!f.HasTerms() || id == 0):
+	case name != "" && (!f.HasTerms() || f.Type.Vector() || id == 0):
 		return nil, fmt.Errorf("suggestions: field %q is of type %s and has no terms: want a text or a keyword: %w", name, f.Type, ErrBadInput)
 	case s.snapshot.Options.Weighted():
 		return nil, fmt.Errorf("suggestions: the index stores learned weights, not words: %w", ErrBadInput)

@@ -20,11 +20,13 @@ import (
 // structured is an index of documents with typed fields, and a copy of its live documents in the order of
 // writing, over which plain loops compute the answers.
 type structured struct {
-	rng    *rand.Rand
-	fields []structuredField
-	ix     *griffin.Index
-	live   []structuredDoc
-	numID  int
+	rng     *rand.Rand
+	fields  []structuredField
+	vectors []vectorField
+	stored  bool
+	ix      *griffin.Index
+	live    []structuredDoc
+	numID   int
 }
 
 type structuredField struct {
@@ -36,9 +38,11 @@ type structuredField struct {
 // structuredDoc has the values of a document: float64 of numbers, dates (milliseconds) and booleans, which doubles
 // hold exactly here, and strings of keywords.
 type structuredDoc struct {
-	id     string
-	words  []string
-	values map[string][]any
+	id      string
+	words   []string
+	values  map[string][]any
+	texts   map[string][]string          // words of scoredTexts
+	vectors map[string]map[string]uint32 // stored weights by field and token
 }
 
 var structuredKinds = []string{"long", "integer", "short", "byte", "double", "float", "boolean", "date", "keyword"}
@@ -91,6 +95,7 @@ func newStructured(t *testing.T, seed uint64) *structured {
 		s.fields = append(s.fields, f)
 		properties[f.name] = map[string]any{"type": f.kind}
 	}
+	s.declareScored(properties)
 	text, err := json.Marshal(map[string]any{"properties": properties})
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +104,8 @@ func newStructured(t *testing.T, seed uint64) *structured {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	settings := griffin.Settings{Analyzer: "simple", Mapping: m, NoStored: s.rng.IntN(4) == 0, NoPositions: s.rng.IntN(4) == 0}
+	s.stored = s.rng.IntN(4) > 0
+	settings := griffin.Settings{Analyzer: "simple", Mapping: m, NoStored: !s.stored, NoPositions: s.rng.IntN(4) == 0}
 	if s.ix, err = griffin.Create(filepath.Join(t.TempDir(), "ix"), settings, griffin.Options{}); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -117,6 +123,7 @@ func (s *structured) document() (d griffin.Document, doc structuredDoc) {
 		doc.words = append(doc.words, fmt.Sprintf("w%d", int(s.rng.ExpFloat64()*3)))
 	}
 	d = griffin.Document{ID: doc.id, Text: strings.Join(doc.words, " ")}
+	s.addScored(&d, &doc)
 	for i := range s.fields {
 		f := &s.fields[i]
 		n := 1
@@ -192,6 +199,9 @@ func (s *structured) condition(depth int) condition {
 		return condition{&query.Exists{Field: f.name}, func(d *structuredDoc) bool { return len(d.values[f.name]) > 0 }}
 	case n == 5:
 		return s.terms(f)
+	case n == 7 && len(s.vectors) > 0 && s.rng.IntN(3) == 0:
+		name := s.vectors[s.rng.IntN(len(s.vectors))].name
+		return condition{&query.Exists{Field: name}, func(d *structuredDoc) bool { return len(d.vectors[name]) > 0 }}
 	case n == 6 && f.isText():
 		prefix := s.value(f).(string)
 		prefix = prefix[:1+s.rng.IntN(4)]
@@ -387,8 +397,9 @@ func TestTypedSearches(t *testing.T) {
 			s := newStructured(t, seed)
 			for range 3 {
 				s.grow(t)
-				for range perSchema / 3 {
+				for range perSchema / 6 {
 					s.search(t)
+					s.searchScored(t)
 				}
 			}
 			if err := s.ix.Close(); err != nil {

@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/query"
 )
 
 // sampleQueries combines the terms of a sample, each once, to queries of 1 to 4 words.
-func sampleQueries(sample []index.SampledTerm) []string {
+func sampleQueries(sample []index.SampledTerm, m *mapping.Mapping) []string {
 	rng := rand.New(rand.NewPCG(sampleSeed, 1))
 	var queries []string
 	for len(sample) > 0 {
 		n := min(1+rng.IntN(4), len(sample))
 		words := make([]string, n)
 		for i, t := range sample[:n] {
-			words[i] = (&query.Term{Field: t.Field, Text: t.Term}).String()
+			words[i] = sampleClause(t, m).String()
 		}
 		queries = append(queries, strings.Join(words, " "))
 		sample = sample[n:]
@@ -27,9 +28,19 @@ func sampleQueries(sample []index.SampledTerm) []string {
 	return queries
 }
 
+// sampleClause finds a term. In a vector, the weight is small enough for the greatest weight of a document.
+func sampleClause(t index.SampledTerm, m *mapping.Mapping) query.Node {
+	if m != nil {
+		if f, ok := m.Field(t.Field); ok && f.Type.Vector() {
+			return &query.Weights{Field: t.Field, Terms: []query.TermWeight{{Term: t.Term, Weight: min(1, f.Scale()/2)}}}
+		}
+	}
+	return &query.Term{Field: t.Field, Text: t.Term}
+}
+
 // compareAnswers compares the answers of both indexes to queries of the sample.
 func (r *rebuild) compareAnswers(ctx context.Context, sample []index.SampledTerm) error {
-	queries := sampleQueries(sample)
+	queries := sampleQueries(sample, r.old.ix.Options().Mapping)
 	progress := r.progress("query")
 	modes, ks := []Mode{ModeOr, ModeAnd, ModeAndOr}, []int{10, 1000}
 	total := int64(len(queries) * len(modes) * len(ks))

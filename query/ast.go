@@ -2,7 +2,7 @@ package query
 
 // Node is a pointer to one of the types of this package: in this file Term, Phrase, Words and Boolean,
 // in nodes.go those that match more than words, MoreLikeThis, Combined, FunctionScore and Weights. Parse makes
-// no Words, Terms, DisMax, Boosting, MoreLikeThis, Combined, FunctionScore and Weights.
+// no Words, Terms, DisMax, Boosting, MoreLikeThis, Combined and FunctionScore.
 type Node interface {
 	// String returns the node as query text: see format.go.
 	String() string

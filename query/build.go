@@ -67,10 +67,7 @@ func (v *validator) check(node Node, boost float64, depth int) error {
 	case *Words:
 		return v.words(n, boost)
 	case *Weights:
-		if depth > 0 {
-			return invalid(ErrSyntax, "a Weights node is within a group: it must be the whole query")
-		}
-		return n.validate()
+		return v.weights(n, boost, depth)
 	case *Boolean:
 		return v.group(n, boost, depth)
 	}

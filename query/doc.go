@@ -23,6 +23,7 @@
 //	both     = clause { "AND" clause }      all are required, in every mode
 //	clause   = [ "+" | "-" | "NOT" ] operand [ "^" boost ]
 //	operand  = [ field ":" ] ( word | "phrase" | "(" query ")" )
+//	         | field ":" vector              a JSON object of terms and weights
 //
 // NOT binds tighter than AND, then OR, then juxtaposition: "a b OR c AND d" is "a (b OR (+c
 // +d))". AND, OR and NOT are operators in upper case only. "+" and "-" are operators only at

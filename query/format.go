@@ -17,7 +17,7 @@ import (
 // within the language's limits; the text may be longer, and nested deeper, than the parsed one.
 //
 // For a valid built tree, Parse(n.String(), fields) matches the same documents with the same
-// scores, except for what has no notation: ParseWeights reads *Weights; *Words whose words the
+// scores, except for what has no notation: ParseWeights reads a *Weights without a field; *Words whose words the
 // analyzer splits become phrases; a Boolean that mixes Should with Plain or Must gets Plain instead of
 // Should, which is exact in mode "or" only; Exact texts and Terms become words; *DisMax and *Boosting
 // are written as in Lucene's explanations, and options without operators are left out.
@@ -188,8 +188,13 @@ func appendOperand(dst []byte, node Node) []byte {
 		return appendBoost(appendAtLeast(append(n.append(append(dst, '(')), ')'), n.AtLeast), n.Boost)
 	case *Boolean:
 		return appendBoost(appendAtLeast(append(n.append(append(dst, '(')), ')'), n.AtLeast), n.Boost)
-	case nil, *Weights:
+	case nil:
 		return dst
+	case *Weights:
+		if n.Field == "" {
+			return dst // it cannot be here
+		}
+		return n.append(dst)
 	case interface{ append(dst []byte) []byte }:
 		return n.append(dst)
 	}

@@ -212,8 +212,8 @@ func (p *parser) regexp() Node {
 	return nil
 }
 
-// brackets parses [a TO b], with { or } for an excluded bound; nil: there is none at pos. After a field,
-// that is a fault.
+// brackets parses [a TO b], with { or } for an excluded bound, or a vector {"a": 1.5}; nil: there is none at pos. After a
+// field, that is a fault.
 func (p *parser) brackets(named bool) Node {
 	offset := p.pos
 	r := &Range{Field: p.field, ExcludeFrom: p.text[offset] == '{', Boost: 1}
@@ -229,7 +229,13 @@ func (p *parser) brackets(named bool) Node {
 			}
 		}
 	}
-	if named {
+	p.pos = offset
+	if inner := p.blanks(offset + 1); r.ExcludeFrom && p.field != "" && inner < len(p.text) && (p.text[inner] == '"' || p.text[inner] == '}') {
+		if n := p.vector(); n != nil {
+			return n
+		}
+	}
+	if named && !p.stopped {
 		p.remark(offset, `no range [from TO to] (write \%c for the character)`, p.text[offset])
 	}
 	return nil

@@ -187,6 +187,7 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`+a -b "c d"^2 title:(e OR f) AND \(g`, `((a^2)^3 NOT b)^.5`, `a OR +b OR -c AND d`, "\\AND^2 body:\\-x\xff\u3000y",
 		`--a ^b c^ "`, `title:"a\"" () a\`, `wor* w?r\*d^2 title:/a\/ b/ word~1 "a b"~3 "a b"*`, `title:[a TO "b c"} title:>=5 (a b)~2^=0 _exists_:title *:* _id:7`,
+		`title:{"a": 1.5, "\u00e9<": 2e-1}^2 body:{"b":1 title:{} {"c": 1}`,
 	} {
 		f.Add(seed)
 	}
@@ -242,7 +243,7 @@ func checkTree(t *testing.T, node Node) {
 			t.Fatalf("constant %+v", n)
 		}
 		checkTree(t, n.Node)
-	case *MatchAll, *Exists, *IDs, *Prefix, *Wildcard, *Regexp, *Fuzzy, *Range:
+	case *MatchAll, *Exists, *IDs, *Prefix, *Wildcard, *Regexp, *Fuzzy, *Range, *Weights:
 		if boost := *n.boost(); !(boost >= MinBoost && boost <= MaxBoost) {
 			t.Fatalf("%T %+v", n, n)
 		}

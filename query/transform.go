@@ -129,6 +129,10 @@ func fieldOf(node Node) *string {
 		return &n.Field
 	case *Range:
 		return &n.Field
+	case *Weights:
+		if n.Field != "" {
+			return &n.Field
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,11 +11,15 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 )
 
-// Weights is a sparse vector, as of learned sparse models: index terms, each a Plain clause
-// with its weight as Boost. The index must store weights. Terms of weight 0 are ignored.
-// Weights must be the whole query.
+// Weights is a sparse vector, as of learned sparse models: index terms with weights, which are factors of what the index
+// stores. Terms of weight 0 are ignored.
+//
+// With a Field, which is one of type sparse_vector, the node is a leaf like others: it matches documents with any of the
+// terms. Without, the index must be one of weights, each term is a Plain clause, and the node must be the whole query.
 type Weights struct {
+	Field string
 	Terms []TermWeight
+	Boost float64 // as in Term; only with a Field
 }
 
 // TermWeight is an index term and its weight, 0 to MaxBoost.
@@ -25,11 +30,18 @@ type TermWeight struct {
 
 func (*Weights) node() {}
 
-func (*Weights) boost() *float64 { return nil }
+func (w *Weights) boost() *float64 {
+	if w.Field == "" {
+		return nil
+	}
+	return &w.Boost
+}
 
-// String returns a JSON object, which ParseWeights reads.
-func (w *Weights) String() string {
-	dst := []byte{'{'}
+// String returns a JSON object, which ParseWeights reads, after the field if there is one.
+func (w *Weights) String() string { return string(w.append(nil)) }
+
+func (w *Weights) append(dst []byte) []byte {
+	dst = append(appendField(dst, w.Field), '{')
 	for i, t := range w.Terms {
 		if i > 0 {
 			dst = append(dst, ", "...)
@@ -38,7 +50,7 @@ func (w *Weights) String() string {
 		dst = append(append(dst, name...), ": "...)
 		dst = strconv.AppendFloat(dst, t.Weight, 'g', -1, 64)
 	}
-	return string(append(dst, '}'))
+	return appendBoost(append(dst, '}'), w.Boost)
 }
 
 func (w *Weights) validate() error {
@@ -51,6 +63,45 @@ func (w *Weights) validate() error {
 		}
 	}
 	return nil
+}
+
+// weights checks a vector; one with a field counts as its terms.
+func (v *validator) weights(w *Weights, outer float64, depth int) error {
+	if w.Field == "" && depth > 0 {
+		return invalid(ErrSyntax, "a Weights node without a field is within a group: it must be the whole query")
+	}
+	if err := w.validate(); err != nil || w.Field == "" {
+		return err
+	}
+	v.leaves += max(len(w.Terms)-1, 0)
+	return v.leaf("", outer, w.Boost)
+}
+
+// vector parses the object of a vector at pos; nil: there is none.
+func (p *parser) vector() Node {
+	offset := p.pos
+	d := json.NewDecoder(strings.NewReader(p.text[offset:]))
+	var object json.RawMessage
+	if d.Decode(&object) != nil {
+		return nil
+	}
+	w, err := ParseWeights(string(object))
+	if err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			p.add(e.Kind, offset, "%s", e.Reason)
+		}
+		return nil
+	}
+	if p.leaves+len(w.Terms) > MaxClauses {
+		p.stop(ErrTooManyClauses, offset, "more than %d words and phrases", MaxClauses)
+		p.leaves = MaxClauses
+		return nil
+	}
+	p.leaves += max(len(w.Terms)-1, 0)
+	w.Field, w.Boost = p.field, 1
+	p.pos += int(d.InputOffset())
+	return w
 }
 
 // IsWeights reports whether text is for ParseWeights: its first character other than a blank is

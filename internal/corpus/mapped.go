@@ -33,6 +33,9 @@ func (m *Mapped) has(fields []field) bool {
 // keeps reports whether a part of a document stays a field.
 func (m *Mapped) keeps(name []byte) bool { return m != nil && m.Names[string(name)] }
 
+// isWhole reports whether a field has values that are no texts, such as points: they are no part of a document.
+func (m *Mapped) isWhole(name []byte) bool { return m != nil && m.Whole[string(name)] != nil }
+
 // apply replaces nulls and whole values by the values that they stand for.
 func (m *Mapped) apply(fields []field) ([]field, *RecordError) {
 	if m == nil || len(m.Nulls)+len(m.Whole) == 0 {

@@ -43,7 +43,7 @@ func (b *builder) choose(fields []field, fold bool) (r roles, rec *RecordError) 
 	find := func(names []string) []byte {
 		for _, name := range names {
 			for i := range fields {
-				if string(fields[i].name) == name || fold && strings.EqualFold(string(fields[i].name), name) {
+				if (string(fields[i].name) == name || fold && strings.EqualFold(string(fields[i].name), name)) && !b.opts.Mapped.isWhole(fields[i].name) {
 					return fields[i].name
 				}
 			}

@@ -103,9 +103,9 @@ func TestManifestContradictions(t *testing.T) {
 			}
 		})
 	}
-	newer := []byte("griffin-manifest 5 crc64 00\n...")
+	newer := []byte("griffin-manifest 6 crc64 00\n...")
 	if _, err := parseManifest(newer); !errors.Is(err, base.ErrVersion) {
-		t.Errorf("version 5: error %v, want ErrVersion", err)
+		t.Errorf("version 6: error %v, want ErrVersion", err)
 	}
 }
 

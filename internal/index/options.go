@@ -209,23 +209,35 @@ func (o *Options) segmentOptions(threads int) segment.Options {
 		Positions:   o.Positions,
 		Stored:      !o.NoStored,
 		Threads:     threads,
+
+		WeightFields: o.weightFields(),
 	}
+}
+
+// weightFields marks the vectors by base.FieldID; nil: there is none.
+func (o *Options) weightFields() []bool {
+	return o.termFields(func(f *mapping.Field) bool { return f.Type.Vector() })
 }
 
 // unitLengths marks the keywords by base.FieldID; nil: there is none.
 func (o *Options) unitLengths() []bool {
+	return o.termFields(func(f *mapping.Field) bool { return f.Type == mapping.Keyword })
+}
+
+// termFields marks the fields with posting lists that are of a kind by base.FieldID; nil: there is none.
+func (o *Options) termFields(is func(f *mapping.Field) bool) []bool {
 	if o.Mapping == nil {
 		return nil
 	}
-	units, found := []bool{false}, false
-	for _, f := range o.Mapping.Fields() {
-		if f.HasTerms() {
-			unit := f.Type != mapping.Text
-			units, found = append(units, unit), found || unit
+	marks, found := []bool{false}, false
+	fields := o.Mapping.Fields()
+	for i := range fields {
+		if f := &fields[i]; f.HasTerms() {
+			marks, found = append(marks, is(f)), found || is(f)
 		}
 	}
 	if !found {
 		return nil
 	}
-	return units
+	return marks
 }

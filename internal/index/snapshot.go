@@ -82,6 +82,8 @@ type FieldStats struct {
 	NumPostings uint64
 	// UnitLengths is as in segment.Options.
 	UnitLengths bool
+	// WeightScale is not 0 if frequencies are weights times it.
+	WeightScale float64
 }
 
 // AvgLen is the mean length in tokens; 0 without documents. That of a field with unit lengths is 1.
@@ -115,10 +117,15 @@ func (ix *Index) newSnapshot(m *manifest, others ...*Snapshot) (*Snapshot, error
 	s := &Snapshot{Generation: m.Generation, Serial: serials.Add(1), Options: m.Options, index: ix, indexID: m.ID, grown: m.Grown}
 	s.references.Store(1)
 	s.Fields = make([]FieldStats, 1+len(m.Options.Fields))
-	units := m.Options.unitLengths()
+	s.Fields[0].WeightScale = m.Options.WeightScale
+	units, weights := m.Options.unitLengths(), m.Options.weightFields()
 	for i, name := range m.Options.Fields {
 		s.Fields[i+1].Name = name
 		s.Fields[i+1].UnitLengths = units != nil && units[i+1]
+		if weights != nil && weights[i+1] {
+			f, _ := m.Options.Mapping.Field(name)
+			s.Fields[i+1].WeightScale = f.Scale()
+		}
 	}
 	for i := range m.Segments {
 		if err := ix.addView(s, m, &m.Segments[i], others); err != nil {
@@ -250,7 +257,8 @@ func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error 
 		meta.Stored == want.Stored && meta.BM25 == want.BM25 && meta.Weights == want.Weights &&
 		len(meta.Fields) <= len(want.Fields) && len(meta.Fields) >= len(want.Fields)-m.grownTerms()
 	for i := 0; ok && i < len(meta.Fields); i++ {
-		ok = meta.Fields[i].Name == want.Fields[i] && meta.Fields[i].UnitLengths == (want.UnitLengths != nil && want.UnitLengths[i])
+		ok = meta.Fields[i].Name == want.Fields[i] && meta.Fields[i].UnitLengths == (want.UnitLengths != nil && want.UnitLengths[i]) &&
+			meta.Fields[i].Weights == (want.WeightFields != nil && want.WeightFields[i])
 	}
 	if !ok {
 		return fmt.Errorf("its metadata contradict the manifest: %w", base.ErrCorrupt)

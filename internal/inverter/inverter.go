@@ -285,7 +285,7 @@ func (v *inverter) use(s *Schema) {
 	had := min(len(v.fields), len(s.Fields))
 	v.fields = slices.Grow(v.fields[:had], len(s.Fields)-had)[:len(s.Fields)]
 	for i := had; i < len(v.fields); i++ {
-		v.fields[i].withPositions = s.Positions
+		v.fields[i].withPositions = s.Positions && !s.isVector(s.Fields[i])
 		v.fields[i].reset()
 	}
 	v.typed.use(s.Mapping, s.Analysis, v.ids)

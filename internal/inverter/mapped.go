@@ -19,8 +19,11 @@ func Mapped(m *mapping.Mapping) *corpus.Mapped {
 		if f.NullValue != nil {
 			c.Nulls[f.Name] = *f.NullValue
 		}
-		if f.Type == mapping.GeoPoint {
+		switch {
+		case f.Type == mapping.GeoPoint:
 			c.Whole[f.Name] = mapping.Points
+		case f.Type.Vector():
+			c.Whole[f.Name] = mapping.Vectors
 		}
 	}
 	return c

@@ -49,6 +49,8 @@ type partialField struct {
 	lists       region
 	positions   region
 	lengths     []uint32 // nil if no document has the field
+	// withPositions: its lists have positions.
+	withPositions bool
 }
 
 func (r *partial) sizeBytes() int64 {
@@ -135,7 +137,7 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 			f.pad(r.numDocs)
 		}
 		r.fields[i] = partialField{
-			numTerms: f.table.len(), numPostings: f.numPostings, numTokens: f.numTokens, lengths: f.lengths,
+			numTerms: f.table.len(), numPostings: f.numPostings, numTokens: f.numTokens, lengths: f.lengths, withPositions: f.withPositions,
 			lists:     memoryRegion(w.buf[starts[2*i]:starts[2*i+1]]),
 			positions: memoryRegion(w.buf[starts[2*i+1]:starts[2*i+2]]),
 		}

@@ -96,7 +96,7 @@ func (it *partialLists) readHeader() error {
 		return errPartial
 	}
 	it.docFreq, it.unread, it.docBytes, it.nextDoc = int(df), int(df), int64(size), 0
-	if it.r.schema.Positions {
+	if it.r.fields[it.field].withPositions {
 		if size, err = it.positions.uvarint(); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (it *partialLists) ReadBlock(b *segment.PostingBlock) error {
 	if it.err = it.readPostings(b, n); it.err != nil {
 		return it.Err()
 	}
-	if it.r.schema.Positions {
+	if it.r.fields[it.field].withPositions {
 		if b.Positions, it.err = it.readPositions(b); it.err != nil {
 			return it.Err()
 		}

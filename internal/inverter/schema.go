@@ -20,3 +20,12 @@ func (s *Schema) FieldMapping() *mapping.Mapping {
 func (s *Schema) NewAnalyzer() (analysis.Analyzer, error) {
 	return s.Analysis.New(s.Analyzer, analysis.Documents)
 }
+
+// isVector reports whether a field has weights instead of frequencies, and no positions.
+func (s *Schema) isVector(name string) bool {
+	if s.Mapping == nil {
+		return false
+	}
+	f, ok := s.Mapping.Field(name)
+	return ok && f.Type.Vector()
+}

@@ -96,7 +96,7 @@ func TestPositionsEndEarly(t *testing.T) {
 		schema: testSchema(), numDocs: 1, streamBuf: size,
 		fields: []partialField{{
 			numTerms: 1, lists: memoryRegion([]byte{0, 1, 'a', 1, 3, 0, 0x81, 0x20}), // frequency 4097
-			positions: region{file: bytes.NewReader(data), size: int64(len(data))},
+			positions: region{file: bytes.NewReader(data), size: int64(len(data))}, withPositions: true,
 		}},
 	}
 	it := &partialLists{r: r, field: -1}
@@ -124,7 +124,7 @@ func TestSkippedListsPassTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lists := append([]byte{0, 1, 'a', 1, c.size}, second...)
-			r := &partial{schema: testSchema(), numDocs: 1, fields: []partialField{{numTerms: 2, lists: memoryRegion(lists), positions: memoryRegion(c.positions)}}}
+			r := &partial{schema: testSchema(), numDocs: 1, fields: []partialField{{numTerms: 2, lists: memoryRegion(lists), positions: memoryRegion(c.positions), withPositions: true}}}
 			it := &partialLists{r: r, field: -1}
 			if !it.Next() {
 				t.Fatal(it.Err())
@@ -234,7 +234,7 @@ func TestPositionsOfOneList(t *testing.T) {
 	for _, size := range []byte{1, 2} {
 		r := &partial{schema: testSchema(), numDocs: 1, fields: []partialField{{
 			numTerms: 1, lists: memoryRegion([]byte{0, 1, 'a', 1, 2, 0, 2}), // frequency 2
-			positions: memoryRegion([]byte{size, 1, 1, 1, 1}),
+			positions: memoryRegion([]byte{size, 1, 1, 1, 1}), withPositions: true,
 		}}}
 		it := &partialLists{r: r, field: -1}
 		if !it.Next() {

@@ -130,6 +130,26 @@ func (s *Schema) checkMapped(d *corpus.Document) error {
 		if err := check(d.Extra[i].Name, d.Extra[i].Value); err != nil {
 			return err
 		}
+		if err := s.checkOneVector(d, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOneVector returns an error if a value is a second vector of its field.
+func (s *Schema) checkOneVector(d *corpus.Document, i int) error {
+	f := &d.Extra[i]
+	if !s.isVector(f.Name) || f.Value == "" {
+		return nil
+	}
+	if number, _ := s.Mapping.Number(f.Name); d.Declared != 0 && number+1 >= d.Declared {
+		return nil
+	}
+	for _, before := range d.Extra[:i] {
+		if before.Name == f.Name && before.Value != "" {
+			return fmt.Errorf("document %q: field %q has several vectors: want one: %w", d.ID, f.Name, base.ErrBadInput)
+		}
 	}
 	return nil
 }
@@ -171,6 +191,13 @@ func (v *inverter) addTyped(d *corpus.Document, doc uint32, name, value string, 
 
 // addValue adds a value to the posting lists and the column of a field that is not a text.
 func (v *inverter) addValue(t *mapping.Target, doc uint32, value string) error {
+	if t.Field.Type.Vector() {
+		tokens, err := t.Field.Vector(value)
+		if err == nil {
+			v.fields[v.typed.ids[t.Number]].addVector(doc, tokens)
+		}
+		return err
+	}
 	column := &v.typed.columns[t.Number]
 	switch column.kind {
 	case numberColumn:

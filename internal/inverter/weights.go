@@ -3,10 +3,10 @@ package inverter
 import (
 	"fmt"
 	"math"
-	"unsafe"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
@@ -51,20 +51,33 @@ func (s *Schema) checkVector(d *corpus.Document) error {
 func (f *fieldInverter) addWeights(doc uint32, vector []corpus.TermWeight, scale float64) {
 	length := uint32(0)
 	for _, t := range vector {
-		w := uint32(quantise(t.Weight, scale))
-		if w == 0 {
-			continue
+		if w := uint32(quantise(t.Weight, scale)); w != 0 {
+			f.addWeight(doc, t.Term, w)
+			length += w
 		}
-		length += w
-		n, isNew := f.table.insert(unsafe.Slice(unsafe.StringData(t.Term), len(t.Term)))
-		if isNew {
-			f.states = append(f.states, termState{})
-		}
-		st := &f.states[n]
-		f.finishPosting(st)
-		st.doc, st.freq = doc, w
-		st.docFreq++
 	}
 	f.addLength(doc, length)
 	f.numTokens += uint64(length)
+}
+
+// addVector is addWeights for a vector of a field beside others.
+func (f *fieldInverter) addVector(doc uint32, vector []mapping.TokenWeight) {
+	length := uint32(0)
+	for _, t := range vector {
+		f.addWeight(doc, t.Token, t.Stored)
+		length += t.Stored
+	}
+	f.addLength(doc, length)
+	f.numTokens += uint64(length)
+}
+
+func (f *fieldInverter) addWeight(doc uint32, term string, weight uint32) {
+	n, isNew := f.table.insert(bytesOf(term))
+	if isNew {
+		f.states = append(f.states, termState{})
+	}
+	st := &f.states[n]
+	f.finishPosting(st)
+	st.doc, st.freq = doc, weight
+	st.docFreq++
 }

@@ -31,6 +31,8 @@ type Field struct {
 	Format string `json:"format,omitempty"`
 	// Boost multiplies scores; 0 means 1.
 	Boost float64 `json:"boost,omitempty"`
+	// WeightScale is of a vector: what is stored is the whole number nearest to it times a weight; 0: DefaultWeightScale.
+	WeightScale float64 `json:"weight_scale,omitempty"`
 	// CopyTo names fields that get the values too.
 	CopyTo []string `json:"copy_to,omitempty"`
 
@@ -38,7 +40,9 @@ type Field struct {
 }
 
 // HasTerms reports whether the field has posting lists.
-func (f *Field) HasTerms() bool { return (f.Type == Text || f.Type == Keyword) && !f.NoIndex }
+func (f *Field) HasTerms() bool {
+	return (f.Type == Text || f.Type == Keyword || f.Type.Vector()) && !f.NoIndex
+}
 
 // HasNumbers reports whether the field has a column of numbers. It has one for queries also if it cannot
 // be sorted.
@@ -56,7 +60,7 @@ func (f *Field) plain() bool { return f.equal(&Field{Name: f.Name}) }
 func (f *Field) equal(o *Field) bool {
 	return f.Name == o.Name && f.Type == o.Type && f.Of == o.Of && f.Analyzer == o.Analyzer && f.SearchAnalyzer == o.SearchAnalyzer &&
 		f.NoIndex == o.NoIndex && f.NoDocValues == o.NoDocValues && f.IgnoreAbove == o.IgnoreAbove && sameText(f.NullValue, o.NullValue) &&
-		f.Format == o.Format && f.Boost == o.Boost && slices.Equal(f.CopyTo, o.CopyTo)
+		f.Format == o.Format && f.Boost == o.Boost && f.WeightScale == o.WeightScale && slices.Equal(f.CopyTo, o.CopyTo)
 }
 
 func sameText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -176,6 +180,8 @@ func (f *Field) Check(value string) (err error) {
 		_, _, err = f.Bytes(value)
 	case f.Type.Numeric():
 		_, err = f.Number(value)
+	case f.Type.Vector():
+		_, err = f.Vector(value)
 	}
 	return err
 }

@@ -237,10 +237,6 @@ func bad(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), base.ErrBadInput)
 }
 
-func errSparse(name string) error {
-	return bad("field [%s] of type [sparse_vector]: vectors of weights are an index of their own, without a mapping: griffin index --weights, Settings.WeightScale", name)
-}
-
 // CheckName returns an error that wraps base.ErrBadInput unless a field can have the name.
 func CheckName(name string) error {
 	switch {
@@ -258,9 +254,6 @@ func (m *Mapping) check(f *Field) error {
 	if err := CheckName(f.Name); err != nil {
 		return err
 	}
-	if f.Type == SparseVector {
-		return errSparse(f.Name)
-	}
 	if f.Type >= numTypes {
 		return bad("field [%s] has %s", f.Name, f.Type)
 	}
@@ -277,8 +270,8 @@ func (m *Mapping) check(f *Field) error {
 			return bad("[copy_to] of the multi-field [%s] is not supported", f.Name)
 		case !ok:
 			return bad("[copy_to] of field [%s]: there is no field [%s]", f.Name, name)
-		case to.Of != "" || to.Type == Object:
-			return bad("[copy_to] of field [%s]: [%s] is a multi-field or an object", f.Name, name)
+		case to.Of != "" || to.Type == Object || to.Type.Vector():
+			return bad("[copy_to] of field [%s]: [%s] is a multi-field, an object or a vector", f.Name, name)
 		}
 	}
 	return nil
@@ -290,7 +283,7 @@ func (m *Mapping) checkPlace(f *Field) error {
 	if f.Of != "" {
 		of, ok := m.Field(f.Of)
 		switch {
-		case !ok || of.Of != "" || of.Type == Object || f.Type == Object:
+		case !ok || of.Of != "" || of.Type == Object || of.Type.Vector() || f.Type == Object || f.Type.Vector():
 			return bad("field [%s] cannot be a multi-field of [%s]", f.Name, f.Of)
 		case f.Name[:min(len(f.Of)+1, len(f.Name))] != f.Of+"." || strings.Contains(f.Name[len(f.Of)+1:], "."):
 			return bad("the multi-field [%s] of [%s] has a name with a dot", f.Name, f.Of)
@@ -314,7 +307,7 @@ func (m *Mapping) checkPlace(f *Field) error {
 
 // checkParameters checks those that the type has, and sets the formats of a date.
 func (f *Field) checkParameters() (err error) {
-	isText, isDate := f.Type == Text, f.Type == Date
+	isText, isDate, isVector := f.Type == Text, f.Type == Date, f.Type.Vector()
 	for _, p := range []struct {
 		name string
 		set  bool
@@ -322,13 +315,14 @@ func (f *Field) checkParameters() (err error) {
 	}{
 		{"analyzer", f.Analyzer != "", isText},
 		{"search_analyzer", f.SearchAnalyzer != "", isText},
-		{"index", f.NoIndex, f.Type != Object},
-		{"doc_values", f.NoDocValues, !isText && f.Type != Object},
+		{"index", f.NoIndex, f.Type != Object && !isVector},
+		{"doc_values", f.NoDocValues, !isText && f.Type != Object && !isVector},
 		{"ignore_above", f.IgnoreAbove != 0, f.Type == Keyword},
-		{"null_value", f.NullValue != nil, !isText && f.Type != Object && f.Of == ""},
+		{"null_value", f.NullValue != nil, !isText && f.Type != Object && !isVector && f.Of == ""},
 		{"format", f.Format != "", isDate},
 		{"boost", f.Boost != 0, f.Type != Object && f.Type != GeoPoint},
-		{"copy_to", len(f.CopyTo) > 0, f.Type != Object},
+		{"weight_scale", f.WeightScale != 0, isVector},
+		{"copy_to", len(f.CopyTo) > 0, f.Type != Object && !isVector},
 	} {
 		if p.set && !p.ok {
 			return bad("unknown parameter [%s] on mapper [%s] of type [%s]", p.name, f.Name, f.Type)
@@ -339,6 +333,9 @@ func (f *Field) checkParameters() (err error) {
 	}
 	if f.Boost != 0 && !(f.Boost > 0 && f.Boost <= maxBoost) {
 		return bad("[boost] of field [%s] is %g: want more than 0 and at most %g", f.Name, f.Boost, float64(maxBoost))
+	}
+	if f.WeightScale != 0 && !(f.WeightScale >= 1/MaxWeightScale && f.WeightScale <= MaxWeightScale) {
+		return bad("[weight_scale] of field [%s] is %g: want %g to %g", f.Name, f.WeightScale, 1/MaxWeightScale, float64(MaxWeightScale))
 	}
 	if isDate && f.Format != "" {
 		if f.formats, err = parseFormats(f.Format); err != nil {

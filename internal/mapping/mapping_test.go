@@ -165,7 +165,13 @@ func TestParseErrors(t *testing.T) {
 		{property(`{}`), "no type specified for field [f]"},
 		{property(`{"type": "flat_object"}`), "No handler for type [flat_object] declared on field [f]"},
 		{property(`{"type": 5}`), "[type] of field [f]"},
-		{property(`{"type": "sparse_vector"}`), "--weights"},
+		{property(`{"type": "sparse_vector", "index": false}`), "unknown parameter [index]"},
+		{property(`{"type": "sparse_vector", "weight_scale": 0}`), "[weight_scale] of field [f]"},
+		{property(`{"type": "sparse_vector", "weight_scale": 1e9}`), "[weight_scale] of field [f]"},
+		{property(`{"type": "rank_features", "positive_score_impact": false}`), "unknown parameter [positive_score_impact]"},
+		{property(`{"type": "text", "fields": {"x": {"type": "sparse_vector"}}}`), "multi-field"},
+		{property(`{"type": "sparse_vector", "fields": {"x": {"type": "keyword"}}}`), "unknown parameter [fields]"},
+		{`{"properties": {"v": {"type": "sparse_vector"}, "f": {"type": "text", "copy_to": "v"}}}`, "a vector"},
 		{property(`{"type": "text", "doc_values": true}`), "unknown parameter [doc_values]"},
 		{property(`{"type": "text", "similarity": "BM25"}`), "unknown parameter [similarity]"},
 		{property(`{"type": "long", "format": "yyyy"}`), "unknown parameter [format]"},
@@ -414,7 +420,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzValue(f *testing.F) {
-	for _, value := range []string{"-1.5e3", "2024-03-05T07:08:09Z", "10.0.0.1", "1.5,-2", "true", "9223372036854775807"} {
+	for _, value := range []string{"-1.5e3", "2024-03-05T07:08:09Z", "10.0.0.1", "1.5,-2", "true", "9223372036854775807", `{"a": 1.5, "b": 0.004}`} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -434,6 +440,18 @@ func FuzzValue(f *testing.F) {
 				again, err := field.Number(printed)
 				if err != nil || again != v && kind != GeoPoint {
 					t.Fatalf("%s: %q is %d, printed %q, and read as %d, %v", kind, value, v, printed, again, err)
+				}
+			case kind.Vector():
+				tokens, err := field.Vector(value)
+				seen := map[string]bool{}
+				for _, token := range tokens {
+					if token.Stored < 1 || token.Stored > MaxStoredWeight || token.Token == "" || seen[token.Token] {
+						t.Fatalf("%q: token %+v", value, token)
+					}
+					seen[token.Token] = true
+				}
+				if err != nil {
+					t.Fatalf("%q: %v", value, err)
 				}
 			case kind == IP:
 				b, _, _ := field.Bytes(value)

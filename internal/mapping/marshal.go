@@ -129,6 +129,9 @@ func (f *Field) appendParameters(dst []byte) []byte {
 	if f.Boost != 0 {
 		dst = appendMember(dst, "boost", strconv.AppendFloat(nil, f.Boost, 'g', -1, 64))
 	}
+	if f.WeightScale != 0 {
+		dst = appendMember(dst, "weight_scale", strconv.AppendFloat(nil, f.WeightScale, 'g', -1, 64))
+	}
 	if len(f.CopyTo) > 0 {
 		list := []byte{'['}
 		for i, name := range f.CopyTo {

@@ -71,6 +71,7 @@ func (f *Field) conflict(update *Field) error {
 		{"null_value", nullText(f.NullValue), nullText(update.NullValue)},
 		{"format", or(f.Format, DefaultFormat), or(update.Format, DefaultFormat)},
 		{"boost", fmt.Sprint(f.Weight()), fmt.Sprint(update.Weight())},
+		{"weight_scale", fmt.Sprint(f.Scale()), fmt.Sprint(update.Scale())},
 		{"copy_to", strings.Join(f.CopyTo, ","), strings.Join(update.CopyTo, ",")},
 	} {
 		if p.from != p.to {

@@ -22,6 +22,9 @@ var parameters = [numTypes][]string{
 	Date:     {"format", "null_value", "index", "doc_values", "boost", "copy_to", "fields"},
 	GeoPoint: {"null_value", "index", "doc_values", "copy_to", "fields"},
 	Object:   {"properties"},
+
+	SparseVector: {"weight_scale", "boost"},
+	RankFeatures: {"weight_scale", "boost"},
 }
 
 func init() {
@@ -98,9 +101,6 @@ func (p *parser) property(name, of string, text []byte, depth int) error {
 		if f.Type, known = typeOf(kind); !known {
 			return bad("No handler for type [%s] declared on field [%s]: there are %s", kind, name, strings.Join(typeNames[:], ", "))
 		}
-		if f.Type == SparseVector {
-			return errSparse(name)
-		}
 	} else if !slices.ContainsFunc(given, func(m member) bool { return m.key == "properties" }) {
 		return bad("no type specified for field [%s]", name)
 	}
@@ -171,6 +171,17 @@ func (f *Field) set(name string, value []byte) error {
 			return bad("0: want more")
 		case 1:
 			f.Boost = 0
+		}
+		return nil
+	case "weight_scale":
+		if err := decode(value, &f.WeightScale); err != nil {
+			return err
+		}
+		if f.WeightScale == 0 {
+			return bad("0: want more")
+		}
+		if f.WeightScale == DefaultWeightScale {
+			f.WeightScale = 0
 		}
 		return nil
 	case "format":

@@ -9,7 +9,7 @@ import (
 // Type is the type of a field.
 type Type uint8
 
-// The types. SparseVector is known by name only: vectors of weights are an index of their own.
+// The types. RankFeatures is another name of SparseVector.
 const (
 	Text Type = iota
 	Keyword
@@ -25,11 +25,13 @@ const (
 	GeoPoint
 	SparseVector
 	Object
+	RankFeatures
 	numTypes
 )
 
 var typeNames = [numTypes]string{
 	"text", "keyword", "long", "integer", "short", "byte", "double", "float", "boolean", "date", "ip", "geo_point", "sparse_vector", "object",
+	"rank_features",
 }
 
 // String returns the name, as in the JSON of a mapping.
@@ -76,3 +78,6 @@ func (t Type) Whole() bool { return t >= Long && t <= Byte }
 
 // Real reports whether values are floating-point numbers.
 func (t Type) Real() bool { return t == Double || t == Float }
+
+// Vector reports whether values are objects of tokens and weights (ParseVector).
+func (t Type) Vector() bool { return t == SparseVector || t == RankFeatures }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/query"
 )
@@ -64,7 +66,7 @@ func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error)
 	case *query.Words:
 		return c.words(n, mode, boost*factor(n.Boost))
 	case *query.Weights:
-		return c.weights(n, mode, boost)
+		return c.weights(n, mode, boost*factor(n.Boost))
 	case *query.Boolean:
 		return c.group(n, mode, boost*factor(n.Boost))
 	case *query.Fuzzy:
@@ -224,10 +226,11 @@ func (c *compiler) word(w *query.Words, id base.FieldID, terms []int, last bool,
 	return c.memory.leaf(leaf{field: id, terms: terms, boost: boost}), nil
 }
 
-// weights makes leaves of the terms whose weight is not 0.
+// weights makes leaves of the terms whose weight is not 0. Those of a field beside others are optional in every mode.
 func (c *compiler) weights(w *query.Weights, mode Mode, boost float64) (node, error) {
-	if !c.weighted {
-		return nil, fmt.Errorf("a query of terms and weights, but the index is one of texts: %w", base.ErrBadInput)
+	field, err := vectorField(c, w.Field)
+	if err != nil {
+		return nil, err
 	}
 	if len(w.Terms) > query.MaxClauses {
 		return nil, tooManyTerms()
@@ -239,9 +242,9 @@ func (c *compiler) weights(w *query.Weights, mode Mode, boost float64) (node, er
 		}
 		c.text = append(c.text[:0], t.Term...)
 		terms := c.memory.numbers.take(1)
-		terms[0] = c.intern(0, c.text)
-		l := c.memory.leaf(leaf{terms: terms, boost: boost * t.Weight})
-		if mode == ModeAnd {
+		terms[0] = c.intern(field, c.text)
+		l := c.memory.leaf(leaf{field: field, terms: terms, boost: boost * t.Weight})
+		if mode == ModeAnd && field == 0 {
 			g.required = append(g.required, l)
 		} else {
 			g.optional = append(g.optional, l)
@@ -251,6 +254,27 @@ func (c *compiler) weights(w *query.Weights, mode Mode, boost float64) (node, er
 		return nil, nil
 	}
 	return g.simplify(), nil
+}
+
+// vectorField returns the field of a vector.
+func vectorField(c *compiler, name string) (base.FieldID, error) {
+	if name != "" {
+		if f := c.typed(name); f == nil || !f.Type.Vector() {
+			return 0, fmt.Errorf("a vector of tokens and weights for %q, which is no field of type %s: %w", name, mapping.SparseVector, base.ErrBadInput)
+		}
+		return base.FieldID(slices.Index(c.fields, name)), nil
+	}
+	if c.weighted {
+		return 0, nil
+	}
+	if c.snapshot != nil && c.snapshot.Options.Mapping != nil {
+		for _, f := range c.snapshot.Options.Mapping.Fields() {
+			if f.Type.Vector() {
+				return 0, fmt.Errorf("a query of terms and weights without a field: write %s:{…}: %w", f.Name, base.ErrBadInput)
+			}
+		}
+	}
+	return 0, fmt.Errorf("a query of terms and weights, but the index is one of texts: %w", base.ErrBadInput)
 }
 
 // leaf analyses a text; several terms are a phrase, with gaps for words that the analyzer
@@ -343,10 +367,12 @@ func (c *compiler) intern(field base.FieldID, text []byte) int {
 }
 
 func (c *compiler) field(name string) (base.FieldID, error) {
-	for i, f := range c.fields {
-		if f == name {
-			return base.FieldID(i), nil
+	if i := slices.Index(c.fields, name); i >= 0 {
+		if name != "" && c.snapshot != nil && c.snapshot.Fields[i].WeightScale != 0 {
+			_, err := c.searchable(name)
+			return 0, err
 		}
+		return base.FieldID(i), nil
 	}
 	if f, err := c.searchable(name); err != nil {
 		return 0, err

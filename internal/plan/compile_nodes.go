@@ -91,6 +91,10 @@ func (c *compiler) exists(n *query.Exists, boost float64) (node, error) {
 	if f := c.typed(n.Field); f != nil && (f.HasNumbers() || f.HasOrdinals()) {
 		return wrapSet(setKey("values", 0, f.Name), n.String(), columnExists{f.Name}, constantScore(boost)), nil
 	}
+	if f := c.typed(n.Field); f != nil && f.Type.Vector() {
+		id := base.FieldID(slices.Index(c.fields, n.Field))
+		return wrapSet(setKey("exists", id), n.String(), existing{id}, constantScore(boost)), nil
+	}
 	id, err := c.field(n.Field)
 	if err != nil {
 		return nil, err

@@ -229,8 +229,8 @@ func (x *explainer) leaf(l *leaf, excluded bool) Part {
 		Field: s.fields[l.field], Excluded: excluded, Freq: x.found[l].freq, SloppyFreq: float64(x.found[l].sloppy), AvgLength: stats.AvgLen(),
 		NumDocs: stats.NumDocs, IDF: p.words.idf(l), Boost: l.boost, K1: s.bm25.K1, B: s.bm25.B,
 	}
-	if o := &s.snapshot.Options; o.Weighted() {
-		part.IDF, part.K1, part.B, part.Scale = 0, 0, 0, o.WeightScale
+	if stats.WeightScale != 0 {
+		part.IDF, part.K1, part.B, part.Scale = 0, 0, 0, stats.WeightScale
 	}
 	for _, t := range l.terms {
 		part.Terms = append(part.Terms, string(p.words.terms[t].bytes))

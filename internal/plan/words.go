@@ -79,11 +79,12 @@ func (ws *words) docFreq(l *leaf, term int) uint64 {
 func (ws *words) numDocs(segment int) int { return ws.planner.snapshot.Segments[segment].NumDocs() }
 
 func (ws *words) scorer(l *leaf) score.Term {
-	if o := &ws.planner.snapshot.Options; o.Weighted() {
-		return score.NewLinearTerm(l.boost, o.WeightScale)
+	stats := &ws.planner.snapshot.Fields[l.field]
+	if stats.WeightScale != 0 {
+		return score.NewLinearTerm(l.boost, stats.WeightScale)
 	}
 	weight := min(ws.idf(l)*l.boost, maxWeight)
-	return ws.planner.bm25.NewTerm(weight, 1, ws.planner.snapshot.Fields[l.field].AvgLen())
+	return ws.planner.bm25.NewTerm(weight, 1, stats.AvgLen())
 }
 
 // leg sets leg to a term's list in a segment with bounds for scorer.
@@ -103,7 +104,7 @@ func (ws *words) leg(leg *traverse.Leg, segment, term int, scorer score.Term) er
 	bound := l.Max
 	if s.ownBounds {
 		var err error
-		leg.Bounds, bound, err = l.FrontierBounds(nil, score.Saturation{BM25: s.bm25, AvgLen: avgNow})
+		leg.Bounds, bound, err = l.FrontierBounds(nil, score.Saturation{BM25: s.bm25, AvgLen: avgNow, Linear: scorer.Linear})
 		if err != nil {
 			return fmt.Errorf("segment %s: term %q: %w", view.Name, ws.terms[term].bytes, err)
 		}

@@ -87,7 +87,7 @@ func init() {
 		"geo_bounding_box": (*queryParser).geoBox, "geo_distance": (*queryParser).geoDistance,
 		"match": (*queryParser).match, "match_all": (*queryParser).matchAll, "match_bool_prefix": (*queryParser).matchBoolPrefix,
 		"match_none": (*queryParser).matchNone, "match_phrase": (*queryParser).matchPhrase,
-		"match_phrase_prefix": (*queryParser).matchPhrasePrefix, "more_like_this": (*queryParser).moreLikeThis, "multi_match": (*queryParser).multiMatch,
+		"match_phrase_prefix": (*queryParser).matchPhrasePrefix, "more_like_this": (*queryParser).moreLikeThis, "multi_match": (*queryParser).multiMatch, "neural_sparse": (*queryParser).neuralSparse,
 		"prefix": (*queryParser).prefix, "query_string": (*queryParser).queryString, "range": (*queryParser).rangeQuery,
 		"regexp": (*queryParser).regexp, "simple_query_string": (*queryParser).simpleQueryString, "term": (*queryParser).term,
 		"terms": (*queryParser).terms, "wildcard": (*queryParser).wildcard,

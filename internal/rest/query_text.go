@@ -95,9 +95,9 @@ func (p *queryParser) fieldNames(name string) ([]string, *Error) {
 		return []string{field}, err
 	}
 	var names []string
-	for _, f := range p.x.meta().fields.TermFields() {
-		if ok, err := path.Match(name, f); err == nil && ok {
-			names = append(names, f)
+	for _, f := range p.x.meta().fields.Fields() {
+		if ok, err := path.Match(name, f.Name); err == nil && ok && f.HasTerms() && !f.Type.Vector() {
+			names = append(names, f.Name)
 		}
 	}
 	if len(names) == 0 {

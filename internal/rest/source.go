@@ -170,8 +170,11 @@ func (w *walker) leaf(name string, depth int) *Error {
 		w.next()
 		return w.misplaced(declared, w.value())
 	}
-	if ok && declared.Type == mapping.GeoPoint {
+	switch {
+	case ok && declared.Type == mapping.GeoPoint:
 		return w.points(declared)
+	case ok && declared.Type.Vector():
+		return w.vector(declared)
 	}
 	switch c := w.next(); c {
 	case '{':
@@ -218,6 +221,20 @@ func (w *walker) points(f *mapping.Field) *Error {
 	}
 	for _, p := range points {
 		w.values = append(w.values, griffin.Field{Name: f.Name, Value: p})
+	}
+	return nil
+}
+
+// vector adds the tokens and weights of an object.
+func (w *walker) vector(f *mapping.Field) *Error {
+	w.next()
+	raw := w.value()
+	vectors, err := mapping.Vectors([]byte(raw))
+	if err != nil {
+		return badValue(&mapping.ValueError{Field: f.Name, Type: f.Type, Value: raw, Err: err}, w.id)
+	}
+	for _, v := range vectors {
+		w.values = append(w.values, griffin.Field{Name: f.Name, Value: v})
 	}
 	return nil
 }

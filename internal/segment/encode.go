@@ -45,15 +45,12 @@ func (f *listFiles) align() error {
 }
 
 type encoder struct {
-	codec     codec.Codec
-	bm25      score.BM25
-	weights   bool // frequencies are weights
-	positions bool
-	fields    []encoderField
-	files     *listFiles
-	renumber  *renumberer // nil without Options.Order
-	free      chan<- *batch
-	dict      chan<- termBatch
+	codec    codec.Codec
+	fields   []encoderField
+	files    *listFiles
+	renumber *renumberer // nil without Options.Order
+	free     chan<- *batch
+	dict     chan<- termBatch
 
 	piece  *piece
 	direct bool                                            // it is the piece's turn: spools write directly
@@ -63,8 +60,9 @@ type encoder struct {
 }
 
 type encoderField struct {
-	lengths []uint32
-	avgLen  float64
+	lengths    []uint32
+	saturation score.Saturation
+	positions  bool
 }
 
 type termBatch struct {
@@ -127,10 +125,13 @@ func (e *encoder) encode(ctx context.Context, p *piece) error {
 	e.piece, e.direct = p, false
 	e.terms = termBatch{field: p.field}
 	f := &e.fields[p.field]
+	if e.renumber != nil {
+		e.renumber.positions = f.positions
+	}
 	w := postings.NewWriter(postings.Options{
 		Codec:      e.codec,
-		Saturation: score.Saturation{BM25: e.bm25, AvgLen: f.avgLen, Linear: e.weights},
-		Positions:  e.positions,
+		Saturation: f.saturation,
+		Positions:  f.positions,
 	}, &e.out.postings, &e.out.positions, &e.out.frontiers)
 	if err := e.encodeBatches(ctx, w, f.lengths); err != nil {
 		return err

@@ -134,10 +134,11 @@ func (in *mergeInput) before(o *mergeInput) bool {
 
 // Lists of all sources, term by term, are emitted in batches.
 type merger struct {
-	heap      []*mergeInput // a binary heap by (term, index)
-	positions bool
-	numFields int
-	block     PostingBlock
+	heap        []*mergeInput // a binary heap by (term, index)
+	positionsOf func(field base.FieldID) bool
+	positions   bool // of the lists in batch
+	numFields   int
+	block       PostingBlock
 	// emit takes a batch and returns an empty one. Its lists are of one field; the last may
 	// continue. end marks the end of a piece.
 	emit  func(b *batch, field base.FieldID, end bool) (*batch, error)
@@ -242,7 +243,7 @@ func (m *merger) mergeList() error {
 			return err
 		}
 	}
-	m.field = field
+	m.field, m.positions = field, m.positionsOf(field)
 	m.term = append(m.term[:0], top.Term()...)
 	m.batch.terms = append(m.batch.terms, m.term...)
 	m.part = listPart{termLen: len(m.term)}

@@ -57,6 +57,9 @@ type Options struct {
 	// Weights marks frequencies as learned weights, at most score.MaxBound, which give the
 	// bounds, without BM25.
 	Weights bool
+	// WeightFields marks, by FieldID, fields with such weights beside others; missing ones are false. They have
+	// no positions. The default field is never one.
+	WeightFields []bool
 	// Positions and Stored keep these; Write fails if a source lacks them.
 	Positions, Stored bool
 	// Order, if not nil, assigns DocID i to document Order[i]: a permutation of the kept
@@ -100,6 +103,14 @@ type FieldMeta struct {
 	AvgLen float64 `json:"avg_len"`
 	// UnitLengths is as in Options.
 	UnitLengths bool `json:"unit_lengths,omitempty"`
+	// Weights is as Options.WeightFields.
+	Weights bool `json:"weights,omitempty"`
+}
+
+// Saturation is what the bounds of a field's lists are of.
+func (m *Meta) Saturation(f base.FieldID) score.Saturation {
+	field := &m.Fields[f]
+	return score.Saturation{BM25: m.BM25, AvgLen: field.AvgLen, Linear: m.Weights || field.Weights}
 }
 
 // FileMeta identifies a file of a segment for Open.
@@ -199,6 +210,9 @@ func (m *Meta) validate() error {
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		names[i] = f.Name
+		if f.Weights && (i == 0 || f.UnitLengths || m.Weights) {
+			return fmt.Errorf("field %q: it cannot have weights: %w", f.Name, base.ErrCorrupt)
+		}
 		if f.UnitLengths && (i == 0 || f.TotalTokens != uint64(f.NumDocs)) {
 			return fmt.Errorf("field %q: %d unit lengths of %d documents: %w", f.Name, f.TotalTokens, f.NumDocs, base.ErrCorrupt)
 		}
@@ -243,6 +257,14 @@ func (o *Options) validate(numDocs int) (codec.Codec, error) {
 	if len(o.UnitLengths) > len(o.Fields) || o.unitLengths(0) {
 		return nil, fmt.Errorf("unit lengths of %d fields, the first %t: %w", len(o.UnitLengths), o.unitLengths(0), base.ErrBadInput)
 	}
+	if len(o.WeightFields) > len(o.Fields) || o.weights(0) {
+		return nil, fmt.Errorf("weights of %d fields, of the first %t: %w", len(o.WeightFields), o.weights(0), base.ErrBadInput)
+	}
+	for f := range o.WeightFields {
+		if o.weights(f) && (o.Weights || o.unitLengths(f)) {
+			return nil, fmt.Errorf("field %q cannot have weights: %w", o.Fields[f], base.ErrBadInput)
+		}
+	}
 	c, err := codec.Lookup(o.Codec)
 	if err != nil {
 		return nil, err
@@ -261,5 +283,13 @@ func (o *Options) validate(numDocs int) (codec.Codec, error) {
 	}
 	return c, nil
 }
+
+// weights reports whether a field has weights beside others.
+func (o *Options) weights(field int) bool {
+	return field < len(o.WeightFields) && o.WeightFields[field]
+}
+
+// positionsOf reports whether the lists of a field have positions.
+func (o *Options) positionsOf(field base.FieldID) bool { return o.Positions && !o.weights(int(field)) }
 
 func abort(err error, w interface{ Abort() error }) error { return errors.Join(err, w.Abort()) }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
-	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
@@ -202,10 +201,11 @@ func (v *segmentVerifier) verifyList(f base.FieldID, m *postings.Meta) error {
 	if err := v.place(s.frontiers, &v.frontiers, m.FrontierOffset, m.FrontierLength, 1); err != nil {
 		return err
 	}
-	if (s.positions != nil) != (m.PosLength > 0) {
+	hasPositions := s.positions != nil && !s.meta.Fields[f].Weights
+	if hasPositions != (m.PosLength > 0) {
 		return fmt.Errorf("%d bytes of positions: %w", m.PosLength, base.ErrCorrupt)
 	}
-	if s.positions != nil {
+	if hasPositions {
 		if err := v.place(s.positions, &v.positions, m.PosOffset, m.PosLength, 4); err != nil {
 			return err
 		}
@@ -214,7 +214,7 @@ func (v *segmentVerifier) verifyList(f base.FieldID, m *postings.Meta) error {
 	if err := s.openList(f, m, Positions|Frontiers, &l); err != nil {
 		return err
 	}
-	return l.Verify(v.lengths[f], score.Saturation{BM25: s.meta.BM25, AvgLen: s.meta.Fields[f].AvgLen, Linear: s.meta.Weights})
+	return l.Verify(v.lengths[f], s.meta.Saturation(f))
 }
 
 // place checks that a list directly follows the previous one, except for zeros for

@@ -170,7 +170,7 @@ func (w *writer) writeFile(name string, write func(f *sealed.Writer) error) erro
 // statistics that depend on them.
 func (w *writer) collectLengths() error {
 	for field, name := range w.opts.Fields {
-		meta := FieldMeta{Name: name, UnitLengths: w.opts.unitLengths(field)}
+		meta := FieldMeta{Name: name, UnitLengths: w.opts.unitLengths(field), Weights: w.opts.weights(field)}
 		var lengths []uint32
 		var unit *Bitmap
 		if meta.UnitLengths {
@@ -327,12 +327,13 @@ func (w *writer) runPipeline(ctx context.Context, files *listFiles, dict *dictio
 }
 
 func (w *writer) newEncoder(files *listFiles, free chan<- *batch, terms chan<- termBatch) *encoder {
-	e := &encoder{codec: w.codec, bm25: w.opts.BM25, weights: w.opts.Weights, positions: w.opts.Positions, files: files, free: free, dict: terms}
+	e := &encoder{codec: w.codec, files: files, free: free, dict: terms}
 	for f, lengths := range w.lengths {
-		e.fields = append(e.fields, encoderField{lengths, w.meta.Fields[f].AvgLen})
+		id := base.FieldID(f)
+		e.fields = append(e.fields, encoderField{lengths, w.meta.Saturation(id), w.opts.positionsOf(id)})
 	}
 	if w.newID != nil {
-		e.renumber = &renumberer{newID: w.newID, positions: w.opts.Positions}
+		e.renumber = &renumberer{newID: w.newID}
 	}
 	return e
 }
@@ -370,7 +371,7 @@ func (w *writer) merge(ctx context.Context, pieces chan<- *piece, free <-chan *b
 		}
 		return next(), nil
 	}
-	m := &merger{positions: w.opts.Positions, numFields: len(w.opts.Fields), emit: emit, batch: next()}
+	m := &merger{positionsOf: w.opts.positionsOf, numFields: len(w.opts.Fields), emit: emit, batch: next()}
 	return m.run(ctx, w.sources, w.maps)
 }
 

@@ -233,6 +233,56 @@ func TestMergeWithoutPositions(t *testing.T) {
 	}
 }
 
+// A field of weights has no positions beside one that has, and its bounds are its weights.
+func TestMergeWeightsBesidePositions(t *testing.T) {
+	mem := vfstest.NewMem()
+	o := twoFields()
+	o.WeightFields = []bool{false, true}
+	docs := [][2]string{{"abab", "xxxy"}, {"c", ""}, {"ba", "yyx"}}
+	s := writeSources(t, mem, "one", o, docs, withStored(t, mem, "1", docs...))
+	for _, order := range [][]base.DocID{nil, {1, 0}} {
+		src, err := s.Source(dropOf(3, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Order = order
+		if _, err := Write(t.Context(), mem, "merged", o, []Source{src}, nil); err != nil {
+			t.Fatal(err)
+		}
+		merged, err := Open(mem, "merged")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := merged.Verify(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		for field, want := range []struct {
+			term      string
+			positions bool
+			max       uint16
+		}{{"a", true, 0}, {"x", false, 3}} {
+			var l postings.List
+			found, err := merged.FindParts(base.FieldID(field), []byte(want.term), Positions, &l)
+			if !found || err != nil || l.DocFreq != 2 || l.HasPositions() != want.positions || want.max > 0 && uint16(l.Max) != want.max {
+				t.Errorf("list of %s: %d documents, positions %t, bound %d, %v", want.term, l.DocFreq, l.HasPositions(), l.Max, err)
+			}
+		}
+		if err := errors.Join(merged.Close(), mem.RemoveAll("merged")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, bad := range []Options{{Weights: true}, {UnitLengths: []bool{false, true}}, {WeightFields: []bool{true}}, {WeightFields: make([]bool, 3)}} {
+		o := twoFields()
+		o.Weights, o.UnitLengths = bad.Weights, bad.UnitLengths
+		if o.WeightFields = bad.WeightFields; o.WeightFields == nil {
+			o.WeightFields = []bool{false, true}
+		}
+		if _, err := o.validate(1); !errors.Is(err, base.ErrBadInput) {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}
+
 // onlyList has one list, of the blocks.
 type onlyList struct {
 	ListIterator
@@ -265,6 +315,9 @@ func (s listSource) Lists() (ListIterator, error) { return s.list, nil }
 
 func merge(m *merger, maps []docMap, list *onlyList) error {
 	m.numFields = 1
+	if m.positionsOf == nil {
+		m.positionsOf = func(base.FieldID) bool { return false }
+	}
 	if m.batch = new(batch); m.emit == nil {
 		m.emit = func(b *batch, _ base.FieldID, _ bool) (*batch, error) { b.reset(); return b, nil }
 	}
@@ -298,7 +351,7 @@ func TestMergeRefusesBrokenLists(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := &merger{positions: true}
+			m := &merger{positionsOf: func(base.FieldID) bool { return true }}
 			err = merge(m, maps, &onlyList{terms: []string{"a"}, blocks: []PostingBlock{c.block}})
 			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("error %v, want %q", err, c.want)

@@ -21,12 +21,12 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 	if mode == And {
 		return svs{}
 	}
-	numLists, numPostings, linear := 0, 0, false
+	numLists, numPostings, linear := 0, 0, true
 	for i := range legs {
 		if n := int(legs[i].List.DocFreq); n > 0 {
 			numLists++
 			numPostings += n
-			linear = legs[i].Term.Linear
+			linear = linear && legs[i].Term.Linear
 		}
 	}
 	if numLists > 1 && numPostings <= max(fewPostings, min(k, manyHits)) {

@@ -93,7 +93,7 @@ func saturations(s *Segment) []score.Saturation {
 	meta := s.Segment.Meta()
 	sat := make([]score.Saturation, len(meta.Fields))
 	for i := range sat {
-		sat[i] = score.Saturation{BM25: meta.BM25, AvgLen: meta.Fields[i].AvgLen, Linear: meta.Weights}
+		sat[i] = meta.Saturation(base.FieldID(i))
 	}
 	return sat
 }
