@@ -28,5 +28,7 @@ func TestConstants(t *testing.T) {
 		{Name: "kInFlight", Value: inFlight},
 		{Name: "kUnitRanges", Value: unitRanges},
 		{Name: "kOpenHits", Value: openHits},
+		{Name: "kMaxTallyTerms", Value: maxTallyTerms},
+		{Name: "kTallyThreads", Value: tallyThreads},
 	})
 }

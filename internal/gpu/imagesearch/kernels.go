@@ -38,6 +38,11 @@ type Kernels struct {
 	loadWide              sync.Once
 	rangesWide, probeWide *cuda.Kernel
 	wideErr               error
+
+	// The kernels of Tally, guarded by loadTally.
+	loadTally sync.Once
+	tallied   *tallyKernels
+	tallyErr  error
 }
 
 // Load loads the kernels; Batch.Add loads the kernels of wide queries.

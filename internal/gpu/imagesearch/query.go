@@ -91,25 +91,19 @@ func MaxScore(numDocs int) base.Score {
 // check's error wraps base.ErrBadInput or ErrUnsuited.
 func (q *Query) check(seg *Segment) (w width, err error) {
 	switch {
-	case q.K < 0 || q.Mode > And || len(q.Terms) == 0:
-		return w, fmt.Errorf("mode %d, k %d, %d terms: %w", q.Mode, q.K, len(q.Terms), base.ErrBadInput)
+	case q.K < 0 || len(q.Terms) == 0:
+		return w, fmt.Errorf("k %d, %d terms: %w", q.K, len(q.Terms), base.ErrBadInput)
 	case q.K > MaxK:
 		return w, fmt.Errorf("%d hits: %w", q.K, ErrUnsuited)
 	case len(q.Terms) > MaxTerms:
 		return w, fmt.Errorf("%d terms: %w", len(q.Terms), ErrUnsuited)
-	case int64(seg.NumDocs) > MaxDocs:
-		return w, fmt.Errorf("%d documents: %w", seg.NumDocs, ErrUnsuited)
-	case !seg.Live.IsZero() && seg.Live.Len() < (seg.NumDocs+31)/32:
-		return w, fmt.Errorf("bitmap of %d words for %d documents: %w", seg.Live.Len(), seg.NumDocs, base.ErrBadInput)
-	case !q.Filter.IsZero() && (q.Filter.Len() < FilterWords(seg.NumDocs) || q.Filter.Ptr()%16 != 0):
-		return w, fmt.Errorf("filter of %d words for %d documents: %w", q.Filter.Len(), seg.NumDocs, base.ErrBadInput)
+	}
+	if err := q.checkSegment(seg); err != nil {
+		return w, err
 	}
 	sum := uint64(0)
 	for i := range q.Terms {
 		t := &q.Terms[i]
-		if t.Image.shape.NumDocs != seg.NumDocs || t.Image.data == 0 {
-			return w, fmt.Errorf("term %d: image of a segment of %d documents, not %d: %w", i, t.Image.shape.NumDocs, seg.NumDocs, base.ErrBadInput)
-		}
 		if !t.Term.Linear && t.Lengths.Len() < seg.NumDocs {
 			return w, fmt.Errorf("term %d: %d lengths of %d documents: %w", i, t.Lengths.Len(), seg.NumDocs, base.ErrBadInput)
 		}
@@ -122,6 +116,27 @@ func (q *Query) check(seg *Segment) (w width, err error) {
 		return width{}, nil
 	}
 	return q.width(seg)
+}
+
+// checkSegment's error wraps base.ErrBadInput or ErrUnsuited.
+func (q *Query) checkSegment(seg *Segment) error {
+	switch {
+	case q.Mode > And:
+		return fmt.Errorf("mode %d: %w", q.Mode, base.ErrBadInput)
+	case int64(seg.NumDocs) > MaxDocs:
+		return fmt.Errorf("%d documents: %w", seg.NumDocs, ErrUnsuited)
+	case !seg.Live.IsZero() && seg.Live.Len() < (seg.NumDocs+31)/32:
+		return fmt.Errorf("bitmap of %d words for %d documents: %w", seg.Live.Len(), seg.NumDocs, base.ErrBadInput)
+	case !q.Filter.IsZero() && (q.Filter.Len() < FilterWords(seg.NumDocs) || q.Filter.Ptr()%16 != 0):
+		return fmt.Errorf("filter of %d words for %d documents: %w", q.Filter.Len(), seg.NumDocs, base.ErrBadInput)
+	}
+	for i := range q.Terms {
+		m := &q.Terms[i].Image
+		if m.shape.NumDocs != seg.NumDocs || m.data == 0 {
+			return fmt.Errorf("term %d: image of a segment of %d documents, not %d: %w", i, m.shape.NumDocs, seg.NumDocs, base.ErrBadInput)
+		}
+	}
+	return nil
 }
 
 // width is the representation of a query's scores. Zero: narrow; bounds and scores are below
