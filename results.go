@@ -36,6 +36,9 @@ type Results struct {
 	Facets map[string][]FacetValue `json:"facets,omitempty"`
 	// Aggregations are the answers to Query.Aggregations.
 	Aggregations Aggregations `json:"aggregations,omitzero"`
+	// CountedBy is the processor that counted the values of Facets and Aggregations, if there is a GPU: "gpu", or
+	// "cpu: " and the reason.
+	CountedBy string `json:"counted_by,omitempty"`
 	// Suggestions are queries with corrected words, with hits, if Query.Suggest is set and there is no hit.
 	Suggestions []string `json:"suggestions,omitempty"`
 	// Matches is the number of documents that match in Mode, if Query.Count is set.

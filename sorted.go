@@ -81,6 +81,8 @@ type sortedSearch struct {
 	mapping  *mapping.Mapping
 	segments []collect.Segment
 	borrowed []*scratch
+	// countedBy is Results.CountedBy.
+	countedBy string
 }
 
 // runSorted answers a query that needsMatches.
@@ -109,10 +111,13 @@ func (s *sortedSearch) run(ctx context.Context) (*Results, error) {
 			return nil, err
 		}
 	}
-	if s.matches, err = s.allMatches(ctx, s.plan, s.sc); err != nil {
+	if err := s.openSegments(); err != nil {
 		return nil, err
 	}
-	if err := s.openSegments(); err != nil {
+	if r, err := s.counted(ctx, notes); r != nil || err != nil {
+		return r, err
+	}
+	if s.matches, err = s.allMatches(ctx, s.plan, s.sc); err != nil {
 		return nil, err
 	}
 	if s.query.MinScore > 0 {
@@ -120,7 +125,7 @@ func (s *sortedSearch) run(ctx context.Context) (*Results, error) {
 			return nil, err
 		}
 	}
-	r := &Results{Notes: notes}
+	r := &Results{Notes: notes, CountedBy: s.countedBy}
 	if len(s.query.Aggregations)+len(s.query.Facets) > 0 {
 		if err := s.aggregate(ctx, r); err != nil {
 			return nil, err
@@ -385,25 +390,36 @@ func ones(bitmaps [][]uint64) (n int64) {
 	return n
 }
 
+// requests are those of Query.Facets and Query.Aggregations.
+func (s *sortedSearch) requests() ([]*aggregate.Request, error) {
+	requests, err := s.query.facetRequests()
+	if err != nil || len(s.query.Aggregations) == 0 {
+		return requests, err
+	}
+	more, err := aggregate.Parse(s.query.Aggregations)
+	return append(requests, more...), err
+}
+
 // aggregate evaluates Query.Facets and Query.Aggregations over the matching documents.
 func (s *sortedSearch) aggregate(ctx context.Context, r *Results) error {
-	requests, err := s.query.facetRequests()
+	requests, err := s.requests()
 	if err != nil {
 		return err
 	}
-	if len(s.query.Aggregations) > 0 {
-		more, err := aggregate.Parse(s.query.Aggregations)
-		if err != nil {
-			return err
-		}
-		requests = append(requests, more...)
-	}
+	return s.evaluate(ctx, r, s.aggregated(ctx), requests)
+}
+
+func (s *sortedSearch) aggregated(ctx context.Context) *aggregate.Index {
 	ix := &aggregate.Index{Field: s.mapping.Field, Now: time.Now(), Filter: s.aggregationFilter}
 	for i := range s.snapshot.Segments {
 		view := &s.snapshot.Segments[i]
 		ix.Segments = append(ix.Segments, aggregate.Segment{NumDocs: view.NumDocs(), Live: view.Live.Words(), Column: s.segments[i].Column})
 	}
 	ix.Hits = func(raw json.RawMessage) (aggregate.HitRanker, error) { return s.topHits(ctx, raw) }
+	return ix
+}
+
+func (s *sortedSearch) evaluate(ctx context.Context, r *Results, ix *aggregate.Index, requests []*aggregate.Request) error {
 	results, err := aggregate.Run(ctx, ix, requests, s.matches, aggregate.Limits{})
 	if err != nil {
 		return err

@@ -20,6 +20,10 @@ type Index struct {
 	// Filter returns the live documents that match a query in the JSON of OpenSearch, one bitmap a
 	// segment.
 	Filter func(ctx context.Context, query json.RawMessage) ([][]uint64, error)
+	// Counts returns how many matches of a segment have each ordinal of a field's column, and how many have none, if
+	// that was counted before (CountedFields); else nil. A field without a column has no counts, but missing.
+	// nil: nothing was counted.
+	Counts func(segment int, field string) *OrdinalCounts
 	// Hits ranks documents for top_hits; nil: there are none.
 	Hits func(request json.RawMessage) (HitRanker, error)
 }
@@ -31,6 +35,12 @@ type Segment struct {
 	Live []uint64
 	// Column returns the column of a field; nil: no document has a value.
 	Column func(field string) (*column.Column, error)
+}
+
+// OrdinalCounts are how many documents have each ordinal, and how many have none.
+type OrdinalCounts struct {
+	Counts  []uint32
+	Missing int64
 }
 
 // HitRanker keeps the best documents of each bucket of a top_hits.

@@ -22,6 +22,22 @@ type Request struct {
 	make     func(e *env) (collector, error) // of its parameters
 	kind     *kind
 	percents []float64 // of percentiles and percentile_ranks
+	counted  string    // the field whose values terms counts
+}
+
+// CountedFields returns the fields whose counts of values (Index.Counts) are enough to answer the requests: then Run
+// reads no matches. ok is false if they need more.
+func CountedFields(ix *Index, requests []*Request) (fields []string, ok bool) {
+	for _, r := range requests {
+		f, found := ix.Field(r.counted)
+		if r.counted == "" || len(r.Aggs) > 0 || !found || !f.HasOrdinals() || f.NoDocValues {
+			return nil, false
+		}
+		if !slices.Contains(fields, r.counted) {
+			fields = append(fields, r.counted)
+		}
+	}
+	return fields, true
 }
 
 // maxNesting bounds the depth of aggregations.

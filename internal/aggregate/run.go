@@ -20,8 +20,8 @@ const batchSize = 1024
 // topBucket holds all matching documents.
 const topBucket = 0
 
-// Run evaluates requests over the matching documents: one bitmap a segment, of live documents. The answers
-// are in the order of the requests. Errors wrap base.ErrBadInput for requests that do not fit the index or
+// Run evaluates requests over the matching documents: one bitmap a segment, of live documents; none if Index.Counts has
+// counts of all CountedFields. The answers are in the order of the requests. Errors wrap base.ErrBadInput for requests that do not fit the index or
 // the limits, base.ErrCorrupt for damaged columns, or are the context's.
 func Run(ctx context.Context, ix *Index, requests []*Request, matches [][]uint64, limits Limits) ([]*Result, error) {
 	e := &env{ctx: ctx, index: ix, budget: newBudget(limits)}
@@ -30,7 +30,11 @@ func Run(ctx context.Context, ix *Index, requests []*Request, matches [][]uint64
 		return nil, err
 	}
 	for i := range ix.Segments {
-		if err := e.segment(all, i, matches[i]); err != nil {
+		var words []uint64
+		if matches != nil {
+			words = matches[i]
+		}
+		if err := e.segment(all, i, words); err != nil {
 			return nil, err
 		}
 	}

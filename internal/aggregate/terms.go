@@ -47,6 +47,7 @@ func parseTerms(r *Request, p *params) (func(e *env) (collector, error), error) 
 	p.integer("shard_min_doc_count", 0, 0, maxSize) // likewise
 	p.choice("collect_mode", "depth_first", "depth_first", "breadth_first")
 	p.ignored("execution_hint")
+	r.counted = t.field
 	return func(e *env) (collector, error) { return newTerms(e, r, &t) }, p.err
 }
 
@@ -270,9 +271,14 @@ func (t *terms) collect(docs []base.DocID, buckets []uint32) error {
 }
 
 // whole counts ordinals without visiting documents one by one.
-func (t *terms) whole(_ int, words []uint64) (bool, error) {
+func (t *terms) whole(segment int, words []uint64) (bool, error) {
 	if t.keys.lexicon == nil || len(t.within.children) > 0 {
 		return false, nil
+	}
+	if t.e.index.Counts != nil {
+		if c := t.e.index.Counts(segment, t.keys.field.Name); c != nil {
+			return true, t.addOrdinals(c.Counts, c.Missing)
+		}
 	}
 	if t.keys.column == nil {
 		return len(t.keys.missing) == 0, nil
@@ -287,25 +293,33 @@ func (t *terms) whole(_ int, words []uint64) (bool, error) {
 	if err != nil {
 		return false, t.wrap(err)
 	}
-	if err := t.reserve(); err != nil {
-		return false, err
+	return true, t.addOrdinals(t.ords, int64(missing))
+}
+
+// addOrdinals adds the counts of a segment's ordinals, of which there are none without a column, and of the documents
+// without a value.
+func (t *terms) addOrdinals(counts []uint32, missing int64) error {
+	if t.keys.column != nil {
+		if err := t.reserve(); err != nil {
+			return err
+		}
 	}
-	for ord, count := range t.ords {
+	for ord, count := range counts {
 		if count == 0 {
 			continue
 		}
 		key, err := t.keys.lexicon.number(int64(ord))
 		if err != nil {
-			return false, err
+			return err
 		}
 		if err := t.addWhole(key, int64(count)); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if missing > 0 && len(t.keys.missing) > 0 {
-		return true, t.addWhole(t.keys.missing[0], int64(missing))
+		return t.addWhole(t.keys.missing[0], missing)
 	}
-	return true, nil
+	return nil
 }
 
 // reserve makes room for the numbers of a segment's ordinals in ofKeys.

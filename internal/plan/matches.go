@@ -26,18 +26,24 @@ func (p *Plan) Matches(ctx context.Context, sc *Scratch, f func(segment int, wor
 	if err != nil {
 		return err
 	}
-	var work Work
-	r := stageRun{plan: p, st: &p.stages[stage], sc: sc, stop: ctx}
 	for i := range p.planner.snapshot.Segments {
-		words, err := r.matches(i, &work)
-		if err == nil {
-			err = f(i, words)
-		}
-		if err != nil {
+		if err := StageMatches(ctx, p, sc, stage, i, f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// StageMatches calls f with the live documents of a segment that match a stage, which must not be of ModeSaat, as
+// Plan.Matches does.
+func StageMatches(ctx context.Context, p *Plan, sc *Scratch, stage, segment int, f func(segment int, words []uint64) error) error {
+	var work Work
+	r := stageRun{plan: p, st: &p.stages[stage], sc: sc, stop: ctx}
+	words, err := r.matches(segment, &work)
+	if err != nil {
+		return err
+	}
+	return f(segment, words)
 }
 
 // matchingStage returns the first stage that does not fall back.

@@ -22,7 +22,7 @@ type device struct {
 	tight    atomic.Bool   // a batch did not fit into memory
 	waiting  chan struct{} // held by the run that waits for memory (shortage)
 
-	inPlace, queries, packedRuns, steps, launches, busy atomic.Int64
+	inPlace, queries, packedRuns, steps, tallies, launches, busy atomic.Int64
 
 	asked residency.FormCounts
 }
@@ -75,7 +75,7 @@ func (d *device) stats() DeviceStats {
 	return DeviceStats{
 		Name: m.Name, GPU: m.GPU, Driver: m.Driver, CacheStats: m.Cache, UsedBytes: m.UsedBytes, LimitBytes: m.LimitBytes,
 		Host: m.Host, Asked: d.asked.Stats(), BytesUploaded: m.BytesUploaded, BytesInPlace: d.inPlace.Load(),
-		Packed: d.packedRuns.Load(), Steps: d.steps.Load(), Queries: d.queries.Load(), Launches: d.launches.Load(),
+		Packed: d.packedRuns.Load(), Steps: d.steps.Load(), Tallies: d.tallies.Load(), Queries: d.queries.Load(), Launches: d.launches.Load(),
 		Busy: time.Duration(d.busy.Load()), Errors: m.Errors, Lost: m.Lost,
 	}
 }

@@ -184,6 +184,7 @@ type DeviceStats struct {
 	BytesInPlace  int64         `json:"bytes_in_place"`
 	Packed        int64         `json:"packed"`
 	Steps         int64         `json:"steps"`
+	Tallies       int64         `json:"tallies"`
 	Queries       int64         `json:"queries"`
 	Launches      int64         `json:"launches"`
 	Busy          time.Duration `json:"busy_ns"`
@@ -217,6 +218,7 @@ func (s Stats) Since(before *Stats) Stats {
 		d.BytesInPlace -= b.BytesInPlace
 		d.Packed -= b.Packed
 		d.Steps -= b.Steps
+		d.Tallies -= b.Tallies
 		d.Evictions -= b.Evictions
 		d.Refused -= b.Refused
 		d.BytesUploaded -= b.BytesUploaded

@@ -22,6 +22,7 @@ type lane struct {
 	single       *imagesearch.Single
 	batch        *imagesearch.Batch // nil until the first batch
 	limits       imagesearch.Limits // of batch
+	tally        tallyState
 	begun, ended *cuda.Event        // traced runs only
 
 	// Of the gathered queries: entries[first[i]:] are the pinned lists of query i by leg, nil
@@ -102,7 +103,7 @@ func (l *lane) close() error {
 	if l.packed.runner != nil {
 		errs = append(errs, l.packed.runner.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, l.tally.close())...)
 }
 
 // enter begins a run, until leave, and returns the number of ended runs for WaitForRun.
@@ -132,6 +133,7 @@ func (l *lane) salvage() {
 		_ = l.d.Note(l.batch.Close())
 		l.batch, l.limits = nil, imagesearch.Limits{}
 	}
+	_ = l.d.Note(l.tally.close())
 	if l.packed.runner != nil {
 		_ = l.d.Note(l.packed.runner.Close())
 		l.packed.runner = nil

@@ -98,12 +98,17 @@ func columnGain(numDocs uint32) float64 { return 2000 + float64(numDocs)/2 }
 
 // column returns the pinned column of a range in a shard, uploaded if it is worth its memory; nil if not.
 func (u *Uploader) column(p *Shard, of *ColumnRange, c *Counts) (_ *Entry, err error) {
-	k := listKey{shard: p.id, kind: kindColumn, list: base.ListID(of.Number)}
-	if e := u.d.cache.find(k); e != nil {
-		return e, nil
-	}
 	if !of.IsFlat() {
 		return nil, nil
+	}
+	return u.columnWords(p, of.Number, flatWords(of.Column, p)*4, c, func() ([]uint32, error) { return flatColumn(of.Column, p.from, p.to) })
+}
+
+// columnWords returns the pinned column of a number, uploaded if it is worth its memory; nil if not.
+func (u *Uploader) columnWords(p *Shard, number int, size int64, c *Counts, read func() ([]uint32, error)) (_ *Entry, err error) {
+	k := listKey{shard: p.id, kind: kindColumn, list: base.ListID(number)}
+	if e := u.d.cache.find(k); e != nil {
+		return e, nil
 	}
 	if e := u.d.cache.claim(k); e != nil {
 		return e, nil
@@ -112,7 +117,6 @@ func (u *Uploader) column(p *Shard, of *ColumnRange, c *Counts) (_ *Entry, err e
 	defer u.abandonOnError(&err)
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began, before := time.Now(), u.bytes
-	size := (int64(p.to-p.from)*flatBytes(of.Column) + 3) / 4 * 4
 	if size > u.d.limit[0].Load() {
 		return nil, nil
 	}
@@ -122,7 +126,7 @@ func (u *Uploader) column(p *Shard, of *ColumnRange, c *Counts) (_ *Entry, err e
 	}
 	u.making = e
 	e.packed.bits = u.d.memory(e.extent).Slice(0, int(size/4))
-	words, err := flatColumn(of.Column, p.from, p.to)
+	words, err := read()
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +141,16 @@ func (u *Uploader) column(p *Shard, of *ColumnRange, c *Counts) (_ *Entry, err e
 	return e, nil
 }
 
+// flatWords is the length of a flat column: whole groups of eight documents, which kernels read.
+func flatWords(c *column.Column, p *Shard) int64 {
+	return (int64(p.to-p.from) + 7) / 8 * 8 * flatBytes(c) / 4
+}
+
 // flatColumn returns the numbers of the documents [from, to).
 func flatColumn(c *column.Column, from, to uint32) ([]uint32, error) {
 	size := int(flatBytes(c))
 	least, _ := c.Bounds()
-	flat := make([]byte, (int(to-from)*size+3)/4*4)
+	flat := make([]byte, (int(to-from)+7)/8*8*size)
 	err := c.Scan(nil, func(docs []base.DocID, values []int64) error {
 		for i, d := range docs {
 			if uint32(d) < from || uint32(d) >= to {

@@ -1,0 +1,134 @@
+package griffin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/sampletest"
+	"github.com/griffin-search/griffin/query"
+)
+
+// facetIndex has three commits of documents with a keyword of one value or none, one of several, and a number, some of
+// them deleted.
+func facetIndex(t *testing.T, rng *rand.Rand, r *griffin.Runtime) *griffin.Index {
+	t.Helper()
+	m, err := griffin.ParseMapping([]byte(`{"properties":{"kind":{"type":"keyword"},"tags":{"type":"keyword"},"n":{"type":"long"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.Settings{Mapping: m}, griffin.Options{Runtime: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := ix.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for i := range 600 {
+		d := griffin.Document{ID: fmt.Sprint("d", i), Text: fmt.Sprintf("w%d w%d w%d", rng.IntN(4), rng.IntN(4), rng.IntN(20))}
+		d.Fields = append(d.Fields, griffin.Field{Name: "n", Value: fmt.Sprint(rng.IntN(100))})
+		if rng.IntN(5) > 0 {
+			d.Fields = append(d.Fields, griffin.Field{Name: "kind", Value: fmt.Sprint("k", rng.IntN(30))})
+		}
+		for range rng.IntN(4) {
+			d.Fields = append(d.Fields, griffin.Field{Name: "tags", Value: fmt.Sprint("t", rng.IntN(12))})
+		}
+		if err := ix.Add(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if i%200 == 199 {
+			for range 10 {
+				if err := ix.Delete(t.Context(), fmt.Sprint("d", rng.IntN(i))); err != nil && !strings.Contains(err.Error(), "no document") {
+					t.Fatal(err)
+				}
+			}
+			if err := ix.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return ix
+}
+
+// Facets and terms aggregations that a GPU counts are the CPU's, with the same hits and matches, and the result says
+// where they were counted.
+func TestFacetsOnGPU(t *testing.T) {
+	t.Setenv(libraryVariable, gputest.Library(t).Path())
+	rng := rand.New(rand.NewPCG(98, 1))
+	runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{
+		GPU: griffin.GPUOptions{Device: "0", Memory: griffin.MemorySize{Bytes: 4 << 20}}, Policy: griffin.PolicyGPU, CostDir: t.TempDir(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := runtime.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	ix := facetIndex(t, rng, runtime)
+	onGPU := 0
+	for range sampletest.Rounds(40, 400) {
+		q := griffin.Query{Text: fmt.Sprintf("w%d w%d", rng.IntN(4), rng.IntN(20)), K: []int{1, 10}[rng.IntN(2)], Mode: []griffin.Mode{griffin.ModeOr, griffin.ModeAnd, griffin.ModeAndOr}[rng.IntN(3)]}
+		if rng.IntN(2) == 0 {
+			q.Filter = &query.Range{Field: "n", From: fmt.Sprint(rng.IntN(100))}
+		}
+		if rng.IntN(2) == 0 {
+			q.Facets = []griffin.Facet{{Field: "kind", Size: 1 + rng.IntN(40)}, {Field: "tags"}}
+		}
+		aggregations := map[string]string{
+			"kinds": `{"terms":{"field":"kind","size":7,"missing":"none","order":{"_key":"desc"}}}`,
+			"tags":  `{"terms":{"field":"tags","include":"t1.*","min_doc_count":0}}`,
+			"stats": `{"stats":{"field":"n"}}`,
+			"deep":  `{"terms":{"field":"kind"},"aggs":{"n":{"max":{"field":"n"}}}}`,
+		}
+		asked := map[string]json.RawMessage{}
+		for name, text := range aggregations {
+			if rng.IntN(3) == 0 {
+				asked[name] = json.RawMessage(text)
+			}
+		}
+		if len(asked) > 0 {
+			q.Aggregations, _ = json.Marshal(asked)
+		}
+		if len(asked)+len(q.Facets) == 0 {
+			continue
+		}
+		got, err := ix.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Policy = griffin.PolicyCPU
+		want, err := ix.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := asked["stats"] == nil && asked["deep"] == nil
+		if (got.CountedBy == "gpu") != (counts && got.CountedBy != "cpu: there is nothing to look for") || !strings.HasPrefix(want.CountedBy, "cpu: ") {
+			t.Fatalf("%s: counted by %q, and with the policy cpu by %q", q.Aggregations, got.CountedBy, want.CountedBy)
+		}
+		if got.CountedBy == "gpu" {
+			onGPU++
+		}
+		got.Took, want.Took, got.Traversal, want.Traversal, got.CountedBy, want.CountedBy = 0, 0, "", "", "", ""
+		if !reflect.DeepEqual(got.Facets, want.Facets) || !reflect.DeepEqual(got.Hits, want.Hits) || got.Total != want.Total || got.Matches != want.Matches || got.Mode != want.Mode {
+			t.Fatalf("%+v: the GPU has\n%+v, the CPU\n%+v", q, got, want)
+		}
+		gotJSON, err1 := json.Marshal(got.Aggregations)
+		wantJSON, err2 := json.Marshal(want.Aggregations)
+		if err1 != nil || err2 != nil || string(gotJSON) != string(wantJSON) {
+			t.Fatalf("%s: the GPU has\n%s, the CPU\n%s", q.Aggregations, gotJSON, wantJSON)
+		}
+	}
+	if onGPU < 5 {
+		t.Errorf("%d searches were counted by the GPU", onGPU)
+	}
+}

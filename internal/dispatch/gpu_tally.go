@@ -1,0 +1,270 @@
+package dispatch
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/column"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/traverse"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// This file has counts of values over all matches of a query. A GPU takes about the same time for any number of
+// matches, so that it pays if there are many.
+
+// ValueCounts are the matches of a query and the values of fields in them.
+type ValueCounts struct {
+	Matches  int64
+	Segments []SegmentCounts
+}
+
+// SegmentCounts are of a segment, by field in the order of CountValues.
+type SegmentCounts struct {
+	// Counts by ordinal of the segment's column; nil if the segment has none.
+	Counts  [][]uint32
+	Missing []int64 // matches without a value
+}
+
+// Reasons why the CPU counts although there is a GPU.
+const (
+	cpuCheaper  = "the CPU is predicted to count sooner"
+	cpuNoPolicy = "the policy uses no GPU"
+	cpuImpacts  = "impact-ordered lists have no columns"
+	cpuColumns  = "a column has no ordinals, or too many for a GPU"
+	cpuPlaced   = "a placement was asked for"
+	cpuAllSmall = "the index is small"
+)
+
+// CountValues counts the matches of a query, and how many of them have each value of fields, keywords, on the GPU;
+// small segments on the CPU. c is nil if the CPU should do it; refusal says why. The error is the context's, or wraps
+// base.ErrCorrupt.
+func (q *Query) CountValues(ctx context.Context, sc *Scratch, fields []string) (c *ValueCounts, refusal string, err error) {
+	t := tallying{query: q, sc: sc, fields: fields}
+	if refusal = t.refusal(); refusal != "" {
+		return nil, refusal, nil
+	}
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	if refusal, err = t.prepare(); refusal != "" || err != nil {
+		return nil, refusal, err
+	}
+	var gpu gpuState
+	g := q.searcher.dispatcher.gpu
+	if err := gpu.attach(g, q); err != nil {
+		return nil, err.Error(), nil
+	}
+	defer gpu.detach(g)
+	if !t.pays(gpu.view) {
+		return nil, cpuCheaper, nil
+	}
+	for stage := 0; ; stage++ {
+		refusal, err := t.run(ctx, gpu.view, stage)
+		if refusal != "" || err != nil {
+			return nil, refusal, err
+		}
+		if !q.FallsBack(stage, int(min(t.counts.Matches, int64(q.K())))) {
+			g.onGPU.Add(1)
+			return &t.counts, "", nil
+		}
+	}
+}
+
+type tallying struct {
+	query   *Query
+	sc      *Scratch
+	fields  []string
+	columns []pipeline.Ordinals // by segment, then field
+	counts  ValueCounts
+}
+
+// refusal returns why the query cannot be counted on a GPU, "" if it may. Other than for hits, the scores and the
+// number of hits do not matter.
+func (t *tallying) refusal() string {
+	q := t.query
+	d := q.searcher.dispatcher
+	switch {
+	case d == nil || d.gpu == nil || d.Engine() != nil:
+		return cpuNoGPU
+	case q.gpu.refusal == cpuAsked || q.gpu.refusal == cpuTraversal:
+		return q.gpu.refusal
+	case q.placement != nil:
+		return cpuPlaced
+	case q.policyOf(d).traits().noGPU:
+		return cpuNoPolicy
+	case q.Impacts() != nil:
+		return cpuImpacts
+	}
+	for i := range q.NumStages() {
+		switch st := q.Stage(i); {
+		case st.IsEmpty():
+			return cpuNothing
+		case !st.IsFlat():
+			return cpuTree
+		}
+	}
+	return ""
+}
+
+// prepare derives the queries of the stages, unless those for hits can be used, and finds the columns.
+func (t *tallying) prepare() (refusal string, err error) {
+	q := t.query
+	g := q.searcher.dispatcher.gpu
+	if q.gpu.refusal != "" {
+		q.gpu.small = g.appendSmall(q.gpu.small[:0], q.Snapshot())
+		for i := range q.NumStages() {
+			q.gpu.stages[i] = q.legsOf(i)
+		}
+		q.gpu.masks.reset()
+		q.gpu.masks.prepare(q, &t.sc.Scratch)
+	}
+	segments := q.Snapshot().Segments
+	if len(q.gpu.small) == len(segments) {
+		return cpuAllSmall, nil
+	}
+	for i := range segments {
+		set, err := segment.Columns(segments[i].Segment)
+		if err != nil {
+			return "", err
+		}
+		for _, field := range t.fields {
+			var of pipeline.Ordinals
+			if set != nil {
+				of.Column, _ = set.Column(field)
+			}
+			if of.Column != nil {
+				of.Number = slices.Index(set.Names(), field)
+				if of.Column.Kind() != column.Ordinals || !of.Suits() {
+					return cpuColumns, nil
+				}
+			}
+			t.columns = append(t.columns, of)
+		}
+	}
+	return "", nil
+}
+
+// legsOf returns a flat stage without bounds of its scores, which counts do not need.
+func (q *Query) legsOf(stage int) pipeline.Query {
+	st := q.Stage(stage)
+	order := st.Order()
+	n, segments := len(order), len(q.Snapshot().Segments)
+	legs := q.gpu.takeLegs(stage, n*segments)
+	for i := range segments {
+		for j, of := range order {
+			legs[i*n+j].Leg = st.Legs(i)[of].Leg
+		}
+	}
+	return pipeline.Query{Conjunctive: st.Kind() == traverse.And, K: 1, Legs: legs, NumTerms: n}
+}
+
+func (t *tallying) tally(stage int) *pipeline.Tally {
+	return &pipeline.Tally{Query: &t.query.gpu.stages[stage], Columns: t.columns, NumColumns: len(t.fields)}
+}
+
+// Times of counting. On the CPU a posting is decoded and its bit set; then the values of a match are counted.
+const (
+	cpuPostingTime = 1.0 // ns
+	cpuValueTime   = 0.7
+	gpuTallyTime   = 40 * time.Microsecond
+	gpuUploadSpeed = 10 // bytes/ns
+	// tallyReuse is the number of counts among which the upload of a list or a column is shared.
+	tallyReuse = 8
+)
+
+// pays predicts whether a GPU counts before the CPU.
+func (t *tallying) pays(v *pipeline.View) bool {
+	q := t.query
+	d := q.searcher.dispatcher
+	if q.policyOf(d).traits().prefersGPU {
+		return true
+	}
+	st := q.Stage(0)
+	sum, least, numDocs := uint64(0), uint64(0), uint64(q.Snapshot().NumDocs)
+	for i := range st.Order() {
+		n := q.LegDocFreq(st, i)
+		if sum += n; i == 0 || n < least {
+			least = n
+		}
+	}
+	matches := min(sum, numDocs)
+	if st.Kind() == traverse.And {
+		sum, matches = least*uint64(len(st.Order())), least
+	}
+	cpu := cpuPostingTime*float64(sum) + cpuValueTime*float64(matches)*float64(len(t.fields)) + float64(numDocs)/64
+	gpu := gpuTallyTime + pipeline.TallyTime(int(numDocs), sum)*time.Duration(max(len(t.fields), 1)) + q.gpu.masks.time()
+	if one := t.tally(0); !v.HasTally(one) {
+		gpu += time.Duration(float64(t.bytes())/gpuUploadSpeed) / tallyReuse
+	}
+	return time.Duration(cpu) > gpu
+}
+
+// bytes is about the size of all lists and columns.
+func (t *tallying) bytes() (n int64) {
+	legs := t.query.gpu.stages[0].Legs
+	for i := range legs {
+		if legs[i].DocFreq() > 0 {
+			n += legs[i].SizeBytes()
+		}
+	}
+	for i := range t.columns {
+		if c := t.columns[i].Column; c != nil {
+			n += int64(c.NumDocs()+c.NumValues()) * int64(bits.Len(uint(c.NumTerms()))/8+1)
+		}
+	}
+	return n
+}
+
+// run counts a stage. An error of the GPU is a refusal.
+func (t *tallying) run(ctx context.Context, v *pipeline.View, stage int) (refusal string, err error) {
+	q := t.query
+	if err := q.gpu.masks.make(ctx, q, &t.sc.Scratch); err != nil {
+		return "", err
+	}
+	one := t.tally(stage)
+	if err := v.Tally(ctx, one, nil); err != nil {
+		return "", err
+	}
+	if one.Err != nil {
+		return one.Err.Error(), nil
+	}
+	t.counts = ValueCounts{Segments: make([]SegmentCounts, len(one.Segments))}
+	for i := range one.Segments {
+		s := &one.Segments[i]
+		t.counts.Matches += s.Matches
+		t.counts.Segments[i] = SegmentCounts{s.Counts, s.Missing}
+	}
+	for _, i := range q.gpu.small {
+		if err := plan.StageMatches(ctx, &q.Plan, &t.sc.Scratch, stage, i, t.addSmall); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// addSmall counts a segment that is on no device.
+func (t *tallying) addSmall(segment int, words []uint64) error {
+	matches := 0
+	for _, w := range words {
+		matches += bits.OnesCount64(w)
+	}
+	t.counts.Matches += int64(matches)
+	s := &t.counts.Segments[segment]
+	for i := range t.fields {
+		c := t.columns[segment*len(t.fields)+i].Column
+		if c == nil {
+			s.Missing[i] += int64(matches)
+			continue
+		}
+		missing, err := c.CountOrdinals(words, s.Counts[i])
+		if err != nil {
+			return err
+		}
+		s.Missing[i] += int64(missing)
+	}
+	return nil
+}
+

@@ -1,0 +1,251 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
+	"github.com/griffin-search/griffin/internal/gpu/residency"
+)
+
+// Ordinals is residency.Ordinals.
+type Ordinals = residency.Ordinals
+
+// Tally asks for the number of matches of a query, and for columns how many of them have each value.
+type Tally struct {
+	// Query has the lists, the filters and whether it is conjunctive.
+	Query *Query
+	// Columns by segment, then column: [numSegments][NumColumns].
+	Columns    []Ordinals
+	NumColumns int
+
+	// Segments are the answer, in the memory of former ones, without segments that are on no device.
+	Segments []SegmentTally
+	// Err is not nil if the CPU must answer the query; then Segments is undefined.
+	Err error
+}
+
+// SegmentTally is the answer of a segment.
+type SegmentTally struct {
+	Matches int64
+	// Counts by column, then ordinal; nil of a column that the segment lacks. Missing are matches without a
+	// value.
+	Counts  [][]uint32
+	Missing []int64
+}
+
+// tallyState is the memory of a lane for tallies.
+type tallyState struct {
+	*imagesearch.Tally // nil until the first one
+	values             []imagesearch.Values
+}
+
+func (s *tallyState) close() error {
+	t := s.Tally
+	if s.Tally = nil; t == nil {
+		return nil
+	}
+	return t.Close()
+}
+
+// errNoColumn means that a device has no room for a column.
+var errNoColumn = errors.New("the GPU has no room for a column")
+
+// reset prepares the answer.
+func (t *Tally) reset(numSegments int) {
+	t.Err = nil
+	for len(t.Segments) < numSegments {
+		t.Segments = append(t.Segments, SegmentTally{})
+	}
+	t.Segments = t.Segments[:numSegments]
+	for s := range t.Segments {
+		a := &t.Segments[s]
+		*a = SegmentTally{Counts: make([][]uint32, t.NumColumns), Missing: make([]int64, t.NumColumns)}
+		for i := range a.Counts {
+			if c := t.Columns[s*t.NumColumns+i].Column; c != nil {
+				a.Counts[i] = make([]uint32, c.NumTerms())
+			}
+		}
+	}
+}
+
+func (t *Tally) check(v *View) error {
+	q := t.Query
+	if q.NumTerms < 1 || len(q.Legs) != q.NumTerms*len(v.segments) || len(q.Filters) > 0 && len(q.Filters) != len(v.segments) || len(t.Columns) != t.NumColumns*len(v.segments) {
+		return fmt.Errorf("tally: %d legs of %d terms, %d filters and %d columns over %d segments: %w", len(q.Legs), q.NumTerms, len(q.Filters), len(t.Columns), len(v.segments), base.ErrBadInput)
+	}
+	for i := range t.Columns {
+		if !t.Columns[i].Suits() {
+			return errors.New("a column has too many values for a GPU")
+		}
+	}
+	return v.engine.Lost()
+}
+
+// Tally counts on all devices, one after another; it uses images, which it uploads if they are missing. The
+// returned error is the context's; other failures are in t.Err. trace, if not nil, is filled as by Run.
+func (v *View) Tally(ctx context.Context, t *Tally, trace *Trace) error {
+	if trace != nil {
+		trace.Devices = append(trace.Devices[:0], make([]DeviceTrace, len(v.engine.devices))...)
+	}
+	if t.Err = t.check(v); t.Err != nil {
+		return ctx.Err()
+	}
+	t.reset(len(v.segments))
+	for i, d := range v.engine.devices {
+		l := d.lane(ctx)
+		if l == nil {
+			return ctx.Err()
+		}
+		l.tallyOn(v, i, t, trace)
+		if t.Err != nil {
+			break
+		}
+	}
+	return ctx.Err()
+}
+
+// HasTally reports whether all lists and columns of a tally are on the devices.
+func (v *View) HasTally(t *Tally) bool {
+	if t.check(v) != nil || !v.HasImages(t.Query) {
+		return false
+	}
+	for i, d := range v.engine.devices {
+		for s := range v.targets[i] {
+			p := v.targets[i][s].shard
+			for j := 0; p != nil && !t.Query.lacks(s) && j < t.NumColumns; j++ {
+				if !d.HasOrdinals(p, &t.Columns[s*t.NumColumns+j]) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// tallyOn returns the lane.
+func (l *lane) tallyOn(v *View, device int, t *Tally, trace *Trace) {
+	l.enter()
+	defer l.leave()
+	targets := v.targets[device]
+	var results [1]Result
+	if _, err := l.gather(v, targets, []*Query{t.Query}, results[:]); err != nil {
+		t.Err = err
+		return
+	}
+	t.Err = results[0].Err
+	columns := len(l.entries)
+	if t.Err == nil {
+		t.Err = l.d.Note(l.pinColumns(targets, t))
+	}
+	if t.Err == nil {
+		if t.Err = l.tallyAll(targets, columns, t, trace != nil); t.Err != nil {
+			_ = l.d.Note(t.Err)
+			_ = l.stream.Synchronize() // no kernel may read unpinned lists
+		} else {
+			l.waits.Ended()
+			for _, e := range l.entries {
+				l.waits.MarkLoaded(e)
+			}
+		}
+	}
+	l.d.busy.Add(int64(l.counts.took))
+	l.d.CountLists(l.counts.Hit, 0)
+	l.d.asked.Add(&l.counts.Asked)
+	l.d.tallies.Add(1)
+	l.unpin(0)
+	l.report(trace, device)
+}
+
+// pinColumns adds the columns of each segment to entries, nil for those that are not needed.
+func (l *lane) pinColumns(targets []target, t *Tally) error {
+	for s := range targets {
+		for i := range t.NumColumns {
+			var e *residency.Entry
+			if of := &t.Columns[s*t.NumColumns+i]; of.Column != nil && targets[s].shard != nil && !t.Query.lacks(s) {
+				var err error
+				if e, err = l.uploader.Ordinals(targets[s].shard, of, &l.counts.Counts); err != nil {
+					return err
+				}
+				if e == nil {
+					return errNoColumn
+				}
+			}
+			l.entries = append(l.entries, e)
+		}
+	}
+	return nil
+}
+
+func (l *lane) tallyAll(targets []target, columns int, t *Tally, timed bool) error {
+	if l.tally.Tally == nil {
+		var err error
+		if l.tally.Tally, err = l.d.images.NewTally(); err != nil {
+			return err
+		}
+	}
+	l.tally.SetTimed(timed)
+	for s := range targets {
+		if p := &targets[s]; p.shard != nil {
+			if err := l.tallySegment(p, s, l.entries[columns+s*t.NumColumns:][:t.NumColumns], t, timed); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *lane) tallySegment(p *target, s int, entries []*residency.Entry, t *Tally, timed bool) error {
+	var query imagesearch.Query
+	var result Result
+	q := *t.Query
+	q.K = 1 // hits are not looked for
+	if ok, err := l.query(p, s, 0, &q, &result, &query); err != nil || !ok {
+		return err
+	}
+	l.tally.values = l.tally.values[:0]
+	for i, e := range entries {
+		if e == nil {
+			continue
+		}
+		if err := l.waits.Image(l.stream, e); err != nil {
+			return err
+		}
+		l.tally.values = append(l.tally.values, e.Values(p.shard, &t.Columns[s*t.NumColumns+i]))
+	}
+	if err := l.tally.Count(l.stream, p.segment, &query, l.tally.values); err != nil {
+		return err
+	}
+	l.d.launches.Add(1)
+	if timed {
+		took, err := l.tally.Elapsed()
+		if err != nil {
+			return err
+		}
+		l.counts.took += took
+		l.count("imagesearch_tally")
+	}
+	a, n := &t.Segments[s], 0
+	a.Matches += int64(l.tally.Matches())
+	for i, e := range entries {
+		if e == nil {
+			a.Missing[i] += int64(l.tally.Matches())
+			continue
+		}
+		counts, to := l.tally.Counts(n), a.Counts[i][t.Columns[s*t.NumColumns+i].Least():]
+		n++
+		a.Missing[i] += int64(counts[0])
+		for ord, c := range counts[1:] {
+			to[ord] += c
+		}
+	}
+	return nil
+}
+
+// TallyTime is imagesearch.TallyTime.
+func TallyTime(numDocs int, postings uint64) time.Duration {
+	return imagesearch.TallyTime(numDocs, postings)
+}
