@@ -3,8 +3,10 @@ package griffin
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/aggregate"
+	"github.com/griffin-search/griffin/internal/dispatch"
 )
 
 // This file has facets that need no set of matching documents: a GPU counts the values of fields.
@@ -36,7 +38,8 @@ func (s *sortedSearch) counted(ctx context.Context, notes []string) (*Results, e
 	if !ok {
 		return nil, nil
 	}
-	counts, refusal, err := s.plan.CountValues(ctx, s.sc.search, fields)
+	began := time.Now()
+	counts, refusal, err := dispatch.CountValues(ctx, s.plan, s.sc.search, fields)
 	if counts == nil || err != nil {
 		s.countedBy = countedByCPU + refusal
 		return nil, err
@@ -45,7 +48,7 @@ func (s *sortedSearch) counted(ctx context.Context, notes []string) (*Results, e
 		one, i := &counts.Segments[segment], slices.Index(fields, field)
 		return &aggregate.OrdinalCounts{Counts: one.Counts[i], Missing: one.Missing[i]}
 	}
-	r := &Results{Notes: notes, CountedBy: countedByGPU}
+	r := &Results{Notes: notes, CountedBy: countedByGPU, CountTook: time.Since(began)}
 	if err := s.evaluate(ctx, r, ix, requests); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,8 @@ type Results struct {
 	// CountedBy is the processor that counted the values of Facets and Aggregations, if there is a GPU: "gpu", or
 	// "cpu: " and the reason.
 	CountedBy string `json:"counted_by,omitempty"`
+	// CountTook is the time of counting on a GPU.
+	CountTook time.Duration `json:"count_took_ns,omitempty"`
 	// Suggestions are queries with corrected words, with hits, if Query.Suggest is set and there is no hit.
 	Suggestions []string `json:"suggestions,omitempty"`
 	// Matches is the number of documents that match in Mode, if Query.Count is set.

@@ -35,13 +35,14 @@ type GPUDeviceStats struct {
 	BytesUploaded int64 `json:"bytes_uploaded"`
 	BytesInPlace  int64 `json:"bytes_in_place"`
 	// Packed counts the queries answered from compressed lists, Steps the parts of
-	// conjunctions (StepIntersect).
-	Packed int64 `json:"packed"`
-	Steps  int64 `json:"steps"`
+	// conjunctions (StepIntersect), Tallies the queries whose values were counted (Results.CountedBy).
+	Packed  int64 `json:"packed"`
+	Steps   int64 `json:"steps"`
+	Tallies int64 `json:"tallies"`
 	// Queries counts the queries of this device, Launches the launched batches.
 	Queries  int64 `json:"queries"`
 	Launches int64 `json:"launches"`
-	// Busy is the kernel time of batches and of traced single queries.
+	// Busy is the kernel time of batches, of counts of values and of traced single queries.
 	Busy time.Duration `json:"busy_ns"`
 	// Errors counts failed driver calls. Lost is the error that made the device unusable.
 	Errors int64  `json:"errors"`
@@ -207,7 +208,7 @@ func newGPUStats(s *dispatch.GPUStats) GPUStats {
 		out.Devices = append(out.Devices, GPUDeviceStats{
 			Name: d.Name, GPU: d.GPU, Driver: d.Driver, GPUCacheStats: GPUCacheStats(d.CacheStats), UsedBytes: d.UsedBytes,
 			LimitBytes: d.LimitBytes, Host: HostMemoryStats(d.Host), Asked: ListForms(d.Asked), BytesUploaded: d.BytesUploaded,
-			BytesInPlace: d.BytesInPlace, Packed: d.Packed, Steps: d.Steps, Queries: d.Queries, Launches: d.Launches,
+			BytesInPlace: d.BytesInPlace, Packed: d.Packed, Steps: d.Steps, Tallies: d.Tallies, Queries: d.Queries, Launches: d.Launches,
 			Busy: d.Busy, Errors: d.Errors, Lost: d.Lost,
 		})
 	}

@@ -43,7 +43,7 @@ const (
 // CountValues counts the matches of a query, and how many of them have each value of fields, keywords, on the GPU;
 // small segments on the CPU. c is nil if the CPU should do it; refusal says why. The error is the context's, or wraps
 // base.ErrCorrupt.
-func (q *Query) CountValues(ctx context.Context, sc *Scratch, fields []string) (c *ValueCounts, refusal string, err error) {
+func CountValues(ctx context.Context, q *Query, sc *Scratch, fields []string) (c *ValueCounts, refusal string, err error) {
 	t := tallying{query: q, sc: sc, fields: fields}
 	if refusal = t.refusal(); refusal != "" {
 		return nil, refusal, nil
@@ -116,7 +116,7 @@ func (t *tallying) prepare() (refusal string, err error) {
 	if q.gpu.refusal != "" {
 		q.gpu.small = g.appendSmall(q.gpu.small[:0], q.Snapshot())
 		for i := range q.NumStages() {
-			q.gpu.stages[i] = q.legsOf(i)
+			q.gpu.stages[i] = t.legsOf(i)
 		}
 		q.gpu.masks.reset()
 		q.gpu.masks.prepare(q, &t.sc.Scratch)
@@ -148,7 +148,8 @@ func (t *tallying) prepare() (refusal string, err error) {
 }
 
 // legsOf returns a flat stage without bounds of its scores, which counts do not need.
-func (q *Query) legsOf(stage int) pipeline.Query {
+func (t *tallying) legsOf(stage int) pipeline.Query {
+	q := t.query
 	st := q.Stage(stage)
 	order := st.Order()
 	n, segments := len(order), len(q.Snapshot().Segments)
@@ -229,7 +230,7 @@ func (t *tallying) run(ctx context.Context, v *pipeline.View, stage int) (refusa
 		return "", err
 	}
 	if one.Err != nil {
-		return one.Err.Error(), nil
+		return one.Err.Error(), nil //nolint:nilerr // the CPU counts then
 	}
 	t.counts = ValueCounts{Segments: make([]SegmentCounts, len(one.Segments))}
 	for i := range one.Segments {
@@ -267,4 +268,3 @@ func (t *tallying) addSmall(segment int, words []uint64) error {
 	}
 	return nil
 }
-

@@ -130,7 +130,7 @@ func TestCountValues(t *testing.T) {
 			p := newGPUPair(t, snapshot, g)
 			counted := 0
 			for range sampletest.Rounds(30, 500) {
-				var node query.Node = plantest.Words(rng, 1+rng.IntN(4))
+				node := plantest.Words(rng, 1+rng.IntN(4))
 				if rng.IntN(2) == 0 {
 					node = filtered(rng)
 				}
@@ -142,7 +142,7 @@ func TestCountValues(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, refusal, err := q.CountValues(t.Context(), p.sc, fields)
+				got, refusal, err := CountValues(t.Context(), q, p.sc, fields)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -204,16 +204,16 @@ func TestCountValuesRefusals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, refusal, err := q.CountValues(t.Context(), p.sc, c.fields); got != nil || refusal != c.want || err != nil {
+		if got, refusal, err := CountValues(t.Context(), q, p.sc, c.fields); got != nil || refusal != c.want || err != nil {
 			t.Errorf("%s: %v, %q, %v; want %q", c.name, got, refusal, err, c.want)
 		}
 	}
-	if got, refusal, err := mustPrepare(t, p.cpu, p.sc, words).CountValues(t.Context(), p.sc, nil); got != nil || refusal != cpuNoGPU || err != nil {
+	if got, refusal, err := CountValues(t.Context(), mustPrepare(t, p.cpu, p.sc, words), p.sc, nil); got != nil || refusal != cpuNoGPU || err != nil {
 		t.Errorf("without a GPU: %v, %q, %v", got, refusal, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, _, err := mustPrepare(t, p.gpu, p.sc, words).CountValues(ctx, p.sc, nil); got != nil || !errors.Is(err, context.Canceled) {
+	if got, _, err := CountValues(ctx, mustPrepare(t, p.gpu, p.sc, words), p.sc, nil); got != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v, %v", got, err)
 	}
 }

@@ -13,7 +13,8 @@
 // setting first runs once, which computes the filters and sends them to the GPU; the time of the first
 // batch is reported. The CPUs run the first -cpu queries in the same process and must have the same hits.
 //
-// A terms facet counts the 1,000 values of the field kind over all matches of a query.
+// A terms facet counts the 1,000 values of the field kind over all matches of a query, one query at a time, with and
+// without a filter (facets.go).
 package main
 
 import (
@@ -96,7 +97,7 @@ type report struct {
 	Threads    int       `json:"threads"`
 	WarmMS     float64   `json:"warm_ms"`
 	Figures    []*figure `json:"figures"`
-	Facet      *facet    `json:"facet,omitempty"`
+	Facets     []*facet  `json:"facets"`
 }
 
 // figure is the speed of the queries with a filter.
@@ -115,14 +116,6 @@ type figure struct {
 	GPUvsCPU  float64 `json:"gpu_times_cpu"` // GPU / CPU
 	MeanHits  float64 `json:"mean_hits"`     // of the compared queries
 	FilterMiB float64 `json:"filter_memory"` // resident bitmaps
-}
-
-// facet is the time of one query with a terms facet over all matches.
-type facet struct {
-	Queries     int     `json:"queries"`
-	MeanMatches float64 `json:"mean_matches"`
-	CPUCount    float64 `json:"cpu_count_us"` // mean of counting the matches
-	CPU         float64 `json:"cpu_us"`       // mean
 }
 
 type bench struct {
@@ -169,7 +162,7 @@ func run(ctx context.Context, o *options) (err error) {
 	if err := b.measureFilters(ctx, rt); err != nil {
 		return err
 	}
-	if err := b.measureFacet(ctx); err != nil {
+	if err := b.measureFacets(ctx, rt); err != nil {
 		return err
 	}
 	return b.write()
@@ -314,35 +307,6 @@ func (b *bench) perSecondOnCPU(ctx context.Context, queries []griffin.Query) (fl
 	}
 	return float64(answered) / time.Since(began).Seconds(), nil
 }
-
-func (b *bench) measureFacet(ctx context.Context) error {
-	n := min(b.facets, len(b.words))
-	if n == 0 {
-		return nil
-	}
-	f := &facet{Queries: n}
-	for _, node := range b.words[:n] {
-		counting := griffin.Query{Node: node, K: 1, Count: true, Load: griffin.LoadNone}
-		faceted := griffin.Query{Node: node, K: 1, Facets: []griffin.Facet{{Field: "kind"}}, Load: griffin.LoadNone}
-		began := time.Now()
-		r, err := b.cpu.Search(ctx, counting)
-		if err != nil {
-			return err
-		}
-		f.CPUCount += us(time.Since(began)) / float64(n)
-		f.MeanMatches += float64(r.Matches) / float64(n)
-		began = time.Now()
-		if _, err := b.cpu.Search(ctx, faceted); err != nil {
-			return err
-		}
-		f.CPU += us(time.Since(began)) / float64(n)
-	}
-	b.report.Facet = f
-	fmt.Printf("terms facet of %.0f matches: CPU %.0f µs, counting alone %.0f µs\n", f.MeanMatches, f.CPU, f.CPUCount)
-	return nil
-}
-
-func us(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
 // write keeps the figures so far.
 func (b *bench) write() error {

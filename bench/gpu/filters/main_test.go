@@ -70,8 +70,13 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Figures) != 1+2*len(shares) || r.Docs != numDocs || r.Facet == nil || r.Facet.Queries != 2 || r.Facet.CPU <= 0 || r.Facet.MeanMatches < 10 {
+	if len(r.Figures) != 1+2*len(shares) || r.Docs != numDocs || len(r.Facets) != len(facetShares) {
 		t.Errorf("%+v", r)
+	}
+	for _, f := range r.Facets {
+		if f.Queries != 2 || f.CPU.Mean <= 0 || f.CPUCount.Median <= 0 || f.GPU.Max < f.Counting.Median || f.Counting.Mean <= 0 || f.Device <= 0 || f.MeanMatches < 1 || f.Values < 5 || f.Chosen.Mean <= 0 {
+			t.Errorf("%+v", f)
+		}
 	}
 	for _, f := range r.Figures {
 		if f.GPU <= 0 || f.Device <= 0 || math.IsInf(f.Device, 0) || f.CPU <= 0 || f.OnCPU != 0 || f.Filter != "none" && f.Share > 0.01 && (f.Ratio <= 0 || f.FilterMiB <= 0) || f.Share > 0.05 && f.MeanHits < 9 {

@@ -62,7 +62,6 @@ type Tally struct {
 	columns  []int // of the last query: the first count of each
 
 	begun, ended *cuda.Event
-	timed        bool
 	mark         markParams
 	params       tallyParams
 }
@@ -258,10 +257,8 @@ func (t *Tally) launch(stream *cuda.Stream, segment *Segment, q *Query, columns 
 		t.launches++
 	}
 	t.result.Data()[1] = 0
-	if t.timed {
-		if err := stream.Record(t.begun); err != nil {
-			return err
-		}
+	if err := stream.Record(t.begun); err != nil {
+		return err
 	}
 	if err := t.find(stream, segment, q); err != nil {
 		return err
@@ -271,12 +268,7 @@ func (t *Tally) launch(stream *cuda.Stream, segment *Segment, q *Query, columns 
 			return err
 		}
 	}
-	if t.timed {
-		if err := stream.Record(t.ended); err != nil {
-			return err
-		}
-	}
-	return nil
+	return stream.Record(t.ended)
 }
 
 // find prepares the parameters of counts, and marks the documents of lists without bitmaps.
@@ -337,7 +329,9 @@ func (q *Query) byLength() []int {
 
 func (t *Term) tally() tallyTerm {
 	m := &t.Image
-	at := func(part uint32) cuda.Ptr[uint32] { return cuda.Ptr[uint32](m.data) + cuda.Ptr[uint32](part)*layoutUnit }
+	at := func(part uint32) cuda.Ptr[uint32] {
+		return cuda.Ptr[uint32](m.data) + cuda.Ptr[uint32](part)*layoutUnit
+	}
 	if m.kind == dense {
 		return tallyTerm{docIDs: at(m.term.bitmap), docFreq: m.term.docFreq}
 	}
@@ -437,10 +431,7 @@ func (t *Tally) Matches() uint64 { return t.result.Data()[0] }
 // until the next Count.
 func (t *Tally) Counts(i int) []uint32 { return t.out.Data()[t.columns[i]:t.columns[i+1]] }
 
-// SetTimed turns the measurement of device time on or off.
-func (t *Tally) SetTimed(timed bool) { t.timed = timed }
-
-// Elapsed returns the device time of the last query, if measured.
+// Elapsed returns the device time of the last query.
 func (t *Tally) Elapsed() (time.Duration, error) {
 	if err := t.ended.Synchronize(); err != nil {
 		return 0, err

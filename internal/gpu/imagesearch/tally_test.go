@@ -14,7 +14,7 @@ import (
 
 // testValues are a column on the CPU: the numbers of each document.
 type testValues struct {
-	of   [][]uint32
+	of     [][]uint32
 	device Values
 }
 

@@ -23,7 +23,7 @@ type lane struct {
 	batch        *imagesearch.Batch // nil until the first batch
 	limits       imagesearch.Limits // of batch
 	tally        tallyState
-	begun, ended *cuda.Event        // traced runs only
+	begun, ended *cuda.Event // traced runs only
 
 	// Of the gathered queries: entries[first[i]:] are the pinned lists of query i by leg, nil
 	// for legs without a list to read, then its filters by segment. If first[i] < 0, the query has

@@ -180,17 +180,16 @@ func (l *lane) pinColumns(targets []target, t *Tally) error {
 	return nil
 }
 
-func (l *lane) tallyAll(targets []target, columns int, t *Tally, timed bool) error {
+func (l *lane) tallyAll(targets []target, columns int, t *Tally, traced bool) error {
 	if l.tally.Tally == nil {
 		var err error
 		if l.tally.Tally, err = l.d.images.NewTally(); err != nil {
 			return err
 		}
 	}
-	l.tally.SetTimed(timed)
 	for s := range targets {
 		if p := &targets[s]; p.shard != nil {
-			if err := l.tallySegment(p, s, l.entries[columns+s*t.NumColumns:][:t.NumColumns], t, timed); err != nil {
+			if err := l.tallySegment(p, s, l.entries[columns+s*t.NumColumns:][:t.NumColumns], t, traced); err != nil {
 				return err
 			}
 		}
@@ -198,7 +197,7 @@ func (l *lane) tallyAll(targets []target, columns int, t *Tally, timed bool) err
 	return nil
 }
 
-func (l *lane) tallySegment(p *target, s int, entries []*residency.Entry, t *Tally, timed bool) error {
+func (l *lane) tallySegment(p *target, s int, entries []*residency.Entry, t *Tally, traced bool) error {
 	var query imagesearch.Query
 	var result Result
 	q := *t.Query
@@ -220,12 +219,12 @@ func (l *lane) tallySegment(p *target, s int, entries []*residency.Entry, t *Tal
 		return err
 	}
 	l.d.launches.Add(1)
-	if timed {
-		took, err := l.tally.Elapsed()
-		if err != nil {
-			return err
-		}
-		l.counts.took += took
+	took, err := l.tally.Elapsed()
+	if err != nil {
+		return err
+	}
+	l.counts.took += took
+	if traced {
 		l.count("imagesearch_tally")
 	}
 	a, n := &t.Segments[s], 0

@@ -100,4 +100,3 @@ func (e *Entry) Values(p *Shard, of *Ordinals) imagesearch.Values {
 	v.Words, v.Starts = e.packed.bits.Slice(listStarts(p), e.packed.bits.Len()), e.packed.bits.Slice(0, int(p.to-p.from)+1)
 	return v
 }
-
