@@ -199,7 +199,11 @@ func printHits(con *console, r *griffin.Results, offset int, fields *fieldFlags)
 	if r.Missed > 0 {
 		con.printf("%snote: the budget ended; any score may be up to %g too low%s\n", st.dim, r.Missed, st.reset)
 	}
-	con.printf("%s%s shown, %s searched in %s (%s, %s)%s\n", st.dim, plural(len(r.Hits), "hit"), plural(r.NumDocs, "document"), took(r.Took), r.Mode, r.Traversal, st.reset)
+	counted := ""
+	if r.CountedBy != "" {
+		counted = "; values counted by " + r.CountedBy
+	}
+	con.printf("%s%s shown, %s searched in %s (%s, %s%s)%s\n", st.dim, plural(len(r.Hits), "hit"), plural(r.NumDocs, "document"), took(r.Took), r.Mode, r.Traversal, counted, st.reset)
 }
 
 // oneLine replaces line breaks and control characters and removes changes of the writing

@@ -12,6 +12,7 @@
 //   - [Batch] answers queries over one [Segment] together, with one thread
 //     block per query, or several for costly queries.
 //   - [Single] runs one query on the whole device, with minimum latency.
+//   - [Tally] counts the values of columns over all matches of a query.
 //
 // # How a query is answered
 //
@@ -45,6 +46,11 @@
 // et al., "Efficient parallel lists intersection and index compression
 // algorithms using graphics processing units", VLDB 2011, §4.2.2).
 //
+// A Tally first marks the documents of lists without bitmaps in a bitmap of its own. A thread then has a word of 32
+// documents: the OR or AND of the dense lists' bitmaps, and that bitmap, the filter and the live documents. Each lane
+// of a warp loads the values of eight consecutive documents and adds runs of equal ones to counts in
+// shared memory, of which there are up to eight copies, or in device memory if there are too many values.
+//
 // Sums of bounds have 32 bits. If the sum can exceed 2^32, the query is wide:
 // its bounds are in units of a power of two, and separate kernels sum its
 // scores in 64 bits.
@@ -57,6 +63,7 @@
 //	imagesearch_probe, _probe_one       And with a sparse list: probe.cuh
 //	imagesearch_ranges_wide, _probe_wide  the same, scores can exceed 2^32: key.cuh
 //	imagesearch_count                   counts: count.cuh
+//	imagesearch_mark, _tally16, _tally32  counts of the values of columns: imagesearch_tally.cu
 //
 // Blocks have 256 threads (imagesearch_build: 128), 12 KiB of static shared
 // memory (21 for a single query) and sharedBytes of dynamic shared memory. The
@@ -65,7 +72,7 @@
 //
 // # Concurrency
 //
-// Kernels is safe for concurrent use. A Batch or a Single is not; it keeps its
+// Kernels is safe for concurrent use. A Batch, a Single or a Tally is not; it keeps its
 // memory between uses and allocates only if a batch is larger than all before.
 // Launches share images, which must stay until they have ended.
 package imagesearch
