@@ -1,13 +1,12 @@
 package aggregate
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"strconv"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/column"
+	"github.com/griffin-search/griffin/internal/jsonout"
 	"github.com/griffin-search/griffin/internal/mapping"
 )
 
@@ -178,10 +177,4 @@ func appendNumber(dst []byte, t mapping.Type, v int64) []byte {
 	return strconv.AppendInt(dst, v, 10)
 }
 
-func appendString(dst []byte, s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string has a JSON form
-	return append(dst, bytes.TrimRight(b.Bytes(), "\n")...)
-}
+func appendString(dst []byte, s string) []byte { return jsonout.AppendString(dst, s) }

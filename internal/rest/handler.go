@@ -83,7 +83,8 @@ type answer struct {
 	status int
 	body   any // nil: none
 	text   string
-	sent   bool // the route has written it
+	sent   bool    // the route has written it
+	memory *buffer // of body, released when it is sent; nil: not used again
 }
 
 func ok(body any) (answer, *Error) { return answer{status: http.StatusOK, body: body}, nil }
@@ -173,6 +174,9 @@ func (h *Handler) serve(w http.ResponseWriter, req *http.Request, f action, para
 		return
 	}
 	h.write(w, req, a.status, a.body)
+	if req.ProtoMajor == 1 { // the connection of HTTP/2 may still read what a client does not want any more
+		a.memory.release()
+	}
 }
 
 func (r *request) run(f action, parameters []string) (answer, *Error) {
@@ -182,9 +186,11 @@ func (r *request) run(f action, parameters []string) (answer, *Error) {
 	if r.unrouted() {
 		return noRoute(r)
 	}
-	var err error
-	if r.values, err = url.ParseQuery(r.URL.RawQuery); err != nil {
-		return answer{}, illegal("the address is malformed: %v", err)
+	if r.URL.RawQuery != "" {
+		var err error
+		if r.values, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+			return answer{}, illegal("the address is malformed: %v", err)
+		}
 	}
 	for name, values := range r.values {
 		switch {
@@ -200,7 +206,7 @@ func (r *request) run(f action, parameters []string) (answer, *Error) {
 	}
 	if r.ContentLength != 0 {
 		kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-		switch strings.TrimSpace(strings.ToLower(kind)) {
+		switch strings.ToLower(strings.TrimSpace(kind)) {
 		case "application/json", "application/x-ndjson", "application/vnd.elasticsearch+json", "application/vnd.elasticsearch+x-ndjson":
 		default:
 			return answer{}, &Error{Status: http.StatusNotAcceptable, Type: "media_type_header_exception", Reason: fmt.Sprintf("Content-Type header [%s] is not supported; send -H 'Content-Type: application/json'", r.Header.Get("Content-Type"))}
@@ -235,19 +241,25 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, status int, body
 		}
 		text = b.Bytes()
 	}
-	if query := r.URL.Query(); query.Has("pretty") && query.Get("pretty") != "false" {
-		var b bytes.Buffer
-		if json.Indent(&b, text, "", "  ") == nil {
-			text = b.Bytes()
+	if strings.Contains(r.URL.RawQuery, "pretty") {
+		if query := r.URL.Query(); query.Has("pretty") && query.Get("pretty") != "false" {
+			var b bytes.Buffer
+			if json.Indent(&b, text, "", "  ") == nil {
+				text = b.Bytes()
+			}
 		}
 	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	header := w.Header()
+	header["Content-Type"] = contentTypeJSON
+	header.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(text) // the client may have left
 	}
 }
+
+// contentTypeJSON is shared by all answers.
+var contentTypeJSON = []string{"application/json; charset=UTF-8"}
 
 // deadlines give the body and the answer time.
 func (r *request) deadlines() {

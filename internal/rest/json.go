@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/griffin-search/griffin/internal/jsonout"
 )
 
 // A scanner walks over JSON that json.Valid has accepted.
@@ -227,15 +229,4 @@ func sameJSON(a, b string) bool {
 }
 
 // appendString appends a JSON string.
-func appendString(dst []byte, text string) []byte {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			var b bytes.Buffer
-			e := json.NewEncoder(&b)
-			e.SetEscapeHTML(false)
-			_ = e.Encode(text) // a string has a JSON form
-			return append(dst, bytes.TrimRight(b.Bytes(), "\n")...)
-		}
-	}
-	return append(append(append(dst, '"'), text...), '"')
-}
+func appendString(dst []byte, text string) []byte { return jsonout.AppendString(dst, text) }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,7 +29,9 @@ const (
 // multiSearch is a request with many searches.
 type multiSearch struct {
 	r        *request
-	searches []oneSearch
+	searches []*oneSearch
+	flat     bool // rest_total_hits_as_int
+	typed    bool // typed_keys
 	found    int
 	answered atomic.Int64 // bytes
 }
@@ -70,8 +73,33 @@ func (n *indexName) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// parse reads a line. A blank one changes nothing.
+func (h *searchHeader) parse(line []byte) error {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || string(line) == "{}" {
+		return nil
+	}
+	if before, ok := bytes.CutPrefix(line, []byte(`{"index":`)); ok {
+		if raw, ok := bytes.CutSuffix(before, []byte("}")); ok {
+			if name, ok := plainString(bytes.TrimSpace(raw)); ok {
+				h.Index = indexName(name)
+				return nil
+			}
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	return d.Decode(h)
+}
+
 func searchMany(r *request) (answer, *Error) {
 	m := multiSearch{r: r}
+	for name, to := range map[string]*bool{"rest_total_hits_as_int": &m.flat, "typed_keys": &m.typed} {
+		var err *Error
+		if *to, err = r.boolean(name, false); err != nil {
+			return answer{}, err
+		}
+	}
 	if err := m.read(); err != nil {
 		return answer{}, err
 	}
@@ -85,14 +113,15 @@ func searchMany(r *request) (answer, *Error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: m.body()}, nil
+	to := m.body()
+	return answer{status: http.StatusOK, body: rawJSON(to.bytes), memory: to}, nil
 }
 
 // someIndex is the index of errors of the request as a whole.
 func (m *multiSearch) someIndex() *Index {
-	for i := range m.searches {
-		if x := m.searches[i].index; x != nil {
-			return x
+	for _, s := range m.searches {
+		if s.index != nil {
+			return s.index
 		}
 	}
 	return new(Index)
@@ -122,12 +151,8 @@ func (m *multiSearch) read() *Error {
 			continue // names no index, so it is not a header
 		}
 		h := searchHeader{Index: indexName(m.r.PathValue("index"))}
-		if !blank {
-			d := json.NewDecoder(bytes.NewReader(header))
-			d.DisallowUnknownFields()
-			if err := d.Decode(&h); err != nil {
-				return badRequest(typeParsing, "line [%d], the header of search [%d]: %s", lines.line, len(m.searches)+1, jsonReason(err))
-			}
+		if err := h.parse(header); err != nil {
+			return badRequest(typeParsing, "line [%d], the header of search [%d]: %s", lines.line, len(m.searches)+1, jsonReason(err))
 		}
 		body, err := lines.readLine()
 		if errors.Is(err, io.EOF) && blank {
@@ -161,11 +186,12 @@ func (m *multiSearch) unreadable(lines *bulkReader, err error) *Error {
 }
 
 func (m *multiSearch) add(index string, body []byte) *Error {
-	s := oneSearch{searchRequest: newSearchRequest()}
+	s := &oneSearch{searchRequest: newSearchRequest()}
+	s.flat, s.typed = m.flat, m.typed
 	if index == "" {
 		s.err = illegal("search [%d] names no index, neither in its header nor in the address", len(m.searches)+1)
 	} else if s.index, s.err = m.r.h.dir.find(index); s.err == nil {
-		s.err = m.parse(&s, bytes.Clone(body)) // a search keeps parts of it
+		s.err = s.parse(bytes.Clone(body)) // a search keeps parts of it
 	}
 	if s.err == nil {
 		m.found += s.from + s.size
@@ -177,14 +203,9 @@ func (m *multiSearch) add(index string, body []byte) *Error {
 	return nil
 }
 
-func (m *multiSearch) parse(s *oneSearch, body []byte) (err *Error) {
+func (s *oneSearch) parse(body []byte) *Error {
 	if len(bytes.TrimSpace(body)) > 0 {
 		if err := s.parseBody(s.index, body); err != nil {
-			return err
-		}
-	}
-	for name, to := range map[string]*bool{"rest_total_hits_as_int": &s.flat, "typed_keys": &s.typed} {
-		if *to, err = m.r.boolean(name, *to); err != nil {
 			return err
 		}
 	}
@@ -197,8 +218,7 @@ func (m *multiSearch) run(ctx context.Context, limit int) error {
 	together := map[*Index][]*oneSearch{}
 	var indexes []*Index
 	var single []*oneSearch
-	for i := range m.searches {
-		s := &m.searches[i]
+	for _, s := range m.searches {
 		switch {
 		case s.err != nil:
 		case s.batched():
@@ -282,6 +302,7 @@ func (m *multiSearch) finish(ctx context.Context, s *oneSearch, f func() error) 
 		if m.answered.Add(int64(len(text))) <= m.r.h.answerBytes {
 			return
 		}
+		s.out.memory.release()
 		s.out = answer{}
 	}
 	s.err = illegal("the answers of a multi-search have more than [%d] bytes together: send fewer searches, or ask for less", m.r.h.answerBytes).of(s.index.name)
@@ -290,10 +311,13 @@ func (m *multiSearch) finish(ctx context.Context, s *oneSearch, f func() error) 
 // batched reports whether griffin.Index.SearchBatch answers the search.
 func (s *oneSearch) batched() bool { return s.isPlain() && !s.query.all }
 
-func (m *multiSearch) body() rawJSON {
-	out := fmt.Appendf(nil, `{"took":%d,"responses":[`, time.Since(m.r.began).Milliseconds())
-	for i := range m.searches {
-		s := &m.searches[i]
+// body joins the answers of the searches.
+func (m *multiSearch) body() *buffer {
+	to := newBuffer()
+	out := slices.Grow(to.bytes, int(m.answered.Load())+len(m.searches)*len(`,"status":200},`)+64)
+	out = strconv.AppendInt(append(out, `{"took":`...), time.Since(m.r.began).Milliseconds(), 10)
+	out = append(out, `,"responses":[`...)
+	for i, s := range m.searches {
 		if i > 0 {
 			out = append(out, ',')
 		}
@@ -306,7 +330,9 @@ func (m *multiSearch) body() rawJSON {
 		text, _ := s.out.body.(rawJSON)
 		out = append(out, bytes.TrimSuffix(bytes.TrimSpace(text), []byte("}"))...)
 		out = append(out, `,"status":200}`...)
+		s.out.memory.release()
 		s.out = answer{}
 	}
-	return append(out, "]}\n"...)
+	to.bytes = append(out, "]}\n"...)
+	return to
 }

@@ -40,8 +40,12 @@ const typeShardException = "query_shard_exception"
 
 // single returns the only member of an object.
 func single(what string, raw json.RawMessage) (string, json.RawMessage, *Error) {
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
+	var room [2]rawMember
+	if members, ok := splitObject(room[:0], raw); ok && len(members) == 1 {
+		return members[0].key, members[0].value, nil
+	}
+	object, bad := decodeObject(raw)
+	if bad != nil || object == nil {
 		return "", nil, badRequest(typeParsing, "[%s] query malformed, want an object", what)
 	}
 	if len(object) != 1 {
@@ -140,8 +144,8 @@ func (x *Index) bodyQuery(body []byte, required bool) (q searchQuery, err *Error
 	if len(body) == 0 {
 		body = []byte("{}")
 	}
-	var o map[string]json.RawMessage
-	if e := json.Unmarshal(body, &o); e != nil {
+	o, e := decodeObject(body)
+	if e != nil {
 		return q, badRequest(typeParsing, "the body: %s", jsonReason(e))
 	}
 	for key := range o {

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -18,7 +17,8 @@ type object struct {
 
 func options(of string, raw json.RawMessage, known ...string) (o object, err *Error) {
 	o.of = of
-	if json.Unmarshal(raw, &o.values) != nil || o.values == nil {
+	var bad error
+	if o.values, bad = decodeObject(raw); bad != nil || o.values == nil {
 		return o, badRequest(typeParsing, "[%s] query malformed, want an object", of)
 	}
 	for key := range o.values {
@@ -46,15 +46,6 @@ func (o *object) text(key string) (string, bool) {
 		o.fail("[%s] query has [%s] %s: want a text", o.of, key, raw)
 	}
 	return text, ok
-}
-
-func scalarText(raw json.RawMessage) (string, bool) {
-	var text string
-	if json.Unmarshal(raw, &text) == nil && string(raw) != "null" {
-		return text, true
-	}
-	raw = bytes.TrimSpace(raw)
-	return string(raw), len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && string(raw) != "null"
 }
 
 // needed is text of a key that must be there.

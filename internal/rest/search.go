@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -73,7 +72,8 @@ func (r *request) admitted(x *Index, f func(context.Context) error) *Error {
 // write writes the answer of a search that has been run.
 func (s *searchRequest) write(ctx context.Context, x *Index, q griffin.Query, results *griffin.Results, out *answer) (err error) {
 	hits := results.Hits[:min(len(results.Hits), s.size)]
-	body := s.begin(results.Took, results.Total, hits)
+	to := newBuffer()
+	body := s.begin(to.bytes, results.Took, results.Total, hits)
 	w := hitWriter{ctx: ctx, x: x, request: s, query: q}
 	for i := range hits {
 		if i > 0 {
@@ -92,7 +92,8 @@ func (s *searchRequest) write(ctx context.Context, x *Index, q griffin.Query, re
 	if w.err != nil {
 		return w.err
 	}
-	*out = answer{status: http.StatusOK, body: rawJSON(append(body, "}\n"...))}
+	to.bytes = append(body, "}\n"...)
+	*out = answer{status: http.StatusOK, body: rawJSON(to.bytes), memory: to}
 	return nil
 }
 
@@ -120,7 +121,8 @@ func (s *searchRequest) everything(ctx context.Context, x *Index, out *answer) e
 			}
 		}
 	}
-	body := s.begin(time.Since(began), griffin.Total{Value: int64(total), Relation: griffin.TotalExact}, hits)
+	to := newBuffer()
+	body := s.begin(to.bytes, time.Since(began), griffin.Total{Value: int64(total), Relation: griffin.TotalExact}, hits)
 	w := hitWriter{ctx: ctx, x: x, request: s}
 	for i := range hits {
 		if i > 0 {
@@ -128,7 +130,8 @@ func (s *searchRequest) everything(ctx context.Context, x *Index, out *answer) e
 		}
 		body = w.appendWith(body, &hits[i], sourceOf(hits[i].Title, texts[i], hits[i].Fields))
 	}
-	*out = answer{status: http.StatusOK, body: rawJSON(append(body, "]}}\n"...))}
+	to.bytes = append(body, "]}}\n"...)
+	*out = answer{status: http.StatusOK, body: rawJSON(to.bytes), memory: to}
 	return nil
 }
 
@@ -141,17 +144,19 @@ func (x *Index) numDocs() (int, error) {
 	return n, errors.Join(err, p.Close())
 }
 
-// begin returns the answer up to the hits.
-func (s *searchRequest) begin(took time.Duration, total griffin.Total, hits []griffin.Hit) []byte {
-	out := fmt.Appendf(nil, `{"took":%d,"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{`, took.Milliseconds())
+// begin appends the answer up to the hits.
+func (s *searchRequest) begin(out []byte, took time.Duration, total griffin.Total, hits []griffin.Hit) []byte {
+	out = strconv.AppendInt(append(out, `{"took":`...), took.Milliseconds(), 10)
+	out = append(out, `,"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{`...)
 	if s.totals != 0 {
 		if s.totals > 0 && total.Value > int64(s.totals) {
 			total = griffin.Total{Value: int64(s.totals), Relation: griffin.TotalAtLeast}
 		}
 		if s.flat {
-			out = fmt.Appendf(out, `"total":%d,`, total.Value)
+			out = append(strconv.AppendInt(append(out, `"total":`...), total.Value, 10), ',')
 		} else {
-			out = fmt.Appendf(out, `"total":{"value":%d,"relation":"%s"},`, total.Value, total.Relation)
+			out = strconv.AppendInt(append(out, `"total":{"value":`...), total.Value, 10)
+			out = append(append(append(out, `,"relation":"`...), total.Relation...), `"},`...)
 		}
 	}
 	out = append(out, `"max_score":`...)

@@ -3,8 +3,12 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin"
 )
 
 // TestSourceFilter has the examples of OpenSearch's documentation, and lists of objects.
@@ -172,6 +176,46 @@ func TestFacets(t *testing.T) {
 	for _, name := range []string{`"sterms#a"`, `"dterms#b"`, `"tdigest_percentiles#c"`} {
 		if !strings.Contains(typed.Body.String(), name) {
 			t.Errorf("no %s in %s", name, typed.Body)
+		}
+	}
+}
+
+// The beginning of an answer is what fmt makes of the numbers.
+func TestBeginningOfAnswers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(20, 3))
+	for range 2000 {
+		s := searchRequest{totals: rng.IntN(3000) - 1, flat: rng.IntN(2) == 0, from: rng.IntN(2)}
+		took := time.Duration(rng.Int64N(int64(time.Hour)))
+		total := griffin.Total{Value: rng.Int64N(5000), Relation: griffin.TotalExact}
+		hits := make([]griffin.Hit, rng.IntN(4))
+		best := 0.0
+		for i := range hits {
+			hits[i].Score = float64(rng.Uint32()>>rng.IntN(32)) / (1 << 16)
+			best = max(best, hits[i].Score)
+		}
+		shown := total
+		if s.totals > 0 && total.Value > int64(s.totals) {
+			shown = griffin.Total{Value: int64(s.totals), Relation: griffin.TotalAtLeast}
+		}
+		want := fmt.Sprintf(`x{"took":%d,"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{`, took.Milliseconds())
+		switch {
+		case s.totals == 0:
+		case s.flat:
+			want += fmt.Sprintf(`"total":%d,`, shown.Value)
+		default:
+			want += fmt.Sprintf(`"total":{"value":%d,"relation":%q},`, shown.Value, shown.Relation)
+		}
+		score := "null"
+		if len(hits) > 0 && s.from == 0 {
+			text, err := json.Marshal(best)
+			if err != nil {
+				t.Fatal(err)
+			}
+			score = string(text)
+		}
+		want += fmt.Sprintf(`"max_score":%s,"hits":[`, score)
+		if got := string(s.begin([]byte("x"), took, total, hits)); got != want {
+			t.Fatalf("%s\nwant\n%s", got, want)
 		}
 	}
 }

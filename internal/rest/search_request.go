@@ -63,17 +63,25 @@ func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
 			return s, err
 		}
 	}
-	if s.suggest != nil {
-		s.suggest.only = s.suggest.only && !r.values.Has("q")
+	if len(r.values) == 0 {
+		return s, s.checkWindow(x)
 	}
+	return s, s.parseURL(r, x)
+}
+
+// parseURL reads the parameters, which have precedence over the body.
+func (s *searchRequest) parseURL(r *request, x *Index) (err *Error) {
 	for name, to := range map[string]*int{"from": &s.from, "size": &s.size} {
 		n, given, err := r.number(name)
 		if err != nil {
-			return s, err
+			return err
 		}
 		if given {
 			*to = int(min(n, maxWindow+1))
 		}
+	}
+	if s.suggest != nil {
+		s.suggest.only = s.suggest.only && !r.values.Has("q")
 	}
 	s.source.parseURL(r.values)
 	if r.values.Has("sort") {
@@ -81,22 +89,22 @@ func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
 	}
 	if r.values.Has("track_total_hits") {
 		if err := s.parseTotals(json.RawMessage(r.values.Get("track_total_hits"))); err != nil {
-			return s, err
+			return err
 		}
 	}
 	for name, to := range map[string]*bool{
 		"rest_total_hits_as_int": &s.flat, "typed_keys": &s.typed, "track_scores": &s.rank.trackScores, "explain": &s.explain,
 	} {
 		if *to, err = r.boolean(name, *to); err != nil {
-			return s, err
+			return err
 		}
 	}
 	if r.values.Has("q") {
 		if s.query, err = x.queryString(r.values.Get("q"), r.values.Get("default_operator"), r.values.Get("df")); err != nil {
-			return s, err
+			return err
 		}
 	}
-	return s, s.checkWindow(x)
+	return s.checkWindow(x)
 }
 
 func (s *searchRequest) checkWindow(x *Index) *Error {
@@ -156,7 +164,7 @@ func keep(to func(s *searchRequest) *json.RawMessage) func(*searchRequest, *Inde
 
 func flag(to func(s *searchRequest) *bool) func(*searchRequest, *Index, string, json.RawMessage) *Error {
 	return func(s *searchRequest, _ *Index, key string, raw json.RawMessage) *Error {
-		if json.Unmarshal(raw, to(s)) != nil {
+		if decodeBool(raw, to(s)) != nil {
 			return badRequest(typeParsing, "[%s] is %s: want true or false", key, raw)
 		}
 		return nil
@@ -164,21 +172,33 @@ func flag(to func(s *searchRequest) *bool) func(*searchRequest, *Index, string, 
 }
 
 func (s *searchRequest) parseBody(x *Index, body []byte) *Error {
-	var o map[string]json.RawMessage
-	if err := json.Unmarshal(body, &o); err != nil {
-		return badRequest(typeParsing, "the body: %s", jsonReason(err))
+	var room [16]rawMember
+	all, ok := splitObject(room[:0], body)
+	if !ok {
+		o, err := decodeObject(body)
+		if err != nil {
+			return badRequest(typeParsing, "the body: %s", jsonReason(err))
+		}
+		all = all[:0]
+		for key, raw := range o {
+			all = append(all, rawMember{key, raw})
+		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(o)) {
+	slices.SortFunc(all, func(a, b rawMember) int { return strings.Compare(a.key, b.key) }) // the first error is always the same
+	asked := false
+	for i := range all {
+		key := all[i].key
 		parse := bodyKeys[key]
+		asked = asked || key == "query"
 		if parse == nil {
 			return badRequest(typeParsing, "Unknown key for a search in [%s]: there are %s", key, strings.Join(slices.Sorted(maps.Keys(bodyKeys)), ", "))
 		}
-		if err := parse(s, x, key, o[key]); err != nil {
+		if err := parse(s, x, key, all[i].value); err != nil {
 			return err
 		}
 	}
 	if s.suggest != nil {
-		s.suggest.only = o["query"] == nil && s.aggs == nil
+		s.suggest.only = !asked && s.aggs == nil
 	}
 	return nil
 }
@@ -190,7 +210,7 @@ func (s *searchRequest) parseQuery(x *Index, _ string, raw json.RawMessage) (err
 
 func (s *searchRequest) parseWindow(_ *Index, key string, raw json.RawMessage) *Error {
 	var n int
-	if json.Unmarshal(raw, &n) != nil || n < 0 {
+	if decodeInt(raw, &n) != nil || n < 0 {
 		return illegal("[%s] parameter is %s: want a number that is not negative", key, raw)
 	}
 	if key == "from" {
@@ -208,7 +228,7 @@ func (s *searchRequest) parseTotals(raw json.RawMessage) *Error {
 		s.totals = exactTotals
 	case text == "false":
 		s.totals = 0
-	case json.Unmarshal(raw, &n) == nil && n >= -1:
+	case decodeInt(raw, &n) == nil && n >= -1:
 		s.totals = n
 	default:
 		return illegal("[track_total_hits] parameter must be positive or equals to -1, got %s", raw)
@@ -282,13 +302,15 @@ func (s *searchRequest) griffinQuery(x *Index) griffin.Query {
 		Node: s.query.node, Mode: s.query.mode, K: max(s.size, 1), Offset: s.from, Count: s.totals != 0, Load: griffin.LoadIDs,
 		Sort: s.rank.sort, SearchAfter: s.rank.after, TrackScores: s.rank.trackScores, Collapse: s.rank.collapse, InnerHits: s.rank.inner, PostFilter: s.postFilter, MinScore: s.rank.minScore,
 		Aggregations: s.aggs,
-		ParseQuery: func(raw json.RawMessage) (query.Node, error) {
+	}
+	if s.aggs != nil {
+		q.ParseQuery = func(raw json.RawMessage) (query.Node, error) {
 			inner, err := x.parseQuery(raw)
 			if err != nil {
 				return nil, err
 			}
 			return inner.node, nil
-		},
+		}
 	}
 	if !s.source.none || len(s.fields) > 0 || s.highlight != nil {
 		q.Load = griffin.LoadFields

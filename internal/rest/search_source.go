@@ -16,6 +16,10 @@ type sourceFilter struct {
 
 // parse reads "_source": a boolean, a pattern, a list of these, or an object.
 func (f *sourceFilter) parse(raw json.RawMessage) *Error {
+	if source, ok := plainBool(raw); ok {
+		f.none = !source
+		return nil
+	}
 	malformed := badRequest(typeParsing, "[_source] is %.60s: want true, false, a field, a list of fields, or an object with includes and excludes", raw)
 	var source bool
 	switch {

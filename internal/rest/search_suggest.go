@@ -263,7 +263,7 @@ func (s *searchRequest) suggestOnly(ctx context.Context, x *Index, out *answer) 
 	if err != nil {
 		return err
 	}
-	body := append(s.begin(time.Since(began), griffin.Total{Relation: griffin.TotalExact}, nil), "]}"...)
+	body := append(s.begin(nil, time.Since(began), griffin.Total{Relation: griffin.TotalExact}, nil), "]}"...)
 	*out = answer{status: http.StatusOK, body: rawJSON(append(append(body, suggestions...), "}\n"...))}
 	return nil
 }

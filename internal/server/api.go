@@ -63,17 +63,33 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 			Snippet: hit.Snippet.Text, SnippetHTML: snippetHTML(hit.Snippet), Fields: hit.Fields,
 		}
 	}
-	h.writeJSON(w, http.StatusOK, response)
+	to := newAnswerBuffer()
+	var err error
+	if to.bytes, err = response.appendJSON(to.bytes); err != nil {
+		h.unencoded(w, err)
+		return
+	}
+	writeBody(w, http.StatusOK, jsonType, to.bytes)
+	if r.ProtoMajor == 1 { // the connection of HTTP/2 may still read what a client does not want any more
+		to.release()
+	}
 }
 
 // snippetHTML escapes the text and marks highlights with <mark>.
 func snippetHTML(s griffin.Snippet) string {
+	if s.Text == "" {
+		return ""
+	}
+	const before, after = "<mark>", "</mark>"
 	var b strings.Builder
+	b.Grow(len(s.Text) + len(s.Highlights)*len(before+after))
 	for text, highlighted := range s.Parts() {
 		if highlighted {
-			b.WriteString("<mark>" + html.EscapeString(text) + "</mark>")
-		} else {
-			b.WriteString(html.EscapeString(text))
+			b.WriteString(before)
+		}
+		b.WriteString(html.EscapeString(text))
+		if highlighted {
+			b.WriteString(after)
 		}
 	}
 	return b.String()
@@ -104,16 +120,28 @@ func (h *handler) writeJSON(w http.ResponseWriter, status int, v any) {
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false) // the headers forbid to treat it as HTML
 	if err := enc.Encode(v); err != nil {
-		h.Logger.Error("an answer cannot be encoded", "error", err)
-		http.Error(w, "the answer cannot be encoded", http.StatusInternalServerError)
+		h.unencoded(w, err)
 		return
 	}
-	writeBody(w, status, "application/json; charset=utf-8", body.Bytes())
+	writeBody(w, status, jsonType, body.Bytes())
 }
 
-func writeBody(w http.ResponseWriter, status int, contentType string, body []byte) {
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+func (h *handler) unencoded(w http.ResponseWriter, err error) {
+	h.Logger.Error("an answer cannot be encoded", "error", err)
+	http.Error(w, "the answer cannot be encoded", http.StatusInternalServerError)
+}
+
+// Content types, each in the memory that all answers share.
+var (
+	jsonType  = []string{"application/json; charset=utf-8"}
+	plainType = []string{"text/plain; charset=utf-8"}
+	svgType   = []string{"image/svg+xml"}
+)
+
+func writeBody(w http.ResponseWriter, status int, contentType []string, body []byte) {
+	header := w.Header()
+	header["Content-Type"] = contentType
+	header.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may have left
 }

@@ -66,18 +66,18 @@ const maxListed = 20
 func (h *handler) chosen(f func(*handler, http.ResponseWriter, *http.Request), fail func(*handler, http.ResponseWriter, *http.Request, *apiError)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		name := r.URL.Query().Get("index")
-		names := h.Directory.Names()
-		if name == "" && len(names) == 1 {
-			name = names[0]
-		}
 		if name == "" {
-			fail(h, w, r, unchosen(names))
-			return
+			names := h.Directory.Names()
+			if len(names) != 1 {
+				fail(h, w, r, unchosen(names))
+				return
+			}
+			name = names[0]
 		}
 		ix, err := h.Directory.Open(name)
 		switch {
 		case errors.Is(err, griffin.ErrNotFound):
-			fail(h, w, r, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("there is no index %.100q; %s", name, listed(names))})
+			fail(h, w, r, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("there is no index %.100q; %s", name, listed(h.Directory.Names()))})
 		case err != nil:
 			fail(h, w, r, &apiError{Status: http.StatusServiceUnavailable, Code: "internal", Message: fmt.Sprintf("index %q cannot be opened; the reason is in the server's log", name)})
 		default:

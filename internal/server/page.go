@@ -224,7 +224,7 @@ func (h *handler) documentPage(r *http.Request, data *pageData) ([]byte, *apiErr
 	return []byte(pageHTML(data)), nil
 }
 
-const pageType = "text/html; charset=utf-8"
+var pageType = []string{"text/html; charset=utf-8"}
 
 func (h *handler) writePage(w http.ResponseWriter, data *pageData) {
 	status := http.StatusOK
@@ -239,7 +239,7 @@ func (h *handler) writePage(w http.ResponseWriter, data *pageData) {
 
 func icon(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "max-age=86400")
-	writeBody(w, http.StatusOK, "image/svg+xml", pageIcon)
+	writeBody(w, http.StatusOK, svgType, pageIcon)
 }
 
 // address omits default values.

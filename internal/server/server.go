@@ -146,5 +146,5 @@ func (h *handler) healthz(w http.ResponseWriter, _ *http.Request) {
 	if h.damaged.Load() {
 		status, text = http.StatusServiceUnavailable, "a file of the index is damaged; the reason is in the server's log\n"
 	}
-	writeBody(w, status, "text/plain; charset=utf-8", []byte(text))
+	writeBody(w, status, plainType, []byte(text))
 }
