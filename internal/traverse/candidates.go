@@ -98,13 +98,7 @@ func (c *candidates) find(l *legState, from int, least base.Score) (lookups []lo
 		}
 		c.lookups[n] = lookup{block: uint32(block), from: uint32(j)}
 		n++
-		for j++; j+behind <= c.n; { // skip the candidates in the block
-			next := (*[behind]uint32)(c.docIDs[j:])
-			in := atMost(next[0], last) + atMost(next[1], last) + atMost(next[2], last) + atMost(next[3], last)
-			j += in
-			if in < behind {
-				break
-			}
+		for j++; j+behind <= c.n && base.DocID(c.docIDs[j+behind-1]) <= last; j += behind {
 		}
 		for ; j < c.n && base.DocID(c.docIDs[j]) <= last; j++ {
 		}
