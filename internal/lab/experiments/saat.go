@@ -9,8 +9,10 @@ import (
 	"github.com/griffin-search/griffin/internal/saat"
 )
 
-const saatCollection = "a generated collection of 25,205,179 documents similar to .GOV2, 3.74 million postings per query, with 8-bit impacts by BM25 " +
-	"(k1 = 0.9, b = 0.4) in segments packed by QMX, without Griffin's bitmaps, k = 10, to completion, the first 100 queries"
+const saatCollection = saatCollectionOnly + "100 queries"
+
+const saatCollectionOnly = "a generated collection of 25,205,179 documents similar to .GOV2, 3.74 million postings per query, with 8-bit impacts by BM25 " +
+	"(k1 = 0.9, b = 0.4) in segments packed by QMX, without Griffin's bitmaps, k = 10, to completion, the first "
 
 const saatQueries = "The paper's queries are from TREC's Million Query track, with 18.9 million postings each by its Table 2; " +
 	"ours are from the Terabyte track of 2005."
