@@ -15,8 +15,8 @@ type Mapping struct{ m *mapping.Mapping }
 //
 //	{"properties": {"price": {"type": "double"}, "title": {"type": "text", "fields": {"keyword": {"type": "keyword"}}}}}
 //
-// The types are text, keyword, long, integer, short, byte, double, float, boolean, date, ip, geo_point
-// and object. The error wraps ErrBadInput and names the field and the parameter.
+// The types are text, keyword, long, integer, short, byte, double, float, boolean, date, ip, geo_point,
+// sparse_vector, rank_features and object. The error wraps ErrBadInput and names the field and the parameter.
 func ParseMapping(text []byte) (*Mapping, error) {
 	m, err := mapping.Parse(text)
 	if err != nil {
@@ -67,13 +67,16 @@ func (ix *Index) Mapping() *Mapping {
 }
 
 // AddMapping declares the fields of a mapping that the index does not have, after the others, for documents
-// that are added later; Commit makes them visible. A field that the index has must be the same. Its
-// Dynamic has no effect. The error wraps ErrBadInput and names the field, or is ErrTooManyFields.
+// that are added later; Commit makes them visible. Of fields that the index has, boost, search_analyzer,
+// ignore_above and copy_to become what m says, or their defaults; other parameters must be the same. Documents that
+// are indexed keep what the former parameters made of them, and VerifyRebuild is an error after a change of ignore_above or
+// copy_to. The member dynamic has no effect. The error wraps ErrBadInput and names the field and the parameter,
+// or is ErrTooManyFields.
 func (ix *Index) AddMapping(ctx context.Context, m *Mapping) error {
 	return ix.write(ctx, 1, func(w *index.Writer, _ int) error { return w.AddMapping(m.m) })
 }
 
-// AddMapping is AddFields for the fields of a mapping. A field that the index has must be the same.
+// AddMapping is AddFields for the fields of a mapping. Fields that the index has are changed as Index.AddMapping does.
 func (w *Writer) AddMapping(ctx context.Context, m *Mapping) error {
 	return w.store.AddMapping(ctx, m.m)
 }

@@ -15,7 +15,7 @@ import (
 // stores. Terms of weight 0 are ignored.
 //
 // With a Field, which is one of type sparse_vector, the node is a leaf like others: it matches documents with any of the
-// terms. Without, the index must be one of weights, each term is a Plain clause, and the node must be the whole query.
+// terms, and none if there is no term. Without, the index must be one of weights, each term is a Plain clause, and the node must be the whole query.
 type Weights struct {
 	Field string
 	Terms []TermWeight

@@ -15,7 +15,7 @@ import (
 )
 
 func newMappingCommand(a *app) *cobra.Command {
-	guessed := false
+	guessed, update := false, mappingFile{}
 	o := indexOptions{}
 	c := &cobra.Command{
 		Use:   "mapping INDEX",
@@ -25,7 +25,11 @@ gets the same fields with griffin index --mapping FILE.
 
 With --guess, the arguments are files of JSON or CSV records or folders. Mapping reads the
 first 10,000 records and prints the types that all their values have: a mapping to check, to
-edit and to use.`,
+edit and to use.
+
+With --update FILE, mapping declares the fields of a mapping that the index does not have, and
+changes boost, search_analyzer, ignore_above and copy_to of those that it has, for documents
+that are added later.`,
 		Example: "  griffin mapping notes.idx\n  griffin mapping --guess wiki-1.jsonl.zst",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if guessed {
@@ -34,6 +38,9 @@ edit and to use.`,
 			return cobra.ExactArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if guessed && update.name != "" {
+				return usagef("--guess and --update are for different arguments")
+			}
 			if guessed {
 				m, err := a.guessMapping(cmd.Context(), &o.files, args)
 				if err != nil {
@@ -46,14 +53,29 @@ edit and to use.`,
 					return usagef("--%s applies with --guess only", name)
 				}
 			}
+			if update.name != "" {
+				if err := update.read(); err != nil {
+					return err
+				}
+			}
 			ix, err := openIndex(args[0], griffin.Options{})
 			if err != nil {
 				return err
+			}
+			if update.parsed != nil {
+				err := ix.AddMapping(cmd.Context(), update.parsed)
+				if err == nil {
+					err = ix.Commit(cmd.Context())
+				}
+				if err != nil {
+					return errors.Join(err, ix.Close())
+				}
 			}
 			return errors.Join(a.printJSON(ix.Mapping()), ix.Close())
 		},
 	}
 	c.Flags().BoolVar(&guessed, "guess", false, "guess the types of the fields of files")
+	c.Flags().StringVar(&update.name, "update", "", "change the fields of the index by a mapping in a `FILE`")
 	o.registerFormat(c.Flags())
 	return c
 }
@@ -70,7 +92,7 @@ func (f *mappingFile) read() error {
 		return err
 	}
 	if f.parsed, err = griffin.ParseMapping(text); err != nil {
-		return usagef("--mapping %s: %s", f.name, base.Message(err))
+		return usagef("mapping %s: %s", f.name, base.Message(err))
 	}
 	return nil
 }

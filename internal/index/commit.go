@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/mapping"
+	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
@@ -15,8 +15,8 @@ type change struct {
 	sources []segment.Source
 	// failed returns errors of source methods that have no error result.
 	failed func() error
-	// fields are declared, unless they are already.
-	fields []mapping.Field
+	// schema has fields to declare or to change; nil: none.
+	schema *inverter.Schema
 	// deletes are ids of committed documents to delete.
 	deletes map[string]struct{}
 	// merge, if not nil, has the segments, in order, after a commit that adds and deletes
@@ -74,7 +74,7 @@ func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
 		c.numAdded += src.NumDocs() - src.Dropped().Count()
 	}
 	c.next.Generation++
-	if _, err := c.next.addFields(ch.fields); err != nil {
+	if _, err := c.next.addFields(ch.schema); err != nil {
 		return commitResult{}, err
 	}
 	renamed, err := c.run(ctx)
@@ -95,7 +95,7 @@ func (c *commit) run(ctx context.Context) (renamed bool, err error) {
 	if err := c.dropDocuments(ctx); err != nil {
 		return false, err
 	}
-	if c.numAdded == 0 && c.result.deleted == 0 && c.base.Generation > 0 && c.merge == nil && c.next.Grown == c.base.grown {
+	if c.numAdded == 0 && c.result.deleted == 0 && c.base.Generation > 0 && c.merge == nil && !c.next.changesFields(c.base) {
 		return false, nil
 	}
 	if err := c.writeAll(ctx); err != nil {

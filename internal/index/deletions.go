@@ -21,7 +21,7 @@ const tokenCost = 50
 // is no text.
 func (c *commit) countDocs(ctx context.Context, s *segment.Segment, docs *segment.Bitmap) (*segment.ListCounts, error) {
 	opts := &c.next.Options
-	if opts.Weighted() || !s.HasStored() {
+	if opts.Weighted() || !s.HasStored() || opts.Mapping != nil && opts.Mapping.Reshaped() {
 		return s.CountDocs(ctx, docs)
 	}
 	counts := s.NewListCounts()

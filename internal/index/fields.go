@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 )
@@ -90,16 +91,52 @@ func (o *Options) With(fields []mapping.Field) (Options, error) {
 	return grown, grown.validateMapping()
 }
 
-// addFields declares the fields that are not.
-func (m *manifest) addFields(fields []mapping.Field) (added []mapping.Field, err error) {
-	if added, err = m.Options.NewFields(fields); err != nil || len(added) == 0 {
-		return nil, err
+// Revised returns the options with another mapping, which has the fields of the former one as the first.
+func (o *Options) Revised(m *mapping.Mapping) (Options, error) {
+	revised := *o
+	dynamic := mapping.Dynamic("")
+	if o.Mapping != nil {
+		dynamic = o.Mapping.Dynamic()
 	}
-	if m.Options, err = m.Options.With(added); err != nil {
-		return nil, err
+	revised.Mapping, revised.Fields = m.WithDynamic(dynamic), m.TermFields()
+	return revised, revised.validateMapping()
+}
+
+// addFields declares the fields of a schema that are not, and takes fields that it changed; nil: none.
+func (m *manifest) addFields(s *inverter.Schema) (changed bool, err error) {
+	if s == nil {
+		return false, nil
+	}
+	added, err := m.Options.NewFields(s.Declared())
+	if err != nil {
+		return false, err
+	}
+	before := m.Options
+	if len(added) > 0 {
+		if m.Options, err = m.Options.With(added); err != nil {
+			return false, err
+		}
+	}
+	if s.Revision() > before.revision() {
+		if m.Options, err = m.Options.Revised(s.Mapping); err != nil {
+			return false, err
+		}
 	}
 	m.Grown += len(added)
-	return added, nil
+	return len(added) > 0 || m.Options.revision() != before.revision(), nil
+}
+
+// revision is as of mapping.Mapping.
+func (o *Options) revision() uint64 {
+	if o.Mapping == nil {
+		return 0
+	}
+	return o.Mapping.Revision()
+}
+
+// changesFields reports whether a commit has other fields than the snapshot.
+func (m *manifest) changesFields(s *Snapshot) bool {
+	return m.Grown != s.grown || m.Options.revision() != s.Options.revision()
 }
 
 // grownTerms counts the fields with posting lists among the last Grown.
@@ -140,17 +177,46 @@ func (w *Writer) declare(fields []mapping.Field) error {
 	return nil
 }
 
-// AddMapping is AddFields for the fields of a mapping. Those that are declared must be equal; the error is
-// a *mapping.ConflictError.
+// AddMapping is AddFields for the fields of a mapping. Those that are declared are changed as mapping.Updated does; the
+// error is a *mapping.ConflictError.
 func (w *Writer) AddMapping(m *mapping.Mapping) error {
 	w.mu.Lock()
-	now := w.options.FieldMapping()
-	w.mu.Unlock()
-	added, err := now.Added(m)
+	defer w.mu.Unlock()
+	if w.session == nil {
+		return errWriterClosed
+	}
+	options, changes, err := w.options.Updated(m)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	b, err := w.begun()
 	if err != nil {
 		return err
 	}
-	return w.declare(added)
+	w.options = options
+	b.Use(options.Schema())
+	return nil
+}
+
+// Updated returns the options with an update of the mapping, and the fields that are new or changed. The error is a
+// *mapping.ConflictError, or as of NewFields.
+func (o *Options) Updated(m *mapping.Mapping) (Options, []mapping.Field, error) {
+	now := o.FieldMapping()
+	next, changes, err := now.Updated(m)
+	switch {
+	case err != nil || len(changes) == 0:
+		return *o, nil, err
+	case next.Revision() == now.Revision():
+		if changes, err = o.NewFields(changes); err != nil {
+			return *o, nil, err
+		}
+		options, err := o.With(changes)
+		return options, changes, err
+	case o.Weighted():
+		return *o, nil, fmt.Errorf("an index of weights has no fields: %w", base.ErrBadInput)
+	}
+	options, err := o.Revised(next)
+	return options, changes, err
 }
 
 // writeOrder is a place in the order of writing: a segment, and a number in it.

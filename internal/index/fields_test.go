@@ -126,7 +126,7 @@ func (g *growing) publish() {
 		}
 		partials, err := b.Partials()
 		check(g.t, err)
-		_, err = l.Publish(g.t.Context(), partials.Sources(), partials.Err, b.Deletes(), mapping.Texts(g.fields), g.seq)
+		_, err = l.Publish(g.t.Context(), partials.Sources(), partials.Err, b.Deletes(), &inverter.Schema{Fields: append([]string{""}, g.fields...)}, g.seq)
 		check(g.t, err)
 		check(g.t, b.Close())
 		switch g.rng.IntN(4) {
@@ -343,7 +343,7 @@ func TestFieldsThatCannotBeAdded(t *testing.T) {
 // A manifest of version 3 has the number of added fields; a segment can lack only these.
 func TestManifestOfGrownFields(t *testing.T) {
 	m := testManifest(t)
-	_, err := m.addFields(mapping.Texts([]string{"a", "b", "title"}))
+	_, err := m.addFields(&inverter.Schema{Fields: []string{"", "a", "b", "title"}})
 	check(t, err)
 	data, err := m.encode()
 	check(t, err)

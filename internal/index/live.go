@@ -14,7 +14,6 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/inverter"
-	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
@@ -113,10 +112,10 @@ func (l *Live) Schema() *inverter.Schema { return l.schema.Load() }
 
 // Publish adds the documents of sources, each id once, which replace documents of the index, after
 // deleting the documents of ids. It is visible to new snapshots when it returns. failed returns
-// errors of methods of sources that have no error result. fields are declared, unless they are
-// already; the sources can have them. seq is the number of the last record of the
+// errors of methods of sources that have no error result. The fields of schema (nil: none) are declared
+// or changed; the sources can have them. seq is the number of the last record of the
 // log whose change they complete. After an error nothing has changed.
-func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed func() error, ids map[string]struct{}, fields []mapping.Field, seq uint64) (deleted int, err error) {
+func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed func() error, ids map[string]struct{}, schema *inverter.Schema, seq uint64) (deleted int, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,7 +134,7 @@ func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed fun
 	for _, src := range sources {
 		c.numAdded += src.NumDocs() - src.Dropped().Count()
 	}
-	added, err := c.next.addFields(fields)
+	changed, err := c.next.addFields(schema)
 	if err != nil {
 		return 0, err
 	}
@@ -150,7 +149,7 @@ func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed fun
 		return 0, err
 	}
 	l.seq = max(l.seq, seq)
-	if len(added) > 0 {
+	if changed {
 		l.schema.Store(c.next.Options.Schema())
 	}
 	return c.result.deleted, nil
@@ -160,7 +159,7 @@ func (l *Live) publish(ctx context.Context, c *commit) error {
 	if err := c.dropDocuments(ctx); err != nil {
 		return err
 	}
-	if c.numAdded == 0 && c.result.deleted == 0 && c.next.Grown == c.base.grown {
+	if c.numAdded == 0 && c.result.deleted == 0 && !c.next.changesFields(c.base) {
 		return nil
 	}
 	segments := c.next.Segments

@@ -30,7 +30,7 @@ import (
 //
 // History of the version: 1, the first; 2, with seq, written only if that is not 0; 3, with grown,
 // written only if that is not 0: segments can have fewer fields; 4, with options.mapping or
-// options.analysis, written only if there is one; 5, with fields of vectors in options.mapping.
+// options.analysis, written only if there is one; 5, with fields of vectors or revisions in options.mapping.
 const (
 	manifestName    = base.ManifestName
 	manifestTemp    = "MANIFEST.new"
@@ -114,7 +114,7 @@ func (m *manifest) encode() ([]byte, error) {
 // version is the lowest that has the content.
 func (m *manifest) version() int {
 	switch {
-	case m.Options.weightFields() != nil:
+	case m.Options.weightFields() != nil, m.Options.revision() != 0:
 		return 5
 	case m.Options.Mapping != nil, m.Options.Analysis != nil, m.Options.TitleWeight != 0, m.Options.NameField != "":
 		return 4

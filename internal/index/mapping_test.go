@@ -26,10 +26,12 @@ func TestManifestOfMapping(t *testing.T) {
 	var err error
 	m.Options, err = o.withDefaults()
 	check(t, err)
-	added, err := m.addFields([]mapping.Field{{Name: "k"}, {Name: "a.raw", Of: "a", Type: mapping.Keyword}, {Name: "b"}})
+	grown, err := m.Options.With([]mapping.Field{{Name: "k"}, {Name: "a.raw", Of: "a", Type: mapping.Keyword}, {Name: "b"}})
 	check(t, err)
-	if len(added) != 2 || m.Grown != 2 || !slices.Equal(m.Options.Fields, []string{"a", "k", "a.raw", "b"}) {
-		t.Errorf("added %v, %d of fields %q", added, m.Grown, m.Options.Fields)
+	added, err := m.addFields(grown.Schema())
+	check(t, err)
+	if !added || m.Grown != 2 || !slices.Equal(m.Options.Fields, []string{"a", "k", "a.raw", "b"}) {
+		t.Errorf("added %t, %d of fields %q", added, m.Grown, m.Options.Fields)
 	}
 	data, err := m.encode()
 	check(t, err)
@@ -44,6 +46,19 @@ func TestManifestOfMapping(t *testing.T) {
 	got.Options.Mapping = m.Options.Mapping
 	if !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, want %+v", got, m)
+	}
+	revised, changes, err := m.Options.Updated(parsed(t, `{"properties": {"a": {"type": "text", "boost": 2}, "z": {"type": "text"}}}`))
+	check(t, err)
+	later := m.clone()
+	changed, err := later.addFields(revised.Schema())
+	check(t, err)
+	data, err = later.encode()
+	check(t, err)
+	if !changed || len(changes) != 2 || later.Grown != 3 || !strings.HasPrefix(string(data), "griffin-manifest 5 ") || later.Options.Mapping.Dynamic() != mapping.DynamicStrict {
+		t.Errorf("changed %t, %d of fields %q: %.40s", changed, later.Grown, later.Options.Fields, data)
+	}
+	if back, err := later.addFields(grown.Schema()); err != nil || back || later.Options.Mapping.Revision() != 1 {
+		t.Errorf("an older mapping took the place of a newer one: %t, %v", back, err)
 	}
 	for name, change := range map[string]func(m *manifest){
 		"other fields":   func(m *manifest) { m.Options.Fields = []string{"a"} },

@@ -27,6 +27,8 @@ func (s *Snapshot) CanRebuild() error {
 	switch {
 	case s.Options.Weighted():
 		return fmt.Errorf("index %s: it has vectors, which are not stored: %w", s.index.dir, base.ErrBadInput)
+	case s.Options.Mapping != nil && s.Options.Mapping.Reshaped():
+		return fmt.Errorf("index %s: ignore_above or copy_to of a field was changed, and earlier documents are indexed as they were written: %w", s.index.dir, base.ErrBadInput)
 	case s.Options.NoStored:
 		return fmt.Errorf("index %s: it stores no text: %w", s.index.dir, base.ErrBadInput)
 	}

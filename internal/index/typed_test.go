@@ -161,7 +161,7 @@ func TestTypedFieldsGrow(t *testing.T) {
 						add := parsed(t, typedSteps[step])
 						check(t, w.AddMapping(add))
 						var err error
-						m, err = m.Merge(add)
+						m, _, err = m.Updated(add)
 						check(t, err)
 					}
 				case 1:

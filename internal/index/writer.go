@@ -99,7 +99,7 @@ func (w *Writer) Commit(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		ch.sources, ch.failed, ch.deletes, ch.fields = added.Sources(), added.Err, b.Deletes(), b.Schema.Declared()
+		ch.sources, ch.failed, ch.deletes, ch.schema = added.Sources(), added.Err, b.Deletes(), b.Schema
 	}
 	result, err := w.session.apply(ctx, ch)
 	if err != nil && !result.changed {

@@ -68,9 +68,14 @@ func (c *Crew) NewBatch(o Options) *CrewBatch {
 	return b
 }
 
-// Use changes the schema to one with further fields, for later documents. Earlier ones have
+// Use changes the schema to one with further or changed fields, for later documents. Earlier ones have
 // Document.Declared.
-func (b *CrewBatch) Use(s *Schema) { b.options.Schema = s }
+func (b *CrewBatch) Use(s *Schema) {
+	if s.Revision() != b.options.Schema.Revision() {
+		b.Dispatch()
+	}
+	b.options.Schema = s
+}
 
 // Schema has the fields of the last document.
 func (b *CrewBatch) Schema() *Schema { return b.options.Schema }

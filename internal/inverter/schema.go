@@ -29,3 +29,11 @@ func (s *Schema) isVector(name string) bool {
 	f, ok := s.Mapping.Field(name)
 	return ok && f.Type.Vector()
 }
+
+// Revision counts the changes of fields; those that were added do not count.
+func (s *Schema) Revision() uint64 {
+	if s.Mapping == nil {
+		return 0
+	}
+	return s.Mapping.Revision()
+}

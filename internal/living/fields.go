@@ -53,6 +53,19 @@ func (f *fields) with(missing []mapping.Field) (fields, error) {
 	return newFields(o), nil
 }
 
+// revised returns the fields with new and changed ones.
+func (f *fields) revised(changes []mapping.Field) (fields, error) {
+	m, err := f.options.FieldMapping().Revised(changes)
+	if err != nil {
+		return *f, err
+	}
+	o, err := f.options.Revised(m)
+	if err != nil {
+		return *f, err
+	}
+	return newFields(o), nil
+}
+
 // use replaces the fields. Apply checks documents by them.
 func (s *Store) use(f fields) {
 	s.fields = f
@@ -70,10 +83,10 @@ func (s *Store) AddFields(ctx context.Context, names ...string) error {
 	return results[0].Err
 }
 
-// AddMapping is AddFields for the fields of a mapping. Those that are declared must be equal; the error is
-// a *mapping.ConflictError.
+// AddMapping is AddFields for the fields of a mapping. Those that are declared are changed as mapping.Updated does; the
+// error is a *mapping.ConflictError.
 func (s *Store) AddMapping(ctx context.Context, m *mapping.Mapping) error {
-	results, err := s.Apply(ctx, []Op{{Kind: Declare, Fields: m.Fields(), Equal: true}})
+	results, err := s.Apply(ctx, []Op{{Kind: Declare, Fields: m.Fields(), Update: true}})
 	if err != nil {
 		return err
 	}
@@ -91,10 +104,8 @@ func checkFields(fields []mapping.Field) error {
 
 // declare returns the fields, with the fields of an operation, which are in its record from then on.
 func (f *fields) declare(e *entry) (fields, error) {
-	if e.op.Equal {
-		if err := f.equal(e.op.Fields); err != nil {
-			return *f, err
-		}
+	if e.op.Update {
+		return f.update(e)
 	}
 	missing, err := f.missing(e.op.Fields)
 	if err != nil || len(missing) == 0 {
@@ -114,20 +125,31 @@ func (f *fields) declare(e *entry) (fields, error) {
 	return next, nil
 }
 
-// equal returns a *mapping.ConflictError unless the fields that are declared already are equal.
-func (f *fields) equal(wanted []mapping.Field) error {
-	m, err := mapping.New("", wanted)
+// update is declare for an operation that can change fields.
+func (f *fields) update(e *entry) (fields, error) {
+	m, err := mapping.New("", e.op.Fields)
 	if err != nil {
-		return err
+		return *f, err
 	}
-	_, err = f.options.FieldMapping().Added(m)
-	return err
+	options, changes, err := f.options.Updated(m)
+	if err != nil || len(changes) == 0 {
+		return *f, err
+	}
+	next := newFields(options)
+	if next.schema.Revision() == f.schema.Revision() {
+		e.declares, e.typed, err = encodeFields(changes)
+		return next, err
+	}
+	e.revises = true
+	text, err := json.Marshal(changes)
+	e.declares = append(binary.AppendUvarint(nil, uint64(len(text))), text...)
+	return next, err
 }
 
-// declare gives the following documents of a batch the fields of a schema, which has the former ones as
-// the first.
+// declare gives the following documents of a batch the fields of a schema, which has the former ones, or later
+// definitions of them, as the first.
 func (b *batch) declare(s *inverter.Schema) {
-	if s.NumDeclared() > b.Schema().NumDeclared() {
+	if s.NumDeclared() > b.Schema().NumDeclared() || s.Revision() > b.Schema().Revision() {
 		b.Use(s)
 	}
 }
@@ -165,7 +187,7 @@ func cutFields(kind byte, payload []byte) (declared []mapping.Field, restKind by
 		for n := r.count(1); n > 0 && !r.bad; n-- {
 			declared = append(declared, mapping.Field{Name: r.text()})
 		}
-	case recordTyped, recordTypedIndex, recordTypedMarked:
+	case recordTyped, recordTypedIndex, recordTypedMarked, recordRevised:
 		declared = r.decodeTyped()
 	case recordPlain, recordDelete, recordIndex, recordMarked:
 		return nil, kind, payload, nil
@@ -190,9 +212,13 @@ func (f *fields) redo(r *wal.Entry) (it item, next fields, err error) {
 	if err != nil {
 		return it, *f, err
 	}
-	missing, err := f.missing(declared)
-	if err == nil {
-		next, err = f.with(missing)
+	if r.Type == recordRevised {
+		next, err = f.revised(declared)
+	} else {
+		var missing []mapping.Field
+		if missing, err = f.missing(declared); err == nil {
+			next, err = f.with(missing)
+		}
 	}
 	if err != nil {
 		return it, *f, fmt.Errorf("%w: %w", err, base.ErrCorrupt)

@@ -374,7 +374,9 @@ func TestFieldRecords(t *testing.T) {
 		{recordFieldsMarked, append(encodeTexts([]string{"a"}), marked...), "a", nil},
 		{recordTypedMarked, append(encodeTyped(t), marked...), "n:byte", nil},
 		{recordFieldsMarked, encodeTexts([]string{"a"}), "a", base.ErrCorrupt},
-		{11, body, "", base.ErrVersion},
+		{recordRevised, encodeTyped(t), "n:byte", nil},
+		{recordRevised, append(encodeTyped(t), body...), "n:byte", base.ErrCorrupt},
+		{12, body, "", base.ErrVersion},
 		{0, body, "", base.ErrVersion},
 	} {
 		fields, kind, rest, err := cutFields(c.kind, c.payload)
@@ -405,7 +407,7 @@ func TestFieldRecords(t *testing.T) {
 	if _, _, err := f.redo(&wal.Entry{Type: recordTyped, Payload: invalid}); !errors.Is(err, base.ErrCorrupt) {
 		t.Errorf("a field that is not valid: error %v", err)
 	}
-	for _, kind := range []byte{0, 11, 255} {
+	for _, kind := range []byte{0, 12, 255} {
 		r := &wal.Entry{Type: kind, Payload: body}
 		if _, _, err := f.redo(r); !errors.Is(err, base.ErrVersion) {
 			t.Errorf("redo of type %d: error %v", kind, err)

@@ -34,8 +34,8 @@ type Op struct {
 	// Fields are declared before the document is added, unless they are already. If the index cannot
 	// have them, the operation fails.
 	Fields []mapping.Field
-	// Equal fails if a field is declared already and not equal.
-	Equal bool
+	// Update changes fields that are declared, or fails if they cannot be changed so.
+	Update bool
 	// IfSeq, if not 0, is the Seq that the id's version must have.
 	IfSeq uint64
 	// External, if not 0, becomes the Number of the version. It must be higher than the Number
@@ -84,6 +84,7 @@ type entry struct {
 	// declares is encodeFields of those of op.Fields that it declares, nil for none.
 	declares []byte
 	typed    bool
+	revises  bool // recordRevised
 	marked   bool // of appendBody
 }
 
@@ -103,7 +104,10 @@ func (e *entry) encode() {
 func (e *entry) record() wal.Record {
 	if e.op.Kind == Declare {
 		kind := byte(recordFields)
-		if e.typed {
+		switch {
+		case e.revises:
+			kind = recordRevised
+		case e.typed:
 			kind = recordTyped
 		}
 		return wal.Record{Type: kind, Payload: e.declares}

@@ -296,6 +296,6 @@ func (s *Store) publishBatch(b *batch) (err error) {
 	if err != nil {
 		return errors.Join(err, s.again(b))
 	}
-	_, err = s.live.Publish(s.work.ctx, partials.Sources(), partials.Err, b.Deletes(), b.Schema().Declared(), b.seq)
+	_, err = s.live.Publish(s.work.ctx, partials.Sources(), partials.Err, b.Deletes(), b.Schema(), b.seq)
 	return err
 }

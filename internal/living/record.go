@@ -24,6 +24,8 @@ const (
 	recordMarked       = 8
 	recordFieldsMarked = 9
 	recordTypedMarked  = 10
+	// As recordTyped; fields that are declared are changed.
+	recordRevised = 11
 )
 
 // appendBody encodes a document after the number of its version, a uvarint:

@@ -100,7 +100,7 @@ func TestRecordsPage(t *testing.T) {
 	typed := append(encodeTyped(t), encode(2, d)...)
 	for kind := range 256 {
 		payload := payload
-		if kind == recordTyped || kind == recordTypedIndex || kind == recordTypedMarked {
+		if kind == recordTyped || kind == recordTypedIndex || kind == recordTypedMarked || kind == recordRevised {
 			payload = typed
 		}
 		_, rest, body, err := cutFields(byte(kind), payload)
@@ -118,7 +118,7 @@ func FuzzDecodeRecord(f *testing.F) {
 	f.Add(byte(recordIndex), encode(1, &corpus.Document{ID: "1", Text: "text", Extra: []corpus.Field{{Name: "a", Value: "text"}}, Vector: []corpus.TermWeight{{Term: "a", Weight: 1}}}))
 	f.Add(byte(recordPlain), []byte("\x05\x011\x01a\x02bb\x01\x01x\x01y\x00"))
 	f.Add(byte(recordDelete), []byte("\x05\x011"))
-	f.Add(byte(11), []byte{})
+	f.Add(byte(12), []byte{})
 	escaped, _ := encodeAny(1, &corpus.Document{ID: "1", Text: "a text of some \"length", Extra: []corpus.Field{{Name: "a", Value: `a text of some \"length`}}})
 	f.Add(byte(recordMarked), escaped)
 	f.Add(byte(recordFieldsIndex), append(encodeTexts([]string{"a", "b"}), encode(1, &corpus.Document{ID: "1", Text: "text"})...))

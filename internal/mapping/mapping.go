@@ -34,12 +34,14 @@ const MaxNameBytes = 1 << 10
 // Mapping is the fields of an index. Its encoding with encoding/json keeps the order of declaration;
 // AppendJSON writes OpenSearch's.
 type Mapping struct {
-	dynamic Dynamic
-	fields  []Field // in the order of declaration
-	byName  map[string]int
-	subs    map[string][]int    // multi-fields of a field
-	targets map[string][]Target // by name of a value
-	objects map[string]bool     // what fields are within
+	dynamic  Dynamic
+	revision uint64  // counts the changes of fields
+	reshaped bool    // a change was about what of documents is indexed
+	fields   []Field // in the order of declaration
+	byName   map[string]int
+	subs     map[string][]int    // multi-fields of a field
+	targets  map[string][]Target // by name of a value
+	objects  map[string]bool     // what fields are within
 }
 
 // Target is a field that gets the values of a name.
@@ -354,12 +356,16 @@ const maxBoost = 1e6
 
 // flat is the encoding that keeps the order of declaration.
 type flat struct {
-	Dynamic Dynamic `json:"dynamic,omitempty"`
-	Fields  []Field `json:"fields"`
+	Dynamic  Dynamic `json:"dynamic,omitempty"`
+	Revision uint64  `json:"revision,omitempty"`
+	Reshaped bool    `json:"reshaped,omitempty"`
+	Fields   []Field `json:"fields"`
 }
 
 // MarshalJSON encodes the fields as a list, in the order of declaration.
-func (m *Mapping) MarshalJSON() ([]byte, error) { return json.Marshal(flat{m.dynamic, m.fields}) }
+func (m *Mapping) MarshalJSON() ([]byte, error) {
+	return json.Marshal(flat{m.dynamic, m.revision, m.reshaped, m.fields})
+}
 
 // UnmarshalJSON decodes what MarshalJSON encodes. Unknown members are errors.
 func (m *Mapping) UnmarshalJSON(text []byte) error {
@@ -377,8 +383,16 @@ func (m *Mapping) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*m = *made
+	m.revision, m.reshaped = f.Revision, f.Reshaped
 	return nil
 }
+
+// Revision counts the changes of fields since the mapping was made. Fields that were added do not count.
+func (m *Mapping) Revision() uint64 { return m.revision }
+
+// Reshaped reports whether a change was about what of documents is indexed: earlier documents have what the former
+// parameters made of them.
+func (m *Mapping) Reshaped() bool { return m.reshaped }
 
 // Equal reports whether two mappings have the same fields in the same order.
 func (m *Mapping) Equal(o *Mapping) bool {
@@ -400,7 +414,17 @@ func (m *Mapping) With(fields []Field) (*Mapping, error) {
 	if len(grown) == len(m.fields) {
 		return m, nil
 	}
-	return New(m.dynamic, grown)
+	return m.made(grown)
+}
+
+// made is New with what m has besides its fields.
+func (m *Mapping) made(fields []Field) (*Mapping, error) {
+	next, err := New(m.dynamic, fields)
+	if err != nil {
+		return nil, err
+	}
+	next.revision, next.reshaped = m.revision, m.reshaped
+	return next, nil
 }
 
 // WithDynamic returns the mapping with another Dynamic.

@@ -285,7 +285,7 @@ func TestEncodings(t *testing.T) {
 		if err := json.Unmarshal(encoded, back); err != nil || !back.Equal(m) {
 			t.Fatalf("%s: %v", encoded, err)
 		}
-		if added, err := m.Added(back); err != nil || added != nil {
+		if _, added, err := m.Updated(back); err != nil || added != nil {
 			t.Fatalf("%s: added %v, %v", encoded, added, err)
 		}
 	}
@@ -313,25 +313,29 @@ func TestTextsWithinTexts(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
+func TestUpdated(t *testing.T) {
 	const now = `{"properties": {"a": {"type": "text", "analyzer": "simple"}, "k": {"type": "keyword", "ignore_above": 10}, "o": {"properties": {"n": {"type": "long"}}}}}`
 	for _, c := range []struct{ update, want string }{
 		{`{}`, now},
 		{now, now},
 		{
-			`{"dynamic": "false", "properties": {"z": {"type": "date"}, "o": {"properties": {"m": {"type": "ip"}}}, "k": {"type": "keyword", "ignore_above": 10, "fields": {"t": {"type": "text"}}}}}`,
-			`{"dynamic": "false", "properties": {"a": {"type": "text", "analyzer": "simple"}, "k": {"type": "keyword", "ignore_above": 10, "fields": {"t": {"type": "text"}}}, "o": {"properties": {"n": {"type": "long"}, "m": {"type": "ip"}}}, "z": {"type": "date"}}}`,
+			`{"properties": {"z": {"type": "date"}, "o": {"properties": {"m": {"type": "ip"}}}, "k": {"type": "keyword", "ignore_above": 10, "fields": {"t": {"type": "text"}}}}}`,
+			`{"properties": {"a": {"type": "text", "analyzer": "simple"}, "k": {"type": "keyword", "ignore_above": 10, "fields": {"t": {"type": "text"}}}, "o": {"properties": {"n": {"type": "long"}, "m": {"type": "ip"}}}, "z": {"type": "date"}}}`,
 		},
 		{`{"properties": {"o": {"type": "object"}}}`, now},
+		{
+			`{"properties": {"a": {"type": "text", "analyzer": "simple", "search_analyzer": "whitespace", "boost": 2, "copy_to": "k"}, "k": {"type": "keyword"}}}`,
+			`{"properties": {"a": {"type": "text", "analyzer": "simple", "search_analyzer": "whitespace", "boost": 2, "copy_to": "k"}, "k": {"type": "keyword"}, "o": {"properties": {"n": {"type": "long"}}}}}`,
+		},
 		{`{"properties": {"a": {"type": "long"}}}`, "mapper [a] cannot be changed from type [text] to [long]"},
 		{`{"properties": {"a": {"properties": {"b": {"type": "text"}}}}}`, "mapper [a] cannot be changed from type [text] to [object]"},
 		{`{"properties": {"o": {"type": "text"}}}`, "mapper [o] cannot be changed from type [object] to [text]"},
-		{`{"properties": {"a": {"type": "text"}}}`, "Mapper for [a] conflicts with existing mapper:\n\tCannot update parameter [analyzer] from [simple] to [default]\n\tCannot update parameter [search_analyzer] from [simple] to [default]"},
-		{`{"properties": {"k": {"type": "keyword", "ignore_above": 11, "index": false, "null_value": "n", "boost": 2}}}`, "Mapper for [k] conflicts with existing mapper:\n\tCannot update parameter [index] from [true] to [false]\n\tCannot update parameter [ignore_above] from [10] to [11]\n\tCannot update parameter [null_value] from [null] to [n]\n\tCannot update parameter [boost] from [1] to [2]"},
+		{`{"properties": {"a": {"type": "text"}}}`, "Mapper for [a] conflicts with existing mapper:\n\tCannot update parameter [analyzer] from [simple] to [default]"},
+		{`{"properties": {"k": {"type": "keyword", "ignore_above": 11, "index": false, "null_value": "n", "boost": 2}}}`, "Mapper for [k] conflicts with existing mapper:\n\tCannot update parameter [index] from [true] to [false]\n\tCannot update parameter [null_value] from [null] to [n]"},
 		{`{"properties": {"o": {"properties": {"n": {"type": "long", "doc_values": false}}}}}`, "Mapper for [o.n] conflicts with existing mapper:\n\tCannot update parameter [doc_values] from [true] to [false]"},
 	} {
 		m := parse(t, now)
-		merged, err := m.Merge(parse(t, c.update))
+		merged, _, err := m.Updated(parse(t, c.update))
 		if err != nil {
 			var conflict *ConflictError
 			if !errors.As(err, &conflict) || !errors.Is(err, base.ErrBadInput) || conflict.Reason != c.want {
@@ -347,6 +351,41 @@ func TestMerge(t *testing.T) {
 				t.Errorf("%s: field %d is %s, was %s", c.update, i, merged.Fields()[i].Name, f.Name)
 			}
 		}
+	}
+}
+
+func TestRevisions(t *testing.T) {
+	m := parse(t, `{"properties": {"a": {"type": "text", "boost": 2}, "k": {"type": "keyword"}}}`)
+	for _, c := range []struct {
+		update   string
+		changes  int
+		revision uint64
+		reshaped bool
+	}{
+		{`{"properties": {"a": {"type": "text", "boost": 2}}}`, 0, 0, false},
+		{`{"properties": {"b": {"type": "long"}}}`, 1, 0, false},
+		{`{"properties": {"a": {"type": "text"}}}`, 1, 1, false},
+		{`{"properties": {"a": {"type": "text", "boost": 3}, "c": {"type": "date"}}}`, 2, 2, false},
+		{`{"properties": {"k": {"type": "keyword", "ignore_above": 5}}}`, 1, 3, true},
+		{`{"properties": {"a": {"type": "text"}}}`, 1, 4, true},
+	} {
+		next, changes, err := m.Updated(parse(t, c.update))
+		if err != nil || len(changes) != c.changes || next.Revision() != c.revision || next.Reshaped() != c.reshaped {
+			t.Fatalf("%s: %v, %v, revision %d, reshaped %t", c.update, changes, err, next.Revision(), next.Reshaped())
+		}
+		again, err := m.Revised(changes) // as from a log
+		if err != nil || !again.Equal(next) || again.Revision() != next.Revision() || again.Reshaped() != next.Reshaped() {
+			t.Fatalf("%s: %v", c.update, err)
+		}
+		text, err := json.Marshal(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := new(Mapping)
+		if err := json.Unmarshal(text, read); err != nil || read.Revision() != c.revision || read.Reshaped() != c.reshaped {
+			t.Fatalf("%s: %v", text, err)
+		}
+		m = next
 	}
 }
 
@@ -413,7 +452,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%s: field %s", m.AppendJSON(nil), field.Name)
 			}
 		}
-		if added, err := m.Added(back); err != nil || added != nil {
+		if _, added, err := m.Updated(back); err != nil || added != nil {
 			t.Fatal(added, err)
 		}
 	})

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,28 +18,62 @@ func (e *ConflictError) Error() string { return e.Reason }
 // Unwrap returns base.ErrBadInput.
 func (e *ConflictError) Unwrap() error { return base.ErrBadInput }
 
-// Added returns the fields of an update that m does not have. A field that m has must be equal: what is
-// indexed stays as it is. The error is a *ConflictError.
-func (m *Mapping) Added(update *Mapping) ([]Field, error) {
-	var added []Field
+// Updated returns the mapping after an update, with OpenSearch's rules, and the fields that are new or changed: fields that
+// m does not have are added behind the others, and of those that it has boost, search_analyzer, ignore_above and copy_to
+// become what the update says, their defaults if it does not. Other parameters must be equal. Multi-fields that the
+// update leaves out stay. Its Dynamic has no effect. The error is a *ConflictError, or wraps base.ErrBadInput.
+func (m *Mapping) Updated(update *Mapping) (*Mapping, []Field, error) {
+	var changes []Field
 	for i := range update.fields {
 		f := &update.fields[i]
 		now, ok := m.Field(f.Name)
-		if !ok {
-			if f.Type == Object && m.objects[f.Name] {
-				continue // it is one already
-			}
+		switch {
+		case !ok && f.Type == Object && m.objects[f.Name]: // it is one already
+		case !ok:
 			if err := m.checkNew(f); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			added = append(added, *f)
-			continue
-		}
-		if err := now.conflict(f); err != nil {
-			return nil, err
+			changes = append(changes, *f)
+		default:
+			if err := now.conflict(f); err != nil {
+				return nil, nil, err
+			}
+			if !now.equal(f) {
+				changes = append(changes, *f)
+			}
 		}
 	}
-	return added, nil
+	next, err := m.Revised(changes)
+	return next, changes, err
+}
+
+// Revised returns the mapping with fields that are new, or in the place of those with their names. The error wraps
+// base.ErrBadInput.
+func (m *Mapping) Revised(changes []Field) (*Mapping, error) {
+	fields, revision, reshaped := slices.Clone(m.fields), m.revision, m.reshaped
+	for i := range changes {
+		f := &changes[i]
+		at, ok := m.byName[f.Name]
+		if !ok {
+			fields = append(fields, *f)
+			continue
+		}
+		now := &m.fields[at]
+		if now.equal(f) {
+			continue
+		}
+		if revision == m.revision {
+			revision++
+		}
+		reshaped = reshaped || now.IgnoreAbove != f.IgnoreAbove || !slices.Equal(now.CopyTo, f.CopyTo)
+		fields[at] = *f
+	}
+	next, err := m.made(fields)
+	if err != nil {
+		return nil, err
+	}
+	next.revision, next.reshaped = revision, reshaped
+	return next, nil
 }
 
 // checkNew: a field cannot become an object, or an object a field.
@@ -56,7 +91,7 @@ func cannotChange(f *Field, to Type) error {
 	return &ConflictError{fmt.Sprintf("mapper [%s] cannot be changed from type [%s] to [%s]", f.Name, f.Type, to)}
 }
 
-// conflict returns an error that names every parameter that differs.
+// conflict returns an error that names every parameter that differs and cannot be changed.
 func (f *Field) conflict(update *Field) error {
 	if f.Type != update.Type || f.Of != update.Of {
 		return cannotChange(f, update.Type)
@@ -64,15 +99,11 @@ func (f *Field) conflict(update *Field) error {
 	var reasons strings.Builder
 	for _, p := range []struct{ name, from, to string }{
 		{"analyzer", or(f.Analyzer, "default"), or(update.Analyzer, "default")},
-		{"search_analyzer", or(f.SearchAnalyzer, or(f.Analyzer, "default")), or(update.SearchAnalyzer, or(update.Analyzer, "default"))},
 		{"index", strconv.FormatBool(!f.NoIndex), strconv.FormatBool(!update.NoIndex)},
 		{"doc_values", strconv.FormatBool(!f.NoDocValues), strconv.FormatBool(!update.NoDocValues)},
-		{"ignore_above", fmt.Sprint(f.IgnoreAbove), fmt.Sprint(update.IgnoreAbove)},
 		{"null_value", nullText(f.NullValue), nullText(update.NullValue)},
 		{"format", or(f.Format, DefaultFormat), or(update.Format, DefaultFormat)},
-		{"boost", fmt.Sprint(f.Weight()), fmt.Sprint(update.Weight())},
 		{"weight_scale", fmt.Sprint(f.Scale()), fmt.Sprint(update.Scale())},
-		{"copy_to", strings.Join(f.CopyTo, ","), strings.Join(update.CopyTo, ",")},
 	} {
 		if p.from != p.to {
 			fmt.Fprintf(&reasons, "\n\tCannot update parameter [%s] from [%s] to [%s]", p.name, p.from, p.to)
@@ -104,18 +135,4 @@ func nullText(v *string) string {
 		return "null"
 	}
 	return *v
-}
-
-// Merge returns the mapping with the fields of an update behind the others, and its Dynamic if it has one.
-// The error is a *ConflictError, or wraps base.ErrBadInput.
-func (m *Mapping) Merge(update *Mapping) (*Mapping, error) {
-	added, err := m.Added(update)
-	if err != nil {
-		return nil, err
-	}
-	merged, err := m.With(added)
-	if err == nil && update.dynamic != "" {
-		merged = merged.WithDynamic(update.dynamic)
-	}
-	return merged, err
 }

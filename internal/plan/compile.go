@@ -250,7 +250,11 @@ func (c *compiler) weights(w *query.Weights, mode Mode, boost float64) (node, er
 			g.optional = append(g.optional, l)
 		}
 	}
-	if g.matchesNothing() {
+	switch {
+	case !g.matchesNothing():
+	case field != 0:
+		return nothing(), nil
+	default:
 		return nil, nil
 	}
 	return g.simplify(), nil

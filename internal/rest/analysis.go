@@ -92,6 +92,9 @@ func (m *meta) common() (name string) {
 // mergeAnalyzers gives a field of a change the analyzers that it has, if it names none or the same.
 func (m *meta) mergeAnalyzers(f *mapping.Field) *Error {
 	was, declared := m.fields.Field(f.Name)
+	if declared && f.Type == was.Type && f.Analyzer == "" && f.SearchAnalyzer == "" {
+		f.SearchAnalyzer = was.SearchAnalyzer
+	}
 	if f.Analyzer == m.Analyzer && (!declared || was.Analyzer == "") {
 		f.Analyzer = ""
 		return nil
@@ -101,9 +104,6 @@ func (m *meta) mergeAnalyzers(f *mapping.Field) *Error {
 	}
 	if f.Analyzer == "" || f.Analyzer == m.Analyzers[f.Name] && was.Analyzer == "" {
 		f.Analyzer = was.Analyzer
-	}
-	if f.SearchAnalyzer == "" {
-		f.SearchAnalyzer = was.SearchAnalyzer
 	}
 	if f.Analyzer == was.Analyzer {
 		return nil

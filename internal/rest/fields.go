@@ -62,7 +62,7 @@ func strict(name string) *Error {
 	return badRequest("strict_dynamic_mapping_exception", "mapping set to strict, dynamic introduction of [%s] within [%s] is not allowed", last, within)
 }
 
-// putMapping adds fields and changes "dynamic". What exists stays as it is.
+// putMapping adds and changes fields, and changes "dynamic".
 func putMapping(r *request) (answer, *Error) {
 	body, apiErr := r.body()
 	if apiErr != nil {
@@ -122,7 +122,7 @@ func tooManyFields() *Error {
 	return illegal("Limit of total fields [%d] has been exceeded", mapping.MaxFields)
 }
 
-// parseChange reads a mapping that adds to m.
+// parseChange reads a mapping that adds to m, or changes it.
 func (m *meta) parseChange(body []byte) (change meta, err *Error) {
 	change = meta{Dynamic: m.Dynamic, analysis: m.analysis}
 	if err := change.parseMappings(body); err != nil {
@@ -141,7 +141,7 @@ func (m *meta) parseChange(body []byte) (change meta, err *Error) {
 	if change.fields, err = declare(fields); err != nil {
 		return change, err
 	}
-	if _, conflict := m.fields.Added(change.fields); conflict != nil {
+	if _, _, conflict := m.fields.Updated(change.fields); conflict != nil {
 		return change, badMapping(conflict)
 	}
 	return change, nil
