@@ -30,6 +30,8 @@ type Runtime struct {
 	derived    *derived.Cache
 	// reading has room for the searches that read documents; nil: no limit.
 	reading chan struct{}
+	// processors is GOMAXPROCS before a server raises it.
+	processors int
 
 	mu      sync.Mutex
 	indexes int // that are open
@@ -158,7 +160,7 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runtime{options: o, engine: name, config: config, derived: derived.NewCache(o.cacheBytes()), costDir: cmp.Or(o.CostDir, DefaultCostDir())}
+	r := &Runtime{options: o, engine: name, config: config, derived: derived.NewCache(o.cacheBytes()), costDir: cmp.Or(o.CostDir, DefaultCostDir()), processors: runtime.GOMAXPROCS(0)}
 	if r.costDir != "" {
 		r.measured.Store(r.config.LoadCosts(vfs.OS, r.costDir, g))
 	}
@@ -169,7 +171,7 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 		return nil, errors.Join(err, g.Close())
 	}
 	if o.Limits != nil {
-		r.reading = make(chan struct{}, cmp.Or(o.Limits.Running, runtime.GOMAXPROCS(0)))
+		r.reading = make(chan struct{}, cmp.Or(o.Limits.Running, r.processors))
 	}
 	return r, nil
 }

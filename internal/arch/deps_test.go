@@ -15,7 +15,7 @@ import (
 var layers = [][]string{
 	0: {
 		"internal/base", "internal/footprint", "internal/invariant", "internal/vfs",
-		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/simd/column", "internal/contraction", "internal/suggest", "internal/jsonout",
+		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/simd/column", "internal/turns", "internal/contraction", "internal/suggest", "internal/jsonout",
 		"internal/gpu/cuda",
 	},
 	1: {

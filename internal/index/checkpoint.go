@@ -66,10 +66,11 @@ func (l *Live) Checkpoint(ctx context.Context) (err error) {
 		return err
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.checkpoint = next.names()
 	l.checkpoint[checkpointName] = true
-	if l.session.unsynced { // a power failure can restore the former manifest
+	unsynced := l.session.unsynced
+	l.mu.Unlock()
+	if unsynced { // a power failure can restore the former manifest
 		return nil
 	}
 	// What was merged since the last checkpoint need not be written to the disk at all.
@@ -164,12 +165,10 @@ func (l *Live) Adopt(ctx context.Context, last uint64) (seq uint64, err error) {
 		case forbidden(err):
 			return 0, fmt.Errorf("index %s: take over a checkpoint: %w", l.ix.dir, err)
 		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
 		if err := l.session.removeCheckpoint(); err != nil {
 			return 0, err
 		}
-		return l.seq, l.removeLeftovers()
+		return l.Seq(), l.removeLeftovers()
 	}
 	if err := l.Checkpoint(ctx); err != nil { // the former one stays
 		return next.Seq, ctx.Err()

@@ -15,6 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/turns"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -53,10 +54,25 @@ type Live struct {
 	seq uint64
 	// nextSegment is at least NextSegment of the current manifest.
 	nextSegment uint64
-	numTemps    int
 	closed      bool
 	closing     bool // no more merges
 	merging     merging
+	temps       temps
+	computing   computing
+}
+
+// temps are folders for temporary files. They have a lock of their own, so that the next batch does not wait
+// for Publish.
+type temps struct {
+	mu     sync.Mutex
+	n      int
+	closed bool
+}
+
+// computing is how Publish and merges use the processors.
+type computing struct {
+	threads             int // of Publish; 0: GOMAXPROCS
+	publishing, merging *turns.Turns
 }
 
 // ErrSyncFailed is the error of Live.Flush after a failed sync.
@@ -98,6 +114,12 @@ func (ix *Index) Live() (*Live, error) {
 	}
 	ix.live.Store(true)
 	return l, nil
+}
+
+// SetTurns sets the number of threads of Publish, and what bounds the goroutines of Publish and of merges. It must
+// be called before other methods.
+func (l *Live) SetTurns(threads int, publishing, merging *turns.Turns) {
+	l.computing = computing{threads, publishing, merging}
 }
 
 // Seq is the number of the last record of the log that the index has durably.
@@ -180,7 +202,9 @@ func (l *Live) publish(ctx context.Context, c *commit) error {
 	}
 	if c.numAdded > 0 {
 		name := c.newSegment()
-		meta, err := segment.Write(ctx, l.volatile, l.ix.path(name), c.next.Options.segmentOptions(c.threads), c.sources, nil)
+		opts := c.next.Options.segmentOptions(l.computing.threads)
+		opts.Turns = l.computing.publishing
+		meta, err := segment.Write(ctx, l.volatile, l.ix.path(name), opts, c.sources, nil)
 		if err := errors.Join(err, c.failed()); err != nil {
 			return err
 		}
@@ -230,7 +254,6 @@ func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 	var made []string
 	defer func() {
 		l.mu.Lock()
-		defer l.mu.Unlock()
 		for _, ms := range next.Segments {
 			l.made(ms.Name)
 		}
@@ -239,6 +262,9 @@ func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 		}
 		if err == nil {
 			l.checkpoint = nil // the commit has all of it
+		}
+		l.mu.Unlock()
+		if err == nil {
 			err = l.removeLeftovers()
 		}
 	}()
@@ -356,27 +382,40 @@ func (l *Live) made(name string) {
 
 // TempDir makes a new folder for temporary files, which Close removes.
 func (l *Live) TempDir() (string, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+	t := &l.temps
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
 		return "", errLiveClosed
 	}
 	parent, err := l.session.temp()
 	if err != nil {
 		return "", err
 	}
-	l.numTemps++
-	dir := filepath.Join(parent, strconv.Itoa(l.numTemps))
+	t.n++
+	dir := filepath.Join(parent, strconv.Itoa(t.n))
 	return dir, l.ix.fs.MkdirAll(dir)
 }
 
 // removeLeftovers removes the files that neither the last commit nor the current snapshot names.
-// l.mu is held.
+// l.flushing is held. l.mu is not: the system takes seconds to remove large files.
 func (l *Live) removeLeftovers() error {
 	names, err := l.ix.fs.ReadDir(l.ix.dir)
 	if err != nil {
 		return err
 	}
+	for _, name := range l.leftovers(names) {
+		if err := l.session.removeLeftover(name); err != nil {
+			return fmt.Errorf("index %s: remove former segments: %w", l.ix.dir, err)
+		}
+	}
+	return nil
+}
+
+// leftovers returns those of the names that nobody needs, nor will: names are not used again.
+func (l *Live) leftovers(names []string) (unused []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	keep := l.durable.names()
 	now := l.ix.currentManifest()
 	maps.Copy(keep, l.checkpoint)
@@ -391,15 +430,12 @@ func (l *Live) removeLeftovers() error {
 		}
 	}
 	for _, name := range names {
-		if !ours(name) || keep[name] || l.making[name] > 0 || name == tempName && l.session.inTemp {
-			continue
+		if ours(name) && !keep[name] && l.making[name] == 0 {
+			unused = append(unused, name)
+			delete(l.synced, name)
 		}
-		if err := l.ix.fs.RemoveAll(l.ix.path(name)); err != nil {
-			return fmt.Errorf("index %s: remove former segments: %w", l.ix.dir, err)
-		}
-		delete(l.synced, name)
 	}
-	return nil
+	return unused
 }
 
 // Close waits for merges, shows the last commit and releases the lock. What was not flushed is lost.
@@ -418,6 +454,9 @@ func (l *Live) Close() error {
 		return nil
 	}
 	l.closed = true
+	l.temps.mu.Lock()
+	l.temps.closed = true
+	l.temps.mu.Unlock()
 	durable := l.durable.clone()
 	for i := range durable.Segments {
 		durable.Segments[i].deletions = nil // they are in files

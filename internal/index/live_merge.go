@@ -174,6 +174,7 @@ func (m *liveMerge) run(ctx context.Context, fsys vfs.FS) (err error) {
 
 func (m *liveMerge) end() {
 	m.release()
+	defer m.base.Release() // of files that can be removed by now
 	l := m.live
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,7 +182,6 @@ func (m *liveMerge) end() {
 	for i := m.from; i < m.to; i++ {
 		delete(l.merging.busy, m.base.Segments[i].Name)
 	}
-	m.base.Release()
 	l.merging.running--
 	close(l.merging.ended)
 	l.merging.ended = make(chan struct{})
@@ -226,6 +226,7 @@ func (m *liveMerge) write(ctx context.Context, fsys vfs.FS) error {
 		return nil
 	}
 	opts := m.base.Options.segmentOptions(1)
+	opts.Turns = m.live.computing.merging
 	meta, err := segment.Write(ctx, fsys, m.live.ix.path(m.name), opts, sources, m.dropPages())
 	m.meta = meta
 	return err
@@ -332,6 +333,10 @@ func (m *liveMerge) entry(ctx context.Context, now *Snapshot) (*manifestSegment,
 	for i := m.from; i < m.to; i++ {
 		v := &m.base.Segments[i]
 		live := liveNow(now, v)
+		if live == nil {
+			next += v.numLive()
+			continue
+		}
 		for doc := range v.NumDocs() {
 			if v.Live != nil && !v.Live.Has(doc) {
 				continue
@@ -363,15 +368,15 @@ func (m *liveMerge) entry(ctx context.Context, now *Snapshot) (*manifestSegment,
 	return ms, nil
 }
 
-// liveNow returns whether documents of a segment of an older snapshot are live in now.
+// liveNow returns whether documents of a segment of an older snapshot are live in now; nil: all that were.
 func liveNow(now *Snapshot, old *View) func(doc int) bool {
 	for i := range now.Segments {
 		v := &now.Segments[i]
 		if v.Name != old.Name {
 			continue
 		}
-		if v.Live == nil || v.Live == old.Live {
-			return func(int) bool { return true }
+		if v.Live == old.Live {
+			return nil
 		}
 		return v.Live.Has
 	}

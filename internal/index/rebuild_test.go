@@ -390,10 +390,8 @@ type numberedSource struct {
 	first uint64
 }
 
-func (s *numberedSource) Versions() []segment.Version {
-	versions := make([]segment.Version, s.NumDocs())
-	for i := range versions {
-		versions[i] = segment.Version{Seq: s.first + uint64(i), Number: 1}
-	}
-	return versions
+func (s *numberedSource) HasVersions() bool { return true }
+
+func (s *numberedSource) Version(doc int) segment.Version {
+	return segment.Version{Seq: s.first + uint64(doc), Number: 1}
 }

@@ -8,17 +8,24 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
+
+// sessionTemps says whether the folder of temporary files is in use.
+type sessionTemps struct {
+	mu    sync.Mutex
+	inUse bool
+}
 
 // session holds the write lock from begin to end, for one goroutine at a time.
 type session struct {
 	ix   *Index
 	lock io.Closer
 	// made are a new index's folders, the deepest first; after a retry some repeatedly.
-	made   []string
-	inTemp bool
+	made  []string
+	temps sessionTemps
 	// unsynced is set if a visible commit's folder could not be synced.
 	unsynced bool
 	// adopts keeps the files of a checkpoint at the beginning.
@@ -161,17 +168,34 @@ func (s *session) settle() error {
 }
 
 func (s *session) temp() (string, error) {
+	s.temps.mu.Lock()
+	defer s.temps.mu.Unlock()
 	dir := s.ix.path(tempName)
 	if err := s.ix.fs.MkdirAll(dir); err != nil {
 		return "", fmt.Errorf("index %s: %w", s.ix.dir, err)
 	}
-	s.inTemp = true
+	s.temps.inUse = true
 	return dir, nil
 }
 
 func (s *session) removeTemp() error {
-	s.inTemp = false
+	s.temps.mu.Lock()
+	defer s.temps.mu.Unlock()
+	s.temps.inUse = false
 	return s.ix.fs.RemoveAll(s.ix.path(tempName))
+}
+
+// removeLeftover removes a file or folder that nobody needs, unless it is the one of temporary files and in use
+// by now.
+func (s *session) removeLeftover(name string) error {
+	if name == tempName {
+		s.temps.mu.Lock()
+		defer s.temps.mu.Unlock()
+		if s.temps.inUse {
+			return nil
+		}
+	}
+	return s.ix.fs.RemoveAll(s.ix.path(name))
 }
 
 // leftovers returns writers' files that the current manifest does not name.
@@ -185,8 +209,11 @@ func (s *session) leftovers() ([]string, error) {
 		keep[checkpointName] = true
 		maps.Copy(keep, s.checkpoint.names())
 	}
+	s.temps.mu.Lock()
+	inTemp := s.temps.inUse
+	s.temps.mu.Unlock()
 	return slices.DeleteFunc(names, func(name string) bool {
-		return !ours(name) || keep[name] || name == tempName && s.inTemp
+		return !ours(name) || keep[name] || name == tempName && inTemp
 	}), nil
 }
 
@@ -197,7 +224,7 @@ func (s *session) removeLeftovers() error {
 		return err
 	}
 	for _, name := range names {
-		if err := s.ix.fs.RemoveAll(s.ix.path(name)); err != nil {
+		if err := s.removeLeftover(name); err != nil {
 			return fmt.Errorf("index %s: remove leftovers of an earlier writer: %w", s.ix.dir, err)
 		}
 	}

@@ -104,11 +104,24 @@ type openSegment struct {
 	references atomic.Int64
 }
 
+// From closeBeside bytes on, a segment is closed in the background: the system takes a tenth of a second for a
+// mapped GB, and more if the files were removed, whose blocks it frees then. The last reference can be a search's.
+const closeBeside = 32 << 20
+
 func (o *openSegment) release() {
-	if o.references.Add(-1) == 0 {
-		o.derived.Close()
-		_ = o.Close() // a read-only mapping loses no data
+	if o.references.Add(-1) > 0 {
+		return
 	}
+	o.derived.Close()
+	if o.Meta().SizeBytes() < closeBeside {
+		o.unmap()
+		return
+	}
+	go o.unmap()
+}
+
+func (o *openSegment) unmap() {
+	_ = o.Close() // a read-only mapping loses no data
 }
 
 // newSnapshot shares segments of others, snapshots that the caller holds, or nil. The first of them has

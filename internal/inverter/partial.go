@@ -190,8 +190,11 @@ var (
 	_ segment.Novel     = (*partial)(nil)
 )
 
-// Versions implements segment.Versioned.
-func (r *partial) Versions() []segment.Version { return r.versions }
+// HasVersions implements segment.Versioned.
+func (r *partial) HasVersions() bool { return r.versions != nil }
+
+// Version implements segment.Versioned.
+func (r *partial) Version(doc int) segment.Version { return r.versions[doc] }
 
 // IsNew implements segment.Novel.
 func (r *partial) IsNew(doc int) bool { return r.isNew != nil && r.isNew[doc] }

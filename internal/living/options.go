@@ -2,6 +2,7 @@ package living
 
 import (
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/wal"
@@ -31,6 +32,9 @@ type Options struct {
 	MaxWait time.Duration
 	// MergeBytesPerSecond limits the writing of merges; 0: no limit.
 	MergeBytesPerSecond int64
+	// Processors is how many goroutines compute at the same time, besides half as many, at least one, for merges;
+	// 0: GOMAXPROCS.
+	Processors int
 	// OnError, if not nil, receives errors of background work, which is repeated.
 	OnError func(error)
 }
@@ -42,6 +46,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.CheckpointBytes, 32<<20)
 	setDefault(&o.MaxSegments, 100)
 	setDefault(&o.MaxWait, 10*time.Second)
+	setDefault(&o.Processors, runtime.GOMAXPROCS(0))
 	if o.OnError == nil {
 		o.OnError = func(error) {}
 	}

@@ -267,6 +267,7 @@ func (s *Store) publish() {
 		if err != nil {
 			continue
 		}
+		s.checkPace()
 		signalAll(&s.work.changed)
 		s.flushIfLong()
 		if unsaved += b.size; unsaved >= s.opts.CheckpointBytes {

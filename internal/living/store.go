@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/turns"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/wal"
 )
@@ -31,6 +31,7 @@ type Store struct {
 	fields fields
 	schema atomic.Pointer[inverter.Schema] // of fields, and of what waits for the log
 	slow   *slowFS                         // of merges
+	turns  mergeTurns
 
 	mu       sync.Mutex
 	versions versions
@@ -84,7 +85,11 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 		return nil, s.explain(err)
 	}
 	s.flushed = s.live.Seq()
-	if s.crew, err = inverter.NewCrew(s.live.Schema(), runtime.GOMAXPROCS(0)); err == nil {
+	s.turns.Turns, s.turns.processors = turns.New(s.opts.Processors), s.opts.Processors
+	s.turns.set(false)
+	own := turns.New(s.opts.Processors)
+	s.live.SetTurns(s.opts.Processors, own, s.turns.Turns)
+	if s.crew, err = inverter.NewCrew(s.live.Schema(), s.opts.Processors, own); err == nil {
 		s.log, err = wal.Open(fsys, filepath.Join(ix.Dir(), index.LogName), wal.Options{
 			Mode: s.opts.Sync, Interval: s.opts.SyncInterval, After: wal.Seq(s.flushed),
 		})

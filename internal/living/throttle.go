@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/turns"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -47,6 +48,40 @@ func (h *hold) wait(quit <-chan struct{}) {
 	case <-timer.C:
 	case <-quit:
 	}
+}
+
+// mergeTurns are how many goroutines of merges compute at the same time: half as many as there are processors, so
+// that merges leave some to searches and new documents, or all when merges are behind or somebody waits for them.
+type mergeTurns struct {
+	*turns.Turns
+	processors int
+	mu         sync.Mutex
+	wanted     int // calls of Store.Merge
+	behind     bool
+}
+
+// set says whether merges are behind.
+func (t *mergeTurns) set(behind bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.behind = behind
+	t.apply()
+}
+
+func (t *mergeTurns) want(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wanted += n
+	t.apply()
+}
+
+// apply is called with t.mu held.
+func (t *mergeTurns) apply() {
+	n := t.processors
+	if !t.behind && t.wanted == 0 {
+		n = max(n/2, 1)
+	}
+	t.SetLimit(n)
 }
 
 // slowFS is the file system of merges. It limits the rate of writes to its files, together.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"unsafe"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -62,19 +61,6 @@ func writeUint32s(w io.Writer, values []uint32) error {
 			return err
 		}
 		values = values[n:]
-	}
-	return nil
-}
-
-func writeWords(w io.Writer, words []uint64) error {
-	var buf [4096]byte
-	for part := range slices.Chunk(words, len(buf)/8) {
-		for i, v := range part {
-			binary.LittleEndian.PutUint64(buf[8*i:], v)
-		}
-		if _, err := w.Write(buf[:8*len(part)]); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package segment
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -81,17 +80,6 @@ func (w *writer) mergeColumns(ctx context.Context, out *column.Writer, names []s
 		}
 	}
 	return nil
-}
-
-// oldDocs iterates over the kept documents, in the order of new DocIDs.
-func (w *writer) oldDocs() iter.Seq2[int, base.DocID] {
-	return func(yield func(int, base.DocID) bool) {
-		for _, r := range w.refs {
-			if !yield(int(r.source), base.DocID(r.doc)) {
-				return
-			}
-		}
-	}
 }
 
 // Columns returns the values of documents by field; nil: none. The first call reads the directory.

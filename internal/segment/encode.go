@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/sealed"
+	"github.com/griffin-search/griffin/internal/turns"
 )
 
 // Write encodes lists in a pipeline: one goroutine merges sources and cuts lists into pieces;
@@ -51,6 +52,7 @@ type encoder struct {
 	renumber *renumberer // nil without Options.Order
 	free     chan<- *batch
 	dict     chan<- termBatch
+	turns    *turns.Turns
 
 	piece  *piece
 	direct bool                                            // it is the piece's turn: spools write directly
@@ -107,16 +109,12 @@ func (e *encoder) run(ctx context.Context, pieces <-chan *piece) error {
 	e.out.positions = spool{ctx: ctx, e: e, out: e.files.positions}
 	e.out.frontiers = spool{ctx: ctx, e: e, out: e.files.frontiers}
 	for {
-		select {
-		case p, ok := <-pieces:
-			if !ok {
-				return nil
-			}
-			if err := e.encode(ctx, p); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
+		p, ok, err := receive(ctx, e.turns, pieces)
+		if err != nil || !ok {
+			return err
+		}
+		if err := e.encode(ctx, p); err != nil {
+			return err
 		}
 	}
 }
@@ -149,10 +147,8 @@ func (e *encoder) encode(ctx context.Context, p *piece) error {
 			m.PosOffset += e.origin.positions
 		}
 	}
-	select {
-	case e.dict <- e.terms:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := send(ctx, e.turns, e.dict, e.terms); err != nil {
+		return err
 	}
 	close(p.done)
 	return nil
@@ -160,10 +156,8 @@ func (e *encoder) encode(ctx context.Context, p *piece) error {
 
 // takeTurn waits until all earlier pieces are written, and then writes the spools.
 func (e *encoder) takeTurn(ctx context.Context) error {
-	select {
-	case <-e.piece.turn:
-	case <-ctx.Done():
-		return ctx.Err()
+	if _, _, err := receive(ctx, e.turns, e.piece.turn); err != nil {
+		return err
 	}
 	if err := e.files.align(); err != nil {
 		return err
@@ -183,15 +177,9 @@ func (e *encoder) takeTurn(ctx context.Context) error {
 
 func (e *encoder) encodeBatches(ctx context.Context, w *postings.Writer, lengths []uint32) error {
 	for {
-		var b *batch
-		var ok bool
-		select {
-		case b, ok = <-e.piece.batches:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if !ok {
-			return nil
+		b, ok, err := receive(ctx, e.turns, e.piece.batches)
+		if err != nil || !ok {
+			return err
 		}
 		if err := e.encodeBatch(w, b, lengths); err != nil {
 			return err

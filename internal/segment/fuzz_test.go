@@ -159,7 +159,7 @@ func FuzzStored(f *testing.F) {
 func FuzzIDs(f *testing.F) {
 	ids := []string{"a", "", "doc-3", "doc-4"}
 	f.Add(4, payloadOf(f, fileIDs, func(w *sealed.Writer) error {
-		return writeIDs(context.Background(), w, len(ids), func(i int) []byte { return []byte(ids[i]) })
+		return writeWithTable(context.Background(), w, len(ids), func(i int) []byte { return []byte(ids[i]) })
 	}))
 	f.Add(0, make([]byte, 8))
 	f.Fuzz(func(t *testing.T, numDocs int, payload []byte) {

@@ -4,24 +4,28 @@ import (
 	"context"
 	"sync"
 
+	"github.com/griffin-search/griffin/internal/turns"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// group runs functions concurrently; the first error cancels the others.
+// group runs functions concurrently, in turns; the first error cancels the others.
 type group struct {
+	turns  *turns.Turns
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
 }
 
-func newGroup(ctx context.Context) *group {
-	g := new(group)
+func newGroup(ctx context.Context, t *turns.Turns) *group {
+	g := &group{turns: t}
 	g.ctx, g.cancel = context.WithCancelCause(ctx)
 	return g
 }
 
 func (g *group) run(f func(context.Context) error) {
 	g.wg.Go(func() {
+		g.turns.Take()
+		defer g.turns.Give()
 		if err := recoverFaults(g.ctx, f); err != nil {
 			g.cancel(err)
 		}
@@ -40,4 +44,40 @@ func (g *group) wait() error {
 	err := context.Cause(g.ctx)
 	g.cancel(nil)
 	return err
+}
+
+// send waits until c takes v, without the caller's turn.
+func send[T any](ctx context.Context, t *turns.Turns, c chan<- T, v T) (err error) {
+	select {
+	case c <- v:
+		t.Yield()
+		return nil
+	default:
+	}
+	t.Wait(func() {
+		select {
+		case c <- v:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	})
+	return err
+}
+
+// receive waits for the next of c, without the caller's turn. It returns false at the end of c.
+func receive[T any](ctx context.Context, t *turns.Turns, c <-chan T) (v T, ok bool, err error) {
+	select {
+	case v, ok = <-c:
+		t.Yield()
+		return v, ok, nil
+	default:
+	}
+	t.Wait(func() {
+		select {
+		case v, ok = <-c:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	})
+	return v, ok, err
 }

@@ -36,7 +36,7 @@ func TestLookupWithFilter(t *testing.T) {
 	const n = 1000
 	id := func(doc int) []byte { return fmt.Appendf(nil, "id-%d", doc) }
 	table, err := newIDTable(sealPayload(t, fileIDs, payloadOf(t, fileIDs, func(w *sealed.Writer) error {
-		return writeIDs(t.Context(), w, n, id)
+		return writeWithTable(t.Context(), w, n, id)
 	})), n)
 	if err != nil {
 		t.Fatal(err)

@@ -180,15 +180,13 @@ func (t *idTable) search(hash uint64) (uint64, error) {
 	return low, nil
 }
 
-// id is called for all documents in order, several times; results must stay valid until the
-// next call.
-func writeIDs(ctx context.Context, w *sealed.Writer, n int, id func(doc int) []byte) error {
+// writeIDs writes what is before the hash table. id is called for all documents in order, several times;
+// results must stay valid until the next call.
+func writeIDs(w *sealed.Writer, n int, id func(doc int) []byte) error {
 	head := binary.LittleEndian.AppendUint64(nil, uint64(n))
-	ends := make([]uint32, n)
-	total, groupStart := uint64(0), uint64(0)
+	total := uint64(0)
 	for d := range n {
 		if d%idGroupLen == 0 {
-			groupStart = total
 			head = binary.LittleEndian.AppendUint64(head, total)
 		}
 		size := len(id(d))
@@ -196,23 +194,28 @@ func writeIDs(ctx context.Context, w *sealed.Writer, n int, id func(doc int) []b
 			return fmt.Errorf("document %d: id of %d bytes, the limit is %d: %w", d, size, maxIDLen, base.ErrBadInput)
 		}
 		total += uint64(size)
-		ends[d] = uint32(total - groupStart)
 	}
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	if err := writeUint32s(w, ends); err != nil {
-		return err
+	end := uint32(0) // relative to the start of the group
+	for d := range n {
+		if d%idGroupLen == 0 {
+			end = 0
+		}
+		end += uint32(len(id(d)))
+		var b [4]byte
+		binary.LittleEndian.PutUint32(b[:], end)
+		if _, err := w.Write(b[:]); err != nil {
+			return err
+		}
 	}
 	for d := range n {
 		if _, err := w.Write(id(d)); err != nil {
 			return err
 		}
 	}
-	if err := w.Align(4); err != nil {
-		return err
-	}
-	return writeHashTable(ctx, w, n, id)
+	return w.Align(4)
 }
 
 type hashedID struct {

@@ -19,7 +19,7 @@ import (
 func TestIDTableVerify(t *testing.T) {
 	payload := func(ids ...string) []byte {
 		return payloadOf(t, fileIDs, func(w *sealed.Writer) error {
-			return writeIDs(t.Context(), w, len(ids), func(d int) []byte { return []byte(ids[d]) })
+			return writeWithTable(t.Context(), w, len(ids), func(d int) []byte { return []byte(ids[d]) })
 		})
 	}
 	verify := func(payload []byte, n int) error {
@@ -94,4 +94,11 @@ func TestIDTableVerify(t *testing.T) {
 	if err := x.verify(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want Canceled", err)
 	}
+}
+
+func writeWithTable(ctx context.Context, w *sealed.Writer, n int, id func(doc int) []byte) error {
+	if err := writeIDs(w, n, id); err != nil {
+		return err
+	}
+	return writeHashTable(ctx, w, n, id)
 }

@@ -297,7 +297,7 @@ func TestLookupInDamagedTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(writeIDs(t.Context(), w, n, id), w.Close()); err != nil {
+	if err := errors.Join(writeWithTable(t.Context(), w, n, id), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	f, err := sealed.Open(mem, "ids", fileIDs, 1)
@@ -342,7 +342,7 @@ func TestLookupInDamagedTable(t *testing.T) {
 func TestLookupInSmallTables(t *testing.T) {
 	for n := range 70 {
 		id := func(d int) []byte { return fmt.Append(nil, n, "-", d) }
-		payload := payloadOf(t, fileIDs, func(w *sealed.Writer) error { return writeIDs(t.Context(), w, n, id) })
+		payload := payloadOf(t, fileIDs, func(w *sealed.Writer) error { return writeWithTable(t.Context(), w, n, id) })
 		table, err := newIDTable(sealPayload(t, fileIDs, payload), n)
 		if err != nil {
 			t.Fatal(err)
@@ -377,7 +377,7 @@ func TestLookupInSmallTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := writeIDs(t.Context(), w, 1, func(int) []byte { return long }); ok && err != nil || !ok && !errors.Is(err, base.ErrBadInput) {
+		if err := writeWithTable(t.Context(), w, 1, func(int) []byte { return long }); ok && err != nil || !ok && !errors.Is(err, base.ErrBadInput) {
 			t.Errorf("id of %d bytes: %v", size, err)
 		}
 		_ = w.Abort()

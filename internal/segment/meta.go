@@ -11,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/sealed"
+	"github.com/griffin-search/griffin/internal/turns"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -69,6 +70,8 @@ type Options struct {
 	Order []base.DocID
 	// Threads encode concurrently; 0 means GOMAXPROCS. The files do not depend on it.
 	Threads int
+	// Turns bound the goroutines of Write that compute at the same time, with those of others; nil: no bound.
+	Turns *turns.Turns
 }
 
 // Meta is the JSON of a segment's meta file (docs/formats/segment.md).

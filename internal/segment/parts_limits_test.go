@@ -75,7 +75,7 @@ func TestSearchInSkewedTables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			payload := payloadOf(t, fileIDs, func(w *sealed.Writer) error {
-				return writeIDs(t.Context(), w, n, func(int) []byte { return nil })
+				return writeWithTable(t.Context(), w, n, func(int) []byte { return nil })
 			})
 			hashes := make([]uint64, n)
 			for i := range hashes {

@@ -360,7 +360,7 @@ func TestWriteDictionaryRefuses(t *testing.T) {
 // An equal hash alone does not make an id.
 func TestLookupComparesIDs(t *testing.T) {
 	payload := payloadOf(t, fileIDs, func(w *sealed.Writer) error {
-		return writeIDs(t.Context(), w, 1, func(int) []byte { return []byte("mine") })
+		return writeWithTable(t.Context(), w, 1, func(int) []byte { return []byte("mine") })
 	})
 	binary.LittleEndian.PutUint64(payload[len(payload)-hashEntry:], xxh3.HashString("other"))
 	table, err := newIDTable(sealPayload(t, fileIDs, payload), 1)

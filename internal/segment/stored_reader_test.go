@@ -216,7 +216,7 @@ func TestCopyStoredMergesSmallBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if err := copyStored(t.Context(), w, r, nil); err != nil {
+			if err := new(writer).copyStored(t.Context(), w, r, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -17,49 +17,42 @@ type Version struct {
 	Number uint64
 }
 
-// Versioned is a Source whose documents have versions.
+// Versioned is a Source whose documents can have versions.
 type Versioned interface {
-	// Versions returns each document's version, not to be changed, or nil.
-	Versions() []Version
+	// HasVersions reports whether they have.
+	HasVersions() bool
+	// Version is called only if they have, beside other methods.
+	Version(doc int) Version
 }
 
 const versionBytes = 16
 
 // writeVersions writes the versions in DocID order if a source has any.
 func (w *writer) writeVersions(context.Context) error {
-	bySource := make([][]Version, len(w.sources))
+	bySource := make([]Versioned, len(w.sources))
 	found := false
 	for i, s := range w.sources {
-		if v, ok := s.(Versioned); ok {
-			bySource[i] = v.Versions()
+		if v, ok := s.(Versioned); ok && v.HasVersions() {
+			bySource[i], found = v, true
 		}
-		if n := len(bySource[i]); n != 0 && n != w.maps[i].n {
-			return fmt.Errorf("source %d: versions of %d documents for %d: %w", i, n, w.maps[i].n, base.ErrBadInput)
-		}
-		found = found || bySource[i] != nil
 	}
 	if !found {
 		return nil
 	}
-	versions := make([]byte, versionBytes*w.numDocs)
-	next := 0
-	for i := range w.sources {
-		_ = w.maps[i].kept(func(doc int) error {
-			id := next
-			if w.newID != nil {
-				id = int(w.newID[next])
-			}
-			next++
-			if bySource[i] != nil {
-				binary.LittleEndian.PutUint64(versions[versionBytes*id:], bySource[i][doc].Seq)
-				binary.LittleEndian.PutUint64(versions[versionBytes*id+8:], bySource[i][doc].Number)
-			}
-			return nil
-		})
-	}
 	return w.writeFile(fileVersions, func(f *sealed.Writer) error {
-		_, err := f.Write(versions)
-		return err
+		var b [versionBytes]byte
+		for source, doc := range w.oldDocs() {
+			var v Version
+			if from := bySource[source]; from != nil {
+				v = from.Version(int(doc))
+			}
+			binary.LittleEndian.PutUint64(b[:], v.Seq)
+			binary.LittleEndian.PutUint64(b[8:], v.Number)
+			if _, err := f.Write(b[:]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -78,16 +71,11 @@ func (s *Segment) Version(doc base.DocID) (v Version, err error) {
 	return Version{Seq: binary.LittleEndian.Uint64(b), Number: binary.LittleEndian.Uint64(b[8:])}, nil
 }
 
-// Versions implements Versioned. The caller has verified the file.
-func (r *segmentSource) Versions() []Version {
-	if r.s.versions == nil {
-		return nil
-	}
-	payload := r.s.versions.Bytes()
-	versions := make([]Version, r.s.meta.NumDocs)
-	for i := range versions {
-		b := payload[versionBytes*i:]
-		versions[i] = Version{Seq: binary.LittleEndian.Uint64(b), Number: binary.LittleEndian.Uint64(b[8:])}
-	}
-	return versions
+// HasVersions implements Versioned.
+func (r *segmentSource) HasVersions() bool { return r.s.versions != nil }
+
+// Version implements Versioned. The caller has verified the file.
+func (r *segmentSource) Version(doc int) Version {
+	b := r.s.versions.Bytes()[versionBytes*doc:]
+	return Version{Seq: binary.LittleEndian.Uint64(b), Number: binary.LittleEndian.Uint64(b[8:])}
 }

@@ -16,10 +16,11 @@ import (
 )
 
 // Write merges the documents of all sources, in order and without dropped ones, into a segment
-// in dir, which it creates if needed. It reads each list once, as a stream. Memory: 4 bytes a
-// document and field; 12 bytes a document and 64 MiB for ids; 4 to 8 bytes a document of a
+// in dir, which it creates if needed. It reads each list once, as a stream. Memory: 64 MiB for ids, or, if
+// all sources are segments, a bit a document; 4 to 8 bytes a document of a
 // source with drops; a bit a document, 4 MiB and 64 MiB for columns, and half a byte a distinct
-// value of one; at most 20 MiB a thread (Options.Order needs more).
+// value of one; at most 20 MiB a thread (Options.Order needs more). Lengths are read from the
+// file that it has written.
 //
 // It writes meta last, so Open accepts only a complete and durable segment, and after an error
 // removes its files as far as possible. If dir holds a segment the error wraps base.ErrExists.
@@ -84,8 +85,7 @@ type writer struct {
 	progress func(done, total int64)
 
 	lengths [][]uint32 // by field, new DocID; of a unit field shared ones
-	units   []*Bitmap  // by field, of unit fields the new documents with a value
-	refs    []docRef   // by new DocID
+	refs    []docRef   // by new DocID; nil without Options.Order
 	newID   []uint32   // by old DocID; nil without Options.Order
 	orders  [][]uint32 // by source: Source.Order
 
@@ -100,12 +100,15 @@ func (w *writer) write(ctx context.Context) error {
 			w.newID[old] = uint32(id)
 		}
 	}
-	if err := w.collectLengths(); err != nil {
-		return err
-	}
+	w.collectRefs()
 	if err := w.collectOrders(); err != nil {
 		return err
 	}
+	lengths, err := w.writeLengths()
+	if err != nil {
+		return err
+	}
+	defer lengths.Close() // it was only read
 	stored, err := w.openStored()
 	if err != nil {
 		return err
@@ -116,9 +119,7 @@ func (w *writer) write(ctx context.Context) error {
 		}
 	}()
 
-	w.collectRefs()
-	g := newGroup(ctx)
-	g.run(w.writeLengths)
+	g := newGroup(ctx, w.opts.Turns)
 	g.run(w.writeColumns)
 	g.run(w.writeIDs)
 	g.run(w.writeOrder)
@@ -166,102 +167,6 @@ func (w *writer) writeFile(name string, write func(f *sealed.Writer) error) erro
 	return w.closeFile(name, f)
 }
 
-// collectLengths gathers the kept documents' lengths in the order of new DocIDs, and the
-// statistics that depend on them.
-func (w *writer) collectLengths() error {
-	for field, name := range w.opts.Fields {
-		meta := FieldMeta{Name: name, UnitLengths: w.opts.unitLengths(field), Weights: w.opts.weights(field)}
-		var lengths []uint32
-		var unit *Bitmap
-		if meta.UnitLengths {
-			lengths, unit = ones(w.numDocs), NewBitmap(w.numDocs)
-		} else {
-			lengths = make([]uint32, w.numDocs)
-		}
-		next := 0
-		for i, s := range w.sources {
-			from := s.Lengths(base.FieldID(field))
-			if from == nil {
-				next += w.maps[i].n - s.Dropped().Count()
-				continue
-			}
-			if len(from) != w.maps[i].n {
-				return fmt.Errorf("source %d: field %q: %d lengths of %d documents: %w", i, name, len(from), w.maps[i].n, base.ErrBadInput)
-			}
-			_ = w.maps[i].kept(func(doc int) error {
-				n, at := from[doc], next
-				if w.newID != nil {
-					at = int(w.newID[next])
-				}
-				next++
-				switch {
-				case unit == nil:
-					lengths[at] = n
-				case n > 0:
-					n = 1
-					unit.Set(at)
-				}
-				if n > 0 {
-					meta.NumDocs++
-					meta.TotalTokens += uint64(n)
-				}
-				return nil
-			})
-		}
-		meta.AvgLen = meta.avgLen(w.numDocs)
-		w.lengths, w.units = append(w.lengths, lengths), append(w.units, unit)
-		w.meta.Fields = append(w.meta.Fields, meta)
-	}
-	return nil
-}
-
-func (w *writer) writeLengths(context.Context) error {
-	return w.writeFile(fileLengths, func(f *sealed.Writer) error {
-		for i, lengths := range w.lengths {
-			if err := f.Align(64); err != nil {
-				return err
-			}
-			var err error
-			if w.units[i] != nil {
-				err = writeWords(f, w.units[i].Words())
-			} else {
-				err = writeUint32s(f, lengths)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-type docRef struct{ source, doc uint32 }
-
-func (w *writer) collectRefs() {
-	w.refs = make([]docRef, w.numDocs)
-	next := 0
-	for i := range w.maps {
-		_ = w.maps[i].kept(func(doc int) error {
-			at := next
-			if w.newID != nil {
-				at = int(w.newID[next])
-			}
-			w.refs[at] = docRef{uint32(i), uint32(doc)}
-			next++
-			return nil
-		})
-	}
-}
-
-func (w *writer) writeIDs(ctx context.Context) error {
-	return w.writeFile(fileIDs, func(f *sealed.Writer) error {
-		return writeIDs(ctx, f, w.numDocs, func(doc int) []byte {
-			r := w.refs[doc]
-			return w.sources[r.source].ID(int(r.doc))
-		})
-	})
-}
-
 func (w *writer) writeLists(ctx context.Context) error {
 	var files listFiles
 	var terms, records *sealed.Writer
@@ -299,7 +204,7 @@ func (w *writer) writeLists(ctx context.Context) error {
 	return err
 }
 
-func (w *writer) runPipeline(ctx context.Context, files *listFiles, dict *dictionaryWriter) error {
+func (w *writer) runPipeline(ctx context.Context, files *listFiles, dict *dictionaryWriter) (err error) {
 	threads := w.opts.Threads
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -308,9 +213,9 @@ func (w *writer) runPipeline(ctx context.Context, files *listFiles, dict *dictio
 	terms := make(chan termBatch, 4)
 	free := make(chan *batch, 4*threads)
 
-	all := newGroup(ctx)
+	all := newGroup(ctx, w.opts.Turns)
 	all.run(func(ctx context.Context) error { return w.writeDictionary(ctx, dict, terms) })
-	encoders := newGroup(all.ctx)
+	encoders := newGroup(all.ctx, w.opts.Turns)
 	for range threads {
 		e := w.newEncoder(files, free, terms)
 		encoders.run(func(ctx context.Context) error { return e.run(ctx, pieces) })
@@ -319,15 +224,18 @@ func (w *writer) runPipeline(ctx context.Context, files *listFiles, dict *dictio
 		defer close(pieces)
 		return w.merge(ctx, pieces, free)
 	})
-	if err := encoders.wait(); err != nil {
-		all.cancel(err)
-	}
-	close(terms)
-	return all.wait()
+	w.opts.Turns.Wait(func() { // runPipeline has a turn, too
+		if err := encoders.wait(); err != nil {
+			all.cancel(err)
+		}
+		close(terms)
+		err = all.wait()
+	})
+	return err
 }
 
 func (w *writer) newEncoder(files *listFiles, free chan<- *batch, terms chan<- termBatch) *encoder {
-	e := &encoder{codec: w.codec, files: files, free: free, dict: terms}
+	e := &encoder{codec: w.codec, files: files, free: free, dict: terms, turns: w.opts.Turns}
 	for f, lengths := range w.lengths {
 		id := base.FieldID(f)
 		e.fields = append(e.fields, encoderField{lengths, w.meta.Saturation(id), w.opts.positionsOf(id)})
@@ -354,16 +262,12 @@ func (w *writer) merge(ctx context.Context, pieces chan<- *piece, free <-chan *b
 		if p == nil {
 			p = &piece{field: field, batches: make(chan *batch, 2), turn: written, done: make(chan struct{})}
 			written = p.done
-			select {
-			case pieces <- p:
-			case <-ctx.Done():
-				return nil, ctx.Err()
+			if err := send(ctx, w.opts.Turns, pieces, p); err != nil {
+				return nil, err
 			}
 		}
-		select {
-		case p.batches <- b:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := send(ctx, w.opts.Turns, p.batches, b); err != nil {
+			return nil, err
 		}
 		if end {
 			close(p.batches)
@@ -381,14 +285,11 @@ func (w *writer) writeDictionary(ctx context.Context, dict *dictionaryWriter, ba
 		total += int64(f.TotalTokens)
 	}
 	for {
-		var t termBatch
-		var ok bool
-		select {
-		case t, ok = <-batches:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if !ok {
+		t, ok, err := receive(ctx, w.opts.Turns, batches)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
 			return dict.finish()
 		}
 		field := &w.meta.Fields[t.field]

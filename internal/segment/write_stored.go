@@ -42,7 +42,7 @@ func (w *writer) writeStored(ctx context.Context, readers []*StoredReader) error
 		return err
 	}
 	for i, r := range readers {
-		if err := copyStored(ctx, out, r, w.droppedNumbers(i)); err != nil {
+		if err := w.copyStored(ctx, out, r, w.droppedNumbers(i)); err != nil {
 			return abort(err, out)
 		}
 	}
@@ -54,12 +54,13 @@ func (w *writer) writeStored(ctx context.Context, readers []*StoredReader) error
 }
 
 // copyStored appends the documents of r, except those in drop, in the order of the file.
-func copyStored(ctx context.Context, out *StoredWriter, r *StoredReader, drop *Bitmap) error {
+func (w *writer) copyStored(ctx context.Context, out *StoredWriter, r *StoredReader, drop *Bitmap) error {
 	if r.numDocs == 0 {
 		return nil
 	}
 	var scratch []byte
 	return r.eachBlock(ctx, func(_ int, b *storedBlock) error {
+		w.opts.Turns.Yield()
 		numDropped := 0
 		for i := range b.numDocs {
 			if drop.Has(b.first + i) {

@@ -1,0 +1,89 @@
+// Package turns bounds how many goroutines compute at the same time.
+//
+// The Go runtime preempts a goroutine after 10 ms at the earliest. With more goroutines that compute than
+// GOMAXPROCS, each step of a request waits for several of them. Background work therefore runs in turns: its
+// goroutines hold one while they compute, and none while they wait.
+package turns
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Turns is a number of turns, which go to those who wait in their order. It is safe for concurrent use; nil
+// gives any number of turns.
+type Turns struct {
+	mu      sync.Mutex
+	limit   int
+	taken   int
+	waiting []chan struct{}
+	// numWaiting is len(waiting), for Yield.
+	numWaiting atomic.Int64
+}
+
+// New returns n turns.
+func New(n int) *Turns { return &Turns{limit: n} }
+
+// Take waits for a turn.
+func (t *Turns) Take() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	if t.taken < t.limit && len(t.waiting) == 0 {
+		t.taken++
+		t.mu.Unlock()
+		return
+	}
+	mine := make(chan struct{})
+	t.waiting = append(t.waiting, mine)
+	t.numWaiting.Add(1)
+	t.mu.Unlock()
+	<-mine
+}
+
+// Give gives a turn back.
+func (t *Turns) Give() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.taken--
+	t.hand()
+}
+
+// SetLimit changes the number of turns. If there are fewer, they are not handed on.
+func (t *Turns) SetLimit(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.limit = n
+	t.hand()
+}
+
+// hand gives free turns to those who wait. t.mu is held.
+func (t *Turns) hand() {
+	for t.taken < t.limit && len(t.waiting) > 0 {
+		t.taken++
+		close(t.waiting[0])
+		t.waiting = t.waiting[1:]
+		t.numWaiting.Add(-1)
+	}
+}
+
+// Yield lets those who wait have their turn before the caller goes on. It takes about a nanosecond if nobody
+// waits.
+func (t *Turns) Yield() {
+	if t == nil || t.numWaiting.Load() == 0 {
+		return
+	}
+	t.Give()
+	t.Take()
+}
+
+// Wait calls f, which waits for others, without the caller's turn.
+func (t *Turns) Wait(f func()) {
+	t.Give()
+	defer t.Take()
+	f()
+}
