@@ -100,18 +100,59 @@ func (f *slowFS) Create(name string) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &slowFile{File: file, fs: f}, nil
+	return &slowFile{File: file, fs: f, window: window{file: vfs.Pace(file)}}, nil
 }
 
 type slowFile struct {
 	vfs.File
-	fs *slowFS
+	fs     *slowFS
+	window window
 }
 
-// Write writes small pieces, so that merges that run at the same time have equal shares of the rate.
 func (f *slowFile) Write(p []byte) (n int, err error) {
-	const piecesPerSecond = 50
 	f.fs.held.wait(f.fs.quit)
+	if n, err = f.write(p); err == nil {
+		err = f.window.wrote(int64(n))
+	}
+	return n, err
+}
+
+const (
+	// windowBytes of a large file are on their way to the disk while as many are written to memory.
+	windowBytes = 4 << 20
+	// A merge soon removes a smaller file, mostly before the system writes it.
+	minPaced = 64 << 20
+)
+
+// window writes a large file to the disk in small steps. Else a commit, or the system by itself, writes
+// gigabytes at once, and the log, and searches that read from the disk, wait in the same queue.
+type window struct {
+	file       vfs.Paced // nil: without
+	size       int64
+	started    int64 // so many bytes are on their way
+	discharged int64 // so many are on the disk
+}
+
+func (w *window) wrote(n int64) error {
+	w.size += n
+	if w.file == nil || w.size < minPaced || w.size-w.started < windowBytes {
+		return nil
+	}
+	if err := w.file.StartWriting(w.started, w.size-w.started); err != nil {
+		return err
+	}
+	if w.started > w.discharged {
+		if err := w.file.AwaitWriting(w.discharged, w.started-w.discharged); err != nil {
+			return err
+		}
+	}
+	w.discharged, w.started = w.started, w.size
+	return nil
+}
+
+// write writes small pieces, so that merges that run at the same time have equal shares of the rate.
+func (f *slowFile) write(p []byte) (n int, err error) {
+	const piecesPerSecond = 50
 	if f.fs.perSecond == 0 {
 		return f.File.Write(p)
 	}

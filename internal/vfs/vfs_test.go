@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -239,5 +240,41 @@ func TestDrop(t *testing.T) {
 	readers.Wait()
 	if err := errors.Join(m.Close(), m.Drop(), vfs.NewMapping(data, nil).Drop()); err != nil {
 		t.Error(err)
+	}
+}
+
+// Ranges of a file of the system can be written before a Sync; files in memory have none to write.
+func TestPace(t *testing.T) {
+	f, err := vfs.OS.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := bytes.Repeat([]byte("content "), 1<<17)
+	if _, err := f.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	p := vfs.Pace(f)
+	if p == nil {
+		t.Fatal("a file of the system cannot be paced")
+	}
+	half := int64(len(content) / 2)
+	if err := errors.Join(p.StartWriting(0, half), p.AwaitWriting(0, half), p.StartWriting(half, half)); err != nil {
+		t.Error(err)
+	}
+	if vfs.Pace(p) != p {
+		t.Error("a paced file is paced again")
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS == "linux" && p.StartWriting(0, half) == nil {
+		t.Error("no error of a closed file")
+	}
+	mem, err := vfstest.NewMem().Create("file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if vfs.Pace(mem) != nil {
+		t.Error("a file in memory can be paced")
 	}
 }
