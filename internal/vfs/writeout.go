@@ -25,6 +25,10 @@ func Pace(f File) Paced {
 
 type pacedFile struct{ *os.File }
 
-func (f pacedFile) StartWriting(offset, length int64) error { return startWriting(f.File, offset, length) }
+func (f pacedFile) StartWriting(offset, length int64) error {
+	return startWriting(f.File, offset, length)
+}
 
-func (f pacedFile) AwaitWriting(offset, length int64) error { return awaitWriting(f.File, offset, length) }
+func (f pacedFile) AwaitWriting(offset, length int64) error {
+	return awaitWriting(f.File, offset, length)
+}
