@@ -22,7 +22,7 @@ func (s *Store) merge(level int) {
 				return // the store is closed
 			}
 			if merged {
-				s.checkPace()
+				s.work.turns.set(numSegments(s.ix) > s.opts.MaxSegments/2)
 				signalAll(&s.work.changed)
 			}
 		}
@@ -33,9 +33,6 @@ func (s *Store) merge(level int) {
 		}
 	}
 }
-
-// checkPace lets merges use all processors while there are many segments.
-func (s *Store) checkPace() { s.turns.set(numSegments(s.ix) > s.opts.MaxSegments/2) }
 
 // signals are of the goroutines that merge, by level.
 type signals [numLevels]chan struct{}
@@ -54,8 +51,8 @@ func (s *Store) Merge(ctx context.Context, maxSegments int) error {
 		return err
 	}
 	defer signalAll(&s.work.changed)
-	s.turns.want(1)
-	defer s.turns.want(-1)
+	s.work.turns.want(1)
+	defer s.work.turns.want(-1)
 	next := 0 // the first segment that can have deleted documents
 	return s.explain(s.live.MergeAll(ctx, s.slow, func(sizes []index.SegmentSize) (from, to int) {
 		if len(sizes) > max(maxSegments, 1) {

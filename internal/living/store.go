@@ -31,7 +31,6 @@ type Store struct {
 	fields fields
 	schema atomic.Pointer[inverter.Schema] // of fields, and of what waits for the log
 	slow   *slowFS                         // of merges
-	turns  mergeTurns
 
 	mu       sync.Mutex
 	versions versions
@@ -58,6 +57,7 @@ type background struct {
 	stop    context.CancelFunc // ends ctx
 	closing chan struct{}      // closed: what fails is not repeated
 	workers sync.WaitGroup
+	turns   mergeTurns
 }
 
 func (w *background) begin(ctx context.Context) {
@@ -85,10 +85,10 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 		return nil, s.explain(err)
 	}
 	s.flushed = s.live.Seq()
-	s.turns.Turns, s.turns.processors = turns.New(s.opts.Processors), s.opts.Processors
-	s.turns.set(false)
+	s.work.turns.Turns, s.work.turns.processors = turns.New(s.opts.Processors), s.opts.Processors
+	s.work.turns.set(false)
 	own := turns.New(s.opts.Processors)
-	s.live.SetTurns(s.opts.Processors, own, s.turns.Turns)
+	s.live.SetTurns(s.opts.Processors, own, s.work.turns.Turns)
 	if s.crew, err = inverter.NewCrew(s.live.Schema(), s.opts.Processors, own); err == nil {
 		s.log, err = wal.Open(fsys, filepath.Join(ix.Dir(), index.LogName), wal.Options{
 			Mode: s.opts.Sync, Interval: s.opts.SyncInterval, After: wal.Seq(s.flushed),

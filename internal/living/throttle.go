@@ -60,7 +60,7 @@ type mergeTurns struct {
 	behind     bool
 }
 
-// set says whether merges are behind.
+// set says whether there are so many segments that merges are behind.
 func (t *mergeTurns) set(behind bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

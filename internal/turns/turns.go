@@ -1,8 +1,3 @@
-// Package turns bounds how many goroutines compute at the same time.
-//
-// The Go runtime preempts a goroutine after 10 ms at the earliest. With more goroutines that compute than
-// GOMAXPROCS, each step of a request waits for several of them. Background work therefore runs in turns: its
-// goroutines hold one while they compute, and none while they wait.
 package turns
 
 import (

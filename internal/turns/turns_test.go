@@ -31,6 +31,8 @@ func TestOrder(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		if most != 2 {
 			t.Errorf("%d had a turn at the same time, want 2", most)
 		}
