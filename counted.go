@@ -6,10 +6,13 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/aggregate"
+	"github.com/griffin-search/griffin/internal/collect"
 	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/plan"
 )
 
-// This file has facets that need no set of matching documents: a GPU counts the values of fields.
+// This file has searches that need no set of matching documents on the CPU: a GPU counts the values of fields, and finds the
+// best hits by a field.
 
 // Values of Results.CountedBy.
 const (
@@ -17,47 +20,103 @@ const (
 	countedByCPU = "cpu: "
 )
 
-// notCounted is why the CPU counts: the search needs more than counts of keywords.
-const notCounted = "the search sorts or filters after counting, or aggregates more than values of keywords"
+// notCounted is why the CPU counts or sorts: the search needs more than counts of keywords and an order by one field.
+const notCounted = "the search filters after counting, aggregates more than values of keywords, or has another order than by one field"
 
-// counted answers the search if a GPU can count what it needs; else the result is nil.
+// counted answers the search if a GPU can count what it needs, and sort; else the result is nil.
 func (s *sortedSearch) counted(ctx context.Context, notes []string) (*Results, error) {
-	if len(s.query.Aggregations)+len(s.query.Facets) == 0 || s.searcher.Dispatcher().GPU() == nil {
+	if s.searcher.Dispatcher().GPU() == nil {
 		return nil, nil
 	}
+	began := time.Now()
+	r := &Results{Notes: notes, CountedBy: countedByGPU}
+	ok, err := s.countValues(ctx, r)
+	if !ok || err != nil {
+		return nil, err
+	}
+	answer, ok, err := s.rankCounted(ctx, r, began)
+	if !ok || err != nil {
+		return nil, err
+	}
+	total := r.Matches
+	s.fill(r, s.plan, &answer, r.Hits)
+	r.Matches, r.Total = total, Total{Value: total, Relation: TotalExact}
+	return r, nil
+}
+
+// countValues sets the facets, the aggregations, and the matches if there are any.
+func (s *sortedSearch) countValues(ctx context.Context, r *Results) (ok bool, err error) {
 	s.countedBy = countedByCPU + notCounted
-	if s.query.PostFilter != nil || s.query.MinScore > 0 || !s.byScore() {
-		return nil, nil
+	if s.query.PostFilter != nil || s.query.MinScore > 0 || !s.byScore() && !s.byOneField() {
+		return false, nil
+	}
+	if len(s.query.Aggregations)+len(s.query.Facets) == 0 {
+		return !s.byScore(), nil
 	}
 	requests, err := s.requests()
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	ix := s.aggregated(ctx)
 	fields, ok := aggregate.CountedFields(ix, requests)
 	if !ok {
-		return nil, nil
+		return false, nil
 	}
-	began := time.Now()
 	counts, refusal, err := dispatch.CountValues(ctx, s.plan, s.sc.search, fields)
 	if counts == nil || err != nil {
 		s.countedBy = countedByCPU + refusal
-		return nil, err
+		return false, err
 	}
 	ix.Counts = func(segment int, field string) *aggregate.OrdinalCounts {
 		one, i := &counts.Segments[segment], slices.Index(fields, field)
 		return &aggregate.OrdinalCounts{Counts: one.Counts[i], Missing: one.Missing[i]}
 	}
-	r := &Results{Notes: notes, CountedBy: countedByGPU, CountTook: time.Since(began)}
-	if err := s.evaluate(ctx, r, ix, requests); err != nil {
-		return nil, err
-	}
-	answer, err := s.rank(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	s.fill(r, s.plan, &answer, r.Hits)
 	r.Matches = counts.Matches
-	r.Total = Total{Value: r.Matches, Relation: TotalExact}
-	return r, nil
+	return true, s.evaluate(ctx, r, ix, requests)
+}
+
+// byOneField reports whether the hits are ordered first by the values of a field, as a GPU can.
+func (s *sortedSearch) byOneField() bool {
+	if len(s.keys) == 0 || s.query.Collapse != "" || len(s.query.SearchAfter) > 0 {
+		return false
+	}
+	k := &s.keys[0]
+	for i := range s.segments {
+		if s.segments[i].Ranks != nil { // ties are not in the order of DocIDs
+			return false
+		}
+	}
+	return k.By == collect.Values && k.Field != nil && k.Mode <= collect.MaxMode && k.Missing != collect.AsValue
+}
+
+// rankCounted sets the hits and CountTook.
+func (s *sortedSearch) rankCounted(ctx context.Context, r *Results, began time.Time) (answer plan.Answer, ok bool, err error) {
+	if s.byScore() {
+		r.CountTook = time.Since(began)
+		answer, err = s.rank(ctx, r)
+		return answer, true, err
+	}
+	by := dispatch.FieldOrder{
+		Field: s.keys[0].Field.Name, K: min(s.query.K+s.query.Offset, s.snapshot.NumDocs),
+		Desc: s.keys[0].Desc, NoneFirst: s.keys[0].Missing == collect.First, Ties: len(s.keys) > 1,
+	}
+	selected, refusal, err := dispatch.SelectByField(ctx, s.plan, s.sc.search, by)
+	if selected == nil || err != nil {
+		s.countedBy = countedByCPU + refusal
+		return answer, false, err
+	}
+	r.CountTook, r.Matches = time.Since(began), selected.Matches
+	n := len(s.snapshot.Segments)
+	s.sc.bitmaps = append(s.sc.bitmaps, make([][]uint64, max(0, n-len(s.sc.bitmaps)))...)
+	s.hits = s.sc.bitmaps[:n]
+	for i, docs := range selected.Segments {
+		words := (s.segments[i].NumDocs + 63) / 64
+		s.hits[i] = slices.Grow(s.hits[i][:0], words)[:words]
+		clear(s.hits[i])
+		for _, d := range docs {
+			s.hits[i][d/64] |= 1 << (d % 64)
+		}
+	}
+	answer, err = s.rank(ctx, r)
+	return answer, true, err
 }

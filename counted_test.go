@@ -58,8 +58,8 @@ func facetIndex(t *testing.T, rng *rand.Rand, r *griffin.Runtime) *griffin.Index
 	return ix
 }
 
-// Facets and terms aggregations that a GPU counts are the CPU's, with the same hits and matches, and the result says
-// where they were counted.
+// Facets and terms aggregations that a GPU counts, and hits that it sorts by a field, are the CPU's, with the same
+// matches, and the result says where they come from.
 func TestFacetsOnGPU(t *testing.T) {
 	t.Setenv(libraryVariable, gputest.Library(t).Path())
 	rng := rand.New(rand.NewPCG(98, 1))
@@ -90,6 +90,11 @@ func TestFacetsOnGPU(t *testing.T) {
 			"stats": `{"stats":{"field":"n"}}`,
 			"deep":  `{"terms":{"field":"kind"},"aggs":{"n":{"max":{"field":"n"}}}}`,
 		}
+		sorts := []string{`"n"`, `[{"n":"desc"}]`, `[{"kind":{"order":"desc","missing":"_first"}}]`, `["n","kind"]`, `[{"kind":"asc"},{"n":"desc"}]`, `["tags"]`, `["_score","n"]`}
+		q.Sort = json.RawMessage(sorts[rng.IntN(len(sorts))])
+		if rng.IntN(2) == 0 {
+			q.Sort = nil
+		}
 		asked := map[string]json.RawMessage{}
 		for name, text := range aggregations {
 			if rng.IntN(3) == 0 {
@@ -99,7 +104,7 @@ func TestFacetsOnGPU(t *testing.T) {
 		if len(asked) > 0 {
 			q.Aggregations, _ = json.Marshal(asked)
 		}
-		if len(asked)+len(q.Facets) == 0 {
+		if len(asked)+len(q.Facets)+len(q.Sort) == 0 {
 			continue
 		}
 		got, err := ix.Search(t.Context(), q)
@@ -111,7 +116,7 @@ func TestFacetsOnGPU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		counts := asked["stats"] == nil && asked["deep"] == nil
+		counts := asked["stats"] == nil && asked["deep"] == nil && string(q.Sort) != `["tags"]` && string(q.Sort) != `["_score","n"]`
 		if (got.CountedBy == "gpu") != (counts && got.CountedBy != "cpu: there is nothing to look for") || !strings.HasPrefix(want.CountedBy, "cpu: ") {
 			t.Fatalf("%s: counted by %q, and with the policy cpu by %q", q.Aggregations, got.CountedBy, want.CountedBy)
 		}

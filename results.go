@@ -36,10 +36,10 @@ type Results struct {
 	Facets map[string][]FacetValue `json:"facets,omitempty"`
 	// Aggregations are the answers to Query.Aggregations.
 	Aggregations Aggregations `json:"aggregations,omitzero"`
-	// CountedBy is the processor that counted the values of Facets and Aggregations, if there is a GPU: "gpu", or
-	// "cpu: " and the reason.
+	// CountedBy is the processor that counted the values of Facets and Aggregations and found the best hits of
+	// Query.Sort, if there is a GPU: "gpu", or "cpu: " and the reason.
 	CountedBy string `json:"counted_by,omitempty"`
-	// CountTook is the time of counting on a GPU.
+	// CountTook is the time of this on a GPU.
 	CountTook time.Duration `json:"count_took_ns,omitempty"`
 	// Suggestions are queries with corrected words, with hits, if Query.Suggest is set and there is no hit.
 	Suggestions []string `json:"suggestions,omitempty"`

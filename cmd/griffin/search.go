@@ -201,7 +201,7 @@ func printHits(con *console, r *griffin.Results, offset int, fields *fieldFlags)
 	}
 	counted := ""
 	if r.CountedBy != "" {
-		counted = "; values counted by " + r.CountedBy
+		counted = "; matches counted by " + r.CountedBy
 	}
 	con.printf("%s%s shown, %s searched in %s (%s, %s%s)%s\n", st.dim, plural(len(r.Hits), "hit"), plural(r.NumDocs, "document"), took(r.Took), r.Mode, r.Traversal, counted, st.reset)
 }

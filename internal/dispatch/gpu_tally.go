@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/column"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/segment"
@@ -35,7 +34,7 @@ const (
 	cpuCheaper  = "the CPU is predicted to count sooner"
 	cpuNoPolicy = "the policy uses no GPU"
 	cpuImpacts  = "impact-ordered lists have no columns"
-	cpuColumns  = "a column has no ordinals, or too many for a GPU"
+	cpuColumns  = "a column is not suited to a GPU"
 	cpuPlaced   = "a placement was asked for"
 	cpuAllSmall = "the index is small"
 )
@@ -48,29 +47,11 @@ func CountValues(ctx context.Context, q *Query, sc *Scratch, fields []string) (c
 	if refusal = t.refusal(); refusal != "" {
 		return nil, refusal, nil
 	}
-	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
-	if refusal, err = t.prepare(); refusal != "" || err != nil {
+	refusal, err = t.all(ctx, (*pipeline.Ordinals).Counts, func(v *pipeline.View) bool { return v.HasTally(t.tally(0)) }, t.run)
+	if refusal != "" || err != nil {
 		return nil, refusal, err
 	}
-	var gpu gpuState
-	g := q.searcher.dispatcher.gpu
-	if err := gpu.attach(g, q); err != nil {
-		return nil, err.Error(), nil
-	}
-	defer gpu.detach(g)
-	if !t.pays(gpu.view) {
-		return nil, cpuCheaper, nil
-	}
-	for stage := 0; ; stage++ {
-		refusal, err := t.run(ctx, gpu.view, stage)
-		if refusal != "" || err != nil {
-			return nil, refusal, err
-		}
-		if !q.FallsBack(stage, int(min(t.counts.Matches, int64(q.K())))) {
-			g.onGPU.Add(1)
-			return &t.counts, "", nil
-		}
-	}
+	return &t.counts, "", nil
 }
 
 type tallying struct {
@@ -79,6 +60,35 @@ type tallying struct {
 	fields  []string
 	columns []pipeline.Ordinals // by segment, then field
 	counts  ValueCounts
+}
+
+// all runs the stages until one answers, which sets counts.Matches. suits is asked for each column, resides whether the
+// GPU has all lists and columns.
+func (t *tallying) all(ctx context.Context, suits func(*pipeline.Ordinals) bool, resides func(*pipeline.View) bool, run func(context.Context, *pipeline.View, int) (string, error)) (refusal string, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	if refusal, err = t.prepare(suits); refusal != "" || err != nil {
+		return refusal, err
+	}
+	var gpu gpuState
+	q := t.query
+	g := q.searcher.dispatcher.gpu
+	if err := gpu.attach(g, q); err != nil {
+		return err.Error(), nil //nolint:nilerr // the CPU counts then
+	}
+	defer gpu.detach(g)
+	if !t.pays(gpu.view, resides) {
+		return cpuCheaper, nil
+	}
+	for stage := 0; ; stage++ {
+		refusal, err := run(ctx, gpu.view, stage)
+		if refusal != "" || err != nil {
+			return refusal, err
+		}
+		if !q.FallsBack(stage, int(min(t.counts.Matches, int64(q.K())))) {
+			g.onGPU.Add(1)
+			return "", nil
+		}
+	}
 }
 
 // refusal returns why the query cannot be counted on a GPU, "" if it may. Other than for hits, the scores and the
@@ -110,7 +120,7 @@ func (t *tallying) refusal() string {
 }
 
 // prepare derives the queries of the stages, unless those for hits can be used, and finds the columns.
-func (t *tallying) prepare() (refusal string, err error) {
+func (t *tallying) prepare(suits func(*pipeline.Ordinals) bool) (refusal string, err error) {
 	q := t.query
 	g := q.searcher.dispatcher.gpu
 	if q.gpu.refusal != "" {
@@ -137,9 +147,9 @@ func (t *tallying) prepare() (refusal string, err error) {
 			}
 			if of.Column != nil {
 				of.Number = slices.Index(set.Names(), field)
-				if of.Column.Kind() != column.Ordinals || !of.Suits() {
-					return cpuColumns, nil
-				}
+			}
+			if !slices.Contains(q.gpu.small, i) && !suits(&of) {
+				return cpuColumns, nil
 			}
 			t.columns = append(t.columns, of)
 		}
@@ -177,7 +187,7 @@ const (
 )
 
 // pays predicts whether a GPU counts before the CPU.
-func (t *tallying) pays(v *pipeline.View) bool {
+func (t *tallying) pays(v *pipeline.View, resides func(*pipeline.View) bool) bool {
 	q := t.query
 	d := q.searcher.dispatcher
 	if q.policyOf(d).traits().prefersGPU {
@@ -197,7 +207,7 @@ func (t *tallying) pays(v *pipeline.View) bool {
 	}
 	cpu := cpuPostingTime*float64(sum) + cpuValueTime*float64(matches)*float64(len(t.fields)) + float64(numDocs)/64
 	gpu := gpuTallyTime + pipeline.TallyTime(int(numDocs), sum)*time.Duration(max(len(t.fields), 1)) + q.gpu.masks.time()
-	if one := t.tally(0); !v.HasTally(one) {
+	if !resides(v) {
 		gpu += time.Duration(float64(t.bytes())/gpuUploadSpeed) / tallyReuse
 	}
 	return time.Duration(cpu) > gpu

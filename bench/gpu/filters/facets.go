@@ -11,8 +11,9 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// facet is the time of a query with a terms facet over all its matches, one query at a time.
+// facet is the time of a query with a terms facet over all its matches, or with a sort of them, one query at a time.
 type facet struct {
+	Of          string  `json:"of"`
 	Share       float64 `json:"share"` // of the documents that pass a filter; 1: there is none
 	Queries     int     `json:"queries"`
 	MeanMatches float64 `json:"mean_matches"`
@@ -59,28 +60,45 @@ var facetShares = []int{1000, 500, 10}
 // facetRounds are the rounds over all queries; the first is not counted.
 const facetRounds = 4
 
+// countings are what is measured over all matches.
+var countings = []struct {
+	name string
+	set  func(q *griffin.Query)
+}{
+	{"facet kind", func(q *griffin.Query) { q.Facets = []griffin.Facet{{Field: "kind", Size: 10}} }},
+	{"sort day:desc", func(q *griffin.Query) { q.K, q.Sort = 10, griffin.SortKeys("day:desc") }},
+	{"sort number", func(q *griffin.Query) { q.K, q.Sort = 10, griffin.SortKeys("number") }},
+	{"sort kind", func(q *griffin.Query) { q.K, q.Sort = 10, griffin.SortKeys("kind") }},
+}
+
 func (b *bench) measureFacets(ctx context.Context, rt *griffin.Runtime) error {
-	for _, share := range facetShares {
-		if err := b.measureFacet(ctx, rt, share); err != nil {
-			return err
+	for i := range countings {
+		for _, share := range facetShares {
+			if err := b.measureFacet(ctx, rt, countings[i].name, share, countings[i].set); err != nil {
+				return err
+			}
+			if i > 0 {
+				break // sorts without a filter only
+			}
 		}
 	}
 	return nil
 }
 
-func (b *bench) measureFacet(ctx context.Context, rt *griffin.Runtime, share int) error {
+func (b *bench) measureFacet(ctx context.Context, rt *griffin.Runtime, name string, share int, set func(q *griffin.Query)) error {
 	n := min(b.facets, len(b.words))
 	if n == 0 {
 		return nil
 	}
-	f := &facet{Queries: n, Share: float64(share) / 1000}
+	f := &facet{Of: name, Queries: n, Share: float64(share) / 1000}
 	var filter query.Node
 	if share < 1000 {
 		filter = &query.Range{Field: "number", From: "0", To: fmt.Sprint(share - 1)}
 	}
 	queries := make([]griffin.Query, n)
 	for i := range queries {
-		queries[i] = griffin.Query{Node: b.words[i], Filter: filter, K: 1, Facets: []griffin.Facet{{Field: "kind", Size: 10}}, Load: griffin.LoadNone, Policy: griffin.PolicyGPU}
+		queries[i] = griffin.Query{Node: b.words[i], Filter: filter, K: 1, Load: griffin.LoadNone, Policy: griffin.PolicyGPU}
+		set(&queries[i])
 	}
 	if err := b.compareFacets(ctx, f, queries); err != nil {
 		return err
@@ -109,8 +127,8 @@ func (b *bench) measureFacet(ctx context.Context, rt *griffin.Runtime, share int
 		return err
 	}
 	b.report.Facets = append(b.report.Facets, f)
-	fmt.Printf("terms facet of %.0f matches (filter %.1f %%): counting on the GPU %.0f µs median, %.0f p99 (kernels %.0f mean), search %.0f median; CPU %.0f, counting matches alone %.0f; the policy gives %d of %d to the GPU, %.0f µs mean; first query %.0f ms\n",
-		f.MeanMatches, 100*f.Share, f.Counting.Median, f.Counting.P99, f.Device, f.GPU.Median, f.CPU.Median, f.CPUCount.Median, f.ChosenGPU, n, f.Chosen.Mean, f.FirstMS)
+	fmt.Printf("%s of %.0f matches (filter %.1f %%): counting on the GPU %.0f µs median, %.0f p99 (kernels %.0f mean), search %.0f median; CPU %.0f, counting matches alone %.0f; the policy gives %d of %d to the GPU, %.0f µs mean; first query %.0f ms\n",
+		name, f.MeanMatches, 100*f.Share, f.Counting.Median, f.Counting.P99, f.Device, f.GPU.Median, f.CPU.Median, f.CPUCount.Median, f.ChosenGPU, n, f.Chosen.Mean, f.FirstMS)
 	return b.write()
 }
 
@@ -119,7 +137,9 @@ func (b *bench) compareFacets(ctx context.Context, f *facet, queries []griffin.Q
 	const allValues = 1 << 16 // more than the field has
 	for i := range queries {
 		q := queries[i]
-		q.Facets = []griffin.Facet{{Field: "kind", Size: allValues}}
+		if q.Facets != nil {
+			q.Facets = []griffin.Facet{{Field: "kind", Size: allValues}}
+		}
 		began := time.Now()
 		got, err := b.gpu.Search(ctx, q)
 		if err != nil {
@@ -129,15 +149,15 @@ func (b *bench) compareFacets(ctx context.Context, f *facet, queries []griffin.Q
 			f.FirstMS = ms(time.Since(began))
 		}
 		if got.CountedBy != "gpu" {
-			return fmt.Errorf("facet %d was counted by %s", i, got.CountedBy)
+			return fmt.Errorf("%s of query %d was counted by %s", f.Of, i, got.CountedBy)
 		}
 		q.Policy = ""
 		want, err := b.cpu.Search(ctx, q)
 		if err != nil {
 			return err
 		}
-		if got.Matches != want.Matches || !reflect.DeepEqual(got.Facets, want.Facets) {
-			return fmt.Errorf("facet %d of %d matches differs from the CPU's, of %d", i, got.Matches, want.Matches)
+		if got.Matches != want.Matches || !reflect.DeepEqual(got.Facets, want.Facets) || !reflect.DeepEqual(got.Hits, want.Hits) {
+			return fmt.Errorf("%s of query %d, of %d matches, differs from the CPU's, of %d", f.Of, i, got.Matches, want.Matches)
 		}
 		f.MeanMatches += float64(got.Matches) / float64(len(queries))
 		f.Values = max(f.Values, len(got.Facets["kind"]))
@@ -179,7 +199,7 @@ func (b *bench) facetsOnCPU(ctx context.Context, f *facet, queries []griffin.Que
 			return err
 		}
 		searches = append(searches, time.Since(began))
-		q.Facets, q.Count = nil, true
+		q.Facets, q.Sort, q.Count = nil, nil, true
 		began = time.Now()
 		if _, err := b.cpu.Search(ctx, q); err != nil {
 			return err

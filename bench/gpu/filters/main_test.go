@@ -70,11 +70,11 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Figures) != 1+2*len(shares) || r.Docs != numDocs || len(r.Facets) != len(facetShares) {
+	if len(r.Figures) != 1+2*len(shares) || r.Docs != numDocs || len(r.Facets) != len(facetShares)+len(countings)-1 {
 		t.Errorf("%+v", r)
 	}
 	for _, f := range r.Facets {
-		if f.Queries != 2 || f.CPU.Mean <= 0 || f.CPUCount.Median <= 0 || f.GPU.Max < f.Counting.Median || f.Counting.Mean <= 0 || f.Device <= 0 || f.MeanMatches < 1 || f.Values < 5 || f.Chosen.Mean <= 0 {
+		if f.Queries != 2 || f.CPU.Mean <= 0 || f.CPUCount.Median <= 0 || f.GPU.Max < f.Counting.Median || f.Counting.Mean <= 0 || f.Device <= 0 || f.MeanMatches < 1 || (f.Values < 5) != (f.Of != countings[0].name) || f.Chosen.Mean <= 0 {
 			t.Errorf("%+v", f)
 		}
 	}

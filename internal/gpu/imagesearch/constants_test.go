@@ -30,5 +30,6 @@ func TestConstants(t *testing.T) {
 		{Name: "kOpenHits", Value: openHits},
 		{Name: "kMaxTallyTerms", Value: maxTallyTerms},
 		{Name: "kTallyThreads", Value: tallyThreads},
+		{Name: "kDigitBits", Value: digitBits},
 	})
 }

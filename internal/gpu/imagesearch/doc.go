@@ -12,7 +12,7 @@
 //   - [Batch] answers queries over one [Segment] together, with one thread
 //     block per query, or several for costly queries.
 //   - [Single] runs one query on the whole device, with minimum latency.
-//   - [Tally] counts the values of columns over all matches of a query.
+//   - [Tally] counts the values of columns over all matches of a query, and finds the best matches by a column.
 //
 // # How a query is answered
 //
@@ -51,6 +51,10 @@
 // of a warp loads the values of eight consecutive documents and adds runs of equal ones to counts in
 // shared memory, of which there are up to eight copies, or in device memory if there are too many values.
 //
+// To find the best matches by a column, launches count the digits of the values, the highest first, until the documents
+// that may be among the best fit into a list, which the last launch writes. If too many have the
+// value of the last, the digits of DocIDs follow.
+//
 // Sums of bounds have 32 bits. If the sum can exceed 2^32, the query is wide:
 // its bounds are in units of a power of two, and separate kernels sum its
 // scores in 64 bits.
@@ -64,6 +68,7 @@
 //	imagesearch_ranges_wide, _probe_wide  the same, scores can exceed 2^32: key.cuh
 //	imagesearch_count                   counts: count.cuh
 //	imagesearch_mark, _tally16, _tally32  counts of the values of columns: imagesearch_tally.cu
+//	imagesearch_select16, _32, _64      the best matches by a column: the same
 //
 // Blocks have 256 threads (imagesearch_build: 128), 12 KiB of static shared
 // memory (21 for a single query) and sharedBytes of dynamic shared memory. The

@@ -31,8 +31,8 @@ struct TallyParams {
     const uint32_t* starts; /* [numDocs + 1] in values; null: one value for each document */
     uint32_t* counts;       /* [numSlots]: all 0 between launches */
     uint32_t* out;          /* [numSlots] in page-locked host memory, or null: counts are left */
-    uint64_t* state;        /* {matches, blocks that have ended}: all 0 between launches */
-    uint64_t* result;       /* {matches, number of the launch} in page-locked host memory */
+    uint64_t* state;        /* {matches, blocks that have ended, documents}: all 0 between launches */
+    uint64_t* result;       /* {matches, number of the launch, documents} in page-locked host memory */
     uint32_t numDocs, numSlots;
     uint32_t copies; /* of the counts in shared memory, a power of two; 0: there are none */
     uint32_t all;    /* 1: documents in all lists, 0: in any or in bits */
@@ -42,6 +42,11 @@ struct TallyParams {
     uint32_t padding;
     const uint32_t* bitmaps[kMaxTallyTerms];
 };
+
+/* A shift by 64 or more gives 0. */
+__device__ __forceinline__ uint64_t shift_by(uint64_t x, uint32_t n) {
+    return n < 64 ? x >> n : 0;
+}
 
 __device__ __forceinline__ bool tally_has(const TallyTerm& t, uint32_t docID) {
     if (t.starts == nullptr) {
@@ -223,17 +228,19 @@ __device__ __forceinline__ void tally_answer(const TallyParams& p) {
     if (threadIdx.x == 0) {
         if (p.launch != 0) {
             p.result[0] = ld_relaxed(p.state);
+            p.result[2] = ld_relaxed(p.state + 2);
             __threadfence_system();
             st_relaxed_system(p.result + 1, p.launch);
         }
         p.state[0] = 0;
         p.state[1] = 0;
+        p.state[2] = 0;
     }
 }
 
-/* By all threads. */
-template <class T>
-__device__ __forceinline__ void tally(const TallyParams& p) {
+/* Calls unit with 32 words of matches at a time, one a lane, and answers. By all threads. */
+template <class Unit>
+__device__ __forceinline__ void tally(const TallyParams& p, Unit unit) {
     __shared__ const uint32_t* bitmaps[kMaxTallyTerms];
     __shared__ uint32_t last;
     __shared__ uint32_t matches;
@@ -260,11 +267,7 @@ __device__ __forceinline__ void tally(const TallyParams& p) {
         if (p.values == nullptr || __ballot_sync(kAll, word != 0) == 0) {
             continue;
         }
-        if (p.starts == nullptr) {
-            tally_flat<T>(p, counts, first, word);
-        } else {
-            tally_lists<T>(p, counts, first, word);
-        }
+        unit(counts, first, word);
     }
     numMatches = warp_sum(numMatches);
     if (lane == 0) {
@@ -295,16 +298,169 @@ __device__ __forceinline__ void tally(const TallyParams& p) {
     }
 }
 
+/* For tally. */
+template <class T>
+struct TallyUnit {
+    const TallyParams& p;
+
+    __device__ __forceinline__ void operator()(const TallyCounts& counts, uint32_t first, uint32_t word) const {
+        if (p.starts == nullptr) {
+            tally_flat<T>(p, counts, first, word);
+        } else {
+            tally_lists<T>(p, counts, first, word);
+        }
+    }
+};
+
 /* Counts the values of a column over all matches: slot v + 1 of counts for value v, slot 0 for documents without a
  * value. Documents have 16-bit values, which include the 1.
  *
  * Grid: any number of blocks. Block: kTallyThreads threads. Shared memory: numSlots * copies words. Out: counts or out,
  * and result, by the last block. Reference: column.Column.CountOrdinals. */
 GRIFFIN_KERNEL(imagesearch_tally16, TallyParams, kTallyThreads) {
-    tally<uint16_t>(p);
+    tally(p, TallyUnit<uint16_t>{p});
 }
 
 /* The same with 32-bit values. */
 GRIFFIN_KERNEL(imagesearch_tally32, TallyParams, kTallyThreads) {
-    tally<uint32_t>(p);
+    tally(p, TallyUnit<uint32_t>{p});
+}
+
+/* selectStep in select.go. */
+struct SelectStep {
+    uint64_t most;   /* greatest value */
+    uint64_t prefix; /* of keys, or, of documents with the key equal, of their places */
+    uint64_t equal;  /* a key */
+    uint32_t* docs;  /* [room] in page-locked host memory: documents are written; null: digits are counted */
+    uint32_t room;
+    uint32_t shift;     /* of the digit */
+    uint32_t rising;    /* 1: the least value is best */
+    uint32_t noneFirst; /* 1: documents without a value are best, 0: worst */
+    uint32_t byPlace;   /* 1: documents with a greater key are before those with the key equal, which are by place */
+    uint32_t padding;
+};
+
+/* selectParams in select.go. */
+struct SelectParams {
+    TallyParams tally; /* counts of digits */
+    SelectStep step;
+};
+
+/* What the threads of a step read. */
+struct SelectBlock {
+    SelectStep step;
+    const void* values;
+    uint64_t* written;
+    uint32_t numDocs;
+};
+
+/* Counts the digits of the documents that have the prefix before them, or writes the documents whose prefix, with the
+ * digit, is not less. A greater key is better, and of equal keys a greater place: an earlier document. */
+__device__ __forceinline__ void select_one(const SelectBlock& b, const TallyCounts& counts, uint32_t doc,
+                                           uint64_t value) {
+    uint64_t key = b.step.rising != 0 ? b.step.most + 1 - value : value;
+    if (value == 0) {
+        key = b.step.noneFirst != 0 ? b.step.most + 1 : 0;
+    }
+    const uint32_t place = b.numDocs - 1 - doc;
+    const bool equal = key == b.step.equal;
+    const uint64_t of = b.step.byPlace != 0 ? place : key;
+    if (b.step.docs == nullptr) {
+        if ((b.step.byPlace == 0 || equal) && shift_by(of, b.step.shift + kDigitBits) == b.step.prefix) {
+            counts.add(static_cast<uint32_t>(of >> b.step.shift) & ((1U << kDigitBits) - 1), 1);
+        }
+        return;
+    }
+    if (b.step.byPlace != 0 && !equal ? key > b.step.equal : of >> b.step.shift >= b.step.prefix) {
+        const uint64_t at = atomicAdd(b.written, 1U);
+        if (at < b.step.room) {
+            b.step.docs[at] = doc;
+        }
+    }
+}
+
+template <class T>
+__device__ __forceinline__ void select_unit(const SelectBlock& b, const TallyCounts& counts, uint32_t first,
+                                            uint32_t word) {
+    constexpr uint32_t numLoads = sizeof(T) * kLaneDocs / 16, perLoad = 16 / sizeof(T);
+    constexpr uint32_t together = sizeof(T) == 8 ? 1 : kUnitGroups;
+    const uint32_t lane = threadIdx.x % 32;
+    const auto* values = static_cast<const T*>(b.values);
+    for (uint32_t from = 0; from < kUnitGroups; from += together) {
+        uint32_t set[together];
+        uint4 loaded[together][numLoads];
+#pragma unroll
+        for (uint32_t g = 0; g < together; g++) {
+            set[g] = __shfl_sync(kAll, word, static_cast<int>((from + g) * kLaneDocs + lane / 4)) >> lane % 4 * 8 & 255;
+#pragma unroll
+            for (uint32_t j = 0; j < numLoads; j++) {
+                loaded[g][j] = make_uint4(0, 0, 0, 0);
+                if (set[g] != 0) {
+                    const uint64_t doc =
+                        static_cast<uint64_t>(first) * kRangeDocs + ((from + g) * 32 + lane) * kLaneDocs;
+                    loaded[g][j] = __ldcs(reinterpret_cast<const uint4*>(values + doc) + j);
+                }
+            }
+        }
+#pragma unroll
+        for (uint32_t g = 0; g < together; g++) {
+            const uint32_t doc = first * kRangeDocs + ((from + g) * 32 + lane) * kLaneDocs;
+#pragma unroll
+            for (uint32_t i = 0; i < kLaneDocs; i++) {
+                if ((set[g] >> i & 1) == 0) {
+                    continue;
+                }
+                const uint4 quad = loaded[g][i / perLoad];
+                const uint32_t at = i % perLoad * sizeof(T) / 4;
+                uint64_t value = at == 0 ? quad.x : at == 1 ? quad.y : at == 2 ? quad.z : quad.w;
+                if constexpr (sizeof(T) == 8) {
+                    value |= static_cast<uint64_t>(at == 0 ? quad.y : quad.w) << 32;
+                } else if constexpr (sizeof(T) == 2) {
+                    value = value >> i % 2 * 16 & 0xffff;
+                }
+                select_one(b, counts, doc + i, value);
+            }
+        }
+    }
+}
+
+/* For tally. */
+template <class T>
+struct SelectUnit {
+    SelectBlock b;
+
+    __device__ __forceinline__ void operator()(const TallyCounts& counts, uint32_t first, uint32_t word) const {
+        select_unit<T>(b, counts, first, word);
+    }
+};
+
+template <class T>
+__device__ __forceinline__ void select_values(const SelectParams& p) {
+    const SelectStep& step = p.step;
+    /* Field by field: a copy of a part of the parameters needs all of them in local memory. */
+    const SelectBlock b = {
+        {step.most, step.prefix, step.equal, step.docs, step.room, step.shift, step.rising, step.noneFirst,
+         step.byPlace, 0},
+        p.tally.values,
+        p.tally.state + 2,
+        p.tally.numDocs,
+    };
+    tally(p.tally, SelectUnit<T>{b});
+}
+
+/* A step of the selection of the best matches by a column: counts digits of keys or places, or writes documents. See
+ * Tally.Select.
+ *
+ * Grid, block and shared memory: as imagesearch_tally16. Out: counts, or docs, and result. Reference: package
+ * collect. */
+GRIFFIN_KERNEL(imagesearch_select16, SelectParams, kTallyThreads) {
+    select_values<uint16_t>(p);
+}
+
+GRIFFIN_KERNEL(imagesearch_select32, SelectParams, kTallyThreads) {
+    select_values<uint32_t>(p);
+}
+
+GRIFFIN_KERNEL(imagesearch_select64, SelectParams, kTallyThreads) {
+    select_values<uint64_t>(p);
 }

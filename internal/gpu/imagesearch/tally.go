@@ -57,6 +57,7 @@ type Tally struct {
 	failed bool
 
 	out      cuda.HostBuffer[uint32]
+	docs     cuda.HostBuffer[uint32] // of Select; zero until the first one
 	result   cuda.HostBuffer[uint64]
 	launches uint32
 	columns  []int // of the last query: the first count of each
@@ -70,6 +71,7 @@ type tallyKernels struct {
 	*Kernels
 	mark   *cuda.Kernel
 	counts [2]*cuda.Kernel // of 16 and of 32 bits
+	choose [3]*cuda.Kernel // of 16, 32 and 64 bits
 }
 
 type tallyTerm struct {
@@ -120,6 +122,11 @@ func (k *Kernels) tally() (*tallyKernels, error) {
 				return
 			}
 		}
+		for i, name := range []string{"imagesearch_select16", "imagesearch_select32", "imagesearch_select64"} {
+			if t.choose[i], k.tallyErr = cuda.LoadKernel[selectParams](m, name); k.tallyErr != nil {
+				return
+			}
+		}
 		k.tallied = t
 	})
 	return k.tallied, k.tallyErr
@@ -139,10 +146,10 @@ func (k *Kernels) NewTally() (*Tally, error) {
 }
 
 func (t *Tally) allocate(d *cuda.Device) (err error) {
-	if t.state, err = cuda.Alloc[uint64](d, 2); err != nil {
+	if t.state, err = cuda.Alloc[uint64](d, 3); err != nil {
 		return err
 	}
-	if t.result, err = cuda.AllocHost[uint64](d, 2); err != nil {
+	if t.result, err = cuda.AllocHost[uint64](d, 3); err != nil {
 		return err
 	}
 	clear(t.result.Data())
@@ -155,7 +162,7 @@ func (t *Tally) allocate(d *cuda.Device) (err error) {
 
 // Close frees the memory. No launch may be running.
 func (t *Tally) Close() error {
-	errs := []error{t.bits.Free(), t.counts.Free(), t.state.Free(), t.out.Free(), t.result.Free()}
+	errs := []error{t.bits.Free(), t.counts.Free(), t.state.Free(), t.out.Free(), t.docs.Free(), t.result.Free()}
 	for _, e := range []*cuda.Event{t.begun, t.ended} {
 		if e != nil {
 			errs = append(errs, e.Close())
@@ -243,20 +250,9 @@ func larger(d *cuda.Device, b cuda.Buffer[uint32], n int) (cuda.Buffer[uint32], 
 }
 
 func (t *Tally) launch(stream *cuda.Stream, segment *Segment, q *Query, columns []Values) error {
-	if t.failed {
-		err := errors.Join(cuda.Fill(stream, t.bits, 0), cuda.Fill(stream, t.state, 0))
-		if t.counts.Len() > 0 {
-			err = errors.Join(err, cuda.Fill(stream, t.counts, 0))
-		}
-		if err != nil {
-			return err
-		}
+	if err := t.begin(stream); err != nil {
+		return err
 	}
-	t.failed = true
-	if t.launches++; t.launches == 0 {
-		t.launches++
-	}
-	t.result.Data()[1] = 0
 	if err := stream.Record(t.begun); err != nil {
 		return err
 	}
@@ -269,6 +265,30 @@ func (t *Tally) launch(stream *cuda.Stream, segment *Segment, q *Query, columns 
 		}
 	}
 	return stream.Record(t.ended)
+}
+
+// begin clears what a failed launch has left.
+func (t *Tally) begin(stream *cuda.Stream) error {
+	if t.failed {
+		err := errors.Join(cuda.Fill(stream, t.bits, 0), cuda.Fill(stream, t.state, 0))
+		if t.counts.Len() > 0 {
+			err = errors.Join(err, cuda.Fill(stream, t.counts, 0))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	t.failed = true
+	t.number()
+	return nil
+}
+
+// number gives the next launch that the host waits for a number.
+func (t *Tally) number() {
+	if t.launches++; t.launches == 0 {
+		t.launches++
+	}
+	t.result.Data()[1] = 0
 }
 
 // find prepares the parameters of counts, and marks the documents of lists without bitmaps.
@@ -355,20 +375,24 @@ func (t *Tally) countColumn(stream *cuda.Stream, segment *Segment, columns []Val
 		p.copies = copiesOf(c.NumSlots, t.kernels.device.Info().MaxSharedBytes-kernel.SharedBytes())
 		shared = 4 * c.NumSlots * int(p.copies)
 	}
-	last := i+1 >= len(columns)
-	if last {
+	if i+1 >= len(columns) {
 		p.clear, p.launch = 1, t.launches
 	}
-	if err := kernel.SetMaxShared(shared); err != nil {
-		return err
-	}
-	resident, err := kernel.BlocksPerMultiprocessor(tallyThreads, shared)
+	blocks, err := t.blocks(kernel, shared, segment)
 	if err != nil {
 		return err
 	}
-	words := (segment.NumDocs + rangeDocs - 1) / rangeDocs
-	blocks := min(max(resident, 1)*t.kernels.device.Info().Multiprocessors, (words+tallyThreads-1)/tallyThreads)
 	return cuda.Launch(stream, kernel, cuda.D1(blocks), cuda.D1(tallyThreads), shared, &p)
+}
+
+// blocks returns the blocks of a launch: at most those that run at the same time.
+func (t *Tally) blocks(kernel *cuda.Kernel, shared int, segment *Segment) (int, error) {
+	if err := kernel.SetMaxShared(shared); err != nil {
+		return 0, err
+	}
+	resident, err := kernel.BlocksPerMultiprocessor(tallyThreads, shared)
+	words := (segment.NumDocs + rangeDocs - 1) / rangeDocs
+	return min(max(resident, 1)*t.kernels.device.Info().Multiprocessors, (words+tallyThreads-1)/tallyThreads), err
 }
 
 // copiesOf is 0 if counts do not fit into the shared memory of a block.
@@ -397,13 +421,22 @@ func (t *Tally) await(stream *cuda.Stream, columns []Values) error {
 		}
 	}
 	if copied {
-		return t.synchronized(stream)
+		if err := t.synchronized(stream); err != nil {
+			return err
+		}
+	} else if err := t.awaitLaunch(stream); err != nil {
+		return err
 	}
+	t.failed = false
+	return nil
+}
+
+// awaitLaunch waits for the launch of the last number.
+func (t *Tally) awaitLaunch(stream *cuda.Stream) error {
 	done := &t.result.Data()[1]
 	for start := time.Now(); ; {
 		for range 256 {
 			if atomic.LoadUint64(done) == uint64(t.launches) {
-				t.failed = false
 				return nil
 			}
 		}
@@ -420,7 +453,6 @@ func (t *Tally) synchronized(stream *cuda.Stream) error {
 	if atomic.LoadUint64(&t.result.Data()[1]) != uint64(t.launches) {
 		return errors.New("imagesearch: a count has ended without an answer")
 	}
-	t.failed = false
 	return nil
 }
 

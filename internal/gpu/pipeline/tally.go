@@ -78,8 +78,8 @@ func (t *Tally) check(v *View) error {
 		return fmt.Errorf("tally: %d legs of %d terms, %d filters and %d columns over %d segments: %w", len(q.Legs), q.NumTerms, len(q.Filters), len(t.Columns), len(v.segments), base.ErrBadInput)
 	}
 	for i := range t.Columns {
-		if !t.Columns[i].Suits() {
-			return errors.New("a column has too many values for a GPU")
+		if !v.segments[i/t.NumColumns].OnCPU && !t.Columns[i].Counts() {
+			return errors.New("a column has numbers, or too many values for a GPU")
 		}
 	}
 	return v.engine.Lost()
@@ -100,7 +100,9 @@ func (v *View) Tally(ctx context.Context, t *Tally, trace *Trace) error {
 		if l == nil {
 			return ctx.Err()
 		}
-		l.tallyOn(v, i, t, trace)
+		l.countOn(v, i, &counting{query: t.Query, err: &t.Err, pin: func(targets []target) error { return l.pinColumns(targets, t) }, run: func(targets []target, columns []*residency.Entry) error {
+			return l.tallyAll(targets, columns, t, trace != nil)
+		}}, trace)
 		if t.Err != nil {
 			break
 		}
@@ -126,24 +128,35 @@ func (v *View) HasTally(t *Tally) bool {
 	return true
 }
 
-// tallyOn returns the lane.
-func (l *lane) tallyOn(v *View, device int, t *Tally, trace *Trace) {
+// counting is a run of a Tally or a Select on a device: pin adds the entries of columns, with which run is called.
+type counting struct {
+	query *Query
+	err   *error
+	pin   func(targets []target) error
+	run   func(targets []target, columns []*residency.Entry) error
+}
+
+// countOn returns the lane.
+func (l *lane) countOn(v *View, device int, c *counting, trace *Trace) {
 	l.enter()
 	defer l.leave()
 	targets := v.targets[device]
 	var results [1]Result
-	if _, err := l.gather(v, targets, []*Query{t.Query}, results[:]); err != nil {
-		t.Err = err
+	if _, err := l.gather(v, targets, []*Query{c.query}, results[:]); err != nil {
+		*c.err = err
 		return
 	}
-	t.Err = results[0].Err
+	err := results[0].Err
 	columns := len(l.entries)
-	if t.Err == nil {
-		t.Err = l.d.Note(l.pinColumns(targets, t))
+	if err == nil {
+		err = l.d.Note(c.pin(targets))
 	}
-	if t.Err == nil {
-		if t.Err = l.tallyAll(targets, columns, t, trace != nil); t.Err != nil {
-			_ = l.d.Note(t.Err)
+	if err == nil {
+		if err = l.openTally(); err == nil {
+			err = c.run(targets, l.entries[columns:])
+		}
+		if err != nil {
+			_ = l.d.Note(err)
 			_ = l.stream.Synchronize() // no kernel may read unpinned lists
 		} else {
 			l.waits.Ended()
@@ -152,12 +165,34 @@ func (l *lane) tallyOn(v *View, device int, t *Tally, trace *Trace) {
 			}
 		}
 	}
+	*c.err = err
 	l.d.busy.Add(int64(l.counts.took))
 	l.d.CountLists(l.counts.Hit, 0)
 	l.d.asked.Add(&l.counts.Asked)
 	l.d.tallies.Add(1)
 	l.unpin(0)
 	l.report(trace, device)
+}
+
+func (l *lane) openTally() (err error) {
+	if l.tally.Tally == nil {
+		l.tally.Tally, err = l.d.images.NewTally()
+	}
+	return err
+}
+
+// counted adds a count or a selection to the counters.
+func (l *lane) counted(kernel string, traced bool) error {
+	l.d.launches.Add(1)
+	took, err := l.tally.Elapsed()
+	if err != nil {
+		return err
+	}
+	l.counts.took += took
+	if traced {
+		l.count(kernel)
+	}
+	return nil
 }
 
 // pinColumns adds the columns of each segment to entries, nil for those that are not needed.
@@ -180,16 +215,10 @@ func (l *lane) pinColumns(targets []target, t *Tally) error {
 	return nil
 }
 
-func (l *lane) tallyAll(targets []target, columns int, t *Tally, traced bool) error {
-	if l.tally.Tally == nil {
-		var err error
-		if l.tally.Tally, err = l.d.images.NewTally(); err != nil {
-			return err
-		}
-	}
+func (l *lane) tallyAll(targets []target, columns []*residency.Entry, t *Tally, traced bool) error {
 	for s := range targets {
 		if p := &targets[s]; p.shard != nil {
-			if err := l.tallySegment(p, s, l.entries[columns+s*t.NumColumns:][:t.NumColumns], t, traced); err != nil {
+			if err := l.tallySegment(p, s, columns[s*t.NumColumns:][:t.NumColumns], t, traced); err != nil {
 				return err
 			}
 		}
@@ -218,14 +247,8 @@ func (l *lane) tallySegment(p *target, s int, entries []*residency.Entry, t *Tal
 	if err := l.tally.Count(l.stream, p.segment, &query, l.tally.values); err != nil {
 		return err
 	}
-	l.d.launches.Add(1)
-	took, err := l.tally.Elapsed()
-	if err != nil {
+	if err := l.counted("imagesearch_tally", traced); err != nil {
 		return err
-	}
-	l.counts.took += took
-	if traced {
-		l.count("imagesearch_tally")
 	}
 	a, n := &t.Segments[s], 0
 	a.Matches += int64(l.tally.Matches())

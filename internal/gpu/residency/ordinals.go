@@ -24,9 +24,9 @@ func (d *Device) HasOrdinals(p *Shard, of *Ordinals) bool {
 	return of.Column == nil || d.records.find(k.name()).there(kindColumn)
 }
 
-// Suits reports whether a device can count the values: they are not too many.
-func (of *Ordinals) Suits() bool {
-	return of.Column == nil || of.numSlots() <= imagesearch.MaxTallySlots && of.Column.NumValues() <= math.MaxInt32
+// Counts reports whether a device can count the values: they are ordinals, and not too many.
+func (of *Ordinals) Counts() bool {
+	return of.Column == nil || of.Column.Kind() == column.Ordinals && of.numSlots() <= imagesearch.MaxTallySlots && of.Column.NumValues() <= math.MaxInt32
 }
 
 func (of *Ordinals) numSlots() int {
@@ -100,3 +100,21 @@ func (e *Entry) Values(p *Shard, of *Ordinals) imagesearch.Values {
 	v.Words, v.Starts = e.packed.bits.Slice(listStarts(p), e.packed.bits.Len()), e.packed.bits.Slice(0, int(p.to-p.from)+1)
 	return v
 }
+
+// Order returns the pinned column of an order in a shard, uploaded if it is worth its memory; nil if not, or if
+// documents have several values.
+func (u *Uploader) Order(p *Shard, of *Ordinals, c *Counts) (*Entry, error) {
+	return u.column(p, &ColumnRange{Column: of.Column, Number: of.Number}, c)
+}
+
+// Orders reports whether a device can order documents by the column.
+func (of *Ordinals) Orders() bool { return of.Column != nil && flatBytes(of.Column) > 0 }
+
+// ByValue returns the order of an entry of Uploader.Order.
+func (e *Entry) ByValue(of *Ordinals) imagesearch.ByValue {
+	lo, hi := of.Column.Bounds()
+	return imagesearch.ByValue{Words: e.packed.bits, Bytes: int(flatBytes(of.Column)), Most: uint64(hi) - uint64(lo) + 1}
+}
+
+// From returns the first document of the shard in its segment.
+func (p *Shard) From() base.DocID { return base.DocID(p.from) }

@@ -1,0 +1,97 @@
+package dispatch
+
+import (
+	"context"
+	"math/bits"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/plan"
+)
+
+// FieldOrder is an order of documents by a field, and by DocID if their values are equal.
+type FieldOrder struct {
+	Field string
+	K     int
+	// Desc puts the greatest values first, NoneFirst documents without a value, which are last otherwise.
+	Desc, NoneFirst bool
+	// Ties wants all documents whose value is that of the Kth.
+	Ties bool
+}
+
+// Selected are documents that have the best K of each segment among them, and the number of all matches.
+type Selected struct {
+	Matches  int64
+	Segments [][]base.DocID // of the segment, in any order; of small segments all matches
+}
+
+// SelectByField finds on the GPU the documents among which are the best matches of a query by a field. s is nil if the
+// CPU should do it; refusal says why. The error is the context's, or wraps base.ErrCorrupt.
+func SelectByField(ctx context.Context, q *Query, sc *Scratch, by FieldOrder) (s *Selected, refusal string, err error) {
+	t := selecting{tallying: tallying{query: q, sc: sc, fields: []string{by.Field}}, by: by}
+	if refusal = t.refusal(); refusal != "" {
+		return nil, refusal, nil
+	}
+	switch {
+	case by.K < 1:
+		return nil, cpuNothing, nil
+	case by.K > pipeline.MaxK:
+		return nil, cpuK, nil
+	}
+	refusal, err = t.all(ctx, (*pipeline.Ordinals).Orders, func(v *pipeline.View) bool { return v.HasSelect(t.request(0)) }, t.run)
+	if refusal != "" || err != nil {
+		return nil, refusal, err
+	}
+	return &Selected{t.counts.Matches, t.docs}, "", nil
+}
+
+type selecting struct {
+	tallying
+	by   FieldOrder
+	docs [][]base.DocID
+}
+
+func (t *selecting) request(stage int) *pipeline.Select {
+	q := t.query.gpu.stages[stage]
+	q.K = t.by.K
+	return &pipeline.Select{Query: &q, Columns: t.columns, Rising: !t.by.Desc, NoneFirst: t.by.NoneFirst, Ties: t.by.Ties}
+}
+
+// run selects in a stage. An error of the GPU is a refusal.
+func (t *selecting) run(ctx context.Context, v *pipeline.View, stage int) (refusal string, err error) {
+	q := t.query
+	if err := q.gpu.masks.make(ctx, q, &t.sc.Scratch); err != nil {
+		return "", err
+	}
+	one := t.request(stage)
+	if err := v.Select(ctx, one, nil); err != nil {
+		return "", err
+	}
+	if one.Err != nil {
+		return one.Err.Error(), nil //nolint:nilerr // the CPU sorts then
+	}
+	t.counts.Matches, t.docs = 0, make([][]base.DocID, len(one.Segments))
+	for i := range one.Segments {
+		t.counts.Matches += one.Segments[i].Matches
+		for _, d := range one.Segments[i].Docs {
+			t.docs[i] = append(t.docs[i], base.DocID(d))
+		}
+	}
+	for _, i := range q.gpu.small {
+		if err := plan.StageMatches(ctx, &q.Plan, &t.sc.Scratch, stage, i, t.addSmall); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// addSmall takes all matches of a segment that is on no device.
+func (t *selecting) addSmall(segment int, words []uint64) error {
+	for i, w := range words {
+		for ; w != 0; w &= w - 1 {
+			t.docs[segment] = append(t.docs[segment], base.DocID(64*i+bits.TrailingZeros64(w)))
+		}
+	}
+	t.counts.Matches += int64(len(t.docs[segment]))
+	return nil
+}

@@ -1,0 +1,178 @@
+package imagesearch
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+const (
+	// digitBits of a key or a place are counted by a launch.
+	digitBits = 12
+	// selectRoom is the maximum number of documents that Select returns.
+	selectRoom = 1 << 13
+)
+
+// ByValue is an order of documents by a column, and by DocID if their values are equal.
+type ByValue struct {
+	// Words has numbers as Values.Words, of 16, 32 or 64 bits: Bytes is 2, 4 or 8. Most is the greatest number.
+	Words cuda.Buffer[uint32]
+	Bytes int
+	Most  uint64
+	// Rising puts the least numbers first, NoneFirst documents without a value, which are last otherwise.
+	Rising, NoneFirst bool
+	// Ties wants all documents whose value is that of the Kth, in which other keys order them.
+	Ties bool
+}
+
+// selectParams mirrors SelectParams, selectStep SelectStep.
+type selectParams struct {
+	tally tallyParams
+	step  selectStep
+}
+
+type selectStep struct {
+	most, prefix, equal uint64
+	docs                cuda.Ptr[uint32]
+	room, shift         uint32
+	rising, noneFirst   uint32
+	byPlace             uint32
+	_                   uint32
+}
+
+// Select finds the best q.K matches of a query by a column: it returns their DocIDs in the segment in any order, and
+// perhaps further ones. It counts the digits of keys, the highest first, until the documents that may be among the
+// best are few, and then fetches these; Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs",
+// IPDPS 2009, have the counts of digits. Errors are as of Count; it is ErrUnsuited, too, if there are too many
+// documents to return. docs is valid until the next call.
+func (t *Tally) Select(stream *cuda.Stream, segment Segment, q *Query, by *ByValue) (docs []uint32, err error) {
+	if err := t.checkSelect(&segment, q, by); err != nil {
+		return nil, err
+	}
+	if err := t.reserve(&segment, []Values{{NumSlots: 1 << digitBits}}); err != nil {
+		return nil, err
+	}
+	if t.docs.Data() == nil {
+		if t.docs, err = cuda.AllocHost[uint32](t.kernels.device, selectRoom); err != nil {
+			return nil, err
+		}
+	}
+	s := selection{Tally: t, stream: stream, segment: &segment, k: q.K}
+	if err := s.run(q, by); err != nil {
+		return nil, abandon(stream, err)
+	}
+	t.failed = false
+	return t.docs.Data()[:t.result.Data()[2]], nil
+}
+
+func (t *Tally) checkSelect(segment *Segment, q *Query, by *ByValue) error {
+	if q.K < 1 || q.K > MaxK || by.Bytes != 2 && by.Bytes != 4 && by.Bytes != 8 ||
+		by.Words.Ptr()%16 != 0 || by.Words.Len()*4/max(by.Bytes, 1) < (segment.NumDocs+7)/8*8 || by.Most == ^uint64(0) {
+		return fmt.Errorf("the best %d by %d words of %d bytes for %d documents: %w", q.K, by.Words.Len(), by.Bytes, segment.NumDocs, base.ErrBadInput)
+	}
+	return t.check(segment, q, nil)
+}
+
+// selection is a run of Select.
+type selection struct {
+	*Tally
+	stream  *cuda.Stream
+	segment *Segment
+	kernel  *cuda.Kernel
+	params  selectParams
+	k       int // documents that are still wanted
+	before  int // documents with a better prefix
+}
+
+func (s *selection) run(q *Query, by *ByValue) error {
+	if err := s.begin(s.stream); err != nil {
+		return err
+	}
+	if err := s.stream.Record(s.begun); err != nil {
+		return err
+	}
+	if err := s.find(s.stream, s.segment, q); err != nil {
+		return err
+	}
+	s.params.tally = s.Tally.params
+	t := &s.params.tally
+	t.values, t.counts, t.out = by.Words.Ptr(), s.counts.Ptr(), s.out.DevicePtr()
+	p := &s.params.step
+	p.most, p.room = by.Most, selectRoom
+	if by.Rising {
+		p.rising = 1
+	}
+	if by.NoneFirst {
+		p.noneFirst = 1
+	}
+	s.kernel = s.kernels.choose[bits.TrailingZeros(uint(by.Bytes))-1]
+	few, err := s.narrow(bits.Len64(by.Most + 1))
+	if err == nil && !few && !by.Ties { // the documents of a key are too many
+		p.equal, p.prefix, p.byPlace = p.prefix, 0, 1
+		few, err = s.narrow(bits.Len(uint(s.segment.NumDocs)))
+	}
+	switch {
+	case err != nil:
+		return err
+	case !few:
+		return fmt.Errorf("more than %d documents have the value of the last: %w", selectRoom, ErrUnsuited)
+	}
+	return s.fetch()
+}
+
+// narrow extends the prefix by digits until the documents with a better or the same one are few, or there is no
+// digit left.
+func (s *selection) narrow(width int) (few bool, err error) {
+	p, t := &s.params.step, &s.params.tally
+	for shift := (width - 1) / digitBits * digitBits; shift >= 0; shift -= digitBits {
+		p.shift = uint32(shift)
+		t.numSlots, t.copies = 1<<digitBits, copiesOf(1<<digitBits, s.kernels.device.Info().MaxSharedBytes-s.kernel.SharedBytes())
+		if err := s.launchStep(4 << digitBits * int(t.copies)); err != nil {
+			return false, err
+		}
+		if s.choose() {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// choose extends the prefix by the digit of the last wanted document; few reports whether no further one is needed.
+func (s *selection) choose() (few bool) {
+	p := &s.params.step
+	counts := s.out.Data()[:1<<digitBits]
+	digit := len(counts) - 1
+	for ; digit > 0 && int(counts[digit]) < s.k; digit-- {
+		s.k -= int(counts[digit])
+		s.before += int(counts[digit])
+	}
+	p.prefix = p.prefix<<digitBits | uint64(digit)
+	return s.before+int(counts[digit]) <= selectRoom
+}
+
+// fetch writes the documents to the host.
+func (s *selection) fetch() error {
+	s.params.step.docs = s.docs.DevicePtr()
+	t := &s.params.tally
+	t.clear, t.counts, t.out, t.numSlots, t.copies = 1, 0, 0, 0, 0
+	if err := s.launchStep(0); err != nil {
+		return err
+	}
+	return s.stream.Record(s.ended)
+}
+
+// launchStep launches and waits.
+func (s *selection) launchStep(shared int) error {
+	blocks, err := s.blocks(s.kernel, shared, s.segment)
+	if err != nil {
+		return err
+	}
+	s.number()
+	s.params.tally.launch = s.launches
+	if err := cuda.Launch(s.stream, s.kernel, cuda.D1(blocks), cuda.D1(tallyThreads), shared, &s.params); err != nil {
+		return err
+	}
+	return s.awaitLaunch(s.stream)
+}
