@@ -1,0 +1,92 @@
+package index
+
+import (
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+// slowDisk takes a minute to remove a segment, and to create one if creates is set.
+type slowDisk struct {
+	vfs.FS
+	creates atomic.Bool
+	removed atomic.Int64 // segments
+}
+
+func (f *slowDisk) RemoveAll(name string) error {
+	if strings.HasPrefix(filepath.Base(name), "seg-") {
+		time.Sleep(time.Minute)
+		f.removed.Add(1)
+	}
+	return f.FS.RemoveAll(name)
+}
+
+func (f *slowDisk) Create(name string) (vfs.File, error) {
+	if f.creates.Load() && strings.HasPrefix(filepath.Base(filepath.Dir(name)), "seg-") {
+		time.Sleep(time.Minute)
+	}
+	return f.FS.Create(name)
+}
+
+// Documents become visible while a Flush removes the files of former segments, and the next batch begins while
+// documents become visible.
+func TestLiveDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := &slowDisk{FS: vfstest.NewMem()}
+		ix, err := Create(disk, "ix", Options{Analyzer: "whitespace", NoStored: true}) // zstd has goroutines of its own
+		check(t, err)
+		check(t, commitChange(t.Context(), ix, nil, nil))
+		m := newLiveModel(t, ix, 3)
+		for range 4 {
+			m.publish()
+		}
+		_, err = m.live.Flush(t.Context())
+		check(t, err)
+		merged, err := m.live.Merge(t.Context(), nil, func(sizes []SegmentSize) (from, to int) { return 0, len(sizes) })
+		check(t, err)
+		if !merged {
+			t.Fatal("nothing was merged")
+		}
+		flushed := make(chan error, 1)
+		go func() {
+			_, err := m.live.Flush(t.Context())
+			flushed <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		m.publish()
+		sameLive(t, ix, m.docs)
+		if took := time.Since(began); took > 0 || disk.removed.Load() > 0 {
+			t.Errorf("Publish waited %v, until %d segments were removed", took, disk.removed.Load())
+		}
+		check(t, <-flushed)
+		if disk.removed.Load() == 0 {
+			t.Error("no segment was removed")
+		}
+
+		disk.creates.Store(true)
+		published := make(chan struct{})
+		go func() {
+			defer close(published)
+			m.publish()
+		}()
+		synctest.Wait()
+		began = time.Now()
+		_, err = m.live.TempDir()
+		check(t, err)
+		if took := time.Since(began); took > 0 {
+			t.Errorf("TempDir waited %v for Publish", took)
+		}
+		<-published
+		disk.creates.Store(false)
+		sameLive(t, ix, m.docs)
+		check(t, m.live.Close())
+		check(t, ix.Close())
+	})
+}
