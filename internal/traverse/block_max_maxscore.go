@@ -78,6 +78,8 @@ type maxScore struct {
 	windowNonEssential int
 	windowRest         base.Score
 
+	gathered gathered // short lists; without any, it has no postings
+
 	accs  scoring.Accumulators
 	found candidates
 }
@@ -113,12 +115,13 @@ func (m *maxScore) start(legs []legState) {
 		m.byMaxScore = append(m.byMaxScore, l)
 		m.need = max(m.need, l.kthScore(m.q, m.queue.K()))
 	}
+	m.leastWindow = base.DocID(min(minWindow*max(1, len(m.byMaxScore)/listsPerWindow), maxWindow/2))
+	m.gather()
 	slices.SortFunc(m.byMaxScore, byMaxScore)
 	m.sums = append(m.sums[:0], 0)
 	for i, l := range m.byMaxScore {
 		m.sums = append(m.sums, m.sums[i]+l.MaxScore)
 	}
-	m.leastWindow = base.DocID(min(minWindow*max(1, len(m.byMaxScore)/listsPerWindow), maxWindow/2))
 	m.nonEssential = 0
 	m.divide()
 }
@@ -134,21 +137,25 @@ func (m *maxScore) run(stop Interrupt) error {
 	p := poll{stop: stop}
 	for lo, hi := base.DocID(0), base.DocID(0); ; lo = hi {
 		m.divide()
-		lo, hi = m.nextWindow(lo)
+		if len(m.gathered.docIDs) > 0 {
+			lo, hi = m.nextCell(lo)
+		} else {
+			lo, hi = m.nextWindow(lo)
+		}
 		if lo == base.NoDocID {
 			return nil
 		}
-		var essential []*legState
-		essential, hi = m.divideWindow(lo, hi)
 		scored := m.stats.PostingsScored
-		switch len(essential) {
-		case 0:
-		case 1:
-			m.scoreOne(essential[0], lo, hi)
-		default:
-			m.scoreSeveral(essential, lo, hi)
+		var reaches bool
+		if hi, reaches = m.divideWindow(lo, hi); reaches {
+			essential := m.legs[m.windowNonEssential:]
+			if short, _ := m.gathered.cell(lo); len(essential) == 1 && len(short) == 0 {
+				m.scoreOne(essential[0], lo, hi)
+			} else {
+				m.scoreSeveral(essential, lo, hi)
+			}
+			m.finish()
 		}
-		m.finish()
 		// In each list, a few candidates may decode a block.
 		if err := p.after(int(m.stats.PostingsScored-scored) + 64*(1+len(m.legs))); err != nil {
 			return err
@@ -221,10 +228,10 @@ func (l *legState) upper(b score.Bound) base.Score {
 }
 
 // divideWindow bounds the nonEssential lists in the window, too, and makes more lists
-// nonEssential for it. It returns the remaining essential lists, none if no document can reach
-// need, and the window's end, which it may reduce.
-func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
-	sum := m.sums[m.nonEssential]
+// nonEssential for it; the others of m.legs are the window's essential lists. It returns the window's end,
+// which it may reduce, and reports whether a document can reach need.
+func (m *maxScore) divideWindow(lo, hi base.DocID) (end base.DocID, reaches bool) {
+	sum := m.sums[m.nonEssential] + m.gathered.boundAt(lo)
 	for _, l := range m.byMaxScore[m.nonEssential:] {
 		sum += l.bound
 	}
@@ -236,8 +243,7 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 			l.bound = l.upper(l.cursor.ShallowMax(lo, hi-1))
 			sum = sum - l.MaxScore + l.bound
 			if sum < m.need {
-				m.windowNonEssential = 0
-				return nil, hi
+				return hi, false
 			}
 		}
 		if l.bound > 0 {
@@ -273,7 +279,7 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 	for _, l := range essential {
 		l.prefetch()
 	}
-	return essential, hi
+	return hi, true
 }
 
 // prefetch loads the block at the window's start and the next one, which the next
@@ -324,6 +330,11 @@ func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
 	found := &m.found
 	enough := m.enough()
 	anySum := enough == 0 || scoring.AnyPays()
+	if short, scores := m.gathered.cell(lo); anySum {
+		m.accs.AddAny(short, scores, uint32(lo))
+	} else {
+		m.accs.Add(short, scores, uint32(lo))
+	}
 	for _, l := range essential {
 		c := &l.cursor
 		for next := lo; next < hi && c.NextGEQ(next) < hi; {
