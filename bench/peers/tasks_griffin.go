@@ -69,9 +69,6 @@ func (e *griffinTasks) prepare(t *task) (func(ctx context.Context) (taskAnswer, 
 	case t.filter:
 		q.Filter = &query.Term{Field: fieldPart, Text: taskFilter, Exact: true}
 	}
-	if t.count {
-		q.K, q.Load, q.Count = 1, griffin.LoadNone, true
-	}
 	if t.sort != "" {
 		order := "asc"
 		if t.desc {
@@ -84,18 +81,16 @@ func (e *griffinTasks) prepare(t *task) (func(ctx context.Context) (taskAnswer, 
 	}
 	if t.facet != "" {
 		q.Facets = []griffin.Facet{{Field: t.facet, Size: taskHits}}
-		if t.every {
-			q.K, q.Load, q.Sort = 1, griffin.LoadNone, json.RawMessage(`"_doc"`)
-		}
+	}
+	if t.count || t.every {
+		q.K, q.Load, q.Sort = 1, griffin.LoadNone, json.RawMessage(`"_doc"`) // the total without scores
 	}
 	return func(ctx context.Context) (a taskAnswer, err error) {
 		found, err := e.ix.Search(ctx, q)
 		if err != nil {
 			return a, err
 		}
-		if a.total = found.Total.Value; t.count {
-			a.total = found.Matches
-		}
+		a.total = found.Total.Value
 		for _, h := range found.Hits {
 			a.ids = append(a.ids, h.ID)
 		}

@@ -195,8 +195,7 @@ func (b *treeBuilder) filter(n *constant) (iterator, error) {
 	}
 	words := found.words
 	if words == nil || b.only != nil {
-		own := b.matcher.take()
-		b.matcher.held = append(b.matcher.held, own)
+		own := b.matcher.hold()
 		found.addTo(own)
 		words = own
 	}
@@ -253,9 +252,19 @@ func (b *treeBuilder) phrase(l *leaf) (iterator, error) {
 			return nil, nil
 		}
 	}
+	var with documents
+	if b.only != nil {
+		var err error
+		with, err = narrower{b.matcher}.withTerms(documents{words: b.only, count: int(ones(b.only))}, l)
+		if err != nil || with.count == 0 {
+			return nil, err
+		}
+	}
 	p := b.phrases.one()
 	p.begin(b.pulse, l.slop)
-	p.only = b.only
+	if b.only != nil {
+		p.among(&with)
+	}
 	scorer := b.words.scorer(l)
 	for i, t := range l.terms {
 		if i >= len(fixed) && b.words.list(b.segment, t).DocFreq == 0 {

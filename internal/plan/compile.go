@@ -359,7 +359,12 @@ func tooManyTerms() error {
 
 // intern returns the index of a new or known term in c.terms.
 func (c *compiler) intern(field base.FieldID, text []byte) int {
-	for i, t := range c.terms {
+	return internBefore(c, len(c.terms), field, text)
+}
+
+// internBefore is intern of a term that is not among c.terms[known:].
+func internBefore(c *compiler, known int, field base.FieldID, text []byte) int {
+	for i, t := range c.terms[:known] {
 		if t.field == field && bytes.Equal(t.bytes, text) {
 			return i
 		}

@@ -112,11 +112,10 @@ func (ws *words) filterCost(segment int, n node) int {
 
 func (m *matcher) compute(n node) (documents, error) {
 	numDocs := m.words.numDocs(m.segment)
-	if l, ok := n.(*leaf); ok && !l.isPhrase() && isFew(m.words.leafDocFreq(m.segment, l), numDocs) {
-		return m.listOf(l.terms[0])
+	if l, ok := n.(*leaf); ok && !l.isPhrase() {
+		return m.ofTerm(l.terms[0])
 	}
-	words := m.take()
-	m.held = append(m.held, words)
+	words := m.hold()
 	if err := m.markFilter(words, n); err != nil {
 		return documents{}, err
 	}
@@ -182,6 +181,15 @@ func (m *matcher) newCachedSet(key string, n node) (c *cachedSet, sizeBytes int6
 		size *= 2
 	}
 	return &cachedSet{key: key, documents: found}, int64(size + len(key)), nil
+}
+
+// kept returns the documents of a node of a filter if they are kept, else nil.
+func (m *matcher) kept(n node) *cachedSet {
+	c := cachedSets.Kept(m.view().Derived.List(0), m.hash(n))
+	if c == nil || c.key != string(m.key) {
+		return nil
+	}
+	return c
 }
 
 // isCached reports whether the documents of a node of a filter are kept.

@@ -140,8 +140,7 @@ func (m *matcher) mask(st *Stage) (mask, error) {
 		found.count = len(found.docs)
 		return mask{documents: found}, nil
 	}
-	words := m.take()
-	m.held = append(m.held, words)
+	words := m.hold()
 	switch live := view.Live.Words(); {
 	case len(st.filters) > 0:
 		copy(words, found.words)
@@ -178,8 +177,7 @@ func (m *matcher) both(a, b documents) documents {
 		docs := selected(m.docList(len(a.docs)), a.docs, b.words, false)
 		return documents{docs: docs, count: len(docs)}
 	}
-	words := m.take()
-	m.held = append(m.held, words)
+	words := m.hold()
 	copy(words, a.words)
 	and(words, b.words)
 	count := int(ones(words))

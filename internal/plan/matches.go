@@ -102,6 +102,7 @@ type matcher struct {
 	listed int
 	key    []byte
 	cursor postings.Cursor
+	looked []uint32 // of lookUp
 }
 
 // begin prepares the matcher and the builder of trees for a segment.
@@ -131,6 +132,13 @@ func (m *matcher) take() []uint64 {
 	return cleared(nil, numDocs)
 }
 
+// hold returns cleared words until the matcher is used for another segment.
+func (m *matcher) hold() []uint64 {
+	words := m.take()
+	m.held = append(m.held, words)
+	return words
+}
+
 func (m *matcher) put(words []uint64) { m.free = append(m.free, words) }
 
 // mark sets the bits of the documents that match n.
@@ -138,7 +146,9 @@ func (m *matcher) mark(words []uint64, n node) error {
 	switch n := n.(type) {
 	case *leaf:
 		if n.isPhrase() {
-			return m.iterate(words, n)
+			found, err := narrower{m}.phrase(n)
+			found.addTo(words)
+			return err
 		}
 		return m.list(words, n.terms[0])
 	case *group:
@@ -174,21 +184,12 @@ func (m *matcher) group(words []uint64, g *group) error {
 	if len(g.required) == 0 && len(g.excluded) == 0 && g.atLeast <= 1 {
 		return m.any(words, g.optional)
 	}
-	if g.atLeast > 1 || m.isSparse(g) || m.narrowsPhrases(g.required) {
+	if g.atLeast > 1 {
 		return m.iterate(words, g)
 	}
-	own := m.take()
-	defer m.put(own)
-	if err := m.all(own, g); err != nil {
-		return err
-	}
-	if len(g.excluded) > 0 {
-		if err := m.combine(own, g.excluded, andNot); err != nil {
-			return err
-		}
-	}
-	or(words, own)
-	return nil
+	found, err := narrower{m}.matching(g)
+	found.addTo(words)
+	return err
 }
 
 func (m *matcher) any(words []uint64, nodes []node) error {
@@ -198,53 +199,6 @@ func (m *matcher) any(words []uint64, nodes []node) error {
 		}
 	}
 	return nil
-}
-
-func (m *matcher) all(own []uint64, g *group) error {
-	if len(g.required) == 0 {
-		return m.any(own, g.optional)
-	}
-	if err := m.mark(own, g.required[0]); err != nil {
-		return err
-	}
-	return m.combine(own, g.required[1:], and)
-}
-
-// combine changes words by the documents of each node.
-func (m *matcher) combine(words []uint64, nodes []node, with func(words, other []uint64)) error {
-	if len(nodes) == 0 {
-		return nil
-	}
-	next := m.take()
-	defer func() { m.put(next) }()
-	for i, n := range nodes {
-		if i > 0 {
-			clear(next)
-		}
-		if err := m.mark(next, n); err != nil {
-			return err
-		}
-		with(words, next)
-	}
-	return nil
-}
-
-// isSparse reports whether iterators, which visit the documents of the shortest required list, cost
-// less than decoding all lists.
-func (m *matcher) isSparse(g *group) bool {
-	if len(g.required) == 0 {
-		return false
-	}
-	sum, least := 0, int(base.MaxDocs)
-	for _, n := range g.required {
-		df := m.docFreq(n)
-		sum += df
-		least = min(least, df)
-	}
-	for _, n := range g.excluded {
-		sum += m.docFreq(n)
-	}
-	return least*(len(g.required)+len(g.excluded))*treePostingCost < sum
 }
 
 // docFreq bounds the documents of a node.
@@ -295,6 +249,16 @@ func (m *matcher) list(words []uint64, term int) error {
 		return err
 	}
 	return m.termError(term, m.markList(words, l))
+}
+
+// ofTerm returns the documents of a term.
+func (m *matcher) ofTerm(term int) (documents, error) {
+	l := m.words.list(m.segment, term)
+	if isFew(int(l.DocFreq), m.words.numDocs(m.segment)) {
+		return m.listOf(term)
+	}
+	words := m.hold()
+	return documents{words: words, count: int(l.DocFreq)}, m.list(words, term)
 }
 
 func (m *matcher) termError(term int, err error) error {

@@ -13,8 +13,8 @@ import (
 )
 
 // phraseIterator yields the documents with the terms of a phrase at their offsets, scored like
-// a term with the frequency of the phrase. It intersects the terms' lists, shortest first, and
-// reads positions only in documents with all terms.
+// a term with the frequency of the phrase. It intersects the terms' lists, shortest first, or is told
+// the documents with all terms, and reads positions only in these.
 type phraseIterator struct {
 	cursors []phraseCursor // one for each distinct term
 	order   []int          // of cursors, rarest term first
@@ -25,8 +25,8 @@ type phraseIterator struct {
 	sloppy  sloppyMatcher // with slop
 	freq    float32       // with slop, in the current document
 
-	// only are documents of which it need not yield others; nil: all.
-	only []uint64
+	// within yields the documents with all terms of which it need not yield others; nil: all.
+	within iterator
 
 	scorer   score.Term
 	lengths  []uint32
@@ -184,12 +184,35 @@ func (p *phraseIterator) NextGEQ(target base.DocID) base.DocID {
 		return p.doc
 	}
 	for {
-		doc := p.align(target)
-		if doc == base.NoDocID || (p.only == nil || p.only[doc/64]>>(doc%64)&1 != 0) && p.matches(doc) {
+		doc := p.nextWithTerms(target)
+		if doc == base.NoDocID || p.matches(doc) {
 			p.doc = doc
 			return doc
 		}
 		target = doc + 1
+	}
+}
+
+// among limits the documents to those of d, which have all terms.
+func (p *phraseIterator) among(d *documents) { p.within = d.iterator(0) }
+
+// nextWithTerms moves all cursors to the first document >= target with all terms.
+func (p *phraseIterator) nextWithTerms(target base.DocID) base.DocID {
+	if p.within == nil {
+		return p.align(target)
+	}
+	for {
+		doc := p.within.NextGEQ(target)
+		if doc == base.NoDocID || p.pulse.stopped() {
+			return base.NoDocID
+		}
+		target = doc
+		for _, i := range p.order {
+			target = max(target, p.cursors[i].NextGEQ(doc))
+		}
+		if target == doc {
+			return doc
+		}
 	}
 }
 

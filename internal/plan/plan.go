@@ -125,6 +125,7 @@ func (p *Plan) Bind(opts Options) (err error) {
 		return err
 	}
 	for i := range p.stages {
+		p.words.countBlends(p.stages[i].root)
 		var failed error
 		walkCombined(p.stages[i].root, func(n *combined) {
 			if failed == nil {

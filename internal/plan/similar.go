@@ -59,8 +59,9 @@ func (c *compiler) similarTo(id base.FieldID, text string, s *query.Similarity, 
 	}
 	b := &blend{key: key, terms: make([]int, len(terms))}
 	g := c.memory.group(len(terms))
+	known := len(c.terms)
 	for i, t := range terms {
-		b.terms[i] = c.intern(id, t.text)
+		b.terms[i] = internBefore(c, known, id, t.text)
 		g.optional = append(g.optional, c.memory.leaf(leaf{field: id, terms: b.terms[i : i+1], boost: boost * t.similarity, blend: b}))
 	}
 	if len(c.terms) > query.MaxClauses {
@@ -85,6 +86,9 @@ func mostSimilar(s *index.Snapshot, id base.FieldID, text string, similarity *qu
 			return nil, err
 		}
 		if len(s.Segments) == 1 {
+			if !deletions {
+				return found[:min(len(found), most)], nil
+			}
 			all = slices.Clone(found)
 			break
 		}
@@ -95,9 +99,7 @@ func mostSimilar(s *index.Snapshot, id base.FieldID, text string, similarity *qu
 			}
 		}
 	}
-	slices.SortFunc(all, func(x, y similarTerm) int {
-		return cmp.Or(cmp.Compare(y.similarity, x.similarity), bytes.Compare(x.text, y.text))
-	})
+	slices.SortFunc(all, bySimilarity)
 	if !deletions {
 		return all[:min(len(all), most)], nil
 	}
@@ -115,7 +117,11 @@ func mostSimilar(s *index.Snapshot, id base.FieldID, text string, similarity *qu
 	return terms, nil
 }
 
-// findSimilar returns the similar terms of a segment.
+func bySimilarity(x, y similarTerm) int {
+	return cmp.Or(cmp.Compare(y.similarity, x.similarity), bytes.Compare(x.text, y.text))
+}
+
+// findSimilar returns the similar terms of a segment, the most similar first.
 func findSimilar(view *index.View, id base.FieldID, text string, a *automaton.Similar, edits int) (all []similarTerm, err error) {
 	length := utf8.RuneCountInString(text)
 	it := segment.TermsMatching(view.Segment, id, nil, a)
@@ -127,6 +133,7 @@ func findSimilar(view *index.View, id base.FieldID, text string, a *automaton.Si
 			all = append(all, t)
 		}
 	}
+	slices.SortFunc(all, bySimilarity)
 	return all, it.Err()
 }
 

@@ -89,8 +89,7 @@ func (r *stageRun) searchBy(segment int) (name string, w Work, err error) {
 		if st.looksUp(&mask) {
 			traversal = traverse.LookUp(st.kind)
 		} else if !mask.all && mask.words == nil {
-			words := m.take()
-			m.held = append(m.held, words)
+			words := m.hold()
 			mask.addTo(words)
 			mask.words = words
 		}

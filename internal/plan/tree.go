@@ -27,8 +27,9 @@ type leaf struct {
 
 // blend are the terms that are similar to one: they share the greatest document frequency.
 type blend struct {
-	key   string // identifies the terms in a snapshot
-	terms []int
+	key     string // identifies the terms in a snapshot
+	terms   []int
+	docFreq uint64 // set by countBlends
 }
 
 // group matches the documents with all of required, at least one of optional if required is
@@ -160,12 +161,32 @@ func (g *group) mergeDuplicates() {
 // mergeInto appends nodes to dst, merging leaves that dst already has. dst may alias the
 // beginning of nodes.
 func mergeInto(dst, nodes []node) []node {
+	var seen firstTerms
+	for _, n := range dst {
+		seen.add(n)
+	}
 	for _, n := range nodes {
-		if !absorb(dst, n) {
+		if seen.add(n) || !absorb(dst, n) {
 			dst = append(dst, n)
 		}
 	}
 	return dst
+}
+
+// firstTerms are the first terms of leaves. Leaves with different ones are different, which saves comparing each
+// with each: a fuzzy word has up to query.MaxClauses leaves.
+type firstTerms [query.MaxClauses/64 + 1]uint64
+
+// add reports whether n is a leaf whose first term is new.
+func (f *firstTerms) add(n node) bool {
+	l, ok := n.(*leaf)
+	if !ok || l.terms[0] >= 64*len(f) {
+		return false
+	}
+	word, bit := &f[l.terms[0]/64], uint64(1)<<(l.terms[0]%64)
+	isNew := *word&bit == 0
+	*word |= bit
+	return isNew
 }
 
 // absorb adds the boost of n to an equal leaf in nodes, unless the sum exceeds query.MaxBoost,

@@ -69,11 +69,22 @@ func (ws *words) docFreq(l *leaf, term int) uint64 {
 	if l.blend == nil {
 		return ws.docFreqs[term]
 	}
-	most := uint64(0)
-	for _, t := range l.blend.terms {
-		most = max(most, ws.docFreqs[t])
-	}
-	return most
+	return l.blend.docFreq
+}
+
+// countBlends sets the document frequencies of the blends in a tree.
+func (ws *words) countBlends(root node) {
+	var last *blend
+	walkLeaves(root, false, func(l *leaf, _ bool) {
+		if l.blend == nil || l.blend == last { // the leaves of a blend follow each other
+			return
+		}
+		last = l.blend
+		last.docFreq = 0
+		for _, t := range last.terms {
+			last.docFreq = max(last.docFreq, ws.docFreqs[t])
+		}
+	})
 }
 
 func (ws *words) numDocs(segment int) int { return ws.planner.snapshot.Segments[segment].NumDocs() }

@@ -233,7 +233,7 @@ func (c *Cursor) BlockFreq(i int) uint32 {
 }
 
 // Positions appends the current posting's positions, rising; the list must have some. Rising
-// calls in a block skip each posting once.
+// calls in a block skip each posting once, all before the current one together.
 func (c *Cursor) Positions(dst []uint32) ([]uint32, error) {
 	freqs := c.BlockFreqs()
 	if freqs == nil {
@@ -247,19 +247,19 @@ func (c *Cursor) Positions(dst []uint32) ([]uint32, error) {
 	if c.positionsOf > c.pos { // the current posting again
 		c.positionsOf, c.positionAt = 0, 0
 	}
-	for ; c.positionsOf < c.pos; c.positionsOf++ {
-		f := freqs[c.positionsOf]
-		next := -1
-		if uint64(f) <= uint64(len(src)) {
-			next = skipVbytes(src, c.positionAt, int(f))
-		}
-		if next < 0 {
-			c.fail(errPositionsEnd(c.block))
-			return dst, c.err
-		}
-		c.positionAt = next
+	skipped := uint64(0)
+	for _, f := range freqs[c.positionsOf:c.pos] {
+		skipped += uint64(f)
 	}
-	out, next, err := DecodePositions(dst, src, c.positionAt, freqs[c.pos])
+	at := -1
+	if skipped <= uint64(len(src)) {
+		at = skipVbytes(src, c.positionAt, int(skipped))
+	}
+	if at < 0 {
+		c.fail(errPositionsEnd(c.block))
+		return dst, c.err
+	}
+	out, next, err := DecodePositions(dst, src, at, freqs[c.pos])
 	if err != nil {
 		c.fail(err)
 		return dst, err

@@ -147,6 +147,35 @@ func (c *Cursor) ShallowMax(from, to base.DocID) score.Bound {
 	return m
 }
 
+// AppendCommon appends those of docs that are in the list; docs rise from the current DocID on. It decodes only
+// blocks in whose range one is. The caller checks Err.
+func (c *Cursor) AppendCommon(dst, docs []uint32) []uint32 {
+	var of, at [codec.BlockLen]uint8
+	for i := 0; i < len(docs); {
+		_, first, last, ok := c.ShallowNextGEQ(base.DocID(docs[i]))
+		if !ok {
+			break
+		}
+		if docs[i] < uint32(first) {
+			i++
+			continue
+		}
+		if c.shallow != c.block && !c.load(c.shallow) {
+			break
+		}
+		for i < len(docs) {
+			looked, matches := scoring.Match(&of, &at, docs[i:], &c.docIDs, uint32(last))
+			for _, j := range of[:matches] {
+				dst = append(dst, docs[i+int(j)])
+			}
+			if i += looked; looked < codec.BlockLen {
+				break
+			}
+		}
+	}
+	return dst
+}
+
 func errEntry(block int) error {
 	return fmt.Errorf("block %d: directory entry: %w", block, base.ErrCorrupt)
 }

@@ -163,3 +163,39 @@ func TestCursorStats(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
+
+// AppendCommon keeps the documents of a list, before and after other moves.
+func TestAppendCommon(t *testing.T) {
+	forAllCodecs(t, func(t *testing.T, opts postings.Options) {
+		lengths, lists := collection(opts.Positions)
+		ix := postingstest.Write(t, opts, lengths, 128, lists...)
+		rng := rand.New(rand.NewPCG(6, 5))
+		var c postings.Cursor
+		for i, list := range lists {
+			for range 4 {
+				c.Reset(ix.Open(t, i), nil)
+				var docs, want []uint32
+				for d := uint32(rng.IntN(50)); int(d) < len(lengths); d += 1 + uint32(rng.IntN(1+rng.IntN(300))) {
+					docs = append(docs, d)
+				}
+				for _, d := range docs {
+					at := sort.Search(len(list), func(i int) bool { return list[i].DocID >= d })
+					if at < len(list) && list[at].DocID == d {
+						want = append(want, d)
+					}
+				}
+				var got []uint32
+				for len(docs) > 0 {
+					n := 1 + rng.IntN(len(docs))
+					if rng.IntN(2) == 0 {
+						c.NextGEQ(base.DocID(docs[0]))
+					}
+					got, docs = c.AppendCommon(got, docs[:n]), docs[n:]
+				}
+				if err := c.Err(); err != nil || !slices.Equal(got, want) {
+					t.Fatalf("list %d: %v, want %v (err %v)", i, got, want, err)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"math/bits"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+)
+
+// output is documents that are added in rising order: a list if there are few at most.
+type output struct{ documents }
+
+func (x narrower) output(most int) output {
+	if isFew(most, x.m.words.numDocs(x.m.segment)) {
+		return output{documents{docs: x.m.docList(most)}}
+	}
+	words := x.m.hold()
+	return output{documents{words: words}}
+}
+
+func (o *output) add(doc uint32) {
+	o.count++
+	if o.words == nil {
+		o.docs = append(o.docs, doc)
+		return
+	}
+	o.words[doc/64] |= 1 << (doc % 64)
+}
+
+// inList returns the documents of d with a term.
+func (x narrower) inList(d documents, term int) (documents, error) {
+	l := x.m.words.list(x.m.segment, term)
+	if l.DocFreq == 0 {
+		return documents{}, nil
+	}
+	if err := x.m.stop.Err(); err != nil {
+		return documents{}, err
+	}
+	c := &x.m.cursor
+	c.Reset(l, nil)
+	out := x.output(min(d.count, int(l.DocFreq)))
+	if d.words != nil && int(l.DocFreq) <= d.count*lookUpCost {
+		out.selectFrom(c, d.words)
+	} else {
+		x.lookUp(&out, c, d)
+	}
+	x.m.countWork(c)
+	return x.compact(out.documents), x.m.termError(term, c.Err())
+}
+
+// selectFrom adds the documents of a list that are in words.
+func (o *output) selectFrom(c *postings.Cursor, words []uint64) {
+	for c.NextBlock() != base.NoDocID {
+		if o.words == nil {
+			var buf [codec.BlockLen]uint32
+			o.docs = append(o.docs, selected(buf[:0], c.BlockDocIDs(), words, false)...)
+			o.count = len(o.docs)
+			continue
+		}
+		for _, doc := range c.BlockDocIDs() {
+			w := words[doc/64] & (1 << (doc % 64))
+			o.words[doc/64] |= w
+			o.count += int(w >> (doc % 64))
+		}
+	}
+}
+
+// lookUpLen documents are looked up together.
+const lookUpLen = 1024
+
+func (x narrower) lookUp(out *output, c *postings.Cursor, d documents) {
+	if x.m.looked == nil {
+		x.m.looked = make([]uint32, 2*lookUpLen)
+	}
+	docs, common := d.docs, x.m.looked[lookUpLen:lookUpLen]
+	for at := 0; ; docs = docs[min(lookUpLen, len(docs)):] {
+		if d.words != nil {
+			docs, at = nextBits(x.m.looked[:0:lookUpLen], d.words, at)
+		}
+		part := docs[:min(lookUpLen, len(docs))]
+		if len(part) == 0 || c.Err() != nil {
+			return
+		}
+		common = c.AppendCommon(common[:0], part)
+		if out.words == nil {
+			out.docs = append(out.docs, common...)
+		} else {
+			for _, doc := range common {
+				out.words[doc/64] |= 1 << (doc % 64)
+			}
+		}
+		out.count += len(common)
+	}
+}
+
+// nextBits appends the numbers of the next bits, from word at on, as long as those of a word fit, and returns the
+// word after them.
+func nextBits(dst []uint32, words []uint64, at int) ([]uint32, int) {
+	for ; at < len(words) && len(dst)+64 <= cap(dst); at++ {
+		for w := words[at]; w != 0; w &= w - 1 {
+			dst = append(dst, uint32(64*at+bits.TrailingZeros64(w)))
+		}
+	}
+	return dst, at
+}
