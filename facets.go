@@ -41,15 +41,11 @@ func (q *Query) facetRequests() ([]*aggregate.Request, error) {
 		if size == 0 {
 			size = DefaultFacetSize
 		}
-		raw, err := json.Marshal(map[string]any{facetName(i): map[string]any{"terms": map[string]any{"field": f.Field, "size": size}}})
-		if err != nil {
-			return nil, err
-		}
-		r, err := aggregate.Parse(raw)
+		r, err := aggregate.NewTerms(facetName(i), f.Field, size)
 		if err != nil {
 			return nil, fmt.Errorf("facet %s: %w", f.Field, err)
 		}
-		all = append(all, r...)
+		all = append(all, r)
 	}
 	return all, nil
 }

@@ -27,7 +27,7 @@ type options struct {
 	builds             int
 	search             searchOptions
 	check              bool
-	tasks              string
+	tasks, lucene      string
 	isLiving           bool
 	living             livingOptions
 }
@@ -54,6 +54,7 @@ func parseOptions(args []string) (options, error) {
 	flags.BoolVar(&o.check, "check", false, fmt.Sprintf("fail unless Griffin is %d times faster to index and %d times on OR (-living: %d times the rate of writes, and p99 of queries %d times lower)",
 		leastIndexRatio, leastOrRatio, leastWriteRatio, leastTailRatio))
 	flags.StringVar(&o.tasks, "tasks", "", "run the filters, sorts, facets, prefixes and fuzzy terms of this file of luceneutil's tasks, instead of -queries; with -check, Griffin must be "+fmt.Sprint(leastTaskRatio)+" times faster")
+	flags.StringVar(&o.lucene, "lucene", "", "-tasks: also run Lucene 9, with this command of Java 21 and its class path; see doc.go")
 	o.livingFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -66,6 +67,8 @@ func parseOptions(args []string) (options, error) {
 		return o, fmt.Errorf("-only %s: want bleve or griffin", o.only)
 	case o.check && o.only != "":
 		return o, errors.New("-check needs both engines, not -only")
+	case o.lucene != "" && o.tasks == "":
+		return o, errors.New("-lucene needs -tasks")
 	case o.tasks != "" && (o.isLiving || o.only != ""):
 		return o, errors.New("-tasks excludes -living and -only")
 	case o.isLiving && (o.only != "" || o.living.clients < 1 || o.living.base < 0 || o.living.duration <= 0 || o.living.rounds < 1 || o.living.queryRate < 0):

@@ -29,6 +29,7 @@ type taskAnswer struct {
 	total  int64
 	ids    []string
 	facets map[string]int64
+	took   time.Duration // if the engine measures itself
 }
 
 // taskHits is the number of hits, and of values of a facet.
@@ -44,20 +45,23 @@ type taskReport struct {
 	NumDocs int       `json:"num_docs"`
 	Runs    int       `json:"runs"`
 	Engines []string  `json:"engines"`
-	// Ratio is the geometric mean of the categories' ratios.
-	Ratio      float64        `json:"ratio"`
-	Categories []taskCategory `json:"categories"`
+	// Ratio is the geometric mean of the categories' ratios; RatioLucene likewise, with Lucene.
+	Ratio       float64        `json:"ratio"`
+	RatioLucene float64        `json:"ratio_lucene,omitempty"`
+	Categories  []taskCategory `json:"categories"`
 	// Skipped are categories that are not run.
 	Skipped []string `json:"skipped"`
 }
 
 // taskCategory has means over the tasks, by engine.
 type taskCategory struct {
-	Name  string     `json:"name"`
-	Tasks int        `json:"tasks"`
-	Mean  [2]float64 `json:"mean_us"`
-	Ratio float64    `json:"ratio"`
-	// Matches is the mean number of matching documents of the last engine.
+	Name  string    `json:"name"`
+	Tasks int       `json:"tasks"`
+	Mean  []float64 `json:"mean_us"`
+	// Ratio is the time of bleve relative to Griffin's, RatioLucene that of Lucene.
+	Ratio       float64 `json:"ratio"`
+	RatioLucene float64 `json:"ratio_lucene,omitempty"`
+	// Matches is the mean number of matching documents of Griffin.
 	Matches float64 `json:"matches"`
 	// Unequal counts tasks of which the engines count different matches. Only similar terms may differ.
 	Unequal int `json:"unequal"`
@@ -77,6 +81,9 @@ func runTasks(ctx context.Context, o options, work string) (err error) {
 		return err
 	}
 	engines := []taskEngine{new(bleveTasks), new(griffinTasks)}
+	if o.lucene != "" {
+		engines = append(engines, &luceneTasks{java: strings.Fields(o.lucene)})
+	}
 	defer func() {
 		for _, e := range engines {
 			err = errors.Join(err, e.close())
@@ -99,11 +106,10 @@ func runTasks(ctx context.Context, o options, work string) (err error) {
 	if r.Categories, err = m.measure(ctx, tasks); err != nil {
 		return err
 	}
-	logs := 0.0
-	for _, c := range r.Categories {
-		logs += math.Log(c.Ratio)
+	r.Ratio = geometricMean(r.Categories, func(c *taskCategory) float64 { return c.Ratio })
+	if o.lucene != "" {
+		r.RatioLucene = geometricMean(r.Categories, func(c *taskCategory) float64 { return c.RatioLucene })
 	}
-	r.Ratio = math.Exp(logs / float64(len(r.Categories)))
 	r.write(os.Stdout)
 	if o.json != "" {
 		if err := writeJSON(o.json, r); err != nil {
@@ -116,6 +122,14 @@ func runTasks(ctx context.Context, o options, work string) (err error) {
 	return nil
 }
 
+func geometricMean(all []taskCategory, ratio func(c *taskCategory) float64) float64 {
+	logs := 0.0
+	for i := range all {
+		logs += math.Log(ratio(&all[i]))
+	}
+	return math.Exp(logs / float64(len(all)))
+}
+
 type taskRun struct {
 	engines []taskEngine
 	runs    int
@@ -126,7 +140,7 @@ func (m *taskRun) measure(ctx context.Context, tasks []task) (all []taskCategory
 	for i := range tasks {
 		t := &tasks[i]
 		if len(all) == 0 || all[len(all)-1].Name != t.category {
-			all = append(all, taskCategory{Name: t.category})
+			all = append(all, taskCategory{Name: t.category, Mean: make([]float64, len(m.engines))})
 		}
 		c := &all[len(all)-1]
 		if err := m.task(ctx, t, c); err != nil {
@@ -140,16 +154,20 @@ func (m *taskRun) measure(ctx context.Context, tasks []task) (all []taskCategory
 		}
 		c.Matches /= float64(c.Tasks)
 		c.Ratio = c.Mean[0] / c.Mean[1]
+		if len(c.Mean) > 2 {
+			c.RatioLucene = c.Mean[2] / c.Mean[1]
+		}
 	}
 	return all, nil
 }
 
 // task runs each engine once and then by turns; the least time of an engine counts.
 func (m *taskRun) task(ctx context.Context, t *task, c *taskCategory) error {
-	var run [2]func(ctx context.Context) (taskAnswer, error)
-	var answers [2]taskAnswer
-	least := [2]time.Duration{math.MaxInt64, math.MaxInt64}
+	run := make([]func(ctx context.Context) (taskAnswer, error), len(m.engines))
+	answers := make([]taskAnswer, len(m.engines))
+	least := make([]time.Duration, len(m.engines))
 	for e, engine := range m.engines {
+		least[e] = math.MaxInt64
 		var err error
 		if run[e], err = engine.prepare(t); err == nil {
 			answers[e], err = run[e](ctx)
@@ -161,10 +179,15 @@ func (m *taskRun) task(ctx context.Context, t *task, c *taskCategory) error {
 	for range m.runs {
 		for e := range run {
 			began := time.Now()
-			if _, err := run[e](ctx); err != nil {
+			a, err := run[e](ctx)
+			if err != nil {
 				return err
 			}
-			least[e] = min(least[e], time.Since(began))
+			took := time.Since(began)
+			if a.took > 0 {
+				took = a.took
+			}
+			least[e] = min(least[e], took)
 		}
 	}
 	c.Tasks++
@@ -177,17 +200,25 @@ func (m *taskRun) task(ctx context.Context, t *task, c *taskCategory) error {
 	}
 	c.Matches += float64(total)
 	answers[1].total = total
-	if t.fuzzy != "" && answers[0].total != total {
-		c.Unequal++
-		return nil
+	unequal := false
+	for e := range answers {
+		if t.fuzzy != "" && answers[e].total != total {
+			unequal = true
+			continue
+		}
+		if err := m.compare(t, &answers[e], &answers[1]); err != nil {
+			return fmt.Errorf("%s and %s: %w", m.engines[e].name(), m.engines[1].name(), err)
+		}
 	}
-	return m.compare(t, answers)
+	if unequal {
+		c.Unequal++
+	}
+	return nil
 }
 
 // compare compares totals, the order of a sort and facets. Scores differ in rounding, so hits by score are only
 // counted.
-func (m *taskRun) compare(t *task, answers [2]taskAnswer) error {
-	a, b := &answers[0], &answers[1]
+func (m *taskRun) compare(t *task, a, b *taskAnswer) error {
 	switch {
 	case a.total != b.total:
 		return fmt.Errorf("%d and %d documents match", a.total, b.total)
@@ -215,11 +246,33 @@ func sortedCounts(facets map[string]int64) []int64 {
 // write writes a table in Markdown.
 func (r *taskReport) write(w io.Writer) {
 	fmt.Fprintf(w, "%d passages, least of %d runs of each task, one thread. %s\n\n", r.NumDocs, r.Runs, r.Machine)
-	fmt.Fprintf(w, "| tasks | matches | %s, µs | %s, µs | times faster |\n|---|---|---|---|---|\n", r.Engines[0], r.Engines[1])
-	for _, c := range r.Categories {
-		fmt.Fprintf(w, "| %s | %.0f | %.0f | %.1f | %.1f |\n", c.Name, c.Matches, c.Mean[0], c.Mean[1], c.Ratio)
+	header, line := "| tasks | matches |", "|---|---|---|"
+	for _, name := range r.Engines {
+		header += " " + name + ", µs |"
+		line += "---|"
 	}
-	fmt.Fprintf(w, "\nGeometric mean: %.1f times faster.\n", r.Ratio)
+	lucene := len(r.Engines) > 2
+	header += " times bleve |"
+	if lucene {
+		header += " times Lucene |"
+		line += "---|"
+	}
+	fmt.Fprintf(w, "%s\n%s\n", header, line)
+	for _, c := range r.Categories {
+		fmt.Fprintf(w, "| %s | %.0f |", c.Name, c.Matches)
+		for _, mean := range c.Mean {
+			fmt.Fprintf(w, " %.1f |", mean)
+		}
+		fmt.Fprintf(w, " %.1f |", c.Ratio)
+		if lucene {
+			fmt.Fprintf(w, " %.1f |", c.RatioLucene)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "\nGeometric mean: %.1f times faster than bleve.\n", r.Ratio)
+	if lucene {
+		fmt.Fprintf(w, "Geometric mean: %.1f times faster than Lucene.\n", r.RatioLucene)
+	}
 	for _, c := range r.Categories {
 		if c.Unequal > 0 {
 			fmt.Fprintf(w, "%s: the engines find different terms, and other numbers of matches, in %d of %d tasks.\n", c.Name, c.Unequal, c.Tasks)

@@ -137,8 +137,37 @@ func TestCompareTasks(t *testing.T) {
 		{&task{facet: fieldMonth}, taskAnswer{facets: map[string]int64{"Jan": 3, "Feb": 2}}, taskAnswer{facets: map[string]int64{"Jan": 3, "Mar": 2}}, true},
 		{&task{facet: fieldMonth}, taskAnswer{facets: map[string]int64{"Jan": 3}}, taskAnswer{facets: map[string]int64{"Jan": 2}}, false},
 	} {
-		if err := m.compare(c.t, [2]taskAnswer{c.a, c.b}); (err == nil) != c.same {
+		if err := m.compare(c.t, &c.a, &c.b); (err == nil) != c.same {
 			t.Errorf("%+v and %+v: %v", c.a, c.b, err)
+		}
+	}
+}
+
+// A task and an answer of Lucene's process, as LuceneTasks.java reads and writes them.
+func TestLuceneProtocol(t *testing.T) {
+	for _, c := range []struct {
+		task task
+		want string
+	}{
+		{task{words: []string{"at", "mostly"}, all: true, filter: true}, "task|words|at mostly|1|0|yes|||||"},
+		{task{fuzzy: "bates", edits: 2}, "task|fuzzy|bates||2||||||"},
+		{task{phrase: []string{"it", "was"}, count: true}, "task|phrase|it was||0||||||1"},
+		{task{numbers: &numberRange{fieldDay, -1, 9}, sort: fieldLastMod, desc: true}, "task|range|day -1 9||0|||lastmod|1||"},
+		{task{every: true, facet: fieldMonth, within: &numberRange{fieldDay, 1, 2}}, "task|every|||0||day 1 2|||month|"},
+		{task{prefix: "any"}, "task|prefix|any||0||||||"},
+		{task{wildcard: "a*3"}, "task|wildcard|a*3||0||||||"},
+	} {
+		if got := strings.Join(c.task.lucene(), "|"); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.task, got, c.want)
+		}
+	}
+	a, err := parseLuceneAnswer("1500\t7 9\tJan=3 a=b=2")
+	if err != nil || a.took != 1500 || !reflect.DeepEqual(a.ids, []string{"7", "9"}) || !reflect.DeepEqual(a.facets, map[string]int64{"Jan": 3, "a=b": 2}) {
+		t.Errorf("%+v, %v", a, err)
+	}
+	for _, line := range []string{"", "1\t2", "x\t\t", "1\t\tJan=", "1\t\tJan"} {
+		if a, err := parseLuceneAnswer(line); err == nil {
+			t.Errorf("%q is %+v", line, a)
 		}
 	}
 }

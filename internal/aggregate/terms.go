@@ -35,12 +35,24 @@ const (
 	maxRegexpLength = 1000 // index.max_regex_length of OpenSearch
 )
 
+// NewTerms returns an aggregation of the size most frequent values of a field, as Parse does of
+// {"terms": {"field": field, "size": size}}.
+func NewTerms(name, field string, size int) (*Request, error) {
+	r := &Request{Name: name, Type: "terms", kind: kinds["terms"]}
+	if size < 1 || size > maxSize {
+		return nil, r.errorf("[size]: want an integer from 1 to %d, have %d", maxSize, size)
+	}
+	t := &termsParams{field: field, size: size, minCount: 1, order: mostFrequent()}
+	r.make = func(e *env) (collector, error) { return newTerms(e, r, t) }
+	return r, nil
+}
+
 func parseTerms(r *Request, p *params) (func(e *env) (collector, error), error) {
 	t := termsParams{field: p.field(), format: p.text("format", "")}
 	t.missing, t.hasMissing = p.missing()
 	t.size = p.integer("size", defaultSize, 1, maxSize)
 	t.minCount = int64(p.integer("min_doc_count", 1, 0, maxSize))
-	t.order = p.order(order{{by: byCount, desc: true}})
+	t.order = p.order(mostFrequent())
 	t.keep = p.keep()
 	t.showErrors = p.boolean("show_term_doc_count_error", false)
 	p.integer("shard_size", 0, -1, maxSize)         // counts are exact
@@ -50,6 +62,8 @@ func parseTerms(r *Request, p *params) (func(e *env) (collector, error), error) 
 	r.counted = t.field
 	return func(e *env) (collector, error) { return newTerms(e, r, &t) }, p.err
 }
+
+func mostFrequent() order { return order{{by: byCount, desc: true}} }
 
 // keep reads include and exclude: a regular expression or a list of keys.
 func (p *params) keep() (k keep) {
