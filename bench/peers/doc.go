@@ -58,19 +58,19 @@
 //
 // -check fails unless Griffin is 20 times as fast as bleve in the geometric mean of the categories.
 //
-// With -lucene and a command of Java, Lucene runs the tasks, too. Debian 13 has it and Java 21 as packages,
-// liblucene9-java and openjdk-21-jdk-headless:
+// With -lucene, Lucene 9.10 runs the tasks, too. Debian 13 has it as the package liblucene9-java, and Java 21, for
+// which it is compiled, as openjdk-21-jdk-headless:
 //
-//		go run . -tasks luceneutil-wikinightly.tasks \
-//			-lucene "java -Dorg.apache.lucene.store.MMapDirectory.enableMemorySegments=false -cp /usr/share/java/lucene9.jar" \
-//			wiki-passages-*.jsonl.zst
+//	go run . -tasks luceneutil-wikinightly.tasks -lucene /usr/share/java/lucene9.jar wiki-passages-*.jsonl.zst
 //
-//	  - It runs in a process of its own, on one thread, by turns with the others, and measures itself, after 0.3 s of each
-//	    task as a warm-up. Its index has one segment, and positions, points, doc values and inverted keywords.
-//	  - Its defaults hold: the cache of filters, and that the count of a search stops at 1,000 matches.
-//	  - Debian's file lacks the classes for memory segments, which the option says: byte buffers map the index.
-//	  - Facets are counted by doc values (StringValueFacetCounts), and fuzzy queries have up to 1,024 terms, as in
-//	    Griffin.
+// It is compared so:
+//
+//   - It runs in a process of its own, on one thread, by turns with the others, and measures itself, after 0.3 s of each
+//     task as a warm-up. Its index has one segment, and positions, points, doc values and inverted keywords.
+//   - Its defaults hold: the cache of filters, and that the count of a search stops at 1,000 matches. Byte buffers map
+//     the index, because Debian's file lacks the classes for memory segments.
+//   - Facets are counted by doc values (StringValueFacetCounts), and fuzzy queries have up to 1,024 terms, as in
+//     Griffin.
 //
 // # Writes beside queries
 //

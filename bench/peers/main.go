@@ -27,7 +27,8 @@ type options struct {
 	builds             int
 	search             searchOptions
 	check              bool
-	tasks, lucene      string
+	tasks              string
+	lucene, java       string
 	isLiving           bool
 	living             livingOptions
 }
@@ -54,7 +55,8 @@ func parseOptions(args []string) (options, error) {
 	flags.BoolVar(&o.check, "check", false, fmt.Sprintf("fail unless Griffin is %d times faster to index and %d times on OR (-living: %d times the rate of writes, and p99 of queries %d times lower)",
 		leastIndexRatio, leastOrRatio, leastWriteRatio, leastTailRatio))
 	flags.StringVar(&o.tasks, "tasks", "", "run the filters, sorts, facets, prefixes and fuzzy terms of this file of luceneutil's tasks, instead of -queries; with -check, Griffin must be "+fmt.Sprint(leastTaskRatio)+" times faster")
-	flags.StringVar(&o.lucene, "lucene", "", "-tasks: also run Lucene 9, with this command of Java 21 and its class path; see doc.go")
+	flags.StringVar(&o.lucene, "lucene", "", "-tasks: also run Lucene 9.10, of this jar file")
+	flags.StringVar(&o.java, "java", "java", "-lucene: the command of Java 21, and options")
 	o.livingFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return o, err

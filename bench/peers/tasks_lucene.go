@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +19,8 @@ import (
 // and the values are the same as in the other engines. Lucene may stop counting the matches of a search after 1,000,
 // as it does by default.
 type luceneTasks struct {
-	java []string // the command and its options, with the class path
+	java []string // the command and its options
+	jar  string
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Reader
@@ -42,7 +44,12 @@ func (e *luceneTasks) build(ctx context.Context, dir string, passages []taskPass
 	if err := writeLuceneDocuments(documents, passages); err != nil {
 		return err
 	}
-	e.cmd = exec.CommandContext(ctx, e.java[0], append(e.java[1:], source, filepath.Join(dir, "index"), documents)...)
+	if err := writeLuceneServices(dir); err != nil {
+		return err
+	}
+	args := append(slices.Clone(e.java[1:]), "-Dorg.apache.lucene.store.MMapDirectory.enableMemorySegments=false",
+		"-cp", dir+":"+e.jar, source, filepath.Join(dir, "index"), documents)
+	e.cmd = exec.CommandContext(ctx, e.java[0], args...)
 	e.cmd.Stderr = os.Stderr
 	var err error
 	if e.in, err = e.cmd.StdinPipe(); err != nil {
@@ -61,6 +68,30 @@ func (e *luceneTasks) build(ctx context.Context, dir string, passages []taskPass
 		err = fmt.Errorf("%q, want %q", line, want)
 	}
 	return err
+}
+
+// luceneServices are the implementations that Lucene looks up by name. Debian's file lacks the tables of these, and
+// the classes for memory segments.
+var luceneServices = map[string]string{
+	"codecs.Codec":            "codecs.lucene99.Lucene99Codec",
+	"codecs.PostingsFormat":   "codecs.lucene99.Lucene99PostingsFormat",
+	"codecs.DocValuesFormat":  "codecs.lucene90.Lucene90DocValuesFormat",
+	"codecs.KnnVectorsFormat": "codecs.lucene99.Lucene99HnswVectorsFormat",
+	"index.SortFieldProvider": "search.SortField$Provider",
+}
+
+func writeLuceneServices(dir string) error {
+	services := filepath.Join(dir, "META-INF", "services")
+	if err := os.MkdirAll(services, 0o700); err != nil {
+		return err
+	}
+	for service, class := range luceneServices {
+		path := filepath.Join(services, "org.apache.lucene."+service)
+		if err := os.WriteFile(path, []byte("org.apache.lucene."+class+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func writeLuceneDocuments(path string, passages []taskPassage) error {
