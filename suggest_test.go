@@ -301,6 +301,10 @@ func (l *textHistory) checkPhrases(t *testing.T) {
 	words := strings.Fields(o.Candidates.Text)
 	choices := make([][]similarWord, len(words))
 	freqs := l.docFreqs(o.Candidates.Field)
+	total := 0
+	for _, n := range freqs {
+		total += n
+	}
 	for i, w := range words {
 		choices[i] = append([]similarWord{{w, 0.95, freqs[w]}}, l.similar(w, &o.Candidates)...)
 	}
@@ -320,7 +324,7 @@ func (l *textHistory) checkPhrases(t *testing.T) {
 			for _, w := range words {
 				texts = append(texts, w.word)
 			}
-			p := path{strings.Join(texts, " "), strings.Join(marked, " "), math.Exp(l.likelihood(o.Candidates.Field, words))}
+			p := path{strings.Join(texts, " "), strings.Join(marked, " "), math.Exp(l.likelihood(o.Candidates.Field, words, total))}
 			if errors == 0 {
 				confidence := map[float64]float64{0: 1, -1: 0, 2: 2}[o.Confidence]
 				least = p.score * confidence
@@ -357,10 +361,10 @@ func (l *textHistory) checkPhrases(t *testing.T) {
 	}
 }
 
-// likelihood of a text by the noisy channel.
-func (l *textHistory) likelihood(field string, words []similarWord) (sum float64) {
+// likelihood of a text by the noisy channel. total is the sum of the document frequencies of all words.
+func (l *textHistory) likelihood(field string, words []similarWord, total int) (sum float64) {
 	for i, w := range words {
-		p := (1 + float64(w.freq)) / (1 + float64(len(l.live)))
+		p := (1 + float64(w.freq)) / (1 + float64(total))
 		if i > 0 {
 			pairs := 0
 			for k := range l.live {
@@ -601,5 +605,34 @@ func TestSuggestions(t *testing.T) {
 				l.checkLike(t)
 			}
 		})
+	}
+}
+
+// Words that are neighbours in documents are better than words that are more frequent.
+func TestPhrasePrefersNeighbours(t *testing.T) {
+	ctx := t.Context()
+	ix, err := griffin.Create(filepath.Join(t.TempDir(), "ix"), griffin.Settings{Analyzer: "simple"}, griffin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	for i := range 100 {
+		text := fmt.Sprintf("dates of page%d in a list", i)
+		switch {
+		case i < 5:
+			text = "the datas server of the team"
+		case i < 60:
+			text = fmt.Sprintf("a server with number%d", i)
+		}
+		if err := ix.Add(ctx, griffin.Document{ID: fmt.Sprint(i), Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ix.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	options, err := griffin.NewSuggester(ix).Phrases(ctx, griffin.PhraseSuggest{Candidates: griffin.TermSuggest{Text: "datass server"}})
+	if err != nil || len(options) < 2 || options[0].Text != "datas server" || options[1].Text != "dates server" {
+		t.Errorf("%+v, %v, want datas server, then dates server", options, err)
 	}
 }

@@ -100,7 +100,13 @@ func NewKey(name, direction string, fields Fields) (Key, error) {
 	default:
 		k.By = Values
 		f, ok := fields(name)
-		if !ok {
+		switch {
+		case ok:
+		case name == "_script":
+			return k, fmt.Errorf("sort: [_script]: scripts are not supported: %w", base.ErrBadInput)
+		case name == "_id":
+			return k, fmt.Errorf("sort: [_id] has no column to sort on: _doc, the order in which documents were written, breaks ties: %w", base.ErrBadInput)
+		default:
 			return k, fmt.Errorf("sort: No mapping found for [%s] in order to sort on: %w", name, base.ErrBadInput)
 		}
 		k.Field = f

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -57,10 +58,22 @@ func (p *queryParser) matchPhrasePrefix(raw json.RawMessage) (query.Node, *Error
 	if err != nil {
 		return nil, err
 	}
-	return &query.Phrase{
+	return p.wholeValues(&query.Phrase{
 		Field: field, Text: text, Boost: o.boost(), Slop: o.whole("slop", query.MaxSlop), Prefix: true,
 		MaxExpansions: o.whole("max_expansions", query.MaxClauses),
-	}, o.err
+	}), o.err
+}
+
+// wholeValues makes phrases with a prefix terms in fields that are not texts, as OpenSearch does: their value is one term,
+// which is not unfinished.
+func (p *queryParser) wholeValues(node query.Node) query.Node {
+	query.EachLeaf(node, func(leaf query.Node) {
+		if phrase, ok := leaf.(*query.Phrase); ok && phrase.Prefix {
+			f, declared := p.x.meta().fields.Field(phrase.Field)
+			phrase.Prefix = !declared || f.Type == mapping.Text
+		}
+	})
+	return node
 }
 
 // fields reads names such as "title", "title^2" and "ti*".
@@ -141,7 +154,7 @@ func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
 	if o.err != nil {
 		return nil, o.err
 	}
-	return inFields(leaf, fields, kind == "most_fields" || kind == "bool_prefix", tie, boost), nil
+	return p.wholeValues(inFields(leaf, fields, kind == "most_fields" || kind == "bool_prefix", tie, boost)), nil
 }
 
 // acrossFields is a multi_match over several fields as if they were one.

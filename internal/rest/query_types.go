@@ -190,6 +190,9 @@ func (p *queryParser) terms(raw json.RawMessage) (query.Node, *Error) {
 		return nil, badRequest(typeParsing, "[terms] query malformed, want one field, not %d", len(values))
 	}
 	for name, raw := range values {
+		if isObject(string(raw)) {
+			return nil, badRequest(typeParsing, "[terms] query of field [%s] looks up the terms of a document (index, id, path), which is not supported: give an array of values", name)
+		}
 		texts := o.list(name, raw)
 		if o.err != nil {
 			return nil, o.err
@@ -247,15 +250,34 @@ func (p *queryParser) fuzzy(raw json.RawMessage) (query.Node, *Error) {
 	return &query.Fuzzy{Field: field, Text: text, Boost: o.boost(), Exact: true, Similarity: o.similarity()}, o.err
 }
 
+// former replaces a bound in the notation of former versions.
+func (o *object) former(bound, include, inclusive, exclusive string) {
+	key := inclusive
+	if !o.boolean(include, true) {
+		key = exclusive
+	}
+	raw, given := o.values[bound]
+	switch {
+	case !given && o.values[include] != nil:
+		o.fail("[range] query has [%s] without [%s]", include, bound)
+	case given && (o.values[inclusive] != nil || o.values[exclusive] != nil):
+		o.fail("[range] query has both [%s] and [%s] or [%s]", bound, inclusive, exclusive)
+	case given:
+		o.values[key] = raw
+	}
+}
+
 func (p *queryParser) rangeQuery(raw json.RawMessage) (query.Node, *Error) {
 	name, value, err := single("range", raw)
 	if err != nil {
 		return nil, err
 	}
-	o, err := options("range", value, "gt", "gte", "lt", "lte", "format", "time_zone", "boost")
+	o, err := options("range", value, "gt", "gte", "lt", "lte", "from", "to", "include_lower", "include_upper", "format", "time_zone", "boost")
 	if err != nil {
 		return nil, err
 	}
+	o.former("from", "include_lower", "gte", "gt")
+	o.former("to", "include_upper", "lte", "lt")
 	r := &query.Range{Boost: o.boost()}
 	if r.Field, err = p.x.field(name); err != nil {
 		return nil, err

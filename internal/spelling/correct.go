@@ -44,7 +44,7 @@ type Correction struct {
 // channel of OpenSearch's phrase suggester with stupid backoff (Brants et al., "Large language models in
 // machine translation", EMNLP 2007): a word has its similarity, or Likelihood if it is not replaced, as
 // probability, times the share of documents with the word before it that have both side by side, or 0.4
-// times the share of all documents that have it. We differ: OpenSearch reads pairs of words from a
+// times its share of all words, where a word counts once a document. We differ: OpenSearch reads pairs of words from a
 // field of shingles, Correct from positions; and every combination is considered, in the order of a
 // dynamic programme, not a beam.
 func (d *Dictionary) Correct(ctx context.Context, words []Word, o *CorrectOptions) ([]Correction, error) {
@@ -148,7 +148,7 @@ func (m *model) extend(paths []*path, w *Word, first bool) ([]*path, error) {
 // probability is the probability of a word after the last one of a path, which may be nil.
 func (m *model) probability(before *path, c *Candidate) (float64, error) {
 	const discount = 0.4
-	alone := (1 + float64(c.DocFreq)) / (1 + float64(m.dictionary.snapshot.NumLive))
+	alone := (1 + float64(c.DocFreq)) / (1 + float64(m.dictionary.snapshot.Fields[m.dictionary.field].NumPostings))
 	if before == nil || !m.options.Pairs {
 		return alone, nil
 	}
