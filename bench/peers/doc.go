@@ -61,7 +61,7 @@
 // With -lucene, Lucene 9.10 runs the tasks, too. Debian 13 has it as the package liblucene9-java, and Java 21, for
 // which it is compiled, as openjdk-21-jdk-headless:
 //
-//	go run . -tasks luceneutil-wikinightly.tasks -lucene /usr/share/java/lucene9.jar wiki-passages-*.jsonl.zst
+//	go run . -tasks luceneutil-wikinightly.tasks -lucene /usr/share/java/lucene9.jar:/usr/share/java/hppc.jar wiki-passages-*.jsonl.zst
 //
 // It is compared so:
 //

@@ -55,7 +55,7 @@ func parseOptions(args []string) (options, error) {
 	flags.BoolVar(&o.check, "check", false, fmt.Sprintf("fail unless Griffin is %d times faster to index and %d times on OR (-living: %d times the rate of writes, and p99 of queries %d times lower)",
 		leastIndexRatio, leastOrRatio, leastWriteRatio, leastTailRatio))
 	flags.StringVar(&o.tasks, "tasks", "", "run the filters, sorts, facets, prefixes and fuzzy terms of this file of luceneutil's tasks, instead of -queries; with -check, Griffin must be "+fmt.Sprint(leastTaskRatio)+" times faster")
-	flags.StringVar(&o.lucene, "lucene", "", "-tasks: also run Lucene 9.10, of this jar file")
+	flags.StringVar(&o.lucene, "lucene", "", "-tasks: also run Lucene 9.10, of this class path")
 	flags.StringVar(&o.java, "java", "java", "-lucene: the command of Java 21, and options")
 	o.livingFlags(flags)
 	if err := flags.Parse(args); err != nil {
