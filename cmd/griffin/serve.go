@@ -47,9 +47,9 @@ func newServeCommand(a *app) *cobra.Command {
 		Use:   "serve DATA",
 		Short: "Serve a search page and a JSON API over HTTP",
 		Long: `Serve listens on --addr: the search page at /, JSON at /search?q=…&k=…&mode=…,
-health at /healthz, Prometheus metrics at /metrics. There is no log-in, so the
-default address is reachable from this machine only. Queries also run on a GPU if
-there is one; --device cpu turns that off.
+health at /healthz, Prometheus metrics at /metrics, by HTTP/1.1 or HTTP/2 without TLS.
+There is no log-in, so the default address is reachable from this machine only. Queries
+also run on a GPU if there is one; --device cpu turns that off.
 
 DATA is an index, or a folder of indexes, which is made if there is none. In a folder
 with several indexes, searches name one: /search?q=…&index=NAME; the page offers them.

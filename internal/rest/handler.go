@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"cmp"
-	"compress/flate"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -99,6 +98,7 @@ type request struct {
 	w      http.ResponseWriter
 	values url.Values
 	began  time.Time
+	ends   []func() // called when the route has answered
 }
 
 type action func(r *request) (answer, *Error)
@@ -159,6 +159,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) serve(w http.ResponseWriter, req *http.Request, f action, parameters []string) {
 	r := &request{Request: req, h: h, w: w, began: time.Now()}
 	a, err := r.run(f, parameters)
+	for _, end := range r.ends {
+		end()
+	}
 	if err != nil {
 		h.Fail(w, req, err)
 		return
@@ -272,31 +275,24 @@ func (r *request) deadlines() {
 // reader returns the body, decompressed.
 func (r *request) reader() (io.Reader, *Error) {
 	var body io.Reader = http.MaxBytesReader(r.w, r.Body, r.h.options.MaxBodyBytes)
-	switch r.Header.Get("Content-Encoding") {
+	var unpacked io.Reader
+	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
 	case "", "identity":
 		return body, nil
-	case "gzip":
-		unpacked, err := gzip.NewReader(body)
+	case "gzip", "x-gzip":
+		from, err := gzip.NewReader(body)
 		if err != nil {
 			return nil, badRequest(typeParsing, "the body is not gzip: %v", err)
 		}
-		return http.MaxBytesReader(r.w, io.NopCloser(gzipReader{unpacked}), r.h.options.MaxBodyBytes), nil
+		unpacked = unpackReader{from, "gzip"}
+	case "zstd":
+		d := newDecompressor(body)
+		r.ends = append(r.ends, d.release)
+		unpacked = unpackReader{d.Decoder, "zstd"}
+	default:
+		return nil, illegal("Content-Encoding [%s] is not supported: there are gzip and zstd", r.Header.Get("Content-Encoding"))
 	}
-	return nil, illegal("Content-Encoding [%s] is not supported: there is gzip", r.Header.Get("Content-Encoding"))
-}
-
-// gzipReader names gzip in errors.
-type gzipReader struct{ *gzip.Reader }
-
-func (g gzipReader) Read(p []byte) (n int, err error) {
-	n, err = g.Reader.Read(p)
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = fmt.Errorf("the gzip data is truncated: %w", err)
-	case errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, new(flate.CorruptInputError)):
-		err = fmt.Errorf("the gzip data is damaged: %w", err)
-	}
-	return n, err
+	return http.MaxBytesReader(r.w, io.NopCloser(unpacked), r.h.options.MaxBodyBytes), nil
 }
 
 func tooLarge(limit int64) *Error {

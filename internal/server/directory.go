@@ -21,7 +21,7 @@ func newDirectoryHandler(o Options) *Handler {
 	})
 	h.api = rest.New(rest.Options{Directory: dir, Timeout: h.Timeout * apiTimeouts, Admit: h.admit, Logger: h.Logger})
 	h.metrics.registry.MustRegister(h.api.Collectors()...)
-	return &Handler{state: h, routes: h.directoryRoutes()}
+	return &Handler{state: h, routes: compressed(h.directoryRoutes())}
 }
 
 // apiRoute is the name of the API in metrics.

@@ -30,7 +30,7 @@ var defaultLimits = limits{
 // The cause of cancelling requests whose clients are still connected.
 var errStopping = errors.New("the server is stopping")
 
-// Serve answers requests on listener until ctx ends. Then it accepts no more, lets
+// Serve answers requests of HTTP/1.1, and of HTTP/2 without TLS, on listener until ctx ends. Then it accepts no more, lets
 // running requests end for at most grace, cancels the others, closes listener and
 // returns. The error is nil unless requests were cancelled or listener failed.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration) error {
@@ -42,7 +42,11 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 	requestCtx, cancelRequests := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelRequests(errStopping)
 	open := newConnections(listener, l.connections)
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true) // there is no TLS
 	srv := &http.Server{
+		Protocols:         protocols,
 		ConnState:         open.state,
 		Handler:           handler,
 		ReadHeaderTimeout: l.readHeader,

@@ -104,7 +104,7 @@ func New(o Options) (*Handler, error) {
 
 func newHandler(o Options, b backend) *Handler {
 	h := makeHandler(o, b)
-	return &Handler{state: h, routes: h.routes()}
+	return &Handler{state: h, routes: compressed(h.routes())}
 }
 
 func makeHandler(o Options, b backend) *handler {

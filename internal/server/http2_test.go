@@ -1,0 +1,152 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+// http2Client speaks HTTP/2 without TLS and nothing else.
+func http2Client() *http.Client {
+	p := new(http.Protocols)
+	p.SetUnencryptedHTTP2(true)
+	return &http.Client{Transport: &http.Transport{Protocols: p}}
+}
+
+// Many requests share a connection, are answered as over HTTP/1.1, and end before the server stops.
+func TestHTTP2(t *testing.T) {
+	var running, most atomic.Int64
+	h := newHandler(Options{Logger: quiet(), Timeout: MaxTimeout, MaxWait: MaxTimeout}, fakeSearch(func(ctx context.Context, r searchRequest) (*griffin.Results, error) {
+		for n := running.Add(1); ; {
+			if old := most.Load(); n <= old || most.CompareAndSwap(old, n) {
+				break
+			}
+		}
+		defer running.Add(-1)
+		select {
+		case <-time.After(20 * time.Millisecond):
+			return &griffin.Results{Query: strings.Repeat(r.Text, 3000)}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}))
+	var connections atomic.Int64
+	l := defaultLimits
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, countingListener{listener, &connections}, h, patience, l) }()
+	address := "http://" + listener.Addr().String()
+	client := http2Client()
+	ask := func(c *http.Client, q string) (response *http.Response, text string) {
+		response, err := c.Get(address + "/search?q=" + q)
+		if err != nil {
+			t.Error(err)
+			return &http.Response{}, ""
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		return response, string(body)
+	}
+	if r, _ := ask(client, "first"); r.ProtoMajor != 2 {
+		t.Fatalf("%s, want HTTP/2", r.Proto)
+	}
+	var asking sync.WaitGroup
+	for i := range 50 {
+		asking.Go(func() {
+			q := fmt.Sprintf("word%d", i)
+			r, got := ask(client, q)
+			if r.StatusCode != http.StatusOK || r.ProtoMajor != 2 || !strings.Contains(got, strings.Repeat(q, 3000)) || r.Header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s: %s, %d bytes", q, r.Status, len(got))
+			}
+		})
+	}
+	asking.Wait()
+	if n := connections.Load(); n != 1 || most.Load() < 2 {
+		t.Errorf("%d connections, at most %d searches at the same time", n, most.Load())
+	}
+	old := &http.Client{Transport: &http.Transport{}}
+	r1, got1 := ask(old, "same")
+	r2, got2 := ask(client, "same")
+	if r1.ProtoMajor != 1 || r2.ProtoMajor != 2 || got1 != got2 {
+		t.Errorf("%s: %.200s\n%s: %.200s", r1.Proto, got1, r2.Proto, got2)
+	}
+	old.CloseIdleConnections()
+	for range 10 {
+		asking.Go(func() {
+			if r, got := ask(client, "last"); r.StatusCode != http.StatusOK || len(got) < 10_000 {
+				t.Errorf("cut off: %s, %d bytes", r.Status, len(got))
+			}
+		})
+	}
+	for running.Load() < 10 {
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	asking.Wait()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the server did not stop")
+	}
+}
+
+type countingListener struct {
+	net.Listener
+	accepted *atomic.Int64
+}
+
+func (l countingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		l.accepted.Add(1)
+	}
+	return c, err
+}
+
+// Clients of HTTP/2 that send nothing, a part of the preface, or a part of a frame are disconnected.
+func TestSlowHTTP2(t *testing.T) {
+	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, shortLimits())
+	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	settings := "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	for name, sent := range map[string]string{
+		"preface": preface, "part of a preface": preface[:20], "settings": preface + settings,
+		"part of headers": preface + settings + "\x00\x00\x40\x01\x04\x00\x00\x00\x01\x82", "not HTTP/2": preface + "GET / HTTP/1.1\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := net.Dial("tcp", r.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := io.WriteString(c, sent); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, c); err != nil && !strings.Contains(err.Error(), "reset") {
+				t.Errorf("the connection is still open: %v", err)
+			}
+		})
+	}
+}
