@@ -146,7 +146,7 @@ func (t *tallying) prepare(suits func(*pipeline.Ordinals) bool) (refusal string,
 				of.Column, _ = set.Column(field)
 			}
 			if of.Column != nil {
-				of.Number = slices.Index(set.Names(), field)
+				of.Name, of.Number = field, slices.Index(set.Names(), field)
 			}
 			if !slices.Contains(q.gpu.small, i) && !suits(&of) {
 				return cpuColumns, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/column"
 	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
@@ -29,10 +30,11 @@ type Mask struct {
 	key string // of the filters and the exclusions; another one of the same hash is not this
 }
 
-// MaskRange is the documents with a value from Lo to Hi in a column in which no document has several. Number
-// is the number of the column in its segment.
+// MaskRange is the documents with a value from Lo to Hi in a column in which no document has several. Name and Number
+// are of the column in its segment.
 type MaskRange struct {
 	Column *column.Column
+	Name   string
 	Number int
 	Lo, Hi int64
 }
@@ -127,7 +129,7 @@ func rangesOf(p *Plan, stage, segment int, key string, o *MaskOptions) (*Mask, e
 	}
 	ranges := make([]MaskRange, len(st.filters))
 	for i, n := range st.filters {
-		ok, err := rangeOf(&ranges[i], view, n)
+		ok, err := rangeOf(&ranges[i], p, view, n)
 		if err != nil || !ok {
 			return nil, err
 		}
@@ -144,15 +146,18 @@ func rangesOf(p *Plan, stage, segment int, key string, o *MaskOptions) (*Mask, e
 
 // rangeOf reports whether a filter is a range of a column in which a document has at most one value, and some
 // are in the range.
-func rangeOf(r *MaskRange, view *index.View, n node) (ok bool, err error) {
-	s, ok := n.(*constant).child.(*set)
-	if !ok {
-		return false, nil
-	}
+func rangeOf(r *MaskRange, p *Plan, view *index.View, n node) (ok bool, err error) {
+	source := rangeSourceOf(p, n.(*constant).child)
 	var name string
-	switch source := s.source.(type) {
+	switch source := source.(type) {
 	case *columnRange:
 		name, r.Lo, r.Hi = source.name, source.lo, source.hi
+	case *columnValues:
+		first, last := source.values[0], source.values[len(source.values)-1]
+		if uint64(last)-uint64(first) != uint64(len(source.values)-1) {
+			return false, nil // a set with gaps
+		}
+		name, r.Lo, r.Hi = source.name, first, last
 	case *ordinalRange:
 		name = source.name
 	case columnExists:
@@ -167,14 +172,33 @@ func rangeOf(r *MaskRange, view *index.View, n node) (ok bool, err error) {
 	if r.Column, ok = set.Column(name); !ok || r.Column.MultiValued() {
 		return false, nil
 	}
-	r.Number = slices.Index(set.Names(), name)
-	if source, ok := s.source.(*ordinalRange); ok {
+	r.Name, r.Number = name, slices.Index(set.Names(), name)
+	if source, ok := source.(*ordinalRange); ok {
 		if r.Lo, r.Hi, err = source.bounds(r.Column); err != nil {
 			return false, err
 		}
 	}
 	lo, hi := r.Column.Bounds()
 	return r.Lo <= hi && r.Hi >= lo, nil
+}
+
+// rangeSourceOf returns the source of a set, and of a term of a keyword the range of its value; nil: neither.
+func rangeSourceOf(p *Plan, n node) source {
+	switch n := n.(type) {
+	case *set:
+		return n.source
+	case *leaf:
+		if n.isPhrase() {
+			return nil
+		}
+		name, term := p.planner.fields[n.field], p.words.terms[n.terms[0]].bytes
+		if m := p.planner.snapshot.Options.Mapping; m != nil {
+			if f, ok := m.Field(name); ok && f.Type == mapping.Keyword && !f.NoDocValues {
+				return &ordinalRange{name: name, from: term, to: term}
+			}
+		}
+	}
+	return nil
 }
 
 // MaskTime predicts the time of StageMasks.

@@ -108,8 +108,8 @@ func (v *View) WaitForPromotions() {
 	}
 }
 
-// Prepare copies to the devices, for the segments of v that former does not have, the lists that they
-// have for segments of former, the most useful first, while there is free memory and until ctx ends. It
+// Prepare copies to the devices, for the segments of v that former does not have, the columns and the lists that they
+// have for segments of former, the most useful lists first, while there is free memory and until ctx ends. It
 // uses no lane. It returns the number of lists; errors are of ctx or Device.Prepare.
 func (v *View) Prepare(ctx context.Context, former *View) (lists int, err error) {
 	for i, d := range v.engine.devices {
@@ -120,13 +120,17 @@ func (v *View) Prepare(ctx context.Context, former *View) (lists int, err error)
 			}
 		}
 		var hot []residency.Hot
+		var columns []string
 		for j := range v.targets[i] {
 			p := v.targets[i][j].shard
 			if p == nil || p.Prepared() || slices.Contains(shards, p) {
 				continue
 			}
 			if hot == nil {
-				hot = d.Hot(shards)
+				hot, columns = d.Hot(shards), d.HotColumns(shards)
+			}
+			if _, err := d.PrepareColumns(ctx, p, &v.segments[j], columns); err != nil {
+				return lists, err
 			}
 			n, err := d.Prepare(ctx, p, &v.segments[j], hot)
 			lists += n

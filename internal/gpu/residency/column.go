@@ -15,6 +15,7 @@ import (
 // ColumnRange is the documents of a segment with a value from Lo to Hi in a column.
 type ColumnRange struct {
 	Column *column.Column
+	Name   string
 	Number int // of the column in its segment
 	Lo, Hi int64
 }
@@ -97,15 +98,19 @@ func (r *ranger) mark(s *cuda.Stream, of *ColumnRange, e *Entry, count uint32, b
 func columnGain(numDocs uint32) float64 { return 2000 + float64(numDocs)/2 }
 
 // column returns the pinned column of a range in a shard, uploaded if it is worth its memory; nil if not.
-func (u *Uploader) column(p *Shard, of *ColumnRange, c *Counts) (_ *Entry, err error) {
+func (u *Uploader) column(p *Shard, of *ColumnRange, c *Counts) (*Entry, error) {
+	return u.flat(p, of, c, ifBetter)
+}
+
+func (u *Uploader) flat(p *Shard, of *ColumnRange, c *Counts, how admission) (_ *Entry, err error) {
 	if !of.IsFlat() {
 		return nil, nil
 	}
-	return u.columnWords(p, of.Number, flatWords(of.Column, p)*4, c, func() ([]uint32, error) { return flatColumn(of.Column, p.from, p.to) })
+	return u.columnWords(p, of.Name, of.Number, flatWords(of.Column, p)*4, c, how, func() ([]uint32, error) { return flatColumn(of.Column, p.from, p.to) })
 }
 
 // columnWords returns the pinned column of a number, uploaded if it is worth its memory; nil if not.
-func (u *Uploader) columnWords(p *Shard, number int, size int64, c *Counts, read func() ([]uint32, error)) (_ *Entry, err error) {
+func (u *Uploader) columnWords(p *Shard, name string, number int, size int64, c *Counts, how admission, read func() ([]uint32, error)) (_ *Entry, err error) {
 	k := listKey{shard: p.id, kind: kindColumn, list: base.ListID(number)}
 	if e := u.d.cache.find(k); e != nil {
 		return e, nil
@@ -120,7 +125,7 @@ func (u *Uploader) columnWords(p *Shard, number int, size int64, c *Counts, read
 	if size > u.d.limit[0].Load() {
 		return nil, nil
 	}
-	e := u.d.cache.acquire(k, term{}, size, 1, columnGain(p.to-p.from), ifBetter)
+	e := u.d.cache.acquire(k, term{}, size, 1, columnGain(p.to-p.from), how)
 	if e == nil {
 		return nil, nil
 	}
@@ -136,6 +141,7 @@ func (u *Uploader) columnWords(p *Shard, number int, size int64, c *Counts, read
 	if err := u.finish(e); err != nil {
 		return nil, err
 	}
+	p.nameColumn(number, name)
 	c.ListBytes += u.bytes - before
 	c.Uploading += time.Since(began)
 	return e, nil

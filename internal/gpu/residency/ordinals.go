@@ -11,7 +11,8 @@ import (
 // Ordinals is a column of which the values of documents are counted.
 type Ordinals struct {
 	Column *column.Column // nil: no document of the segment has a value
-	Number int            // of the column in its segment
+	Name   string
+	Number int // of the column in its segment
 }
 
 // A device has a column in which documents have several values as lists: the number of the first value of
@@ -20,8 +21,12 @@ type Ordinals struct {
 
 // HasOrdinals reports whether a device has a column.
 func (d *Device) HasOrdinals(p *Shard, of *Ordinals) bool {
-	k := listKey{shard: p.id, kind: kindColumn, list: base.ListID(of.Number)}
-	return of.Column == nil || d.records.find(k.name()).there(kindColumn)
+	return of.Column == nil || d.hasColumn(p, of.Number)
+}
+
+func (d *Device) hasColumn(p *Shard, number int) bool {
+	k := listKey{shard: p.id, kind: kindColumn, list: base.ListID(number)}
+	return d.records.find(k.name()).there(kindColumn)
 }
 
 // Counts reports whether a device can count the values: they are ordinals, and not too many.
@@ -39,11 +44,15 @@ func (of *Ordinals) Least() int64 { lo, _ := of.Column.Bounds(); return lo }
 
 // Ordinals returns the pinned column in a shard, uploaded if it is worth its memory; nil if not.
 func (u *Uploader) Ordinals(p *Shard, of *Ordinals, c *Counts) (*Entry, error) {
+	return u.ordinals(p, of, c, ifBetter)
+}
+
+func (u *Uploader) ordinals(p *Shard, of *Ordinals, c *Counts, how admission) (*Entry, error) {
 	if !of.Column.MultiValued() {
-		return u.column(p, &ColumnRange{Column: of.Column, Number: of.Number}, c)
+		return u.flat(p, &ColumnRange{Column: of.Column, Name: of.Name, Number: of.Number}, c, how)
 	}
 	size := int64(listStarts(p)+of.listWords()) * 4 // a shard may have fewer values
-	return u.columnWords(p, of.Number, size, c, func() ([]uint32, error) { return of.lists(p) })
+	return u.columnWords(p, of.Name, of.Number, size, c, how, func() ([]uint32, error) { return of.lists(p) })
 }
 
 func listStarts(p *Shard) int { return (int(p.to-p.from) + 1 + 3) / 4 * 4 }
@@ -104,7 +113,7 @@ func (e *Entry) Values(p *Shard, of *Ordinals) imagesearch.Values {
 // Order returns the pinned column of an order in a shard, uploaded if it is worth its memory; nil if not, or if
 // documents have several values.
 func (u *Uploader) Order(p *Shard, of *Ordinals, c *Counts) (*Entry, error) {
-	return u.column(p, &ColumnRange{Column: of.Column, Number: of.Number}, c)
+	return u.column(p, &ColumnRange{Column: of.Column, Name: of.Name, Number: of.Number}, c)
 }
 
 // Orders reports whether a device can order documents by the column.

@@ -38,12 +38,13 @@ type Shard struct {
 	from, to uint32 // range of the segment's DocIDs
 	whole    bool   // the range is the whole segment
 	sat      []score.Saturation
-	mu       sync.Mutex            // guards lengths that are not ready
+	mu       sync.Mutex            // guards lengths that are not ready, and columns
 	lengths  []cuda.Buffer[uint32] // by field
 	ready    []atomic.Bool         // lengths, by field
 	views    int                   // references; guarded by Device.shardsMu
 	live     liveDocs
-	prepared atomic.Bool // Prepare has completed
+	prepared atomic.Bool    // Prepare has completed
+	columns  map[int]string // names of uploaded columns by number; guarded by mu
 }
 
 // Shard returns the shard of the documents [from, to) with a new reference.
