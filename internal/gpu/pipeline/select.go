@@ -91,7 +91,7 @@ func (l *lane) pinOrders(targets []target, t *Select) error {
 		var e *residency.Entry
 		if p := targets[s].shard; p != nil && !t.Query.lacks(s) {
 			var err error
-			if e, err = l.uploader.Order(p, &t.Columns[s], &l.counts.Counts); err != nil {
+			if e, err = l.uploader.Ordinals(p, &t.Columns[s], &l.counts.Counts); err != nil {
 				return err
 			}
 			if e == nil {

@@ -127,9 +127,9 @@ func (v *View) Prepare(ctx context.Context, former *View) (lists int, err error)
 				continue
 			}
 			if hot == nil {
-				hot, columns = d.Hot(shards), d.HotColumns(shards)
+				hot, columns = d.Hot(shards), residency.HotColumns(d.Device, shards)
 			}
-			if _, err := d.PrepareColumns(ctx, p, &v.segments[j], columns); err != nil {
+			if _, err := residency.PrepareColumns(ctx, d.Device, p, &v.segments[j], columns); err != nil {
 				return lists, err
 			}
 			n, err := d.Prepare(ctx, p, &v.segments[j], hot)

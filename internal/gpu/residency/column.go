@@ -97,12 +97,8 @@ func (r *ranger) mark(s *cuda.Stream, of *ColumnRange, e *Entry, count uint32, b
 // columnGain is the time in which the CPU computes a range.
 func columnGain(numDocs uint32) float64 { return 2000 + float64(numDocs)/2 }
 
-// column returns the pinned column of a range in a shard, uploaded if it is worth its memory; nil if not.
-func (u *Uploader) column(p *Shard, of *ColumnRange, c *Counts) (*Entry, error) {
-	return u.flat(p, of, c, ifBetter)
-}
-
-func (u *Uploader) flat(p *Shard, of *ColumnRange, c *Counts, how admission) (_ *Entry, err error) {
+// column returns the pinned column of a range in a shard, uploaded if there is room, as how says; nil if not.
+func (u *Uploader) column(p *Shard, of *ColumnRange, c *Counts, how admission) (_ *Entry, err error) {
 	if !of.IsFlat() {
 		return nil, nil
 	}
@@ -184,7 +180,7 @@ func flatColumn(c *column.Column, from, to uint32) ([]uint32, error) {
 // columns returns the pinned columns of ranges, in their order, or none if one is not on the device.
 func (u *Uploader) columns(p *Shard, ranges []ColumnRange, c *Counts) (pinned []*Entry, err error) {
 	for i := range ranges {
-		e, err := u.column(p, &ranges[i], c)
+		e, err := u.column(p, &ranges[i], c, ifBetter)
 		if e == nil || err != nil {
 			unpinAll(pinned)
 			return nil, err

@@ -49,7 +49,7 @@ func (u *Uploader) Ordinals(p *Shard, of *Ordinals, c *Counts) (*Entry, error) {
 
 func (u *Uploader) ordinals(p *Shard, of *Ordinals, c *Counts, how admission) (*Entry, error) {
 	if !of.Column.MultiValued() {
-		return u.flat(p, &ColumnRange{Column: of.Column, Name: of.Name, Number: of.Number}, c, how)
+		return u.column(p, &ColumnRange{Column: of.Column, Name: of.Name, Number: of.Number}, c, how)
 	}
 	size := int64(listStarts(p)+of.listWords()) * 4 // a shard may have fewer values
 	return u.columnWords(p, of.Name, of.Number, size, c, how, func() ([]uint32, error) { return of.lists(p) })
@@ -110,16 +110,10 @@ func (e *Entry) Values(p *Shard, of *Ordinals) imagesearch.Values {
 	return v
 }
 
-// Order returns the pinned column of an order in a shard, uploaded if it is worth its memory; nil if not, or if
-// documents have several values.
-func (u *Uploader) Order(p *Shard, of *Ordinals, c *Counts) (*Entry, error) {
-	return u.column(p, &ColumnRange{Column: of.Column, Name: of.Name, Number: of.Number}, c)
-}
-
 // Orders reports whether a device can order documents by the column.
 func (of *Ordinals) Orders() bool { return of.Column != nil && flatBytes(of.Column) > 0 }
 
-// ByValue returns the order of an entry of Uploader.Order.
+// ByValue returns the order of an entry of Uploader.Ordinals.
 func (e *Entry) ByValue(of *Ordinals) imagesearch.ByValue {
 	lo, hi := of.Column.Bounds()
 	return imagesearch.ByValue{Words: e.packed.bits, Bytes: int(flatBytes(of.Column)), Most: uint64(hi) - uint64(lo) + 1}

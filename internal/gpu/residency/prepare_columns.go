@@ -19,7 +19,7 @@ func (p *Shard) nameColumn(number int, name string) {
 }
 
 // HotColumns returns the names of the columns that are resident for shards, sorted.
-func (d *Device) HotColumns(shards []*Shard) (names []string) {
+func HotColumns(d *Device, shards []*Shard) (names []string) {
 	for _, p := range shards {
 		p.mu.Lock()
 		for number, name := range p.columns {
@@ -35,7 +35,7 @@ func (d *Device) HotColumns(shards []*Shard) (names []string) {
 
 // PrepareColumns uploads columns to a shard of s while there is free memory, until ctx ends. It evicts nothing. It
 // returns the number of columns; errors are as of Prepare.
-func (d *Device) PrepareColumns(ctx context.Context, p *Shard, s *Segment, names []string) (columns int, err error) {
+func PrepareColumns(ctx context.Context, d *Device, p *Shard, s *Segment, names []string) (columns int, err error) {
 	if s.Segment == nil || len(names) == 0 {
 		return 0, nil
 	}
@@ -52,7 +52,7 @@ func (d *Device) PrepareColumns(ctx context.Context, p *Shard, s *Segment, names
 		if of.Column == nil || !of.Counts() && !of.Orders() {
 			continue
 		}
-		there, err := d.prepareColumn(p, &of)
+		there, err := prepareColumn(d, p, &of)
 		if err != nil {
 			return columns, err
 		}
@@ -63,7 +63,7 @@ func (d *Device) PrepareColumns(ctx context.Context, p *Shard, s *Segment, names
 	return columns, nil
 }
 
-func (d *Device) prepareColumn(p *Shard, of *Ordinals) (there bool, err error) {
+func prepareColumn(d *Device, p *Shard, of *Ordinals) (there bool, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	q := &d.preparer
 	q.mu.Lock()
