@@ -102,7 +102,7 @@ func (g *growing) publish() {
 	g.t.Helper()
 	l, err := g.ix.Live()
 	check(g.t, err)
-	crew, err := inverter.NewCrew(l.Schema(), 2, nil)
+	crew, err := inverter.NewCrew(l.Schema(), 2)
 	check(g.t, err)
 	for range 1 + g.rng.IntN(5) {
 		dir, err := l.TempDir()
@@ -383,7 +383,7 @@ func withFields(s *inverter.Schema, names []string) *inverter.Schema {
 // A batch takes fields between its documents, in the memory of a worker that had other fields.
 func TestCrewChangesFields(t *testing.T) {
 	schema := &inverter.Schema{Analyzer: "whitespace", Fields: []string{"", "title"}}
-	crew, err := inverter.NewCrew(schema, 1, nil)
+	crew, err := inverter.NewCrew(schema, 1)
 	check(t, err)
 	mem := vfstest.NewMem()
 	check(t, mem.MkdirAll("tmp"))

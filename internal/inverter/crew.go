@@ -6,14 +6,12 @@ import (
 
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/segment"
-	"github.com/griffin-search/griffin/internal/turns"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // Crew inverts the documents of batches on several goroutines. It is safe for concurrent use.
 type Crew struct {
-	free  chan *crewWorker
-	turns *turns.Turns
+	free chan *crewWorker
 }
 
 // crewWorker has the memory of an inverter.
@@ -22,9 +20,9 @@ type crewWorker struct {
 	layout   partialWriter
 }
 
-// NewCrew returns a crew of n workers, which compute in turns; nil: without.
-func NewCrew(schema *Schema, n int, t *turns.Turns) (*Crew, error) {
-	c := &Crew{free: make(chan *crewWorker, n), turns: t}
+// NewCrew returns a crew of n workers.
+func NewCrew(schema *Schema, n int) (*Crew, error) {
+	c := &Crew{free: make(chan *crewWorker, n)}
 	for range n {
 		a, err := schema.NewAnalyzer()
 		if err != nil {
@@ -130,8 +128,6 @@ func (b *CrewBatch) Dispatch() {
 	w := <-b.crew.free
 	b.workers.Go(func() {
 		defer func() { b.crew.free <- w }()
-		b.crew.turns.Take()
-		defer b.crew.turns.Give()
 		r, err := b.invert(w, schema, docs, versions)
 		if r != nil {
 			r.isNew = isNew
@@ -148,7 +144,6 @@ func (b *CrewBatch) invert(w *crewWorker, schema *Schema, docs []corpus.Document
 	v.use(schema)
 	defer v.reset()
 	for i := range docs {
-		b.crew.turns.Yield()
 		if err := v.add(&docs[i]); err != nil {
 			return nil, errors.Join(err, v.abort())
 		}

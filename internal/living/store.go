@@ -87,9 +87,9 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	s.flushed = s.live.Seq()
 	s.work.turns.Turns, s.work.turns.processors = turns.New(s.opts.Processors), s.opts.Processors
 	s.work.turns.set(false)
-	own := turns.New(s.opts.Processors)
-	s.live.SetTurns(s.opts.Processors, own, s.work.turns.Turns)
-	if s.crew, err = inverter.NewCrew(s.live.Schema(), s.opts.Processors, own); err == nil {
+	s.slow.turns = s.work.turns.Turns
+	s.live.SetTurns(s.opts.Processors, turns.New(s.opts.Processors), s.work.turns.Turns)
+	if s.crew, err = inverter.NewCrew(s.live.Schema(), s.opts.Processors); err == nil {
 		s.log, err = wal.Open(fsys, filepath.Join(ix.Dir(), index.LogName), wal.Options{
 			Mode: s.opts.Sync, Interval: s.opts.SyncInterval, After: wal.Seq(s.flushed),
 		})

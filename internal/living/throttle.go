@@ -87,7 +87,8 @@ func (t *mergeTurns) apply() {
 // slowFS is the file system of merges. It limits the rate of writes to its files, together.
 type slowFS struct {
 	vfs.FS
-	perSecond int64 // 0: no limit
+	perSecond int64        // 0: no limit
+	turns     *turns.Turns // of those who write; none is held in a pause
 	held      hold
 	quit      <-chan struct{}
 
@@ -177,9 +178,11 @@ func (f *slowFS) pause(n int) {
 	f.next = f.next.Add(time.Duration(int64(n) * int64(time.Second) / f.perSecond))
 	f.mu.Unlock()
 	if wait > 0 {
-		select {
-		case <-time.After(wait):
-		case <-f.quit:
-		}
+		f.turns.Wait(func() {
+			select {
+			case <-time.After(wait):
+			case <-f.quit:
+			}
+		})
 	}
 }

@@ -132,7 +132,10 @@ func (w *writer) write(ctx context.Context) error {
 		return err
 	}
 	slices.SortFunc(w.meta.Files, func(a, b FileMeta) int { return cmp.Compare(a.Name, b.Name) })
-	if err := saveMeta(w.fs, w.dir, &w.meta); err != nil {
+	w.opts.Turns.Take() // whoever writes has one
+	err = saveMeta(w.fs, w.dir, &w.meta)
+	w.opts.Turns.Give()
+	if err != nil {
 		return err
 	}
 	return w.fs.SyncDir(w.dir)

@@ -59,8 +59,10 @@ func (w *writer) copyStored(ctx context.Context, out *StoredWriter, r *StoredRea
 		return nil
 	}
 	var scratch []byte
-	return r.eachBlock(ctx, func(_ int, b *storedBlock) error {
-		w.opts.Turns.Yield()
+	return r.eachBlock(ctx, func(i int, b *storedBlock) error {
+		if i%128 == 0 {
+			w.opts.Turns.Yield()
+		}
 		numDropped := 0
 		for i := range b.numDocs {
 			if drop.Has(b.first + i) {
