@@ -38,7 +38,7 @@ const (
 // NewTerms returns an aggregation of the size most frequent values of a field, as Parse does of
 // {"terms": {"field": field, "size": size}}.
 func NewTerms(name, field string, size int) (*Request, error) {
-	r := &Request{Name: name, Type: "terms", kind: kinds["terms"]}
+	r := &Request{Name: name, Type: "terms", kind: kinds["terms"], counted: field}
 	if size < 1 || size > maxSize {
 		return nil, r.errorf("[size]: want an integer from 1 to %d, have %d", maxSize, size)
 	}

@@ -174,14 +174,16 @@ func (m *liveMerge) run(ctx context.Context, fsys vfs.FS) (err error) {
 
 func (m *liveMerge) end() {
 	m.release()
-	defer m.base.Release() // of files that can be removed by now
 	l := m.live
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.made(m.name)
 	for i := m.from; i < m.to; i++ {
 		delete(l.merging.busy, m.base.Segments[i].Name)
 	}
+	l.mu.Unlock()
+	m.base.Release() // of files that can be removed by now; before the end, which Close awaits
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.merging.running--
 	close(l.merging.ended)
 	l.merging.ended = make(chan struct{})

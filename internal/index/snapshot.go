@@ -109,7 +109,8 @@ type openSegment struct {
 const closeBeside = 32 << 20
 
 func (o *openSegment) release() {
-	if o.references.Add(-1) > 0 {
+	if left := o.references.Add(-1); left != 0 {
+		invariant.Check(left > 0, "a segment is released more often than held")
 		return
 	}
 	o.derived.Close()

@@ -267,7 +267,7 @@ func (s *Store) publish() {
 		if err != nil {
 			continue
 		}
-		s.work.turns.set(numSegments(s.ix) > s.opts.MaxSegments/2)
+		s.work.turns.update(s.mergesBehind)
 		signalAll(&s.work.changed)
 		s.flushIfLong()
 		if unsaved += b.size; unsaved >= s.opts.CheckpointBytes {

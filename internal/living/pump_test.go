@@ -70,7 +70,7 @@ func TestHold(t *testing.T) {
 		var h hold
 		wait := func() time.Duration {
 			began := time.Now()
-			h.wait(t.Context().Done())
+			h.wait(nil, t.Context().Done())
 			return time.Since(began)
 		}
 		if took := wait(); took != 0 {

@@ -34,7 +34,8 @@ func (h *hold) end() {
 	}
 }
 
-func (h *hold) wait(quit <-chan struct{}) {
+// wait gives the caller's turn back meanwhile.
+func (h *hold) wait(t *turns.Turns, quit <-chan struct{}) {
 	h.mu.Lock()
 	ended, left := h.ended, maxHold-time.Since(h.since)
 	h.mu.Unlock()
@@ -43,11 +44,13 @@ func (h *hold) wait(quit <-chan struct{}) {
 	}
 	timer := time.NewTimer(left)
 	defer timer.Stop()
-	select {
-	case <-ended:
-	case <-timer.C:
-	case <-quit:
-	}
+	t.Wait(func() {
+		select {
+		case <-ended:
+		case <-timer.C:
+		case <-quit:
+		}
+	})
 }
 
 // mergeTurns are how many goroutines of merges compute at the same time: half as many as there are processors, so
@@ -60,11 +63,11 @@ type mergeTurns struct {
 	behind     bool
 }
 
-// set says whether there are so many segments that merges are behind.
-func (t *mergeTurns) set(behind bool) {
+// update asks whether there are so many segments that merges are behind.
+func (t *mergeTurns) update(behind func() bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.behind = behind
+	t.behind = behind()
 	t.apply()
 }
 
@@ -101,7 +104,7 @@ func (f *slowFS) Create(name string) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &slowFile{File: file, fs: f, window: window{file: vfs.Pace(file)}}, nil
+	return &slowFile{File: file, fs: f, window: window{file: vfs.Pace(file), turns: f.turns}}, nil
 }
 
 type slowFile struct {
@@ -111,7 +114,7 @@ type slowFile struct {
 }
 
 func (f *slowFile) Write(p []byte) (n int, err error) {
-	f.fs.held.wait(f.fs.quit)
+	f.fs.held.wait(f.fs.turns, f.fs.quit)
 	if n, err = f.write(p); err == nil {
 		err = f.window.wrote(int64(n))
 	}
@@ -129,12 +132,14 @@ const (
 // gigabytes at once, and the log, and searches that read from the disk, wait in the same queue.
 type window struct {
 	file       vfs.Paced // nil: without
+	turns      *turns.Turns
 	size       int64
 	started    int64 // so many bytes are on their way
 	discharged int64 // so many are on the disk
 }
 
-func (w *window) wrote(n int64) error {
+// wrote counts written bytes. It waits for earlier ones without the caller's turn.
+func (w *window) wrote(n int64) (err error) {
 	w.size += n
 	if w.file == nil || w.size < minPaced || w.size-w.started < windowBytes {
 		return nil
@@ -143,7 +148,8 @@ func (w *window) wrote(n int64) error {
 		return err
 	}
 	if w.started > w.discharged {
-		if err := w.file.AwaitWriting(w.discharged, w.started-w.discharged); err != nil {
+		w.turns.Wait(func() { err = w.file.AwaitWriting(w.discharged, w.started-w.discharged) })
+		if err != nil {
 			return err
 		}
 	}

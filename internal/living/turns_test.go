@@ -33,9 +33,9 @@ func TestMergeTurns(t *testing.T) {
 				do   func()
 				want int
 			}{
-				{"idle", func() { m.set(false) }, c.share},
-				{"behind", func() { m.set(true) }, c.processors},
-				{"caught up", func() { m.set(false) }, c.share},
+				{"idle", func() { m.update(func() bool { return false }) }, c.share},
+				{"behind", func() { m.update(func() bool { return true }) }, c.processors},
+				{"caught up", func() { m.update(func() bool { return false }) }, c.share},
 				{"wanted", func() { m.want(1) }, c.processors},
 				{"wanted twice", func() { m.want(1) }, c.processors},
 				{"one left", func() { m.want(-1) }, c.processors},

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,13 +36,16 @@ func TestBatchesQueue(t *testing.T) {
 		o := single
 		o.Rate, o.Batch = batch*single.Rate, batch
 		one := station(service)
+		var mu sync.Mutex
 		next := 0
 		p, err := Run(t.Context(), batchFunc(func(ctx context.Context, first, n int) (Outcome, int, error) {
+			mu.Lock()
 			if n != batch || first != next%o.Queries {
 				t.Errorf("a batch of %d from %d on, want %d from %d on", n, first, batch, next%o.Queries)
 			}
 			next += n
 			tenth := next%(10*batch) == 0
+			mu.Unlock()
 			outcome, err := one.Do(ctx, first)
 			if tenth {
 				return outcome, 3, errors.New("three failed")
@@ -74,12 +78,17 @@ func TestBatchesQueue(t *testing.T) {
 func TestBatchesOutstanding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for most, want := range map[int]int64{25: 20, 5: 10, 10: 10} {
+			var mu sync.Mutex
 			var waiting, seen int64
 			slow := batchFunc(func(_ context.Context, _, n int) (Outcome, int, error) {
+				mu.Lock()
 				waiting += int64(n)
 				seen = max(seen, waiting)
+				mu.Unlock()
 				time.Sleep(time.Second)
+				mu.Lock()
 				waiting -= int64(n)
+				mu.Unlock()
 				return Answered, 0, nil
 			})
 			p, err := Run(t.Context(), slow, Options{Queries: 7, Batch: 10, Rate: 1000, Arrivals: Constant, Duration: 2 * time.Second, MaxOutstanding: most, Sleep: time.Sleep})
