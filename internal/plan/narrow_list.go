@@ -40,18 +40,23 @@ func (x narrower) inList(d documents, term int) (documents, error) {
 	c := &x.m.cursor
 	c.Reset(l, nil)
 	out := x.output(min(d.count, int(l.DocFreq)))
+	var err error
 	if d.words != nil && int(l.DocFreq) <= d.count*lookUpCost {
-		out.selectFrom(c, d.words)
+		err = x.selectFrom(&out, c, d.words)
 	} else {
-		x.lookUp(&out, c, d)
+		err = x.lookUp(&out, c, d)
 	}
 	x.m.countWork(c)
+	if err != nil {
+		return documents{}, err
+	}
 	return x.compact(out.documents), x.m.termError(term, c.Err())
 }
 
-// selectFrom adds the documents of a list that are in words.
-func (o *output) selectFrom(c *postings.Cursor, words []uint64) {
-	for c.NextBlock() != base.NoDocID {
+// selectFrom adds the documents of a list that are in words. The error is stop's.
+func (x narrower) selectFrom(o *output, c *postings.Cursor, words []uint64) error {
+	blocks := pulse{stop: x.m.stop}
+	for c.NextBlock() != base.NoDocID && !blocks.stopped() {
 		if o.words == nil {
 			var buf [codec.BlockLen]uint32
 			o.docs = append(o.docs, selected(buf[:0], c.BlockDocIDs(), words, false)...)
@@ -64,12 +69,14 @@ func (o *output) selectFrom(c *postings.Cursor, words []uint64) {
 			o.count += int(w >> (doc % 64))
 		}
 	}
+	return blocks.err
 }
 
-// lookUpLen documents are looked up together.
-const lookUpLen = 1024
+// lookUpLen documents, which are in as many blocks at most, are looked up together.
+const lookUpLen = pulsePeriod
 
-func (x narrower) lookUp(out *output, c *postings.Cursor, d documents) {
+// lookUp adds the documents of d that are in a list. The error is stop's.
+func (x narrower) lookUp(out *output, c *postings.Cursor, d documents) error {
 	if x.m.looked == nil {
 		x.m.looked = make([]uint32, 2*lookUpLen)
 	}
@@ -80,7 +87,10 @@ func (x narrower) lookUp(out *output, c *postings.Cursor, d documents) {
 		}
 		part := docs[:min(lookUpLen, len(docs))]
 		if len(part) == 0 || c.Err() != nil {
-			return
+			return nil //nolint:nilerr // the caller reports it
+		}
+		if err := x.m.stop.Err(); err != nil {
+			return err
 		}
 		common = c.AppendCommon(common[:0], part)
 		if out.words == nil {
