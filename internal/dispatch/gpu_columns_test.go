@@ -1,10 +1,13 @@
 package dispatch
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
@@ -90,5 +93,64 @@ func TestGPUPreparesColumns(t *testing.T) {
 		if got := both.Segments[i]; fmt.Sprint(got.Counts, got.Missing) != fmt.Sprint(want.Segments[i].Counts, want.Segments[i].Missing) {
 			t.Errorf("segment %d: other counts than on the CPU", i)
 		}
+	}
+}
+
+// Lists come before columns. After an error of a column the others are brought all the same, but not after the context's.
+func TestGPUPreparesAfterColumnError(t *testing.T) {
+	rng := rand.New(rand.NewPCG(101, 1))
+	snapshot := indextest.Snapshot(t, facetIndex(t, rng, 1000, 2)) // three segments
+	const call = "cuMemcpyHtoDAsync_v2"
+	prepare := func(ctx context.Context, fields []string, failing int) (lists int, columns int64, copies int, err error) {
+		var faults cuda.Faults
+		g := testGPU(t, pipeline.Options{Faults: &faults})
+		p := newGPUPair(t, snapshot, g)
+		segments, err := g.segmentsOf(snapshot, false)
+		if err != nil || len(segments) != 3 {
+			t.Fatal(err, len(segments))
+		}
+		all := tallying{query: mustPrepare(t, p.gpu, p.sc, plantest.Words(rand.New(rand.NewPCG(101, 2)), 2)), sc: p.sc, fields: fields}
+		if refusal, err := all.prepare((*pipeline.Ordinals).Counts); refusal != "" || err != nil {
+			t.Fatal(refusal, err)
+		}
+		whole := all.query.gpu.stages[0]
+		former, err := g.replicas[0].engine.Attach(segments[:1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer former.Release()
+		one := &pipeline.Tally{
+			Query: &pipeline.Query{K: 1, Legs: whole.Legs[:whole.NumTerms], NumTerms: whole.NumTerms}, Columns: all.columns[:len(fields)], NumColumns: len(fields),
+		}
+		if err := former.Tally(t.Context(), one, nil); err != nil || one.Err != nil {
+			t.Fatal(err, one.Err)
+		}
+		next, err := g.replicas[0].engine.Attach(segments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer next.Release()
+		before, had := faults.Calls()[call], g.Stats().Devices[0].Columns
+		if failing > 0 {
+			faults.Fail(call, failing, cuda.OutOfMemory)
+		}
+		lists, err = next.Prepare(ctx, former)
+		return lists, g.Stats().Devices[0].Columns - had, faults.Calls()[call] - before, err
+	}
+	lists, columns, copies, err := prepare(t.Context(), nil, 0)
+	if err != nil || lists == 0 || columns != 0 || copies == 0 {
+		t.Fatalf("%d lists, %d columns, %d copies: %v", lists, columns, copies, err)
+	}
+	fields := []string{"kind", "tags"}
+	for failing := 1; failing <= 2; failing++ {
+		got, columns, _, err := prepare(t.Context(), fields, copies+failing)
+		if !errors.Is(err, cuda.ErrOutOfMemory) || got != lists || columns != 3 {
+			t.Errorf("copy %d of a column fails: %d lists, want %d; %d columns, want 3 of 4: %v", failing, got, lists, columns, err)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if lists, columns, _, err := prepare(ended, fields, 0); !errors.Is(err, context.Canceled) || lists+int(columns) != 0 {
+		t.Errorf("after the end of the context: %d lists, %d columns: %v", lists, columns, err)
 	}
 }

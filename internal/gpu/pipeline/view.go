@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -108,9 +109,9 @@ func (v *View) WaitForPromotions() {
 	}
 }
 
-// Prepare copies to the devices, for the segments of v that former does not have, the columns and the lists that they
-// have for segments of former, the most useful lists first, while there is free memory and until ctx ends. It
-// uses no lane. It returns the number of lists; errors are of ctx or Device.Prepare.
+// Prepare copies to the devices, for the segments of v that former does not have, the lists that they have for segments
+// of former, the most useful ones first, and then the columns, while there is free memory and until ctx ends. It
+// uses no lane. It returns the number of lists; errors are of ctx, Device.Prepare or residency.PrepareColumns.
 func (v *View) Prepare(ctx context.Context, former *View) (lists int, err error) {
 	for i, d := range v.engine.devices {
 		var shards []*residency.Shard
@@ -120,17 +121,13 @@ func (v *View) Prepare(ctx context.Context, former *View) (lists int, err error)
 			}
 		}
 		var hot []residency.Hot
-		var columns []string
 		for j := range v.targets[i] {
 			p := v.targets[i][j].shard
 			if p == nil || p.Prepared() || slices.Contains(shards, p) {
 				continue
 			}
 			if hot == nil {
-				hot, columns = d.Hot(shards), residency.HotColumns(d.Device, shards)
-			}
-			if _, err := residency.PrepareColumns(ctx, d.Device, p, &v.segments[j], columns); err != nil {
-				return lists, err
+				hot = d.Hot(shards)
 			}
 			n, err := d.Prepare(ctx, p, &v.segments[j], hot)
 			lists += n
@@ -138,6 +135,30 @@ func (v *View) Prepare(ctx context.Context, former *View) (lists int, err error)
 				return lists, err
 			}
 		}
+		err = errors.Join(err, v.prepareColumns(ctx, i, shards))
+		if ctx.Err() != nil {
+			break
+		}
 	}
-	return lists, nil
+	return lists, err
+}
+
+// prepareColumns copies to a device the columns that it has for shards. Those of other segments are brought in spite of
+// an error of one.
+func (v *View) prepareColumns(ctx context.Context, device int, shards []*residency.Shard) error {
+	d := v.engine.devices[device].Device
+	columns := residency.HotColumns(d, shards)
+	var errs []error
+	for j := range v.targets[device] {
+		p := v.targets[device][j].shard
+		if p == nil || slices.Contains(shards, p) {
+			continue
+		}
+		_, err := residency.PrepareColumns(ctx, d, p, &v.segments[j], columns)
+		errs = append(errs, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -1,7 +1,10 @@
 package residency
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/segment"
@@ -33,8 +36,9 @@ func HotColumns(d *Device, shards []*Shard) (names []string) {
 	return slices.Compact(names)
 }
 
-// PrepareColumns uploads columns to a shard of s while there is free memory, until ctx ends. It evicts nothing. It
-// returns the number of columns; errors are as of Prepare.
+// PrepareColumns uploads columns to a shard of s while there is free memory, until ctx ends or the device is lost. It
+// evicts nothing. It returns the number of columns; errors are as of Prepare, joined: after one of a column it goes on
+// with the others.
 func PrepareColumns(ctx context.Context, d *Device, p *Shard, s *Segment, names []string) (columns int, err error) {
 	if s.Segment == nil || len(names) == 0 {
 		return 0, nil
@@ -43,9 +47,10 @@ func PrepareColumns(ctx context.Context, d *Device, p *Shard, s *Segment, names 
 	if err != nil || set == nil {
 		return 0, err
 	}
+	var errs []error
 	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return columns, err
+		if ended := cmp.Or(ctx.Err(), d.Lost()); ended != nil {
+			return columns, errors.Join(append(errs, ended)...)
 		}
 		of := Ordinals{Name: name, Number: slices.Index(set.Names(), name)}
 		of.Column, _ = set.Column(name)
@@ -54,13 +59,13 @@ func PrepareColumns(ctx context.Context, d *Device, p *Shard, s *Segment, names 
 		}
 		there, err := prepareColumn(d, p, &of)
 		if err != nil {
-			return columns, err
+			errs = append(errs, fmt.Errorf("column %q: %w", name, err))
 		}
 		if there {
 			columns++
 		}
 	}
-	return columns, nil
+	return columns, errors.Join(errs...)
 }
 
 func prepareColumn(d *Device, p *Shard, of *Ordinals) (there bool, err error) {
