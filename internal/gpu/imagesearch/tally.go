@@ -18,8 +18,12 @@ var tallyImage []byte
 // maxTallyTerms is the number of terms that fit into the parameters of a launch.
 const maxTallyTerms = 96
 
-// MaxTallySlots is the maximum of Values.NumSlots.
-const MaxTallySlots = 1 << 20
+const (
+	// MaxTallySlots is the maximum of Values.NumSlots.
+	MaxTallySlots = 1 << 20
+	// MaxTallyCounts is the maximum of their sum in a Count: 16 MiB on the device, and as many on the host.
+	MaxTallyCounts = 1 << 22
+)
 
 const (
 	tallyThreads = 1024
@@ -194,10 +198,11 @@ func (t *Tally) check(segment *Segment, q *Query, columns []Values) error {
 	if err := q.checkSegment(segment); err != nil {
 		return err
 	}
+	slots := 0
 	for i := range columns {
 		c := &columns[i]
-		if c.NumSlots > MaxTallySlots {
-			return fmt.Errorf("column %d: %d values: %w", i, c.NumSlots, ErrUnsuited)
+		if slots += c.NumSlots; c.NumSlots > MaxTallySlots || slots > MaxTallyCounts {
+			return fmt.Errorf("column %d: %d values, %d with those before: %w", i, c.NumSlots, slots, ErrUnsuited)
 		}
 		perWord := 2
 		if c.Wide {
@@ -220,33 +225,35 @@ func (t *Tally) reserve(segment *Segment, columns []Values) error {
 		slots += columns[i].NumSlots
 	}
 	t.columns = append(t.columns, slots)
-	var err error
 	if n := FilterWords(segment.NumDocs); n > t.bits.Len() {
 		t.failed = true
-		if t.bits, err = larger(t.kernels.device, t.bits, n); err != nil {
+		if err := larger(&t.bits, max(n, t.bits.Len()+t.bits.Len()/2), t.kernels.device, cuda.Alloc[uint32]); err != nil {
 			return err
 		}
 	}
-	if slots > t.counts.Len() {
+	if n := min(t.counts.Len(), t.out.Len()); slots > n { // one may be empty after an error
 		t.failed = true
-		if t.counts, err = larger(t.kernels.device, t.counts, slots); err != nil {
+		n = max(slots, min(n+n/2, MaxTallyCounts))
+		if err := larger(&t.counts, n, t.kernels.device, cuda.Alloc[uint32]); err != nil {
 			return err
 		}
-		if err := t.out.Free(); err != nil {
-			return err
-		}
-		t.out, err = cuda.AllocHost[uint32](t.kernels.device, t.counts.Len())
+		return larger(&t.out, n, t.kernels.device, cuda.AllocHost[uint32])
 	}
-	return err
+	return nil
 }
 
-// larger replaces a buffer by one of at least n words.
-func larger(d *cuda.Device, b cuda.Buffer[uint32], n int) (cuda.Buffer[uint32], error) {
-	n = max(n, b.Len()+b.Len()/2)
-	if err := b.Free(); err != nil {
-		return cuda.Buffer[uint32]{}, err
+// larger replaces a buffer by one of n words; after an error it is empty.
+func larger[M cuda.Memory](b *M, n int, d *cuda.Device, alloc func(*cuda.Device, int) (M, error)) error {
+	old := *b
+	*b = *new(M)
+	if err := old.Free(); err != nil {
+		return err
 	}
-	return cuda.Alloc[uint32](d, n)
+	grown, err := alloc(d, n)
+	if err == nil {
+		*b = grown
+	}
+	return err
 }
 
 func (t *Tally) launch(stream *cuda.Stream, segment *Segment, q *Query, columns []Values) error {

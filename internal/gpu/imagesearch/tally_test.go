@@ -202,3 +202,84 @@ func TestTallyArguments(t *testing.T) {
 		t.Errorf("many terms: %v", err)
 	}
 }
+
+// If memory for counts is refused, the next Count or Select works.
+func TestTallyMemoryRefused(t *testing.T) {
+	rng := rand.New(rand.NewPCG(80, 1))
+	c := randomCollection(t, rng, 5000, 8, false, 3)
+	c.toDevice()
+	few, many := randomValues(rng, c, 100, false, false, false), randomValues(rng, c, 6000, false, false, false)
+	of, by := randomOrder(rng, c, 4, 5000)
+	q := c.query(Or, 10, nil, c.Saturation.AvgLen, 2, 7)
+	_, matches := q.want(t)
+	for _, call := range []string{"cuMemAlloc_v2", "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuMemFree_v2", "cuMemFreeHost"} {
+		for _, selects := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/select=%t", call, selects), func(t *testing.T) {
+				s, err := c.kernels.NewTally()
+				must(t, err)
+				defer func() { must(t, s.Close()) }()
+				must(t, s.Count(c.Stream, c.segment, &q.gpu, []Values{few.device}))
+				gputest.Fail(t, c.Device, call, 1, cuda.OutOfMemory)
+				for round := range 2 {
+					var docs []uint32
+					if selects {
+						docs, err = s.Select(c.Stream, c.segment, &q.gpu, &by)
+					} else {
+						err = s.Count(c.Stream, c.segment, &q.gpu, []Values{many.device})
+					}
+					switch {
+					case round == 0:
+						if !errors.Is(err, cuda.ErrOutOfMemory) {
+							t.Fatalf("the call that fails: %v", err)
+						}
+					case err != nil:
+						t.Fatal(err)
+					case selects:
+						want := wantSelected(matches, c.Base, of, &by, q.gpu.K)
+						for _, d := range want {
+							if !slices.Contains(docs, d) {
+								t.Fatalf("document %d of the best is not in %v", d, docs)
+							}
+						}
+					case !slices.Equal(s.Counts(0), many.counts(matches, c.Base)):
+						t.Fatal("other counts than those of the CPU")
+					}
+				}
+				must(t, s.Count(c.Stream, c.segment, &q.gpu, []Values{few.device}))
+				if !slices.Equal(s.Counts(0), few.counts(matches, c.Base)) {
+					t.Error("few values: other counts than those of the CPU")
+				}
+			})
+		}
+	}
+}
+
+// The counts of a query have bounded memory, for any number of columns.
+func TestTallyCountsAreBounded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(81, 1))
+	c := randomCollection(t, rng, 3000, 4, false, 3)
+	c.toDevice()
+	s, err := c.kernels.NewTally()
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	v := randomValues(rng, c, 100, true, false, false)
+	large := v.device
+	large.NumSlots = MaxTallySlots
+	q := c.query(Or, 0, nil, c.Saturation.AvgLen, 1)
+	_, matches := q.want(t)
+	for n := 3; n <= MaxTallyCounts/MaxTallySlots; n++ {
+		must(t, s.Count(c.Stream, c.segment, &q.gpu, slices.Repeat([]Values{large}, n)))
+		if got := s.Counts(n - 1); !slices.Equal(got[:100], v.counts(matches, c.Base)) {
+			t.Errorf("%d columns: other counts than those of the CPU", n)
+		}
+		if s.counts.Len() > MaxTallyCounts || s.out.Len() > MaxTallyCounts {
+			t.Errorf("%d columns: memory for %d and %d counts", n, s.counts.Len(), s.out.Len())
+		}
+	}
+	one := v.device
+	one.NumSlots = 1
+	err = s.Count(c.Stream, c.segment, &q.gpu, append(slices.Repeat([]Values{large}, MaxTallyCounts/MaxTallySlots), one))
+	if !errors.Is(err, ErrUnsuited) {
+		t.Errorf("a count more: %v", err)
+	}
+}

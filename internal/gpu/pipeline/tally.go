@@ -51,8 +51,11 @@ func (s *tallyState) close() error {
 	return t.Close()
 }
 
-// errNoColumn means that a device has no room for a column.
-var errNoColumn = errors.New("the GPU has no room for a column")
+var (
+	// errNoColumn means that a device has no room for a column.
+	errNoColumn   = errors.New("the GPU has no room for a column")
+	errManyValues = errors.New("the columns of a segment have too many values together for a GPU")
+)
 
 // reset prepares the answer.
 func (t *Tally) reset(numSegments int) {
@@ -77,9 +80,20 @@ func (t *Tally) check(v *View) error {
 	if q.NumTerms < 1 || len(q.Legs) != q.NumTerms*len(v.segments) || len(q.Filters) > 0 && len(q.Filters) != len(v.segments) || len(t.Columns) != t.NumColumns*len(v.segments) {
 		return fmt.Errorf("tally: %d legs of %d terms, %d filters and %d columns over %d segments: %w", len(q.Legs), q.NumTerms, len(q.Filters), len(t.Columns), len(v.segments), base.ErrBadInput)
 	}
+	slots := 0
 	for i := range t.Columns {
-		if !v.segments[i/t.NumColumns].OnCPU && !t.Columns[i].Counts() {
+		if i%t.NumColumns == 0 {
+			slots = 0
+		}
+		of := &t.Columns[i]
+		if of.Column == nil || v.segments[i/t.NumColumns].OnCPU {
+			continue
+		}
+		if !of.Counts() {
 			return errors.New("a column has numbers, or too many values for a GPU")
+		}
+		if slots += of.NumSlots(); slots > imagesearch.MaxTallyCounts {
+			return errManyValues
 		}
 	}
 	return v.engine.Lost()

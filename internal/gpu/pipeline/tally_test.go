@@ -11,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/column"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
@@ -156,6 +157,17 @@ func TestTallyRefusals(t *testing.T) {
 	if err := v.Tally(t.Context(), &tally, nil); err != nil || tally.Err == nil {
 		t.Errorf("little memory: %v, %v", err, tally.Err)
 	}
+	tally.NumColumns = imagesearch.MaxTallyCounts/tally.Columns[0].NumSlots() + 1
+	tally.Columns = slices.Repeat(tally.Columns[:1], tally.NumColumns)
+	if err := v.Tally(t.Context(), &tally, nil); err != nil || !errors.Is(tally.Err, errManyValues) || v.HasTally(&tally) {
+		t.Errorf("many columns: %v, %v", err, tally.Err)
+	}
+	tally.NumColumns--
+	tally.Columns = tally.Columns[1:]
+	if err := tally.check(v); err != nil {
+		t.Errorf("a column less: %v", err)
+	}
+	tally.NumColumns = 1
 	checkIdle(t, e)
 	tally.Columns = nil
 	if err := v.Tally(t.Context(), &tally, nil); err != nil || !errors.Is(tally.Err, base.ErrBadInput) {

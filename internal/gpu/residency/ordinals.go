@@ -31,10 +31,11 @@ func (d *Device) hasColumn(p *Shard, number int) bool {
 
 // Counts reports whether a device can count the values: they are ordinals, and not too many.
 func (of *Ordinals) Counts() bool {
-	return of.Column == nil || of.Column.Kind() == column.Ordinals && of.numSlots() <= imagesearch.MaxTallySlots && of.Column.NumValues() <= math.MaxInt32
+	return of.Column == nil || of.Column.Kind() == column.Ordinals && of.NumSlots() <= imagesearch.MaxTallySlots && of.Column.NumValues() <= math.MaxInt32
 }
 
-func (of *Ordinals) numSlots() int {
+// NumSlots is imagesearch.Values.NumSlots.
+func (of *Ordinals) NumSlots() int {
 	lo, hi := of.Column.Bounds()
 	return int(hi-lo) + 2
 }
@@ -58,7 +59,7 @@ func (u *Uploader) ordinals(p *Shard, of *Ordinals, c *Counts, how admission) (*
 func listStarts(p *Shard) int { return (int(p.to-p.from) + 1 + 3) / 4 * 4 }
 
 // wide reports whether values have 32 bits.
-func (of *Ordinals) wide() bool { return of.numSlots() > math.MaxUint16 }
+func (of *Ordinals) wide() bool { return of.NumSlots() > math.MaxUint16 }
 
 func (of *Ordinals) listWords() int {
 	n := (of.Column.NumValues() + 7) / 8 * 8
@@ -100,7 +101,7 @@ func (of *Ordinals) lists(p *Shard) ([]uint32, error) {
 
 // Values returns the column of an entry of Uploader.Ordinals.
 func (e *Entry) Values(p *Shard, of *Ordinals) imagesearch.Values {
-	v := imagesearch.Values{Words: e.packed.bits, NumSlots: of.numSlots()}
+	v := imagesearch.Values{Words: e.packed.bits, NumSlots: of.NumSlots()}
 	if !of.Column.MultiValued() {
 		v.Wide = flatBytes(of.Column) == 4
 		return v
