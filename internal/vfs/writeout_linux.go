@@ -1,7 +1,9 @@
 package vfs
 
 import (
+	"errors"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,10 +17,11 @@ func awaitWriting(f *os.File, offset, length int64) error {
 	return unlessUnsupported(unix.SyncFileRange(int(f.Fd()), offset, length, wait))
 }
 
-// The calls are hints: some file systems, sandboxes and versions of Windows' subsystem lack them.
+// The calls are hints: some file systems, sandboxes and Windows' subsystem for Linux lack them.
+var unsupported = []error{unix.ENOSYS, unix.EPERM, unix.EINVAL, unix.ESPIPE, unix.EOPNOTSUPP}
+
 func unlessUnsupported(err error) error {
-	switch err {
-	case unix.ENOSYS, unix.EPERM, unix.EINVAL, unix.ESPIPE, unix.EOPNOTSUPP:
+	if slices.ContainsFunc(unsupported, func(u error) bool { return errors.Is(err, u) }) {
 		return nil
 	}
 	return err
