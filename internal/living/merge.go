@@ -22,7 +22,7 @@ func (s *Store) merge(level int) {
 				return // the store is closed
 			}
 			if merged {
-				s.work.turns.update(s.mergesBehind)
+				s.work.turns.update()
 				signalAll(&s.work.changed)
 			}
 		}
@@ -83,8 +83,6 @@ func smallestNeighbours(sizes []index.SegmentSize, n int) (from, to int) {
 	}
 	return from, from + n
 }
-
-func (s *Store) mergesBehind() bool { return numSegments(s.ix) > s.opts.MaxSegments/2 }
 
 func numSegments(ix *index.Index) int {
 	snapshot, err := ix.Snapshot()

@@ -267,7 +267,7 @@ func (s *Store) publish() {
 		if err != nil {
 			continue
 		}
-		s.work.turns.update(s.mergesBehind)
+		s.work.turns.update()
 		signalAll(&s.work.changed)
 		s.flushIfLong()
 		if unsaved += b.size; unsaved >= s.opts.CheckpointBytes {

@@ -59,15 +59,16 @@ type mergeTurns struct {
 	*turns.Turns
 	processors int
 	mu         sync.Mutex
-	wanted     int // calls of Store.Merge
-	behind     bool
+	wanted     int         // calls of Store.Merge
+	isBehind   func() bool // there are so many segments that merges are behind
+	behind     bool        // the last answer
 }
 
-// update asks whether there are so many segments that merges are behind.
-func (t *mergeTurns) update(behind func() bool) {
+// update asks whether merges are behind.
+func (t *mergeTurns) update() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.behind = behind()
+	t.behind = t.isBehind()
 	t.apply()
 }
 

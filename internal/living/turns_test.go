@@ -9,6 +9,7 @@ import (
 
 // Merges leave half of the processors, at least one, to others, unless they are behind or somebody waits for them.
 func TestMergeTurns(t *testing.T) {
+	never, always := func() bool { return false }, func() bool { return true }
 	for _, c := range []struct{ processors, share int }{{1, 1}, {2, 1}, {3, 1}, {8, 4}} {
 		synctest.Test(t, func(t *testing.T) {
 			m := mergeTurns{Turns: turns.New(c.processors), processors: c.processors}
@@ -33,9 +34,9 @@ func TestMergeTurns(t *testing.T) {
 				do   func()
 				want int
 			}{
-				{"idle", func() { m.update(func() bool { return false }) }, c.share},
-				{"behind", func() { m.update(func() bool { return true }) }, c.processors},
-				{"caught up", func() { m.update(func() bool { return false }) }, c.share},
+				{"idle", func() { m.isBehind = never; m.update() }, c.share},
+				{"behind", func() { m.isBehind = always; m.update() }, c.processors},
+				{"caught up", func() { m.isBehind = never; m.update() }, c.share},
 				{"wanted", func() { m.want(1) }, c.processors},
 				{"wanted twice", func() { m.want(1) }, c.processors},
 				{"one left", func() { m.want(-1) }, c.processors},
