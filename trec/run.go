@@ -164,7 +164,7 @@ func ReadRun(r io.Reader) (*Run, error) {
 }
 
 func rankLines(query string, lines []runLine) ([]RunEntry, error) {
-	slices.SortFunc(lines, func(a, b runLine) int {
+	base.Sort(lines, func(a, b runLine) int {
 		if c := cmp.Compare(a.DocNo, b.DocNo); c != 0 {
 			return c
 		}

@@ -98,7 +98,7 @@ func newRegistry() []analyzerEntry {
 	for _, c := range builtinChains {
 		entries = append(entries, analyzerEntry{name: c.name, description: c.description, chain: sync.OnceValue(c.blueprint)})
 	}
-	slices.SortFunc(entries, func(a, b analyzerEntry) int { return strings.Compare(a.name, b.name) })
+	base.Sort(entries, func(a, b analyzerEntry) int { return strings.Compare(a.name, b.name) })
 	return entries
 }
 

@@ -2,12 +2,13 @@ package analysis
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // edit builds a changed text with its replacements.
@@ -104,7 +105,7 @@ func mappingRules(p *parameters) *mappings {
 		rules[from[0]] = append(rules[from[0]], mappingRule{[]byte(from), []byte(to)})
 	}
 	for _, r := range rules {
-		slices.SortFunc(r, func(a, b mappingRule) int { return len(b.from) - len(a.from) })
+		base.Sort(r, func(a, b mappingRule) int { return len(b.from) - len(a.from) })
 	}
 	return rules
 }

@@ -67,7 +67,7 @@ func (r *synonymRules) compile(before Analyzer) (*synonymTable, error) {
 		}
 	}
 	for _, rules := range t.rules {
-		slices.SortFunc(rules, func(a, b synonymRule) int { return len(b.from) - len(a.from) })
+		base.Sort(rules, func(a, b synonymRule) int { return len(b.from) - len(a.from) })
 	}
 	return t, nil
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -81,7 +80,7 @@ func listed(all []*description) []Snapshot {
 	for _, d := range all {
 		snapshots = append(snapshots, d.Snapshot)
 	}
-	slices.SortFunc(snapshots, func(a, b Snapshot) int {
+	base.Sort(snapshots, func(a, b Snapshot) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
 	})
 	return snapshots

@@ -111,7 +111,7 @@ type branch struct {
 func (g *grower) grow(cases []treeCase) *branch {
 	b := &branch{n: len(cases)}
 	if s, ok := g.split(cases); ok {
-		slices.SortFunc(cases, byFeature(s.feature))
+		base.Sort(cases, byFeature(s.feature))
 		b.split = s
 		b.left, b.right = g.grow(cases[:s.n]), g.grow(cases[s.n:])
 		b.used[s.feature] = true
@@ -162,7 +162,7 @@ func bestSplit(cases []treeCase, minLeaf int) (best split, ok bool) {
 	}
 	least := whole.n * whole.deviation() * (1 - 1e-9) // a reduction within rounding does not count
 	for feature := range MaxTreeFeatures {
-		slices.SortFunc(cases, byFeature(feature))
+		base.Sort(cases, byFeature(feature))
 		var left moments
 		right := whole
 		for i := range len(cases) - minLeaf {

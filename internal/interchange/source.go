@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/griffin-search/griffin/ciff"
 	"github.com/griffin-search/griffin/internal/base"
@@ -111,7 +110,7 @@ func (s *Source) sort(r *ciff.Reader) error {
 		}
 		s.order = append(s.order, listPlace{l.Term, offset})
 	}
-	slices.SortFunc(s.order, func(a, b listPlace) int { return cmp.Compare(a.term, b.term) })
+	base.Sort(s.order, func(a, b listPlace) int { return cmp.Compare(a.term, b.term) })
 	for i := range s.order[1:] {
 		if s.order[i].term == s.order[i+1].term {
 			return errTwice(s.order[i].term)

@@ -48,7 +48,7 @@ func moreLikeThis(c *compiler, n *query.MoreLikeThis, boost float64) (node, erro
 			return nil, err
 		}
 	}
-	slices.SortFunc(t.terms, func(x, y typicalTerm) int {
+	base.Sort(t.terms, func(x, y typicalTerm) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.field, y.field), strings.Compare(x.text, y.text))
 	})
 	most := cmp.Or(n.MaxTerms, 25)

@@ -59,7 +59,7 @@ func (r *request) byQuery(update bool) (answer, *Error) {
 	} else if !wait {
 		return answer{}, illegal("[wait_for_completion] false is not supported: there are no tasks")
 	}
-	body, err := r.body()
+	body, err := r.searchBody()
 	if err != nil {
 		return answer{}, err
 	}

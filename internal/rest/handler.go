@@ -36,7 +36,7 @@ type Options struct {
 	Directory *Directory
 	// MaxBodyBytes bounds the body of a bulk request, also after decompression.
 	MaxBodyBytes int64
-	// MaxDocumentBytes bounds a document, and the body of every other request.
+	// MaxDocumentBytes bounds a document, and the body of every other request; of a search, 1 MiB does, too.
 	MaxDocumentBytes int
 	// MaxWrites bounds the requests that write at the same time. Others get 429.
 	MaxWrites int
@@ -299,14 +299,20 @@ func tooLarge(limit int64) *Error {
 	return &Error{Status: http.StatusRequestEntityTooLarge, Type: "content_too_long_exception", Reason: fmt.Sprintf("entity content is too long for the configured limit of %d bytes", limit)}
 }
 
-// body reads a body that is not a bulk request.
-func (r *request) body() ([]byte, *Error) {
+// body reads a body that is neither a bulk request nor a search.
+func (r *request) body() ([]byte, *Error) { return r.bodyWithin(int64(r.h.options.MaxDocumentBytes)) }
+
+// searchBody reads the body of a search, before its admission.
+func (r *request) searchBody() ([]byte, *Error) {
+	return r.bodyWithin(min(maxQueryText, int64(r.h.options.MaxDocumentBytes)))
+}
+
+func (r *request) bodyWithin(limit int64) ([]byte, *Error) {
 	r.deadlines()
 	from, apiErr := r.reader()
 	if apiErr != nil {
 		return nil, apiErr
 	}
-	limit := int64(r.h.options.MaxDocumentBytes)
 	text, err := io.ReadAll(io.LimitReader(from, limit+1))
 	var large *http.MaxBytesError
 	switch {

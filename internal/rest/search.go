@@ -181,7 +181,7 @@ func count(r *request) (answer, *Error) {
 	if err != nil {
 		return answer{}, err
 	}
-	body, err := r.body()
+	body, err := r.searchBody()
 	if err != nil {
 		return answer{}, err
 	}

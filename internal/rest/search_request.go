@@ -51,12 +51,9 @@ func newSearchRequest() searchRequest {
 
 func (r *request) parseSearch(x *Index) (s searchRequest, err *Error) {
 	s = newSearchRequest()
-	body, err := r.body()
+	body, err := r.searchBody()
 	if err != nil {
 		return s, err
-	}
-	if len(body) > maxQueryText {
-		return s, tooLarge(maxQueryText)
 	}
 	if len(body) > 0 {
 		if err := s.parseBody(x, body); err != nil {

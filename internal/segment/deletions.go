@@ -149,7 +149,7 @@ func (c *ListCounts) Add(f base.FieldID, l *postings.List, count uint32) {
 func (c *ListCounts) AddTokens(f base.FieldID, tokens uint64) { c.fields[f].Tokens += tokens }
 
 func (c *ListCounts) sorted() []listCount {
-	slices.SortFunc(c.lists, func(a, b listCount) int { return cmp.Compare(a.key, b.key) })
+	base.Sort(c.lists, func(a, b listCount) int { return cmp.Compare(a.key, b.key) })
 	return c.lists
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/griffin-search/griffin/codec"
@@ -131,7 +130,7 @@ func (w *writer) write(ctx context.Context) error {
 	if err := g.wait(); err != nil {
 		return err
 	}
-	slices.SortFunc(w.meta.Files, func(a, b FileMeta) int { return cmp.Compare(a.Name, b.Name) })
+	base.Sort(w.meta.Files, func(a, b FileMeta) int { return cmp.Compare(a.Name, b.Name) })
 	w.opts.Turns.Take() // whoever writes has one
 	err = saveMeta(w.fs, w.dir, &w.meta)
 	w.opts.Turns.Give()

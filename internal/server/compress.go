@@ -50,7 +50,7 @@ func acceptedCoding(accept []string) *coding {
 			q := 1.0
 			if text, ok := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(parameters), " ", ""), "q="); ok {
 				var err error
-				if q, err = strconv.ParseFloat(text, 64); err != nil {
+				if q, err = strconv.ParseFloat(text, 64); err != nil || !(q >= 0 && q <= 1) { // NaN compares false
 					q = 0
 				}
 			}
@@ -79,17 +79,10 @@ func acceptedCoding(accept []string) *coding {
 // compressed compresses the answers of next for clients that ask for it.
 func compressed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		accept := r.Header["Accept-Encoding"]
-		if len(accept) == 0 || r.Method == http.MethodHead {
-			next.ServeHTTP(w, r)
-			return
+		cw := &compressWriter{ResponseWriter: w}
+		if r.Method != http.MethodHead {
+			cw.coding = acceptedCoding(r.Header["Accept-Encoding"])
 		}
-		c := acceptedCoding(accept)
-		if c == nil {
-			next.ServeHTTP(w, r)
-			return
-		}
-		cw := &compressWriter{ResponseWriter: w, coding: c}
 		next.ServeHTTP(cw, r)
 		cw.end() // not deferred: after a panic the answer is not complete
 	})
@@ -98,7 +91,7 @@ func compressed(next http.Handler) http.Handler {
 // compressWriter decides with the header of an answer whether to compress it.
 type compressWriter struct {
 	http.ResponseWriter
-	coding  *coding
+	coding  *coding // nil: the client takes none
 	decided bool
 	to      encoder // nil: the answer is not compressed
 }
@@ -107,11 +100,13 @@ func (w *compressWriter) WriteHeader(status int) {
 	if !w.decided && status >= http.StatusOK {
 		w.decided = true
 		if header := w.Header(); compressible(status, header) {
-			header["Content-Encoding"] = w.coding.name
-			header.Add("Vary", "Accept-Encoding")
-			header.Del("Content-Length")
-			w.to, _ = w.coding.encoders.Get().(encoder)
-			w.to.Reset(w.ResponseWriter)
+			header.Add("Vary", "Accept-Encoding") // also of the answer that is not compressed: caches keep it
+			if w.coding != nil {
+				header["Content-Encoding"] = w.coding.name
+				header.Del("Content-Length")
+				w.to, _ = w.coding.encoders.Get().(encoder)
+				w.to.Reset(w.ResponseWriter)
+			}
 		}
 	}
 	w.ResponseWriter.WriteHeader(status)

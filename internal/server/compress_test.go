@@ -22,6 +22,7 @@ func TestAcceptedCoding(t *testing.T) {
 		"": nil, "identity": nil, "br": nil, "deflate, br": nil, "gzip": gzipCoding, "GZIP": gzipCoding, "x-gzip": gzipCoding, "zstd": zstdCoding,
 		"gzip, deflate, br, zstd": zstdCoding, "gzip;q=1.0, zstd;q=0.5": gzipCoding, "gzip;q=0.5, zstd; q=0.8": zstdCoding, "gzip;q=0": nil, "gzip;q=0, zstd;q=0": nil,
 		"*": zstdCoding, "*;q=0": nil, "zstd;q=0, *": gzipCoding, "identity;q=1, gzip;q=0.5": nil, "identity;q=0.5, gzip": gzipCoding, "gzip;q=x": nil, "gzip;Q=0.5": gzipCoding,
+		"gzip;q=nan": nil, "gzip;q=inf": nil, "gzip;q=-1": nil, "gzip;q=1.1": nil, "zstd;q=nan, gzip;q=0.1": gzipCoding,
 		";;,,=": nil,
 	} {
 		if got := acceptedCoding([]string{accept}); got != want {
@@ -118,6 +119,9 @@ func TestCompressedAnswers(t *testing.T) {
 				if response == nil || plain == nil {
 					return
 				}
+				if plain.Header.Get("Vary") != "Accept-Encoding" || plain.Header.Get("Content-Encoding") != "" {
+					t.Errorf("%s, not compressed: %v", query, plain.Header)
+				}
 				if !bytes.Equal(got, want) || response.StatusCode != plain.StatusCode || response.Header.Get("Content-Encoding") != accept || response.Header.Get("Vary") != "Accept-Encoding" {
 					t.Errorf("%s: status %d, %v, %d bytes, want %d bytes", query, response.StatusCode, response.Header, len(got), len(want))
 				}
@@ -128,11 +132,11 @@ func TestCompressedAnswers(t *testing.T) {
 	for _, query := range []string{
 		fmt.Sprintf("n=%d&type=application/json", minCompressed-1), "n=0&type=text/plain", "n=5000&type=image/png", "n=5000&type=text/html&packed=1",
 	} {
-		if response, _ := get(http.MethodGet, query, "gzip"); response == nil || strings.Contains("gzip", response.Header.Get("Content-Encoding")) && response.Header.Get("Content-Encoding") != "" || response.ContentLength < 0 {
+		if response, _ := get(http.MethodGet, query, "gzip"); response == nil || strings.Contains("gzip", response.Header.Get("Content-Encoding")) && response.Header.Get("Content-Encoding") != "" || response.ContentLength < 0 || response.Header.Get("Vary") != "" {
 			t.Errorf("%s: %v", query, response)
 		}
 	}
-	if response, _ := get(http.MethodHead, "n=5000&type=text/html", "gzip"); response == nil || response.ContentLength != 5000 || response.Header.Get("Content-Encoding") != "" {
+	if response, _ := get(http.MethodHead, "n=5000&type=text/html", "gzip"); response == nil || response.ContentLength != 5000 || response.Header.Get("Content-Encoding") != "" || response.Header.Get("Vary") != "Accept-Encoding" {
 		t.Errorf("HEAD: %v", response)
 	}
 }

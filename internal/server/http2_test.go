@@ -19,7 +19,7 @@ import (
 func http2Client() *http.Client {
 	p := new(http.Protocols)
 	p.SetUnencryptedHTTP2(true)
-	return &http.Client{Transport: &http.Transport{Protocols: p}}
+	return &http.Client{Transport: &http.Transport{Protocols: p, HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true}}}
 }
 
 // Many requests share a connection, are answered as over HTTP/1.1, and end before the server stops.
@@ -77,7 +77,7 @@ func TestHTTP2(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	if n := connections.Load(); n != 1 || most.Load() < 2 {
+	if n := connections.Load(); n != 1 || most.Load() < 2 || most.Load() > int64(l.streams) {
 		t.Errorf("%d connections, at most %d searches at the same time", n, most.Load())
 	}
 	old := &http.Client{Transport: &http.Transport{}}
@@ -148,5 +148,59 @@ func TestSlowHTTP2(t *testing.T) {
 				t.Errorf("the connection is still open: %v", err)
 			}
 		})
+	}
+}
+
+// Connections of HTTP/2 cannot open more requests together than the server allows: others are refused at once.
+func TestOpenRequests(t *testing.T) {
+	const limit = 4
+	release := make(chan struct{})
+	var running atomic.Int64
+	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		running.Add(1)
+		<-release
+	})
+	l := defaultLimits
+	l.requests = limit
+	address := "http://" + start(t, h, patience, l).addr
+	client := http2Client()
+	var asking sync.WaitGroup
+	for range limit {
+		asking.Go(func() {
+			response, err := client.Get(address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				t.Errorf("an admitted request: %s", response.Status)
+			}
+		})
+	}
+	for running.Load() < limit {
+		time.Sleep(time.Millisecond)
+	}
+	for _, c := range []*http.Client{client, {Transport: &http.Transport{}}} {
+		response, err := c.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if want := `{"error":{"code":"overloaded","message":"4 requests are already open; try again in a moment"}}`; err != nil || response.StatusCode != http.StatusServiceUnavailable ||
+			response.Header.Get("Retry-After") != "1" || strings.TrimSpace(string(text)) != want {
+			t.Errorf("%s: %s, %v, %s", response.Proto, response.Status, response.Header, text)
+		}
+	}
+	close(release)
+	asking.Wait()
+	response, err := client.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("after the others: %s", response.Status)
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// Of one connection.
+// Of one connection, and of all.
 type limits struct {
 	readHeader, read, write, idle time.Duration
 	told                          time.Duration // to answer cancelled requests
 	headerBytes                   int
-	connections                   int
+	connections, requests         int // of all
+	streams                       int // of HTTP/2: requests that a connection may have open
 }
 
 var defaultLimits = limits{
@@ -25,6 +26,8 @@ var defaultLimits = limits{
 	told:        time.Second,
 	headerBytes: 32 << 10,
 	connections: 4096, // above Options.MaxConcurrent, so that rejections can be sent
+	requests:    4096,
+	streams:     32,
 }
 
 // The cause of cancelling requests whose clients are still connected.
@@ -48,7 +51,8 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 	srv := &http.Server{
 		Protocols:         protocols,
 		ConnState:         open.state,
-		Handler:           handler,
+		Handler:           bounded(handler, l.requests),
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: l.streams},
 		ReadHeaderTimeout: l.readHeader,
 		ReadTimeout:       l.read,
 		WriteTimeout:      l.write,

@@ -125,7 +125,7 @@ func (d *Dictionary) readValues(ctx context.Context, view *index.View) (*storedV
 		table.values = append(table.values, storedValue{folded, value, of})
 		size += int64(64 + 2*len(value))
 	}
-	slices.SortFunc(table.values, func(x, y storedValue) int {
+	base.Sort(table.values, func(x, y storedValue) int {
 		return cmp.Or(strings.Compare(x.folded, y.folded), strings.Compare(x.value, y.value))
 	})
 	return table, size, nil

@@ -72,7 +72,7 @@ func (w *Watcher) due(now time.Time) (present, gone []*reading) {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int {
+	base.Sort(keys, func(a, b key) int {
 		return cmp.Or(w.pending[a].first.Compare(w.pending[b].first)*-1, cmp.Compare(a.folder, b.folder), cmp.Compare(a.rel, b.rel))
 	})
 	size := int64(0)

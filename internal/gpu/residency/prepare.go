@@ -63,7 +63,7 @@ func (d *Device) Hot(shards []*Shard) []Hot {
 	for _, h := range found {
 		hot = append(hot, h)
 	}
-	slices.SortFunc(hot, func(a, b Hot) int {
+	base.Sort(hot, func(a, b Hot) int {
 		return cmp.Or(cmp.Compare(b.worth, a.worth), cmp.Compare(a.term.field, b.term.field), cmp.Compare(a.term.bytes, b.term.bytes))
 	})
 	return hot
