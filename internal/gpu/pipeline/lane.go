@@ -226,19 +226,13 @@ func (l *lane) unpin(start int) {
 func (l *lane) run(targets []target, queries []*Query, results []Result, few int, traced bool) {
 	err := l.search(targets, queries, results, few, traced)
 	if err != nil {
-		_ = l.d.Note(err)
 		for i := range results {
 			if results[i].Err == nil {
 				results[i].Err = err
 			}
 		}
-		_ = l.stream.Synchronize() // no kernel may read unpinned lists
-	} else {
-		l.waits.Ended()
-		for _, e := range l.entries {
-			l.waits.MarkLoaded(e)
-		}
 	}
+	l.settle(err)
 	l.d.busy.Add(int64(l.counts.took))
 	l.d.CountLists(l.counts.Hit, 0)
 	l.d.asked.Add(&l.counts.Asked)

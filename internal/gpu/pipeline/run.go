@@ -158,6 +158,19 @@ func (s *shortage) end(d *device) {
 	}
 }
 
+// settle ends a run, after which the lists can be unpinned.
+func (l *lane) settle(err error) {
+	if err != nil {
+		_ = l.d.Note(err)
+		_ = l.stream.Synchronize() // no kernel may read unpinned lists
+		return
+	}
+	l.waits.Ended()
+	for _, e := range l.entries {
+		l.waits.MarkLoaded(e)
+	}
+}
+
 func (l *lane) report(trace *Trace, i int) {
 	if trace == nil {
 		return

@@ -169,15 +169,7 @@ func (l *lane) countOn(v *View, device int, c *counting, trace *Trace) {
 		if err = l.openTally(); err == nil {
 			err = c.run(targets, l.entries[columns:])
 		}
-		if err != nil {
-			_ = l.d.Note(err)
-			_ = l.stream.Synchronize() // no kernel may read unpinned lists
-		} else {
-			l.waits.Ended()
-			for _, e := range l.entries {
-				l.waits.MarkLoaded(e)
-			}
-		}
+		l.settle(err)
 	}
 	*c.err = err
 	l.d.busy.Add(int64(l.counts.took))

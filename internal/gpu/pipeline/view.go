@@ -129,10 +129,10 @@ func (v *View) Prepare(ctx context.Context, former *View) (lists int, err error)
 			if hot == nil {
 				hot = d.Hot(shards)
 			}
-			n, err := d.Prepare(ctx, p, &v.segments[j], hot)
+			n, failed := d.Prepare(ctx, p, &v.segments[j], hot)
 			lists += n
-			if err != nil {
-				return lists, err
+			if failed != nil {
+				return lists, errors.Join(err, failed)
 			}
 		}
 		err = errors.Join(err, v.prepareColumns(ctx, i, shards))

@@ -147,6 +147,19 @@ func (d *Device) Prepare(ctx context.Context, p *Shard, s *Segment, hot []Hot) (
 	return lists, nil
 }
 
+// begin takes the preparer. end gives it back, also after a panic.
+func (p *preparer) begin(d *Device) (end func()) {
+	p.mu.Lock()
+	d.holders.begin()
+	return func() {
+		defer p.mu.Unlock()
+		defer d.holders.end()
+		if p.u.Busy() { // a panic
+			_ = d.Note(p.u.AbandonAll())
+		}
+	}
+}
+
 func (d *Device) prepareList(p *Shard, s *Segment, h *Hot) (there bool, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	var of Leg
@@ -155,15 +168,8 @@ func (d *Device) prepareList(p *Shard, s *Segment, h *Hot) (there bool, err erro
 		return false, err
 	}
 	q := &d.preparer
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	d.holders.begin()
-	defer d.holders.end()
-	defer func() {
-		if q.u.Busy() { // a panic
-			_ = d.Note(q.u.AbandonAll())
-		}
-	}()
+	end := q.begin(d)
+	defer end()
 	if _, err := q.u.lengthsFor(p, s, of.Field); err != nil {
 		return false, d.Note(err)
 	}

@@ -71,15 +71,8 @@ func PrepareColumns(ctx context.Context, d *Device, p *Shard, s *Segment, names 
 func prepareColumn(d *Device, p *Shard, of *Ordinals) (there bool, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	q := &d.preparer
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	d.holders.begin()
-	defer d.holders.end()
-	defer func() {
-		if q.u.Busy() { // a panic
-			_ = d.Note(q.u.AbandonAll())
-		}
-	}()
+	end := q.begin(d)
+	defer end()
 	var counts Counts
 	e, err := q.u.ordinals(p, of, &counts, ifFree)
 	if e == nil || err != nil {
