@@ -58,7 +58,7 @@ type taskCategory struct {
 	Name  string    `json:"name"`
 	Tasks int       `json:"tasks"`
 	Mean  []float64 `json:"mean_us"`
-	// Ratio is the time of bleve relative to Griffin's, RatioLucene that of Lucene.
+	// Ratio is the time of bleve relative to Griffin's, RatioLucene Lucene's.
 	Ratio       float64 `json:"ratio"`
 	RatioLucene float64 `json:"ratio_lucene,omitempty"`
 	// Matches is the mean number of matching documents of Griffin.

@@ -57,7 +57,7 @@ func TestOrdinalsMemory(t *testing.T) {
 	}
 }
 
-// seeing discards what is written, and looks at the heap every few megabytes.
+// seeing is a writer that discards its input and looks at the heap every few megabytes.
 type seeing struct {
 	see     func()
 	written int64

@@ -15,7 +15,7 @@ type FieldOrder struct {
 	K     int
 	// Desc puts the greatest values first, NoneFirst documents without a value, which are last otherwise.
 	Desc, NoneFirst bool
-	// Ties wants all documents whose value is that of the Kth.
+	// Ties wants all documents with the Kth's value.
 	Ties bool
 }
 
@@ -25,8 +25,8 @@ type Selected struct {
 	Segments [][]base.DocID // of the segment, in any order; of small segments all matches
 }
 
-// SelectByField finds on the GPU the documents among which are the best matches of a query by a field. s is nil if the
-// CPU should do it; refusal says why. The error is the context's, or wraps base.ErrCorrupt.
+// SelectByField finds on the GPU the documents among which are the best matches of a query by a field. If the CPU
+// should do it, s is nil and refusal is the reason. The error is the context's, or wraps base.ErrCorrupt.
 func SelectByField(ctx context.Context, q *Query, sc *Scratch, by FieldOrder) (s *Selected, refusal string, err error) {
 	t := selecting{tallying: tallying{query: q, sc: sc, fields: []string{by.Field}}, by: by}
 	if refusal = t.refusal(); refusal != "" {

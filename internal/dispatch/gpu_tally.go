@@ -40,7 +40,7 @@ const (
 )
 
 // CountValues counts the matches of a query, and how many of them have each value of fields, keywords, on the GPU;
-// small segments on the CPU. c is nil if the CPU should do it; refusal says why. The error is the context's, or wraps
+// small segments on the CPU. If the CPU should do it, c is nil and refusal is the reason. The error is the context's, or wraps
 // base.ErrCorrupt.
 func CountValues(ctx context.Context, q *Query, sc *Scratch, fields []string) (c *ValueCounts, refusal string, err error) {
 	t := tallying{query: q, sc: sc, fields: fields}

@@ -412,7 +412,7 @@ func (l *Live) removeLeftovers() error {
 	return nil
 }
 
-// leftovers returns those of the names that nobody needs, nor will: names are not used again.
+// leftovers returns the names that nobody needs, nor will: names are not used again.
 func (l *Live) leftovers(names []string) (unused []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

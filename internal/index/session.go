@@ -13,7 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// sessionTemps says whether the folder of temporary files is in use.
+// sessionTemps guards the folder of temporary files.
 type sessionTemps struct {
 	mu    sync.Mutex
 	inUse bool

@@ -32,8 +32,8 @@ type Options struct {
 	MaxWait time.Duration
 	// MergeBytesPerSecond limits the writing of merges; 0: no limit.
 	MergeBytesPerSecond int64
-	// Processors is how many goroutines invert documents, and how many make the segment of a batch, at the same time.
-	// Merges have half as many, at least one, unless they are behind. 0: GOMAXPROCS.
+	// Processors bounds the goroutines that invert documents, and the goroutines that make the segment of a batch.
+	// Merges get half of them, at least one, unless they are behind. 0: GOMAXPROCS.
 	Processors int
 	// OnError, if not nil, receives errors of background work, which is repeated.
 	OnError func(error)

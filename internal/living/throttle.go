@@ -53,7 +53,7 @@ func (h *hold) wait(t *turns.Turns, quit <-chan struct{}) {
 	})
 }
 
-// mergeTurns are how many goroutines of merges compute at the same time: half as many as there are processors, so
+// mergeTurns bounds the goroutines of merges that compute at the same time: half of the processors, so
 // that merges leave some to searches and new documents, or all when merges are behind or somebody waits for them.
 type mergeTurns struct {
 	*turns.Turns

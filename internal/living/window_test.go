@@ -66,7 +66,7 @@ func TestWindow(t *testing.T) {
 	if err := fill(size); err != nil {
 		t.Fatal(err)
 	}
-	ends := []int64{0, 0} // of what is started, and of what is on the disk
+	ends := []int64{0, 0} // of the started bytes, and of the bytes on the disk
 	for _, r := range fs.ranges {
 		if r[1] != ends[r[0]] || r[2] <= r[1] {
 			t.Fatalf("ranges %v", fs.ranges)

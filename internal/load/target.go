@@ -14,7 +14,7 @@ type Target interface {
 type BatchTarget interface {
 	Target
 	// DoBatch sends n queries, from number first on, and after the last again from 0. The
-	// outcome is that of the request; if it is Answered, failed of the queries have no answer,
+	// outcome is the request's; if it is Answered, failed of the queries have no answer,
 	// and err, a *Refusal if they always fail, describes one of them.
 	DoBatch(ctx context.Context, first, n int) (o Outcome, failed int, err error)
 }

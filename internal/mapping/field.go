@@ -31,7 +31,7 @@ type Field struct {
 	Format string `json:"format,omitempty"`
 	// Boost multiplies scores; 0 means 1.
 	Boost float64 `json:"boost,omitempty"`
-	// WeightScale is of a vector: what is stored is the whole number nearest to it times a weight; 0: DefaultWeightScale.
+	// WeightScale is of a vector: the index stores weight times scale, rounded; 0: DefaultWeightScale.
 	WeightScale float64 `json:"weight_scale,omitempty"`
 	// CopyTo names fields that get the values too.
 	CopyTo []string `json:"copy_to,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// The documents of a conjunction are found by narrowing: those of its rarest part, of these those that match the
+// The documents of a conjunction are found by narrowing: the documents of its rarest part, of these those that match the
 // next one, and so on. Small sets are looked up in lists; large ones are bitmaps, which a list's documents are
 // tested by. The parts of a disjunction narrow the documents that no earlier one has. So most of
 // long lists is not read, nor positions in documents that another part excludes.

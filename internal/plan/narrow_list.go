@@ -104,7 +104,7 @@ func (x narrower) lookUp(out *output, c *postings.Cursor, d documents) error {
 	}
 }
 
-// nextBits appends the numbers of the next bits, from word at on, as long as those of a word fit, and returns the
+// nextBits appends the numbers of the next bits, from word at on, until a word's do not fit, and returns the
 // word after them.
 func nextBits(dst []uint32, words []uint64, at int) ([]uint32, int) {
 	for ; at < len(words) && len(dst)+64 <= cap(dst); at++ {

@@ -40,7 +40,7 @@ func narrowedNode(rng *rand.Rand) query.Node {
 	return b
 }
 
-// Narrowing a list or a bitmap by a node leaves those of its documents that the node's iterator yields.
+// Narrowing a list or a bitmap by a node leaves the documents that the node's iterator yields, too.
 func TestNarrow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(67, 1))
 	sc := testScratch(t, "whitespace")

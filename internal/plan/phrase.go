@@ -193,7 +193,7 @@ func (p *phraseIterator) NextGEQ(target base.DocID) base.DocID {
 	}
 }
 
-// among limits the documents to those of d, which have all terms.
+// among limits the documents to d, which have all terms.
 func (p *phraseIterator) among(d *documents) { p.within = d.iterator(0) }
 
 // nextWithTerms moves all cursors to the first document >= target with all terms.

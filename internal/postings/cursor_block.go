@@ -147,7 +147,7 @@ func (c *Cursor) ShallowMax(from, to base.DocID) score.Bound {
 	return m
 }
 
-// AppendCommon appends those of docs that are in the list; docs rise from the current DocID on. It decodes only
+// AppendCommon appends the docs that are in the list; docs rise from the current DocID on. It decodes only
 // blocks in whose range one is. The caller checks Err.
 func (c *Cursor) AppendCommon(dst, docs []uint32) []uint32 {
 	var of, at [codec.BlockLen]uint8

@@ -177,7 +177,7 @@ func (h *Handler) serve(w http.ResponseWriter, req *http.Request, f action, para
 		return
 	}
 	h.write(w, req, a.status, a.body)
-	if req.ProtoMajor == 1 { // the connection of HTTP/2 may still read what a client does not want any more
+	if req.ProtoMajor == 1 { // the connection of HTTP/2 may still read a body that a client has given up
 		a.memory.release()
 	}
 }

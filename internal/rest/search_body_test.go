@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// countedReader counts what is read of an endless body.
+// countedReader counts the bytes read of an endless body.
 type countedReader struct{ n int }
 
 func (r *countedReader) Read(p []byte) (int, error) {

@@ -180,7 +180,7 @@ func TestFacets(t *testing.T) {
 	}
 }
 
-// The beginning of an answer is what fmt makes of the numbers.
+// An answer begins with the numbers as fmt writes them.
 func TestBeginningOfAnswers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 3))
 	for range 2000 {

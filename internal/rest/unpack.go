@@ -43,7 +43,7 @@ func isDamage(err error) bool {
 	return false
 }
 
-// maxZstdWindow is what RFC 9659 allows over HTTP.
+// maxZstdWindow is the most that RFC 9659 allows over HTTP.
 const maxZstdWindow = 8 << 20
 
 // decompressor is a decoder of zstd that is used again.

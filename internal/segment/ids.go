@@ -180,7 +180,7 @@ func (t *idTable) search(hash uint64) (uint64, error) {
 	return low, nil
 }
 
-// writeIDs writes what is before the hash table. id is called for all documents in order, several times;
+// writeIDs writes the part before the hash table. id is called for all documents in order, several times;
 // results must stay valid until the next call.
 func writeIDs(w *sealed.Writer, n int, id func(doc int) []byte) error {
 	head := binary.LittleEndian.AppendUint64(nil, uint64(n))

@@ -80,7 +80,7 @@ func writeMany(t *testing.T, fs vfs.FS, dir string, opts Options, sources ...Sou
 	return s
 }
 
-// plainSource hides what a segment has besides a Source.
+// plainSource hides a segment's methods besides Source's.
 type plainSource struct{ Source }
 
 // The merged hash table equals the one that is made from the ids, also when documents are dropped.

@@ -70,7 +70,7 @@ type Options struct {
 	Order []base.DocID
 	// Threads encode concurrently; 0 means GOMAXPROCS. The files do not depend on it.
 	Threads int
-	// Turns bound the goroutines of Write that compute at the same time, with those of others; nil: no bound.
+	// Turns bound the goroutines of Write that compute at the same time, together with other holders; nil: no bound.
 	Turns *turns.Turns
 }
 
@@ -110,7 +110,7 @@ type FieldMeta struct {
 	Weights bool `json:"weights,omitempty"`
 }
 
-// Saturation is what the bounds of a field's lists are of.
+// Saturation is the one for which the bounds of a field's lists were computed.
 func (m *Meta) Saturation(f base.FieldID) score.Saturation {
 	field := &m.Fields[f]
 	return score.Saturation{BM25: m.BM25, AvgLen: field.AvgLen, Linear: m.Weights || field.Weights}

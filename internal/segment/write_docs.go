@@ -42,7 +42,7 @@ type docCursor struct {
 	next        int // its number among the kept ones
 }
 
-// at returns the n-th kept document. n is 0, or follows that of the last call.
+// at returns the n-th kept document. n is 0, or follows the last call's.
 func (c *docCursor) at(n int) docRef {
 	if n < c.next {
 		c.source, c.doc, c.next = 0, 0, 0

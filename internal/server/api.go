@@ -70,7 +70,7 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeBody(w, http.StatusOK, jsonType, to.bytes)
-	if r.ProtoMajor == 1 { // the connection of HTTP/2 may still read what a client does not want any more
+	if r.ProtoMajor == 1 { // the connection of HTTP/2 may still read a body that a client has given up
 		to.release()
 	}
 }

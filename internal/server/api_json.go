@@ -125,7 +125,7 @@ func appendCount(dst []byte, key string, n int64) []byte {
 	return strconv.AppendInt(append(dst, key...), n, 10)
 }
 
-// appendReflected appends what encoding/json makes of v.
+// appendReflected appends v as encoding/json writes it.
 func appendReflected(dst []byte, v any) ([]byte, error) {
 	to := bytes.NewBuffer(dst)
 	e := json.NewEncoder(to)

@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// Random answers are byte-identical to those of encoding/json.
+// Random answers have the same bytes as encoding/json's.
 func TestSearchResponseJSON(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 2))
 	texts := []string{"", "word", "a “quoted” text", "\"\\\n\t\x00\x7f", "<b>&amp;</b>", "\u2028 é 😀", "\xff\xfe"}

@@ -18,7 +18,7 @@ import (
 	"github.com/griffin-search/griffin/internal/rest"
 )
 
-// BenchmarkRequests measures requests over a connection, from the bytes of the request to those of the answer. The searches
+// BenchmarkRequests measures requests over a connection, from the request's bytes to the answer's. The searches
 // are short, so that what surrounds them counts; in-process has the search alone, with the documents of the hits. cpu-us is
 // processor time of the process; the client's part is small, because it only finds the end of an answer.
 func BenchmarkRequests(b *testing.B) {

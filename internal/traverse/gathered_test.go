@@ -11,7 +11,7 @@ import (
 )
 
 // Queries of many short lists, with and without long ones, have the hits of the oracle, whatever is deleted. A few
-// hundred lists exceed what is gathered.
+// hundred lists exceed the bound of gathering.
 func TestManyShortLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(98, 1))
 	oracle, err := traverse.Lookup(traverse.Or, "exhaustive-daat")

@@ -60,7 +60,7 @@ var facetShares = []int{1000, 500, 10}
 // facetRounds are the rounds over all queries; the first is not counted.
 const facetRounds = 4
 
-// countings are what is measured over all matches.
+// countings are the measurements over all matches.
 var countings = []struct {
 	name string
 	set  func(q *griffin.Query)

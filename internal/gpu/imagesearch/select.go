@@ -23,7 +23,7 @@ type ByValue struct {
 	Most  uint64
 	// Rising puts the least numbers first, NoneFirst documents without a value, which are last otherwise.
 	Rising, NoneFirst bool
-	// Ties wants all documents whose value is that of the Kth, in which other keys order them.
+	// Ties wants all documents with the Kth's value, in which other keys order them.
 	Ties bool
 }
 

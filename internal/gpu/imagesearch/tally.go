@@ -21,7 +21,7 @@ const maxTallyTerms = 96
 const (
 	// MaxTallySlots is the maximum of Values.NumSlots.
 	MaxTallySlots = 1 << 20
-	// MaxTallyCounts is the maximum of their sum in a Count: 16 MiB on the device, and as many on the host.
+	// MaxTallyCounts bounds the sum of NumSlots in a Count. The counts then take 16 MiB on the device, and 16 on the host.
 	MaxTallyCounts = 1 << 22
 )
 
@@ -136,7 +136,7 @@ func (k *Kernels) tally() (*tallyKernels, error) {
 	return k.tallied, k.tallyErr
 }
 
-// NewTally allocates what every query needs.
+// NewTally allocates the memory that every query needs.
 func (k *Kernels) NewTally() (*Tally, error) {
 	kernels, err := k.tally()
 	if err != nil {
@@ -274,7 +274,7 @@ func (t *Tally) launch(stream *cuda.Stream, segment *Segment, q *Query, columns 
 	return stream.Record(t.ended)
 }
 
-// begin clears what a failed launch has left.
+// begin clears the counts of a failed launch.
 func (t *Tally) begin(stream *cuda.Stream) error {
 	if t.failed {
 		err := errors.Join(cuda.Fill(stream, t.bits, 0), cuda.Fill(stream, t.state, 0))

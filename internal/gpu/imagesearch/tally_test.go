@@ -74,7 +74,7 @@ func (v *testValues) counts(matches []base.Hit, first base.DocID) []uint32 {
 	return counts
 }
 
-// Counts of matches and of the values of columns in them equal those of a loop over the matches of the CPU: for OR and
+// Counts of matches and of the values of columns in them equal the results of a loop over the CPU's matches: for OR and
 // AND of lists of all kinds, with deleted documents and filters, few and many values, several columns, values in
 // shared memory and not.
 func TestTally(t *testing.T) {

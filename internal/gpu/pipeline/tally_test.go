@@ -54,7 +54,7 @@ func (c *collection) keywordColumns(t *testing.T, rng *rand.Rand, number, terms 
 }
 
 // Counts of matches and of values, on one device and on two that share the documents, with deletions, filters and
-// columns with one value, several and none, equal those of the columns on the CPU.
+// columns with one value, several and none, equal the counts of the columns on the CPU.
 func TestTally(t *testing.T) {
 	rng := rand.New(rand.NewPCG(86, 1))
 	c := newCollection(t, 3000, 3, "")
