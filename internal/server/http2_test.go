@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -19,7 +20,7 @@ import (
 func http2Client() *http.Client {
 	p := new(http.Protocols)
 	p.SetUnencryptedHTTP2(true)
-	return &http.Client{Transport: &http.Transport{Protocols: p, HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true}}}
+	return &http.Client{Transport: &http.Transport{Protocols: p}}
 }
 
 // Many requests share a connection, are answered as over HTTP/1.1, and end before the server stops.
@@ -67,8 +68,11 @@ func TestHTTP2(t *testing.T) {
 		t.Fatalf("%s, want HTTP/2", r.Proto)
 	}
 	var asking sync.WaitGroup
+	open := make(chan struct{}, l.streams/2)
 	for i := range 50 {
 		asking.Go(func() {
+			open <- struct{}{}
+			defer func() { <-open }()
 			q := fmt.Sprintf("word%d", i)
 			r, got := ask(client, q)
 			if r.StatusCode != http.StatusOK || r.ProtoMajor != 2 || !strings.Contains(got, strings.Repeat(q, 3000)) || r.Header.Get("X-Content-Type-Options") != "nosniff" {
@@ -77,7 +81,7 @@ func TestHTTP2(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	if n := connections.Load(); n != 1 || most.Load() < 2 || most.Load() > int64(l.streams) {
+	if n := connections.Load(); n != 1 || most.Load() < 2 || most.Load() > int64(cap(open)) {
 		t.Errorf("%d connections, at most %d searches at the same time", n, most.Load())
 	}
 	old := &http.Client{Transport: &http.Transport{}}
@@ -109,6 +113,59 @@ func TestHTTP2(t *testing.T) {
 	}
 }
 
+// A connection is told how many requests it may have open, and a client with more of them opens others.
+func TestHTTP2Streams(t *testing.T) {
+	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(20 * time.Millisecond) })
+	l := defaultLimits
+	address := start(t, h, patience, l).addr
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, preface+settings); err != nil {
+		t.Fatal(err)
+	}
+	header := make([]byte, len(settings))
+	if _, err := io.ReadFull(c, header); err != nil || header[3] != settings[3] {
+		t.Fatalf("% x, %v, want a settings frame", header, err)
+	}
+	sent := make([]byte, int(header[0])<<16|int(header[1])<<8|int(header[2]))
+	if _, err := io.ReadFull(c, sent); err != nil {
+		t.Fatal(err)
+	}
+	told := map[uint16]uint32{}
+	for ; len(sent) >= 6; sent = sent[6:] {
+		told[binary.BigEndian.Uint16(sent)] = binary.BigEndian.Uint32(sent[2:])
+	}
+	if got := told[maxConcurrentStreams]; got != uint32(l.streams) {
+		t.Errorf("%d requests of a connection may be open, want %d", got, l.streams)
+	}
+	client := http2Client()
+	var asking sync.WaitGroup
+	for range 3 * l.streams {
+		asking.Go(func() {
+			response, err := client.Get("http://" + address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				t.Error(response.Status)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// Of RFC 9113, sections 3.4 and 6.5.
+const (
+	preface              = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	settings             = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	maxConcurrentStreams = 3
+)
+
 type countingListener struct {
 	net.Listener
 	accepted *atomic.Int64
@@ -125,8 +182,6 @@ func (l countingListener) Accept() (net.Conn, error) {
 // Clients of HTTP/2 that send nothing, a part of the preface, or a part of a frame are disconnected.
 func TestSlowHTTP2(t *testing.T) {
 	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, shortLimits())
-	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-	settings := "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 	for name, sent := range map[string]string{
 		"preface": preface, "part of a preface": preface[:20], "settings": preface + settings,
 		"part of headers": preface + settings + "\x00\x00\x40\x01\x04\x00\x00\x00\x01\x82", "not HTTP/2": preface + "GET / HTTP/1.1\r\n\r\n",
