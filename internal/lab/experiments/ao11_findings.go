@@ -18,7 +18,7 @@ var (
 	ao11Batch        = cellsOf("Milliseconds a batch")
 	ao11PerSecond    = cellsOf("Queries a second")
 	ao11Decoding     = cellsOf("Millions of integers a second")
-	ao11OnGPU        = cellsOf("Speed on the GPU over that of the skip list on the CPU")
+	ao11OnGPU        = cellsOf("Speed on the GPU relative to the skip list on the CPU")
 	ao11OnCompressed = cellsOf("Queries a second (TP) and milliseconds a batch (RT)")
 	ao11ShareOfGPU   = cellsOf("Shares of the total time, %")
 	ao11Scaling      = cellsOf("Speed-up by the share of multiprocessors")

@@ -18,7 +18,7 @@ func ao11Local() lab.Experiment {
 			"make them not superior.",
 		Ours: ao11Ours + " The GPU: batches of a million elements. " + paraOurs + " GPU time: the device time of the search kernel with its scan, of one launch per batch in another pass, in which the L2 cache is overwritten before each launch. " +
 			"The CPU: one thread, 60 of the queries, each method in turns with binary search, the minimum of 5 rounds after a warm-up; all find the same number of DocIDs.",
-		Differs: paraDiffers + "The paper has neither numbers nor g, and does not say how a segment is found; here by a binary search over the segments' first DocIDs. " +
+		Differs: paraDiffers + "The paper has neither numbers nor g, and leaves open how a segment is found; here by a binary search over the segments' first DocIDs. " +
 			"It costs more accesses than the narrower ranges save on GOV and GOVR, and about as many on GOVPR (ao11-accesses), but the first DocIDs stay in caches, of the CPU and of the GPU, " +
 			"so that local ranges can win.",
 		Findings: ao11LocalFindings, Verdicts: ao11LocalVerdicts,

@@ -33,7 +33,7 @@ func ao11Throughputs() map[string]float64 {
 	return of
 }
 
-const ao11Derived = "The paper prints the figure without numbers, except that of HS16 at 1M. Our paper's numbers at 1M are its speed-ups of Table 3, " +
+const ao11Derived = "The paper prints the figure without numbers, except for HS16 at 1M. Our paper's numbers at 1M are its speed-ups of Table 3, " +
 	"times the throughput of the skip list that follows from HS16 in both (3,924 a second; Table 7 gives the same)"
 
 func ao11Fig5() lab.Experiment {
@@ -211,7 +211,7 @@ func ao11Table7() lab.Experiment {
 			"SegLRC is better than LRC and LRCSeg, because the lines of its segments narrow the search.",
 		Ours: ao11Ours + " " + paraOurs + " ParaPFD and NewPFD: all lists of a batch are decoded on the GPU, completely and once for a batch, then searched by binary search; " +
 			"decoding and copying its table are inside the time. The others have no exceptions and are searched without decoding (Algorithm 1).",
-		Differs: paraDiffers + "The paper does not say whether it decodes whole lists of ParaPFD; 122 queries in 5.3 ms suggest that it does not. " +
+		Differs: paraDiffers + "The paper leaves open whether it decodes whole lists of ParaPFD; 122 queries in 5.3 ms suggest that it does not. " +
 			"So our ParaPFD is further behind HS256_LRC than the paper's, 2.4 times. NewPFD and HS128_LRC are not in the paper's table.",
 		Verdicts: ao11Table7Verdicts,
 		Budget:   15 * time.Minute,
@@ -255,7 +255,7 @@ func runAo11Table7(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	if d == nil {
 		return &lab.Result{Tables: []*lab.Table{t}}, nil
 	}
-	figure := &lab.Figure{Title: "Throughput over that of HS256_LRC", Kind: lab.Bars, X: "lists", Y: "throughput, HS256_LRC = 1"}
+	figure := &lab.Figure{Title: "Throughput relative to HS256_LRC", Kind: lab.Bars, X: "lists", Y: "throughput, HS256_LRC = 1"}
 	for _, name := range rows {
 		if ao11Table7Papers[name] != nil {
 			figure.Categories = append(figure.Categories, name)

@@ -16,7 +16,7 @@ func ao11Table3() lab.Experiment {
 		Did: "The speed-up of intersection on a GeForce GTX 480 over a single-threaded skip list on an AMD Phenom " +
 			"II X4 945. Each DocID of the shortest list is searched independently in the others: by interpolation" +
 			" (IS), by binary search (BS), in safe ranges around a line (LR), in hash buckets (HS), or in " +
-			"lists compressed with LRC, decoding only the compared values; the paper does not say how it searches ParaPFD. " +
+			"lists compressed with LRC, decoding only the compared values; the paper leaves open how it searches ParaPFD. " +
 			"HS16 is fastest in all uncompressed collections, HS128_LRC in all compressed ones.",
 		Ours: ao11Ours + " On the GPU: batches of a million elements. " + paraOurs + " The skip list intersects the same queries on one thread, in uncompressed lists: " +
 			"the median of 3 rounds after a warm-up. ParaPFD: all lists of a batch are decoded completely, then searched by binary search; " +
@@ -25,7 +25,7 @@ func ao11Table3() lab.Experiment {
 		Differs: "The second table shows the paper's numbers, measured on a GPU, next to ours of a CPU, to compare the searches " +
 			"with each other, not the processors. There, ParaPFD decodes blocks of 128 (two segments) and caches the " +
 			"last one. The speed-ups on the GPU are larger than the paper's in all columns: the GPU has become faster than a thread of a CPU. " +
-			"ParaPFD gains least, since whole lists are decoded; the paper does not say whether it does so.",
+			"ParaPFD gains least, since whole lists are decoded; the paper leaves open whether it does so.",
 		Verdicts: ao11Table3Verdicts,
 		Budget:   25 * time.Minute,
 		Run:      runAo11Table3,
@@ -53,13 +53,13 @@ func runAo11Table3(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 		rows = append(rows, c.name)
 	}
 	rows = append(rows, "BD", "BDR")
-	speed := lab.NewTable("Speed over that of the skip list, all on one thread of a CPU", "collection", rows, columns)
+	speed := lab.NewTable("Speed relative to the skip list, all on one thread of a CPU", "collection", rows, columns)
 	times := lab.NewTable("Time a search on the CPU", "collection", rows[:ao11GOVs], append([]string{skipName + ", ns"}, columns...))
 	d, noDevice, err := env.Device()
 	if err != nil {
 		return nil, err
 	}
-	onDevice := lab.NewTable("Speed on the GPU over that of the skip list on the CPU", "collection", rows, append(slices.Clone(columns), skipName+", queries a second"))
+	onDevice := lab.NewTable("Speed on the GPU relative to the skip list on the CPU", "collection", rows, append(slices.Clone(columns), skipName+", queries a second"))
 	for row := range rows {
 		switch {
 		case row >= ao11GOVs:
@@ -185,7 +185,7 @@ func timeWays(ctx context.Context, env *lab.Env, c *lab.Collection, asked [][][]
 	return timings, searches, nil
 }
 
-// deviceSpeeds sets the row of a collection: throughputs of PARA over that of the skip list on the same queries.
+// deviceSpeeds sets the row of a collection: throughputs of PARA relative to the skip list on the same queries.
 func deviceSpeeds(ctx context.Context, env *lab.Env, d *lab.Device, t *lab.Table, row int, c *lab.Collection, queries []lab.Query) error {
 	name := t.Rows[row]
 	plain, err := measurePara(ctx, env, d, &paraUncompressed, name, c, queries)

@@ -18,7 +18,7 @@ func ding08Table1() lab.Experiment {
 			"Rice codes, are decompressed completely, then intersected by merging. The GPU is 2.27 times as fast " +
 			"at decompression, 2.93 times at intersection, and 2.37 times overall.",
 		Ours: "The queries of [Table 2 of ding09](ding09-table2.md) as AND. GPU: the engine ding09 with the poster's options, `codec=rice,skip=no`, and all lists in device memory; " +
-			"device times of its steps decompression and intersection (splitters of three levels), the median of 9 rounds after a warm-up, in which all hits are compared with those of Griffin on the CPU. " +
+			"device times of its steps decompression and intersection (splitters of three levels), the median of 9 rounds after a warm-up, in which all hits are compared with Griffin on the CPU. " +
 			"CPU: one core decodes the lists from Rice codes to DocIDs and intersects them pairwise, the shortest first, by merging; and, in the last column, by galloping. " +
 			"A query's time is the median of 3 rounds after a warm-up, the numbers are means over queries.",
 		Differs: "300 queries. The engine also has steps for initialization, scores and the best 10, which the poster does not have; they are not in the table. " +

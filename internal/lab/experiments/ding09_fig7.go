@@ -30,7 +30,7 @@ func ding09Fig7() lab.Experiment {
 			"1,000 others, which are simulated with the trees' predictions. The scheduler is the engine's (policy `query`), in virtual time. " +
 			"Then the engine itself under load, in real time: Poisson arrivals for 4 s at each rate, in percent of the capacity, the sum of the processors' queries per second by their mean times. " +
 			"`on=both` has the paper's thresholds, deadline and stealing, one core, and has learned from the 4,000 queries before, one after the other; the CPU alone has one queue and one thread, the GPU alone one queue and two lanes. " +
-			"A delay is from the arrival to the hits. All hits are compared with those of Griffin on the CPU. Last, as separate tables, the simulation with the times of Griffin's own engine: the best traversal on one core, resident lists on the GPU (medians of 3 rounds, including planning).",
+			"A delay is from the arrival to the hits. All hits are compared with Griffin on the CPU. Last, as separate tables, the simulation with the times of Griffin's own engine: the best traversal on one core, resident lists on the GPU (medians of 3 rounds, including planning).",
 		Differs: "The collection is similar to GOV2 and the queries are from the log of 2006, with any number of terms. Simulations have no batches. Each simulated " +
 			"rate has at least 50,000 arrivals, and at least those of 200 times the deadline: in shorter runs, " +
 			"the queue at an unsustainable rate does not reach the deadline; with this length it does unless the " +

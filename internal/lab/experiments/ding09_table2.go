@@ -20,7 +20,7 @@ func ding09Table2() lab.Experiment {
 			"documents that cannot be among the best ten. One query in 14 has fewer than 10 conjunctive results; these queries are drawn from the same log, and the note below states their share. " +
 			"A number is the mean over the queries; a query's time is the median of 3 rounds on the CPU and of 9 on the GPU, after a warm-up, by the host's clock. " +
 			"The timed region begins with a planned query and ends when the host has the hits. It includes launches and the copies of the query's structure and of the hits; " +
-			"it excludes parsing, the coding of lists and their transfer to the GPU. In the warm-up, all hits are compared with those of Griffin on the CPU. " +
+			"it excludes parsing, the coding of lists and their transfer to the GPU. In the warm-up, all hits are compared with Griffin on the CPU. " +
 			"The last column is not a measurement of AND+OR: it adds the times of the separate AND and OR.",
 		Differs: "300 queries. The CPU decodes blocks to DocIDs, not to gaps. The CPU was an Intel Core 2 Duo of 2.66 GHz, the GPU a GeForce 8800 GTS. " +
 			"Directions: the paper's GPU is hardly faster on AND than the CPU, because a query is a chain of short kernels; on today's GPU the kernels are faster by more than " +

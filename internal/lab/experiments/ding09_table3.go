@@ -16,7 +16,7 @@ func ding09Table3() lab.Experiment {
 		Did: "The share of each step in the time of GPU query processing, for the queries of Table 2. AND: top-k scoring 8 %, intersection 45 %, decompression 47 %. " +
 			"OR: initialization 9 %, decompression 30 %, scoring 48 %, top-k 13 %.",
 		Ours: "The trace of the engine ding09 with `on=gpu,cache=32768`, for the queries of [Table 2](ding09-table2.md), with all lists in device memory. " +
-			"A step's time is the device time between events on the stream; of each query it is the median of 9 rounds after a warm-up, in which all hits are compared with those of Griffin on the CPU. " +
+			"A step's time is the device time between events on the stream; of each query it is the median of 9 rounds after a warm-up, in which all hits are compared with Griffin on the CPU. " +
 			"Shares are of the sums over queries, without transfers of lists. The longest tenth are the queries with the most postings. " +
 			"Griffin's own engine is not in the tables: it has no such steps, because one launch does all of them.",
 		Differs: "300 queries. The paper has no initialization of an AND; here it is the copy of the structures of exceptions and the clearing of counters and results. Waits of the " +
