@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Level is a set of instructions; higher levels include lower ones.
+// Level is a set of instructions. Each includes PureGo, and AVX512 includes AVX2.
 type Level uint32
 
 const (
@@ -17,12 +17,14 @@ const (
 	// AVX512 is AVX-512 F, BW, CD, DQ, VL, VBMI, VBMI2, BITALG and VPOPCNTDQ: Intel
 	// Ice Lake (2019), AMD Zen 4 (2022) and later.
 	AVX512
+	// NEON is Advanced SIMD, which every arm64 processor has.
+	NEON
 )
 
-// Variable is the environment variable that lowers the level: none, avx2 or avx512.
+// Variable is the environment variable that lowers the level: none, avx2, avx512 or neon.
 const Variable = "GRIFFIN_SIMD"
 
-var levelNames = [...]string{PureGo: "none", AVX2: "avx2", AVX512: "avx512"}
+var levelNames = [...]string{PureGo: "none", AVX2: "avx2", AVX512: "avx512", NEON: "neon"}
 
 // String returns the level's name in Variable.
 func (l Level) String() string {
@@ -32,6 +34,14 @@ func (l Level) String() string {
 	return fmt.Sprintf("Level(%d)", uint32(l))
 }
 
+// The greatest level that both include.
+func common(a, b Level) Level {
+	if a != b && (a == NEON || b == NEON) {
+		return PureGo
+	}
+	return min(a, b)
+}
+
 var current atomic.Uint32
 
 func init() {
@@ -39,14 +49,14 @@ func init() {
 	current.Store(uint32(l))
 }
 
-// The named level, at most best; best if name is empty or unknown.
+// The greatest level that best and the named one include; best if name is empty or unknown.
 func choose(best Level, name string) (Level, error) {
 	if name == "" {
 		return best, nil
 	}
 	for l, n := range levelNames {
 		if n == name {
-			return min(Level(l), best), nil
+			return common(Level(l), best), nil
 		}
 	}
 	return best, fmt.Errorf("%s=%q: want one of %q", Variable, name, levelNames)
@@ -61,15 +71,17 @@ func Check() error {
 // Current returns the kernels' level, at the cost of a load.
 func Current() Level { return Level(current.Load()) }
 
-// Levels returns the process's levels, PureGo first.
+// Levels returns the process's levels, PureGo first and Detected last.
 func Levels() []Level {
 	var levels []Level
-	for l := PureGo; l <= Detected(); l++ {
-		levels = append(levels, l)
+	for l := range Level(len(levelNames)) {
+		if common(l, Detected()) == l {
+			levels = append(levels, l)
+		}
 	}
 	return levels
 }
 
-// Set makes kernels use a level, at most Detected, and returns the previous one, for tests and
+// Set makes kernels use a level, or the greatest that it and Detected include, and returns the previous one, for tests and
 // comparisons (simdtest.Set).
-func Set(l Level) (before Level) { return Level(current.Swap(uint32(min(l, Detected())))) }
+func Set(l Level) (before Level) { return Level(current.Swap(uint32(common(l, Detected())))) }

@@ -15,6 +15,12 @@ func TestChoose(t *testing.T) {
 		{AVX2, "avx512", AVX2, false},
 		{PureGo, "avx512", PureGo, false},
 		{AVX2, "sse", AVX2, true},
+		{AVX512, "neon", PureGo, false},
+		{NEON, "", NEON, false},
+		{NEON, "neon", NEON, false},
+		{NEON, "avx512", PureGo, false},
+		{NEON, "none", PureGo, false},
+		{PureGo, "neon", PureGo, false},
 	} {
 		if got, err := choose(c.best, c.name); got != c.want || (err != nil) != c.bad {
 			t.Errorf("choose(%v, %q) = %v, %v; want %v", c.best, c.name, got, err, c.want)

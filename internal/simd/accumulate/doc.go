@@ -12,3 +12,4 @@
 package accumulate
 
 //go:generate go -C ../../../tools/asm run ./accumulate -out ../../internal/simd/accumulate/accumulate_amd64.s -stubs ../../internal/simd/accumulate/stubs_amd64.go -pkg accumulate
+//go:generate go -C ../../../tools/asm run ./neon accumulate

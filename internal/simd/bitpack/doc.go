@@ -8,3 +8,4 @@ package bitpack
 
 //go:generate go run ./genunpack
 //go:generate go -C ../../../tools/asm run ./bitpack -out ../../internal/simd/bitpack/bitpack_amd64.s -stubs ../../internal/simd/bitpack/stubs_amd64.go -pkg bitpack
+//go:generate go -C ../../../tools/asm run ./neon bitpack

@@ -2,7 +2,7 @@ package bitpack
 
 // The oracle of the assembly and the fallback.
 
-// Values unpacked at once, of width bytes, also by the AVX2 kernels.
+// Values unpacked at once, of width bytes, also by the AVX2 and NEON kernels.
 const group = 8
 
 // src holds exactly the bytes of n values.

@@ -17,3 +17,4 @@
 package column
 
 //go:generate go -C ../../../tools/asm run ./column -out ../../internal/simd/column/column_amd64.s -stubs ../../internal/simd/column/stubs_amd64.go -pkg column
+//go:generate go -C ../../../tools/asm run ./neon column

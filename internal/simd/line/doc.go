@@ -4,3 +4,4 @@
 package line
 
 //go:generate go -C ../../../tools/asm run ./line -out ../../internal/simd/line/line_amd64.s -stubs ../../internal/simd/line/stubs_amd64.go -pkg line
+//go:generate go -C ../../../tools/asm run ./neon line

@@ -15,3 +15,4 @@
 package scoring
 
 //go:generate go run -C ../../../tools/asm ./scoring -out ../../internal/simd/scoring/scoring_amd64.s -stubs ../../internal/simd/scoring/stubs_amd64.go -pkg scoring
+//go:generate go -C ../../../tools/asm run ./neon scoring
