@@ -29,8 +29,9 @@ func TestOrChecks(t *testing.T) {
 		x    *collection
 		want int
 	}{
-		// 250 windows of 512 documents: 1024 postings, and 64 for each list and the window.
-		{"block-max-maxscore", two, 1 + 249/14},
+		// Windows of 1024, 2048, 4096, 8192 and 7 times up to 16384 documents, with 2 postings each, and 64 for each
+		// list and the window: after the first and the fourth, and then after each.
+		{"block-max-maxscore", two, 2 + 7},
 		// Each document has 1.
 		{"wand", one, 1 + (numDocs-1)/(1<<14)},
 		// Each list has one to begin with; each superblock has 2 postings, and 64 for each list.
