@@ -13,6 +13,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin/internal/selftest"
 )
 
 var onlyParsed = []struct{ prefix, why string }{
@@ -64,13 +66,7 @@ type exampleUser struct {
 func newExampleUser(t *testing.T) exampleUser {
 	t.Helper()
 	u := exampleUser{t: t, bin: t.TempDir(), dir: t.TempDir()}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(u.bin, "griffin")); err != nil {
-		t.Fatal(err)
-	}
+	selftest.Link(t, filepath.Join(u.bin, "griffin"), "griffin")
 	u.write("notes/http.md", "# HTTP\n\nThe http server has a rate limit.\n")
 	u.write("notes/parser.md", "# The parser\n\nAn error of the parser. A united kingdom of words.\n")
 	u.write("notes/new/more.md", "# More\n\nMore about a rate and a limit.\n")

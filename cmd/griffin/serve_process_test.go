@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/selftest"
 )
 
 // Only a failing test reaches this limit of waiting, even on a slow, busy machine.
@@ -40,13 +41,8 @@ func waitUntil(t *testing.T, holds func() error) {
 // griffinProcess is a separate process, for signals.
 func griffinProcess(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, args...)
 	// testscript.Main runs the command if argv[0] is its name.
-	cmd.Args[0] = "griffin"
+	cmd := selftest.Command(t, "griffin", args...)
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "GORACE=atexit_sleep_ms=0")
 	return cmd
 }

@@ -9,7 +9,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/sampletest"
+	"github.com/griffin-search/griffin/internal/selftest"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
@@ -140,10 +140,8 @@ func crashMerge(dir string) error {
 // A child is killed (SIGKILL) shortly after a number of file operations, or at its end.
 func killed(t *testing.T, rng *rand.Rand, mode, dir string, after int) (operations int) {
 	t.Helper()
-	exe, err := os.Executable()
-	check(t, err)
 	var output childOutput
-	cmd := exec.Command(exe)
+	cmd := selftest.Command(t, "index")
 	cmd.Env = append(os.Environ(), crashModeEnv+"="+mode, crashDirEnv+"="+dir)
 	cmd.Stderr = &output
 	in, err := cmd.StdinPipe() // ends with this process, and so ends the child

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/sampletest"
+	"github.com/griffin-search/griffin/internal/selftest"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -56,7 +56,7 @@ func TestKill(t *testing.T) {
 // killOnce runs a child until it is killed, and adds its output to h.
 func killOnce(t *testing.T, dir string, h *history) {
 	t.Helper()
-	child := exec.Command(os.Args[0], "-test.run=^TestKill$")
+	child := selftest.Command(t, "wal", "-test.run=^TestKill$")
 	child.Env = append(os.Environ(), childVariable+"="+dir, "GRIFFIN_WAL_NEXT="+strconv.FormatUint(h.next, 10))
 	out, err := child.StdoutPipe()
 	if err != nil {

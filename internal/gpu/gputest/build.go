@@ -44,7 +44,8 @@ var (
 
 // BuildVariable is the environment variable that selects the checks of kernels:
 // "checked" (the default) or "asan", the address sanitizer, with whose library
-// the process must start (.ci/asan).
+// the process must start (.ci/asan). "none" skips the tests that need the
+// emulator, where it cannot run (.ci/arm64).
 const BuildVariable = "GRIFFIN_EMULATOR"
 
 // variant returns the compiler flags for the emulator's sources and for

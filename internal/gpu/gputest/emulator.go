@@ -120,6 +120,9 @@ var loadEmulator = sync.OnceValues(func() (*emulator, error) {
 
 func emulated(t testing.TB) *emulator {
 	t.Helper()
+	if os.Getenv(BuildVariable) == "none" {
+		t.Skipf("%s=none: this test needs the emulator of GPUs", BuildVariable)
+	}
 	e, err := loadEmulator()
 	if err != nil {
 		t.Fatalf("gputest: no emulator: %v", err)
