@@ -52,7 +52,7 @@ test: ## what continuous integration checks (about 14 minutes on 2 cores with a 
 .PHONY: test-all
 test-all: ## everything, before a release (about 30 minutes): whole test matrices, race detector everywhere, every fuzz target
 	@.ci/setup
-	@for stage in lint cross unit-all race-all fuzz; do \
+	@for stage in lint cross unit-all test-arm64 race-all fuzz; do \
 		SECONDS=0; $(MAKE) --no-print-directory $$stage; echo "make $$stage: $$SECONDS s"; done
 	@echo "make test-all: all passed"
 
@@ -79,6 +79,10 @@ unit-builds: $(BIN)/gotestsum
 unit-all: export GRIFFIN_TEST_ALL := 1
 unit-all: unit ## unit tests with whole matrices
 	$(TEST) -tags noasm ./codec/... ./internal/simd/... ./internal/traverse/...
+
+.PHONY: test-arm64
+test-arm64: ## short tests built for arm64, emulated by qemu-user, which is installed if it is missing
+	@.ci/arm64
 
 .PHONY: race
 race: $(BIN)/gotestsum ## short tests that start goroutines, under the race detector

@@ -189,11 +189,11 @@ func (d *distinct) count() int64 {
 		histogram[r]++
 	}
 	const m = float64(numRegisters)
-	z := m * tau(1-float64(histogram[maxRank])/m)
+	z := float64(m * tau(1-float64(float64(histogram[maxRank])/m))) // not fused with additions, as below
 	for k := maxRank - 1; k >= 1; k-- {
-		z = 0.5 * (z + float64(histogram[k]))
+		z = float64(0.5 * (z + float64(histogram[k])))
 	}
-	z += m * sigma(float64(histogram[0])/m)
+	z += float64(m * sigma(float64(histogram[0])/m))
 	return int64(math.Round(m / (2 * math.Ln2) * m / z))
 }
 
@@ -205,7 +205,7 @@ func sigma(x float64) float64 {
 	for {
 		x *= x
 		before := z
-		z += x * y
+		z += float64(x * y)
 		y += y
 		if z == before {
 			return z
@@ -222,7 +222,7 @@ func tau(x float64) float64 {
 		x = math.Sqrt(x)
 		before := z
 		y *= 0.5
-		z -= (1 - x) * (1 - x) * y
+		z -= float64((1 - x) * (1 - x) * y)
 		if z == before {
 			return z / 3
 		}

@@ -227,7 +227,7 @@ type numberAxis struct {
 	hardLeast, hardMost float64
 }
 
-func (a *numberAxis) value(key int64) float64 { return float64(key)*a.interval + a.offset }
+func (a *numberAxis) value(key int64) float64 { return float64(float64(key)*a.interval) + a.offset }
 
 func (a *numberAxis) number(f float64) int64 {
 	const most = 1 << 62

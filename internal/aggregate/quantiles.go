@@ -85,12 +85,12 @@ func (q *quantiles) bounds(key int64, t mapping.Type) (lo, hi float64) {
 // value returns the quantile at a share of the count. The i-th value of n, from 0, is at (i+0.5)/n; between
 // them it is interpolated, as t-digests do for single values.
 func (q *quantiles) value(share float64, t mapping.Type) float64 {
-	at := share*float64(q.count) - 0.5
+	at := float64(share*float64(q.count)) - 0.5
 	at = max(min(at, float64(q.count-1)), 0)
 	i := int64(at)
 	low := q.valueAt(i, t)
 	if fraction := at - float64(i); fraction > 0 {
-		return low + fraction*(q.valueAt(i+1, t)-low)
+		return low + float64(fraction*(q.valueAt(i+1, t)-low))
 	}
 	return low
 }
@@ -105,9 +105,9 @@ func (q *quantiles) valueAt(i int64, t mapping.Type) float64 {
 	}
 	lo, hi := q.bounds(q.keys[at], t)
 	if q.counts[at] == 1 {
-		return lo + (hi-lo)/2
+		return lo + float64((hi-lo)/2)
 	}
-	return lo + (hi-lo)*float64(i-before)/float64(q.counts[at]-1)
+	return lo + float64((hi-lo)*float64(i-before))/float64(q.counts[at]-1)
 }
 
 // rank is the inverse of value: the share of the values at or below v, of an equal one the half.
@@ -135,5 +135,5 @@ func (q *quantiles) rank(v float64, t mapping.Type) float64 {
 	case hi > lo:
 		return (float64(before) + n*(v-lo)/(hi-lo)) / float64(q.count)
 	}
-	return (float64(before) + n/2) / float64(q.count)
+	return (float64(before) + float64(n/2)) / float64(q.count)
 }

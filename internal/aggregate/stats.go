@@ -274,8 +274,8 @@ func (s *stats) computed(bucket uint32) map[string]float64 {
 	out["sum_of_squares"], out["variance"], out["variance_population"], out["variance_sampling"] = squares, population, population, sampling
 	out["std_deviation"], out["std_deviation_population"], out["std_deviation_sampling"] = math.Sqrt(population), math.Sqrt(population), math.Sqrt(sampling)
 	for suffix, variance := range map[string]float64{"": population, "_population": population, "_sampling": sampling} {
-		out["std_deviation_bounds/upper"+suffix] = avg + s.sigma*math.Sqrt(variance)
-		out["std_deviation_bounds/lower"+suffix] = avg - s.sigma*math.Sqrt(variance)
+		out["std_deviation_bounds/upper"+suffix] = avg + float64(s.sigma*math.Sqrt(variance))
+		out["std_deviation_bounds/lower"+suffix] = avg - float64(s.sigma*math.Sqrt(variance))
 	}
 	return out
 }

@@ -13,7 +13,7 @@ const ScoreFractionBits = 16
 type Score uint64
 
 // Float64 returns the exact score in BM25 units.
-func (s Score) Float64() float64 { return float64(s) / (1 << ScoreFractionBits) }
+func (s Score) Float64() float64 { return float64(float64(s) / (1 << ScoreFractionBits)) }
 
 // String formats four decimals.
 func (s Score) String() string { return strconv.FormatFloat(s.Float64(), 'f', 4, 64) }

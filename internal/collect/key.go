@@ -169,9 +169,9 @@ const earthRadius = 6_371_008.7714 // meters, the mean of WGS 84, as Lucene's
 // distance is the great-circle distance of two points in meters, by the haversine formula.
 func distance(a, b Point) float64 {
 	const radians = math.Pi / 180
-	lat1, lat2 := a.Lat*radians, b.Lat*radians
+	lat1, lat2 := float64(a.Lat*radians), float64(b.Lat*radians)
 	dLat, dLon := math.Sin((lat2-lat1)/2), math.Sin((b.Lon-a.Lon)*radians/2)
-	h := dLat*dLat + math.Cos(lat1)*math.Cos(lat2)*dLon*dLon
+	h := float64(dLat*dLat) + float64(math.Cos(lat1)*math.Cos(lat2)*dLon*dLon)
 	return 2 * earthRadius * math.Asin(min(1, math.Sqrt(h)))
 }
 

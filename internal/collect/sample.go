@@ -40,7 +40,7 @@ func (s *segmentRun) likely(words []uint64, matched int) ([]uint64, error) {
 	slices.SortFunc(sample, slot.compare)
 	// The number of sampled documents among the best 2K, and three deviations more.
 	expected := float64(2*s.run.K) * float64(sampleSize) / float64(matched)
-	at := int(expected + 3*math.Sqrt(expected) + 3)
+	at := int(expected + float64(3*math.Sqrt(expected)) + 3)
 	if at >= len(sample)/2 {
 		return nil, nil
 	}

@@ -14,7 +14,7 @@ import (
 const maxWeight = uint32(score.MaxBound)
 
 // The nearest whole number, half rounded up.
-func quantise(weight, scale float64) float64 { return math.Floor(weight*scale + 0.5) }
+func quantise(weight, scale float64) float64 { return math.Floor(float64(weight*scale) + 0.5) }
 
 // The document must fit the kind of index; the error wraps base.ErrBadInput and names the term.
 func (s *Schema) checkVector(d *corpus.Document) error {

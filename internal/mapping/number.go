@@ -139,7 +139,7 @@ func (f *Field) real(value string) (int64, error) {
 // EncodeDouble returns a number with the order of floats: EncodeDouble(a) < EncodeDouble(b) if a < b.
 // -0 becomes 0. It is for finite numbers and infinities.
 func EncodeDouble(v float64) int64 {
-	bits := int64(math.Float64bits(v + 0)) // -0 + 0 = 0
+	bits := int64(math.Float64bits(float64(v) + 0)) // -0 + 0 = 0
 	return bits ^ bits>>63&math.MaxInt64
 }
 

@@ -100,7 +100,7 @@ func (f *Field) quantise(weight string) (uint32, error) {
 	if err != nil || !(w >= 0) {
 		return 0, fmt.Errorf("the weight %.40s is not 0 or more", weight)
 	}
-	stored := math.Floor(w*f.Scale() + 0.5)
+	stored := math.Floor(float64(w*f.Scale()) + 0.5)
 	if stored > MaxStoredWeight {
 		return 0, fmt.Errorf("the weight %.40s times the weight_scale %g passes %d: declare a smaller weight_scale", weight, f.Scale(), MaxStoredWeight)
 	}

@@ -75,7 +75,7 @@ func groupFields(c *compiler, n *query.Combined) ([][]query.FieldWeight, error) 
 	var groups [][]query.FieldWeight
 	places := map[string]int{}
 	for _, f := range n.Fields {
-		weight := factor(f.Weight) * fieldWeight(c.snapshot, &query.Term{Field: f.Name})
+		weight := float64(factor(f.Weight) * fieldWeight(c.snapshot, &query.Term{Field: f.Name}))
 		name := "text " + c.analyzers.scheme.Name(f.Name, analysis.Queries) + " " + c.analyzers.scheme.Name(f.Name, analysis.Documents)
 		if typed := c.typed(f.Name); typed != nil {
 			if !n.ByAnalyzer || typed.Type != mapping.Keyword {
@@ -239,7 +239,7 @@ func (ws *words) countCombined(n *combined) error {
 // avgLen is the mean length of the combined field.
 func (ws *words) avgLen(n *combined) (sum float64) {
 	for i, l := range n.leaves {
-		sum += n.weights[i] * ws.planner.snapshot.Fields[l.field].AvgLen()
+		sum += float64(n.weights[i] * ws.planner.snapshot.Fields[l.field].AvgLen())
 	}
 	return sum
 }

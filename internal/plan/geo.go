@@ -74,7 +74,7 @@ const earthRadius = 6_371_008.7714
 func newGeoDistance(n *query.GeoDistance) *geoSource {
 	s := &geoSource{name: n.Field}
 	// A degree of latitude is the same distance everywhere; the slack covers rounding.
-	degrees := n.Meters/earthRadius*180/math.Pi*(1+1e-9) + 1e-6
+	degrees := float64(n.Meters/earthRadius*180/math.Pi*(1+1e-9)) + 1e-6
 	s.band(n.Lat-degrees, n.Lat+degrees)
 	s.contains = func(lat, lon float64) bool { return haversine(n.Lat, n.Lon, lat, lon) <= n.Meters }
 	return s
@@ -84,7 +84,7 @@ func newGeoDistance(n *query.GeoDistance) *geoSource {
 func haversine(lat1, lon1, lat2, lon2 float64) float64 {
 	const radians = math.Pi / 180
 	sinLat, sinLon := math.Sin((lat1-lat2)*radians/2), math.Sin((lon1-lon2)*radians/2)
-	h := sinLat*sinLat + math.Cos(lat1*radians)*math.Cos(lat2*radians)*sinLon*sinLon
+	h := float64(sinLat*sinLat) + float64(math.Cos(lat1*radians)*math.Cos(lat2*radians)*sinLon*sinLon)
 	return 2 * earthRadius * math.Asin(math.Min(1, math.Sqrt(h)))
 }
 

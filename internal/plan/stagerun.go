@@ -135,7 +135,7 @@ func (r *stageRun) guess(segment int, m *mask) base.Score {
 	}
 	// n*share, less two deviations of a random choice, is k.
 	share := float64(m.count) / float64(r.plan.planner.snapshot.Segments[segment].NumDocs())
-	root := 2*math.Sqrt(1-share) + math.Sqrt(4*(1-share)+4*float64(k))
+	root := float64(2*math.Sqrt(1-share)) + math.Sqrt(float64(4*(1-share))+float64(4*float64(k)))
 	n := root * root / 4 / share
 	return traverse.LikelyKth(r.st.Legs(segment), n)
 }

@@ -33,7 +33,7 @@ func (s Saturation) value(freq, length uint32) float64 {
 	if f+k1 == 0 {
 		return 0
 	}
-	return f / (f + k1*(1-b) + k1*b/avg*float64(length))
+	return f / (f + float64(k1*(1-b)) + float64(k1*b/avg*float64(length)))
 }
 
 // Bounds returns a posting's bound, rounded down and up.
@@ -64,7 +64,7 @@ func (t Term) Bound(freq, length uint32) Bound {
 		return Bound(min(freq, uint32(MaxBound)))
 	}
 	f := float64(max(freq, 1))
-	v := f / (f + float64(t.C0) + float64(t.C1)*float64(length)) * float64(MaxBound)
+	v := f / (f + float64(t.C0) + float64(float64(t.C1)*float64(length))) * float64(MaxBound)
 	b := Bound(v)
 	if float64(b) < v {
 		b++
@@ -104,5 +104,5 @@ func (s Scale) Upper(b Bound) base.Score { return base.Score(s.up*float64(b)) + 
 
 // Lower returns a Score that contributions with saturation at least b reach.
 func (s Scale) Lower(b Bound) base.Score {
-	return base.Score(max(s.down*float64(b)-1, 0))
+	return base.Score(max(float64(s.down*float64(b))-1, 0))
 }

@@ -134,7 +134,7 @@ func (m *model) extend(paths []*path, w *Word, first bool) ([]*path, error) {
 			if err != nil {
 				return nil, err
 			}
-			p.score += math.Log10(c.Score * probability)
+			p.score += float64(math.Log10(c.Score * probability))
 			byErrors[p.errors] = append(byErrors[p.errors], p)
 		}
 		for _, some := range byErrors {

@@ -72,7 +72,7 @@ func (l *Leg) likelyKth(n float64) base.Score {
 		return 0
 	}
 	falls := float64(kth[at-1]-kth[at]) / math.Log(float64(known[at])/float64(known[at-1]))
-	likely := float64(kth[at-1]) - falls*math.Log(n/float64(known[at-1]))
+	likely := float64(kth[at-1]) - float64(falls*math.Log(n/float64(known[at-1])))
 	if likely < 1 {
 		return 0
 	}
