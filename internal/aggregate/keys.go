@@ -102,9 +102,6 @@ func (k *keys) begin(segment int) (err error) {
 		return k.r.wrap(err)
 	}
 	k.cursor = nil
-	if k.column != nil {
-		k.cursor = k.column.Cursor()
-	}
 	if k.lexicon != nil {
 		return k.lexicon.begin(segment, k.column)
 	}
@@ -113,8 +110,11 @@ func (k *keys) begin(segment int) (err error) {
 
 // of returns the different keys of a document, valid until the next call.
 func (k *keys) of(doc base.DocID) ([]int64, error) {
-	if k.cursor == nil {
+	if k.column == nil {
 		return k.missing, nil
+	}
+	if k.cursor == nil { // counts of a whole segment need none
+		k.cursor = k.column.Cursor()
 	}
 	values, err := k.cursor.Values(doc)
 	if err != nil {

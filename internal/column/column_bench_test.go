@@ -66,7 +66,7 @@ func BenchmarkCountOrdinals(b *testing.B) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	counts := make([]uint32, c.NumTerms())
 	for _, level := range simd.Levels() {
-		for _, percent := range []int{100, 50, 10, 1} {
+		for _, percent := range []int{100, 50, 25, 10, 5, 3, 1} {
 			words := make([]uint64, (benchDocs+63)/64)
 			for i := range words {
 				for bit := range 64 {

@@ -2,6 +2,7 @@ package column
 
 import (
 	"math/bits"
+	"sync"
 
 	"github.com/griffin-search/griffin/internal/simd/accumulate"
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
@@ -10,7 +11,12 @@ import (
 
 // count adds 1 to counts[v] for each value v whose position is in set (nil: all).
 func (s *sequence) count(set rankBits, counts []uint32) error {
-	c := &ordinalCounter{g: group{index: -1}, counts: counts}
+	c := counters.Get().(*ordinalCounter)
+	c.g.index, c.counts, c.filled, c.waiting = -1, counts, 0, nil
+	defer func() {
+		c.g.src, c.counts = nil, nil
+		counters.Put(c)
+	}()
 	for i := range s.numGroups() {
 		var in []uint64
 		n := fewOrdinals + 1
@@ -33,29 +39,38 @@ func (s *sequence) count(set rankBits, counts []uint32) error {
 			return err
 		}
 	}
+	if err := c.turn(); err != nil {
+		return err
+	}
 	return c.flush()
 }
 
 // fewOrdinals of a group are faster read one by one than by decoding blocks.
 const fewOrdinals = groupLen / 16
 
-// ordinalCounter decodes a block before it counts the ordinals of the former one. Reading values just after
-// vectors wrote them stalls the processor: with AVX-512, 1 M ordinals take 0.83 ms without this, and
-// 0.50 ms with it (one thread of a Zen 5).
+// ordinalCounter gathers ordinals of several blocks before it counts those that it gathered before. Reading values just
+// after vectors wrote them stalls the processor: of 1 M ordinals with AVX-512, it counts 25 % in 0.28 ms, and in 0.46 ms
+// if each block is counted after the next one is decoded (one thread of a Zen 5).
 type ordinalCounter struct {
 	counts  []uint32
 	g       group
 	buf     packedBuf
 	decoded [blockLen]uint32
 
-	selected [2]kernels.Selected
-	next     int      // of selected, to write
+	gathered [2][gatherLen + len(kernels.Selected{})]uint32
+	next     int      // of gathered, to write
+	filled   int      // ordinals in it
 	waiting  []uint32 // not yet counted, in the other one
-	group    int      // of waiting
+	group    int      // of the block decoded last
 	block    int
 
 	positions [fewOrdinals + 2]uint16 // in the group
 }
+
+var counters = sync.Pool{New: func() any { return new(ordinalCounter) }}
+
+// gatherLen is the least number of ordinals that are counted together.
+const gatherLen = 512
 
 // countBlocks counts the ordinals of the group at the positions in set, nil: all.
 func (c *ordinalCounter) countBlocks(set []uint64) error {
@@ -90,16 +105,25 @@ func (c *ordinalCounter) count(j int, mask *[2]uint64) error {
 		c.counts[least] += uint32(selected)
 		return nil
 	}
-	to := &c.selected[c.next]
+	to := c.gathered[c.next][c.filled:]
 	if selected == blockLen {
-		bitpack.Unpack((*[blockLen]uint32)(to[:]), g.packed(j, &c.buf), width, uint32(least))
+		bitpack.Unpack((*[blockLen]uint32)(to), g.packed(j, &c.buf), width, uint32(least))
 	} else {
 		bitpack.Unpack(&c.decoded, g.packed(j, &c.buf), width, uint32(least))
-		selected = kernels.Select(to, &c.decoded, mask)
+		selected = kernels.Select((*kernels.Selected)(to), &c.decoded, mask)
 	}
+	c.group, c.block = g.index, j
+	if c.filled += selected; c.filled < gatherLen {
+		return nil
+	}
+	return c.turn()
+}
+
+// turn counts the waiting ordinals; the gathered ones wait.
+func (c *ordinalCounter) turn() error {
 	err := c.flush()
-	c.waiting, c.group, c.block = to[:selected], g.index, j
-	c.next = 1 - c.next
+	c.waiting = c.gathered[c.next][:c.filled]
+	c.next, c.filled = 1-c.next, 0
 	return err
 }
 
@@ -143,7 +167,7 @@ func (c *ordinalCounter) countFew(set []uint64) error {
 // flush counts the waiting ordinals.
 func (c *ordinalCounter) flush() error {
 	if n := len(c.waiting); accumulate.Scatter(c.counts, c.waiting, 1) != n {
-		return c.corrupt(c.group, c.block, "an ordinal is too great")
+		return c.corrupt(c.group, c.block, "here or before, an ordinal is too great")
 	}
 	c.waiting = nil
 	return nil
