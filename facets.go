@@ -57,7 +57,7 @@ func (q *Query) facets(results []*aggregate.Result) map[string][]FacetValue {
 		values := []FacetValue{}
 		for _, b := range (Aggregation{r}).Buckets() {
 			v := FacetValue{Value: b.KeyJSON, Text: b.Key, Count: b.DocCount}
-			if b.Key != string(b.KeyJSON) { // a date or a boolean has a text
+			if b.KeyJSON[0] != '"' && b.Key != string(b.KeyJSON) { // a date or a boolean has a text
 				v.Value, _ = json.Marshal(b.Key) // texts have a JSON form
 			}
 			values = append(values, v)
