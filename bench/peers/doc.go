@@ -72,6 +72,30 @@
 //   - Facets are counted by doc values (StringValueFacetCounts), and fuzzy queries have up to 1,024 terms, as in
 //     Griffin.
 //
+// # search-benchmark-game
+//
+// With -game, the engines run the commands TOP_10, TOP_100, TOP_1000, TOP_100_COUNT and COUNT of search-benchmark-game with
+// its 962 queries: terms, intersections, unions, phrases, and mixtures of these. With -lucene, Lucene 9.10 is
+// Griffin's peer, without it bleve:
+//
+//	go run . -game search-benchmark-game.jsonl -docs 300000 -runs 10 -json game.json -check -lucene /usr/share/java/lucene9.jar:/usr/share/java/hppc.jar wiki-passages-*.jsonl.zst
+//
+// The comparison is as fair as this:
+//
+//   - The engines index the same tokens, in the order of the passages, with positions. The index has one segment.
+//   - A query's time begins with its text, which each engine parses, and ends with the DocIDs and scores of the hits, or
+//     with the count. No stored documents are read.
+//   - One thread. An engine is warmed up with each command for -warm-up, and until a round of all queries is no longer
+//     faster than earlier ones. Then the engines' rounds alternate. Of each query the least of the rounds counts.
+//   - Lucene measures itself, scores with Griffin's BM25, has no cache of queries, and may stop counting after K
+//     matches if no count is asked for. TOP_100_COUNT takes the faster of two ways: a search that visits all
+//     matches, or a search for the hits and IndexSearcher.count.
+//   - The program fails if the engines differ in a count. It reports the share of common hits among the best 10.
+//     Lucene stores lengths above 40 tokens with a precision of 1 in 8, and bleve scores phrases by the sum of their
+//     words, so that the orders differ.
+//
+// -check fails unless Griffin is twice as fast in the mean of each kind of query and command.
+//
 // # Writes beside queries
 //
 // With -living, both engines take batches of new passages from -clients

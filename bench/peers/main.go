@@ -29,6 +29,7 @@ type options struct {
 	check              bool
 	tasks              string
 	lucene, java       string
+	game               gameOptions
 	isLiving           bool
 	living             livingOptions
 }
@@ -55,22 +56,27 @@ func parseOptions(args []string) (options, error) {
 	flags.BoolVar(&o.check, "check", false, fmt.Sprintf("fail unless Griffin is %d times faster to index and %d times on OR (-living: %d times the rate of writes, and p99 of queries %d times lower)",
 		leastIndexRatio, leastOrRatio, leastWriteRatio, leastTailRatio))
 	flags.StringVar(&o.tasks, "tasks", "", "run the filters, sorts, facets, prefixes and fuzzy terms of this file of luceneutil's tasks, instead of -queries; with -check, Griffin must be "+fmt.Sprint(leastTaskRatio)+" times faster")
-	flags.StringVar(&o.lucene, "lucene", "", "-tasks: also run Lucene 9.10, of this class path")
+	flags.StringVar(&o.lucene, "lucene", "", "-tasks, -game: also run Lucene 9.10, of this class path; -game then leaves out bleve")
 	flags.StringVar(&o.java, "java", "java", "-lucene: the command of Java 21, and options")
+	flags.StringVar(&o.game.queries, "game", "", "run the commands of search-benchmark-game with this file of its queries, instead of -queries; with -check, Griffin must be "+fmt.Sprint(leastGameRatio)+" times faster")
+	flags.DurationVar(&o.game.warmUp, "warm-up", 5*time.Second, "-game: least time of an engine's warm-up for a command")
+	flags.StringVar(&o.game.times, "times", "", "-game: write the time of each query to this file")
 	o.livingFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	o.passages = flags.Args()
+	o.passages, o.game.runs = flags.Args(), o.search.runs
 	switch {
-	case len(o.passages) == 0 || o.queries == "" && o.tasks == "":
-		return o, errors.New("want -queries or -tasks, and at least one file of passages; see -help")
+	case len(o.passages) == 0 || o.queries == "" && o.tasks == "" && o.game.queries == "":
+		return o, errors.New("want -queries, -tasks or -game, and at least one file of passages; see -help")
 	case o.only != "" && o.only != "bleve" && o.only != "griffin":
 		return o, fmt.Errorf("-only %s: want bleve or griffin", o.only)
 	case o.check && o.only != "":
 		return o, errors.New("-check needs both engines, not -only")
-	case o.lucene != "" && o.tasks == "":
-		return o, errors.New("-lucene needs -tasks")
+	case o.lucene != "" && o.tasks == "" && o.game.queries == "":
+		return o, errors.New("-lucene needs -tasks or -game")
+	case o.game.queries != "" && (o.tasks != "" || o.isLiving || o.only != ""):
+		return o, errors.New("-game excludes -tasks, -living and -only")
 	case o.tasks != "" && (o.isLiving || o.only != ""):
 		return o, errors.New("-tasks excludes -living and -only")
 	case o.isLiving && (o.only != "" || o.living.clients < 1 || o.living.base < 0 || o.living.duration <= 0 || o.living.rounds < 1 || o.living.queryRate < 0):
@@ -119,6 +125,9 @@ func run(ctx context.Context, o options) (err error) {
 		before := runtime.GOMAXPROCS(o.threads)
 		defer runtime.GOMAXPROCS(before)
 		return runLiving(ctx, o, work)
+	}
+	if o.game.queries != "" {
+		return runGame(ctx, o, work)
 	}
 	if o.tasks != "" {
 		return runTasks(ctx, o, work)

@@ -5,11 +5,8 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,13 +15,7 @@ import (
 // luceneTasks runs tasks in a process of Java, which measures itself: the times leave out the pipes. The tokens
 // and the values are the same as in the other engines. Lucene may stop counting the matches of a search after 1,000,
 // as it does by default.
-type luceneTasks struct {
-	java []string // the command and its options
-	jar  string
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-}
+type luceneTasks struct{ luceneProcess }
 
 var _ taskEngine = (*luceneTasks)(nil)
 
@@ -37,61 +28,10 @@ func (e *luceneTasks) build(ctx context.Context, dir string, passages []taskPass
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	source, documents := filepath.Join(dir, "LuceneTasks.java"), filepath.Join(dir, "documents.tsv")
-	if err := os.WriteFile(source, luceneSource, 0o600); err != nil {
+	if err := writeLuceneDocuments(filepath.Join(dir, luceneDocuments), passages); err != nil {
 		return err
 	}
-	if err := writeLuceneDocuments(documents, passages); err != nil {
-		return err
-	}
-	if err := writeLuceneServices(dir); err != nil {
-		return err
-	}
-	args := append(slices.Clone(e.java[1:]), "-Dorg.apache.lucene.store.MMapDirectory.enableMemorySegments=false",
-		"-cp", dir+":"+e.jar, source, filepath.Join(dir, "index"), documents)
-	e.cmd = exec.CommandContext(ctx, e.java[0], args...)
-	e.cmd.Stderr = os.Stderr
-	var err error
-	if e.in, err = e.cmd.StdinPipe(); err != nil {
-		return err
-	}
-	out, err := e.cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	e.out = bufio.NewReader(out)
-	if err := e.cmd.Start(); err != nil {
-		return err
-	}
-	line, err := e.line()
-	if want := fmt.Sprintf("ready\t%d", len(passages)); err == nil && line != want {
-		err = fmt.Errorf("%q, want %q", line, want)
-	}
-	return err
-}
-
-// luceneServices are the implementations that Lucene looks up by name. Debian's file lacks the tables of these, and
-// the classes for memory segments.
-var luceneServices = map[string]string{
-	"codecs.Codec":            "codecs.lucene99.Lucene99Codec",
-	"codecs.PostingsFormat":   "codecs.lucene99.Lucene99PostingsFormat",
-	"codecs.DocValuesFormat":  "codecs.lucene90.Lucene90DocValuesFormat",
-	"codecs.KnnVectorsFormat": "codecs.lucene99.Lucene99HnswVectorsFormat",
-	"index.SortFieldProvider": "search.SortField$Provider",
-}
-
-func writeLuceneServices(dir string) error {
-	services := filepath.Join(dir, "META-INF", "services")
-	if err := os.MkdirAll(services, 0o700); err != nil {
-		return err
-	}
-	for service, class := range luceneServices {
-		path := filepath.Join(services, "org.apache.lucene."+service)
-		if err := os.WriteFile(path, []byte("org.apache.lucene."+class+"\n"), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+	return e.start(ctx, dir, "LuceneTasks.java", luceneSource, len(passages))
 }
 
 func writeLuceneDocuments(path string, passages []taskPassage) error {
@@ -117,19 +57,6 @@ func writeLuceneDocuments(path string, passages []taskPassage) error {
 		return err
 	}
 	return f.Close()
-}
-
-// ask sends a command and returns its answer.
-func (e *luceneTasks) ask(values ...string) (string, error) {
-	if _, err := fmt.Fprintln(e.in, strings.Join(values, "\t")); err != nil {
-		return "", err
-	}
-	return e.line()
-}
-
-func (e *luceneTasks) line() (string, error) {
-	line, err := e.out.ReadString('\n')
-	return strings.TrimSuffix(line, "\n"), err
 }
 
 func (e *luceneTasks) prepare(t *task) (func(ctx context.Context) (taskAnswer, error), error) {
@@ -207,14 +134,4 @@ func parseLuceneAnswer(line string) (a taskAnswer, err error) {
 		}
 	}
 	return a, nil
-}
-
-func (e *luceneTasks) close() error {
-	if e.cmd == nil || e.cmd.Process == nil {
-		return nil
-	}
-	if err := e.in.Close(); err != nil {
-		return err
-	}
-	return e.cmd.Wait()
 }

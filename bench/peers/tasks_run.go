@@ -82,7 +82,7 @@ func runTasks(ctx context.Context, o options, work string) (err error) {
 	}
 	engines := []taskEngine{new(bleveTasks), new(griffinTasks)}
 	if o.lucene != "" {
-		engines = append(engines, &luceneTasks{java: strings.Fields(o.java), jar: o.lucene})
+		engines = append(engines, &luceneTasks{luceneProcess{java: strings.Fields(o.java), jar: o.lucene}})
 	}
 	defer func() {
 		for _, e := range engines {

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+// griffinGame answers with griffin.Index.Search, from a query's text on. DocIDs count the passages.
+type griffinGame struct{ ix *griffin.Index }
+
+var _ gameEngine = (*griffinGame)(nil)
+
+func (*griffinGame) name() string { return "griffin" }
+
+func (e *griffinGame) build(ctx context.Context, dir string, passages []passage) (err error) {
+	if e.ix, err = griffin.Create(dir, griffin.Settings{Analyzer: "simple"}, griffin.Options{}); err != nil {
+		return err
+	}
+	for i := range passages {
+		p := &passages[i]
+		if err := e.ix.Add(ctx, griffin.Document{ID: p.ID, Text: p.Title + " " + p.Text}); err != nil {
+			return err
+		}
+	}
+	if err := e.ix.Commit(ctx); err != nil {
+		return err
+	}
+	_, err = e.ix.Merge(ctx, griffin.MergeOptions{Segments: 1})
+	return err
+}
+
+func (e *griffinGame) run(ctx context.Context, c *gameCommand, q *gameQuery) (int64, time.Duration, error) {
+	began := time.Now()
+	found, err := e.ix.Search(ctx, griffin.Query{
+		Text: q.text, K: max(c.k, 1), Count: c.counts, Load: griffin.LoadNone, Policy: griffin.PolicyCPU,
+	})
+	took := time.Since(began)
+	if err != nil || !c.counts {
+		return 1, took, err
+	}
+	return found.Matches, took, nil
+}
+
+func (e *griffinGame) top(ctx context.Context, q *gameQuery, k int) (docs []int, err error) {
+	found, err := e.ix.Search(ctx, griffin.Query{Text: q.text, K: k, Load: griffin.LoadNone, Policy: griffin.PolicyCPU})
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range found.Hits {
+		docs = append(docs, int(h.DocID))
+	}
+	return docs, nil
+}
+
+func (e *griffinGame) close() error {
+	if e.ix == nil {
+		return nil
+	}
+	return e.ix.Close()
+}
