@@ -44,6 +44,10 @@ type RuntimeOptions struct {
 	// Limits bound running and waiting searches. nil: neither limits nor queues, unless there
 	// is a GPU.
 	Limits *Limits
+	// WorkersPerQuery bounds the processors that search for one query on the CPU. Beyond the first, a query
+	// that is predicted to take long gets only processors that run no other search, and gives them back when
+	// searches arrive. 0: all; 1: no query gets helpers. Hits and scores do not depend on it.
+	WorkersPerQuery int
 	// Policy chooses the processor for each part of a search; "" is PolicyCost. Queries can
 	// replace it.
 	Policy Policy
@@ -188,7 +192,7 @@ func (o *RuntimeOptions) internal() (gpu dispatch.GPUOptions, config dispatch.Co
 	if o.GPU.NoHostMemory {
 		gpu.HostMemory = "0"
 	}
-	config = dispatch.Config{Policy: dispatch.Policy(o.Policy), Ratio: o.Ratio}
+	config = dispatch.Config{Policy: dispatch.Policy(o.Policy), Ratio: o.Ratio, WorkersPerQuery: o.WorkersPerQuery}
 	if l := o.Limits; l != nil {
 		if l.Running < 0 || l.Waiting < 0 || l.Deadline < 0 || l.BatchWindow < 0 {
 			return gpu, config, fmt.Errorf("limits %+v: none can be negative: %w", *l, ErrBadInput)

@@ -97,6 +97,10 @@ type DispatchStats struct {
 	Preloaded int64 `json:"preloaded"`
 	// Bugs counts panics of background work. slog.Default has their stacks.
 	Bugs int64 `json:"bugs,omitempty"`
+	// Shared counts parts of queries, mostly of one segment, that several processors ran, Helpers the processors
+	// beyond the first.
+	Shared  int64 `json:"shared,omitempty"`
+	Helpers int64 `json:"helpers,omitempty"`
 	// Errors are by kind of work and predicted time.
 	Errors []PredictionError `json:"prediction_errors,omitempty"`
 	// Engine is nil for the default engine.
@@ -218,7 +222,7 @@ func newGPUStats(s *dispatch.GPUStats) GPUStats {
 func newDispatchStats(s *dispatch.Stats) DispatchStats {
 	out := DispatchStats{
 		Policy: Policy(s.Policy), CPUSteps: s.CPUSteps, GPUSteps: s.GPUSteps, Migrations: s.Migrations,
-		Restarted: s.Restarted, Preloaded: s.Preloaded, Bugs: s.Bugs,
+		Restarted: s.Restarted, Preloaded: s.Preloaded, Bugs: s.Bugs, Shared: s.Shared, Helpers: s.Helpers,
 	}
 	for _, e := range s.Errors {
 		out.Errors = append(out.Errors, PredictionError{

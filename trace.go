@@ -49,6 +49,8 @@ type TraceStep struct {
 	Left       int64 `json:"left,omitempty"`
 	// Batch is the number of queries that shared the step; 0: not shared.
 	Batch int `json:"batch,omitempty"`
+	// Workers is the greatest number of processors that searched the segment of a StepSegment at a time; 0: one.
+	Workers int `json:"workers,omitempty"`
 	Work
 	// Start is the time from the query's arrival, Took the duration, Predicted the predicted
 	// duration of the step or, in the first step of a stage, of the stage; 0: none.
@@ -168,7 +170,7 @@ func newTrace(t *plan.Trace) *Trace {
 		s := &t.Steps[i]
 		out.Steps[i] = TraceStep{
 			Name: s.Name, Processor: s.Processor, Place: s.Place.String(), Segment: s.Segment, Traversal: s.Traversal,
-			Mode: Mode(s.Mode), Candidates: s.Candidates, Left: s.Left, Batch: s.Batch, Work: Work(s.Work),
+			Mode: Mode(s.Mode), Candidates: s.Candidates, Left: s.Left, Batch: s.Batch, Workers: s.Workers, Work: Work(s.Work),
 			Start: s.Start, Took: s.Took, Predicted: s.Predicted, BusBytes: s.BusBytes,
 		}
 		for _, l := range s.Lists {
@@ -200,7 +202,7 @@ func (t *Trace) internal() *plan.Trace {
 		s := &t.Steps[i]
 		out.Steps[i] = plan.Step{
 			Name: s.Name, Processor: s.Processor, Segment: s.Segment, Traversal: s.Traversal,
-			Mode: plan.Mode(s.Mode), Candidates: s.Candidates, Left: s.Left, Batch: s.Batch, Work: plan.Work(s.Work),
+			Mode: plan.Mode(s.Mode), Candidates: s.Candidates, Left: s.Left, Batch: s.Batch, Workers: s.Workers, Work: plan.Work(s.Work),
 			Start: s.Start, Took: s.Took, Predicted: s.Predicted, BusBytes: s.BusBytes,
 		}
 		if s.Place == sched.GPU.String() {

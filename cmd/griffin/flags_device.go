@@ -24,6 +24,8 @@ type deviceFlags struct {
 	policy string
 	ratio  float64
 	engine string
+	// workers is per query; its value before register is the default.
+	workers int
 
 	flags *pflag.FlagSet
 
@@ -35,6 +37,7 @@ func (d *deviceFlags) register(f *pflag.FlagSet, device string) {
 	d.registerMemory(f)
 	d.flags = f
 	f.StringVar(&d.engine, "engine", engine.Default, "system that answers queries: `NAME`, or NAME:OPTION=VALUE,… (see griffin engines)")
+	f.IntVar(&d.workers, "workers-per-query", d.workers, "processors that search for a long query on the CPU, beyond the first only idle ones; 0: all, 1: no helpers")
 	f.StringVar(&d.policy, "policy", "", "`NAME` of the policy that chooses between CPU and GPU, cost by default (see griffin bench --help)")
 	f.BoolVar(&d.noCalibrate, "no-calibrate", false, "do not measure query times when an index is first used with a GPU on this machine")
 	f.Float64Var(&d.ratio, "ratio", dispatch.DefaultRatio, "in policy ratio and engine griffin18, stay on the GPU while the next list is less than this many times as long as the candidates")
@@ -77,7 +80,7 @@ func (d *deviceFlags) checkEngine() error {
 	if err != nil || s.IsDefault() {
 		return err
 	}
-	for _, name := range []string{"policy", "gpu-memory", "gpu-host-memory", "gpu-layout", "traversal", "resident"} {
+	for _, name := range []string{"policy", "gpu-memory", "gpu-host-memory", "gpu-layout", "traversal", "resident", "workers-per-query"} {
 		if f := d.flags.Lookup(name); f != nil && f.Changed {
 			return usagef("--%s is for the engine griffin; engine %s has options of its own (see griffin engines %s)", name, s.Info.Name, s.Info.Name)
 		}
@@ -126,7 +129,7 @@ func (d *deviceFlags) openEngine() (engine.Engine, error) {
 }
 
 func (d *deviceFlags) dispatch() dispatch.Config {
-	return dispatch.Config{Policy: dispatch.Policy(d.policy), Ratio: d.ratio}
+	return dispatch.Config{Policy: dispatch.Policy(d.policy), Ratio: d.ratio, WorkersPerQuery: d.workers}
 }
 
 func policyNames() string {
@@ -151,7 +154,7 @@ func (d *deviceFlags) openIndex(dir string, r griffin.RuntimeOptions, o griffin.
 	if !spec.Info.ResultCache {
 		o.ResultCache = 0
 	}
-	r.Policy, r.Ratio, r.CostDir, r.Engine = griffin.Policy(d.policy), d.ratio, dir, spec.String()
+	r.Policy, r.Ratio, r.CostDir, r.Engine, r.WorkersPerQuery = griffin.Policy(d.policy), d.ratio, dir, spec.String(), d.workers
 	r.GPU.Device, r.GPU.NoHostMemory, r.GPU.Layout = d.device, d.host == "0", griffin.Layout(d.layout)
 	if r.GPU.Memory.Bytes, err = memoryBytes(d.memory, dir); err != nil {
 		return nil, nil, err

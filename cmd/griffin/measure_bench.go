@@ -67,6 +67,7 @@ results are identical. A batch runs on the GPU with every policy except cpu. Pol
 	f := c.Flags()
 	f.StringVar(&o.queries, "queries", "", "queries: TSV, JSON lines or TREC topics (required)")
 	o.rankingFlags.register(f, griffin.DefaultK)
+	o.workers = 1
 	o.deviceFlags.register(f, "cpu")
 	o.cache.register(f)
 	o.resident.register(f)

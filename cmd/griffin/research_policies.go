@@ -78,6 +78,7 @@ measured time. Policies:` + policyNames(),
 	o.devices.registerMemory(f)
 	o.cache.register(f)
 	o.resident.register(f)
+	o.devices.workers = 1
 	f.StringSliceVar(&o.policies, "policies", []string{"cpu", "gpu", "ratio", "query", "cost"}, "policies to compare, in this order")
 	f.StringVar(&o.baseline, "baseline", "", "`INDEX` of the same documents for the baseline of griffin18")
 	f.StringVar(&o.costs, "costs", "", "`FILE` for the time of each query, TSV; - writes it to standard output instead of the table")

@@ -66,7 +66,7 @@ func (o *serveOptions) runtime(dir string) (*griffin.Runtime, error) {
 		return nil, err
 	}
 	r := griffin.RuntimeOptions{
-		Limits: o.admission.limits(), CacheBytes: o.cache.bytes(), Policy: griffin.Policy(o.policy), Ratio: o.ratio,
+		Limits: o.admission.limits(), CacheBytes: o.cache.bytes(), Policy: griffin.Policy(o.policy), Ratio: o.ratio, WorkersPerQuery: o.workers,
 		CostDir: filepath.Join(dir, rest.MetaFolder), Engine: spec.String(),
 	}
 	r.GPU.Device, r.GPU.NoHostMemory, r.GPU.Layout = o.device, o.host == "0", griffin.Layout(o.layout)

@@ -28,7 +28,7 @@ func gpuStatsOf(s *griffin.GPUStats) dispatch.GPUStats {
 func dispatchStatsOf(s *griffin.DispatchStats) dispatch.Stats {
 	out := dispatch.Stats{
 		Policy: dispatch.Policy(s.Policy), CPUSteps: s.CPUSteps, GPUSteps: s.GPUSteps, Migrations: s.Migrations,
-		Restarted: s.Restarted, Preloaded: s.Preloaded, Bugs: s.Bugs,
+		Restarted: s.Restarted, Preloaded: s.Preloaded, Bugs: s.Bugs, Shared: s.Shared, Helpers: s.Helpers,
 	}
 	for _, e := range s.Errors {
 		if kind, ok := cost.ParseKind(e.Kind); ok {

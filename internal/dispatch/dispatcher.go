@@ -28,6 +28,7 @@ type Dispatcher struct {
 	engine engine.Engine // answers all queries instead; nil: none
 	pool   *sched.Pool   // nil: runs are neither admitted nor queued
 	costs  *cost.Model
+	crew   *plan.Crew
 	policy policy
 	ratio  float64
 	slots  chan struct{} // of batchSlots; nil: allCPUs
@@ -67,6 +68,9 @@ type Config struct {
 	// Window is the longest time that a query waits at an idle GPU for others to share a launch;
 	// default 0.
 	Window time.Duration
+	// WorkersPerQuery bounds the CPUs that a query uses at a time, beyond the first only idle ones;
+	// 0: all, 1: no query gets helpers.
+	WorkersPerQuery int
 	// Pin binds threads that run queries on the CPU to processors of their own (Linux).
 	Pin bool
 	// Admit enables queues and admission without a GPU. CPUs, MaxQueue and Deadline enable them too.
@@ -95,6 +99,8 @@ func (o *Config) Check() error {
 		return fmt.Errorf("ratio %g: it cannot be negative: %w", o.Ratio, base.ErrBadInput)
 	case o.CPUs < 0 || o.Deadline < 0 || o.Window < 0:
 		return fmt.Errorf("%d CPUs, deadline %v, window %v: none can be negative: %w", o.CPUs, o.Deadline, o.Window, base.ErrBadInput)
+	case o.WorkersPerQuery < 0:
+		return fmt.Errorf("%d workers per query: they cannot be negative: %w", o.WorkersPerQuery, base.ErrBadInput)
 	}
 	return nil
 }
@@ -112,6 +118,7 @@ func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
 	if d.costs == nil {
 		d.costs = cost.New(cost.Machine{})
 	}
+	d.crew = plan.NewCrew(cmp.Or(o.CPUs, runtime.GOMAXPROCS(0)), o.WorkersPerQuery)
 	if g == nil && !o.limited() {
 		return d, nil
 	}
@@ -164,6 +171,8 @@ type Stats struct {
 	Restarted  int64             `json:"restarted"`
 	Preloaded  int64             `json:"preloaded"`
 	Bugs       int64             `json:"bugs,omitempty"`
+	Shared     int64             `json:"shared,omitempty"`
+	Helpers    int64             `json:"helpers,omitempty"`
 	Errors     []cost.ClassError `json:"prediction_errors,omitempty"`
 	Engine     *engine.Stats     `json:"engine,omitempty"`
 	Pool       *sched.Stats      `json:"pool,omitempty"`
@@ -175,6 +184,8 @@ func (d *Dispatcher) Stats() Stats {
 		Policy: d.Policy(), CPUSteps: d.steps[sched.CPU].Load(), GPUSteps: d.steps[sched.GPU].Load(), Migrations: d.migrations.Load(), Restarted: d.restarted.Load(), Preloaded: d.preloader.preloaded.Load(),
 		Bugs: d.bugs.Load(), Errors: d.costs.Errors(),
 	}
+	crew := d.crew.Stats()
+	s.Shared, s.Helpers = crew.Shared, crew.Helpers
 	if d.pool != nil {
 		p := d.pool.Stats()
 		s.Pool = &p

@@ -28,7 +28,7 @@ func NewProber(g *GPU, snapshot *index.Snapshot) (*Prober, error) {
 		return nil, err
 	}
 	// Admit has queries prepared for a choice of places, also without a GPU.
-	d, err := NewDispatcher(g, Config{Policy: PolicyCost, Admit: true})
+	d, err := NewDispatcher(g, Config{Policy: PolicyCost, Admit: true, WorkersPerQuery: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,12 @@ func NewSearcher(snapshot *index.Snapshot, bm25 *score.BM25) *Searcher {
 }
 
 // Use lets d, or with nil the CPU, run queries. It must be called before the first Prepare.
-func (s *Searcher) Use(d *Dispatcher) { s.dispatcher = d }
+func (s *Searcher) Use(d *Dispatcher) {
+	s.dispatcher = d
+	if d != nil {
+		s.planner.Share(d.crew)
+	}
+}
 
 // UseResults gives queries with Options.Cached the cache c, which belongs to the Searcher's
 // index and may be nil. It must be called before the first Prepare.

@@ -38,7 +38,7 @@ func (p *Plan) Matches(ctx context.Context, sc *Scratch, f func(segment int, wor
 // Plan.Matches does.
 func StageMatches(ctx context.Context, p *Plan, sc *Scratch, stage, segment int, f func(segment int, words []uint64) error) error {
 	var work Work
-	r := stageRun{plan: p, st: &p.stages[stage], sc: sc, stop: ctx}
+	r := sc.stage(p, &p.stages[stage], ctx)
 	words, err := r.matches(segment, &work)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func matchingStage(ctx context.Context, p *Plan, sc *Scratch) (int, error) {
 		if stage+1 == len(p.stages) {
 			return stage, nil
 		}
-		r := stageRun{plan: p, st: &p.stages[stage], sc: sc, stop: ctx}
+		r := sc.stage(p, &p.stages[stage], ctx)
 		n, err := r.countAll(&work)
 		if err != nil {
 			return 0, err

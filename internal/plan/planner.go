@@ -22,6 +22,7 @@ type Planner struct {
 	ownBounds bool
 	fields    []string // by FieldID
 	scheme    *analysis.Scheme
+	crew      *Crew // nil: no helpers
 }
 
 // New returns a Planner that scores with bm25, or with the index's parameters if bm25 is nil.
@@ -38,6 +39,9 @@ func New(snapshot *index.Snapshot, bm25 *score.BM25) *Planner {
 	}
 	return s
 }
+
+// Share lets long queries use idle processors of a crew. It must be called before the first Prepare.
+func (s *Planner) Share(c *Crew) { s.crew = c }
 
 // Snapshot returns the snapshot that queries are planned for.
 func (s *Planner) Snapshot() *index.Snapshot { return s.snapshot }
@@ -82,6 +86,7 @@ type Scratch struct {
 	saat     *saat.Engine // nil before the first use of ModeSaat
 	counter  counter
 	matcher  matcher
+	run      stageRun
 }
 
 // NewScratch returns a Scratch for indexes with an analyzer of that name, which their settings can

@@ -26,6 +26,8 @@ type Answer struct {
 	Missed base.Score
 	// Matches is the number of documents that match in Mode, with Options.Count.
 	Matches int64
+	// Workers is the greatest number of goroutines that searched a segment, 0 or 1 without helpers.
+	Workers int
 	// Migrations counts changes of the processor, StepsAt the steps on each, with a dispatcher.
 	Migrations int
 	StepsAt    [sched.NumPlaces]int
@@ -61,13 +63,16 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	}
 	st := &p.stages[stage]
 	p.ResetHits(sc)
-	r := stageRun{plan: p, st: st, sc: sc, stop: stop}
+	r := sc.stage(p, st, stop)
+	r.crew = p.planner.crew
+	r.crew.enter()
+	defer r.crew.leave()
 	if st.root != nil && p.k > 0 {
 		if err := r.searchAll(&a.Work, trace); err != nil {
 			return err
 		}
 	}
-	a.Mode, a.Traversal = st.mode, st.Traversal()
+	a.Mode, a.Traversal, a.Workers = st.mode, st.Traversal(), max(a.Workers, r.mostWorkers)
 	a.Hits = sc.AppendHits(dst[:0])
 	st.addOffset(a.Hits)
 	if p.counts && !p.FallsBack(stage, len(a.Hits)) {
@@ -83,7 +88,7 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 func RunSegments(ctx context.Context, p *Plan, sc *Scratch, stage int, segments []int, a *Answer, trace *Trace) error {
 	st := &p.stages[stage]
 	ResumeHits(p, sc, a.Hits)
-	r := stageRun{plan: p, st: st, sc: sc, stop: ctx}
+	r := sc.stage(p, st, ctx)
 	if st.root == nil || p.k == 0 {
 		return nil
 	}

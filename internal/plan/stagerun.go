@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
@@ -16,10 +17,26 @@ type stageRun struct {
 	st   *Stage
 	sc   *Scratch
 	stop traverse.Interrupt
+	crew *Crew // nil: no helpers
+
+	// The present segment, the most workers there, and in all; 0: it is not shared.
+	segment, workers, mostWorkers int
+	mask                          mask // in the present segment, of a flat stage
 }
+
+// stage returns the scratch's run, which belongs to the last stage that asked for it.
+func (sc *Scratch) stage(p *Plan, st *Stage, stop traverse.Interrupt) *stageRun {
+	sc.run = stageRun{plan: p, st: st, sc: sc, stop: stop}
+	return &sc.run
+}
+
+func (r *stageRun) view(segment int) *index.View { return &r.plan.planner.snapshot.Segments[segment] }
 
 // searchAll goes in DocID order, so a later document needs a higher score than the last hit.
 func (r *stageRun) searchAll(w *Work, trace *Trace) error {
+	if small := r.smallSegments(); len(small) > 1 {
+		return r.searchTogether(small, w, trace)
+	}
 	for i := range r.plan.planner.snapshot.Segments {
 		if err := r.search(i, w, trace); err != nil {
 			return err
@@ -38,6 +55,7 @@ func (r *stageRun) search(segment int, w *Work, trace *Trace) error {
 		began = time.Now()
 	}
 	r.sc.enter(&p.planner.snapshot.Segments[segment])
+	r.segment, r.workers = segment, 0
 	name, work, err := r.searchBy(segment)
 	w.Add(work) // also after an error
 	if trace != nil {
@@ -49,7 +67,11 @@ func (r *stageRun) search(segment int, w *Work, trace *Trace) error {
 	if ended := r.stop.Err(); ended != nil {
 		return ended
 	}
-	return fmt.Errorf("segment %s: query %s: %w", p.planner.snapshot.Segments[segment].Name, p.query, err)
+	return r.failedSegment(segment, err)
+}
+
+func (r *stageRun) failedSegment(segment int, err error) error {
+	return fmt.Errorf("segment %s: query %s: %w", r.view(segment).Name, r.plan.query, err)
 }
 
 // isHopeless reports whether bounds prove that no document of the segment enters the queue, in less time
@@ -77,16 +99,17 @@ func (r *stageRun) searchBy(segment int) (name string, w Work, err error) {
 		w, err = r.tree(segment)
 		return treeTraversal, w, err
 	}
-	mask := maskOf(&ws.planner.snapshot.Segments[segment])
+	mask := &r.mask
+	*mask = maskOf(r.view(segment))
 	traversal := st.traversals[segment]
 	if st.isMasked() {
 		m := &r.sc.matcher
-		mask, err = m.mask(st)
+		*mask, err = m.mask(st)
 		w.Add(m.work)
 		if err != nil {
 			return treeTraversal, w, err
 		}
-		if st.looksUp(&mask) {
+		if st.looksUp(mask) {
 			traversal = traverse.LookUp(st.kind)
 		} else if !mask.all && mask.words == nil {
 			words := m.hold()
@@ -95,7 +118,7 @@ func (r *stageRun) searchBy(segment int) (name string, w Work, err error) {
 		}
 	}
 	if mask.count > 0 {
-		err = r.flat(segment, traversal, &mask, &w)
+		err = r.flat(segment, traversal, mask, &w)
 	}
 	return traversal.Name(), w, err
 }
@@ -114,9 +137,20 @@ func (r *stageRun) flat(segment int, t traverse.Traversal, m *mask, w *Work) err
 }
 
 func (r *stageRun) traverse(segment int, t traverse.Traversal, m *mask, threshold base.Score, w *Work) error {
+	if r.crew.hasIdle() && r.view(segment).NumDocs() > r.crew.least && traverse.Splits(t) && r.flatCost(segment) >= r.crew.worth {
+		return r.traverseShared(segment, t, m, threshold, w)
+	}
+	return r.traverseRange(segment, t, m, threshold, 0, 0, w)
+}
+
+// traverseRange runs a traversal in a range of documents; to 0: in all.
+func (r *stageRun) traverseRange(segment int, t traverse.Traversal, m *mask, threshold base.Score, from, to base.DocID, w *Work) error {
 	st, sc := r.st, r.sc
-	view := &r.plan.planner.snapshot.Segments[segment]
-	sc.query = traverse.Query{Legs: st.Legs(segment), NumDocs: view.NumDocs(), Live: m.words, NumLive: m.count, Docs: m.docs, Base: view.Base, Threshold: threshold}
+	view := r.view(segment)
+	sc.query = traverse.Query{
+		Legs: st.Legs(segment), NumDocs: view.NumDocs(), Live: m.words, NumLive: m.count, Docs: m.docs, Base: view.Base, Threshold: threshold,
+		From: from, To: to,
+	}
 	memory := takeTraversalMemory()
 	err := t.Run(r.stop, memory, &sc.query, &sc.queue)
 	putTraversalMemory(memory, w)
@@ -164,14 +198,31 @@ func (r *stageRun) tree(segment int) (w Work, err error) {
 // iterate adds the hits of a node, whose scores have at least an offset, without this.
 func (r *stageRun) iterate(segment int, n node, offset base.Score, w *Work) error {
 	sc := r.sc
-	view := &r.plan.planner.snapshot.Segments[segment]
 	root, err := sc.tree.build(n)
 	if err != nil || root == nil {
 		return err
 	}
+	numDocs := r.view(segment).NumDocs()
+	if r.crew.hasIdle() && numDocs > r.crew.least && r.treeCost(segment, n) >= r.crew.worth {
+		err = r.iterateShared(segment, n, root, offset, w)
+	} else {
+		err = r.iterateRange(segment, root, offset, 0, base.DocID(numDocs))
+	}
+	if failed := sc.tree.finish(w); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// iterateRange adds the hits from a document on, which is above those of earlier calls for the iterator.
+func (r *stageRun) iterateRange(segment int, root iterator, offset base.Score, from, to base.DocID) error {
+	sc := r.sc
+	view := r.view(segment)
 	prune, _ := root.(pruner)
 	var need base.Score
-	for doc := base.DocID(0); ; doc++ {
+	at := root.DocID()
+	resumes := at != base.NoDocID && at >= from // an earlier range ended there
+	for doc := from; ; doc++ {
 		if n := sc.queue.Need(); n > need {
 			need = n
 			if root.MaxScore() < need+offset {
@@ -181,21 +232,25 @@ func (r *stageRun) iterate(segment int, n node, offset base.Score, w *Work) erro
 				prune.SetNeed(need + offset)
 			}
 		}
-		doc = root.NextGEQ(doc)
-		if doc == base.NoDocID || sc.pulse.stopped() {
+		if resumes {
+			doc, resumes = at, false
+		} else {
+			doc = root.NextGEQ(doc)
+		}
+		if doc >= to || sc.pulse.stopped() {
 			break
 		}
 		if view.Live == nil || view.Live.Has(int(doc)) {
 			sc.queue.Add(base.Hit{DocID: view.Base + doc, Score: root.Score() - offset})
 		}
 	}
-	if err := sc.tree.finish(w); err != nil {
-		return err
-	}
 	return sc.pulse.err
 }
 
 func (r *stageRun) countAll(w *Work) (n int64, err error) {
+	if r.countsTogether() {
+		return r.countTogether(w)
+	}
 	for i := range r.plan.planner.snapshot.Segments {
 		matches, err := r.count(i, w)
 		if err != nil {
@@ -215,7 +270,7 @@ func (r *stageRun) step(segment int, traversal string, work Work) Step {
 	p, ws := r.plan, &r.plan.words
 	s := Step{
 		Name: StepSegment, Processor: CPUName, Segment: p.planner.snapshot.Segments[segment].Name,
-		Traversal: traversal, Mode: r.st.mode, Work: work,
+		Traversal: traversal, Mode: r.st.mode, Work: work, Workers: r.workers,
 	}
 	s.Filters = slices.Clone(r.sc.matcher.filters)
 	seen := make([]bool, len(ws.terms))

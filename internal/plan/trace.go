@@ -37,6 +37,7 @@ type Step struct {
 	Candidates int64         `json:"candidates,omitempty"`
 	Left       int64         `json:"left,omitempty"`
 	Batch      int           `json:"batch,omitempty"`
+	Workers    int           `json:"workers,omitempty"`
 	Work
 	Start     time.Duration `json:"start_ns"`
 	Took      time.Duration `json:"took_ns"`
@@ -174,6 +175,9 @@ func (s *Step) format(b *strings.Builder) {
 	if s.Name == StepSegment {
 		fmt.Fprintf(b, "  %s %s %s: postings decoded %d, scored %d; blocks decoded %d, skipped %d", s.Segment, s.Mode,
 			s.Traversal, s.PostingsDecoded, s.PostingsScored, s.BlocksDecoded, s.BlocksSkipped)
+		if s.Workers > 1 {
+			fmt.Fprintf(b, "; %d workers", s.Workers)
+		}
 	}
 	if s.Name == StepIntersect {
 		from := "first list"

@@ -370,14 +370,14 @@ func TestMetricsOfDispatcher(t *testing.T) {
 		p.Servers, p.Running, p.Queued, p.Wait, p.Batches, p.Jobs, p.QueueTime = 2, 1, 5, 3*time.Millisecond, 11, 40, 4*time.Second
 		p.Waits[0], p.Waits[2], p.Waits[sched.NumWaits-1] = 30, 9, 1
 		return griffin.DispatchStats{
-			Policy: "cost", CPUSteps: 100, GPUSteps: 50, Migrations: 12, Restarted: 7, Bugs: 13, Pool: pool,
+			Policy: "cost", CPUSteps: 100, GPUSteps: 50, Migrations: 12, Restarted: 7, Bugs: 13, Shared: 21, Helpers: 34, Pool: pool,
 			Errors: []griffin.PredictionError{{Kind: cost.CPUOr.String(), From: 100 * time.Microsecond, Count: 4, Mean: 0.25, Bias: -0.125, Correction: 1.5}},
 		}
 	}
 	metrics := get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String()
 	kind := `{from="100µs",kind="` + cost.CPUOr.String() + `"}`
 	for _, want := range []string{
-		`griffin_steps_total{processor="cpu"} 100`, `griffin_steps_total{processor="gpu"} 50`, "griffin_migrations_total 12", "griffin_restarted_total 7", "griffin_bugs_total 13", `griffin_policy_info{policy="cost"} 1`,
+		`griffin_steps_total{processor="cpu"} 100`, `griffin_steps_total{processor="gpu"} 50`, "griffin_migrations_total 12", "griffin_restarted_total 7", "griffin_shared_total 21", "griffin_helpers_total 34", "griffin_bugs_total 13", `griffin_policy_info{policy="cost"} 1`,
 		"griffin_prediction_relative_error_count" + kind + " 4", "griffin_prediction_relative_error_sum" + kind + " 1",
 		"griffin_prediction_relative_bias" + kind + " -0.125", "griffin_prediction_correction" + kind + " 1.5",
 		`griffin_shed_total{reason="queue_full"} 7`, `griffin_shed_total{reason="too_late"} 8`, `griffin_shed_total{reason="expired"} 9`,

@@ -19,6 +19,8 @@ type dispatchCollector struct {
 var (
 	stepsDesc      = prometheus.NewDesc("griffin_steps_total", "Steps of queries, by the processor that ran them; a whole OR or AND is one.", []string{"processor"}, nil)
 	migrationsDesc = prometheus.NewDesc("griffin_migrations_total", "Changes of processor between two steps of a query.", nil, nil)
+	sharedDesc     = prometheus.NewDesc("griffin_shared_total", "Parts of queries that several processors searched.", nil, nil)
+	helpersDesc    = prometheus.NewDesc("griffin_helpers_total", "Processors beyond the first that searched a part of a query.", nil, nil)
 	restartedDesc  = prometheus.NewDesc("griffin_restarted_total", "Steps that overran on the CPU and restarted on a GPU.", nil, nil)
 	bugsDesc       = prometheus.NewDesc("griffin_bugs_total", "Panics of work that no query waits for; the log has their stacks.", nil, nil)
 	policyDesc     = prometheus.NewDesc("griffin_policy_info", "Always 1; the label is the policy that chooses processors.", []string{"policy"}, nil)
@@ -46,7 +48,7 @@ var (
 
 func (dispatchCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range slices.Concat(engineDescs, []*prometheus.Desc{
-		stepsDesc, migrationsDesc, restartedDesc, bugsDesc, policyDesc, predictErrDesc, predictBiasDesc, correctionDesc, queueTimeDesc, queuedDesc, runningDesc, serversDesc,
+		stepsDesc, migrationsDesc, restartedDesc, sharedDesc, helpersDesc, bugsDesc, policyDesc, predictErrDesc, predictBiasDesc, correctionDesc, queueTimeDesc, queuedDesc, runningDesc, serversDesc,
 		waitDesc, busyDesc, slowdownDesc, launchesDesc, batchesDesc, jobsDesc, shedDesc, stolenDesc, failedOverDesc, cancelledDesc,
 	}) {
 		ch <- d
@@ -70,6 +72,8 @@ func (c dispatchCollector) Collect(ch chan<- prometheus.Metric) {
 	send(stepsDesc, prometheus.CounterValue, float64(s.GPUSteps), "gpu")
 	send(migrationsDesc, prometheus.CounterValue, float64(s.Migrations))
 	send(restartedDesc, prometheus.CounterValue, float64(s.Restarted))
+	send(sharedDesc, prometheus.CounterValue, float64(s.Shared))
+	send(helpersDesc, prometheus.CounterValue, float64(s.Helpers))
 	send(bugsDesc, prometheus.CounterValue, float64(s.Bugs))
 	collectEngine(send, s.Engine)
 	if s.Engine == nil {

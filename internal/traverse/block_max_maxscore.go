@@ -137,7 +137,7 @@ func (m *maxScore) divide() {
 
 func (m *maxScore) run(stop Interrupt) error {
 	p := poll{stop: stop}
-	for lo, hi := base.DocID(0), base.DocID(0); ; lo = hi {
+	for lo, hi := m.q.From, base.DocID(0); ; lo = hi {
 		m.divide()
 		if len(m.gathered.docIDs) > 0 {
 			lo, hi = m.nextCell(lo)
@@ -170,7 +170,7 @@ func (m *maxScore) run(stop Interrupt) error {
 // essential lists' blocks and the others' MaxScores reach need, or NoDocID. It stores the
 // bounds in the legs.
 func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
-	numDocs := base.DocID(m.q.NumDocs)
+	numDocs := m.q.end()
 	essential := m.byMaxScore[m.nonEssential:]
 	others := m.sums[m.nonEssential]
 	for lo < numDocs {

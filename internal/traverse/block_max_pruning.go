@@ -90,6 +90,7 @@ func (blockMaxPruning) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Que
 // threshold.
 func (p *pruning) open(stop Interrupt, legs []legState) error {
 	numSupers := (p.q.NumDocs + superDocs - 1) / superDocs
+	from, to := int(p.q.From)/superDocs, (int(p.q.end())+superDocs-1)/superDocs
 	p.sums = append(p.sums[:0], make([]base.Score, numSupers)...)
 	p.least = max(p.q.Threshold, p.atLeast())
 	clear(p.legs[:cap(p.legs)]) // release the bounds of the previous query
@@ -112,8 +113,8 @@ func (p *pruning) open(stop Interrupt, legs []legState) error {
 		}
 		// Scale.Upper rounds up by one, more than the error of b times the integer part.
 		leg := prunedLeg{legState: l, bounds: bounds, copied: copied, unit: score.NewScale(l.Term, 0, 0).Upper(bounds.step)}
-		for s, b := range bounds.supers {
-			p.sums[s] += base.Score(b) * leg.unit
+		for s := from; s < to; s++ {
+			p.sums[s] += base.Score(bounds.supers[s]) * leg.unit
 		}
 		p.legs = append(p.legs, leg)
 		p.least = max(p.least, l.kthScore(p.q, p.queue.K()))
@@ -291,6 +292,9 @@ func (p *pruning) rewind(l *prunedLeg) {
 // countSkipped makes the count of skipped blocks a lower bound of those never decoded:
 // Scratch.close assumes that only the last pass decoded.
 func (p *pruning) countSkipped() {
+	if p.q.To > 0 {
+		return
+	}
 	for i := range p.legs {
 		l := &p.legs[i]
 		p.stats.BlocksSkipped -= int64(min(l.decoded, l.cursor.NumBlocks()-l.cursor.Stats().BlocksDecoded))

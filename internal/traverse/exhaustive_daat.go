@@ -21,7 +21,7 @@ func (t exhaustiveDAAT) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Qu
 	}
 	legs := s.open(q)
 	for i := range legs {
-		legs[i].cursor.Next()
+		legs[i].cursor.NextGEQ(q.From)
 	}
 	return s.close(t.run(stop, s, q, queue))
 }
@@ -34,7 +34,7 @@ func (t exhaustiveDAAT) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Qu
 		for i := range legs {
 			doc = min(doc, legs[i].cursor.DocID())
 		}
-		if doc == base.NoDocID {
+		if doc >= q.end() {
 			return nil
 		}
 		var sum base.Score

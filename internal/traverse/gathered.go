@@ -129,7 +129,7 @@ func (g *gathered) boundAt(lo base.DocID) base.Score {
 func (m *maxScore) nextCell(lo base.DocID) (base.DocID, base.DocID) {
 	g := &m.gathered
 	essential := m.byMaxScore[m.nonEssential:]
-	for numDocs := base.DocID(m.q.NumDocs); lo < numDocs; {
+	for numDocs := m.q.end(); lo < numDocs; {
 		hi := min(lo+1<<g.cellBits, numDocs)
 		sum := m.sums[m.nonEssential] + g.boundAt(lo)
 		for _, l := range essential {

@@ -14,6 +14,7 @@ type Scratch struct {
 	// Each run adds to Stats; the owner, or Forget, zeroes it.
 	Stats Stats
 
+	ranged       bool // the run is of a range: others skip or decode the rest of the blocks
 	legs         []legState
 	accs         []base.Score    // exhaustive-taat: by DocID
 	matched      []uint32        // exhaustive-taat: number of legs that contain the document
@@ -50,6 +51,7 @@ type legState struct {
 // open sets s.legs to the legs of q, with cursors before their first postings.
 func (s *Scratch) open(q *Query) []legState {
 	n := len(q.Legs)
+	s.ranged = q.To > 0
 	if cap(s.legs) < n {
 		s.legs = make([]legState, n)
 	}
@@ -83,7 +85,9 @@ func (s *Scratch) close(err error) error {
 		l := &s.legs[i]
 		c := l.cursor.Stats()
 		s.Stats.BlocksDecoded += int64(c.BlocksDecoded)
-		s.Stats.BlocksSkipped += int64(l.cursor.NumBlocks() - c.BlocksDecoded)
+		if !s.ranged {
+			s.Stats.BlocksSkipped += int64(l.cursor.NumBlocks() - c.BlocksDecoded)
+		}
 		s.Stats.PostingsDecoded += int64(c.PostingsDecoded)
 		if e := l.cursor.Err(); e != nil {
 			err = fmt.Errorf("leg %d: %w", l.index, e)

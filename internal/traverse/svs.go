@@ -99,9 +99,9 @@ func (x *intersection) run(stop Interrupt, legs []legState) error {
 	p := poll{stop: stop}
 	x.looked = 0
 	first := x.legs[0]
-	for lo := base.DocID(0); ; {
+	for lo := x.q.From; ; {
 		lo = x.nextBlock(lo)
-		if lo == base.NoDocID {
+		if lo >= x.q.end() {
 			return nil
 		}
 		if x.load(lo) {
@@ -110,7 +110,7 @@ func (x *intersection) run(stop Interrupt, legs []legState) error {
 			}
 			x.finish()
 		}
-		if first.last >= base.DocID(x.q.NumDocs) { // the list ends here, or is corrupt
+		if first.last >= x.q.end() { // the range or the list ends here, or is corrupt
 			return nil
 		}
 		lo = first.last + 1
@@ -149,7 +149,7 @@ search:
 		if x.need == 0 || x.reachable(lo) {
 			return lo
 		}
-		if first.last >= base.DocID(x.q.NumDocs) {
+		if first.last >= x.q.end() {
 			return base.NoDocID
 		}
 		lo = first.last + 1
@@ -196,6 +196,8 @@ func (x *intersection) load(lo base.DocID) bool {
 	from := c.BlockPos()
 	docIDs := c.BlockDocIDs()
 	n := copy(x.docIDs[:], docIDs[from:])
+	for end := uint32(x.q.end()); n > 0 && x.docIDs[n-1] >= end; n-- {
+	}
 	for i := range n {
 		x.at[i] = uint8(from + i)
 	}

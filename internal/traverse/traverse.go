@@ -64,12 +64,36 @@ type Query struct {
 	// Threshold is a score that at least k documents reach, or 0: documents with lower scores
 	// are excluded, not ties.
 	Threshold base.Score
+	// From and To, if To is not 0, restrict the run to the documents in [From, To), for traversals that Split: both are
+	// multiples of RangeDocs, or To is NumDocs. queue may then hold hits of other ranges, if it is unordered
+	// or they are of documents before From.
+	From, To base.DocID
+}
+
+// RangeDocs is the unit of ranges of documents: a multiple of what a traversal treats as one.
+const RangeDocs = maxWindow / 2
+
+// end is the first document after the range.
+func (q *Query) end() base.DocID {
+	if q.To > 0 {
+		return q.To
+	}
+	return base.DocID(q.NumDocs)
+}
+
+// Splits reports whether a traversal runs in ranges of documents, among others the ones that Choose returns.
+func Splits(t Traversal) bool {
+	switch t.(type) {
+	case blockMaxMaxScore, svs, blockMaxPruning, exhaustiveDAAT:
+		return true
+	}
+	return false
 }
 
 // Stats counts the work of runs.
 type Stats struct {
 	BlocksDecoded   int64 // blocks whose DocIDs were decoded
-	BlocksSkipped   int64 // blocks whose DocIDs were not decoded
+	BlocksSkipped   int64 // blocks whose DocIDs were not decoded; not counted in a range of documents
 	PostingsDecoded int64 // postings of the decoded blocks
 	PostingsScored  int64 // contributions computed
 	Candidates      int64 // documents with a complete score

@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// Predicted times of one thread of a Zen 5, per posting or document.
+const (
+	orTime   = time.Nanosecond     // a posting of a list that MaxScore reads
+	andTime  = 4 * time.Nanosecond // looking a posting of the shortest list up in another
+	treeTime = 4 * time.Nanosecond // a posting of a tree, or a cost of words.maskCost
+)
+
+// flatCost predicts the time of a traversal, mostly too high.
+func (r *stageRun) flatCost(segment int) time.Duration {
+	legs := r.st.Legs(segment)
+	if r.st.kind == traverse.Or {
+		return time.Duration(traverse.Essential(legs, r.plan.k, r.view(segment).Live.Words())) * orTime
+	}
+	least := legs[0].DocFreq()
+	for i := range legs {
+		least = min(least, legs[i].DocFreq())
+	}
+	return time.Duration(int(least)*len(legs)) * andTime
+}
+
+func (r *stageRun) treeCost(segment int, n node) time.Duration {
+	return time.Duration(r.plan.words.maskCost(segment, n)) * treeTime
+}
+
+// traverseShared is traverse with helpers.
+func (r *stageRun) traverseShared(segment int, t traverse.Traversal, m *mask, threshold base.Score, w *Work) error {
+	decoded := w.BlocksDecoded
+	err := r.inRanges(r.view(segment).NumDocs(), w, func(from, to base.DocID) error {
+		return r.traverseRange(segment, t, m, threshold, from, to, w)
+	}, func(x *worker, from, to base.DocID) error {
+		return x.run.traverseRange(segment, t, m, threshold, from, to, &x.work)
+	})
+	blocks := int64(0)
+	for _, l := range r.st.Legs(segment) {
+		blocks += int64(l.List.NumBlocks())
+	}
+	w.BlocksSkipped += max(blocks-(w.BlocksDecoded-decoded), 0)
+	return err
+}
+
+// iterateShared is iterateRange for all documents with helpers, which have iterators of their own.
+func (r *stageRun) iterateShared(segment int, n node, root iterator, offset base.Score, w *Work) error {
+	return r.inRanges(r.view(segment).NumDocs(), w, func(from, to base.DocID) error {
+		return r.iterateRange(segment, root, offset, from, to)
+	}, func(x *worker, from, to base.DocID) error {
+		if x.root == nil {
+			x.begin(&r.plan.words, segment, x.run.stop)
+			root, err := x.tree.build(n)
+			if err != nil || root == nil {
+				return err
+			}
+			x.root = root
+		}
+		return x.run.iterateRange(segment, x.root, offset, from, to)
+	})
+}
+
+// smallSegments returns the segments that are too small for ranges if helpers pay for them together; nil if not.
+func (r *stageRun) smallSegments() []int {
+	segments := r.plan.planner.snapshot.Segments
+	if len(segments) < 3 || !r.crew.hasIdle() {
+		return nil
+	}
+	var predicted time.Duration
+	for i := range segments {
+		switch {
+		case !r.isSmall(i):
+		case r.st.flat:
+			predicted += r.flatCost(i)
+		default:
+			predicted += r.treeCost(i, r.st.root)
+		}
+	}
+	if predicted < r.crew.worth {
+		return nil
+	}
+	var small []int
+	for i := range segments {
+		if r.isSmall(i) {
+			small = append(small, i)
+		}
+	}
+	return small
+}
+
+func (r *stageRun) isSmall(segment int) bool { return r.view(segment).NumDocs() <= r.crew.least }
+
+// searchTogether searches the large segments, each in ranges, then the small ones as one task each.
+func (r *stageRun) searchTogether(small []int, w *Work, trace *Trace) error {
+	segments := r.plan.planner.snapshot.Segments
+	for i := range segments {
+		if _, isSmall := slices.BinarySearch(small, i); !isSmall {
+			if err := r.search(i, w, trace); err != nil {
+				return err
+			}
+		}
+	}
+	type done struct {
+		began time.Time
+		took  time.Duration
+		step  Step
+	}
+	steps := make([]done, len(small))
+	r.workers = 0
+	err := r.share(len(small), w, func(x *worker, i int) (from, to base.DocID, err error) {
+		segment := small[i]
+		began := time.Now()
+		name, work, err := x.run.searchBy(segment)
+		x.work.Add(work)
+		if trace != nil {
+			steps[i] = done{began, time.Since(began), x.run.step(segment, name, work)}
+		}
+		if err != nil {
+			return 0, 0, r.failedSegment(segment, err)
+		}
+		view := r.view(segment)
+		return view.Base, view.Base + base.DocID(view.NumDocs()), nil
+	})
+	if trace != nil {
+		for i := range steps {
+			if !steps[i].began.IsZero() {
+				steps[i].step.Workers = r.workers
+				trace.AddFor(steps[i].began, steps[i].took, steps[i].step)
+			}
+		}
+	}
+	if err != nil {
+		if ended := r.stop.Err(); ended != nil {
+			return ended
+		}
+	}
+	return err
+}
+
+// countTogether counts the matches of the segments, each as one task.
+func (r *stageRun) countTogether(w *Work) (n int64, err error) {
+	counts := make([]int64, len(r.plan.planner.snapshot.Segments))
+	err = r.share(len(counts), w, func(x *worker, i int) (from, to base.DocID, err error) {
+		counts[i], err = x.run.count(i, &x.work)
+		return 0, 0, err
+	})
+	for _, c := range counts {
+		n += c
+	}
+	return n, err
+}
+
+// countsTogether reports whether helpers pay for counting.
+func (r *stageRun) countsTogether() bool {
+	segments := r.plan.planner.snapshot.Segments
+	if len(segments) < 2 || !r.crew.hasIdle() {
+		return false
+	}
+	cost := 0
+	for i := range segments {
+		cost += r.plan.words.maskCost(i, r.st.root)
+	}
+	return time.Duration(cost) >= r.crew.worth
+}
