@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // Summary describes how a corpus was read.
@@ -120,7 +122,8 @@ func (s *summary) result() Summary {
 	if n := s.records.Load(); n > 0 {
 		out.NumSkipped[skippedRecord] = n
 	}
-	out.Skipped = slices.SortedFunc(slices.Values(s.skipped), func(a, b SkippedFile) int { return cmp.Compare(a.File, b.File) })
+	out.Skipped = slices.Clone(s.skipped)
+	base.Sort(out.Skipped, func(a, b SkippedFile) int { return cmp.Compare(a.File, b.File) })
 	out.Notes = slices.Clone(s.notes)
 	slices.SortStableFunc(s.collections, func(a, b *collection) int { return cmp.Compare(a.number, b.number) })
 	for _, c := range s.collections {

@@ -10,7 +10,7 @@ import (
 
 // Predicted times of one thread of a Zen 5, per posting or document.
 const (
-	orTime   = time.Nanosecond     // a posting of a list that MaxScore reads
+	orTime   = 4 * time.Nanosecond // a posting of a list that MaxScore reads
 	andTime  = 4 * time.Nanosecond // looking a posting of the shortest list up in another
 	treeTime = 4 * time.Nanosecond // a posting of a tree, or a cost of words.maskCost
 )

@@ -99,7 +99,7 @@ func mostSimilar(s *index.Snapshot, id base.FieldID, text string, similarity *qu
 			}
 		}
 	}
-	slices.SortFunc(all, bySimilarity)
+	base.Sort(all, bySimilarity)
 	if !deletions {
 		return all[:min(len(all), most)], nil
 	}
@@ -133,7 +133,7 @@ func findSimilar(view *index.View, id base.FieldID, text string, a *automaton.Si
 			all = append(all, t)
 		}
 	}
-	slices.SortFunc(all, bySimilarity)
+	base.Sort(all, bySimilarity)
 	return all, it.Err()
 }
 

@@ -172,13 +172,19 @@ func (r *stageRun) inRanges(numDocs int, w *Work, own func(from, to base.DocID) 
 	const firstRange, growth = 64, 4 // shares of the segment: 1/64, then up to 1/16, 1/4, 1
 	c := r.crew
 	began := time.Now()
-	for from, to := 0, alignRange(numDocs/firstRange, c.least, numDocs); ; from, to = to, alignRange(growth*to, c.least, numDocs) {
+	from, to := 0, alignRange(numDocs/firstRange, c.least, numDocs)
+	for {
 		if err := own(base.DocID(from), base.DocID(to)); err != nil || to == numDocs {
 			return err
 		}
 		rest := numDocs - to
 		predicted := time.Duration(float64(time.Since(began)) / float64(to) * float64(rest))
-		if predicted < c.worth || !c.hasIdle() {
+		switch {
+		case predicted < c.worth/growth:
+			from, to = to, numDocs
+			continue
+		case predicted < c.worth || !c.hasIdle():
+			from, to = to, alignRange(growth*to, c.least, numDocs)
 			continue
 		}
 		n := max(int(predicted/max(c.perRange, 1)), 2*int(c.perQuery))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -181,7 +182,7 @@ func (s *searchRequest) parseBody(x *Index, body []byte) *Error {
 			all = append(all, rawMember{key, raw})
 		}
 	}
-	slices.SortFunc(all, func(a, b rawMember) int { return strings.Compare(a.key, b.key) }) // the first error is always the same
+	base.Sort(all, func(a, b rawMember) int { return strings.Compare(a.key, b.key) }) // the first error is always the same
 	asked := false
 	for i := range all {
 		key := all[i].key

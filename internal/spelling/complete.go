@@ -3,7 +3,6 @@ package spelling
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -72,7 +71,7 @@ func (d *Dictionary) complete(text string, o *CompleteOptions, add func(segment 
 		}
 		all = append(all, *c)
 	}
-	slices.SortFunc(all, func(x, y Completion) int {
+	base.Sort(all, func(x, y Completion) int {
 		return cmp.Or(cmp.Compare(x.Edits, y.Edits), cmp.Compare(y.Weight, x.Weight), strings.Compare(x.Value, y.Value))
 	})
 	return all[:min(len(all), o.Size)], nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -136,7 +135,7 @@ func absolute(n, numDocs float64) float64 {
 
 // sortCandidates orders by similarity, frequency and bytes, or by frequency first.
 func sortCandidates(all []Candidate, byFrequency bool) {
-	slices.SortFunc(all, func(x, y Candidate) int {
+	base.Sort(all, func(x, y Candidate) int {
 		score, freq := cmp.Compare(y.Score, x.Score), cmp.Compare(y.DocFreq, x.DocFreq)
 		if byFrequency {
 			score, freq = freq, score
