@@ -14,7 +14,7 @@ import (
 )
 
 var families = map[string]func() *family{
-	"accumulate": accumulate, "bitpack": bitpack, "column": column, "line": line, "qmx": qmx, "scoring": scoring,
+	"accumulate": accumulate, "bitpack": bitpack, "column": column, "line": line, "scoring": scoring,
 }
 
 func main() {
