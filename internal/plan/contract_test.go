@@ -176,7 +176,7 @@ func TestStages(t *testing.T) {
 		want         []stage
 	}{
 		{"w1 w2", "wand", ModeAndOr, []stage{{and, "svs", true, false, false}, {or, "wand", true, false, false}}},
-		{"w1 w2", "merge", ModeAndOr, []stage{{and, "merge", true, false, false}, {or, "exhaustive-daat", true, false, false}}},
+		{"w1 w2", "merge", ModeAndOr, []stage{{and, "merge", true, false, false}, {or, "merged-scores", true, false, false}}},
 		{"w1", "merge", ModeOr, []stage{{or, "merge", true, false, false}}},
 		{"w1", "wand", ModeAndOr, []stage{{or, "wand", true, false, false}}},
 		{"+w1 -w2", "", ModeOr, []stage{{or, "block-max-maxscore", true, false, true}}},

@@ -241,7 +241,7 @@ func TestTraceSteps(t *testing.T) {
 		by    string
 		lists []ListTrace
 	}{
-		{"w1 w3", "exhaustive-daat", []ListTrace{list("w1", 2, 1), list("w3", 1, 1)}},
+		{"w1 w3", "merged-scores", []ListTrace{list("w1", 2, 1), list("w3", 1, 1)}},
 		{`w1 "w1 w2" -w1`, treeTraversal, []ListTrace{list("w1", 2, 1), list("w2", 1, 1)}},
 		{"+w4 title:w1 missing", treeTraversal, []ListTrace{list("w4", 1, 1), {Field: "title", Term: "w1"}, list("missing", 0, 0)}},
 	} {
@@ -285,7 +285,7 @@ func TestMainTraversal(t *testing.T) {
 		query, named, main string
 		steps              []string
 	}{
-		{"w0 w1", "", "block-max-maxscore", []string{"exhaustive-daat", "block-max-maxscore"}},
+		{"w0 w1", "", "block-max-maxscore", []string{"merged-scores", "block-max-maxscore"}},
 		{"w2", "", "block-max-maxscore", []string{"block-max-maxscore", "block-max-maxscore"}},
 		{"w2 -w0", "", "block-max-maxscore", []string{treeTraversal, treeTraversal}},
 		{"w0 -w2", "", "block-max-maxscore", []string{"block-max-maxscore", "block-max-maxscore"}},

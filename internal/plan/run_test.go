@@ -258,7 +258,7 @@ func TestTraversalOfEachSegment(t *testing.T) {
 		first, second string
 		answerBy      string
 	}{
-		{"w0 w1", "", ModeOr, "block-max-maxscore", "exhaustive-daat", "block-max-maxscore"},
+		{"w0 w1", "", ModeOr, "block-max-maxscore", "merged-scores", "block-max-maxscore"},
 		{"w0 w1", "wand", ModeOr, "wand", "wand", "wand"},
 		{"w0 w1", "", ModeAnd, "svs", "svs", "svs"},
 		{"+w0 +w1", "merge", ModeOr, "merge", "merge", "merge"},
@@ -315,7 +315,7 @@ func TestTrace(t *testing.T) {
 		t.Errorf("the steps' work is %+v, the answer's %+v", trace.Total(), a.Work)
 	}
 	text := trace.String()
-	for _, want := range []string{"mode and+or", "svs", "exhaustive-daat", "title:w2", "seg-"} {
+	for _, want := range []string{"mode and+or", "svs", "merged-scores", "title:w2", "seg-"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text of the trace lacks %q:\n%s", want, text)
 		}

@@ -25,11 +25,11 @@ func TestChoose(t *testing.T) {
 		{traverse.Or, nil, 10, "block-max-maxscore"},
 		{traverse.Or, []uint32{0, 0, 0}, 10, "block-max-maxscore"},
 		{traverse.Or, []uint32{100, 0}, 1000, "block-max-maxscore"}, // one list
-		{traverse.Or, []uint32{100, 156}, 10, "exhaustive-daat"},
-		{traverse.Or, []uint32{100, 157}, 10, "block-max-maxscore"},
-		{traverse.Or, []uint32{100, 400}, 500, "exhaustive-daat"},
-		{traverse.Or, []uint32{100, 401}, 500, "block-max-maxscore"},
-		{traverse.Or, []uint32{1000, 24}, 1 << 20, "exhaustive-daat"},
+		{traverse.Or, []uint32{100, 412}, 10, "merged-scores"},
+		{traverse.Or, []uint32{100, 413}, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{100, 500}, 600, "merged-scores"},
+		{traverse.Or, []uint32{100, 501}, 600, "block-max-maxscore"},
+		{traverse.Or, []uint32{1000, 24}, 1 << 20, "merged-scores"},
 		{traverse.Or, []uint32{1000, 25}, 1 << 20, "block-max-maxscore"},
 	} {
 		legs := legsOf(tt.docFreqs, false)
@@ -50,7 +50,7 @@ func TestChooseForWeights(t *testing.T) {
 		want     string
 	}{
 		{traverse.And, []uint32{3000, 4000, 5000, 6000}, 10, "svs"},
-		{traverse.Or, []uint32{3, 4, 5, 6}, 10, "exhaustive-daat"},
+		{traverse.Or, []uint32{3, 4, 5, 6}, 10, "merged-scores"},
 		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 10, "block-max-pruning"},
 		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 256, "block-max-pruning"},
 		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 257, "block-max-maxscore"},

@@ -20,6 +20,7 @@ type Scratch struct {
 	matched      []uint32        // exhaustive-taat: number of legs that contain the document
 	maxScore     *maxScore       // block-max-maxscore
 	byMaxScore   listsByMaxScore // maxscore
+	scored       scoredLists     // merged-scores
 	order        docOrder        // wand and its descendants
 	conjunction  *conjunction    // merge, svs-binary, svs-gallop
 	lists        []*legState     // block-max-and: in increasing order of DocFreq

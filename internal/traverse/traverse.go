@@ -143,6 +143,7 @@ var traversals = []Traversal{
 	blockMaxAnd{},
 	lookUp{Or},
 	lookUp{And},
+	mergedScores{},
 	exhaustiveDAAT{Or},
 	exhaustiveDAAT{And},
 	exhaustiveTAAT{Or},
