@@ -130,6 +130,21 @@ func ExampleIndex_Writer() {
 	// around deleted false
 }
 
+func ExampleIndex_Count() {
+	ix, remove := library()
+	defer remove()
+	ctx := context.Background()
+	q := &query.Words{Text: "world sea"}
+
+	n, err := ix.Count(ctx, griffin.Query{Node: q})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n, "documents")
+	// Output:
+	// 3 documents
+}
+
 func ExampleQuery_node() {
 	ix, remove := library()
 	defer remove()

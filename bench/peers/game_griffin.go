@@ -33,8 +33,12 @@ func (e *griffinGame) build(ctx context.Context, dir string, passages []passage)
 
 func (e *griffinGame) run(ctx context.Context, c *gameCommand, q *gameQuery) (int64, time.Duration, error) {
 	began := time.Now()
+	if c.k == 0 {
+		n, err := e.ix.Count(ctx, griffin.Query{Text: q.text, Policy: griffin.PolicyCPU})
+		return n, time.Since(began), err
+	}
 	found, err := e.ix.Search(ctx, griffin.Query{
-		Text: q.text, K: max(c.k, 1), Count: c.counts, Load: griffin.LoadNone, Policy: griffin.PolicyCPU,
+		Text: q.text, K: c.k, Count: c.counts, Load: griffin.LoadNone, Policy: griffin.PolicyCPU,
 	})
 	took := time.Since(began)
 	if err != nil || !c.counts {

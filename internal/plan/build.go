@@ -25,8 +25,10 @@ type treeBuilder struct {
 	bounds       arena[base.Score]
 	leg          traverse.Leg
 
-	// only are documents beyond which phrases need not match: a filter that all must match; nil: all.
-	only []uint64
+	// only are documents beyond which phrases need not match, if narrowed.
+	only     documents
+	narrowed bool
+	known    int // a term of all documents of only, or noTerm
 
 	// All iterators of this segment, for finish.
 	openTerms   []*termIterator
@@ -34,7 +36,8 @@ type treeBuilder struct {
 }
 
 func (b *treeBuilder) reset(ws *words, segment int, pulse *pulse, m *matcher) {
-	b.words, b.segment, b.pulse, b.matcher, b.only = ws, segment, pulse, m, nil
+	b.words, b.segment, b.pulse, b.matcher, b.only, b.narrowed = ws, segment, pulse, m, documents{}, false
+	b.known = noTerm
 	b.terms.reset()
 	b.phrases.reset()
 	b.conjunctions.reset()
@@ -118,8 +121,8 @@ func (b *treeBuilder) all(nodes []node) (iterator, error) {
 
 func (b *treeBuilder) conjunction(nodes []node) (iterator, error) {
 	children := b.children.take(len(nodes))
-	before := b.only
-	defer func() { b.only = before }()
+	before, narrowed, known := b.only, b.narrowed, b.known
+	defer func() { b.only, b.narrowed, b.known = before, narrowed, known }()
 	narrows := b.matcher.narrowsPhrases(nodes)
 	for i, n := range nodes { // the filters first, for the phrases
 		if narrows && isFilter(n) {
@@ -193,17 +196,13 @@ func (b *treeBuilder) filter(n *constant) (iterator, error) {
 	if err != nil || found.count == 0 {
 		return nil, err
 	}
-	words := found.words
-	if words == nil || b.only != nil {
-		own := b.matcher.hold()
-		found.addTo(own)
-		words = own
+	if b.narrowed {
+		if found = b.matcher.both(found, b.only); found.count == 0 {
+			return nil, nil
+		}
 	}
-	if b.only != nil {
-		and(words, b.only)
-	}
-	b.only = words
-	return &bitsIterator{words: words, doc: base.NoDocID, score: n.score, count: found.count}, nil
+	b.only, b.narrowed = found, true
+	return found.iterator(n.score), nil
 }
 
 // any returns the disjunction of nodes, nil if none has a document.
@@ -252,17 +251,13 @@ func (b *treeBuilder) phrase(l *leaf) (iterator, error) {
 			return nil, nil
 		}
 	}
-	var with documents
-	if b.only != nil {
-		var err error
-		with, err = narrower{b.matcher}.withTerms(documents{words: b.only, count: int(ones(b.only))}, l)
+	p := b.phrases.one()
+	p.begin(b.pulse, l.slop)
+	if b.narrowed {
+		with, err := narrower{b.matcher}.withTerms(b.only, l, b.known)
 		if err != nil || with.count == 0 {
 			return nil, err
 		}
-	}
-	p := b.phrases.one()
-	p.begin(b.pulse, l.slop)
-	if b.only != nil {
 		p.among(&with)
 	}
 	scorer := b.words.scorer(l)

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/saat"
@@ -34,4 +37,56 @@ func (c *counter) markImpacts(q *saat.Query) (err error) {
 		}
 	}
 	return nil
+}
+
+// CountMatches counts the live documents that match the query, of the stage that Plan.Matches has. It scores nothing.
+// Errors are Plan.Matches'.
+func (p *Plan) CountMatches(ctx context.Context, sc *Scratch) (n int64, err error) {
+	if p.mode == ModeSaat {
+		return sc.counter.impacts(&p.saat.Query)
+	}
+	stage, err := matchingStage(ctx, p, sc)
+	if err != nil {
+		return 0, err
+	}
+	r := stageRun{plan: p, st: &p.stages[stage], sc: sc, stop: ctx}
+	return r.countAll(new(Work))
+}
+
+// count counts the live documents of a segment that match. Of a word it is known, and few documents need no bitmap.
+func (r *stageRun) count(segment int, w *Work) (int64, error) {
+	if err := r.stop.Err(); err != nil {
+		return 0, err
+	}
+	view := &r.plan.planner.snapshot.Segments[segment]
+	n := counted(r.st.root)
+	if l, ok := n.(*leaf); ok && !l.isPhrase() && view.Live == nil {
+		return int64(r.plan.words.list(segment, l.terms[0]).DocFreq), nil
+	}
+	g, ok := n.(*group)
+	if ok && (g.atLeast > 1 || len(g.required)+len(g.excluded) == 0) || !ok && !hasPhrase(n) {
+		words, err := r.matches(segment, w)
+		return ones(words), err
+	}
+	m := r.sc.begin(&r.plan.words, segment, r.stop)
+	found, err := narrower{m}.documentsOf(n)
+	w.Add(m.work)
+	if err != nil {
+		if ended := r.stop.Err(); ended != nil {
+			return 0, ended
+		}
+		return 0, fmt.Errorf("segment %s: query %s: %w", view.Name, r.plan.query, err)
+	}
+	if found.count == 0 || view.Live == nil {
+		return int64(found.count), nil
+	}
+	return int64(r.live(found).count), nil
+}
+
+// counted returns a node with the same matches as n: a single required node without the optional ones.
+func counted(n node) node {
+	if g, ok := n.(*group); ok && len(g.required) == 1 && len(g.excluded) == 0 && g.atLeast <= 1 {
+		return g.required[0]
+	}
+	return n
 }

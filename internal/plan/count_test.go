@@ -36,6 +36,13 @@ func TestCount(t *testing.T) {
 			if a.Matches != want {
 				t.Fatalf("%s in mode %s, k=%d: %d documents match, want %d", q, mode, k, a.Matches, want)
 			}
+			p, err := s.Prepare(sc, q, Options{Mode: mode, K: k})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := p.CountMatches(t.Context(), sc); err != nil || n != want {
+				t.Fatalf("%s in mode %s, k=%d: %d documents are counted, %v, want %d", q, mode, k, n, err, want)
+			}
 		}
 		if all.Traversal != treeTraversal {
 			flat++

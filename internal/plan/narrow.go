@@ -168,7 +168,7 @@ func (x narrower) narrow(d documents, n node) (documents, error) {
 	switch n := n.(type) {
 	case *leaf:
 		if n.isPhrase() {
-			return x.narrowPhrase(d, n)
+			return x.narrowPhrase(d, n, noTerm)
 		}
 		return x.inList(d, n.terms[0])
 	case *constant:
@@ -314,9 +314,10 @@ func (d *documents) each(f func(doc base.DocID) error) error {
 
 // phrase returns the documents of a phrase.
 func (x narrower) phrase(l *leaf) (documents, error) {
-	found, err := x.m.ofTerm(x.fixedTerms(l)[0])
+	rarest := x.fixedTerms(l)[0]
+	found, err := x.m.ofTerm(rarest)
 	if err == nil {
-		found, err = x.narrowPhrase(found, l)
+		found, err = x.narrowPhrase(found, l, rarest)
 	}
 	return found, err
 }
@@ -335,9 +336,15 @@ func (x narrower) fixedTerms(l *leaf) []int {
 	return terms
 }
 
-// withTerms returns the documents of d with all fixed terms of a phrase.
-func (x narrower) withTerms(d documents, l *leaf) (documents, error) {
+// noTerm is the number of no term.
+const noTerm = -1
+
+// withTerms returns the documents of d, which have the term known, with all fixed terms of a phrase.
+func (x narrower) withTerms(d documents, l *leaf, known int) (documents, error) {
 	for _, t := range x.fixedTerms(l) {
+		if t == known {
+			continue
+		}
 		var err error
 		if d, err = x.inList(d, t); err != nil || d.count == 0 {
 			return documents{}, err
@@ -346,8 +353,8 @@ func (x narrower) withTerms(d documents, l *leaf) (documents, error) {
 	return d, nil
 }
 
-func (x narrower) narrowPhrase(d documents, l *leaf) (documents, error) {
-	d, err := x.withTerms(d, l)
+func (x narrower) narrowPhrase(d documents, l *leaf, known int) (documents, error) {
+	d, err := x.withTerms(d, l, known)
 	if err != nil || d.count == 0 {
 		return documents{}, err
 	}

@@ -27,6 +27,8 @@ type phraseIterator struct {
 
 	// within yields the documents with all terms of which it need not yield others; nil: all.
 	within iterator
+	docs   docsIterator // within, or
+	bits   bitsIterator
 
 	scorer   score.Term
 	lengths  []uint32
@@ -194,7 +196,15 @@ func (p *phraseIterator) NextGEQ(target base.DocID) base.DocID {
 }
 
 // among limits the documents to d, which have all terms.
-func (p *phraseIterator) among(d *documents) { p.within = d.iterator(0) }
+func (p *phraseIterator) among(d *documents) {
+	if d.words == nil {
+		p.docs = docsIterator{docs: d.docs, doc: base.NoDocID, count: d.count}
+		p.within = &p.docs
+		return
+	}
+	p.bits = bitsIterator{words: d.words, doc: base.NoDocID, count: d.count}
+	p.within = &p.bits
+}
 
 // nextWithTerms moves all cursors to the first document >= target with all terms.
 func (p *phraseIterator) nextWithTerms(target base.DocID) base.DocID {

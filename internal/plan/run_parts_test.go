@@ -243,7 +243,7 @@ func TestTraceSteps(t *testing.T) {
 	}{
 		{"w1 w3", "merged-scores", []ListTrace{list("w1", 2, 1), list("w3", 1, 1)}},
 		{`w1 "w1 w2" -w1`, treeTraversal, []ListTrace{list("w1", 2, 1), list("w2", 1, 1)}},
-		{"+w4 title:w1 missing", treeTraversal, []ListTrace{list("w4", 1, 1), {Field: "title", Term: "w1"}, list("missing", 0, 0)}},
+		{"+w4 title:w1 missing", "block-max-maxscore", []ListTrace{list("w4", 1, 1), {Field: "title", Term: "w1"}, list("missing", 0, 0)}},
 	} {
 		p := prepare(t, s, sc, c.query, Options{K: 10})
 		before := time.Now()
@@ -319,7 +319,7 @@ func TestPartsOfLists(t *testing.T) {
 	}
 	own := New(s.Snapshot(), &score.BM25{K1: 3, B: 0.2})
 	for _, planner := range []*Planner{own, s} { // the second has no bounds left by the first
-		p := prepare(t, planner, sc, "+w0 (w1 w2)", Options{K: 10})
+		p := prepare(t, planner, sc, "+w0 (+w1 w2)", Options{K: 10})
 		if _, err := p.RunCPU(t.Context(), sc, nil, nil); err != nil || (sc.tree.leg.Bounds != nil) != (planner == own) {
 			t.Errorf("own bounds %v: bounds %v, %v", planner == own, sc.tree.leg.Bounds, err)
 		}

@@ -95,6 +95,9 @@ func (r *stageRun) isHopeless(segment int) bool {
 // searchBy also returns the name of the traversal.
 func (r *stageRun) searchBy(segment int) (name string, w Work, err error) {
 	st, ws := r.st, &r.plan.words
+	if g := st.preferring(); g != nil {
+		return r.prefer(segment, g)
+	}
 	if !st.flat || st.isMasked() && !st.maskPays(ws, segment, r.sc.begin(ws, segment, r.stop)) {
 		w, err = r.tree(segment)
 		return treeTraversal, w, err
@@ -198,7 +201,7 @@ func (r *stageRun) tree(segment int) (w Work, err error) {
 // iterate adds the hits of a node, whose scores have at least an offset, without this.
 func (r *stageRun) iterate(segment int, n node, offset base.Score, w *Work) error {
 	sc := r.sc
-	root, err := sc.tree.build(n)
+	root, err := sc.tree.root(n)
 	if err != nil || root == nil {
 		return err
 	}
@@ -247,6 +250,7 @@ func (r *stageRun) iterateRange(segment int, root iterator, offset base.Score, f
 	return sc.pulse.err
 }
 
+// countAll counts the live documents that match.
 func (r *stageRun) countAll(w *Work) (n int64, err error) {
 	if r.countsTogether() {
 		return r.countTogether(w)
@@ -259,11 +263,6 @@ func (r *stageRun) countAll(w *Work) (n int64, err error) {
 		n += matches
 	}
 	return n, nil
-}
-
-func (r *stageRun) count(segment int, w *Work) (int64, error) {
-	words, err := r.matches(segment, w)
-	return ones(words), err
 }
 
 func (r *stageRun) step(segment int, traversal string, work Work) Step {

@@ -199,10 +199,8 @@ func count(r *request) (answer, *Error) {
 			n = int64(total)
 			return err
 		}
-		results, err := x.ix.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: 1, Count: true, Load: griffin.LoadNone})
-		if err == nil {
-			n = results.Matches
-		}
+		var err error
+		n, err = x.ix.Count(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: 1})
 		return err
 	})
 	if err != nil {
