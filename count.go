@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Count returns the number of documents that match a query: Results.Matches of Search with Count, without hits. Of q, Text,
+// Count returns the number of documents of an index that match a query: Results.Matches of Search with Count, without hits. Of q, Text,
 // Node, Mode, Lenient, Filter, Policy and, in ModeAndOr, K apply. Errors are Search's. It scores nothing: words that cannot
 // change the matches are not read, and the count of a single word is known.
-func (ix *Index) Count(ctx context.Context, q Query) (n int64, err error) {
+func Count(ctx context.Context, ix *Index, q Query) (n int64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	q = Query{
 		Text: q.Text, Node: q.Node, Mode: q.Mode, Lenient: q.Lenient, Filter: q.Filter, Policy: q.Policy, K: q.K, Load: LoadNone, Count: true,
@@ -29,7 +30,7 @@ func (ix *Index) Count(ctx context.Context, q Query) (n int64, err error) {
 	}
 	defer s.snapshot.Release()
 	if _, err = s.prepare(&s.sc.query, false /* cached */); err == nil {
-		n, err = s.sc.query.CountMatches(ctx, &s.sc.search.Scratch)
+		n, err = plan.CountMatches(ctx, &s.sc.query.Plan, &s.sc.search.Scratch)
 	}
 	ix.scratches.Put(s.sc) // not deferred, as in Search
 	if err != nil {

@@ -37,7 +37,7 @@ func TestCount(t *testing.T) {
 			t.Fatal(err)
 		}
 		testCounts(t, ix, 296)
-		if _, err := ix.Count(t.Context(), Query{Text: `"open`}); !errors.Is(err, ErrBadInput) {
+		if _, err := Count(t.Context(), ix, Query{Text: `"open`}); !errors.Is(err, ErrBadInput) {
 			t.Errorf("a syntax fault gives %v", err)
 		}
 	}
@@ -62,7 +62,7 @@ func testCounts(t *testing.T, ix *Index, all int64) {
 		{Text: "all", Filter: &query.Term{Text: "b1"}},
 		{Node: &query.MatchAll{}},
 	} {
-		n, err := ix.Count(t.Context(), q)
+		n, err := Count(t.Context(), ix, q)
 		if err != nil {
 			t.Fatal(err)
 		}

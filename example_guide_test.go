@@ -130,13 +130,13 @@ func ExampleIndex_Writer() {
 	// around deleted false
 }
 
-func ExampleIndex_Count() {
+func ExampleCount() {
 	ix, remove := library()
 	defer remove()
 	ctx := context.Background()
 	q := &query.Words{Text: "world sea"}
 
-	n, err := ix.Count(ctx, griffin.Query{Node: q})
+	n, err := griffin.Count(ctx, ix, griffin.Query{Node: q})
 	if err != nil {
 		log.Fatal(err)
 	}

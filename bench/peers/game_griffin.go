@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// griffinGame answers with griffin.Index.Search, from a query's text on. DocIDs count the passages.
+// griffinGame answers with Index.Search and Count, from a query's text on. DocIDs count the passages.
 type griffinGame struct{ ix *griffin.Index }
 
 var _ gameEngine = (*griffinGame)(nil)
@@ -34,7 +34,7 @@ func (e *griffinGame) build(ctx context.Context, dir string, passages []passage)
 func (e *griffinGame) run(ctx context.Context, c *gameCommand, q *gameQuery) (int64, time.Duration, error) {
 	began := time.Now()
 	if c.k == 0 {
-		n, err := e.ix.Count(ctx, griffin.Query{Text: q.text, Policy: griffin.PolicyCPU})
+		n, err := griffin.Count(ctx, e.ix, griffin.Query{Text: q.text, Policy: griffin.PolicyCPU})
 		return n, time.Since(began), err
 	}
 	found, err := e.ix.Search(ctx, griffin.Query{

@@ -39,9 +39,9 @@ func (c *counter) markImpacts(q *saat.Query) (err error) {
 	return nil
 }
 
-// CountMatches counts the live documents that match the query, of the stage that Plan.Matches has. It scores nothing.
+// CountMatches counts the live documents that match a query, of the stage that Plan.Matches has. It scores nothing.
 // Errors are Plan.Matches'.
-func (p *Plan) CountMatches(ctx context.Context, sc *Scratch) (n int64, err error) {
+func CountMatches(ctx context.Context, p *Plan, sc *Scratch) (n int64, err error) {
 	if p.mode == ModeSaat {
 		return sc.counter.impacts(&p.saat.Query)
 	}

@@ -40,7 +40,7 @@ func TestCount(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n, err := p.CountMatches(t.Context(), sc); err != nil || n != want {
+			if n, err := CountMatches(t.Context(), p, sc); err != nil || n != want {
 				t.Fatalf("%s in mode %s, k=%d: %d documents are counted, %v, want %d", q, mode, k, n, err, want)
 			}
 		}

@@ -200,7 +200,7 @@ func count(r *request) (answer, *Error) {
 			return err
 		}
 		var err error
-		n, err = x.ix.Count(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: 1})
+		n, err = griffin.Count(ctx, x.ix, griffin.Query{Node: q.node, Mode: q.mode, K: 1})
 		return err
 	})
 	if err != nil {
