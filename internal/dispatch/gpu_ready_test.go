@@ -81,7 +81,7 @@ func (l *living) publish(n int, deletes ...int) {
 	}
 	partials, err := b.Partials()
 	l.must(err)
-	_, err = l.live.Publish(l.t.Context(), partials.Sources(), partials.Err, b.Deletes(), nil, l.seq)
+	_, err = l.live.Publish(l.t.Context(), partials.Sources(), partials.Err, b.Deletes(), nil, 0, l.seq)
 	l.must(err)
 }
 

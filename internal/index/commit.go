@@ -17,6 +17,9 @@ type change struct {
 	failed func() error
 	// schema has fields to declare or to change; nil: none.
 	schema *inverter.Schema
+	// former counts the first documents of sources, without dropped ones, of before a change of the shape that schema
+	// has.
+	former int
 	// deletes are ids of committed documents to delete.
 	deletes map[string]struct{}
 	// merge, if not nil, has the segments, in order, after a commit that adds and deletes
@@ -191,7 +194,7 @@ func (c *commit) writeSegments(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if _, err := c.write(ctx, []segment.Source{src}, false); err != nil {
+			if _, err := c.write(ctx, []segment.Source{src}, i, i+1, false /* reorder */); err != nil {
 				return err
 			}
 		default:
@@ -216,7 +219,7 @@ func (c *commit) writeSegments(ctx context.Context) error {
 	if numDocs == 0 {
 		return nil
 	}
-	name, err := c.write(ctx, append(sources, c.sources...), c.reorder)
+	name, err := c.write(ctx, append(sources, c.sources...), from, len(old), c.reorder)
 	c.result.segment = name
 	return err
 }
@@ -252,7 +255,7 @@ func (c *commit) deletionsOf(ctx context.Context, i int) (*segment.Deletions, er
 	if v.Live != nil {
 		gone = v.Live.Minus(c.dropped[i].Complement())
 	}
-	counts, err := c.countDocs(ctx, v.Segment, gone)
+	counts, err := c.countDocs(ctx, v.Segment, gone, v.former > 0 || c.changesShape())
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +269,16 @@ func (c *commit) newSegment() string {
 	return name
 }
 
-func (c *commit) write(ctx context.Context, sources []segment.Source, reorder bool) (name string, err error) {
+// write writes a segment of the documents that are left in the base's segments [from, to), and of new ones if to is the
+// last.
+func (c *commit) write(ctx context.Context, sources []segment.Source, from, to int, reorder bool) (name string, err error) {
+	former, err := c.numFormer(from, to)
+	if err != nil {
+		return "", err
+	}
+	if to == len(c.base.Segments) {
+		former += c.former
+	}
 	name = c.newSegment()
 	opts := c.next.Options.segmentOptions(c.threads)
 	meta, err := segment.Write(ctx, c.ix.fs, c.ix.path(name), opts, sources, c.phase(PhaseMerging))
@@ -278,7 +290,7 @@ func (c *commit) write(ctx context.Context, sources []segment.Source, reorder bo
 			return "", err
 		}
 	}
-	c.next.Segments = append(c.next.Segments, manifestSegment{Name: name, Sum: meta.Sum(), NumDocs: meta.NumDocs, NumLive: meta.NumDocs})
+	c.next.Segments = append(c.next.Segments, manifestSegment{Name: name, Sum: meta.Sum(), NumDocs: meta.NumDocs, NumLive: meta.NumDocs, Former: former})
 	return name, nil
 }
 

@@ -18,10 +18,9 @@ const tokenCost = 50
 
 // countDocs returns what docs, a few documents of a segment, contribute to its lists and fields.
 // It inverts their stored text again, or reads the segment's lists if that is faster or there
-// is no text.
-func (c *commit) countDocs(ctx context.Context, s *segment.Segment, docs *segment.Bitmap) (*segment.ListCounts, error) {
-	opts := &c.next.Options
-	if opts.Weighted() || !s.HasStored() || opts.Mapping != nil && opts.Mapping.Reshaped() {
+// is no text. former: it can have documents of a former shape.
+func (c *commit) countDocs(ctx context.Context, s *segment.Segment, docs *segment.Bitmap, former bool) (*segment.ListCounts, error) {
+	if c.next.Options.Weighted() || !s.HasStored() || former {
 		return s.CountDocs(ctx, docs)
 	}
 	counts := s.NewListCounts()

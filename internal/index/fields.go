@@ -122,6 +122,7 @@ func (m *manifest) addFields(s *inverter.Schema) (changed bool, err error) {
 			return false, err
 		}
 	}
+	m.markFormer(&before)
 	m.Grown += len(added)
 	return len(added) > 0 || m.Options.revision() != before.revision(), nil
 }

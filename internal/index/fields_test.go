@@ -126,7 +126,7 @@ func (g *growing) publish() {
 		}
 		partials, err := b.Partials()
 		check(g.t, err)
-		_, err = l.Publish(g.t.Context(), partials.Sources(), partials.Err, b.Deletes(), &inverter.Schema{Fields: append([]string{""}, g.fields...)}, g.seq)
+		_, err = l.Publish(g.t.Context(), partials.Sources(), partials.Err, b.Deletes(), &inverter.Schema{Fields: append([]string{""}, g.fields...)}, b.Former(), g.seq)
 		check(g.t, err)
 		check(g.t, b.Close())
 		switch g.rng.IntN(4) {

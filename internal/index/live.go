@@ -135,9 +135,10 @@ func (l *Live) Schema() *inverter.Schema { return l.schema.Load() }
 // Publish adds the documents of sources, each id once, which replace documents of the index, after
 // deleting the documents of ids. It is visible to new snapshots when it returns. failed returns
 // errors of methods of sources that have no error result. The fields of schema (nil: none) are declared
-// or changed; the sources can have them. seq is the number of the last record of the
+// or changed; the sources can have them. The first former of their documents, without dropped ones,
+// are of before a change of the shape. seq is the number of the last record of the
 // log whose change they complete. After an error nothing has changed.
-func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed func() error, ids map[string]struct{}, schema *inverter.Schema, seq uint64) (deleted int, err error) {
+func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed func() error, ids map[string]struct{}, schema *inverter.Schema, former int, seq uint64) (deleted int, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +152,7 @@ func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed fun
 	defer snapshot.Release()
 	c := &commit{
 		session: l.session, base: snapshot, next: l.ix.currentManifest().clone(),
-		change: change{sources: sources, failed: failed, deletes: ids},
+		change: change{sources: sources, failed: failed, deletes: ids, former: former},
 	}
 	for _, src := range sources {
 		c.numAdded += src.NumDocs() - src.Dropped().Count()
@@ -208,7 +209,7 @@ func (l *Live) publish(ctx context.Context, c *commit) error {
 		if err := errors.Join(err, c.failed()); err != nil {
 			return err
 		}
-		c.next.Segments = append(c.next.Segments, manifestSegment{Name: name, Sum: meta.Sum(), NumDocs: meta.NumDocs, NumLive: meta.NumDocs})
+		c.next.Segments = append(c.next.Segments, manifestSegment{Name: name, Sum: meta.Sum(), NumDocs: meta.NumDocs, NumLive: meta.NumDocs, Former: c.former})
 	}
 	if err := c.checkSize(); err != nil {
 		return err

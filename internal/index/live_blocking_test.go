@@ -1,13 +1,17 @@
 package index
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
@@ -89,4 +93,52 @@ func TestLiveDoesNotWait(t *testing.T) {
 		check(t, m.live.Close())
 		check(t, ix.Close())
 	})
+}
+
+// creating calls hook when a file is created.
+type creating struct {
+	vfs.FS
+	hook func()
+}
+
+func (f *creating) Create(name string) (vfs.File, error) {
+	f.hook()
+	return f.FS.Create(name)
+}
+
+// Documents of a merge are of a former shape if the shape changes while it runs.
+func TestMergeDuringChangeOfShape(t *testing.T) {
+	t.Parallel()
+	parse := func(ignoreAbove int) *mapping.Mapping {
+		m, err := mapping.Parse(fmt.Appendf(nil, `{"properties": {"k": {"type": "keyword", "ignore_above": %d}}}`, ignoreAbove))
+		check(t, err)
+		return m
+	}
+	mem := vfstest.NewMem()
+	ix, err := Create(mem, "ix", Options{Analyzer: "whitespace", Mapping: parse(3)})
+	check(t, err)
+	check(t, commitChange(t.Context(), ix, nil, nil))
+	m := newLiveModel(t, ix, 3)
+	m.publish()
+	m.publish()
+	var once sync.Once
+	merged, err := m.live.Merge(t.Context(), &creating{mem, func() {
+		once.Do(func() {
+			options := ix.Options()
+			changed, _, err := options.Updated(parse(5))
+			check(t, err)
+			_, err = m.live.Publish(t.Context(), nil, func() error { return nil }, nil, changed.Schema(), 0, m.seq+1)
+			check(t, err)
+		})
+	}}, func(sizes []SegmentSize) (from, to int) { return 0, len(sizes) })
+	if err != nil || !merged {
+		t.Fatalf("%t, %v", merged, err)
+	}
+	s, err := ix.Snapshot()
+	check(t, err)
+	if v := &s.Segments[0]; len(s.Segments) != 1 || v.former != v.NumDocs() {
+		t.Errorf("%d segments, %d of %d documents of a former shape", len(s.Segments), v.former, v.NumDocs())
+	}
+	s.Release()
+	check(t, errors.Join(m.live.Close(), ix.Close()))
 }

@@ -204,6 +204,7 @@ type liveMerge struct {
 	from, to int
 	name     string
 	meta     *segment.Meta // nil: no live documents
+	former   int           // as in the manifest, before changes of the shape since the base
 	merged   *Snapshot     // of the new segment only; nil: nobody wants it
 }
 
@@ -213,16 +214,18 @@ func (m *liveMerge) write(ctx context.Context, fsys vfs.FS) error {
 	numDocs := 0
 	for i := m.from; i < m.to; i++ {
 		v := &m.base.Segments[i]
-		var dropped *segment.Bitmap
-		if v.Live != nil {
-			dropped = v.Live.Complement()
-		}
+		dropped := droppedOf(v)
 		src, err := v.Source(dropped)
 		if err != nil {
 			return err
 		}
 		sources = append(sources, src)
 		numDocs += v.numLive()
+		former, err := formerIn(v, dropped)
+		if err != nil {
+			return err
+		}
+		m.former += former
 	}
 	if numDocs == 0 {
 		return nil
@@ -300,7 +303,7 @@ func (m *liveMerge) install(ctx context.Context) error {
 	next := now.clone()
 	next.Generation++
 	next.NextSegment = l.nextSegment
-	ms, err := m.entry(ctx, former)
+	ms, err := m.entry(ctx, former, next)
 	if err != nil {
 		return err
 	}
@@ -325,8 +328,8 @@ func (m *liveMerge) install(ctx context.Context) error {
 	return nil
 }
 
-// entry returns the merged segment with the deletions since the base; nil if nothing is left.
-func (m *liveMerge) entry(ctx context.Context, now *Snapshot) (*manifestSegment, error) {
+// entry returns the merged segment, for a manifest, with the deletions since the base; nil if nothing is left.
+func (m *liveMerge) entry(ctx context.Context, now *Snapshot, shown *manifest) (*manifestSegment, error) {
 	if m.meta == nil {
 		return nil, nil
 	}
@@ -349,7 +352,10 @@ func (m *liveMerge) entry(ctx context.Context, now *Snapshot) (*manifestSegment,
 			next++
 		}
 	}
-	ms := &manifestSegment{Name: m.name, Sum: m.meta.Sum(), NumDocs: m.meta.NumDocs, NumLive: m.meta.NumDocs - gone.Count()}
+	ms := &manifestSegment{Name: m.name, Sum: m.meta.Sum(), NumDocs: m.meta.NumDocs, NumLive: m.meta.NumDocs - gone.Count(), Former: m.former}
+	if shown.Options.shape() != m.base.Options.shape() {
+		ms.Former = ms.NumDocs
+	}
 	switch {
 	case ms.NumLive == 0:
 		return nil, nil
@@ -362,7 +368,7 @@ func (m *liveMerge) entry(ctx context.Context, now *Snapshot) (*manifestSegment,
 	}
 	defer seg.Close()
 	c := &commit{session: m.live.session, next: &manifest{Options: m.base.Options, Grown: m.base.grown}}
-	counts, err := c.countDocs(ctx, seg, gone)
+	counts, err := c.countDocs(ctx, seg, gone, m.former > 0)
 	if err != nil {
 		return nil, err
 	}

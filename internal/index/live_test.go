@@ -65,7 +65,7 @@ func (m *liveModel) publish() {
 	}
 	partials, err := b.Partials()
 	check(m.t, err)
-	_, err = m.live.Publish(m.t.Context(), partials.Sources(), partials.Err, b.Deletes(), nil, m.seq)
+	_, err = m.live.Publish(m.t.Context(), partials.Sources(), partials.Err, b.Deletes(), nil, 0, m.seq)
 	check(m.t, err)
 }
 

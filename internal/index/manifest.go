@@ -30,11 +30,12 @@ import (
 //
 // History of the version: 1, the first; 2, with seq, written only if that is not 0; 3, with grown,
 // written only if that is not 0: segments can have fewer fields; 4, with options.mapping or
-// options.analysis, written only if there is one; 5, with fields of vectors or revisions in options.mapping.
+// options.analysis, written only if there is one; 5, with fields of vectors or revisions in options.mapping; 6, with
+// options.mapping.shape and the former documents of segments.
 const (
 	manifestName    = base.ManifestName
 	manifestTemp    = "MANIFEST.new"
-	manifestVersion = 5
+	manifestVersion = 6
 	lockName        = "LOCK"
 	tempName        = "tmp"
 	// LogName is the folder of the write-ahead log (package living).
@@ -69,6 +70,9 @@ type manifestSegment struct {
 	Live    string `json:"live,omitempty"`
 	LiveSum uint32 `json:"live_sum,omitempty"`
 	NumLive int    `json:"num_live"`
+	// Former counts the first documents in the order of writing, deleted ones included, that were written before the
+	// last change of the shape (mapping.Mapping.Shape).
+	Former int `json:"former,omitempty"`
 
 	// deletions, if not nil, are kept by the process that deleted; Live is "" until
 	// they are written.
@@ -114,6 +118,8 @@ func (m *manifest) encode() ([]byte, error) {
 // version is the lowest that has the content.
 func (m *manifest) version() int {
 	switch {
+	case m.Options.shape() != 0:
+		return 6
 	case m.Options.weightFields() != nil, m.Options.revision() != 0:
 		return 5
 	case m.Options.Mapping != nil, m.Options.Analysis != nil, m.Options.TitleWeight != 0, m.Options.NameField != "":
@@ -149,6 +155,10 @@ func parseManifest(data []byte) (*manifest, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("bytes after the JSON: %w", base.ErrCorrupt)
 	}
+	if version == 5 && m.Options.shape() != 0 { // it did not count
+		m.markFormer(&Options{})
+		return m, m.validate()
+	}
 	if want := m.version(); version != want {
 		return nil, fmt.Errorf("version %d, but its content is of version %d: %w", version, want, base.ErrCorrupt)
 	}
@@ -173,6 +183,8 @@ func (m *manifest) validate() error {
 			return fmt.Errorf("segment %q, live documents %q: not such names: %w", s.Name, s.Live, base.ErrCorrupt)
 		case s.NumDocs < 1, s.NumLive < 0, s.NumLive > s.NumDocs, (s.Live == "") != (s.NumLive == s.NumDocs):
 			return fmt.Errorf("segment %s: %d of %d documents live: %w", s.Name, s.NumLive, s.NumDocs, base.ErrCorrupt)
+		case s.Former < 0, s.Former > s.NumDocs, s.Former > 0 && m.Options.shape() == 0:
+			return fmt.Errorf("segment %s: %d of %d documents of a former shape: %w", s.Name, s.Former, s.NumDocs, base.ErrCorrupt)
 		case number >= m.NextSegment, seen[number]:
 			return fmt.Errorf("segment %s twice, or not before the next, %d: %w", s.Name, m.NextSegment, base.ErrCorrupt)
 		}

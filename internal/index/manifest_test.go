@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
@@ -81,6 +84,48 @@ func TestManifestDamage(t *testing.T) {
 	}
 }
 
+// Version 5 does not count the documents of before a change.
+func TestManifestFormer(t *testing.T) {
+	former, err := mapping.Parse([]byte(`{"properties": {"k": {"type": "keyword"}}}`))
+	check(t, err)
+	next, err := mapping.Parse([]byte(`{"properties": {"k": {"type": "keyword", "ignore_above": 5}}}`))
+	check(t, err)
+	m := testManifest(t)
+	m.Options.Mapping, _, err = former.Updated(next)
+	check(t, err)
+	m.Options.Fields = m.Options.Mapping.TermFields()
+	m.Segments[1].Former = 6
+	data, err := m.encode()
+	check(t, err)
+	got, err := parseManifest(data)
+	check(t, err)
+	if !bytes.HasPrefix(data, []byte("griffin-manifest 6 ")) || got.Segments[0].Former != 0 || got.Segments[1].Former != 6 {
+		t.Errorf("%.20s: %+v", data, got.Segments)
+	}
+	_, body, _ := bytes.Cut(data, []byte{'\n'})
+	body = bytes.Replace(body, []byte(`"shape": 1`), []byte(`"reshaped": true`), 1)
+	body = bytes.Replace(body, []byte(",\n      \"former\": 6"), nil, 1)
+	old := append(fmt.Appendf(nil, "griffin-manifest 5 crc32c %08x\n", crc32.Checksum(body, castagnoli)), body...)
+	got, err = parseManifest(old)
+	check(t, err)
+	if got.Segments[0].Former != 10 || got.Segments[1].Former != 7 {
+		t.Errorf("%s: %+v", old, got.Segments)
+	}
+	data, err = got.encode()
+	check(t, err)
+	again, err := parseManifest(data)
+	check(t, err)
+	if again.Segments[0].Former != 10 || again.version() != 6 {
+		t.Errorf("written again: %+v", again.Segments)
+	}
+	m.Segments[1].Former = 8
+	data, err = m.encode()
+	check(t, err)
+	if _, err := parseManifest(data); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("8 of 7 documents: %v", err)
+	}
+}
+
 func TestManifestContradictions(t *testing.T) {
 	for name, change := range map[string]func(m *manifest){
 		"segment twice":     func(m *manifest) { m.Segments[0].Name = m.Segments[1].Name },
@@ -91,6 +136,7 @@ func TestManifestContradictions(t *testing.T) {
 		"too many live":     func(m *manifest) { m.Segments[0].NumLive = 11 },
 		"empty segment":     func(m *manifest) { m.Segments[0].NumDocs, m.Segments[0].NumLive = 0, 0 },
 		"too many":          func(m *manifest) { m.Segments[0].NumDocs = 1 << 32; m.Segments[0].NumLive = 1 << 32 },
+		"former":            func(m *manifest) { m.Segments[0].Former = 1 },
 		"no fields":         func(m *manifest) { m.Options.Fields = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,9 +149,9 @@ func TestManifestContradictions(t *testing.T) {
 			}
 		})
 	}
-	newer := []byte("griffin-manifest 6 crc64 00\n...")
+	newer := []byte("griffin-manifest 7 crc64 00\n...")
 	if _, err := parseManifest(newer); !errors.Is(err, base.ErrVersion) {
-		t.Errorf("version 6: error %v, want ErrVersion", err)
+		t.Errorf("version 7: error %v, want ErrVersion", err)
 	}
 }
 

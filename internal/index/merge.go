@@ -245,7 +245,8 @@ func (c *commit) mergeSegments(ctx context.Context) error {
 			}
 			sources = append(sources, src)
 		}
-		if _, err := c.write(ctx, sources, c.reorder); err != nil {
+		first, last := g.segments[0], g.segments[len(g.segments)-1]
+		if _, err := c.write(ctx, sources, first, last+1, c.reorder); err != nil {
 			return err
 		}
 		done += g.numLive

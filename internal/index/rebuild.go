@@ -22,13 +22,17 @@ type RebuildOptions struct {
 }
 
 // CanRebuild returns an error that wraps base.ErrBadInput if Rebuild cannot work: the index has
-// weights, or no stored text.
+// weights, or no stored text, or documents that were written before a change of ignore_above or copy_to. Other errors are
+// of files.
 func (s *Snapshot) CanRebuild() error {
+	former, err := s.anyFormer()
 	switch {
+	case err != nil:
+		return err
 	case s.Options.Weighted():
 		return fmt.Errorf("index %s: it has vectors, which are not stored: %w", s.index.dir, base.ErrBadInput)
-	case s.Options.Mapping != nil && s.Options.Mapping.Reshaped():
-		return fmt.Errorf("index %s: ignore_above or copy_to of a field was changed, and earlier documents are indexed as they were written: %w", s.index.dir, base.ErrBadInput)
+	case former:
+		return fmt.Errorf("index %s: ignore_above or copy_to of a field was changed, and earlier documents are indexed as they were written, until they are written again: %w", s.index.dir, base.ErrBadInput)
 	case s.Options.NoStored:
 		return fmt.Errorf("index %s: it stores no text: %w", s.index.dir, base.ErrBadInput)
 	}

@@ -370,7 +370,7 @@ func TestRebuildFindsOrderOfLog(t *testing.T) {
 				defer s.Release()
 				source, err := s.Segments[0].Source(nil)
 				check(t, err)
-				_, err = l.Publish(t.Context(), []segment.Source{&numberedSource{source, seq}}, func() error { return nil }, nil, nil, seq)
+				_, err = l.Publish(t.Context(), []segment.Source{&numberedSource{source, seq}}, func() error { return nil }, nil, nil, 0, seq)
 				check(t, err)
 			}
 			_, err = l.Flush(t.Context())

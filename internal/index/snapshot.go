@@ -70,6 +70,7 @@ type View struct {
 	// Derived keeps traversals' structures until the segment is closed.
 	Derived *derived.Segment
 
+	former   int    // as in the manifest
 	liveName string // of the file of Deletions, "" for none
 	liveSum  uint32
 }
@@ -211,7 +212,7 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, others [
 	}
 	seg.references.Add(1)
 	s.held = append(s.held, seg)
-	v := View{Segment: seg.Segment, Name: ms.Name, Base: base.DocID(s.NumDocs), Derived: seg.derived, liveName: ms.Live, liveSum: ms.LiveSum}
+	v := View{Segment: seg.Segment, Name: ms.Name, Base: base.DocID(s.NumDocs), Derived: seg.derived, former: ms.Former, liveName: ms.Live, liveSum: ms.LiveSum}
 	if err := checkSegment(m, ms, seg.Segment); err != nil {
 		return err
 	}

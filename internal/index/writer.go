@@ -100,6 +100,7 @@ func (w *Writer) Commit(ctx context.Context) (err error) {
 			return err
 		}
 		ch.sources, ch.failed, ch.deletes, ch.schema = added.Sources(), added.Err, b.Deletes(), b.Schema
+		ch.former = b.Former()
 	}
 	result, err := w.session.apply(ctx, ch)
 	if err != nil && !result.changed {

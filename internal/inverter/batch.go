@@ -21,6 +21,8 @@ type Batch struct {
 	spill    spillFile
 	// The next document when an id was deleted: earlier ones are deleted, later ones are not.
 	deletes map[string]docRef
+	// reshaped is the next document when the shape changed.
+	reshaped docRef
 }
 
 // NewBatch returns an empty batch. analyzer is the schema's.
@@ -34,9 +36,16 @@ func NewBatch(o Options, analyzer analysis.Analyzer) *Batch {
 
 // Use changes the schema to one with further fields, for later documents.
 func (b *Batch) Use(s *Schema) {
+	if s.Shape() != b.Schema.Shape() {
+		b.reshaped = makeRef(len(b.partials.list), uint32(b.inverter.numDocs()))
+	}
 	b.Schema = s
 	b.inverter.use(s)
 }
+
+// Former counts the documents, after Partials, that were added before the last change of the shape
+// (mapping.Mapping.Shape).
+func (b *Batch) Former() int { return b.partials.numBefore(b.reshaped) }
 
 // Add adds a document. If the error wraps base.ErrBadInput, it cannot be indexed and was not
 // added; after any other, the batch can only be closed.

@@ -53,6 +53,7 @@ type CrewBatch struct {
 	versions []segment.Version
 	isNew    []bool // by document
 	size     int
+	reshaped docRef // the next document when the shape changed
 
 	workers sync.WaitGroup
 	mu      sync.Mutex // guards what the workers write
@@ -74,11 +75,18 @@ func (b *CrewBatch) Use(s *Schema) {
 	if s.Revision() != b.options.Schema.Revision() {
 		b.Dispatch()
 	}
+	if s.Shape() != b.options.Schema.Shape() {
+		b.reshaped = makeRef(len(b.partials.list), uint32(len(b.docs)))
+	}
 	b.options.Schema = s
 }
 
 // Schema has the fields of the last document.
 func (b *CrewBatch) Schema() *Schema { return b.options.Schema }
+
+// Former counts the documents, after Partials, that were added before the last change of the shape
+// (mapping.Mapping.Shape).
+func (b *CrewBatch) Former() int { return b.partials.numBefore(b.reshaped) }
 
 // Add adds a document, which must not change until Partials returns, and which Schema.Check
 // accepts. sizeBytes is about the size of its strings, where those that are parts of others do not count.

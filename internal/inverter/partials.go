@@ -34,6 +34,23 @@ func (p *Partials) NumDocs() (n int64) {
 	return n
 }
 
+// numBefore is NumDocs of the documents before one.
+func (p *Partials) numBefore(ref docRef) (n int) {
+	for i, r := range p.list {
+		if makeRef(i, uint32(r.numDocs)) <= ref {
+			n += r.numDocs - r.dropped.Count()
+			continue
+		}
+		for doc := range r.numDocs {
+			if makeRef(i, uint32(doc)) < ref && !r.dropped.Has(doc) {
+				n++
+			}
+		}
+		break
+	}
+	return n
+}
+
 // Sources returns segment.Write's inputs; Err has errors of methods without an error result.
 func (p *Partials) Sources() []segment.Source {
 	sources := make([]segment.Source, len(p.list))

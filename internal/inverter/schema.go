@@ -37,3 +37,11 @@ func (s *Schema) Revision() uint64 {
 	}
 	return s.Mapping.Revision()
 }
+
+// Shape is as of mapping.Mapping.
+func (s *Schema) Shape() uint64 {
+	if s.Mapping == nil {
+		return 0
+	}
+	return s.Mapping.Shape()
+}

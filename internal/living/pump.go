@@ -297,6 +297,6 @@ func (s *Store) publishBatch(b *batch) (err error) {
 	if err != nil {
 		return errors.Join(err, s.again(b))
 	}
-	_, err = s.live.Publish(s.work.ctx, partials.Sources(), partials.Err, b.Deletes(), b.Schema(), b.seq)
+	_, err = s.live.Publish(s.work.ctx, partials.Sources(), partials.Err, b.Deletes(), b.Schema(), b.Former(), b.seq)
 	return err
 }

@@ -73,7 +73,7 @@ func TestRevisionsOfFields(t *testing.T) {
 				t.Errorf("index false: %v", err)
 			}
 			check(t, s.Close(t.Context()))
-			if f, _ := ix.Options().Mapping.Field("k"); f.IgnoreAbove != 20 || ix.Options().Mapping.Revision() != 3 || !ix.Options().Mapping.Reshaped() {
+			if f, _ := ix.Options().Mapping.Field("k"); f.IgnoreAbove != 20 || ix.Options().Mapping.Revision() != 3 || ix.Options().Mapping.Shape() != 3 {
 				t.Fatalf("crash before step %d: ignore_above %d of revision %d", crash, f.IgnoreAbove, ix.Options().Mapping.Revision())
 			}
 			snapshot, err := ix.Snapshot()

@@ -36,7 +36,7 @@ const MaxNameBytes = 1 << 10
 type Mapping struct {
 	dynamic  Dynamic
 	revision uint64  // counts the changes of fields
-	reshaped bool    // a change was about what of documents is indexed
+	shape    uint64  // the revision of the last change of what of documents is indexed; 0: none
 	fields   []Field // in the order of declaration
 	byName   map[string]int
 	subs     map[string][]int    // multi-fields of a field
@@ -358,13 +358,14 @@ const maxBoost = 1e6
 type flat struct {
 	Dynamic  Dynamic `json:"dynamic,omitempty"`
 	Revision uint64  `json:"revision,omitempty"`
-	Reshaped bool    `json:"reshaped,omitempty"`
+	Shape    uint64  `json:"shape,omitempty"`
+	Reshaped bool    `json:"reshaped,omitempty"` // of former programs, which did not count
 	Fields   []Field `json:"fields"`
 }
 
 // MarshalJSON encodes the fields as a list, in the order of declaration.
 func (m *Mapping) MarshalJSON() ([]byte, error) {
-	return json.Marshal(flat{m.dynamic, m.revision, m.reshaped, m.fields})
+	return json.Marshal(flat{Dynamic: m.dynamic, Revision: m.revision, Shape: m.shape, Fields: m.fields})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encodes. Unknown members are errors.
@@ -383,16 +384,22 @@ func (m *Mapping) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*m = *made
-	m.revision, m.reshaped = f.Revision, f.Reshaped
+	m.revision, m.shape = f.Revision, f.Shape
+	if f.Reshaped {
+		m.shape = f.Revision
+	}
+	if m.shape > m.revision {
+		return fmt.Errorf("revision %d, but a change of revision %d", m.revision, m.shape)
+	}
 	return nil
 }
 
 // Revision counts the changes of fields since the mapping was made. Fields that were added do not count.
 func (m *Mapping) Revision() uint64 { return m.revision }
 
-// Reshaped reports whether a change was about what of documents is indexed: earlier documents have what the former
-// parameters made of them.
-func (m *Mapping) Reshaped() bool { return m.reshaped }
+// Shape is the revision of the last change of what of documents is indexed, 0 if there was none. Earlier documents have
+// what the former parameters made of them.
+func (m *Mapping) Shape() uint64 { return m.shape }
 
 // Equal reports whether two mappings have the same fields in the same order.
 func (m *Mapping) Equal(o *Mapping) bool {
@@ -423,7 +430,7 @@ func (m *Mapping) made(fields []Field) (*Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	next.revision, next.reshaped = m.revision, m.reshaped
+	next.revision, next.shape = m.revision, m.shape
 	return next, nil
 }
 

@@ -360,21 +360,21 @@ func TestRevisions(t *testing.T) {
 		update   string
 		changes  int
 		revision uint64
-		reshaped bool
+		shape    uint64
 	}{
-		{`{"properties": {"a": {"type": "text", "boost": 2}}}`, 0, 0, false},
-		{`{"properties": {"b": {"type": "long"}}}`, 1, 0, false},
-		{`{"properties": {"a": {"type": "text"}}}`, 1, 1, false},
-		{`{"properties": {"a": {"type": "text", "boost": 3}, "c": {"type": "date"}}}`, 2, 2, false},
-		{`{"properties": {"k": {"type": "keyword", "ignore_above": 5}}}`, 1, 3, true},
-		{`{"properties": {"a": {"type": "text"}}}`, 1, 4, true},
+		{`{"properties": {"a": {"type": "text", "boost": 2}}}`, 0, 0, 0},
+		{`{"properties": {"b": {"type": "long"}}}`, 1, 0, 0},
+		{`{"properties": {"a": {"type": "text"}}}`, 1, 1, 0},
+		{`{"properties": {"a": {"type": "text", "boost": 3}, "c": {"type": "date"}}}`, 2, 2, 0},
+		{`{"properties": {"k": {"type": "keyword", "ignore_above": 5}}}`, 1, 3, 3},
+		{`{"properties": {"a": {"type": "text"}}}`, 1, 4, 3},
 	} {
 		next, changes, err := m.Updated(parse(t, c.update))
-		if err != nil || len(changes) != c.changes || next.Revision() != c.revision || next.Reshaped() != c.reshaped {
-			t.Fatalf("%s: %v, %v, revision %d, reshaped %t", c.update, changes, err, next.Revision(), next.Reshaped())
+		if err != nil || len(changes) != c.changes || next.Revision() != c.revision || next.Shape() != c.shape {
+			t.Fatalf("%s: %v, %v, revision %d, shape %d", c.update, changes, err, next.Revision(), next.Shape())
 		}
 		again, err := m.Revised(changes) // as from a log
-		if err != nil || !again.Equal(next) || again.Revision() != next.Revision() || again.Reshaped() != next.Reshaped() {
+		if err != nil || !again.Equal(next) || again.Revision() != next.Revision() || again.Shape() != next.Shape() {
 			t.Fatalf("%s: %v", c.update, err)
 		}
 		text, err := json.Marshal(next)
@@ -382,10 +382,17 @@ func TestRevisions(t *testing.T) {
 			t.Fatal(err)
 		}
 		read := new(Mapping)
-		if err := json.Unmarshal(text, read); err != nil || read.Revision() != c.revision || read.Reshaped() != c.reshaped {
+		if err := json.Unmarshal(text, read); err != nil || read.Revision() != c.revision || read.Shape() != c.shape {
 			t.Fatalf("%s: %v", text, err)
 		}
 		m = next
+	}
+	former := new(Mapping)
+	if err := json.Unmarshal([]byte(`{"revision":4,"reshaped":true,"fields":[]}`), former); err != nil || former.Shape() != 4 {
+		t.Errorf("of a former program: shape %d, %v", former.Shape(), err)
+	}
+	if err := json.Unmarshal([]byte(`{"revision":4,"shape":5,"fields":[]}`), former); err == nil {
+		t.Error("a shape above the revision is accepted")
 	}
 }
 

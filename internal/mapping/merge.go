@@ -50,7 +50,7 @@ func (m *Mapping) Updated(update *Mapping) (*Mapping, []Field, error) {
 // Revised returns the mapping with fields that are new, or in the place of those with their names. The error wraps
 // base.ErrBadInput.
 func (m *Mapping) Revised(changes []Field) (*Mapping, error) {
-	fields, revision, reshaped := slices.Clone(m.fields), m.revision, m.reshaped
+	fields, revision, shape := slices.Clone(m.fields), m.revision, m.shape
 	for i := range changes {
 		f := &changes[i]
 		at, ok := m.byName[f.Name]
@@ -65,14 +65,16 @@ func (m *Mapping) Revised(changes []Field) (*Mapping, error) {
 		if revision == m.revision {
 			revision++
 		}
-		reshaped = reshaped || now.IgnoreAbove != f.IgnoreAbove || !slices.Equal(now.CopyTo, f.CopyTo)
+		if now.IgnoreAbove != f.IgnoreAbove || !slices.Equal(now.CopyTo, f.CopyTo) {
+			shape = revision
+		}
 		fields[at] = *f
 	}
 	next, err := m.made(fields)
 	if err != nil {
 		return nil, err
 	}
-	next.revision, next.reshaped = revision, reshaped
+	next.revision, next.shape = revision, shape
 	return next, nil
 }
 
