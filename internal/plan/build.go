@@ -28,7 +28,6 @@ type treeBuilder struct {
 	// only are documents beyond which phrases need not match, if narrowed.
 	only     documents
 	narrowed bool
-	known    int // a term of all documents of only, or noTerm
 
 	// All iterators of this segment, for finish.
 	openTerms   []*termIterator
@@ -37,7 +36,6 @@ type treeBuilder struct {
 
 func (b *treeBuilder) reset(ws *words, segment int, pulse *pulse, m *matcher) {
 	b.words, b.segment, b.pulse, b.matcher, b.only, b.narrowed = ws, segment, pulse, m, documents{}, false
-	b.known = noTerm
 	b.terms.reset()
 	b.phrases.reset()
 	b.conjunctions.reset()
@@ -121,8 +119,8 @@ func (b *treeBuilder) all(nodes []node) (iterator, error) {
 
 func (b *treeBuilder) conjunction(nodes []node) (iterator, error) {
 	children := b.children.take(len(nodes))
-	before, narrowed, known := b.only, b.narrowed, b.known
-	defer func() { b.only, b.narrowed, b.known = before, narrowed, known }()
+	before, narrowed := b.only, b.narrowed
+	defer func() { b.only, b.narrowed = before, narrowed }()
 	narrows := b.matcher.narrowsPhrases(nodes)
 	for i, n := range nodes { // the filters first, for the phrases
 		if narrows && isFilter(n) {
@@ -254,7 +252,7 @@ func (b *treeBuilder) phrase(l *leaf) (iterator, error) {
 	p := b.phrases.one()
 	p.begin(b.pulse, l.slop)
 	if b.narrowed {
-		with, err := narrower{b.matcher}.withTerms(b.only, l, b.known)
+		with, err := narrower{b.matcher}.withTerms(b.only, l, noTerm)
 		if err != nil || with.count == 0 {
 			return nil, err
 		}

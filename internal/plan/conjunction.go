@@ -7,8 +7,11 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
+// conjunction yields the documents of all children. It reads positions only in documents with the words of all
+// phrases that also match the other children.
 type conjunction struct {
 	children []iterator // two or more, by rising Cost
+	phrases  bool       // are among children
 	doc      base.DocID
 	maxScore base.Score
 	pulse    *pulse
@@ -22,6 +25,8 @@ func (c *conjunction) reset(children []iterator, p *pulse) {
 	*c = conjunction{children: children, doc: base.NoDocID, pulse: p}
 	for _, child := range children {
 		c.maxScore += child.MaxScore()
+		_, phrase := child.(*phraseIterator)
+		c.phrases = c.phrases || phrase
 	}
 }
 
@@ -30,27 +35,57 @@ func (c *conjunction) MaxScore() base.Score { return c.maxScore }
 func (c *conjunction) Cost() int            { return c.children[0].Cost() }
 
 func (c *conjunction) NextGEQ(target base.DocID) base.DocID {
-	c.doc = c.nextGEQ(target)
+	c.doc = c.align(target)
+	for c.phrases && c.doc != base.NoDocID && !c.confirmed() {
+		if c.pulse.stopped() {
+			c.doc = base.NoDocID
+			break
+		}
+		c.doc = c.align(c.doc + 1)
+	}
 	return c.doc
 }
 
-func (c *conjunction) nextGEQ(target base.DocID) base.DocID {
-	doc := c.children[0].NextGEQ(target)
+// align moves to the first document >= target that all children but phrases match, and that has the words of these.
+func (c *conjunction) align(target base.DocID) base.DocID {
+	doc := approach(c.children[0], target)
 	for i := 1; i < len(c.children) && doc != base.NoDocID; {
 		if c.pulse.stopped() {
 			return base.NoDocID
 		}
-		d := c.children[i].NextGEQ(doc)
+		d := approach(c.children[i], doc)
 		switch d {
 		case base.NoDocID:
 			return base.NoDocID
 		case doc:
 			i++
 		default:
-			doc, i = c.children[0].NextGEQ(d), 1
+			doc, i = approach(c.children[0], d), 1
 		}
 	}
 	return doc
+}
+
+func approach(it iterator, target base.DocID) base.DocID {
+	if p, ok := it.(*phraseIterator); ok {
+		return p.approach(target)
+	}
+	return it.NextGEQ(target)
+}
+
+// matchesAt reports whether it matches doc, which is at least its DocID. It reads positions in no other document.
+func matchesAt(it iterator, doc base.DocID) bool {
+	p, ok := it.(*phraseIterator)
+	return approach(it, doc) == doc && (!ok || p.confirms(doc))
+}
+
+func (c *conjunction) confirmed() bool {
+	for _, child := range c.children {
+		if p, ok := child.(*phraseIterator); ok && !p.confirms(c.doc) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *conjunction) Score() base.Score {
@@ -89,7 +124,7 @@ func (e *exclusion) Cost() int            { return e.included.Cost() }
 
 func (e *exclusion) NextGEQ(target base.DocID) base.DocID {
 	doc := e.included.NextGEQ(target)
-	for doc != base.NoDocID && e.excluded.NextGEQ(doc) == doc {
+	for doc != base.NoDocID && matchesAt(e.excluded, doc) {
 		if e.pulse.stopped() {
 			return e.included.NextGEQ(base.NoDocID)
 		}
@@ -143,7 +178,7 @@ func (p *preference) NextGEQ(target base.DocID) base.DocID {
 // Score adds the optional score only if the total can reach need.
 func (p *preference) Score() base.Score {
 	s := p.required.Score()
-	if s+p.optional.MaxScore() >= p.need && p.optional.NextGEQ(p.doc) == p.doc {
+	if s+p.optional.MaxScore() >= p.need && matchesAt(p.optional, p.doc) {
 		s += p.optional.Score()
 	}
 	return s

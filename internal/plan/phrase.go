@@ -187,12 +187,34 @@ func (p *phraseIterator) NextGEQ(target base.DocID) base.DocID {
 	}
 	for {
 		doc := p.nextWithTerms(target)
-		if doc == base.NoDocID || p.matches(doc) {
+		if doc == base.NoDocID {
 			p.doc = doc
+			return doc
+		}
+		if p.confirms(doc) {
 			return doc
 		}
 		target = doc + 1
 	}
+}
+
+// approach moves to the first document >= target with all terms. The iterator matches it only if confirms is true.
+func (p *phraseIterator) approach(target base.DocID) base.DocID {
+	if p.doc != base.NoDocID && p.doc >= target {
+		return p.doc
+	}
+	return p.nextWithTerms(target)
+}
+
+// confirms reads the positions in doc, where approach stands, and moves to it if the phrase is in it.
+func (p *phraseIterator) confirms(doc base.DocID) bool {
+	if p.doc != doc {
+		if !p.matches(doc) {
+			return false
+		}
+		p.doc = doc
+	}
+	return true
 }
 
 // among limits the documents to d, which have all terms.

@@ -201,7 +201,7 @@ func (r *stageRun) tree(segment int) (w Work, err error) {
 // iterate adds the hits of a node, whose scores have at least an offset, without this.
 func (r *stageRun) iterate(segment int, n node, offset base.Score, w *Work) error {
 	sc := r.sc
-	root, err := sc.tree.root(n)
+	root, err := sc.tree.build(n)
 	if err != nil || root == nil {
 		return err
 	}
