@@ -9,8 +9,8 @@ import (
 )
 
 // Count returns the number of documents of an index that match a query: Results.Matches of Search with Count, without hits. Of q, Text,
-// Node, Mode, Lenient, Filter, Policy and, in ModeAndOr, K apply. Errors are Search's. It scores nothing: words that cannot
-// change the matches are not read, and the count of a single word is known.
+// Node, Mode, Lenient, Filter, Policy and, in ModeAndOr, K apply. Errors are Search's. It scores nothing unless
+// the Runtime has limits, a GPU or an Engine: words that cannot change the matches are not read, and the count of a single word is known.
 func Count(ctx context.Context, ix *Index, q Query) (n int64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	q = Query{
@@ -21,7 +21,7 @@ func Count(ctx context.Context, ix *Index, q Query) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if s.searcher.Dispatcher() != nil { // with limits, or with a GPU
+	if !s.searcher.Dispatcher().Plain() {
 		r, err := s.answer(ctx, began)
 		if err != nil {
 			return 0, err

@@ -29,6 +29,9 @@ func TestCount(t *testing.T) {
 		if err := ix.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		if plain := ix.runtime.dispatcher.Plain(); plain != (rt == nil) {
+			t.Errorf("counts without scores: %v", plain)
+		}
 		testCounts(t, ix, 300)
 		if err := ix.Delete(t.Context(), "0", "1", "2", "150"); err != nil {
 			t.Fatal(err)

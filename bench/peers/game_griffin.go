@@ -2,20 +2,27 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/griffin-search/griffin"
 )
 
 // griffinGame answers with Index.Search and Count, from a query's text on. DocIDs count the passages.
-type griffinGame struct{ ix *griffin.Index }
+type griffinGame struct {
+	rt *griffin.Runtime
+	ix *griffin.Index
+}
 
 var _ gameEngine = (*griffinGame)(nil)
 
 func (*griffinGame) name() string { return "griffin" }
 
 func (e *griffinGame) build(ctx context.Context, dir string, passages []passage) (err error) {
-	if e.ix, err = griffin.Create(dir, griffin.Settings{Analyzer: "simple"}, griffin.Options{}); err != nil {
+	if e.rt, err = oneThread(); err != nil {
+		return err
+	}
+	if e.ix, err = griffin.Create(dir, griffin.Settings{Analyzer: "simple"}, griffin.Options{Runtime: e.rt}); err != nil {
 		return err
 	}
 	for i := range passages {
@@ -62,5 +69,10 @@ func (e *griffinGame) close() error {
 	if e.ix == nil {
 		return nil
 	}
-	return e.ix.Close()
+	return errors.Join(e.ix.Close(), e.rt.Close())
+}
+
+// oneThread returns a Runtime that searches with one thread, as the other engines do.
+func oneThread() (*griffin.Runtime, error) {
+	return griffin.NewRuntime(griffin.RuntimeOptions{WorkersPerQuery: 1})
 }

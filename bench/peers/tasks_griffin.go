@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,7 +12,10 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-type griffinTasks struct{ ix *griffin.Index }
+type griffinTasks struct {
+	rt *griffin.Runtime
+	ix *griffin.Index
+}
 
 var _ taskEngine = (*griffinTasks)(nil)
 
@@ -29,7 +33,10 @@ func (e *griffinTasks) build(ctx context.Context, dir string, passages []taskPas
 	if err != nil {
 		return err
 	}
-	if e.ix, err = griffin.Create(dir, griffin.Settings{Analyzer: "simple", Mapping: m}, griffin.Options{}); err != nil {
+	if e.rt, err = oneThread(); err != nil {
+		return err
+	}
+	if e.ix, err = griffin.Create(dir, griffin.Settings{Analyzer: "simple", Mapping: m}, griffin.Options{Runtime: e.rt}); err != nil {
 		return err
 	}
 	for i := range passages {
@@ -58,7 +65,7 @@ func (e *griffinTasks) close() error {
 	if e.ix == nil {
 		return nil
 	}
-	return e.ix.Close()
+	return errors.Join(e.ix.Close(), e.rt.Close())
 }
 
 func (e *griffinTasks) prepare(t *task) (func(ctx context.Context) (taskAnswer, error), error) {

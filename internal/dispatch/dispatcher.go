@@ -136,6 +136,9 @@ func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
 
 func (d *Dispatcher) active() bool { return d != nil && (d.gpu != nil || d.pool != nil) }
 
+// Plain reports whether queries run at once on the CPU, by the default engine: there are neither limits nor a GPU.
+func (d *Dispatcher) Plain() bool { return !d.active() && d.Engine() == nil }
+
 // Close releases the GPU. Later queries run on the CPU. With an Engine, no query may run then or
 // later. A nil Dispatcher has nothing to release.
 func (d *Dispatcher) Close() error {

@@ -43,7 +43,10 @@ func (c *counter) markImpacts(q *saat.Query) (err error) {
 // Errors are Plan.Matches'.
 func CountMatches(ctx context.Context, p *Plan, sc *Scratch) (n int64, err error) {
 	if p.mode == ModeSaat {
-		return sc.counter.impacts(&p.saat.Query)
+		if n, err = sc.counter.impacts(&p.saat.Query); err != nil {
+			return 0, fmt.Errorf("query %s: %w", p.query, err)
+		}
+		return n, ctx.Err()
 	}
 	stage, err := matchingStage(ctx, p, sc)
 	if err != nil {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
@@ -45,13 +46,30 @@ func (r *stageRun) prefer(segment int, g *group) (name string, w Work, err error
 	if found.words != nil {
 		t = traverse.Choose(traverse.Or, legs, r.sc.queue.K())
 	}
-	view := &ws.planner.snapshot.Segments[segment]
-	r.sc.query = traverse.Query{Legs: legs, NumDocs: view.NumDocs(), Live: found.words, NumLive: found.count, Docs: found.docs, Base: view.Base}
-	memory := takeTraversalMemory()
-	err = t.Run(r.stop, memory, &r.sc.query, &r.sc.queue)
-	putTraversalMemory(memory, &w)
+	numDocs := r.view(segment).NumDocs()
+	if r.crew.hasIdle() && numDocs > r.crew.least && traverse.Splits(t) && r.treeCost(segment, g) >= r.crew.worth {
+		err = r.inRanges(numDocs, &w, func(from, to base.DocID) error {
+			return r.preferRange(segment, legs, t, &found, from, to, &w)
+		}, func(x *worker, from, to base.DocID) error {
+			return x.run.preferRange(segment, legs, t, &found, from, to, &x.work)
+		})
+	} else {
+		err = r.preferRange(segment, legs, t, &found, 0, 0, &w)
+	}
 	clear(legs)
 	return t.Name(), w, err
+}
+
+// preferRange is traverseRange with legs of its own, which the required words mask.
+func (r *stageRun) preferRange(segment int, legs []traverse.Leg, t traverse.Traversal, d *documents, from, to base.DocID, w *Work) error {
+	view := r.view(segment)
+	r.sc.query = traverse.Query{
+		Legs: legs, NumDocs: view.NumDocs(), Live: d.words, NumLive: d.count, Docs: d.docs, Base: view.Base, From: from, To: to,
+	}
+	memory := takeTraversalMemory()
+	err := t.Run(r.stop, memory, &r.sc.query, &r.sc.queue)
+	putTraversalMemory(memory, w)
+	return err
 }
 
 // live returns the documents that are not deleted.
