@@ -45,8 +45,10 @@ type RuntimeOptions struct {
 	// is a GPU.
 	Limits *Limits
 	// WorkersPerQuery bounds the processors that search for one query on the CPU. Beyond the first, a query
-	// that is predicted to take long gets only processors that run no other search, and gives them back when
-	// searches arrive. 0: all; 1: no query gets helpers. Hits and scores do not depend on it.
+	// that is predicted to take long gets only processors that run no other query, and gives them back when
+	// queries arrive. Queries in mode saat, splits of AND between processors, what the CPU completes after a GPU,
+	// sorted searches and facets get no helpers, and their processors pass for idle. 0: all; 1: no query gets
+	// helpers. Hits and scores do not depend on it.
 	WorkersPerQuery int
 	// Policy chooses the processor for each part of a search; "" is PolicyCost. Queries can
 	// replace it.

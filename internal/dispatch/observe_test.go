@@ -45,3 +45,34 @@ func TestLearnsFromOverrun(t *testing.T) {
 		}
 	}
 }
+
+// A step without helpers is learned, also after one with helpers.
+func TestLearnsAfterHelpers(t *testing.T) {
+	p, d := dispatched(t, indextest.Snapshot(t, spacedIndex(t, 3000, 2, 3)), nil, Config{Admit: true})
+	var samples []cost.Measured
+	for i := range 60 {
+		samples = append(samples, cost.Measured{Kind: cost.CPUOr, Features: cost.Features{Lists: 2, K: 10, Sum: int64(100 + i)}, Took: 1})
+	}
+	d.Costs().Calibrate(samples)
+	prepared, err := p.gpu.Prepare(p.sc, plantest.Parse(t, "e2 e3"), Options{K: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &p.sc.run
+	r.begin(t.Context(), d, prepared, p.sc, nil, nil)
+	defer r.end()
+	for range timeOneOf {
+		r.rewind()
+		r.answer.Workers = 3
+		r.decide()
+		if done, err := r.advance(t.Context(), sched.CPU); err != nil || !done {
+			t.Fatalf("done %v, error %v", done, err)
+		}
+		if r.answer.Workers != 3 {
+			t.Fatalf("%d workers", r.answer.Workers)
+		}
+	}
+	if len(d.Costs().Errors()) == 0 {
+		t.Error("nothing is learned")
+	}
+}

@@ -239,11 +239,15 @@ func (r *queryRun) advance(ctx context.Context, at sched.Place) (done bool, err 
 	if r.predictor.isTimed(s.took) || r.trace.isOn() {
 		began = time.Now()
 	}
+	before := r.answer.Workers
+	r.answer.Workers = 0
 	if at == sched.GPU {
 		err = r.onGPU(ctx, s, began)
 	} else {
 		err = r.onCPU(ctx, s, began)
 	}
+	helped := r.answer.Workers > 1
+	r.answer.Workers = max(before, r.answer.Workers)
 	if errors.Is(err, errOverrun) {
 		r.noteOverrun(s)
 		return false, nil
@@ -254,7 +258,7 @@ func (r *queryRun) advance(ctx context.Context, at sched.Place) (done bool, err 
 		}
 		return false, err
 	}
-	if !began.IsZero() && r.answer.Workers <= 1 { // with helpers, the time says nothing about one processor
+	if !began.IsZero() && !helped { // with helpers, the time says nothing about one processor
 		r.observe(s, from, time.Since(began))
 	}
 	r.countStep(at)

@@ -23,8 +23,12 @@ const (
 	// shareFrom is a predicted time of which half, about, is saved by a helper, which takes some 5 µs to begin.
 	shareFrom = 400 * time.Microsecond
 	// rangeTime is the time of a range: short, so that all workers end at about the same time and idle
-	// processors are found soon; long, so that the 1 to 3 µs of beginning a range count little.
+	// processors are found soon; long, so that the 1 to 3 µs of beginning a range count little. Traversals that
+	// take longer to begin are not shared (traverse.Splits).
 	rangeTime = 100 * time.Microsecond
+	// maxSharedHits bounds the hits that each task copies while the others wait. With 100,000, the workers mostly
+	// wait for each other.
+	maxSharedHits = 10_000
 )
 
 // NewCrew returns a Crew of n processors, of which a query may use at most perQuery; 0: all, 1: it gets no helpers.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
@@ -62,7 +64,12 @@ func crewIndex(t testing.TB, rng *rand.Rand, weights, deletes, reorder bool) *in
 	if reorder {
 		plantest.Reorder(t, ix)
 	}
-	return indextest.Snapshot(t, ix)
+	snapshot := indextest.Snapshot(t, ix)
+	cache := derived.NewCache(64 << 20)
+	for i := range snapshot.Segments {
+		snapshot.Segments[i].Derived = cache.NewSegment()
+	}
+	return snapshot
 }
 
 func crewNode(t testing.TB, rng *rand.Rand, weights bool) query.Node {
@@ -112,8 +119,12 @@ func TestCrewAnyOrder(t *testing.T) {
 			var parts []part
 			for i := range snapshot.Segments {
 				n := base.DocID(snapshot.Segments[i].NumDocs())
-				for from := base.DocID(0); from < n; from += traverse.RangeDocs {
-					parts = append(parts, part{i, traverse.Query{From: from, To: min(from+traverse.RangeDocs, n)}})
+				size := base.DocID(traverse.RangeDocs)
+				if legs := st.Legs(i); !traverse.Splits(traverse.Choose(st.kind, legs, p.k), legs) {
+					size = n
+				}
+				for from := base.DocID(0); from < n; from += size {
+					parts = append(parts, part{i, traverse.Query{From: from, To: min(from+size, n)}})
 				}
 			}
 			rng.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
@@ -172,8 +183,8 @@ func TestCrewAnswers(t *testing.T) {
 	}
 }
 
-// Queries that run at the same time never use more goroutines than there are processors, and a query that comes gets the
-// processor of a helper.
+// Queries that run at the same time have at most the workers of a query each and leave all processors. A helper, and no
+// more than one, makes room for a query.
 func TestCrewLimit(t *testing.T) {
 	snapshot := crewIndex(t, rand.New(rand.NewPCG(20, 9)), false, false, false)
 	crew := eagerCrew(3, 2)
@@ -274,7 +285,7 @@ func TestCrewStops(t *testing.T) {
 	}
 }
 
-// A trace has one step for each segment, with the workers, and the work of all of them.
+// A trace has one step for each segment, with the workers of the large ones, and the work of all of them.
 func TestCrewTrace(t *testing.T) {
 	snapshot := crewIndex(t, rand.New(rand.NewPCG(20, 7)), false, false, false)
 	s := New(snapshot, nil)
@@ -292,11 +303,106 @@ func TestCrewTrace(t *testing.T) {
 	var work Work
 	for i := range trace.Steps {
 		work.Add(trace.Steps[i].Work)
-		if trace.Steps[i].Workers != 2 {
-			t.Errorf("step %d has %d workers", i, trace.Steps[i].Workers)
+		want := 2
+		if i := slices.IndexFunc(snapshot.Segments, func(v index.View) bool { return v.Name == trace.Steps[i].Segment }); snapshot.Segments[i].NumDocs() <= 2*traverse.RangeDocs {
+			want = 0
+		}
+		if trace.Steps[i].Workers != want {
+			t.Errorf("step %d has %d workers, want %d", i, trace.Steps[i].Workers, want)
 		}
 	}
 	if work != a.Work || work.PostingsScored == 0 {
 		t.Errorf("work of the steps %+v, of the answer %+v", work, a.Work)
+	}
+}
+
+// The error of a team is the first one, not that of workers that it ended.
+func TestCrewFirstError(t *testing.T) {
+	snapshot := crewIndex(t, rand.New(rand.NewPCG(20, 10)), false, false, false)
+	s, sc := New(snapshot, nil), testScratch(t, "whitespace")
+	p := prepare(t, s, sc, "w0 w1", Options{K: 10})
+	for range sampletest.UnderRace(3000, 300) {
+		p.ResetHits(sc)
+		r := sc.stage(p, &p.stages[0], t.Context())
+		r.crew = eagerCrew(4, 0)
+		var work Work
+		err := r.share(8, &work, func(w *worker, i int) (from, to base.DocID, err error) {
+			if i == 0 {
+				return 0, 0, base.ErrCorrupt
+			}
+			for err == nil {
+				runtime.Gosched()
+				err = w.run.stop.Err()
+			}
+			return 0, 0, err
+		})
+		if !errors.Is(err, base.ErrCorrupt) {
+			t.Fatal(err)
+		}
+	}
+	counted := prepare(t, s, sc, `w0 "w1 w2"`, Options{K: 10, Count: true})
+	ended := 0
+	for i := range 300 {
+		stop := &stopsAfter{left: i % 8}
+		r := sc.stage(counted, &counted.stages[0], stop)
+		r.crew = eagerCrew(4, 0)
+		var work Work
+		_, err := r.countAll(&work)
+		if stop.left < 0 {
+			ended++
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ended == 0 {
+		t.Error("no count was ended")
+	}
+}
+
+// A shared count has workers, too.
+func TestCrewCountWorkers(t *testing.T) {
+	snapshot := crewIndex(t, rand.New(rand.NewPCG(20, 11)), false, false, false)
+	s, sc := New(snapshot, nil), testScratch(t, "whitespace")
+	s.Share(eagerCrew(2, 0))
+	if a := answer(t, s, sc, plantest.Parse(t, "w0 w1"), Options{Count: true}); a.Workers != 2 {
+		t.Errorf("%d workers", a.Workers)
+	}
+}
+
+// Queries for very many hits are not shared.
+func TestCrewManyHits(t *testing.T) {
+	snapshot := crewIndex(t, rand.New(rand.NewPCG(20, 12)), false, false, false)
+	if snapshot.NumDocs <= maxSharedHits {
+		t.Skipf("the index has only %d documents", snapshot.NumDocs)
+	}
+	sc := testScratch(t, "whitespace")
+	for _, text := range []string{"w0 w1", `w3 "w0 w1"`} {
+		for _, k := range []int{maxSharedHits, maxSharedHits + 1} {
+			crew := eagerCrew(2, 0)
+			s := New(snapshot, nil)
+			s.Share(crew)
+			answer(t, s, sc, plantest.Parse(t, text), Options{K: k, Count: true})
+			if shared := crew.Stats().Shared > 0; shared != (k == maxSharedHits) {
+				t.Errorf("%s, k %d: shared %v", text, k, shared)
+			}
+		}
+	}
+}
+
+// With helpers, the blocks of a tree's lists count once.
+func TestCrewBlocks(t *testing.T) {
+	snapshot := crewIndex(t, rand.New(rand.NewPCG(20, 13)), false, false, false)
+	sc := testScratch(t, "whitespace")
+	alone, s := New(snapshot, nil), New(snapshot, nil)
+	s.Share(eagerCrew(6, 0))
+	for _, text := range []string{`w3 "w0 w1"`, `"w0 w1"`, "+w0 +(w1 w2)", "w0 -(+w1 +w2)"} {
+		q := plantest.Parse(t, text)
+		want, got := answer(t, alone, sc, q, Options{K: 10}), answer(t, s, sc, q, Options{K: 10})
+		if got.Workers < 2 || got.Work.BlocksSkipped < 0 || got.Work.BlocksSkipped > want.Work.BlocksSkipped {
+			t.Errorf("%s: %d workers skipped %d blocks, one skipped %d", text, got.Workers, got.Work.BlocksSkipped, want.Work.BlocksSkipped)
+		}
 	}
 }

@@ -26,7 +26,7 @@ type Answer struct {
 	Missed base.Score
 	// Matches is the number of documents that match in Mode, with Options.Count.
 	Matches int64
-	// Workers is the greatest number of goroutines that searched a segment, 0 or 1 without helpers.
+	// Workers is the greatest number of goroutines that searched or counted at a time, 0 or 1 without helpers.
 	Workers int
 	// Migrations counts changes of the processor, StepsAt the steps on each, with a dispatcher.
 	Migrations int
@@ -72,12 +72,13 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 			return err
 		}
 	}
-	a.Mode, a.Traversal, a.Workers = st.mode, st.Traversal(), max(a.Workers, r.mostWorkers)
+	a.Mode, a.Traversal = st.mode, st.Traversal()
 	a.Hits = sc.AppendHits(dst[:0])
 	st.addOffset(a.Hits)
 	if p.counts && !p.FallsBack(stage, len(a.Hits)) {
 		a.Matches, err = r.countAll(&a.Work)
 	}
+	a.Workers = max(a.Workers, r.mostWorkers)
 	return err
 }
 

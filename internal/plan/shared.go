@@ -15,10 +15,25 @@ const (
 	treeTime = 4 * time.Nanosecond // a posting of a tree, or a cost of words.maskCost
 )
 
-// flatCost predicts the time of a traversal, mostly too high.
+// essentialLegs is the most legs for which flatCost asks traverse.Essential, whose time of their square is then
+// some 4 µs.
+const essentialLegs = 64
+
+// mayShare reports whether the query may get a helper now.
+func (r *stageRun) mayShare() bool { return r.crew.hasIdle() && r.sc.queue.K() <= maxSharedHits }
+
+// flatCost predicts the time of a traversal, mostly too high, or one below what pays.
 func (r *stageRun) flatCost(segment int) time.Duration {
 	legs := r.st.Legs(segment)
 	if r.st.kind == traverse.Or {
+		sum := 0
+		for i := range legs {
+			sum += int(legs[i].DocFreq())
+		}
+		all := time.Duration(sum) * orTime
+		if all < r.crew.worth || len(legs) > essentialLegs {
+			return all
+		}
 		return time.Duration(traverse.Essential(legs, r.plan.k, r.view(segment).Live.Words())) * orTime
 	}
 	least := legs[0].DocFreq()
@@ -50,25 +65,33 @@ func (r *stageRun) traverseShared(segment int, t traverse.Traversal, m *mask, th
 
 // iterateShared is iterateRange for all documents with helpers, which have iterators of their own.
 func (r *stageRun) iterateShared(segment int, n node, root iterator, offset base.Score, w *Work) error {
-	return r.inRanges(r.view(segment).NumDocs(), w, func(from, to base.DocID) error {
+	var helpers Work
+	err := r.inRanges(r.view(segment).NumDocs(), &helpers, func(from, to base.DocID) error {
 		return r.iterateRange(segment, root, offset, from, to)
 	}, func(x *worker, from, to base.DocID) error {
-		if x.root == nil {
+		if !x.built {
 			x.begin(&r.plan.words, segment, x.run.stop)
-			root, err := x.tree.build(n)
-			if err != nil || root == nil {
+			x.built = true
+			var err error
+			if x.root, err = x.tree.build(n); err != nil {
 				return err
 			}
-			x.root = root
+		}
+		if x.root == nil {
+			return nil
 		}
 		return x.run.iterateRange(segment, x.root, offset, from, to)
 	})
+	// The iterators of root count all blocks of the lists.
+	helpers.BlocksSkipped = -helpers.BlocksDecoded
+	w.Add(helpers)
+	return err
 }
 
 // smallSegments returns the segments that are too small for ranges if helpers pay for them together; nil if not.
 func (r *stageRun) smallSegments() []int {
 	segments := r.plan.planner.snapshot.Segments
-	if len(segments) < 3 || !r.crew.hasIdle() {
+	if len(segments) < 3 || !r.mayShare() {
 		return nil
 	}
 	var predicted time.Duration
@@ -111,7 +134,6 @@ func (r *stageRun) searchTogether(small []int, w *Work, trace *Trace) error {
 		step  Step
 	}
 	steps := make([]done, len(small))
-	r.workers = 0
 	err := r.share(len(small), w, func(x *worker, i int) (from, to base.DocID, err error) {
 		segment := small[i]
 		began := time.Now()
@@ -129,7 +151,6 @@ func (r *stageRun) searchTogether(small []int, w *Work, trace *Trace) error {
 	if trace != nil {
 		for i := range steps {
 			if !steps[i].began.IsZero() {
-				steps[i].step.Workers = r.workers
 				trace.AddFor(steps[i].began, steps[i].took, steps[i].step)
 			}
 		}
@@ -158,7 +179,7 @@ func (r *stageRun) countTogether(w *Work) (n int64, err error) {
 // countsTogether reports whether helpers pay for counting.
 func (r *stageRun) countsTogether() bool {
 	segments := r.plan.planner.snapshot.Segments
-	if len(segments) < 2 || !r.crew.hasIdle() {
+	if len(segments) < 2 || !r.mayShare() {
 		return false
 	}
 	cost := 0

@@ -140,7 +140,7 @@ func (r *stageRun) flat(segment int, t traverse.Traversal, m *mask, w *Work) err
 }
 
 func (r *stageRun) traverse(segment int, t traverse.Traversal, m *mask, threshold base.Score, w *Work) error {
-	if r.crew.hasIdle() && r.view(segment).NumDocs() > r.crew.least && traverse.Splits(t) && r.flatCost(segment) >= r.crew.worth {
+	if r.mayShare() && r.view(segment).NumDocs() > r.crew.least && traverse.Splits(t, r.st.Legs(segment)) && r.flatCost(segment) >= r.crew.worth {
 		return r.traverseShared(segment, t, m, threshold, w)
 	}
 	return r.traverseRange(segment, t, m, threshold, 0, 0, w)
@@ -206,12 +206,14 @@ func (r *stageRun) iterate(segment int, n node, offset base.Score, w *Work) erro
 		return err
 	}
 	numDocs := r.view(segment).NumDocs()
-	if r.crew.hasIdle() && numDocs > r.crew.least && r.treeCost(segment, n) >= r.crew.worth {
+	if r.mayShare() && numDocs > r.crew.least && r.treeCost(segment, n) >= r.crew.worth {
 		err = r.iterateShared(segment, n, root, offset, w)
 	} else {
 		err = r.iterateRange(segment, root, offset, 0, base.DocID(numDocs))
 	}
-	if failed := sc.tree.finish(w); failed != nil {
+	failed := sc.tree.finish(w)
+	w.BlocksSkipped = max(w.BlocksSkipped, 0) // helpers decode some blocks again
+	if failed != nil {
 		return failed
 	}
 	return err

@@ -40,8 +40,9 @@ type task func(w *worker, i int) (from, to base.DocID, err error)
 // worker has the memory of a goroutine of a team.
 type worker struct {
 	Scratch
-	root iterator // of a tree
-	work Work
+	root  iterator // of a tree; nil: no document matches
+	built bool     // root is set
+	work  Work
 }
 
 var workers = sync.Pool{New: func() any { return new(worker) }}
@@ -67,13 +68,14 @@ func (t *team) Err() error {
 	return err
 }
 
+// fail keeps the first error, before others see the end of the query.
 func (t *team) fail(err error) {
-	t.ended.Store(true)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.err == nil {
+	if t.err == nil && !errors.Is(err, errEnded) {
 		t.err = err
 	}
+	t.ended.Store(true)
 }
 
 // share runs n tasks, with helpers while processors are idle, and adds their work to w.
@@ -85,12 +87,12 @@ func (r *stageRun) share(n int, w *Work, f task) error {
 	}()
 	for t.hire() {
 	}
-	t.run(false)
+	t.run(nil)
 	t.group.Wait()
 	w.Add(t.work)
-	r.workers = max(r.workers, t.most)
-	r.mostWorkers = max(r.mostWorkers, t.most)
 	if t.most > 1 {
+		r.workers = max(r.workers, t.most)
+		r.mostWorkers = max(r.mostWorkers, t.most)
 		t.crew.shared.Add(1)
 	}
 	return t.err
@@ -100,60 +102,60 @@ func (r *stageRun) share(n int, w *Work, f task) error {
 func (t *team) hire() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if int64(t.workers) > t.n-t.next.Load() || t.workers >= int(t.crew.perQuery) || !t.crew.hire() {
+	if int64(t.workers) >= t.n-t.next.Load() || t.workers >= int(t.crew.perQuery) || !t.crew.hire() {
 		return false
 	}
 	t.workers++
 	t.most = max(t.most, t.workers)
-	t.group.Go(func() {
-		returned := false
-		defer func() {
-			if !returned {
-				t.ended.Store(true)
-				t.crew.leave()
-			}
-		}()
-		t.run(true)
-		returned = true
-	})
+	t.group.Go(t.help)
 	return true
 }
 
-// run takes tasks until none is left or, for a helper, another query needs its processor.
-func (t *team) run(helps bool) {
+func (t *team) help() {
+	released, returned := false, false
+	defer func() {
+		if !returned {
+			t.ended.Store(true)
+		}
+		if !released {
+			t.crew.leave()
+		}
+	}()
+	t.run(&released)
+	returned = true
+}
+
+// run takes tasks until none is left or, for a helper, another query needs its processor: then it sets released,
+// which is nil for the owner.
+func (t *team) run(released *bool) {
 	w := workers.Get().(*worker)
 	w.stage(t.owner.plan, t.owner.st, t)
 	w.work = Work{}
-	released := false
 	for !t.ended.Load() {
-		if released = helps && t.crew.release(); released {
+		if released != nil && t.crew.release() {
+			*released = true
 			break
 		}
 		i := t.next.Add(1) - 1
 		if i >= t.n {
 			break
 		}
-		t.mu.Lock()
-		w.queue.CopyFrom(&t.owner.sc.queue)
-		t.mu.Unlock()
-		w.queue.SetUnordered(true)
+		t.copyHits(w)
 		from, to, err := t.task(w, int(i))
 		if err != nil {
 			t.fail(err)
 			break
 		}
-		t.mu.Lock()
-		t.owner.sc.queue.AddRange(&w.queue, from, to)
-		t.mu.Unlock()
-		for !helps && t.hire() {
+		t.addHits(w, from, to)
+		for released == nil && t.hire() {
 		}
 	}
-	if w.root != nil {
+	if w.built {
 		if err := w.tree.finish(&w.work); err != nil {
 			t.fail(err)
 		}
 		w.work.Add(w.matcher.work)
-		w.root = nil
+		w.root, w.built = nil, false
 	}
 	t.mu.Lock()
 	t.work.Add(w.work)
@@ -161,9 +163,19 @@ func (t *team) run(helps bool) {
 	t.mu.Unlock()
 	w.Forget()
 	workers.Put(w) // not after a panic
-	if helps && !released {
-		t.crew.leave()
-	}
+}
+
+func (t *team) copyHits(w *worker) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w.queue.CopyFrom(&t.owner.sc.queue)
+	w.queue.SetUnordered(true)
+}
+
+func (t *team) addHits(w *worker, from, to base.DocID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.owner.sc.queue.AddRange(&w.queue, from, to)
 }
 
 // inRanges runs ranges of a segment's documents, the first ones with own, which leaves its hits in the queue. When
@@ -180,10 +192,10 @@ func (r *stageRun) inRanges(numDocs int, w *Work, own func(from, to base.DocID) 
 		rest := numDocs - to
 		predicted := time.Duration(float64(time.Since(began)) / float64(to) * float64(rest))
 		switch {
-		case predicted < c.worth/growth:
+		case predicted < c.worth/growth, rest <= c.least: // at the end, no task is left for a helper
 			from, to = to, numDocs
 			continue
-		case predicted < c.worth || !c.hasIdle():
+		case predicted < c.worth || !r.mayShare():
 			from, to = to, alignRange(growth*to, c.least, numDocs)
 			continue
 		}

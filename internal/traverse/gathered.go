@@ -46,7 +46,7 @@ func (m *maxScore) gather() {
 			short++
 		}
 	}
-	if short < leastGathered || 2*short < len(m.byMaxScore) {
+	if !paysToGather(short, len(m.byMaxScore)) {
 		return
 	}
 	rest := m.byMaxScore[:0]
@@ -60,6 +60,23 @@ func (m *maxScore) gather() {
 	cell := max(int(m.leastWindow), min(m.q.NumDocs*codec.BlockLen/numPostings, maxWindow/2))
 	g.cellBits = bits.Len(uint(cell)) - 1
 	g.sort(m.q.NumDocs)
+}
+
+func paysToGather(short, all int) bool { return short >= leastGathered && 2*short >= all }
+
+// gathers reports whether block-max-maxscore gathers lists.
+func gathers(legs []Leg) bool {
+	short, all := 0, 0
+	for i := range legs {
+		switch n := legs[i].List.DocFreq; {
+		case n == 0:
+			continue
+		case n <= codec.BlockLen:
+			short++
+		}
+		all++
+	}
+	return paysToGather(short, all)
 }
 
 // read scores a list that is short, and false for another one.

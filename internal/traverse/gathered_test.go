@@ -23,10 +23,14 @@ func TestManyShortLists(t *testing.T) {
 		for _, numDocs := range []int{200, 30_000} {
 			var lists [][]postingstest.Posting
 			var weights []float64
+			short := 0
 			for range numLists {
 				n := 1 + rng.IntN(codec.BlockLen)
 				if rng.IntN(6) == 0 {
 					n = min(codec.BlockLen+1+rng.IntN(3000), numDocs/2)
+				}
+				if n <= codec.BlockLen {
+					short++
 				}
 				lists = append(lists, postingstest.RandomList(rng, postingstest.Shape(rng.IntN(3)), n, numDocs, false))
 				weights = append(weights, []float64{1, 0.8, 0.6, 3, 1e-6}[rng.IntN(5)])
@@ -34,6 +38,10 @@ func TestManyShortLists(t *testing.T) {
 			x := oneSegment(numDocs, weights, lists...)
 			x.write(t, codec.SIMDBP{})
 			q := x.queries(t)[0]
+			gathers := short >= 8 && 2*short >= numLists
+			if splits := traverse.Splits(traverse.Default(traverse.Or), q.Legs); splits == gathers {
+				t.Errorf("%d short lists of %d: splits %v", short, numLists, splits)
+			}
 			if i%2 == 1 {
 				q.Live = make([]uint64, (numDocs+63)/64)
 				for j := range q.Live {

@@ -81,11 +81,16 @@ func (q *Query) end() base.DocID {
 	return base.DocID(q.NumDocs)
 }
 
-// Splits reports whether a traversal runs in ranges of documents, among others the ones that Choose returns.
-func Splits(t Traversal) bool {
+// Splits reports whether a traversal runs in ranges of documents without much work for each, as those that Choose
+// returns mostly do: merged-scores has too few postings.
+func Splits(t Traversal, legs []Leg) bool {
 	switch t.(type) {
-	case blockMaxMaxScore, svs, blockMaxPruning, exhaustiveDAAT:
+	case svs, exhaustiveDAAT:
 		return true
+	case blockMaxMaxScore:
+		return !gathers(legs)
+	case blockMaxPruning:
+		return rangesStay(legs)
 	}
 	return false
 }
