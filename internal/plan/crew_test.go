@@ -362,6 +362,32 @@ func TestCrewFirstError(t *testing.T) {
 	}
 }
 
+// Workers see the end of a query only when its error is kept.
+func TestCrewKeepsError(t *testing.T) {
+	var of team
+	of.fail(fmt.Errorf("segment 1: %w", errEnded))
+	of.fail(base.ErrCorrupt)
+	of.fail(context.Canceled)
+	if !errors.Is(of.err, base.ErrCorrupt) {
+		t.Errorf("kept %v", of.err)
+	}
+	var slow team
+	var group sync.WaitGroup
+	slow.mu.Lock()
+	group.Go(func() { slow.fail(base.ErrCorrupt) })
+	for range 1000 {
+		runtime.Gosched()
+	}
+	if slow.ended.Load() {
+		t.Error("ended before its error is kept")
+	}
+	slow.mu.Unlock()
+	group.Wait()
+	if !slow.ended.Load() || !errors.Is(slow.err, base.ErrCorrupt) {
+		t.Errorf("ended %v, kept %v", slow.ended.Load(), slow.err)
+	}
+}
+
 // A shared count has workers, too.
 func TestCrewCountWorkers(t *testing.T) {
 	snapshot := crewIndex(t, rand.New(rand.NewPCG(20, 11)), false, false, false)
