@@ -83,7 +83,7 @@ func crewNode(t testing.TB, rng *rand.Rand, weights bool) query.Node {
 	case rng.IntN(3) == 0:
 		return plantest.RandomNode(rng, 2)
 	case rng.IntN(4) == 0:
-		text := plantest.RandomWords(rng, n) + " " + []string{"-w7", "+w2^=0", "+w1^=0 -w5", `"w0 w1"`, `"w1 w0"~2`, "+w1^=1"}[rng.IntN(6)]
+		text := plantest.RandomWords(rng, n) + " " + []string{"-w7", "+w2^=0", "+w1^=0 -w5", `"w0 w1"`, `"w1 w0"~2`, "+w1^=1", "+w1", `+w1 -"w0 w2"`}[rng.IntN(8)]
 		return plantest.Parse(t, text)
 	}
 	return plantest.Parse(t, plantest.RandomWords(rng, 1+rng.IntN(5)))

@@ -47,12 +47,14 @@ func (r *stageRun) prefer(segment int, g *group) (name string, w Work, err error
 		t = traverse.Choose(traverse.Or, legs, r.sc.queue.K())
 	}
 	numDocs := r.view(segment).NumDocs()
-	if r.crew.hasIdle() && numDocs > r.crew.least && traverse.Splits(t) && r.treeCost(segment, g) >= r.crew.worth {
+	if r.mayShare() && numDocs > r.crew.least && traverse.Splits(t, legs) && r.treeCost(segment, g) >= r.crew.worth {
+		decoded := w.BlocksDecoded
 		err = r.inRanges(numDocs, &w, func(from, to base.DocID) error {
 			return r.preferRange(segment, legs, t, &found, from, to, &w)
 		}, func(x *worker, from, to base.DocID) error {
 			return x.run.preferRange(segment, legs, t, &found, from, to, &x.work)
 		})
+		skipBlocks(legs, decoded, &w)
 	} else {
 		err = r.preferRange(segment, legs, t, &found, 0, 0, &w)
 	}

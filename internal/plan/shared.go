@@ -55,12 +55,17 @@ func (r *stageRun) traverseShared(segment int, t traverse.Traversal, m *mask, th
 	}, func(x *worker, from, to base.DocID) error {
 		return x.run.traverseRange(segment, t, m, threshold, from, to, &x.work)
 	})
+	skipBlocks(r.st.Legs(segment), decoded, w)
+	return err
+}
+
+// skipBlocks adds the blocks of legs that no range has decoded. Before the ranges, decoded blocks were counted in w.
+func skipBlocks(legs []traverse.Leg, decoded int64, w *Work) {
 	blocks := int64(0)
-	for _, l := range r.st.Legs(segment) {
-		blocks += int64(l.List.NumBlocks())
+	for i := range legs {
+		blocks += int64(legs[i].List.NumBlocks())
 	}
 	w.BlocksSkipped += max(blocks-(w.BlocksDecoded-decoded), 0)
-	return err
 }
 
 // iterateShared is iterateRange for all documents with helpers, which have iterators of their own.
