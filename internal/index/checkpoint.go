@@ -54,7 +54,7 @@ func (l *Live) Checkpoint(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	data, err := next.encode()
+	data, err := next.encodeValid()
 	if err != nil {
 		return err
 	}

@@ -194,7 +194,7 @@ func (c *commit) writeSegments(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if _, err := c.write(ctx, []segment.Source{src}, i, i+1, false /* reorder */); err != nil {
+			if _, err := c.write(ctx, []segment.Source{src}, i, i+1, 0, false /* reorder */); err != nil {
 				return err
 			}
 		default:
@@ -219,7 +219,7 @@ func (c *commit) writeSegments(ctx context.Context) error {
 	if numDocs == 0 {
 		return nil
 	}
-	name, err := c.write(ctx, append(sources, c.sources...), from, len(old), c.reorder)
+	name, err := c.write(ctx, append(sources, c.sources...), from, len(old), c.former, c.reorder)
 	c.result.segment = name
 	return err
 }
@@ -269,15 +269,12 @@ func (c *commit) newSegment() string {
 	return name
 }
 
-// write writes a segment of the documents that are left in the base's segments [from, to), and of new ones if to is the
-// last.
-func (c *commit) write(ctx context.Context, sources []segment.Source, from, to int, reorder bool) (name string, err error) {
+// write writes a segment of the documents that are left in the base's segments [from, to), and of new ones, of which
+// added have a former shape.
+func (c *commit) write(ctx context.Context, sources []segment.Source, from, to, added int, reorder bool) (name string, err error) {
 	former, err := c.numFormer(from, to)
 	if err != nil {
 		return "", err
-	}
-	if to == len(c.base.Segments) {
-		former += c.former
 	}
 	name = c.newSegment()
 	opts := c.next.Options.segmentOptions(c.threads)
@@ -290,7 +287,7 @@ func (c *commit) write(ctx context.Context, sources []segment.Source, from, to i
 			return "", err
 		}
 	}
-	c.next.Segments = append(c.next.Segments, manifestSegment{Name: name, Sum: meta.Sum(), NumDocs: meta.NumDocs, NumLive: meta.NumDocs, Former: former})
+	c.next.Segments = append(c.next.Segments, manifestSegment{Name: name, Sum: meta.Sum(), NumDocs: meta.NumDocs, NumLive: meta.NumDocs, Former: former + added})
 	return name, nil
 }
 

@@ -115,6 +115,14 @@ func (m *manifest) encode() ([]byte, error) {
 	return append([]byte(head), body...), nil
 }
 
+// encodeValid refuses what parseManifest refuses: such a manifest must not replace another.
+func (m *manifest) encodeValid() ([]byte, error) {
+	if err := m.validate(); err != nil {
+		return nil, fmt.Errorf("manifest of generation %d is not written: %w", m.Generation, err)
+	}
+	return m.encode()
+}
+
 // version is the lowest that has the content.
 func (m *manifest) version() int {
 	switch {
@@ -250,7 +258,7 @@ func hasSegments(fsys vfs.FS, dir string) bool {
 // save replaces the manifest. If the new one is in place (renamed), an error means that
 // the folder could not be synced: a power failure may restore the old one.
 func (m *manifest) save(fsys vfs.FS, dir string) (renamed bool, err error) {
-	data, err := m.encode()
+	data, err := m.encodeValid()
 	if err != nil {
 		return false, err
 	}

@@ -246,7 +246,7 @@ func (c *commit) mergeSegments(ctx context.Context) error {
 			sources = append(sources, src)
 		}
 		first, last := g.segments[0], g.segments[len(g.segments)-1]
-		if _, err := c.write(ctx, sources, first, last+1, c.reorder); err != nil {
+		if _, err := c.write(ctx, sources, first, last+1, 0, c.reorder); err != nil {
 			return err
 		}
 		done += g.numLive
