@@ -26,6 +26,9 @@ func http2Client() *http.Client {
 // Many requests share a connection, are answered as over HTTP/1.1, and end before the server stops.
 func TestHTTP2(t *testing.T) {
 	var running, most atomic.Int64
+	release := make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(release) })
+	defer letGo()
 	h := newHandler(Options{Logger: quiet(), Timeout: MaxTimeout, MaxWait: MaxTimeout}, fakeSearch(func(ctx context.Context, r searchRequest) (*griffin.Results, error) {
 		for n := running.Add(1); ; {
 			if old := most.Load(); n <= old || most.CompareAndSwap(old, n) {
@@ -33,8 +36,14 @@ func TestHTTP2(t *testing.T) {
 			}
 		}
 		defer running.Add(-1)
+		answer := release
+		if r.Text != "last" {
+			short := make(chan struct{})
+			time.AfterFunc(20*time.Millisecond, func() { close(short) })
+			answer = short
+		}
 		select {
-		case <-time.After(20 * time.Millisecond):
+		case <-answer:
 			return &griffin.Results{Query: strings.Repeat(r.Text, 3000)}, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -98,10 +107,9 @@ func TestHTTP2(t *testing.T) {
 			}
 		})
 	}
-	for running.Load() < 10 {
-		time.Sleep(time.Millisecond)
-	}
+	waitFor(t, &running, 10)
 	stop()
+	time.AfterFunc(20*time.Millisecond, letGo) // while the server stops
 	asking.Wait()
 	select {
 	case err := <-done:
@@ -117,12 +125,20 @@ func TestHTTP2(t *testing.T) {
 func TestHTTP2Streams(t *testing.T) {
 	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(20 * time.Millisecond) })
 	l := defaultLimits
-	address := start(t, h, patience, l).addr
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var connections atomic.Int64
+	address := startOn(t, countingListener{listener, &connections}, h, patience, l).addr
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := io.WriteString(c, preface+settings); err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +158,7 @@ func TestHTTP2Streams(t *testing.T) {
 		t.Errorf("%d requests of a connection may be open, want %d", got, l.streams)
 	}
 	client := http2Client()
+	connections.Store(0)
 	var asking sync.WaitGroup
 	for range 3 * l.streams {
 		asking.Go(func() {
@@ -157,6 +174,19 @@ func TestHTTP2Streams(t *testing.T) {
 		})
 	}
 	asking.Wait()
+	if n := connections.Load(); n < 2 {
+		t.Errorf("%d connections, want 2 or more", n)
+	}
+}
+
+// waitFor waits until n requests are running.
+func waitFor(t *testing.T, running *atomic.Int64, n int64) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); running.Load() < n; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d requests are running, want %d", running.Load(), n)
+		}
+	}
 }
 
 // Of RFC 9113, sections 3.4 and 6.5.
@@ -210,6 +240,8 @@ func TestSlowHTTP2(t *testing.T) {
 func TestOpenRequests(t *testing.T) {
 	const limit = 4
 	release := make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(release) })
+	defer letGo()
 	var running atomic.Int64
 	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		running.Add(1)
@@ -233,9 +265,7 @@ func TestOpenRequests(t *testing.T) {
 			}
 		})
 	}
-	for running.Load() < limit {
-		time.Sleep(time.Millisecond)
-	}
+	waitFor(t, &running, limit)
 	for _, c := range []*http.Client{client, {Transport: &http.Transport{}}} {
 		response, err := c.Get(address)
 		if err != nil {
@@ -248,7 +278,7 @@ func TestOpenRequests(t *testing.T) {
 			t.Errorf("%s: %s, %v, %s", response.Proto, response.Status, response.Header, text)
 		}
 	}
-	close(release)
+	letGo()
 	asking.Wait()
 	response, err := client.Get(address)
 	if err != nil {

@@ -32,6 +32,11 @@ func start(t *testing.T, h http.Handler, grace time.Duration, l limits) *running
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startOn(t, listener, h, grace, l)
+}
+
+func startOn(t *testing.T, listener net.Listener, h http.Handler, grace time.Duration, l limits) *running {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	r := &running{addr: listener.Addr().String(), stop: stop, done: make(chan error, 1)}
 	go func() { r.done <- serve(ctx, listener, h, grace, l) }()
