@@ -29,7 +29,7 @@ func Link(t testing.TB, path, name string) {
 	t.Helper()
 	var err error
 	if emulator := os.Getenv(Variable); emulator != "" {
-		script := fmt.Sprintf("#!/bin/sh\nexec %s -0 %s %s \"$@\"\n", emulator, name, executable(t))
+		script := fmt.Sprintf("#!/bin/sh\nexec %s -0 %s %s \"$@\"\n", emulator, quoted(name), quoted(executable(t)))
 		err = os.WriteFile(path, []byte(script), 0o700)
 	} else {
 		err = os.Symlink(executable(t), path)
@@ -38,6 +38,9 @@ func Link(t testing.TB, path, name string) {
 		t.Fatal(err)
 	}
 }
+
+// quoted returns a word of a shell's script.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func executable(t testing.TB) string {
 	t.Helper()
