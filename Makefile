@@ -26,7 +26,7 @@ SAME_KERNELS := 'Faults|Truncated|Promot|Concurrent'
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # grpcnotrace: a library of buckets imports grpc, whose pages of traces make the linker keep every method: 14 MB.
 .PHONY: build
@@ -52,7 +52,7 @@ test: ## what continuous integration checks (about 14 minutes on 2 cores with a 
 .PHONY: test-all
 test-all: ## everything, before a release (about 30 minutes): whole test matrices, race detector everywhere, every fuzz target
 	@.ci/setup
-	@for stage in lint cross unit-all test-arm64 race-all fuzz; do \
+	@for stage in lint cross unit-all test-arm64-all race-all fuzz; do \
 		SECONDS=0; $(MAKE) --no-print-directory $$stage; echo "make $$stage: $$SECONDS s"; done
 	@echo "make test-all: all passed"
 
@@ -83,6 +83,10 @@ unit-all: unit ## unit tests with whole matrices
 .PHONY: test-arm64
 test-arm64: ## short tests built for arm64, emulated by qemu-user, which is installed if it is missing
 	@.ci/arm64
+
+.PHONY: test-arm64-all
+test-arm64-all: export GRIFFIN_TEST_ALL := 1
+test-arm64-all: test-arm64 ## the same, and the whole matrices of codecs, kernels and traversals
 
 .PHONY: race
 race: $(BIN)/gotestsum ## short tests that start goroutines, under the race detector

@@ -278,8 +278,8 @@ func (o *labSimulateOptions) parseRates(queries []simulation.Query, load *simula
 			return nil, usagef("--rates %s: want FROM:TO:STEP, of at most %d rates", o.rates, most)
 		}
 		var rates []float64
-		for i := 0; v[0]+float64(i)*v[2] <= v[1]*(1+1e-9); i++ {
-			rates = append(rates, v[0]+float64(i)*v[2])
+		for i := 0; v[0]+float64(float64(i)*v[2]) <= v[1]*(1+1e-9); i++ {
+			rates = append(rates, v[0]+float64(float64(i)*v[2]))
 		}
 		return rates, nil
 	}
