@@ -15,8 +15,7 @@ const (
 	treeTime = 4 * time.Nanosecond // a posting of a tree, or a cost of words.maskCost
 )
 
-// essentialLegs is the most legs for which flatCost asks traverse.Essential, whose time of their square is then
-// some 4 µs.
+// essentialLegs is the most legs for which flatCost asks traverse.Essential, whose time grows with their square.
 const essentialLegs = 64
 
 // mayShare reports whether the query may get a helper now.
