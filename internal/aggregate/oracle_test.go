@@ -203,11 +203,11 @@ func (o *oracle) metric(kind, field string, p object, docs []*testDoc) object {
 		for _, percent := range p["percents"].([]any) {
 			v := any(nil)
 			if n > 0 {
-				at := max(min(percent.(float64)/100*n-0.5, n-1), 0)
+				at := max(min(float64(percent.(float64)/100*n)-0.5, n-1), 0)
 				low := math.Floor(at)
 				x := list[int(low)]
 				if at > low {
-					x += (at - low) * (list[int(low)+1] - x)
+					x += float64((at - low) * (list[int(low)+1] - x))
 				}
 				v = x
 			}
