@@ -8,9 +8,11 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Count returns the number of documents of an index that match a query: Results.Matches of Search with Count, without hits. Of q, Text,
-// Node, Mode, Lenient, Filter, Policy and, in ModeAndOr, K apply. Errors are Search's. It scores nothing unless
-// the Runtime has limits, a GPU or an Engine: words that cannot change the matches are not read, and the count of a single word is known.
+// Count returns the number of documents of an index that match a query: Results.Matches of Search with Count, without
+// hits. Of q, Text, Node, Mode, Lenient, Filter, Policy and, in ModeAndOr, K apply. Errors are Search's.
+//
+// Unless the Runtime has limits, a GPU or an Engine, it computes no scores, does not read words that cannot change the
+// matches, and takes the count of a single word from the dictionary.
 func Count(ctx context.Context, ix *Index, q Query) (n int64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	q = Query{

@@ -402,7 +402,7 @@ func TestCrewCountWorkers(t *testing.T) {
 func TestCrewManyHits(t *testing.T) {
 	snapshot := crewIndex(t, rand.New(rand.NewPCG(20, 12)), false, false, false)
 	if snapshot.NumDocs <= maxSharedHits {
-		t.Skipf("the index has only %d documents", snapshot.NumDocs)
+		t.Fatalf("the index has only %d documents", snapshot.NumDocs)
 	}
 	sc := testScratch(t, "whitespace")
 	for _, text := range []string{"w0 w1", `w3 "w0 w1"`} {

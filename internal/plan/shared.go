@@ -13,6 +13,8 @@ const (
 	orTime   = 4 * time.Nanosecond // a posting of a list that MaxScore reads
 	andTime  = 4 * time.Nanosecond // looking a posting of the shortest list up in another
 	treeTime = 4 * time.Nanosecond // a posting of a tree, or a cost of words.maskCost
+
+	countTime = time.Nanosecond // a cost of words.maskCost without scores
 )
 
 // essentialLegs is the most legs for which flatCost asks traverse.Essential, whose time grows with their square.
@@ -190,5 +192,5 @@ func (r *stageRun) countsTogether() bool {
 	for i := range segments {
 		cost += r.plan.words.maskCost(i, r.st.root)
 	}
-	return time.Duration(cost) >= r.crew.worth
+	return time.Duration(cost)*countTime >= r.crew.worth
 }
