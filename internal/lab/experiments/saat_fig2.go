@@ -24,7 +24,7 @@ func saatFig2() lab.Experiment {
 func saatFig2Unoptimised() lab.Experiment {
 	return fig2("saat-fig2-unoptimised", "Total time by the number of threads, without the compiler's optimizations", fig2Unoptimised,
 		"The program is built with `go build -gcflags='all=-N -l'`. Kernels in assembly, which decode lists, stay as they are. "+
-			"One round of a quarter of saat-fig2's queries, because this build takes several times as long.",
+			"Half of saat-fig2's queries, because this build takes several times as long.",
 		func(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			if !unoptimised() {
 				return leftFig2("This program was built with the compiler's optimizations: build it with -gcflags='all=-N -l'."), nil
@@ -38,7 +38,7 @@ type fig2Size struct{ queries, rounds int }
 
 var (
 	fig2Sample      = fig2Size{queries: 100, rounds: 3}
-	fig2Unoptimised = fig2Size{queries: 25, rounds: 1}
+	fig2Unoptimised = fig2Size{queries: 50, rounds: 3}
 )
 
 func fig2(name, title string, size fig2Size, differs string, run func(context.Context, *lab.Env) (*lab.Result, error)) lab.Experiment {
@@ -61,9 +61,6 @@ func fig2(name, title string, size fig2Size, differs string, run func(context.Co
 }
 
 func (s fig2Size) shown() string {
-	if s.rounds == 1 {
-		return "one round after a warm-up"
-	}
 	return fmt.Sprintf("the minimum of %d rounds after a warm-up", s.rounds)
 }
 
