@@ -17,6 +17,7 @@ type treeBuilder struct {
 
 	terms        arena[termIterator]
 	phrases      arena[phraseIterator]
+	founds       arena[keptIterator]
 	conjunctions arena[conjunction]
 	disjunctions arena[disjunction]
 	exclusions   arena[exclusion]
@@ -32,19 +33,21 @@ type treeBuilder struct {
 	// All iterators of this segment, for finish.
 	openTerms   []*termIterator
 	openPhrases []*phraseIterator
+	openKept    []*keptIterator
 }
 
 func (b *treeBuilder) reset(ws *words, segment int, pulse *pulse, m *matcher) {
 	b.words, b.segment, b.pulse, b.matcher, b.only, b.narrowed = ws, segment, pulse, m, documents{}, false
 	b.terms.reset()
 	b.phrases.reset()
+	b.founds.reset()
 	b.conjunctions.reset()
 	b.disjunctions.reset()
 	b.exclusions.reset()
 	b.preferences.reset()
 	b.children.reset()
 	b.bounds.reset()
-	b.openTerms, b.openPhrases = b.openTerms[:0], b.openPhrases[:0]
+	b.openTerms, b.openPhrases, b.openKept = b.openTerms[:0], b.openPhrases[:0], b.openKept[:0]
 }
 
 // build returns nil if n has no document in the segment.
@@ -249,6 +252,9 @@ func (b *treeBuilder) phrase(l *leaf) (iterator, error) {
 			return nil, nil
 		}
 	}
+	if kept, err := b.keptPhrase(l); kept != nil || err != nil {
+		return kept, err
+	}
 	p := b.phrases.one()
 	p.begin(b.pulse, l.slop)
 	if b.narrowed {
@@ -294,6 +300,9 @@ func (b *treeBuilder) finish(w *Work) error {
 		if err := t.cursor.Err(); err != nil && failed == nil {
 			failed = fmt.Errorf("posting list: %w", err)
 		}
+	}
+	for _, k := range b.openKept {
+		w.PostingsScored += k.scored
 	}
 	for _, p := range b.openPhrases {
 		w.PostingsScored += p.scored

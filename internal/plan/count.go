@@ -61,6 +61,9 @@ func (r *stageRun) count(segment int, w *Work) (int64, error) {
 	if err := r.stop.Err(); err != nil {
 		return 0, err
 	}
+	if r.counts && r.matched[segment] >= 0 {
+		return r.matched[segment], nil
+	}
 	view := &r.plan.planner.snapshot.Segments[segment]
 	n := counted(r.st.root)
 	if l, ok := n.(*leaf); ok && !l.isPhrase() && view.Live == nil {

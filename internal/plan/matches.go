@@ -95,14 +95,21 @@ type matcher struct {
 	work    Work
 	filters []FilterTrace // the sets that were computed or found in the cache
 
-	result []uint64
-	free   [][]uint64 // for take
-	held   [][]uint64 // taken for sets
-	lists  [][]uint32 // for docList; listed of them are taken
-	listed int
-	key    []byte
-	cursor postings.Cursor
-	looked []uint32 // of lookUp
+	result  []uint64
+	free    [][]uint64 // for take
+	held    [][]uint64 // taken for sets
+	lists   [][]uint32 // for docList; listed of them are taken
+	listed  int
+	key     []byte
+	cursor  postings.Cursor
+	looked  []uint32 // of lookUp
+	matched postings.Matched
+	finder  phraseFinder
+	fixed   []int // of fixedTerms
+	// scored are the phrases whose frequencies are kept as their documents are found, phrases those that were.
+	scored  []node
+	phrases []keptPhrase
+	root    group // of visit
 }
 
 // begin prepares the matcher and the builder of trees for a segment.
@@ -110,6 +117,7 @@ func (sc *Scratch) begin(ws *words, segment int, stop traverse.Interrupt) *match
 	m := &sc.matcher
 	m.free, m.held, m.listed = append(m.free, m.held...), m.held[:0], 0
 	m.scratch, m.words, m.segment, m.stop, m.work, m.filters = sc, ws, segment, stop, Work{}, m.filters[:0]
+	m.scored, m.phrases = nil, m.phrases[:0]
 	sc.beginTree(ws, segment, stop)
 	return m
 }

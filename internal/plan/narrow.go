@@ -42,9 +42,10 @@ func (x narrower) common(nodes []node) (documents, error) {
 		docs int
 		late bool // it costs much in each document
 	}
-	parts := make([]part, len(nodes))
-	for i, n := range nodes {
-		parts[i] = part{n, x.estimate(n), hasPhrase(n)}
+	var few [8]part // more are allocated
+	parts := few[:0]
+	for _, n := range nodes {
+		parts = append(parts, part{n, x.estimate(n), hasPhrase(n)})
 	}
 	slices.SortStableFunc(parts, func(a, b part) int {
 		switch {
@@ -59,7 +60,8 @@ func (x narrower) common(nodes []node) (documents, error) {
 	if err != nil {
 		return documents{}, err
 	}
-	rest := make([]node, 0, len(parts))
+	var fewRest [len(few)]node
+	rest := fewRest[:0]
 	for _, p := range parts[1:] {
 		rest = append(rest, p.node)
 	}
@@ -315,6 +317,9 @@ func (d *documents) each(f func(doc base.DocID) error) error {
 // phrase returns the documents of a phrase.
 func (x narrower) phrase(l *leaf) (documents, error) {
 	rarest := x.fixedTerms(l)[0]
+	if findable(l) {
+		return x.foundPhrase(nil, int(x.m.words.list(x.m.segment, rarest).DocFreq), l)
+	}
 	found, err := x.m.ofTerm(rarest)
 	if err == nil {
 		found, err = x.narrowPhrase(found, l, rarest)
@@ -322,12 +327,34 @@ func (x narrower) phrase(l *leaf) (documents, error) {
 	return found, err
 }
 
-// fixedTerms returns the terms of a phrase that all its documents have, the rarest first.
-func (x narrower) fixedTerms(l *leaf) []int {
-	terms := slices.Clone(l.terms)
-	if l.expand > 0 {
-		terms = terms[:l.expand]
+// foundPhrase returns the documents of d, or with nil of all, most at most, that a phraseFinder finds.
+func (x narrower) foundPhrase(d *documents, most int, l *leaf) (documents, error) {
+	out := x.output(most)
+	kept := x.m.keep(l)
+	where := phraseSearch{leaf: l, docs: d, to: base.NoDocID}
+	err := x.findPhrase(&where, func(found *phraseFound) bool {
+		for _, doc := range found.docs[:found.n] {
+			out.add(doc)
+		}
+		if kept != nil {
+			kept.add(found)
+		}
+		return true
+	})
+	if err != nil {
+		return documents{}, err
 	}
+	return x.compact(out.documents), nil
+}
+
+// fixedTerms returns the terms of a phrase that all its documents have, the rarest first, until the next call.
+func (x narrower) fixedTerms(l *leaf) []int {
+	fixed := l.terms
+	if l.expand > 0 {
+		fixed = fixed[:l.expand]
+	}
+	terms := append(x.m.fixed[:0], fixed...)
+	x.m.fixed = terms
 	slices.Sort(terms)
 	terms = slices.Compact(terms)
 	slices.SortFunc(terms, func(a, b int) int {
@@ -354,11 +381,27 @@ func (x narrower) withTerms(d documents, l *leaf, known int) (documents, error) 
 }
 
 func (x narrower) narrowPhrase(d documents, l *leaf, known int) (documents, error) {
+	if findable(l) {
+		d, err := x.withRarest(d, l)
+		if err != nil || d.count == 0 {
+			return documents{}, err
+		}
+		return x.foundPhrase(&d, d.count, l)
+	}
 	d, err := x.withTerms(d, l, known)
 	if err != nil || d.count == 0 {
 		return documents{}, err
 	}
 	return x.visit(d, l)
+}
+
+// withRarest returns the documents of d with the rarest term of a phrase if it is rarer than d.
+func (x narrower) withRarest(d documents, l *leaf) (documents, error) {
+	rarest := x.fixedTerms(l)[0]
+	if int(x.m.words.list(x.m.segment, rarest).DocFreq) >= d.count {
+		return d, nil
+	}
+	return x.inList(d, rarest)
 }
 
 // visit moves an iterator of n to the documents of d. Those of a phrase have all its fixed terms.

@@ -92,7 +92,7 @@ func (x narrower) lookUp(out *output, c *postings.Cursor, d documents) error {
 		if err := x.m.stop.Err(); err != nil {
 			return err
 		}
-		common = c.AppendCommon(common[:0], part)
+		common = c.AppendCommon(common[:0], part, &x.m.matched)
 		if out.words == nil {
 			out.docs = append(out.docs, common...)
 		} else {

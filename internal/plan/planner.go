@@ -87,6 +87,8 @@ type Scratch struct {
 	counter  counter
 	matcher  matcher
 	run      stageRun
+	matched  []int64 // of stageRun
+	walk     walk
 }
 
 // NewScratch returns a Scratch for indexes with an analyzer of that name, which their settings can

@@ -27,8 +27,12 @@ func (r *stageRun) prefer(segment int, g *group) (name string, w Work, err error
 		found = r.live(found)
 	}
 	w.Add(m.work)
-	if err != nil || found.count == 0 {
+	if err != nil {
 		return treeTraversal, w, err
+	}
+	r.setMatches(segment, found.count)
+	if found.count == 0 {
+		return treeTraversal, w, nil
 	}
 	legs := r.sc.legs[:0]
 	for _, nodes := range [...][]node{g.required, g.optional} {

@@ -67,6 +67,7 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	r.crew = p.planner.crew
 	r.crew.enter()
 	defer r.crew.leave()
+	r.countWith(sc.unknownMatches(p))
 	if st.root != nil && p.k > 0 {
 		if err := r.searchAll(&a.Work, trace); err != nil {
 			return err
@@ -93,6 +94,7 @@ func RunSegments(ctx context.Context, p *Plan, sc *Scratch, stage int, segments 
 	if st.root == nil || p.k == 0 {
 		return nil
 	}
+	r.countWith(sc.unknownMatches(p))
 	for _, i := range segments {
 		if trace == nil && r.isHopeless(i) {
 			continue
@@ -113,6 +115,17 @@ func RunSegments(ctx context.Context, p *Plan, sc *Scratch, stage int, segments 
 		a.Matches += n
 	}
 	return nil
+}
+
+// unknownMatches returns numbers of matches by segment, if the plan counts, that are not known yet.
+func (sc *Scratch) unknownMatches(p *Plan) []int64 {
+	sc.matched = sc.matched[:0]
+	if p.counts {
+		for range p.planner.snapshot.Segments {
+			sc.matched = append(sc.matched, -1)
+		}
+	}
+	return sc.matched
 }
 
 // AddFilterScores adds the scores of a stage's filters to hits that another processor found without them.

@@ -287,7 +287,8 @@ func TestMainTraversal(t *testing.T) {
 	}{
 		{"w0 w1", "", "block-max-maxscore", []string{"merged-scores", "block-max-maxscore"}},
 		{"w2", "", "block-max-maxscore", []string{"block-max-maxscore", "block-max-maxscore"}},
-		{"w2 -w0", "", "block-max-maxscore", []string{treeTraversal, treeTraversal}},
+		{"w2 -w0", "", "block-max-maxscore", []string{"look-up", "look-up"}},
+		{"w2 w2^2 w3 -w0", "", "block-max-maxscore", []string{"block-max-maxscore", treeTraversal}},
 		{"w0 -w2", "", "block-max-maxscore", []string{"block-max-maxscore", "block-max-maxscore"}},
 		{"missing", "wand", "wand", []string{"wand", "wand"}},
 		{"missing", "", "block-max-maxscore", []string{"block-max-maxscore", "block-max-maxscore"}},

@@ -190,7 +190,9 @@ func (r *stageRun) countsTogether() bool {
 	}
 	cost := 0
 	for i := range segments {
-		cost += r.plan.words.maskCost(i, r.st.root)
+		if !r.counts || r.matched[i] < 0 {
+			cost += r.plan.words.maskCost(i, r.st.root)
+		}
 	}
 	return time.Duration(cost)*countTime >= r.crew.worth
 }

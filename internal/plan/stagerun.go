@@ -22,6 +22,15 @@ type stageRun struct {
 	// The present segment, the most workers there, and in all; 0: it is not shared.
 	segment, workers, mostWorkers int
 	mask                          mask // in the present segment, of a flat stage
+
+	counts  bool    // Plan.counts, in a search
+	matched []int64 // by segment, if counts; -1: not known
+	phrase  phraseScores
+}
+
+// countWith lets a search count the matches of segments as it finds them.
+func (r *stageRun) countWith(matched []int64) {
+	r.counts, r.matched = r.plan.counts, matched
 }
 
 // stage returns the scratch's run, which belongs to the last stage that asked for it.
@@ -98,8 +107,15 @@ func (r *stageRun) searchBy(segment int) (name string, w Work, err error) {
 	if g := st.preferring(); g != nil {
 		return r.prefer(segment, g)
 	}
+	if r.matchesFirst(segment) {
+		name, found, ranked, err := r.rankMatches(segment)
+		w.Add(found)
+		if ranked || err != nil {
+			return name, w, err
+		}
+	}
 	if !st.flat || st.isMasked() && !st.maskPays(ws, segment, r.sc.begin(ws, segment, r.stop)) {
-		w, err = r.tree(segment)
+		err = r.tree(segment, &w)
 		return treeTraversal, w, err
 	}
 	mask := &r.mask
@@ -191,11 +207,11 @@ func (r *stageRun) reached(score base.Score) bool {
 }
 
 // tree adds hits without the scores of a flat stage's filters.
-func (r *stageRun) tree(segment int) (w Work, err error) {
+func (r *stageRun) tree(segment int, w *Work) error {
 	m := r.sc.begin(&r.plan.words, segment, r.stop)
-	err = r.iterate(segment, r.st.root, r.st.offset, &w)
+	err := r.iterate(segment, r.st.root, r.st.offset, w)
 	w.Add(m.work)
-	return w, err
+	return err
 }
 
 // iterate adds the hits of a node, whose scores have at least an offset, without this.
@@ -252,7 +268,7 @@ func (r *stageRun) iterateRange(segment int, root iterator, offset base.Score, f
 	return sc.pulse.err
 }
 
-// countAll counts the live documents that match.
+// countAll counts the live documents that match, in segments in which a search has not.
 func (r *stageRun) countAll(w *Work) (n int64, err error) {
 	if r.countsTogether() {
 		return r.countTogether(w)

@@ -129,7 +129,8 @@ func (t *team) help() {
 // which is nil for the owner.
 func (t *team) run(released *bool) {
 	w := workers.Get().(*worker)
-	w.stage(t.owner.plan, t.owner.st, t)
+	run := w.stage(t.owner.plan, t.owner.st, t)
+	run.counts, run.matched = t.owner.counts, t.owner.matched
 	w.work = Work{}
 	for !t.ended.Load() {
 		if released != nil && t.crew.release() {

@@ -36,7 +36,9 @@ func readEverything(t *testing.T, m postings.Meta, c codec.Codec, p, pos, f []by
 	}
 	for _, jump := range []base.DocID{1, 300} {
 		var cur postings.Cursor
+		var positions postings.PositionReader
 		cur.Reset(&l, nil)
+		positions.Reset(&l)
 		prev := int64(-1)
 		for d := cur.Next(); d != base.NoDocID; d = cur.NextGEQ(d + min(jump, base.NoDocID-d)) {
 			if int64(d) <= prev || d > l.LastDocID() {
@@ -47,6 +49,9 @@ func readEverything(t *testing.T, m postings.Meta, c codec.Codec, p, pos, f []by
 			cur.ShallowMax(d, d+1000)
 			cur.Freq()
 			if cur.Err() == nil && l.HasPositions() {
+				if _, err := positions.Append(nil, cur.Ref(uint8(cur.BlockPos()))); err != nil {
+					mustBeCorrupt(t, err)
+				}
 				if _, err := cur.Positions(nil); err != nil {
 					mustBeCorrupt(t, err)
 				}

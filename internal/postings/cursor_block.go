@@ -147,10 +147,12 @@ func (c *Cursor) ShallowMax(from, to base.DocID) score.Bound {
 	return m
 }
 
+// Matched is memory for AppendCommon.
+type Matched struct{ of, at [codec.BlockLen]uint8 }
+
 // AppendCommon appends the docs that are in the list; docs rise from the current DocID on. It decodes only
 // blocks in whose range one is. The caller checks Err.
-func (c *Cursor) AppendCommon(dst, docs []uint32) []uint32 {
-	var of, at [codec.BlockLen]uint8
+func (c *Cursor) AppendCommon(dst, docs []uint32, m *Matched) []uint32 {
 	for i := 0; i < len(docs); {
 		_, first, last, ok := c.ShallowNextGEQ(base.DocID(docs[i]))
 		if !ok {
@@ -164,8 +166,8 @@ func (c *Cursor) AppendCommon(dst, docs []uint32) []uint32 {
 			break
 		}
 		for i < len(docs) {
-			looked, matches := scoring.Match(&of, &at, docs[i:], &c.docIDs, uint32(last))
-			for _, j := range of[:matches] {
+			looked, matches := scoring.Match(&m.of, &m.at, docs[i:], &c.docIDs, uint32(last))
+			for _, j := range m.of[:matches] {
 				dst = append(dst, docs[i+int(j)])
 			}
 			if i += looked; looked < codec.BlockLen {
@@ -186,4 +188,8 @@ func errBeyondLast(block int) error {
 
 func errPositionsEnd(block int) error {
 	return fmt.Errorf("block %d: positions end early: %w", block, base.ErrCorrupt)
+}
+
+func errPosition(at int) error {
+	return fmt.Errorf("position at byte %d: %w", at, base.ErrCorrupt)
 }

@@ -29,6 +29,44 @@ func TestCursorAgainstSlice(t *testing.T) {
 	})
 }
 
+// A PositionReader gives the positions of any postings, in any order.
+func TestPositionReader(t *testing.T) {
+	forAllCodecs(t, func(t *testing.T, opts postings.Options) {
+		if !opts.Positions {
+			return
+		}
+		lengths, lists := collection(true)
+		ix := postingstest.Write(t, opts, lengths, 128, lists...)
+		rng := rand.New(rand.NewPCG(6, 6))
+		var c postings.Cursor
+		var r postings.PositionReader
+		for i, list := range lists {
+			l := ix.Open(t, i)
+			c.Reset(l, nil)
+			r.Reset(l)
+			var refs []postings.PostingRef
+			for c.NextBlock() != base.NoDocID {
+				for j := range c.BlockDocIDs() {
+					refs = append(refs, c.Ref(uint8(j)))
+				}
+			}
+			if len(refs) != len(list) {
+				t.Fatalf("%d postings, want %d", len(refs), len(list))
+			}
+			at := 0
+			for range min(len(refs), 500) {
+				at = (at + rng.IntN([]int{3, 100, len(refs)}[rng.IntN(3)])) % len(refs)
+				if f, err := r.Freq(refs[at]); err != nil || f != list[at].Freq {
+					t.Fatalf("posting %d: frequency %d, %v, want %d", at, f, err, list[at].Freq)
+				}
+				if got, err := r.Append(nil, refs[at]); err != nil || !slices.Equal(got, list[at].Positions) {
+					t.Fatalf("posting %d: positions %v, %v, want %v", at, got, err, list[at].Positions)
+				}
+			}
+		}
+	})
+}
+
 func driveCursor(t *testing.T, rng *rand.Rand, c *postings.Cursor, list []postingstest.Posting, maxJump int, positions bool) {
 	t.Helper()
 	at := -1 // index of the current posting in list
@@ -190,7 +228,7 @@ func TestAppendCommon(t *testing.T) {
 					if rng.IntN(2) == 0 {
 						c.NextGEQ(base.DocID(docs[0]))
 					}
-					got, docs = c.AppendCommon(got, docs[:n]), docs[n:]
+					got, docs = c.AppendCommon(got, docs[:n], new(postings.Matched)), docs[n:]
 				}
 				if err := c.Err(); err != nil || !slices.Equal(got, want) {
 					t.Fatalf("list %d: %v, want %v (err %v)", i, got, want, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -30,6 +31,12 @@ func TestDecodePositionsLimits(t *testing.T) {
 		{"a position above 32 bits", vbytes(math.MaxUint32, 1), 2, false},
 		{"gaps that sum to more than 32 bits", vbytes(1<<31, 1<<31), 2, false},
 		{"cut off", vbytes(3), 2, false},
+		{"gaps of a byte", vbytes(0, 1, 2, 3, 4, 5, 6, 7, 127), 9, true},
+		{"gaps of a byte before longer ones", vbytes(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 300, 13, 14, 15, 16, 17), 18, true},
+		{"the same position again among gaps of a byte", vbytes(1, 1, 1, 0, 1, 1, 1, 1, 1), 9, false},
+		{"the same position again after eight", vbytes(1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1), 16, false},
+		{"a position above 32 bits by gaps of a byte", vbytes(math.MaxUint32, 1, 1, 1, 1, 1, 1, 1, 1), 9, false},
+		{"cut off after gaps of a byte", vbytes(1, 2, 3, 4, 5, 6, 7, 8), 9, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			positions, next, err := DecodePositions(nil, test.src, 0, test.freq)
@@ -40,6 +47,28 @@ func TestDecodePositionsLimits(t *testing.T) {
 				t.Errorf("positions %v, error %v, want ErrCorrupt", positions, err)
 			}
 		})
+	}
+}
+
+func TestSkipVbytes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for range 200 {
+		ends := []int{0}
+		var src []byte
+		for range rng.IntN(200) {
+			src = binary.AppendUvarint(src, uint64(rng.Uint32())>>(25*min(1, rng.IntN(40))))
+			ends = append(ends, len(src))
+		}
+		for range 20 {
+			from, to := rng.IntN(len(ends)), 0
+			to = from + rng.IntN(len(ends)-from)
+			if got := skipVbytes(src, ends[from], to-from); got != ends[to] {
+				t.Fatalf("vbytes %d to %d of %v: %d, want %d", from, to, src, got, ends[to])
+			}
+		}
+		if got := skipVbytes(src, 0, len(ends)); got != -1 {
+			t.Fatalf("more vbytes than there are: %d", got)
+		}
 	}
 }
 

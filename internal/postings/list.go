@@ -261,19 +261,3 @@ func (l *List) PositionBytes(i int) ([]byte, error) {
 	}
 	return payload[from:to], nil
 }
-
-// DecodePositions appends a posting's freq positions, rising. src is the block's PositionBytes;
-// at is the posting's offset in it, 0 for the first, next the following posting's.
-func DecodePositions(dst []uint32, src []byte, at int, freq uint32) (positions []uint32, next int, err error) {
-	position := uint64(0)
-	for i := range freq {
-		gap, n := readVbyte(src, at)
-		position += uint64(gap)
-		if n < 0 || i > 0 && gap == 0 || position > 1<<32-1 {
-			return dst, 0, fmt.Errorf("position %d of %d at byte %d: %w", i, freq, at, base.ErrCorrupt)
-		}
-		dst = append(dst, uint32(position))
-		at = n
-	}
-	return dst, at, nil
-}

@@ -7,8 +7,16 @@ import (
 
 // skipVbytes returns the offset n vbytes after from, or -1 if src ends early.
 func skipVbytes(src []byte, from, n int) int {
-	const tops = 0x8080808080808080
 	for n >= 8 && from+8 <= len(src) {
+		if n >= 32 && from+32 <= len(src) {
+			s := src[from:]
+			w := binary.LittleEndian.Uint64(s) | binary.LittleEndian.Uint64(s[8:]) | binary.LittleEndian.Uint64(s[16:]) |
+				binary.LittleEndian.Uint64(s[24:32])
+			if w&tops == 0 {
+				n, from = n-32, from+32
+				continue
+			}
+		}
 		// A vbyte ends with a clear top bit. Eight bytes contain at most eight ends, so the
 		// n-th is at their last byte or later.
 		n -= bits.OnesCount64(^binary.LittleEndian.Uint64(src[from:]) & tops)

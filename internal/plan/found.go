@@ -1,0 +1,232 @@
+package plan
+
+import (
+	"sync/atomic"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// Hits and matches in one pass. Where every match is visited anyway, because matches are counted or because
+// positions decide, a segment's matches are found first (narrower), and counted; then they are ranked. Score bounds
+// decide only whether a match is scored. There are three ways:
+//
+//	phrase  a phrase alone is scored as it is found, in ranges that several workers can share
+//	look-up few matches of words are looked up in their lists
+//	tree    few other matches are visited by iterators, which may skip what scores too low
+//
+// Many matches of words are counted in a pass of their own: traversals with block bounds skip most of them.
+
+// matchesFirst reports whether a segment's matches are found before they are ranked.
+func (r *stageRun) matchesFirst(segment int) bool {
+	st := r.st
+	if st.named != nil {
+		return false
+	}
+	if l, ok := st.root.(*leaf); ok {
+		return findable(l)
+	}
+	g, ok := st.root.(*group)
+	if !ok || g.atLeast > 1 || len(g.required) == 0 {
+		return false
+	}
+	if r.counts {
+		return len(g.required) > 1 || len(g.excluded) > 0 || hasPhrase(g.required[0])
+	}
+	if st.flat {
+		m := r.sc.begin(&r.plan.words, segment, r.stop)
+		return len(st.excluded) > 0 && isFew(m.docFreq(g), r.view(segment).NumDocs())
+	}
+	return positional(g.required)
+}
+
+// positional reports whether positions decide about documents of a conjunction.
+func positional(required []node) bool {
+	for _, n := range required {
+		if l, ok := n.(*leaf); ok && l.isPhrase() {
+			return true
+		}
+	}
+	return false
+}
+
+// rankMatches finds the matches of a segment, counts them and adds the best to the queue. ranked: it did the latter; else
+// they are many.
+func (r *stageRun) rankMatches(segment int) (name string, w Work, ranked bool, err error) {
+	m := r.sc.begin(&r.plan.words, segment, r.stop)
+	if l, ok := r.st.root.(*leaf); ok {
+		return treeTraversal, w, true, r.rankPhrase(segment, l, &w)
+	}
+	root := r.st.root.(*group)
+	m.scored = root.required
+	found, err := narrower{m}.documentsOf(counted(root))
+	if err == nil && found.count > 0 {
+		found = r.live(found)
+	}
+	w.Add(m.work)
+	if err != nil {
+		return treeTraversal, w, true, err
+	}
+	r.setMatches(segment, found.count)
+	masks := r.st.flat && r.st.kind == traverse.And && r.st.isMasked()
+	switch {
+	case found.words != nil && !positional(root.required) && !masks:
+		return "", w, false, nil
+	case !r.st.flat:
+		if found.count > 0 {
+			err = r.visit(segment, found, &w)
+		}
+		return treeTraversal, w, true, err
+	}
+	t := r.st.traversals[segment]
+	if found.words == nil {
+		t = traverse.LookUp(r.st.kind)
+	}
+	if found.count > 0 {
+		r.mask = mask{documents: found}
+		err = r.flat(segment, t, &r.mask, &w)
+	}
+	return t.Name(), w, true, err
+}
+
+// setMatches keeps the number of a segment's matches for countAll.
+func (r *stageRun) setMatches(segment, n int) {
+	if r.counts {
+		atomic.StoreInt64(&r.matched[segment], int64(n))
+	}
+}
+
+// rankPhrase adds the best documents of a phrase to the queue and counts all.
+func (r *stageRun) rankPhrase(segment int, l *leaf, w *Work) error {
+	r.setMatches(segment, 0)
+	r.phrase = phraseScores{leaf: l, scorer: r.plan.words.scorer(l)}
+	var err error
+	r.phrase.most, err = r.plan.words.phraseMax(&r.sc.tree.leg, segment, l, r.phrase.scorer)
+	if err != nil || r.phrase.most == 0 {
+		return err
+	}
+	numDocs := r.view(segment).NumDocs()
+	if !r.mayShare() || numDocs <= r.crew.least || r.treeCost(segment, l) < r.crew.worth {
+		return r.phraseRange(segment, &r.phrase, 0, base.DocID(numDocs), w)
+	}
+	var work Work
+	err = r.inRanges(numDocs, &work, func(from, to base.DocID) error {
+		r.sc.begin(&r.plan.words, segment, r.stop)
+		return r.phraseRange(segment, &r.phrase, from, to, &work)
+	}, func(x *worker, from, to base.DocID) error {
+		x.begin(&r.plan.words, segment, x.run.stop)
+		return x.run.phraseRange(segment, &r.phrase, from, to, &x.work)
+	})
+	blocks := 0 // each range counts those of all
+	for _, t := range (narrower{&r.sc.matcher}).fixedTerms(l) {
+		blocks += r.plan.words.list(segment, t).NumBlocks()
+	}
+	work.BlocksSkipped = max(int64(blocks)-work.BlocksDecoded, 0)
+	w.Add(work)
+	return err
+}
+
+// phraseScores score the documents of a phrase.
+type phraseScores struct {
+	leaf   *leaf
+	scorer score.Term
+	most   base.Score
+}
+
+// phraseRange is rankPhrase in a range of documents. It adds to the matches.
+func (r *stageRun) phraseRange(segment int, s *phraseScores, from, to base.DocID, w *Work) error {
+	view, queue := r.view(segment), &r.sc.queue
+	bound := phraseBound{scorer: s.scorer, lengths: view.Lengths(s.leaf.field)}
+	if !r.counts && s.most < queue.Need() {
+		return nil
+	}
+	matches, scored := 0, 0
+	where := phraseSearch{leaf: s.leaf, from: from, to: to}
+	if !r.counts {
+		where.bound = &bound
+		bound.need = queue.Need()
+	}
+	m := &r.sc.matcher
+	err := narrower{m}.findPhrase(&where, func(found *phraseFound) bool {
+		for i, doc := range found.docs[:found.n] {
+			if view.Live != nil && !view.Live.Has(int(doc)) {
+				continue
+			}
+			matches++
+			if s.most < bound.need {
+				continue
+			}
+			scored++
+			sum := s.scorer.Score(found.freqs[i], bound.lengths[doc])
+			invariant.Check(sum <= s.most, "phrase score %d of document %d above %d", sum, doc, s.most)
+			queue.Add(base.Hit{DocID: view.Base + base.DocID(doc), Score: sum})
+		}
+		bound.need = queue.Need()
+		return r.counts || s.most >= bound.need
+	})
+	if r.counts {
+		atomic.AddInt64(&r.matched[segment], int64(matches))
+	}
+	w.Add(m.work)
+	m.work = Work{}
+	w.PostingsScored += int64(scored)
+	return err
+}
+
+// visit adds the best of some matches of a tree.
+func (r *stageRun) visit(segment int, d documents, w *Work) error {
+	sc, view := r.sc, r.view(segment)
+	m, b := &sc.matcher, &sc.tree
+	sc.beginTree(m.words, segment, r.stop)
+	b.only, b.narrowed = d, true
+	m.root = *r.st.root.(*group)
+	m.root.excluded = nil
+	it, err := b.build(&m.root)
+	if err != nil || it == nil {
+		return err
+	}
+	prune, _ := it.(pruner)
+	need, offset := base.Score(0), r.st.offset
+	docs := sc.walk.begin(&d)
+	for doc := docs.NextGEQ(0); doc != base.NoDocID && !sc.pulse.stopped(); {
+		if n := sc.queue.Need(); n > need {
+			need = n
+			if it.MaxScore() < need+offset {
+				break
+			}
+			if prune != nil {
+				prune.SetNeed(need + offset)
+			}
+		}
+		at := it.NextGEQ(doc)
+		if at == doc {
+			sc.queue.Add(base.Hit{DocID: view.Base + doc, Score: it.Score() - offset})
+			at++
+		}
+		if at == base.NoDocID {
+			break
+		}
+		doc = docs.NextGEQ(at)
+	}
+	if err := b.finish(w); err != nil {
+		return err
+	}
+	return sc.pulse.err
+}
+
+// walk is memory for an iterator of documents.
+type walk struct {
+	docs docsIterator
+	bits bitsIterator
+}
+
+func (w *walk) begin(d *documents) iterator {
+	if d.words == nil {
+		w.docs = docsIterator{docs: d.docs, doc: base.NoDocID, count: d.count}
+		return &w.docs
+	}
+	w.bits = bitsIterator{words: d.words, doc: base.NoDocID, count: d.count}
+	return &w.bits
+}
