@@ -155,7 +155,7 @@ func (s *significant) build(bucket uint32) (*Result, error) {
 			list = append(list, scored{c, v})
 		}
 	}
-	slices.SortFunc(list, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), s.keys.compare(a.key, b.key)) })
+	base.Sort(list, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), s.keys.compare(a.key, b.key)) })
 	list = list[:min(len(list), s.termsParams.size)]
 	if err := s.e.budget.answer(s.Request, len(list)); err != nil {
 		return nil, err

@@ -13,3 +13,12 @@ type sorting[T any] struct {
 func (s *sorting[T]) Len() int           { return len(s.list) }
 func (s *sorting[T]) Less(i, j int) bool { return s.compare(s.list[i], s.list[j]) < 0 }
 func (s *sorting[T]) Swap(i, j int)      { s.list[i], s.list[j] = s.list[j], s.list[i] }
+
+// SortFew sorts a list of a few items, stable, in little code for each type and without memory.
+func SortFew[T any](list []T, compare func(a, b T) int) {
+	for i := range list {
+		for j := i; j > 0 && compare(list[j], list[j-1]) < 0; j-- {
+			list[j], list[j-1] = list[j-1], list[j]
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (x narrower) common(nodes []node) (documents, error) {
 	for _, n := range nodes {
 		parts = append(parts, part{n, x.estimate(n), hasPhrase(n)})
 	}
-	slices.SortStableFunc(parts, func(a, b part) int {
+	base.SortFew(parts, func(a, b part) int {
 		switch {
 		case a.late == b.late:
 			return cmp.Compare(a.docs, b.docs)
@@ -357,7 +357,7 @@ func (x narrower) fixedTerms(l *leaf) []int {
 	x.m.fixed = terms
 	slices.Sort(terms)
 	terms = slices.Compact(terms)
-	slices.SortFunc(terms, func(a, b int) int {
+	base.SortFew(terms, func(a, b int) int {
 		return cmp.Compare(x.m.words.list(x.m.segment, a).DocFreq, x.m.words.list(x.m.segment, b).DocFreq)
 	})
 	return terms

@@ -156,11 +156,11 @@ func cursorWork(c *postings.Cursor) Work {
 // The result does not depend on the order of ties.
 func (p *phraseIterator) sortByRarity() {
 	rarer := func(a, b int) int { return cmp.Compare(p.cursors[a].docFreq, p.cursors[b].docFreq) }
-	slices.SortFunc(p.slots, func(a, b phraseSlot) int { return rarer(a.cursor, b.cursor) })
+	base.SortFew(p.slots, func(a, b phraseSlot) int { return rarer(a.cursor, b.cursor) })
 	for i := range p.cursors {
 		p.order = append(p.order, i)
 	}
-	slices.SortFunc(p.order, rarer)
+	base.SortFew(p.order, rarer)
 }
 
 func (p *phraseIterator) DocID() base.DocID    { return p.doc }

@@ -2,7 +2,8 @@ package plan
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // sloppyMatcher computes the frequency of a phrase with slop: the sum of 1/(1+length) over its matches,
@@ -72,7 +73,7 @@ func (s *sloppyMatcher) begin(p *phraseIterator) bool {
 			positions: p.cursors[slot.cursor].positions, offset: int64(slot.offset), order: slot.order, cursor: slot.cursor, queued: true,
 		})
 	}
-	slices.SortFunc(s.terms, func(x, y sloppyTerm) int {
+	base.SortFew(s.terms, func(x, y sloppyTerm) int {
 		return cmp.Or(cmp.Compare(x.offset, y.offset), cmp.Compare(x.order, y.order))
 	})
 	s.end = -1 << 62
