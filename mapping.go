@@ -25,6 +25,15 @@ func ParseMapping(text []byte) (*Mapping, error) {
 	return &Mapping{m}, nil
 }
 
+// ParseMappingUpdate is ParseMapping for AddMapping: copy_to may also name fields that only the index has.
+func ParseMappingUpdate(text []byte) (*Mapping, error) {
+	m, err := mapping.ParseUpdate(text)
+	if err != nil {
+		return nil, err
+	}
+	return &Mapping{m}, nil
+}
+
 // MarshalJSON implements json.Marshaler. ParseMapping reads it.
 func (m *Mapping) MarshalJSON() ([]byte, error) { return m.m.AppendJSON(nil), nil }
 

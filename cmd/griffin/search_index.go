@@ -167,7 +167,7 @@ func (o *indexOptions) checkInput(flags *pflag.FlagSet) error {
 		if flags.Changed("fields") {
 			return usagef("--fields beside --mapping: declare the fields in the mapping")
 		}
-		if err := o.mapping.read(); err != nil {
+		if err := o.mapping.read(griffin.ParseMapping); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ that are added later.`,
 				}
 			}
 			if update.name != "" {
-				if err := update.read(); err != nil {
+				if err := update.read(griffin.ParseMappingUpdate); err != nil {
 					return err
 				}
 			}
@@ -86,12 +86,12 @@ type mappingFile struct {
 	parsed *griffin.Mapping // nil: none
 }
 
-func (f *mappingFile) read() error {
+func (f *mappingFile) read(parse func([]byte) (*griffin.Mapping, error)) error {
 	text, err := os.ReadFile(f.name)
 	if err != nil {
 		return err
 	}
-	if f.parsed, err = griffin.ParseMapping(text); err != nil {
+	if f.parsed, err = parse(text); err != nil {
 		return usagef("mapping %s: %s", f.name, base.Message(err))
 	}
 	return nil

@@ -129,6 +129,9 @@ func (o *Options) validateMapping() error {
 	if o.Mapping == nil {
 		return nil
 	}
+	if err := o.Mapping.Complete(); err != nil {
+		return err
+	}
 	if !slices.Equal(o.Fields, o.Mapping.TermFields()) {
 		return fmt.Errorf("fields %q, but the mapping has lists of %q: %w", o.Fields, o.Mapping.TermFields(), base.ErrBadInput)
 	}

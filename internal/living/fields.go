@@ -127,7 +127,7 @@ func (f *fields) declare(e *entry) (fields, error) {
 
 // update is declare for an operation that can change fields.
 func (f *fields) update(e *entry) (fields, error) {
-	m, err := mapping.New("", e.op.Fields)
+	m, err := mapping.NewUpdate("", e.op.Fields)
 	if err != nil {
 		return *f, err
 	}

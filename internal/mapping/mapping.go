@@ -42,6 +42,7 @@ type Mapping struct {
 	subs     map[string][]int    // multi-fields of a field
 	targets  map[string][]Target // by name of a value
 	objects  map[string]bool     // what fields are within
+	update   bool                // fields may copy to others
 }
 
 // Target is a field that gets the values of a name.
@@ -54,8 +55,24 @@ type Target struct {
 
 // New returns a mapping with fields in the order of declaration. The error wraps base.ErrBadInput and
 // names the field.
-func New(dynamic Dynamic, fields []Field) (*Mapping, error) {
-	m := &Mapping{dynamic: dynamic, fields: slices.Clone(fields), byName: make(map[string]int, len(fields)), subs: map[string][]int{}}
+func New(dynamic Dynamic, fields []Field) (*Mapping, error) { return newMapping(dynamic, fields, false) }
+
+// NewUpdate is New for an update of another mapping (Updated), whose fields may copy to fields of that one.
+func NewUpdate(dynamic Dynamic, fields []Field) (*Mapping, error) {
+	return newMapping(dynamic, fields, true)
+}
+
+// Complete returns an error if a field copies to one that the mapping does not have. Only an update may.
+func (m *Mapping) Complete() error {
+	if !m.update {
+		return nil
+	}
+	_, err := New(m.dynamic, m.fields)
+	return err
+}
+
+func newMapping(dynamic Dynamic, fields []Field, update bool) (*Mapping, error) {
+	m := &Mapping{dynamic: dynamic, fields: slices.Clone(fields), byName: make(map[string]int, len(fields)), subs: map[string][]int{}, update: update}
 	switch dynamic {
 	case "", DynamicTrue, DynamicFalse, DynamicStrict:
 	default:
@@ -101,7 +118,9 @@ func (m *Mapping) connect() {
 		}
 		targets := m.withSubs(nil, i, i)
 		for _, to := range f.CopyTo {
-			targets = m.withSubs(targets, m.byName[to], i)
+			if at, ok := m.byName[to]; ok { // not of an update
+				targets = m.withSubs(targets, at, i)
+			}
 		}
 		m.targets[name] = targets
 	}
@@ -270,6 +289,7 @@ func (m *Mapping) check(f *Field) error {
 		switch {
 		case f.Of != "":
 			return bad("[copy_to] of the multi-field [%s] is not supported", f.Name)
+		case !ok && m.update: // the other mapping may have it
 		case !ok:
 			return bad("[copy_to] of field [%s]: there is no field [%s]", f.Name, name)
 		case to.Of != "" || to.Type == Object || to.Type.Vector():

@@ -327,6 +327,10 @@ func TestUpdated(t *testing.T) {
 			`{"properties": {"a": {"type": "text", "analyzer": "simple", "search_analyzer": "whitespace", "boost": 2, "copy_to": "k"}, "k": {"type": "keyword"}}}`,
 			`{"properties": {"a": {"type": "text", "analyzer": "simple", "search_analyzer": "whitespace", "boost": 2, "copy_to": "k"}, "k": {"type": "keyword"}, "o": {"properties": {"n": {"type": "long"}}}}}`,
 		},
+		{
+			`{"properties": {"z": {"type": "date", "copy_to": ["k", "o.n"]}, "a": {"type": "text", "analyzer": "simple", "copy_to": "z"}}}`,
+			`{"properties": {"a": {"type": "text", "analyzer": "simple", "copy_to": "z"}, "k": {"type": "keyword", "ignore_above": 10}, "o": {"properties": {"n": {"type": "long"}}}, "z": {"type": "date", "copy_to": ["k", "o.n"]}}}`,
+		},
 		{`{"properties": {"a": {"type": "long"}}}`, "mapper [a] cannot be changed from type [text] to [long]"},
 		{`{"properties": {"a": {"properties": {"b": {"type": "text"}}}}}`, "mapper [a] cannot be changed from type [text] to [object]"},
 		{`{"properties": {"o": {"type": "text"}}}`, "mapper [o] cannot be changed from type [object] to [text]"},
@@ -335,7 +339,11 @@ func TestUpdated(t *testing.T) {
 		{`{"properties": {"o": {"properties": {"n": {"type": "long", "doc_values": false}}}}}`, "Mapper for [o.n] conflicts with existing mapper:\n\tCannot update parameter [doc_values] from [true] to [false]"},
 	} {
 		m := parse(t, now)
-		merged, _, err := m.Updated(parse(t, c.update))
+		update, err := ParseUpdate([]byte(c.update))
+		if err != nil {
+			t.Fatal(err)
+		}
+		merged, _, err := m.Updated(update)
 		if err != nil {
 			var conflict *ConflictError
 			if !errors.As(err, &conflict) || !errors.Is(err, base.ErrBadInput) || conflict.Reason != c.want {
@@ -508,4 +516,46 @@ func FuzzValue(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The fields of an update may copy to fields of the other mapping, which must have them.
+func TestUpdateCopiesTo(t *testing.T) {
+	const text = `{"properties": {"z": {"type": "text", "copy_to": "k"}}}`
+	if _, err := Parse([]byte(text)); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("no field k: %v", err)
+	}
+	update, err := ParseUpdate([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := update.Complete(); !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), "there is no field [k]") {
+		t.Errorf("Complete: %v", err)
+	}
+	if got := string(update.AppendJSON(nil)); got != `{"properties":{"z":{"type":"text","copy_to":["k"]}}}` {
+		t.Errorf("JSON %s", got)
+	}
+	for now, want := range map[string]string{
+		`{"properties": {"a": {"type": "text"}}}`:                                          "there is no field [k]",
+		`{"properties": {"k": {"properties": {"n": {"type": "long"}}}}}`:                   "there is no field [k]",
+		`{"properties": {"k": {"type": "sparse_vector"}}}`:                                 "a vector",
+		`{"properties": {"k": {"type": "keyword", "fields": {"t": {"type": "text"}}}}}`: "",
+	} {
+		merged, changes, err := parse(t, now).Updated(update)
+		switch {
+		case want != "":
+			if !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", now, err, want)
+			}
+		case err != nil || merged.Complete() != nil || len(changes) != 1:
+			t.Errorf("%s: %v, %v", now, err, changes)
+		default:
+			var names []string
+			for _, to := range merged.Targets("z") {
+				names = append(names, to.Field.Name)
+			}
+			if !slices.Equal(names, []string{"z", "k", "k.t"}) {
+				t.Errorf("%s: z goes to %v", now, names)
+			}
+		}
+	}
 }

@@ -39,7 +39,12 @@ func init() {
 //
 // The whole may be in an object with the member "mappings". Types and parameters that are not supported
 // are errors that name the field; they wrap base.ErrBadInput.
-func Parse(text []byte) (*Mapping, error) {
+func Parse(text []byte) (*Mapping, error) { return parseAs(text, New) }
+
+// ParseUpdate is Parse for an update of another mapping, as NewUpdate.
+func ParseUpdate(text []byte) (*Mapping, error) { return parseAs(text, NewUpdate) }
+
+func parseAs(text []byte, made func(Dynamic, []Field) (*Mapping, error)) (*Mapping, error) {
 	top, err := members(text)
 	if err != nil {
 		return nil, fmt.Errorf("Failed to parse mapping: %w", err) //nolint:staticcheck // as OpenSearch words it
@@ -63,7 +68,7 @@ func Parse(text []byte) (*Mapping, error) {
 			return nil, bad("Root mapping definition has unsupported parameters:  [%s : %.80s]", m.key, m.value)
 		}
 	}
-	return New(dynamic, p.fields)
+	return made(dynamic, p.fields)
 }
 
 type parser struct{ fields []Field }

@@ -125,7 +125,7 @@ func tooManyFields() *Error {
 // parseChange reads a mapping that adds to m, or changes it.
 func (m *meta) parseChange(body []byte) (change meta, err *Error) {
 	change = meta{Dynamic: m.Dynamic, analysis: m.analysis}
-	if err := change.parseMappings(body); err != nil {
+	if err := change.parseUpdate(body); err != nil {
 		return change, err
 	}
 	fields := slices.Clone(change.fields.Fields())
@@ -138,7 +138,7 @@ func (m *meta) parseChange(body []byte) (change meta, err *Error) {
 			return change, badRequest(typeMapperParsing, "field name [%.80s] is not supported: want at most %d bytes of letters, digits, '_', '-' and '.'", f.Name, mapping.MaxNameBytes)
 		}
 	}
-	if change.fields, err = declare(fields); err != nil {
+	if change.fields, err = declared(mapping.NewUpdate("", fields)); err != nil {
 		return change, err
 	}
 	if _, _, conflict := m.fields.Updated(change.fields); conflict != nil {

@@ -55,7 +55,7 @@ func (m *meta) settings() (griffin.Settings, error) {
 
 // public returns a mapping for the API of Go, and fieldsOf the reverse.
 func public(m *mapping.Mapping) (*griffin.Mapping, error) {
-	return griffin.ParseMapping(m.WithDynamic("").AppendJSON(nil))
+	return griffin.ParseMappingUpdate(m.WithDynamic("").AppendJSON(nil))
 }
 
 func fieldsOf(m *griffin.Mapping) (*mapping.Mapping, error) {
@@ -68,7 +68,10 @@ func fieldsOf(m *griffin.Mapping) (*mapping.Mapping, error) {
 
 // declare returns a mapping of fields, which must not contradict one another.
 func declare(fields []mapping.Field) (*mapping.Mapping, *Error) {
-	m, err := mapping.New("", fields)
+	return declared(mapping.New("", fields))
+}
+
+func declared(m *mapping.Mapping, err error) (*mapping.Mapping, *Error) {
 	if err != nil {
 		return nil, badMapping(err)
 	}
@@ -213,9 +216,18 @@ func (m *meta) set(name, value string, analyzer *string) *Error {
 	return nil
 }
 
-// parseMappings reads a mapping. The analyzers of fields are also in Analyzers.
+// parseMappings reads the mapping of a new index. The analyzers of fields are also in Analyzers.
 func (m *meta) parseMappings(raw json.RawMessage) *Error {
-	parsed, err := mapping.Parse(raw)
+	err := m.parseUpdate(raw)
+	if err == nil {
+		m.fields, err = declare(m.fields.Fields())
+	}
+	return err
+}
+
+// parseUpdate is parseMappings for an update.
+func (m *meta) parseUpdate(raw json.RawMessage) *Error {
+	parsed, err := mapping.ParseUpdate(raw)
 	if err != nil {
 		return badMapping(err)
 	}
@@ -239,7 +251,7 @@ func (m *meta) parseMappings(raw json.RawMessage) *Error {
 		}
 	}
 	var apiErr *Error
-	m.fields, apiErr = declare(fields)
+	m.fields, apiErr = declared(mapping.NewUpdate("", fields))
 	return apiErr
 }
 

@@ -73,3 +73,19 @@ func TestUpdateMapping(t *testing.T) {
 		t.Errorf("the multi-field: %q", got)
 	}
 }
+
+// A new field copies to one that the index has, and that one copies to a new field.
+func TestUpdateCopiesToEarlierFields(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /a", `{"mappings":{"properties":{"all":{"type":"text"},"kind":{"type":"keyword"}}}}`)
+	n.must(200, "PUT /a/_mapping", `{"properties":{"note":{"type":"text","copy_to":"all"},"kind":{"type":"keyword","copy_to":["note","all"]}}}`)
+	if w := n.do("PUT /a/_mapping", `{"properties":{"more":{"type":"text","copy_to":"nothing"}}}`); w.Code != 400 || !strings.Contains(w.Body.String(), "there is no field [nothing]") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	n.must(201, "PUT /a/_doc/1?refresh=true", `{"note":"whale","kind":"book"}`)
+	for _, query := range []string{`{"match":{"all":"whale"}}`, `{"match":{"all":"book"}}`, `{"match":{"note":"book"}}`} {
+		if got := at(n.must(200, "POST /a/_search", `{"query":`+query+`}`), "hits.total.value"); got != 1.0 {
+			t.Errorf("%s finds %v", query, got)
+		}
+	}
+}
