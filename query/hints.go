@@ -98,10 +98,24 @@ func (h *hinter) word(word, next string) {
 		return
 	}
 	word = strings.TrimLeft(word, "+-")
+	if h.pattern(word) {
+		return
+	}
 	name, value, ok := cutField(word, next)
 	if ok && name != existsName && name != idName && !slices.Contains(h.fields, name) {
 		h.unknownField(name, name+":"+value)
 	}
+}
+
+// pattern adds a hint about a pattern of names of fields, such as book.*:word and book.\*:word.
+func (h *hinter) pattern(word string) bool {
+	name, value, ok := strings.Cut(word, ":")
+	plain := strings.ReplaceAll(strings.ReplaceAll(name, `\*`, ""), "*", "")
+	if !ok || len(plain) == len(name) || plain != "" && !isName(plain) || name == "*" && (value == "*" || strings.HasPrefix(value, "*^")) {
+		return false
+	}
+	h.add(`no pattern of fields %q: write the name of a field, or search without one in several fields`, name)
+	return true
 }
 
 func (h *hinter) unknownField(name, word string) {

@@ -275,9 +275,21 @@ func TestPoints(t *testing.T) {
 			t.Errorf("%v,%v is %#x, want %#x", c.lat, c.lon, got, c.want)
 		}
 	}
-	for _, value := range []string{"", "1", "91,0", "-90.1,0", "0,180.5", "0,-181", "a,b", "1,2,3", "NaN,0"} {
+	for _, value := range []string{"", "1", "91,0", "-90.1,0", "0,180.5", "0,-181", "a,b", "1,2,3", "NaN,0", "POINT (1 91)", "POINT 1 2", "POINT (1 2", "POINT (1 2 3)", "12345", "u33ia", "u33dbfcyegk20"} {
 		if _, err := f.Number(value); err == nil {
 			t.Errorf("%q is a point", value)
+		}
+	}
+	for value, want := range map[string]Cell{
+		"POINT (13.4 52.5)": {52.5, 13.4, 0, 0}, " point(1 -2)": {-2, 1, 0, 0},
+		"s": {0, 0, 45, 45}, "u4pruydqqvj": {57.649110, 10.407439, 57.649111, 10.407440}, "7zzzzz": {-0.0055, -0.011, 0, 0},
+	} {
+		lat, lon, err := ParsePoint(value)
+		if err != nil || math.Abs(lat-want.Bottom) > 1e-4 || math.Abs(lon-want.Left) > 1e-4 {
+			t.Errorf("%s is %v,%v, %v; want %v,%v", value, lat, lon, err, want.Bottom, want.Left)
+		}
+		if c, ok := ParseGeohash(value); ok && (math.Abs(c.Top-want.Top) > 1e-4 || math.Abs(c.Right-want.Right) > 1e-4) {
+			t.Errorf("%s ends at %v,%v, want %v,%v", value, c.Top, c.Right, want.Top, want.Right)
 		}
 	}
 	if v, err := f.Number("42.57952,1.65362"); err != nil || string(f.AppendNumber(nil, v)) != "42.57952,1.65362" {
@@ -287,22 +299,27 @@ func TestPoints(t *testing.T) {
 
 func TestPointsOfJSON(t *testing.T) {
 	for raw, want := range map[string]string{
-		`"1,2"`:                           "1,2",
-		` {"lat": 1.5, "lon": -2}`:        "1.5,-2",
-		`{"lon":"2","lat":"1"}`:           "1,2",
-		`[2, 1.25]`:                       "1.25,2",
-		`[[2,1],[4,3]]`:                   "1,2 3,4",
-		`["1,2",{"lat":3,"lon":4},[6,5]]`: "1,2 3,4 5,6",
-		`null`:                            "",
-		`[]`:                              "",
-		`[null,"1,2"]`:                    "1,2",
-		`[1,2,3]`:                         "error",
-		`[1]`:                             "error",
-		`[1,"2"]`:                         "error",
-		`{"lat":1}`:                       "error",
-		`{"lat":1,"lon":2,"z":3}`:         "error",
-		`true`:                            "error",
-		`5`:                               "error",
+		`"1,2"`:                                  "1,2",
+		` {"lat": 1.5, "lon": -2}`:               "1.5,-2",
+		`{"lon":"2","lat":"1"}`:                  "1,2",
+		`[2, 1.25]`:                              "1.25,2",
+		`[[2,1],[4,3]]`:                          "1,2 3,4",
+		`["1,2",{"lat":3,"lon":4},[6,5]]`:        "1,2 3,4 5,6",
+		`null`:                                   "",
+		`[]`:                                     "",
+		`[null,"1,2"]`:                           "1,2",
+		`[1,2,3]`:                                "error",
+		`[1]`:                                    "error",
+		`[1,"2"]`:                                "error",
+		`{"lat":1}`:                              "error",
+		`{"lat":1,"lon":2,"z":3}`:                "error",
+		`{"type":"Point","coordinates":[2,1.5]}`: "1.5,2",
+		`[{"coordinates":[4,3],"type":"point"},"drm3btev"]`: "3,4 drm3btev",
+		`{"type":"Point","coordinates":[2,1,0]}`:            "error",
+		`{"type":"Line","coordinates":[2,1]}`:               "error",
+		`{"type":"Point","lat":1,"lon":2}`:                  "error",
+		`true`:                                              "error",
+		`5`:                                                 "error",
 	} {
 		got, err := Points([]byte(raw))
 		text := strings.Join(got, " ")

@@ -36,16 +36,72 @@ func appendDegrees(dst []byte, degrees float64) []byte {
 	return strconv.AppendFloat(dst, math.Round(degrees*1e7)/1e7, 'f', -1, 64)
 }
 
-// ParsePoint parses "lat,lon".
+// ParsePoint parses "lat,lon", "POINT (lon lat)", or a geohash, which is the lower left corner of its cell.
 func ParsePoint(text string) (lat, lon float64, err error) {
 	first, second, ok := strings.Cut(text, ",")
 	if !ok {
-		return 0, 0, errors.New(`want "lat,lon"`)
+		if c, ok := ParseGeohash(text); ok {
+			return c.Bottom, c.Left, nil
+		}
+		if second, first, ok = cutPoint(text); !ok {
+			return 0, 0, errors.New(`want "lat,lon", "POINT (lon lat)" or a geohash`)
+		}
 	}
 	if lat, err = parseDegrees(first, "latitude", 90); err == nil {
 		lon, err = parseDegrees(second, "longitude", 180)
 	}
 	return lat, lon, err
+}
+
+// cutPoint splits a point in well-known text.
+func cutPoint(text string) (lon, lat string, ok bool) {
+	text = strings.TrimSpace(text)
+	if len(text) < 5 || !strings.EqualFold(text[:5], "point") {
+		return "", "", false
+	}
+	text, opened := strings.CutPrefix(strings.TrimSpace(text[5:]), "(")
+	text, closed := strings.CutSuffix(text, ")")
+	parts := strings.Fields(text)
+	if !opened || !closed || len(parts) != 2 {
+		return "", "", false
+	}
+	return parts[0], parts[1], true
+}
+
+// Cell is a box on earth, in degrees.
+type Cell struct{ Bottom, Left, Top, Right float64 }
+
+// maxGeohash is the length of the longest geohash.
+const maxGeohash = 12
+
+// ParseGeohash returns the cell of a geohash (Gustavo Niemeyer, geohash.org, 2008): digits of base 32 whose bits halve the
+// longitudes and the latitudes in turn. One without a letter looks like a number and is none.
+func ParseGeohash(text string) (c Cell, ok bool) {
+	if strings.Trim(text, "0123456789") == "" || len(text) > maxGeohash {
+		return c, false
+	}
+	c = Cell{Bottom: -90, Left: -180, Top: 90, Right: 180}
+	east := true
+	for _, r := range []byte(text) {
+		digit := strings.IndexByte("0123456789bcdefghjkmnpqrstuvwxyz", r)
+		if digit < 0 {
+			return c, false
+		}
+		for bit := 16; bit > 0; bit /= 2 {
+			low, high := &c.Bottom, &c.Top
+			if east {
+				low, high = &c.Left, &c.Right
+			}
+			middle := (*low + *high) / 2
+			if digit&bit != 0 {
+				*low = middle
+			} else {
+				*high = middle
+			}
+			east = !east
+		}
+	}
+	return c, true
 }
 
 func parseDegrees(text, what string, limit float64) (float64, error) {
@@ -59,8 +115,8 @@ func parseDegrees(text, what string, limit float64) (float64, error) {
 	return v, nil
 }
 
-// Points returns the points of a value in JSON as texts "lat,lon": it is a text, an object with lat and lon,
-// an array [lon, lat], an array of points, or null, which has none. The texts are not checked otherwise.
+// Points returns the points of a value in JSON as texts of ParsePoint: it is a text, an object with lat and lon,
+// a Point of GeoJSON, an array [lon, lat], an array of points, or null, which has none. The texts are not checked otherwise.
 func Points(raw []byte) ([]string, error) {
 	var list []json.RawMessage
 	switch kind(raw) {
@@ -119,6 +175,9 @@ func point(raw []byte) (string, error) {
 		if err := json.Unmarshal(raw, &p); err != nil {
 			return "", err
 		}
+		if p["type"] != nil {
+			return geoJSON(p)
+		}
 		lat, lon := p["lat"], p["lon"]
 		if lat == nil || lon == nil || len(p) != 2 {
 			return "", errors.New("the object of a point has lat and lon")
@@ -126,6 +185,16 @@ func point(raw []byte) (string, error) {
 		return degreesText(lat) + "," + degreesText(lon), nil
 	}
 	return "", errors.New(`a point is "lat,lon", {"lat": …, "lon": …} or [lon, lat]`)
+}
+
+// geoJSON reads a Point of RFC 7946 without a height.
+func geoJSON(p map[string]json.RawMessage) (string, error) {
+	var kind string
+	var at []json.Number
+	if json.Unmarshal(p["type"], &kind) != nil || !strings.EqualFold(kind, "point") || len(p) != 2 || json.Unmarshal(p["coordinates"], &at) != nil || len(at) != 2 {
+		return "", errors.New(`a point in GeoJSON is {"type": "Point", "coordinates": [lon, lat]}`)
+	}
+	return at[1].String() + "," + at[0].String(), nil
 }
 
 // degreesText also takes numbers in quotes.

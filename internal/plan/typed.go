@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -283,6 +284,10 @@ func floor(f *mapping.Field, text string) (v int64, of place, err error) {
 		return v, at, nil
 	}
 	if _, err := (&mapping.Field{Name: f.Name, Type: mapping.Double}).Number(text); err != nil {
+		var bad *mapping.ValueError
+		if errors.As(err, &bad) {
+			bad.Type = f.Type
+		}
 		return 0, at, err
 	}
 	approximate, _ := strconv.ParseFloat(strings.TrimSpace(text), 64)

@@ -2,7 +2,9 @@ package rest
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/query"
@@ -49,12 +51,13 @@ func (o *object) point(key string, raw json.RawMessage) (lat, lon float64) {
 }
 
 func (p *queryParser) geoDistance(raw json.RawMessage) (query.Node, *Error) {
-	o, name, value, err := anyField("geo_distance", raw, "distance", "distance_type", "validation_method", "boost")
+	o, name, value, err := anyField("geo_distance", raw, "distance", "distance_type", "validation_method", "ignore_unmapped", "boost")
 	if err != nil {
 		return nil, err
 	}
 	o.only("distance_type", "arc")
 	o.only("validation_method", "STRICT")
+	o.only("ignore_unmapped", "false")
 	g := &query.GeoDistance{Boost: o.boost()}
 	var bad error
 	if g.Meters, bad = query.ParseDistance(o.needed("distance")); bad != nil {
@@ -68,16 +71,43 @@ func (p *queryParser) geoDistance(raw json.RawMessage) (query.Node, *Error) {
 	return g, err
 }
 
+// corner is the corner of the cell of a geohash.
+func (o *object) corner(key, text string, lat, lon *float64) {
+	c, ok := mapping.ParseGeohash(text)
+	if !ok {
+		return
+	}
+	if strings.HasPrefix(key, "top") {
+		*lat = c.Top
+	}
+	if strings.HasSuffix(key, "right") {
+		*lon = c.Right
+	}
+}
+
+// boxText reads a box in well-known text.
+func (o *object) boxText(g *query.GeoBox) {
+	text := o.needed("wkt")
+	var left, right, top, bottom float64
+	plain := strings.ReplaceAll(strings.ReplaceAll(strings.ToUpper(text), ",", " "), "(", " ( ")
+	n, err := fmt.Sscanf(strings.Join(strings.Fields(plain), " "), "BBOX ( %g %g %g %g)", &left, &right, &top, &bottom)
+	if err != nil || n != 4 {
+		o.fail("[geo_bounding_box] query has [wkt] %s: want BBOX (left, right, top, bottom)", text)
+	}
+	g.Left, g.Right, g.Top, g.Bottom = left, right, top, bottom
+}
+
 func (p *queryParser) geoBox(raw json.RawMessage) (query.Node, *Error) {
-	o, name, value, err := anyField("geo_bounding_box", raw, "validation_method", "type", "boost")
+	o, name, value, err := anyField("geo_bounding_box", raw, "validation_method", "type", "ignore_unmapped", "boost")
 	if err != nil {
 		return nil, err
 	}
 	o.only("validation_method", "STRICT")
+	o.only("ignore_unmapped", "false")
 	if kind, ok := o.text("type"); ok && kind != "memory" && kind != "indexed" {
 		o.fail("[geo_bounding_box] query has [type] %s: want memory or indexed", kind)
 	}
-	edges, err := options("geo_bounding_box", value, "top_left", "bottom_right", "top_right", "bottom_left", "top", "left", "bottom", "right")
+	edges, err := options("geo_bounding_box", value, "top_left", "bottom_right", "top_right", "bottom_left", "top", "left", "bottom", "right", "wkt")
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +117,14 @@ func (p *queryParser) geoBox(raw json.RawMessage) (query.Node, *Error) {
 			return false
 		}
 		*lat, *lon = edges.point(key, edges.values[key])
+		if text, ok := scalarText(edges.values[key]); ok {
+			edges.corner(key, text, lat, lon)
+		}
 		return true
 	}
 	switch {
+	case edges.values["wkt"] != nil && len(edges.values) == 1:
+		edges.boxText(g)
 	case at("top_left", &g.Top, &g.Left) && at("bottom_right", &g.Bottom, &g.Right) && len(edges.values) == 2:
 	case at("top_right", &g.Top, &g.Right) && at("bottom_left", &g.Bottom, &g.Left) && len(edges.values) == 2:
 	case edges.values["top"] != nil && len(edges.values) == 4:

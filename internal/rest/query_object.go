@@ -21,6 +21,9 @@ func options(of string, raw json.RawMessage, known ...string) (o object, err *Er
 	if o.values, bad = decodeObject(raw); bad != nil || o.values == nil {
 		return o, badRequest(typeParsing, "[%s] query malformed, want an object", of)
 	}
+	if o.stand(); o.err != nil {
+		return o, o.err
+	}
 	for key := range o.values {
 		if !slices.Contains(known, key) {
 			return o, badRequest(typeParsing, "[%s] query does not support [%s]", of, key)
@@ -57,14 +60,14 @@ func (o *object) needed(key string) string {
 	return text
 }
 
-// texts returns an array of texts.
+// texts returns the texts of an array, or the only one.
 func (o *object) texts(key string) []string {
 	raw, ok := o.values[key]
 	if !ok {
 		o.fail("[%s] query needs [%s]", o.of, key)
 		return nil
 	}
-	return o.list(key, raw)
+	return o.list(key, scalars(raw))
 }
 
 func (o *object) list(key string, raw json.RawMessage) []string {

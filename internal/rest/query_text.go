@@ -26,9 +26,12 @@ func (o *object) words(w *query.Words) {
 }
 
 func (p *queryParser) match(raw json.RawMessage) (query.Node, *Error) {
-	field, text, o, err := p.termQuery("match", raw, "query", append(similarityKeys, "operator", "minimum_should_match")...)
+	field, text, o, err := p.termQuery("match", raw, "query", append(similarityKeys, "operator", "minimum_should_match", "lenient")...)
 	if err != nil {
 		return nil, err
+	}
+	if p.lenient(&o, field, text) {
+		return &query.IDs{Boost: 1}, o.err
 	}
 	w := &query.Words{Field: field, Text: text}
 	o.words(w)
@@ -120,7 +123,7 @@ func (p *queryParser) fieldNames(name string) ([]string, *Error) {
 }
 
 func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
-	o, err := options("multi_match", raw, append(similarityKeys, "query", "fields", "type", "operator", "minimum_should_match", "tie_breaker", "slop", "boost")...)
+	o, err := options("multi_match", raw, append(similarityKeys, "query", "fields", "type", "operator", "minimum_should_match", "tie_breaker", "slop", "lenient", "boost")...)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +136,10 @@ func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
 	text, kind := o.needed("query"), "best_fields"
 	if o.values["type"] != nil {
 		kind, _ = o.text("type")
+	}
+	fields = slices.DeleteFunc(fields, func(f query.FieldWeight) bool { return p.lenient(&o, f.Name, text) })
+	if len(fields) == 0 {
+		return &query.IDs{Boost: 1}, o.err
 	}
 	boost := o.boost()
 	tie := o.number("tie_breaker", 0, 0, 1)
@@ -197,12 +204,10 @@ func inFields(leaf query.Node, fields []query.FieldWeight, sum bool, tie, boost 
 }
 
 func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
-	o, err := options("query_string", raw, "query", "default_operator", "default_field", "fields", "tie_breaker", "type", "minimum_should_match", "lenient", "analyze_wildcard", "allow_leading_wildcard", "boost")
+	o, err := options("query_string", raw, "query", "default_operator", "default_field", "fields", "tie_breaker", "type", "minimum_should_match", "lenient", "boost")
 	if err != nil {
 		return nil, err
 	}
-	o.only("analyze_wildcard", "false")
-	o.only("allow_leading_wildcard", "true")
 	var fields []query.FieldWeight
 	switch {
 	case o.values["fields"] != nil && o.values["default_field"] != nil:
@@ -305,11 +310,10 @@ func (x *Index) queryString(text, operator, field string) (q searchQuery, err *E
 }
 
 func (p *queryParser) simpleQueryString(raw json.RawMessage) (query.Node, *Error) {
-	o, err := options("simple_query_string", raw, "query", "fields", "default_operator", "flags", "minimum_should_match", "boost")
+	o, err := options("simple_query_string", raw, "query", "fields", "default_operator", "minimum_should_match", "boost")
 	if err != nil {
 		return nil, err
 	}
-	o.only("flags", "ALL")
 	occur := o.occur("default_operator")
 	node := query.ParseSimple(o.needed("query"), occur)
 	if m := o.minimum(); m != "" {

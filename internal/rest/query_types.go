@@ -168,12 +168,17 @@ func (p *queryParser) term(raw json.RawMessage) (query.Node, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	o.only("case_insensitive", "false")
-	if field == idField {
+	anyCased := o.boolean("case_insensitive", false)
+	switch {
+	case field == idField && anyCased:
+		o.fail("[term] query of [_id] has [case_insensitive] true: ids have a letter case")
+		return nil, o.err
+	case field == idField:
 		return &query.IDs{IDs: []string{text}, Boost: o.boost()}, o.err
-	}
-	if text == "" {
+	case text == "":
 		return &query.IDs{Boost: 1}, o.err // no term is empty
+	case anyCased:
+		return o.inAnyCase(field, anyCase(text)), o.err
 	}
 	return &query.Term{Field: field, Text: text, Boost: o.boost(), Exact: true}, o.err
 }
@@ -211,7 +216,9 @@ func (p *queryParser) prefix(raw json.RawMessage) (query.Node, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	o.only("case_insensitive", "false")
+	if o.boolean("case_insensitive", false) {
+		return o.inAnyCase(field, anyCase(text)+".*"), o.err
+	}
 	return &query.Prefix{Field: field, Text: text, Boost: o.boost(), Exact: true}, o.err
 }
 
@@ -227,17 +234,20 @@ func (p *queryParser) wildcard(raw json.RawMessage) (query.Node, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	o.only("case_insensitive", "false")
+	if o.boolean("case_insensitive", false) {
+		return o.inAnyCase(field, wildcardAnyCase(text)), o.err
+	}
 	return &query.Wildcard{Field: field, Pattern: text, Boost: o.boost(), Exact: true}, o.err
 }
 
 func (p *queryParser) regexp(raw json.RawMessage) (query.Node, *Error) {
-	field, text, o, err := p.termQuery("regexp", raw, "value", "case_insensitive", "flags", "max_determinized_states")
+	field, text, o, err := p.termQuery("regexp", raw, "value", "case_insensitive", "max_determinized_states")
 	if err != nil {
 		return nil, err
 	}
-	o.only("case_insensitive", "false")
-	o.only("flags", "ALL")
+	if o.boolean("case_insensitive", false) {
+		text = regexpAnyCase(text)
+	}
 	states := o.whole("max_determinized_states", 10*query.DefaultStates)
 	return &query.Regexp{Field: field, Pattern: text, Boost: o.boost(), Exact: true, MaxStates: states}, o.err
 }
