@@ -58,7 +58,7 @@ func (h *highlighter) highlights(title, text string, fields []Field) map[string]
 	add := func(name, value string) {
 		for i := range h.fields {
 			f := &h.fields[i]
-			if !matchesName(f.Name, name) {
+			if !matchesName(f.Name, name) || f.Name != name && h.isVector(name) {
 				continue
 			}
 			left := max(f.Fragments, 1) - len(out[name])
@@ -87,6 +87,12 @@ func (h *highlighter) highlights(title, text string, fields []Field) map[string]
 		add(textPart, text)
 	}
 	return out
+}
+
+// isVector reports whether the values of a field are no texts for people.
+func (h *highlighter) isVector(name string) bool {
+	f, ok := h.search.snapshot.Options.FieldMapping().Field(name)
+	return ok && f.Type.Vector()
 }
 
 // passages returns the passages of a value that have a word of the query.

@@ -197,7 +197,7 @@ func TestHighlights(t *testing.T) {
 
 // Words that patterns find are marked in every field, and in snippets.
 func TestHighlightsOfPatterns(t *testing.T) {
-	m, err := griffin.ParseMapping([]byte(`{"properties": {"title": {"type": "text"}, "note": {"type": "text"}, "kind": {"type": "keyword"}}}`))
+	m, err := griffin.ParseMapping([]byte(`{"properties": {"title": {"type": "text"}, "note": {"type": "text"}, "kind": {"type": "keyword"}, "model": {"type": "sparse_vector"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestHighlightsOfPatterns(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ix.Close() })
-	d := griffin.Document{ID: "1", Title: "Wonderful worlds", Text: "The <world> wanders, wandering on", Fields: []griffin.Field{{Name: "note", Value: "Wonders of wood"}, {Name: "kind", Value: "wild thing"}}}
+	d := griffin.Document{ID: "1", Title: "Wonderful worlds", Text: "The <world> wanders, wandering on", Fields: []griffin.Field{{Name: "note", Value: "Wonders of wood"}, {Name: "kind", Value: "wild thing"}, {Name: "model", Value: `{"world": 1}`}}}
 	if err := errors.Join(ix.Add(t.Context(), d), ix.Commit(t.Context())); err != nil {
 		t.Fatal(err)
 	}
@@ -232,6 +232,9 @@ func TestHighlightsOfPatterns(t *testing.T) {
 				return h[0].Mark("[", "]")
 			}
 			return ""
+		}
+		if vector := marked("model"); vector != "" {
+			t.Errorf("%s: a vector is highlighted: %s", c.query, vector)
 		}
 		if got := []string{marked("title"), marked("text"), marked("note"), marked("kind")}; !slices.Equal(got, []string{c.title, c.text, c.note, c.kind}) {
 			t.Errorf("%s: %q", c.query, got)

@@ -56,6 +56,7 @@ func TestErrors(t *testing.T) {
 		`{"a": {"date_histogram": {"field": "made", "fixed_interval": "1d", "time_zone": "Mars"}}}`:                   "parameter [time_zone]",
 		`{"a": {"range": {"field": "size"}}}`:                                                                         "parameter [ranges]",
 		`{"a": {"range": {"field": "size", "ranges": [{"from": "x"}]}}}`:                                              `"x" is not a number`,
+		`{"a": {"range": {"field": "made", "ranges": [{"from": "2022"}]}}}`:                                           "need the type [date_range]",
 		`{"a": {"date_range": {"field": "made", "ranges": [{"from": "x"}]}}}`:                                         "parameter [ranges]",
 		`{"a": {"filter": {"nothing": {}}}}`:                                                                          "aggregation [a] of type [filter]",
 		`{"a": {"filters": {"filters": {}}}}`:                                                                         "there are none",

@@ -34,6 +34,7 @@ type valueRange struct {
 type rangeParam struct {
 	key      string
 	from, to *string
+	quoted   bool // a bound is a string
 }
 
 type rangesParams struct {
@@ -62,9 +63,9 @@ func (p *params) ranges() rangesParams {
 				p.fail("ranges", "unknown key [%s]: there are key, from and to", m.name)
 			case !ok:
 			case m.name == "from":
-				one.from = &text
+				one.from, one.quoted = &text, one.quoted || m.value[0] == '"'
 			default:
-				one.to = &text
+				one.to, one.quoted = &text, one.quoted || m.value[0] == '"'
 			}
 		}
 		out.list = append(out.list, one)
@@ -95,6 +96,9 @@ func parseRange(r *Request, p *params) (func(e *env) (collector, error), error) 
 		n, err := e.numbersOf(r, &o.numberParams)
 		if err != nil {
 			return nil, err
+		}
+		if n.field.Type == mapping.Date && slices.ContainsFunc(o.list, func(one rangeParam) bool { return one.quoted }) {
+			return nil, r.errorf("parameter [ranges]: bounds of field [%s] that are dates need the type [date_range]", n.field.Name)
 		}
 		c := &ranges{Request: r, numbers: n, list: list, keyed: o.keyed}
 		c.within, err = e.within(r)

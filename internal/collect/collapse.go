@@ -21,8 +21,9 @@ func (r *run) collapse(segments []Segment, matches [][]uint64) ([]Hit, error) {
 	switch f := r.Collapse; {
 	case !f.HasOrdinals() && !f.HasNumbers() || f.NoDocValues:
 		return nil, fmt.Errorf("collapse by [%s]: the field has no column: %w", f.Name, base.ErrBadInput)
-	case r.After != nil:
-		return nil, fmt.Errorf("collapse by [%s] with search_after is not supported: %w", f.Name, base.ErrBadInput)
+	case r.After != nil && (len(r.Keys) != 1 || r.Keys[0].By != Values || r.Keys[0].Field == nil || r.Keys[0].Field.Name != f.Name):
+		// Another document of a group could be before the last hit.
+		return nil, fmt.Errorf("collapse by [%s] with search_after needs a sort by [%[1]s] only: %w", f.Name, base.ErrBadInput)
 	}
 	all := groups{}
 	for i := range segments {
@@ -73,9 +74,12 @@ func (r *run) group(segments []Segment, index int, words []uint64, all groups) e
 	for i, w := range words {
 		for ; w != 0; w &= w - 1 {
 			doc := base.DocID(i*64 + bits.TrailingZeros64(w))
-			score, _, err := s.read(doc, row)
+			score, keep, err := s.read(doc, row)
 			if err != nil {
 				return err
+			}
+			if !keep {
+				continue
 			}
 			var of key
 			if cursor != nil {

@@ -492,6 +492,48 @@ func TestRandomCollapses(t *testing.T) {
 	}
 }
 
+// Pages of groups in the order of their field are the groups of one search. Sorts by more cannot be continued.
+func TestCollapsePages(t *testing.T) {
+	m := newTestMapping(t)
+	for seed := range 60 {
+		r := rand.New(rand.NewPCG(uint64(seed), 9))
+		docs := randomDocs(r, r.IntN(300))
+		segments, matches := testSegments(t, r, m, docs)
+		field, _ := m.Field([]string{"one", "made", "sold"}[r.IntN(3)])
+		order := []string{"asc", "desc"}[r.IntN(2)]
+		missing := []string{"_last", "_first"}[r.IntN(2)]
+		keys, err := Parse([]byte(fmt.Sprintf(`{%q: {"order": %q, "missing": %q}}`, field.Name, order, missing)), m.Field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Keys: keys, K: len(docs) + 1, Collapse: field}
+		want, err := Run(t.Context(), segments, matches, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.K = 1 + r.IntN(4)
+		var got []Hit
+		for {
+			page, err := Run(t.Context(), segments, matches, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, page...)
+			if len(page) < o.K || len(got) > len(want) {
+				break
+			}
+			o.After = page[len(page)-1].Values
+		}
+		if !slices.EqualFunc(got, want, func(a, b Hit) bool { return a.Segment == b.Segment && a.Doc == b.Doc && a.Group == b.Group }) {
+			t.Fatalf("seed %d, by %s %s: %d groups on pages, want %d", seed, field.Name, order, len(got), len(want))
+		}
+		o.After, o.Keys = []Value{{None: true}, {None: true}}, append(slices.Clone(keys), keys[0])
+		if _, err := Run(t.Context(), segments, matches, o); !errors.Is(err, base.ErrBadInput) {
+			t.Fatalf("two keys: %v", err)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	m := newTestMapping(t)
 	for text, want := range map[string]string{
