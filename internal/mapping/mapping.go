@@ -55,7 +55,9 @@ type Target struct {
 
 // New returns a mapping with fields in the order of declaration. The error wraps base.ErrBadInput and
 // names the field.
-func New(dynamic Dynamic, fields []Field) (*Mapping, error) { return newMapping(dynamic, fields, false) }
+func New(dynamic Dynamic, fields []Field) (*Mapping, error) {
+	return newMapping(dynamic, fields, false)
+}
 
 // NewUpdate is New for an update of another mapping (Updated), whose fields may copy to fields of that one.
 func NewUpdate(dynamic Dynamic, fields []Field) (*Mapping, error) {

@@ -535,9 +535,9 @@ func TestUpdateCopiesTo(t *testing.T) {
 		t.Errorf("JSON %s", got)
 	}
 	for now, want := range map[string]string{
-		`{"properties": {"a": {"type": "text"}}}`:                                          "there is no field [k]",
-		`{"properties": {"k": {"properties": {"n": {"type": "long"}}}}}`:                   "there is no field [k]",
-		`{"properties": {"k": {"type": "sparse_vector"}}}`:                                 "a vector",
+		`{"properties": {"a": {"type": "text"}}}`:                                       "there is no field [k]",
+		`{"properties": {"k": {"properties": {"n": {"type": "long"}}}}}`:                "there is no field [k]",
+		`{"properties": {"k": {"type": "sparse_vector"}}}`:                              "a vector",
 		`{"properties": {"k": {"type": "keyword", "fields": {"t": {"type": "text"}}}}}`: "",
 	} {
 		merged, changes, err := parse(t, now).Updated(update)

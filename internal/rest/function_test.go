@@ -97,7 +97,7 @@ func TestFunctionScoreErrors(t *testing.T) {
 		`"gauss":{"sold":{"origin":1,"scale":1,"decay":1}}`:              "[decay] 1",
 		`"gauss":{"sold":{"scale":1},"day":{"scale":"1d"}}`:              "2 fields",
 		`"gauss":{"day":{"scale":"1 week"}}`:                             "no", // no time
-		`"gauss":{"at":{"origin":"nowhere","scale":"1km"}}`:                 "origin",
+		`"gauss":{"at":{"origin":"nowhere","scale":"1km"}}`:              "origin",
 		`"gauss":{"name":{"origin":"1","scale":"1"}}`:                    "numbers, dates or points",
 		`"gauss":{"sold":{"origin":1,"scale":1},"multi_value_mode":"x"}`: "[multi_value_mode] x",
 		`"random_score":{"field":"name"}`:                                "numbers",

@@ -2,8 +2,8 @@ package rest
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/griffin-search/griffin/internal/mapping"
@@ -88,13 +88,20 @@ func (o *object) corner(key, text string, lat, lon *float64) {
 // boxText reads a box in well-known text.
 func (o *object) boxText(g *query.GeoBox) {
 	text := o.needed("wkt")
-	var left, right, top, bottom float64
-	plain := strings.ReplaceAll(strings.ReplaceAll(strings.ToUpper(text), ",", " "), "(", " ( ")
-	n, err := fmt.Sscanf(strings.Join(strings.Fields(plain), " "), "BBOX ( %g %g %g %g)", &left, &right, &top, &bottom)
-	if err != nil || n != 4 {
+	kind, list, opened := strings.Cut(strings.TrimSpace(text), "(")
+	list, closed := strings.CutSuffix(list, ")")
+	edges := strings.Split(list, ",")
+	ok := opened && closed && len(edges) == 4 && strings.EqualFold(strings.TrimSpace(kind), "bbox")
+	for i, to := range []*float64{&g.Left, &g.Right, &g.Top, &g.Bottom} {
+		if ok {
+			var err error
+			*to, err = strconv.ParseFloat(strings.TrimSpace(edges[i]), 64)
+			ok = err == nil
+		}
+	}
+	if !ok {
 		o.fail("[geo_bounding_box] query has [wkt] %s: want BBOX (left, right, top, bottom)", text)
 	}
-	g.Left, g.Right, g.Top, g.Bottom = left, right, top, bottom
 }
 
 func (p *queryParser) geoBox(raw json.RawMessage) (query.Node, *Error) {

@@ -48,11 +48,11 @@ func (o *object) stand() {
 }
 
 // lenient reports whether a field cannot hold a value, where a query wants that to be no match.
-func (p *queryParser) lenient(o *object, field, text string) bool {
+func (o *object) lenient(fields *mapping.Mapping, field, text string) bool {
 	if !o.boolean("lenient", false) {
 		return false
 	}
-	f, ok := p.x.meta().fields.Field(field)
+	f, ok := fields.Field(field)
 	if !ok {
 		return false
 	}

@@ -30,7 +30,7 @@ func (p *queryParser) match(raw json.RawMessage) (query.Node, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.lenient(&o, field, text) {
+	if o.lenient(p.x.meta().fields, field, text) {
 		return &query.IDs{Boost: 1}, o.err
 	}
 	w := &query.Words{Field: field, Text: text}
@@ -137,7 +137,7 @@ func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
 	if o.values["type"] != nil {
 		kind, _ = o.text("type")
 	}
-	fields = slices.DeleteFunc(fields, func(f query.FieldWeight) bool { return p.lenient(&o, f.Name, text) })
+	fields = slices.DeleteFunc(fields, func(f query.FieldWeight) bool { return o.lenient(p.x.meta().fields, f.Name, text) })
 	if len(fields) == 0 {
 		return &query.IDs{Boost: 1}, o.err
 	}
