@@ -106,17 +106,7 @@ func (s *sortedSearch) rankCounted(ctx context.Context, r *Results, began time.T
 		return answer, false, err
 	}
 	r.CountTook, r.Matches = time.Since(began), selected.Matches
-	n := len(s.snapshot.Segments)
-	s.sc.bitmaps = append(s.sc.bitmaps, make([][]uint64, max(0, n-len(s.sc.bitmaps)))...)
-	s.hits = s.sc.bitmaps[:n]
-	for i, docs := range selected.Segments {
-		words := (s.segments[i].NumDocs + 63) / 64
-		s.hits[i] = slices.Grow(s.hits[i][:0], words)[:words]
-		clear(s.hits[i])
-		for _, d := range docs {
-			s.hits[i][d/64] |= 1 << (d % 64)
-		}
-	}
+	s.selected = selected.Segments
 	answer, err = s.rank(ctx, r)
 	return answer, true, err
 }

@@ -42,7 +42,8 @@ type GPUDeviceStats struct {
 	// Queries counts the queries of this device, Launches the launched batches.
 	Queries  int64 `json:"queries"`
 	Launches int64 `json:"launches"`
-	// Busy is the kernel time of batches, of counts of values and of traced single queries.
+	// Busy is the kernel time of batches, of traced single queries and of counts of values; of these, one of eight is
+	// measured for all.
 	Busy time.Duration `json:"busy_ns"`
 	// Errors counts failed driver calls. Lost is the error that made the device unusable.
 	Errors int64  `json:"errors"`

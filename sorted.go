@@ -76,6 +76,7 @@ type sortedSearch struct {
 	plan     *dispatch.Query
 	matches  [][]uint64 // by segment
 	hits     [][]uint64 // of PostFilter
+	selected [][]base.DocID // rising; in place of hits if a GPU has found them
 	keys     []collect.Key
 	scorer   *plan.Scorer
 	mapping  *mapping.Mapping
@@ -285,7 +286,12 @@ func (s *sortedSearch) rank(ctx context.Context, r *Results) (plan.Answer, error
 		}
 		s.scorer, o.Scorer = scorer, scorer
 	}
-	found, err := collect.Run(ctx, s.segments, s.hits, o)
+	var found []collect.Hit
+	if s.selected != nil {
+		found, err = collect.RunDocs(ctx, s.segments, s.selected, o)
+	} else {
+		found, err = collect.Run(ctx, s.segments, s.hits, o)
+	}
 	if err != nil {
 		return plan.Answer{}, err
 	}

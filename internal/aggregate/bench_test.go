@@ -84,3 +84,28 @@ func BenchmarkRun(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkCounted is of values that a GPU has counted.
+func BenchmarkCounted(b *testing.B) {
+	const n = 1 << 20
+	ix := benchIndex(b, n)
+	c, _ := ix.Segments[0].Column("tag")
+	counts := OrdinalCounts{Counts: make([]uint32, c.NumTerms())}
+	words := make([]uint64, n/64)
+	for i := range words {
+		words[i] = 0x1111_0000_1000_0011
+	}
+	if _, err := c.CountOrdinals(words, counts.Counts); err != nil {
+		b.Fatal(err)
+	}
+	ix.Counts = func(int, string) *OrdinalCounts { return &counts }
+	for b.Loop() {
+		requests, err := Parse([]byte(`{"a": {"terms": {"field": "tag", "size": 10}}}`))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Run(context.Background(), ix, requests, nil, Limits{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

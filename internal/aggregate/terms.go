@@ -318,6 +318,12 @@ func (t *terms) addOrdinals(counts []uint32, missing int64) error {
 			return err
 		}
 	}
+	if t.filter == nil && t.keys.lexicon.single >= 0 && len(counts) <= len(t.ofKeys) { // numbers are ordinals
+		for ord, count := range counts {
+			t.ofKeys[ord] += int64(count)
+		}
+		counts = nil
+	}
 	for ord, count := range counts {
 		if count == 0 {
 			continue
@@ -422,14 +428,14 @@ func (t *terms) candidatesOfKeys() (list []candidate, total int64) {
 	if len(t.order) == 1 && t.order[0].by == byCount && t.order[0].desc && t.size < len(t.ofKeys) {
 		var best topk.Queue
 		best.Reset(t.size)
+		need := base.Score(1)
 		for key, count := range t.ofKeys {
-			if count > 0 {
+			if base.Score(count) >= need {
 				best.Add(base.Hit{DocID: base.DocID(key), Score: base.Score(count)})
+				need = max(best.Need(), 1)
 			}
 		}
-		if need := best.Need(); need > 0 {
-			least = max(least, int64(need-1))
-		}
+		least = max(least, int64(need-1))
 	}
 	n := 0
 	for _, count := range t.ofKeys {

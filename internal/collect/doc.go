@@ -1,6 +1,6 @@
 // Package collect ranks the documents that match a query: by fields, by score, by distance, in any
 // combination, and one document for each value of a field. It does not find the documents: callers pass one
-// bitmap a segment. Ranking by score alone is the work of package traverse.
+// bitmap a segment, or few documents. Ranking by score alone is the work of package traverse.
 //
 // Parse reads the JSON of OpenSearch's "sort", Run ranks. The order is total: documents with equal keys are
 // in the order in which they were written. Terms are ordered by their bytes, in all segments alike.

@@ -70,18 +70,32 @@ type Hit struct {
 // Run returns the best documents of bitmaps, one a segment. Errors wrap base.ErrBadInput for fields that
 // cannot be collapsed, base.ErrCorrupt, or are the context's.
 func Run(ctx context.Context, segments []Segment, matches [][]uint64, o Options) ([]Hit, error) {
+	if o.K > 0 && o.Collapse != nil {
+		return newRun(ctx, o).collapse(segments, matches)
+	}
+	return rank(ctx, segments, o, func(s *segmentRun) error { return s.collectBest(matches[s.index]) })
+}
+
+// RunDocs is Run over few documents of each segment, which rise, without Options.Collapse. Its time does not depend
+// on the number of documents of the segments.
+func RunDocs(ctx context.Context, segments []Segment, docs [][]base.DocID, o Options) ([]Hit, error) {
+	return rank(ctx, segments, o, func(s *segmentRun) error { return s.collectDocs(docs[s.index]) })
+}
+
+func newRun(ctx context.Context, o Options) *run {
+	return &run{ctx: ctx, Options: o, needsScore: o.sortsByScore()}
+}
+
+func rank(ctx context.Context, segments []Segment, o Options, collect func(s *segmentRun) error) ([]Hit, error) {
 	if o.K == 0 {
 		return nil, ctx.Err()
 	}
-	r := &run{ctx: ctx, Options: o, needsScore: o.sortsByScore()}
-	if o.Collapse != nil {
-		return r.collapse(segments, matches)
-	}
+	r := newRun(ctx, o)
 	for i := range segments {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := r.segment(segments, i, matches[i]); err != nil {
+		if err := r.segment(&segments[i], i, collect); err != nil {
 			return nil, err
 		}
 	}
@@ -162,12 +176,12 @@ func (k *Key) class(none bool) int8 {
 }
 
 // segment adds a segment's documents to the best.
-func (r *run) segment(segments []Segment, i int, words []uint64) error {
-	s, err := r.open(&segments[i], i)
+func (r *run) segment(segment *Segment, i int, collect func(s *segmentRun) error) error {
+	s, err := r.open(segment, i)
 	if err != nil {
 		return err
 	}
-	if err := s.collectBest(words); err != nil {
+	if err := collect(s); err != nil {
 		return err
 	}
 	hits, err := s.hits(s.heap.sorted())
@@ -220,6 +234,21 @@ func (s *segmentRun) collectBest(words []uint64) error {
 		matched = countBits(narrowed)
 	}
 	return s.collectAll(narrowed, matched)
+}
+
+// collectDocs adds documents to the heap of the segment.
+func (s *segmentRun) collectDocs(docs []base.DocID) error {
+	row := make([]slot, len(s.run.Keys))
+	for _, doc := range docs {
+		score, keep, err := s.read(doc, row)
+		if err != nil {
+			return err
+		}
+		if keep {
+			s.heap.add(row, entry{doc: doc, rank: s.rank(doc), score: score})
+		}
+	}
+	return nil
 }
 
 // restart empties the heap, to collect from the first document on.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -351,6 +352,10 @@ func TestRandomSorts(t *testing.T) {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}
 				checkHits(t, fmt.Sprintf("seed %d, page %d of %d: %s", seed, page, o.K, text), hits, want[:min(len(want), o.K)], segments, docs)
+				if hits, err = RunDocs(context.Background(), segments, listed(matches), o); err != nil {
+					t.Fatalf("seed %d: %s: %v", seed, text, err)
+				}
+				checkHits(t, fmt.Sprintf("seed %d, page %d of %d: %s, by documents", seed, page, o.K, text), hits, want[:min(len(want), o.K)], segments, docs)
 				if len(hits) == 0 {
 					break
 				}
@@ -358,6 +363,19 @@ func TestRandomSorts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// listed returns the documents of bitmaps.
+func listed(bitmaps [][]uint64) [][]base.DocID {
+	out := make([][]base.DocID, len(bitmaps))
+	for i, words := range bitmaps {
+		for j, w := range words {
+			for ; w != 0; w &= w - 1 {
+				out[i] = append(out[i], base.DocID(64*j+bits.TrailingZeros64(w)))
+			}
+		}
+	}
+	return out
 }
 
 // next sets After to the last hit, and returns the documents after it.

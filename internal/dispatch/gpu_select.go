@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"math/bits"
+	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
@@ -22,7 +23,7 @@ type FieldOrder struct {
 // Selected are documents that have the best K of each segment among them, and the number of all matches.
 type Selected struct {
 	Matches  int64
-	Segments [][]base.DocID // of the segment, in any order; of small segments all matches
+	Segments [][]base.DocID // of the segment, rising; of small segments all matches
 }
 
 // SelectByField finds on the GPU the documents among which are the best matches of a query by a field. If the CPU
@@ -76,6 +77,7 @@ func (t *selecting) run(ctx context.Context, v *pipeline.View, stage int) (refus
 		for _, d := range one.Segments[i].Docs {
 			t.docs[i] = append(t.docs[i], base.DocID(d))
 		}
+		slices.Sort(t.docs[i])
 	}
 	for _, i := range q.gpu.small {
 		if err := plan.StageMatches(ctx, &q.Plan, &t.sc.Scratch, stage, i, t.addSmall); err != nil {

@@ -147,8 +147,61 @@ struct TallyCounts {
 /* The documents of a group for a lane. */
 constexpr uint32_t kLaneDocs = 8, kUnitWords = 32, kUnitGroups = kUnitWords * kRangeDocs / (32 * kLaneDocs);
 
-/* Counts the values of the matching documents of 32 words, one a lane. A lane has eight consecutive documents of each
- * group of 256. By a warp. */
+/* Below this number of matches in a unit, a lane visits the matches of its own word: its steps are the most of a word,
+ * not all documents, of which an instruction for each eighth is most of the work. Above, lanes would read the lines of
+ * a unit too often. */
+constexpr uint32_t kSparseUnit = kUnitWords * kRangeDocs / 3;
+
+/* Whether a unit of 32 words, one a lane, is sparse. By a warp. */
+__device__ __forceinline__ bool tally_sparse(uint32_t word) {
+    return __reduce_add_sync(kAll, static_cast<uint32_t>(__popc(word))) < kSparseUnit;
+}
+
+/* Calls visit(i, value) for the documents of the lane's word: bit i. values are of bit 0. */
+template <class T, class Visit>
+__device__ __forceinline__ void tally_few(const T* values, uint32_t word, Visit visit) {
+    while (word != 0) {
+        uint32_t at[kInFlight];
+        T loaded[kInFlight];
+#pragma unroll
+        for (uint32_t j = 0; j < kInFlight; j++) {
+            at[j] = kRangeDocs;
+            loaded[j] = 0;
+            if (word != 0) {
+                at[j] = static_cast<uint32_t>(__ffs(static_cast<int>(word))) - 1;
+                loaded[j] = values[at[j]];
+            }
+            word &= word - 1;
+        }
+#pragma unroll
+        for (uint32_t j = 0; j < kInFlight; j++) {
+            if (at[j] < kRangeDocs) {
+                visit(at[j], loaded[j]);
+            }
+        }
+    }
+}
+
+/* Counts the values of the matching documents of 32 words, one a lane, of which few match. By a warp. */
+template <class T>
+__device__ __forceinline__ void tally_flat_few(const TallyParams& p, const TallyCounts& counts, uint32_t first,
+                                               uint32_t word) {
+    const uint64_t doc = (static_cast<uint64_t>(first) + threadIdx.x % 32) * kRangeDocs;
+    uint32_t slot = 0, n = 0; /* equal values follow each other in sorted indexes */
+    tally_few(static_cast<const T*>(p.values) + doc, word, [&](uint32_t, uint32_t value) {
+        if (n > 0 && value != slot) {
+            counts.add(slot, n);
+            n = 0;
+        }
+        slot = value;
+        n++;
+    });
+    if (n > 0) {
+        counts.add(slot, n);
+    }
+}
+
+/* The same of any number of documents. A lane has eight consecutive documents of each group of 256. By a warp. */
 template <class T>
 __device__ __forceinline__ void tally_flat(const TallyParams& p, const TallyCounts& counts, uint32_t first,
                                            uint32_t word) {
@@ -304,10 +357,12 @@ struct TallyUnit {
     const TallyParams& p;
 
     __device__ __forceinline__ void operator()(const TallyCounts& counts, uint32_t first, uint32_t word) const {
-        if (p.starts == nullptr) {
-            tally_flat<T>(p, counts, first, word);
-        } else {
+        if (p.starts != nullptr) {
             tally_lists<T>(p, counts, first, word);
+        } else if (tally_sparse(word)) {
+            tally_flat_few<T>(p, counts, first, word);
+        } else {
+            tally_flat<T>(p, counts, first, word);
         }
     }
 };
@@ -332,12 +387,13 @@ struct SelectStep {
     uint64_t prefix; /* of keys, or, of documents with the key equal, of their places */
     uint64_t equal;  /* a key */
     uint32_t* docs;  /* [room] in page-locked host memory: documents are written; null: digits are counted */
+    uint64_t* keys;  /* [room] there: their keys */
     uint32_t room;
     uint32_t shift;     /* of the digit */
     uint32_t rising;    /* 1: the least value is best */
     uint32_t noneFirst; /* 1: documents without a value are best, 0: worst */
     uint32_t byPlace;   /* 1: documents with a greater key are before those with the key equal, which are by place */
-    uint32_t padding;
+    uint32_t bits;      /* of the digit, at most kDigitBits */
 };
 
 /* selectParams in select.go. */
@@ -366,8 +422,8 @@ __device__ __forceinline__ void select_one(const SelectBlock& b, const TallyCoun
     const bool equal = key == b.step.equal;
     const uint64_t of = b.step.byPlace != 0 ? place : key;
     if (b.step.docs == nullptr) {
-        if ((b.step.byPlace == 0 || equal) && shift_by(of, b.step.shift + kDigitBits) == b.step.prefix) {
-            counts.add(static_cast<uint32_t>(of >> b.step.shift) & ((1U << kDigitBits) - 1), 1);
+        if ((b.step.byPlace == 0 || equal) && shift_by(of, b.step.shift + b.step.bits) == b.step.prefix) {
+            counts.add(static_cast<uint32_t>(of >> b.step.shift) & ((1U << b.step.bits) - 1), 1);
         }
         return;
     }
@@ -375,6 +431,7 @@ __device__ __forceinline__ void select_one(const SelectBlock& b, const TallyCoun
         const uint64_t at = atomicAdd(b.written, 1U);
         if (at < b.step.room) {
             b.step.docs[at] = doc;
+            b.step.keys[at] = key;
         }
     }
 }
@@ -386,6 +443,11 @@ __device__ __forceinline__ void select_unit(const SelectBlock& b, const TallyCou
     constexpr uint32_t together = sizeof(T) == 8 ? 1 : kUnitGroups;
     const uint32_t lane = threadIdx.x % 32;
     const auto* values = static_cast<const T*>(b.values);
+    if (tally_sparse(word)) {
+        const uint32_t own = (first + lane) * kRangeDocs;
+        tally_few(values + own, word, [&](uint32_t i, T value) { select_one(b, counts, own + i, value); });
+        return;
+    }
     for (uint32_t from = 0; from < kUnitGroups; from += together) {
         uint32_t set[together];
         uint4 loaded[together][numLoads];
@@ -439,8 +501,8 @@ __device__ __forceinline__ void select_values(const SelectParams& p) {
     const SelectStep& step = p.step;
     /* Field by field: a copy of a part of the parameters needs all of them in local memory. */
     const SelectBlock b = {
-        {step.most, step.prefix, step.equal, step.docs, step.room, step.shift, step.rising, step.noneFirst,
-         step.byPlace, 0},
+        {step.most, step.prefix, step.equal, step.docs, step.keys, step.room, step.shift, step.rising, step.noneFirst,
+         step.byPlace, step.bits},
         p.tally.values,
         p.tally.state + 2,
         p.tally.numDocs,

@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// digitBits of a key or a place are counted by a launch.
+	// digitBits of a key or a place are counted by a launch, fewer at the end. The first digit has all, so that few
+	// documents wait for each other's counts, and one launch often suffices.
 	digitBits = 12
-	// selectRoom is the maximum number of documents that Select returns.
+	// selectRoom is the maximum number of documents that the device returns, among which the host chooses.
 	selectRoom = 1 << 13
 )
 
@@ -36,14 +37,14 @@ type selectParams struct {
 type selectStep struct {
 	most, prefix, equal uint64
 	docs                cuda.Ptr[uint32]
+	keys                cuda.Ptr[uint64]
 	room, shift         uint32
 	rising, noneFirst   uint32
-	byPlace             uint32
-	_                   uint32
+	byPlace, bits       uint32
 }
 
-// Select finds the best q.K matches of a query by a column: it returns their DocIDs in the segment in any order, and
-// perhaps further ones. It counts the digits of keys, the highest first, until the documents that may be among the
+// Select finds the best q.K matches of a query by a column, with by.Ties all of the Kth's value: it returns their DocIDs
+// in the segment in any order. It counts the digits of keys, the highest first, until the documents that may be among the
 // best are few, and then fetches these; Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs",
 // IPDPS 2009, have the counts of digits. Errors are as of Count; it is ErrUnsuited, too, if there are too many
 // documents to return. docs is valid until the next call.
@@ -59,12 +60,63 @@ func (t *Tally) Select(stream *cuda.Stream, segment Segment, q *Query, by *ByVal
 			return nil, err
 		}
 	}
+	if t.keys.Data() == nil {
+		if t.keys, err = cuda.AllocHost[uint64](t.kernels.device, selectRoom); err != nil {
+			return nil, err
+		}
+	}
 	s := selection{Tally: t, stream: stream, segment: &segment, k: q.K}
 	if err := s.run(q, by); err != nil {
 		return nil, abandon(stream, err)
 	}
 	t.failed = false
-	return t.docs.Data()[:t.result.Data()[2]], nil
+	n := t.result.Data()[2]
+	return best(t.docs.Data()[:n], t.keys.Data()[:n], q.K, by.Ties), nil
+}
+
+// best moves the k documents with the greatest keys to the front of docs, of equal keys the first ones, or with ties all
+// that have the key of the last.
+func best(docs []uint32, keys []uint64, k int, ties bool) []uint32 {
+	if len(docs) <= k {
+		return docs
+	}
+	type place struct {
+		key uint64
+		doc uint32
+	}
+	worse := func(a, b place) bool { return a.key < b.key || a.key == b.key && a.doc > b.doc }
+	heap := make([]place, k) // the worst first
+	down := func(i int, p place) {
+		for child := 2*i + 1; child < k; child = 2*i + 1 {
+			if child+1 < k && worse(heap[child+1], heap[child]) {
+				child++
+			}
+			if !worse(heap[child], p) {
+				break
+			}
+			heap[i], i = heap[child], child
+		}
+		heap[i] = p
+	}
+	for i := range heap {
+		heap[i] = place{keys[i], docs[i]}
+	}
+	for i := k/2 - 1; i >= 0; i-- {
+		down(i, heap[i])
+	}
+	for i := k; i < len(docs); i++ {
+		if p := (place{keys[i], docs[i]}); worse(heap[0], p) {
+			down(0, p)
+		}
+	}
+	last, n := heap[0], 0
+	for i, d := range docs {
+		if p := (place{keys[i], d}); !worse(p, last) || ties && p.key == last.key {
+			docs[n] = d
+			n++
+		}
+	}
+	return docs[:n]
 }
 
 func (t *Tally) checkSelect(segment *Segment, q *Query, by *ByValue) error {
@@ -88,9 +140,6 @@ type selection struct {
 
 func (s *selection) run(q *Query, by *ByValue) error {
 	if err := s.begin(s.stream); err != nil {
-		return err
-	}
-	if err := s.stream.Record(s.begun); err != nil {
 		return err
 	}
 	if err := s.find(s.stream, s.segment, q); err != nil {
@@ -126,10 +175,12 @@ func (s *selection) run(q *Query, by *ByValue) error {
 // digit left.
 func (s *selection) narrow(width int) (few bool, err error) {
 	p, t := &s.params.step, &s.params.tally
-	for shift := (width - 1) / digitBits * digitBits; shift >= 0; shift -= digitBits {
-		p.shift = uint32(shift)
-		t.numSlots, t.copies = 1<<digitBits, copiesOf(1<<digitBits, s.kernels.device.Info().MaxSharedBytes-s.kernel.SharedBytes())
-		if err := s.launchStep(4 << digitBits * int(t.copies)); err != nil {
+	for left := width; left > 0; {
+		digit := min(left, digitBits)
+		left -= digit
+		p.shift, p.bits = uint32(left), uint32(digit)
+		t.numSlots, t.copies = 1<<digit, copiesOf(1<<digit, s.kernels.device.Info().MaxSharedBytes-s.kernel.SharedBytes())
+		if err := s.launchStep(4 << digit * int(t.copies)); err != nil {
 			return false, err
 		}
 		if s.choose() {
@@ -142,25 +193,25 @@ func (s *selection) narrow(width int) (few bool, err error) {
 // choose extends the prefix by the digit of the last wanted document; few reports whether no further one is needed.
 func (s *selection) choose() (few bool) {
 	p := &s.params.step
-	counts := s.out.Data()[:1<<digitBits]
+	counts := s.out.Data()[:1<<p.bits]
 	digit := len(counts) - 1
 	for ; digit > 0 && int(counts[digit]) < s.k; digit-- {
 		s.k -= int(counts[digit])
 		s.before += int(counts[digit])
 	}
-	p.prefix = p.prefix<<digitBits | uint64(digit)
+	p.prefix = p.prefix<<p.bits | uint64(digit)
 	return s.before+int(counts[digit]) <= selectRoom
 }
 
 // fetch writes the documents to the host.
 func (s *selection) fetch() error {
-	s.params.step.docs = s.docs.DevicePtr()
+	s.params.step.docs, s.params.step.keys = s.docs.DevicePtr(), s.keys.DevicePtr()
 	t := &s.params.tally
 	t.clear, t.counts, t.out, t.numSlots, t.copies = 1, 0, 0, 0, 0
 	if err := s.launchStep(0); err != nil {
 		return err
 	}
-	return s.stream.Record(s.ended)
+	return s.record(s.stream, s.ended)
 }
 
 // launchStep launches and waits.

@@ -58,8 +58,8 @@ func wantSelected(matches []base.Hit, first base.DocID, of []uint64, by *ByValue
 	return docs[:n]
 }
 
-// The selected documents have all the best ones, in both directions, with and without ties, for numbers of all widths and
-// few and many different ones; and they are not many more.
+// The selected documents are the best ones, in both directions, with and without ties, for numbers of all widths and
+// few and many different ones.
 func TestSelect(t *testing.T) {
 	for _, tt := range []struct {
 		numDocs, lists, queries int
@@ -112,17 +112,11 @@ func TestSelect(t *testing.T) {
 					if err != nil || s.Matches() != uint64(len(matches)) || len(got) > selectRoom {
 						t.Fatalf("%s: %v, %d matches, want %d, %d documents", what, err, s.Matches(), len(matches), len(got))
 					}
-					has := map[uint32]bool{}
-					for _, d := range got {
-						if has[d] {
-							t.Fatalf("%s: document %d is there twice", what, d)
-						}
-						has[d] = true
-					}
-					for _, d := range want {
-						if !has[d] {
-							t.Fatalf("%s: document %d is missing; %d of %d", what, d, len(got), len(want))
-						}
+					got = slices.Clone(got)
+					slices.Sort(got)
+					slices.Sort(want)
+					if !slices.Equal(got, want) {
+						t.Fatalf("%s: %d documents, want %d", what, len(got), len(want))
 					}
 				}
 			}

@@ -61,14 +61,23 @@ type Tally struct {
 	failed bool
 
 	out      cuda.HostBuffer[uint32]
-	docs     cuda.HostBuffer[uint32] // of Select; zero until the first one
+	docs     cuda.HostBuffer[uint32] // of Select, as keys; zero until the first one
+	keys     cuda.HostBuffer[uint64]
 	result   cuda.HostBuffer[uint64]
 	launches uint32
 	columns  []int // of the last query: the first count of each
 
 	begun, ended *cuda.Event
+	timed        bool
+	resident     map[residence]int
 	mark         markParams
 	params       tallyParams
+}
+
+// residence is an argument of blocks.
+type residence struct {
+	kernel *cuda.Kernel
+	shared int
 }
 
 type tallyKernels struct {
@@ -142,7 +151,7 @@ func (k *Kernels) NewTally() (*Tally, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tally{kernels: kernels, wait: singleWait, failed: true}
+	t := &Tally{kernels: kernels, wait: singleWait, failed: true, resident: map[residence]int{}}
 	if err := t.allocate(k.device); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -166,7 +175,7 @@ func (t *Tally) allocate(d *cuda.Device) (err error) {
 
 // Close frees the memory. No launch may be running.
 func (t *Tally) Close() error {
-	errs := []error{t.bits.Free(), t.counts.Free(), t.state.Free(), t.out.Free(), t.docs.Free(), t.result.Free()}
+	errs := []error{t.bits.Free(), t.counts.Free(), t.state.Free(), t.out.Free(), t.docs.Free(), t.keys.Free(), t.result.Free()}
 	for _, e := range []*cuda.Event{t.begun, t.ended} {
 		if e != nil {
 			errs = append(errs, e.Close())
@@ -260,9 +269,6 @@ func (t *Tally) launch(stream *cuda.Stream, segment *Segment, q *Query, columns 
 	if err := t.begin(stream); err != nil {
 		return err
 	}
-	if err := stream.Record(t.begun); err != nil {
-		return err
-	}
 	if err := t.find(stream, segment, q); err != nil {
 		return err
 	}
@@ -271,10 +277,18 @@ func (t *Tally) launch(stream *cuda.Stream, segment *Segment, q *Query, columns 
 			return err
 		}
 	}
-	return stream.Record(t.ended)
+	return t.record(stream, t.ended)
 }
 
-// begin clears the counts of a failed launch.
+// record records an event of Elapsed.
+func (t *Tally) record(stream *cuda.Stream, e *cuda.Event) error {
+	if !t.timed {
+		return nil
+	}
+	return stream.Record(e)
+}
+
+// begin clears the counts of a failed launch, and begins the time of Elapsed.
 func (t *Tally) begin(stream *cuda.Stream) error {
 	if t.failed {
 		err := errors.Join(cuda.Fill(stream, t.bits, 0), cuda.Fill(stream, t.state, 0))
@@ -287,7 +301,7 @@ func (t *Tally) begin(stream *cuda.Stream) error {
 	}
 	t.failed = true
 	t.number()
-	return nil
+	return t.record(stream, t.begun)
 }
 
 // number gives the next launch that the host waits for a number.
@@ -394,12 +408,21 @@ func (t *Tally) countColumn(stream *cuda.Stream, segment *Segment, columns []Val
 
 // blocks returns the blocks of a launch: at most those that run at the same time.
 func (t *Tally) blocks(kernel *cuda.Kernel, shared int, segment *Segment) (int, error) {
-	if err := kernel.SetMaxShared(shared); err != nil {
-		return 0, err
+	of := residence{kernel, shared}
+	resident := t.resident[of]
+	if resident == 0 {
+		if err := kernel.SetMaxShared(shared); err != nil {
+			return 0, err
+		}
+		n, err := kernel.BlocksPerMultiprocessor(tallyThreads, shared)
+		if err != nil {
+			return 0, err
+		}
+		resident = max(n, 1)
+		t.resident[of] = resident
 	}
-	resident, err := kernel.BlocksPerMultiprocessor(tallyThreads, shared)
 	words := (segment.NumDocs + rangeDocs - 1) / rangeDocs
-	return min(max(resident, 1)*t.kernels.device.Info().Multiprocessors, (words+tallyThreads-1)/tallyThreads), err
+	return min(resident*t.kernels.device.Info().Multiprocessors, (words+tallyThreads-1)/tallyThreads), nil
 }
 
 // copiesOf is 0 if counts do not fit into the shared memory of a block.
@@ -470,7 +493,11 @@ func (t *Tally) Matches() uint64 { return t.result.Data()[0] }
 // until the next Count.
 func (t *Tally) Counts(i int) []uint32 { return t.out.Data()[t.columns[i]:t.columns[i+1]] }
 
-// Elapsed returns the device time of the last query.
+// SetTimed turns the measurement of device time on or off: it takes as long as launching a kernel.
+func (t *Tally) SetTimed(timed bool) { t.timed = timed }
+
+// Elapsed returns the device time of the last query, if measured. It waits for the end of the launch, which is later than
+// the answer.
 func (t *Tally) Elapsed() (time.Duration, error) {
 	if err := t.ended.Synchronize(); err != nil {
 		return 0, err

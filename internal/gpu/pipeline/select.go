@@ -25,7 +25,8 @@ type Select struct {
 	Err error
 }
 
-// SegmentSelect is the answer of a segment: its best K documents, in any order, and perhaps others.
+// SegmentSelect is the answer of a segment: the best K documents of each device's part, with Ties all of the Kth's
+// value, in any order.
 type SegmentSelect struct {
 	Matches int64
 	Docs    []uint32
