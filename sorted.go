@@ -74,8 +74,8 @@ func filtered(node, filter query.Node) query.Node {
 type sortedSearch struct {
 	*search
 	plan     *dispatch.Query
-	matches  [][]uint64 // by segment
-	hits     [][]uint64 // of PostFilter
+	matches  [][]uint64     // by segment
+	hits     [][]uint64     // of PostFilter
 	selected [][]base.DocID // rising; in place of hits if a GPU has found them
 	keys     []collect.Key
 	scorer   *plan.Scorer

@@ -137,6 +137,11 @@ func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) err
 	}
 	r.gpu.query = *r.gpuQuery()
 	r.gpu.query.Path = c.path
+	small := &r.gpu.small
+	beside := small.begin(ctx, r.plan, &r.sc.Scratch, r.stage)
+	if !r.trace.isOn() { // a trace has steps one after another
+		r.gpu.query.Beside = beside
+	}
 	r.gpu.queries = append(r.gpu.queries[:0], &r.gpu.query)
 	r.gpu.results = append(r.gpu.results[:0], pipeline.Result{Hits: r.dst[:0]})
 	if err := r.gpu.view.Run(ctx, r.gpu.queries, r.gpu.results, nil, r.trace.forDevice()); err != nil {
@@ -152,7 +157,7 @@ func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) err
 		r.trace.addGPU(began, plan.Step{Name: plan.StepGPU, Place: sched.GPU, Traversal: TraversalGPU, Mode: r.plan.modeOf(r.stage), Predicted: c.took, Lists: r.plan.StageLists(r.stage)})
 	}
 	r.filled(&r.gpu.results[0])
-	if err := addSmall(ctx, r.plan, &r.sc.Scratch, r.stage, &r.answer, r.trace.Trace); err != nil {
+	if err := small.finish(ctx, &r.answer, r.trace.Trace); err != nil {
 		return err
 	}
 	plan.AddFilterScores(&r.plan.Plan, r.stage, r.answer.Hits)

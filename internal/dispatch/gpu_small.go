@@ -14,7 +14,8 @@ import (
 
 // This file has the segments of a query on a GPU that the CPU answers. An index that takes writes has
 // many small segments, which change every second: a GPU would need a launch for each, and lists that it
-// does not have yet. The CPU searches them after the GPU, with the threshold of the GPU's hits.
+// does not have yet. The CPU searches them while it waits for the GPU, with a guess of the threshold, and after the GPU,
+// with the threshold of the GPU's hits.
 
 // smallSegment is the number of documents below which a segment is small. The CPU searches one of
 // that size about in the time of a launch if the threshold is known.
@@ -44,6 +45,47 @@ func addSmall(ctx context.Context, q *Query, sc *plan.Scratch, stage int, a *pla
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	return plan.RunSegments(ctx, &q.Plan, sc, stage, q.gpu.small, a, trace)
 }
+
+// smallAhead searches the small segments of a query while its GPU works.
+type smallAhead struct {
+	plan.Ahead
+	ctx     context.Context //nolint:containedctx // of the query, from begin to finish
+	step    func() bool     // next, which is made once
+	err     error
+	isBegun bool
+}
+
+// begin returns what to do while the GPU works on a whole stage, nil without small segments.
+func (s *smallAhead) begin(ctx context.Context, q *Query, sc *plan.Scratch, stage int) func() bool {
+	s.err, s.isBegun = nil, len(q.gpu.small) > 0
+	if !s.isBegun {
+		return nil
+	}
+	if s.step == nil {
+		s.step = s.next
+	}
+	s.ctx = ctx
+	s.Begin(&q.Plan, sc, stage, q.gpu.small)
+	return s.step
+}
+
+func (s *smallAhead) next() (more bool) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &s.err)
+	more, s.err = s.Step(s.ctx)
+	return more
+}
+
+// finish adds the small segments to an answer of the GPU.
+func (s *smallAhead) finish(ctx context.Context, a *plan.Answer, trace *plan.Trace) (err error) {
+	if !s.isBegun || s.err != nil {
+		return s.err
+	}
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	return s.Finish(ctx, a, trace)
+}
+
+// forget ends the use of the query's memory.
+func (s *smallAhead) forget() { s.Ahead, s.ctx, s.err, s.isBegun = plan.Ahead{}, nil, nil, false }
 
 // addSmallLists runs the lists of a step of the GPU in the small segments and adds their candidates, or with the last list their hits, to the GPU's.
 func addSmallLists(ctx context.Context, r *queryRun, s *pipeline.Step) error {

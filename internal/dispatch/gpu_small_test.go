@@ -155,3 +155,39 @@ func TestSmallSegmentDamaged(t *testing.T) {
 		t.Errorf("error %v, %d hits of the other query", err, len(answers[1].Hits))
 	}
 }
+
+// The first small segment is searched while the GPU works on the others.
+func TestSmallSegmentsAhead(t *testing.T) {
+	rng := rand.New(rand.NewPCG(45, 1))
+	g := testGPU(t, pipeline.Options{})
+	g.smallDocs = 100
+	p := newGPUPair(t, indextest.Snapshot(t, commitsIndex(t, rng, 300, 50, 60)), g)
+	q, err := p.gpu.Prepare(p.sc, plantest.Parse(t, "w1 w2"), Options{K: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var small smallAhead
+	steps := 0
+	beside := small.begin(t.Context(), q, &p.sc.Scratch, 0)
+	var state gpuState
+	if err := state.attach(g, q); err != nil {
+		t.Fatal(err)
+	}
+	defer state.detach(g)
+	one := q.gpu.stages[0]
+	one.Beside = func() bool {
+		steps++
+		return beside()
+	}
+	results := make([]pipeline.Result, 1)
+	if err := state.view.Run(t.Context(), []*pipeline.Query{&one}, results, nil, nil); err != nil || results[0].Err != nil {
+		t.Fatal(err, results[0].Err)
+	}
+	a := plan.Answer{Hits: results[0].Hits}
+	if err := small.finish(t.Context(), &a, nil); err != nil || steps == 0 {
+		t.Fatalf("%d segments were searched ahead, %v", steps, err)
+	}
+	if want := answer(t, p.cpu, p.sc, plantest.Parse(t, "w1 w2"), Options{K: 10}); !slices.Equal(a.Hits, want.Hits) {
+		t.Errorf("hits %v, want %v", a.Hits, want.Hits)
+	}
+}

@@ -53,6 +53,7 @@ type gpuState struct {
 	query   pipeline.Query // a whole stage
 	queries []*pipeline.Query
 	results []pipeline.Result
+	small   smallAhead
 }
 
 var _ sched.Work = (*queryRun)(nil)
@@ -98,6 +99,7 @@ func (r *queryRun) end() {
 		s.Legs, s.From, s.Result = nil, nil, pipeline.Result{}
 	}
 	clear(r.gpu.results)
+	r.gpu.small.forget()
 }
 
 func (r *queryRun) result(err error) (plan.Answer, error) {

@@ -83,40 +83,6 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	return err
 }
 
-// RunSegments completes a stage that another processor ran in the other segments: it searches these,
-// which rise, on the CPU, and adds to a.Hits, a.Matches and a.Work. The best hits and the counts are the
-// same wherever a segment was searched. The stage must not be of ModeSaat. All scores are without the scores of filters
-// (AddFilterScores). Errors are RunCPU's.
-func RunSegments(ctx context.Context, p *Plan, sc *Scratch, stage int, segments []int, a *Answer, trace *Trace) error {
-	st := &p.stages[stage]
-	ResumeHits(p, sc, a.Hits)
-	r := sc.stage(p, st, ctx)
-	if st.root == nil || p.k == 0 {
-		return nil
-	}
-	r.countWith(sc.unknownMatches(p))
-	for _, i := range segments {
-		if trace == nil && r.isHopeless(i) {
-			continue
-		}
-		if err := r.search(i, &a.Work, trace); err != nil {
-			return err
-		}
-	}
-	a.Hits = sc.AppendHits(a.Hits[:0])
-	if !p.counts || p.FallsBack(stage, len(a.Hits)) {
-		return nil
-	}
-	for _, i := range segments {
-		n, err := r.count(i, &a.Work)
-		if err != nil {
-			return err
-		}
-		a.Matches += n
-	}
-	return nil
-}
-
 // unknownMatches returns numbers of matches by segment, if the plan counts, that are not known yet.
 func (sc *Scratch) unknownMatches(p *Plan) []int64 {
 	sc.matched = sc.matched[:0]
@@ -154,6 +120,11 @@ func (p *Plan) ResetHits(sc *Scratch) {
 // ResumeHits is ResetHits with the best K hits of other segments.
 func ResumeHits(p *Plan, sc *Scratch, hits []base.Hit) {
 	p.ResetHits(sc)
+	sc.addHits(hits)
+}
+
+// addHits adds hits of other segments.
+func (sc *Scratch) addHits(hits []base.Hit) {
 	for _, h := range hits {
 		sc.queue.Add(h)
 		sc.last = max(sc.last, h.DocID)

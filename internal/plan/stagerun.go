@@ -22,6 +22,8 @@ type stageRun struct {
 	// The present segment, the most workers there, and in all; 0: it is not shared.
 	segment, workers, mostWorkers int
 	mask                          mask // in the present segment, of a flat stage
+	// floor is a score below which no hit is wanted.
+	floor base.Score
 
 	counts  bool    // Plan.counts, in a search
 	matched []int64 // by segment, if counts; -1: not known
@@ -98,7 +100,7 @@ func (r *stageRun) isHopeless(segment int) bool {
 		}
 		most += legs[i].MaxScore
 	}
-	return most < r.sc.queue.Need()
+	return most < max(r.sc.queue.Need(), r.floor)
 }
 
 // searchBy also returns the name of the traversal.
@@ -145,6 +147,9 @@ func (r *stageRun) searchBy(segment int) (name string, w Work, err error) {
 func (r *stageRun) flat(segment int, t traverse.Traversal, m *mask, w *Work) error {
 	sc := r.sc
 	view := &r.plan.planner.snapshot.Segments[segment]
+	if r.floor > 0 {
+		return r.traverse(segment, t, m, r.floor, w)
+	}
 	guess := r.guess(segment, m)
 	err := r.traverse(segment, t, m, guess, w)
 	if err == nil && guess > 0 && !r.reached(guess) {
@@ -186,11 +191,14 @@ func (r *stageRun) guess(segment int, m *mask) base.Score {
 	if m.all || r.st.kind != traverse.Or || k == 0 || r.sc.queue.Len() > 0 {
 		return 0
 	}
+	return likelyKth(r.st.Legs(segment), k, float64(m.count)/float64(r.view(segment).NumDocs()))
+}
+
+// likelyKth returns a score that k documents of a share of a segment probably reach by one of the lists, or 0.
+func likelyKth(legs []traverse.Leg, k int, share float64) base.Score {
 	// n*share, less two deviations of a random choice, is k.
-	share := float64(m.count) / float64(r.plan.planner.snapshot.Segments[segment].NumDocs())
 	root := float64(2*math.Sqrt(1-share)) + math.Sqrt(float64(4*(1-share))+float64(4*float64(k)))
-	n := root * root / 4 / share
-	return traverse.LikelyKth(r.st.Legs(segment), n)
+	return traverse.LikelyKth(legs, root*root/4/share)
 }
 
 // reached reports whether the queue, which was empty, has k hits of a score, so that no document below it

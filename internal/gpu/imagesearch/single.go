@@ -47,6 +47,11 @@ func (s *Single) Close() error { return errors.Join(s.batch.Close(), s.answer.Fr
 // Search answers a query in a stream with no other work, and waits. Errors are as for
 // Batch.Add, or the device's.
 func (s *Single) Search(stream *cuda.Stream, segment Segment, q *Query) error {
+	return s.SearchBeside(stream, segment, q, nil)
+}
+
+// SearchBeside is Search, and calls beside, if not nil, after the launch, until the answer is there or it returns false.
+func (s *Single) SearchBeside(stream *cuda.Stream, segment Segment, q *Query, beside func() (more bool)) error {
 	b := s.batch
 	b.Reset(segment)
 	if _, err := b.Add(q); err != nil {
@@ -58,7 +63,7 @@ func (s *Single) Search(stream *cuda.Stream, segment Segment, q *Query) error {
 	if err := s.launch(stream); err != nil {
 		return abandon(stream, err)
 	}
-	return s.await(stream)
+	return s.await(stream, beside)
 }
 
 // AppendHits appends the hits to dst, best first.
@@ -190,8 +195,14 @@ func (k *Kernels) kernelOne(kind int, q *queryParams) *cuda.Kernel {
 	return k.rangesOne
 }
 
-func (s *Single) await(stream *cuda.Stream) error {
+func (s *Single) await(stream *cuda.Stream, beside func() (more bool)) error {
 	done := &s.batch.memory.results.Data()[0].done
+	for more := beside != nil; more; {
+		more = beside()
+		if atomic.LoadUint32(done) == s.batch.launches || s.arrived() {
+			return nil
+		}
+	}
 	for start := time.Now(); ; {
 		for range 256 {
 			if atomic.LoadUint32(done) == s.batch.launches || s.arrived() {

@@ -59,7 +59,7 @@ func TestSingleWithoutAnswer(t *testing.T) {
 	must(t, s.Search(c.Stream, c.segment, &q.gpu))
 	s.batch.launches++ // as if another launch had answered
 	s.batch.memory.results.Data()[0].done = 0
-	if err := s.await(c.Stream); err == nil {
+	if err := s.await(c.Stream, nil); err == nil {
 		t.Error("no error")
 	}
 }

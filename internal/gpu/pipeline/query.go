@@ -23,6 +23,9 @@ type Query struct {
 	Wide bool
 	// Path selects the method, not the answer.
 	Path Path
+	// Beside, if not nil, may be called in a Run of this query alone, by one goroutine, while it waits for the device,
+	// until it returns false.
+	Beside func() (more bool)
 }
 
 // Result is the answer to a Query.
