@@ -74,12 +74,6 @@ type Tally struct {
 	params       tallyParams
 }
 
-// residence is an argument of blocks.
-type residence struct {
-	kernel *cuda.Kernel
-	shared int
-}
-
 type tallyKernels struct {
 	*Kernels
 	mark   *cuda.Kernel
@@ -404,37 +398,6 @@ func (t *Tally) countColumn(stream *cuda.Stream, segment *Segment, columns []Val
 		return err
 	}
 	return cuda.Launch(stream, kernel, cuda.D1(blocks), cuda.D1(tallyThreads), shared, &p)
-}
-
-// blocks returns the blocks of a launch: at most those that run at the same time.
-func (t *Tally) blocks(kernel *cuda.Kernel, shared int, segment *Segment) (int, error) {
-	of := residence{kernel, shared}
-	resident := t.resident[of]
-	if resident == 0 {
-		if err := kernel.SetMaxShared(shared); err != nil {
-			return 0, err
-		}
-		n, err := kernel.BlocksPerMultiprocessor(tallyThreads, shared)
-		if err != nil {
-			return 0, err
-		}
-		resident = max(n, 1)
-		t.resident[of] = resident
-	}
-	words := (segment.NumDocs + rangeDocs - 1) / rangeDocs
-	return min(resident*t.kernels.device.Info().Multiprocessors, (words+tallyThreads-1)/tallyThreads), nil
-}
-
-// copiesOf is 0 if counts do not fit into the shared memory of a block.
-func copiesOf(slots, room int) uint32 {
-	copies := tallyCopies
-	for copies > 1 && 4*slots*copies > tallyShared {
-		copies /= 2
-	}
-	if 4*slots*copies > room {
-		return 0
-	}
-	return uint32(copies)
 }
 
 func (t *Tally) await(stream *cuda.Stream, columns []Values) error {

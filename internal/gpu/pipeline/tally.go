@@ -42,7 +42,7 @@ type tallyState struct {
 	*imagesearch.Tally // nil until the first one
 	values             []imagesearch.Values
 	runs               int
-	share              time.Duration // of this run and the next ones that are not timed; 0: this run is not timed
+	share              int64 // of this run and the next ones that are not timed; 0: this run is not timed
 }
 
 // timedShare: one of so many tallies is timed, because that takes longer than a launch.
@@ -188,7 +188,7 @@ func (l *lane) countOn(v *View, device int, c *counting, trace *Trace) {
 		l.settle(err)
 	}
 	*c.err = err
-	l.d.busy.Add(int64(l.counts.took * l.tally.share))
+	l.d.busy.Add(int64(l.counts.took) * l.tally.share)
 	l.d.CountLists(l.counts.Hit, 0)
 	l.d.asked.Add(&l.counts.Asked)
 	l.d.tallies.Add(1)
