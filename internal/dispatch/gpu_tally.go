@@ -185,7 +185,7 @@ const (
 	cpuDocumentTime = 0.25 // of a field
 	cpuValueTime    = 2.1
 	gpuTallyTime    = 50 * time.Microsecond
-	gpuUploadSpeed = 10 // bytes/ns
+	gpuUploadSpeed  = 10 // bytes/ns
 	// tallyReuse is the number of counts among which the upload of a list or a column is shared.
 	tallyReuse = 8
 )
