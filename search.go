@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+	"weak"
 
 	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/index"
@@ -262,10 +263,19 @@ func (ix *Index) beginSearchOf(snapshot *index.Snapshot, q *Query) (*search, err
 	return &search{index: ix, snapshot: snapshot, searcher: ix.searcher(snapshot), sc: sc, query: q}, nil
 }
 
+// searcher returns a Searcher of a snapshot, which searches share. The index does not keep it from the garbage
+// collector: it would keep the memory of a snapshot that is no longer in use.
 func (ix *Index) searcher(snapshot *index.Snapshot) *dispatch.Searcher {
+	if p := ix.searchers.Load(); p != nil {
+		if s := p.Value(); s != nil && s.Snapshot() == snapshot {
+			return s
+		}
+	}
 	s := dispatch.NewSearcher(snapshot, ix.options.bm25())
 	s.Use(ix.runtime.dispatcher)
 	s.UseResults(ix.results)
+	p := weak.Make(s)
+	ix.searchers.Store(&p)
 	return s
 }
 

@@ -89,9 +89,6 @@ func (o *serveOptions) runtime(dir string) (*griffin.Runtime, error) {
 
 // serveDirectory serves a folder of indexes until ctx ends.
 func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (err error) {
-	if o.resident.minDocFreq != 0 {
-		return usagef("--resident is for one index, not for a folder of indexes")
-	}
 	if err := os.MkdirAll(filepath.Join(dir, rest.MetaFolder), 0o755); err != nil {
 		return err
 	}
@@ -114,6 +111,9 @@ func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close(context.WithoutCancel(ctx))) }()
+	if err := a.warmDirectory(ctx, o.resident, d); err != nil {
+		return err
+	}
 	options := o.server(logger)
 	options.Directory = d
 	handler, err := server.New(options)
@@ -137,6 +137,20 @@ func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (e
 		a.printf("%s: %s on http://%s/ (Ctrl-C stops)\n", dir, indexes, listener.Addr())
 	}
 	return server.Serve(ctx, listener, handler, o.grace)
+}
+
+// warmDirectory loads the lists of the indexes to the GPUs, one index after another, until the memory is full.
+func (a *app) warmDirectory(ctx context.Context, r residentFlag, d *rest.Directory) error {
+	for _, name := range d.Names() {
+		ix, err := d.Open(name)
+		if err != nil { // the log has it
+			continue
+		}
+		if err := a.warm(ctx, r, false /* impacts */, warmerOfIndex(ix)); err != nil {
+			return fmt.Errorf("index %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // openRepositories opens the places of snapshots of --repository.

@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
 // TestServeDirectory: what the server acknowledged is there after SIGTERM, and after SIGKILL.
@@ -200,5 +202,62 @@ func TestUncommittedWrites(t *testing.T) {
 	run("griffin merge", "verify", index)
 	if out := runGriffin(t, "snapshot", "create", index, filepath.Join(dir, "store"), "--name", "full"); !strings.Contains(out, "snapshot full: 1 document") {
 		t.Error(out)
+	}
+}
+
+// The lists of all indexes are in the memory of the GPU before the first query.
+func TestServeDirectoryResident(t *testing.T) {
+	library := gputest.Library(t).Path()
+	dir := t.TempDir()
+	for _, name := range []string{"one", "two"} {
+		makeIndex(t, filepath.Join(dir, name))
+	}
+	lists := func(dir string) (n int) {
+		cmd := griffinProcess(t, "serve", "--device", "0", "--gpu-memory", "8MiB", "--resident", "--no-calibrate", "--addr", "127.0.0.1:0", dir)
+		cmd.Env = append(cmd.Env, "GRIFFIN_CUDA_LIBRARY="+library)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errOut bytes.Buffer
+		cmd.Stderr = &errOut
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}()
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatalf("no line on standard output: %v\n%s", err, &errOut)
+		}
+		_, address, _ := strings.Cut(line, "on http://")
+		address, _, _ = strings.Cut(address, "/")
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/metrics", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for metric := range strings.Lines(string(text)) {
+			if strings.HasPrefix(metric, "griffin_gpu_lists{") {
+				if n, err = strconv.Atoi(strings.TrimSpace(metric[strings.LastIndexByte(metric, ' '):])); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return n
+	}
+	one := lists(filepath.Join(dir, "one"))
+	if both := lists(dir); one == 0 || both != 2*one {
+		t.Errorf("%d lists of two equal indexes in the memory of the GPU, want twice %d", both, one)
 	}
 }

@@ -115,7 +115,7 @@ func (it *batchItem) prepare() {
 // helpers may have answered others. If a device is lost, another one, if there is any, answers the
 // items again.
 func (b *batch) runGPU(ctx context.Context, g *GPU, costs *cost.Model) {
-	b.runStages(ctx, costs)
+	b.runStages(ctx, g, costs)
 	for i := range b.items {
 		it := &b.items[i]
 		if it.refused != nil && it.view != nil && g.isStranded(it.view) && b.attach(it) {
@@ -123,7 +123,7 @@ func (b *batch) runGPU(ctx context.Context, g *GPU, costs *cost.Model) {
 			b.waiting = append(b.waiting, i)
 		}
 	}
-	b.runStages(ctx, costs)
+	b.runStages(ctx, g, costs)
 }
 
 // attach gives an item a view, another one if the devices of the former are lost, and reports
@@ -138,11 +138,11 @@ func (b *batch) attach(it *batchItem) bool {
 }
 
 // runStages has the GPU answer the waiting items, stage by stage.
-func (b *batch) runStages(ctx context.Context, costs *cost.Model) {
+func (b *batch) runStages(ctx context.Context, g *GPU, costs *cost.Model) {
 	for len(b.waiting) > 0 {
 		for len(b.waiting) > 0 {
 			b.next()
-			b.launch(ctx, costs)
+			b.launch(ctx, g, costs)
 		}
 		b.waiting, b.later = b.later, b.waiting[:0]
 	}
@@ -167,12 +167,12 @@ func (b *batch) next() {
 	b.waiting = b.waiting[:rest]
 }
 
-func (b *batch) launch(ctx context.Context, costs *cost.Model) {
+func (b *batch) launch(ctx context.Context, g *GPU, costs *cost.Model) {
 	kind, features, known := b.features()
 	view := b.items[b.now[0]].view
 	b.helpers.launch(b.now)
 	began := time.Now()
-	err := view.Run(ctx, b.queries, b.results, &b.helpers, nil)
+	err := g.runView(ctx, view, b.queries, b.results, &b.helpers, nil)
 	took := time.Since(began)
 	filled, hasSmall := b.now[:0], false
 	for j, i := range b.now {

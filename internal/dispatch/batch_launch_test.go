@@ -99,7 +99,7 @@ func TestBatchLaunchTeaches(t *testing.T) {
 			}
 			b.helpers.reset(t.Context(), d.batchSlots(), b.items, true)
 			b.next()
-			b.launch(c.ctx, d.costs)
+			b.launch(c.ctx, g, d.costs)
 			if err := b.helpers.wait(); err != nil {
 				t.Fatal(err)
 			}

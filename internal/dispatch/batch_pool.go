@@ -44,7 +44,7 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 		}
 		b.items = append(b.items, it)
 	}
-	b.helpers.reset(ctx, r.d.batchSlots(), b.items, !r.d.gpu.unaided && r.isFree(sched.CPU))
+	b.helpers.reset(ctx, r.d.batchSlots(), b.items, !r.d.gpu.unaided && r.isFree(sched.CPU) && r.d.hasSpareCPU())
 	b.helpers.optional = true
 	b.runGPU(ctx, r.d.gpu, r.d.costs)
 	_ = b.helpers.wait() // optional helpers have no error of their own

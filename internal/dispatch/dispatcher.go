@@ -130,9 +130,25 @@ func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
 	var err error
 	d.pool, err = sched.NewPool(sched.Options{
 		Policy: d.Policy(), CPUs: o.CPUs, Lanes: lanes, MaxQueue: o.MaxQueue, Deadline: o.Deadline, Window: o.Window, Pin: o.Pin,
+		Beside: launchBeside, MaxLaunch: maxLaunch, Patience: gpuPatience, Feeding: feedingTime,
 	})
 	return d, err
 }
+
+const (
+	// launchBeside is the number of queries for each busy lane that a launch beside them is worth: on an H100 a launch takes about as
+	// long as ten more queries in one.
+	launchBeside = 32
+	// maxLaunch is far below deadlines of 10 ms, and takes some hundred queries.
+	maxLaunch = 3 * time.Millisecond
+	// gpuPatience is the time at a busy GPU up to which queries wait there although a CPU is idle.
+	gpuPatience = 2 * time.Millisecond
+)
+
+// hasSpareCPU reports whether a CPU may take what a GPU can do.
+func (d *Dispatcher) hasSpareCPU() bool { return d.pool == nil || d.pool.Spare() }
+
+func (d *Dispatcher) isGPUBusy() bool { return d.pool != nil && d.pool.Busy(sched.GPU) }
 
 func (d *Dispatcher) active() bool { return d != nil && (d.gpu != nil || d.pool != nil) }
 

@@ -144,7 +144,7 @@ func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) err
 	}
 	r.gpu.queries = append(r.gpu.queries[:0], &r.gpu.query)
 	r.gpu.results = append(r.gpu.results[:0], pipeline.Result{Hits: r.dst[:0]})
-	if err := r.gpu.view.Run(ctx, r.gpu.queries, r.gpu.results, nil, r.trace.forDevice()); err != nil {
+	if err := r.d.gpu.runView(ctx, r.gpu.view, r.gpu.queries, r.gpu.results, nil, r.trace.forDevice()); err != nil {
 		return err
 	}
 	if err := r.gpu.results[0].Err; err != nil {

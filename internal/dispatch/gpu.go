@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,9 +30,11 @@ type GPU struct {
 	smallDocs int
 	// rangeDocs is rangeDocs, except in tests.
 	rangeDocs int
+	// runView is View.Run, except in benchmarks.
+	runView func(ctx context.Context, v *pipeline.View, queries []*pipeline.Query, results []pipeline.Result, others pipeline.Others, trace *pipeline.Trace) error
 
 	runs   sync.WaitGroup // that have a view
-	mu     sync.Mutex
+	mu     sync.RWMutex
 	closed bool
 	views  views
 
@@ -136,7 +139,7 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 
 // NewGPU returns a GPU that owns engines, at least one, each of which answers queries by itself.
 func NewGPU(engines ...*pipeline.Engine) *GPU {
-	g := &GPU{smallDocs: smallSegment, rangeDocs: rangeDocs, readyFor: readyLimits}
+	g := &GPU{smallDocs: smallSegment, rangeDocs: rangeDocs, runView: runView, readyFor: readyLimits}
 	for i := range g.readying {
 		g.readying[i] = make(chan struct{}, 1)
 	}
@@ -145,6 +148,10 @@ func NewGPU(engines ...*pipeline.Engine) *GPU {
 		g.lanes += e.Lanes()
 	}
 	return g
+}
+
+func runView(ctx context.Context, v *pipeline.View, queries []*pipeline.Query, results []pipeline.Result, others pipeline.Others, trace *pipeline.Trace) error {
+	return v.Run(ctx, queries, results, others, trace)
 }
 
 // IsGPUUnavailable reports whether err of OpenGPU means that there is no usable GPU.
@@ -229,8 +236,8 @@ func (s GPUStats) Since(before *GPUStats) GPUStats {
 
 // Lost reports whether all devices became unusable before Close.
 func (g *GPU) Lost() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.mu.RLock()
+	defer g.mu.RUnlock()
 	return !g.closed && !slices.ContainsFunc(g.replicas, (*replica).isUsable)
 }
 
@@ -244,13 +251,13 @@ func (g *GPU) begin(snapshot *index.Snapshot, impacts bool) (*pipeline.View, err
 
 // beginOn is begin on a given replica.
 func (g *GPU) beginOn(at int, snapshot *index.Snapshot, impacts bool) (*pipeline.View, error) {
-	g.mu.Lock()
+	g.mu.RLock()
 	if g.closed || snapshot.Retired() {
-		g.mu.Unlock()
+		g.mu.RUnlock()
 		return nil, errGPUClosed
 	}
 	g.runs.Add(1)
-	g.mu.Unlock()
+	g.mu.RUnlock()
 	v, err := g.views.of(snapshot, len(g.replicas)).take(g, at, impacts)
 	if err != nil {
 		g.runs.Done()

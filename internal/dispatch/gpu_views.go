@@ -16,7 +16,7 @@ import (
 // so that the lists stay when no query comes between two commits. So do the views of the newest merged segment
 // that none of the views has.
 type views struct {
-	mu        sync.Mutex
+	mu        sync.RWMutex
 	snapshots map[*index.Snapshot]*snapshotViews
 	// Of released snapshots, whose segments may be closed. Those of alone are of a merged segment.
 	last, alone map[index.Owner]*snapshotViews
@@ -33,7 +33,7 @@ type snapshotViews struct {
 }
 
 type madeView struct {
-	mu   sync.Mutex     // held while the view is made, which takes the time of uploading its deletions
+	mu   sync.RWMutex   // held while the view is made, which takes the time of uploading its deletions
 	view *pipeline.View // nil: not asked for yet
 	gone bool           // it was released
 	made atomic.Bool    // view is set
@@ -50,9 +50,15 @@ func (v *views) of(snapshot *index.Snapshot, replicas int) *snapshotViews {
 }
 
 func (v *views) get(snapshot *index.Snapshot, replicas int, merged bool) *snapshotViews {
+	v.mu.RLock()
+	s := v.snapshots[snapshot]
+	v.mu.RUnlock()
+	if s != nil {
+		return s
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	s := v.snapshots[snapshot]
+	s = v.snapshots[snapshot]
 	if s == nil {
 		s = &snapshotViews{snapshot: snapshot, merged: merged, postings: make([]madeView, replicas), impacts: make([]madeView, replicas)}
 		if v.snapshots == nil {
@@ -225,8 +231,8 @@ func (m *madeView) release() {
 
 // retain returns the view with a new reference; nil if there is none.
 func (m *madeView) retain() *pipeline.View {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
 	if m.view == nil {
 		return nil
 	}
@@ -246,6 +252,9 @@ func (s *snapshotViews) take(g *GPU, at int, impacts bool) (*pipeline.View, erro
 }
 
 func (m *madeView) take(g *GPU, at int, snapshot *index.Snapshot, impacts bool) (*pipeline.View, error) {
+	if v := m.retain(); v != nil {
+		return v, nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.gone {

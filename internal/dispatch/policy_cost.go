@@ -14,7 +14,8 @@ import (
 //
 // Deciding must be cheap beside a query of 20 µs: if the CPU is predicted to end before a GPU
 // with all lists loaded could, lists are not located, and if the GPU is clearly faster, the CPU
-// is only bounded from below.
+// is only bounded from below. While CPUs are busy with feeding the GPU (sched.Pool.Spare), they take no query
+// that it can answer.
 type costPolicy struct{}
 
 func (costPolicy) info() PolicyInfo {
@@ -28,6 +29,10 @@ const minGPUTime = 8 * time.Microsecond
 // clearlyFaster is the factor by which the GPU must beat the CPU's lower bound for a better
 // prediction of the CPU to be omitted.
 const clearlyFaster = 1.5
+
+// feedingTime is about the time that a CPU spends on a query that a GPU answers: on planning, launching, waking
+// and completing it. Faster queries never leave a busy CPU.
+const feedingTime = 20 * time.Microsecond
 
 func (costPolicy) choose(r *queryRun) {
 	switch {
@@ -59,10 +64,15 @@ func chooseByCost(r *queryRun) {
 		return
 	}
 	p.wholeByCost(gpu)
+	if r.pos == 0 && cpu.total > feedingTime && gpu.total < lastResort && !r.d.hasSpareCPU() {
+		cpu.total = max(cpu.total, lastResort)
+		r.requestPreload()
+		return
+	}
 	if bounded && (float64(cpu.total) < clearlyFaster*float64(gpu.total) || !r.isFree(sched.GPU)) {
 		p.inflatedOnCPU(cpu)
 	}
-	if maySplit(r) {
+	if maySplit(r) && (p.batchShare == 0 || !r.d.isGPUBusy()) { // one more query of a launch takes less time than any part of it
 		splitByCost(r)
 	}
 	if r.pos == 0 {

@@ -72,6 +72,9 @@ func (s *Searcher) Use(d *Dispatcher) {
 // index and may be nil. It must be called before the first Prepare.
 func (s *Searcher) UseResults(c *resultcache.Cache) { s.results = c }
 
+// Snapshot returns the snapshot that the Searcher answers queries over.
+func (s *Searcher) Snapshot() *index.Snapshot { return s.planner.Snapshot() }
+
 // Dispatcher returns the Dispatcher of Use, nil without one.
 func (s *Searcher) Dispatcher() *Dispatcher { return s.dispatcher }
 

@@ -20,8 +20,11 @@ import (
 // HTTP is a server started by griffin serve, as a Target.
 type HTTP struct {
 	client *http.Client
+	wire   *wire // nil: client sends the queries
 	base   string
 	urls   []string
+	// targets are the paths of urls; with wire only.
+	targets []string
 	// Of batches: lines of each query, and the path, "" until the server has told its index.
 	searches [][]byte
 	batchURL atomic.Pointer[string]
@@ -53,13 +56,16 @@ func NewHTTP(address string, queries []string, parameters url.Values, connection
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
 		return nil, fmt.Errorf("load: address %q is not of the form http://host:port", address)
 	}
-	h := &HTTP{base: strings.TrimSuffix(u.String(), "/")}
+	h := &HTTP{base: strings.TrimSuffix(u.String(), "/"), wire: newWire(u, connections)}
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
 	for _, q := range queries {
 		values := url.Values{"q": {q}}
 		for name, v := range parameters {
 			values[name] = v
 		}
-		h.urls = append(h.urls, h.base+"/search?"+values.Encode())
+		search := "/search?" + values.Encode()
+		h.urls = append(h.urls, h.base+search)
+		h.targets = append(h.targets, path+search)
 	}
 	h.client = &http.Client{
 		Transport: &http.Transport{
@@ -71,7 +77,15 @@ func NewHTTP(address string, queries []string, parameters url.Values, connection
 }
 
 // Do implements Target.
-func (h *HTTP) Do(ctx context.Context, query int) (Outcome, error) {
+func (h *HTTP) Do(ctx context.Context, query int) (o Outcome, err error) {
+	if h.wire != nil {
+		o = Failed
+		err = h.wire.do(ctx, maxAnswerBytes, func(dst []byte) []byte { return h.wire.appendRequest(dst, h.targets[query]) }, func(status int, answer []byte) error {
+			o, err = outcomeOf(status, answer)
+			return err
+		})
+		return o, err
+	}
 	status, body, err := h.get(ctx, h.urls[query], maxAnswerBytes)
 	if err != nil {
 		return Failed, withoutAddress(err)
@@ -158,4 +172,9 @@ func (h *HTTP) get(ctx context.Context, address string, limit int64) (status int
 }
 
 // Close closes the connections.
-func (h *HTTP) Close() { h.client.CloseIdleConnections() }
+func (h *HTTP) Close() {
+	h.client.CloseIdleConnections()
+	if h.wire != nil {
+		h.wire.close()
+	}
+}

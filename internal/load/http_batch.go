@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 )
 
@@ -38,36 +40,63 @@ func (h *HTTP) DoBatch(ctx context.Context, first, n int) (o Outcome, failed int
 	if err != nil {
 		return Failed, 0, withoutAddress(err)
 	}
-	body := bytes.NewBuffer(make([]byte, 0, n*len(h.searches[first]))) // not pooled: the client may still read it after an error
+	size := 0
 	for i := range n {
-		body.Write(h.searches[(first+i)%len(h.searches)])
+		size += len(h.searches[(first+i)%len(h.searches)])
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, body)
+	appendBody := func(dst []byte) []byte {
+		for i := range n {
+			dst = append(dst, h.searches[(first+i)%len(h.searches)]...)
+		}
+		return dst
+	}
+	o = Failed
+	read := func(status int, answer []byte) (err error) {
+		if status != http.StatusOK {
+			o, err = outcomeOf(status, answer[:min(len(answer), maxAnswerBytes)])
+			return err
+		}
+		if failed, err = failures(answer, n); failed >= 0 {
+			o = Answered
+		} else {
+			failed = 0
+		}
+		return err
+	}
+	if h.wire != nil {
+		err = h.wire.do(ctx, math.MaxInt64, func(dst []byte) []byte {
+			return appendBody(h.wire.appendPost(dst, strings.TrimPrefix(address, h.origin()), batchType, size))
+		}, read)
+		return o, failed, err
+	}
+	err = h.post(ctx, address, appendBody(make([]byte, 0, size)), read)
+	return o, failed, err
+}
+
+const batchType = "application/x-ndjson"
+
+// origin is the part of addresses before the path.
+func (h *HTTP) origin() string { return "http://" + h.wire.host }
+
+// post calls read with the status and the answer.
+func (h *HTTP) post(ctx context.Context, address string, body []byte, read func(status int, answer []byte) error) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return Failed, 0, err
+		return err
 	}
-	request.Header.Set("Content-Type", "application/x-ndjson")
+	request.Header.Set("Content-Type", batchType)
 	response, err := h.client.Do(request)
 	if err != nil {
-		return Failed, 0, withoutAddress(err)
+		return withoutAddress(err)
 	}
 	defer response.Body.Close()
 	answer, _ := buffers.Get().(*bytes.Buffer)
 	answer.Reset()
 	defer buffers.Put(answer)
 	if _, err := answer.ReadFrom(response.Body); err != nil {
-		return Failed, 0, withoutAddress(err)
+		return withoutAddress(err)
 	}
-	if response.StatusCode != http.StatusOK {
-		text := answer.Bytes()
-		o, err = outcomeOf(response.StatusCode, text[:min(len(text), maxAnswerBytes)])
-		return o, 0, err
-	}
-	failed, err = failures(answer.Bytes(), n)
-	if failed < 0 {
-		return Failed, 0, err
-	}
-	return Answered, failed, err
+	return read(response.StatusCode, answer.Bytes())
 }
 
 // failures returns the number of searches of n without an answer, -1 if the answer is none of n searches,

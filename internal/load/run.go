@@ -102,6 +102,8 @@ type run struct {
 	began   time.Time          // start of the warm-up
 	out     atomic.Int64       // outstanding queries
 	queries sync.WaitGroup
+	clients clients
+	patient patience
 
 	sent     atomic.Int64
 	outcomes [numOutcomes]atomic.Int64
@@ -131,6 +133,8 @@ func Run(ctx context.Context, target Target, o Options) (Point, error) {
 	}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	defer r.cancel()
+	defer r.patient.end()
+	defer r.clients.end()
 	stop := r.watch()
 	defer stop()
 	pace := newPacer(o.Sleep)
@@ -183,24 +187,36 @@ func (r *run) issue(query int, at time.Duration) {
 		}
 		return
 	}
-	r.queries.Go(func() {
-		defer r.out.Add(-int64(n))
-		o, failed, took, err := r.ask(query, at)
-		if counted && r.ctx.Err() == nil {
-			if failed < n {
-				r.count(o, n-failed, took, err)
-			}
-			if failed > 0 {
-				r.count(Failed, failed, took, err)
-			}
+	r.queries.Add(1)
+	r.clients.send(r, request{r.patient.context(r.ctx, r.Timeout), query, at, counted})
+}
+
+// request is a query, or a batch from it on, to be answered before the context ends.
+type request struct {
+	ctx     context.Context //nolint:containedctx // of the request
+	query   int
+	at      time.Duration
+	counted bool
+}
+
+// do sends the request.
+func (r *run) do(q *request) {
+	n := r.together()
+	defer r.queries.Done()
+	defer r.out.Add(-int64(n))
+	o, failed, took, err := r.ask(q.ctx, q.query, q.at)
+	if q.counted && r.ctx.Err() == nil {
+		if failed < n {
+			r.count(o, n-failed, took, err)
 		}
-	})
+		if failed > 0 {
+			r.count(Failed, failed, took, err)
+		}
+	}
 }
 
 // ask sends a query, or a batch, of which failed queries have no answer.
-func (r *run) ask(query int, at time.Duration) (o Outcome, failed int, took time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
-	defer cancel()
+func (r *run) ask(ctx context.Context, query int, at time.Duration) (o Outcome, failed int, took time.Duration, err error) {
 	if r.batches != nil {
 		o, failed, err = r.batches.DoBatch(ctx, query, r.Batch)
 	} else {

@@ -11,6 +11,11 @@ import "time"
 // wait only if the mean time between arrivals is below Window.
 func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
 	st := &s.queues.places[p]
+	if p == GPU && s.o.Beside > 0 {
+		if until := s.gatheringBeside(now); until > now {
+			return until
+		}
+	}
 	if p != GPU || s.o.Window == 0 || st.urgent.len() > 0 || st.queue.len() == 0 || st.queue.len() >= s.o.MaxBatch {
 		return now
 	}
@@ -32,6 +37,17 @@ func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
 		}
 	}
 	return until
+}
+
+// gatheringBeside returns the time until which an idle lane waits because others are busy.
+func (s *Scheduler) gatheringBeside(now time.Duration) time.Duration {
+	st := &s.queues.places[GPU]
+	busy := len(st.runs) - len(st.idle)
+	first := st.queue.first()
+	if busy == 0 || first == nil || st.urgent.len() > 0 || first.entry.solo || first.Batched == 0 || st.queue.len() >= min(busy*s.o.Beside, s.o.MaxBatch) {
+		return now
+	}
+	return first.entry.since + BesideWait
 }
 
 // dense reports whether another job for the GPU is expected within the window.
@@ -77,6 +93,9 @@ func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.
 		}
 		moreBeside, sooner := max(beside, j.beside()), min(deadline, j.Deadline)
 		if !s.o.RunLate && plus(now+adds+j.adds(GPU), moreBeside) > sooner {
+			break
+		}
+		if s.o.MaxLaunch > 0 && plus(adds+j.adds(GPU), moreBeside) > s.o.MaxLaunch {
 			break
 		}
 		s.queues.take(j)

@@ -29,7 +29,7 @@ func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end tim
 			return p, g, min(ends[CPU], ends[GPU]), true
 		}
 	case endsFirst:
-		if ends[CPU] <= ends[GPU] {
+		if ends[CPU] <= ends[GPU] && !s.isPatient(now, j, ends[GPU]) {
 			p = CPU
 		}
 	}
@@ -37,6 +37,12 @@ func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end tim
 		p, g = p.Other(), own
 	}
 	return p, g, ends[p], true
+}
+
+// isPatient reports whether a job that would end at the GPU at a time leaves the CPU to the jobs that have
+// to be fed to the GPU: one more job in a launch costs far less than on the CPU.
+func (s *Scheduler) isPatient(now time.Duration, j *Job, end time.Duration) bool {
+	return j.Batched > 0 && !j.entry.solo && j.Cost[CPU] > s.o.Feeding && end != Never && end-now <= s.o.Patience && s.queues.places[GPU].busy.Load()
 }
 
 // pick takes the next job for p; if there is none, it returns nil and the time
@@ -109,6 +115,9 @@ func (s *Scheduler) steal(now time.Duration, p Place, first time.Duration) (best
 	if other.queued() == 0 {
 		return nil, Never
 	}
+	if !s.queues.places[p].spare.Load() {
+		return nil, Never
+	}
 	wake = Never
 	load := other.load(now)
 	var most time.Duration
@@ -123,6 +132,10 @@ func (s *Scheduler) steal(now time.Duration, p Place, first time.Duration) (best
 			}
 			adds := j.adds(other.place)
 			there := plus(now+other.after(load, other.ahead(adds, min(adds, longest))), j.Cost[other.place])
+			if p == CPU && s.isPatient(now, j, there) {
+				wake = min(wake, now+s.o.Patience)
+				continue
+			}
 			if gain := there - here; gain > most && (s.o.RunLate || here <= j.Deadline) {
 				best, most = j, gain
 			} else if gain <= 0 && here != Never {

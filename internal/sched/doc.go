@@ -20,6 +20,14 @@
 // reaches a computational threshold. cost sends a job to the place with the
 // earliest predicted end, considering all queued and running jobs.
 //
+// # Feeding a GPU
+//
+// A job of a batch takes a GPU a few microseconds, and a CPU about 20 to plan, launch and complete it; alone on
+// a CPU it takes hundreds. While a GPU is busy, three rules keep the CPUs for feeding it. A launch beside
+// others waits for enough jobs (Options.Beside). A job waits for the GPU although a CPU would end it earlier, if
+// the wait is short (Options.Patience). And if goroutines of jobs that may begin are late, CPUs take fewer of the
+// jobs that a GPU could run ([Pool.Spare]).
+//
 // # Order
 //
 // Within a place jobs are ordered by the time at which each should begin,

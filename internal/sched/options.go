@@ -48,7 +48,7 @@ func ParsePolicy(name string) (Policy, error) {
 const (
 	DefaultThreshold = 0.2     // ding09 §9: "20% faster on GPU than on CPU"
 	DefaultWork      = 1 << 20 // ao11 §6.1: 1M, where the paper reached 91,382 queries/s
-	DefaultMaxBatch  = 256
+	DefaultMaxBatch  = 512
 	// DefaultDepth is the number of jobs that may wait per CPU: 128 jobs of 20 µs
 	// delay two CPUs by 1.3 ms, 1,024 jobs by 10 ms.
 	DefaultDepth = 64
@@ -81,8 +81,18 @@ type Options struct {
 	// Default 0: batches contain only jobs that arrived while the GPU was busy.
 	// For PolicyBatch the default is DefaultGather.
 	Window time.Duration
-	// Maximum number of jobs per launch; default 256; 1: no batches.
+	// Maximum number of jobs per launch; default 512; 1: no batches.
 	MaxBatch int
+	// Maximum predicted time of a launch of several jobs; default: no limit.
+	MaxLaunch time.Duration
+	// Beside is the number of jobs for each busy lane that a launch beside them needs, until a lane ends or
+	// a job has waited for BesideWait: lanes share a GPU, so that small launches at the same time gain nothing and each takes
+	// a CPU. Default 0: an idle lane takes what waits at once.
+	Beside int
+	// Patience is the predicted time at a busy GPU up to which a job of a batch waits there although a CPU would end it
+	// earlier, if it takes the CPU more than Feeding, the time that a CPU spends on a job that the GPU runs. Default 0: a job
+	// goes where it ends first.
+	Patience, Feeding time.Duration
 	// The initial factor by which a job must be faster at a place to belong to it
 	// alone (PolicyQuery); default 0.2.
 	Threshold float64
@@ -122,6 +132,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("%w: %d CPUs and %d lanes: at most %d each", base.ErrBadInput, o.CPUs, o.Lanes, maxServers)
 	case o.CPUs+o.Lanes == 0:
 		return o, fmt.Errorf("%w: no processor to run on", base.ErrBadInput)
+	case o.Beside < 0 || o.Patience < 0 || o.Feeding < 0 || o.MaxLaunch < 0:
+		return o, fmt.Errorf("%w: %d jobs beside a lane, patience %v, feeding %v, launches of %v: none can be negative", base.ErrBadInput, o.Beside, o.Patience, o.Feeding, o.MaxLaunch)
 	case o.Window < 0 || o.Deadline < 0 || o.Threshold < 0 || o.Work < 0 || o.MaxBatch < 1 || o.Urgent < 0 || o.Urgent > 1:
 		return o, fmt.Errorf("%w: window %v, deadline %v, threshold %v, work %d, batches of %d, urgent %v: out of range",
 			base.ErrBadInput, o.Window, o.Deadline, o.Threshold, o.Work, o.MaxBatch, o.Urgent)
@@ -130,6 +142,9 @@ func (o Options) withDefaults() (Options, error) {
 }
 
 const maxServers = 1 << 12
+
+// BesideWait is the longest time that a job waits for a launch beside others (Options.Beside).
+const BesideWait = 300 * time.Microsecond
 
 func setDefault[T comparable](field *T, value T) {
 	var zero T

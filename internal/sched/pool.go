@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,20 +33,25 @@ type Pool struct {
 	cores   *cores    // nil: threads are not pinned
 	waiters sync.Pool // of *waiter
 
-	mu     sync.Mutex
-	s      *Scheduler
-	picked []*Job // for Next and Expired
-	one    []*Job
-	timer  *time.Timer // calls Next again; nil before its first use
-	wakeAt time.Duration
-	spare  []*batch
+	mu      sync.Mutex
+	s       *Scheduler
+	picked  []*Job // for Next and Expired
+	one     []*Job
+	timer   *time.Timer // calls Next again; nil before its first use
+	wakeAt  time.Duration
+	sweep   *time.Timer // tells waiting jobs that their deadline is near; nil before its first use
+	sweepAt time.Duration
+	spare   []*batch
+	bells   *bells // to ring once the lock is released
+
+	promptness promptness
 }
 
 type task struct {
 	work    Work
 	batch   *batch        // the batch that the job leads; nil: it runs alone
-	bell    chan struct{} // signalled when the wait is over; belongs to the pool
-	verdict verdict
+	bell    chan struct{} // signalled when the state of the wait has changed; belongs to the pool
+	verdict uint32        // a verdict; written with the lock held, after the other results, and read without it
 	outcome error
 	gone    error // why its context ended while another job's goroutine ran it
 	core    int   // core of its thread, if pinned
@@ -53,9 +59,8 @@ type task struct {
 	locks   bool // its goroutine holds the pool's lock
 }
 
-// verdict is the next action of a job that waited. Guarded by Pool.mu until the
-// bell is signalled.
-type verdict uint8
+// verdict is the next action of a job that waited.
+type verdict = uint32
 
 const (
 	undecided verdict = iota
@@ -75,7 +80,7 @@ func NewPool(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{start: time.Now(), s: s, wakeAt: Never, one: make([]*Job, 0, 1)}
+	p := &Pool{start: time.Now(), s: s, wakeAt: Never, sweepAt: Never, one: make([]*Job, 0, 1), bells: new(bells)}
 	if o.Pin {
 		p.cores = newCores(s.o.CPUs)
 	}
@@ -119,14 +124,14 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 	}
 	for {
 		if started {
-			j.task.verdict = begin
+			j.task.decide(begin)
 		} else {
 			p.dispatch(now, j)
 		}
-		if err := p.await(ctx, j); err != nil {
+		if err := p.await(ctx, j, now); err != nil {
 			return err
 		}
-		if j.task.verdict == ended {
+		if j.task.decided() == ended {
 			return j.task.outcome
 		}
 		again, err := p.run(ctx, j)
@@ -148,7 +153,7 @@ func (p *Pool) lock(j *Job) {
 
 func (p *Pool) unlock(j *Job) {
 	j.task.locks = false
-	p.mu.Unlock()
+	p.release()
 }
 
 // unlockAfterPanic lets other queries continue if the scheduler panicked while
@@ -163,6 +168,7 @@ func (p *Pool) unlockAfterPanic(j *Job) {
 // dispatch gives work to idle servers. self is the job of the calling
 // goroutine, which is not signalled. The lock is held.
 func (p *Pool) dispatch(now time.Duration, self *Job) {
+	p.adjust(now)
 	if p.s.Queued() == 0 {
 		return
 	}
@@ -205,23 +211,25 @@ func (p *Pool) retryAfter(now time.Duration) time.Duration {
 	return min(max(least/2, time.Millisecond), longest)
 }
 
-// tell gives a job its verdict; self is the calling goroutine's job, which is not
-// signalled.
+// tell gives a job its verdict, and rings its bell once the lock is released; self is the calling
+// goroutine's job, which is not signalled. The job must not be used afterwards.
 func (p *Pool) tell(j, self *Job, v verdict, outcome error) {
 	t := &j.task
-	t.verdict, t.outcome = v, outcome
-	if j == self {
-		return
+	bell := t.bell // before the verdict, with which the job may go
+	t.outcome = outcome
+	t.decide(v)
+	switch {
+	case j == self:
+	case v == begin:
+		p.bells.first = append(p.bells.first, bell)
+	default:
+		p.bells.rest = append(p.bells.rest, bell)
 	}
-	t.bell <- struct{}{}
 }
 
-// ring signals a job that it waits again, unless a signal is pending.
-func (t *task) ring() {
-	if len(t.bell) == 0 {
-		t.bell <- struct{}{}
-	}
-}
+func (t *task) decide(v verdict) { atomic.StoreUint32(&t.verdict, v) }
+
+func (t *task) decided() verdict { return atomic.LoadUint32(&t.verdict) }
 
 func (p *Pool) setTimer(d time.Duration) {
 	if p.timer == nil {
@@ -235,7 +243,7 @@ func (p *Pool) setTimer(d time.Duration) {
 // end.
 func (p *Pool) tick() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.release()
 	p.wakeAt = Never
 	p.dispatch(p.Now(), nil)
 }
@@ -328,7 +336,7 @@ func (p *Pool) finish(j *Job, err error) (again bool) {
 	one := append(p.one[:0], j)
 	if again = errors.Is(err, ErrFailed); again {
 		again = len(p.fail(now, j.Place, one, err)) == 0
-		j.task.verdict = undecided
+		j.task.decide(undecided)
 	} else {
 		p.s.Done(now, j.Place, one, now-j.Began)
 	}
@@ -358,7 +366,7 @@ func (p *Pool) lose(now time.Duration, at Place) {
 // move to the other place.
 func (p *Pool) Lose(at Place) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.release()
 	now := p.Now()
 	p.lose(now, at)
 	p.dispatch(now, nil)
@@ -367,7 +375,7 @@ func (p *Pool) Lose(at Place) {
 // Regain makes a lost place available again.
 func (p *Pool) Regain(at Place) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.release()
 	p.s.Regain(at)
 	p.dispatch(p.Now(), nil)
 }
@@ -397,12 +405,12 @@ func (p *Pool) move(ctx context.Context, j *Job, to Place) error {
 		p.unlock(j)
 		return err
 	}
-	j.task.verdict = undecided
+	j.task.decide(undecided)
 	p.dispatch(now, j)
-	if err := p.await(ctx, j); err != nil {
+	if err := p.await(ctx, j, now); err != nil {
 		return err
 	}
-	if j.task.verdict == ended { // no place can run it any more
+	if j.task.decided() == ended { // no place can run it any more
 		return fmt.Errorf("while it waited for the %s: %w", to, ErrLost)
 	}
 	return nil
@@ -412,7 +420,7 @@ func (p *Pool) move(ctx context.Context, j *Job, to Place) error {
 // machine, Never if the place is lost or has none.
 func (p *Pool) Wait(at Place) time.Duration {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.release()
 	return p.s.Wait(p.Now(), at)
 }
 
@@ -420,9 +428,12 @@ func (p *Pool) Wait(at Place) time.Duration {
 // server. It may return false while jobs wait that the job would overtake.
 func (p *Pool) Free(at Place) bool { return p.s.queues.places[at].free.Load() }
 
+// Busy reports, without a lock, whether a server runs something.
+func (p *Pool) Busy(at Place) bool { return p.s.queues.places[at].busy.Load() }
+
 // Stats returns statistics up to now.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.release()
 	return p.s.Stats(p.Now())
 }

@@ -69,11 +69,11 @@ func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Plac
 			err = j.task.gone
 		}
 		if errors.Is(err, ErrFailed) && again(now, at, j) {
-			j.task.verdict = undecided
+			j.task.decide(undecided)
 			if j == leader {
 				waits = true
 			} else {
-				j.task.ring()
+				p.bells.rest = append(p.bells.rest, j.task.bell)
 			}
 			continue
 		}

@@ -96,18 +96,19 @@ func TestPoolOutcomesOfBatch(t *testing.T) {
 	})
 }
 
-// The signals that a job got, to wait again and to begin, are all read: its bell is silent
-// when the next job gets it.
-func TestPoolBellsAreSilent(t *testing.T) {
+// A signal that comes after a job has gone, to the next job that gets its bell, ends no wait; and to ring a bell
+// with an unread signal does not wait.
+func TestPoolLateSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 2, Lanes: 1})
 		var mu sync.Mutex
-		var waiters []*waiter
+		waiters := 0
 		p.waiters.New = func() any {
 			mu.Lock()
 			defer mu.Unlock()
-			w := &waiter{bell: make(chan struct{}, numRings)}
-			waiters = append(waiters, w)
+			waiters++
+			w := newWaiter()
+			w.bell <- struct{}{}
 			return w
 		}
 		works := make([]*sleeper, 2) // both fail on the GPU, then begin on the idle CPUs
@@ -124,30 +125,14 @@ func TestPoolBellsAreSilent(t *testing.T) {
 				t.Errorf("job %d: %v, at the %s", i, err, works[i].at)
 			}
 		}
-		if len(waiters) == 0 {
+		if waiters == 0 {
 			t.Error("no job waited")
 		}
-		for _, w := range waiters {
-			if len(w.bell) != 0 {
-				t.Errorf("a bell has %d signals", len(w.bell))
-			}
-		}
 	})
-}
-
-// A job that is told repeatedly that it waits again has one signal, so that a verdict does
-// not block.
-func TestRingOnce(t *testing.T) {
-	j := new(Job)
-	j.task.bell = make(chan struct{}, numRings)
-	for range 2 {
-		if j.task.ring(); len(j.task.bell) != 1 {
-			t.Fatalf("%d signals, want 1", len(j.task.bell))
-		}
-	}
-	new(Pool).tell(j, nil, ended, ErrNoPlace)
-	if len(j.task.bell) != 2 || j.task.verdict != ended || !errors.Is(j.task.outcome, ErrNoPlace) {
-		t.Errorf("%d signals, verdict %d: %v", len(j.task.bell), j.task.verdict, j.task.outcome)
+	full := newWaiter().bell
+	full <- struct{}{}
+	if left := ring([]chan struct{}{full, full}); len(left) != 0 || len(full) != 1 {
+		t.Errorf("%d bells left, %d signals", len(left), len(full))
 	}
 }
 

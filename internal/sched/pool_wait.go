@@ -2,41 +2,88 @@ package sched
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
+// waiter belongs to one waiting job at a time.
 type waiter struct {
-	// bell signals a verdict, or that a job of a failed batch waits again.
+	// bell signals that the job has a verdict, or waits again after a batch that failed. A signal may
+	// come late, to the next job: whoever reads one looks at the state.
 	bell chan struct{}
 	late *time.Timer // nil before its first use
+}
+
+func newWaiter() *waiter { return &waiter{bell: make(chan struct{}, 1)} }
+
+// bells are to be rung once the pool's lock is released: each wakes a goroutine, which takes about as long as
+// the work that needs the lock.
+type bells struct {
+	first []chan struct{} // of jobs that begin: a lane waits for them
+	rest  []chan struct{}
+}
+
+var spareBells = sync.Pool{New: func() any { return new(bells) }}
+
+// release releases the lock and rings.
+func (p *Pool) release() {
+	b := p.bells
+	if len(b.first)+len(b.rest) == 0 {
+		p.mu.Unlock()
+		return
+	}
+	p.bells = spareBells.Get().(*bells)
+	p.mu.Unlock()
+	b.first, b.rest = ring(b.first), ring(b.rest)
+	spareBells.Put(b)
+}
+
+// ring does not wait: where a signal is unread already, its reader will see the present state.
+func ring(bells []chan struct{}) []chan struct{} {
+	for i, bell := range bells {
+		bells[i] = nil
+		select {
+		case bell <- struct{}{}:
+		default:
+		}
+	}
+	return bells[:0]
 }
 
 // await unlocks the pool and waits for the job's verdict. With an error there
 // is none: the error of ctx after the job was cancelled, or *Overload because
 // it is late.
-func (p *Pool) await(ctx context.Context, j *Job) error {
+func (p *Pool) await(ctx context.Context, j *Job, now time.Duration) error {
 	t := &j.task
-	if t.verdict != undecided {
+	if t.decided() != undecided {
 		p.unlock(j)
 		return nil
 	}
 	w, ok := p.waiters.Get().(*waiter)
 	if !ok {
-		w = &waiter{bell: make(chan struct{}, numRings)}
+		w = newWaiter()
 	}
 	defer p.retire(w)
 	t.bell = w.bell
-	last, now, gone := p.s.lastStart(j), p.Now(), ctx.Done()
+	last, gone := p.deadline(j, now), ctx.Done()
 	p.unlock(j)
 	for {
 		select {
 		case <-w.bell:
-			p.lock(j)
-			if t.verdict != undecided {
+			v := t.decided()
+			if v == begin {
+				p.promptness.observe(p.Now() - j.Began)
+			}
+			if v != undecided {
+				return nil
+			}
+			p.lock(j) // a batch that ran it has failed, or the deadline is near
+			if t.decided() != undecided {
 				p.unlock(j)
 				return nil
 			}
-			last, now = p.s.lastStart(j), p.Now() // the batch that ran it failed
+			now = p.Now()
+			last = p.deadline(j, now)
 			p.unlock(j)
 		case <-w.lateAfter(last, now):
 			if overload := p.expire(j); overload != nil {
@@ -46,7 +93,7 @@ func (p *Pool) await(ctx context.Context, j *Job) error {
 		case <-gone:
 			p.lock(j)
 			at := p.Now()
-			if t.verdict == undecided && p.s.Cancel(at, j) {
+			if t.decided() == undecided && p.s.Cancel(at, j) {
 				p.dispatch(at, nil)
 				p.unlock(j)
 				return ctx.Err()
@@ -58,12 +105,59 @@ func (p *Pool) await(ctx context.Context, j *Job) error {
 	}
 }
 
-// numRings is the maximum number of unread signals: to wait again, and a
-// verdict.
-const numRings = 2
+// nearly is the time before a deadline from which a job has a timer of its own.
+const nearly = 20 * time.Millisecond
 
-// retire discards an unread signal and keeps the waiter for another job; no more signals
-// will be sent.
+// deadline returns the time at which a waiting job needs to look whether it is late: nearly all jobs are
+// answered long before, so that only the pool has a timer then. The lock is held.
+func (p *Pool) deadline(j *Job, now time.Duration) (last time.Duration) {
+	last = p.s.lastStart(j)
+	if last == Never || last-now <= nearly {
+		return last
+	}
+	p.sweepFrom(now, last-nearly)
+	return Never
+}
+
+// sweepFrom has jobs look at a time. The lock is held.
+func (p *Pool) sweepFrom(now, at time.Duration) {
+	if at >= p.sweepAt {
+		return
+	}
+	p.sweepAt = at
+	if p.sweep == nil {
+		p.sweep = time.AfterFunc(at-now, p.sweepWaiting)
+		return
+	}
+	p.sweep.Reset(at - now)
+}
+
+// sweepWaiting rings the bells of jobs whose deadlines are near.
+func (p *Pool) sweepWaiting() {
+	p.mu.Lock()
+	defer p.release()
+	now, next := p.Now(), Never
+	if now < p.sweepAt { // Reset came too late to stop this call
+		return
+	}
+	p.sweepAt = Never
+	for _, h := range p.s.queues.all() {
+		for _, j := range h.jobs {
+			switch last := p.s.lastStart(j); {
+			case last == Never:
+			case last-now <= nearly:
+				p.bells.rest = append(p.bells.rest, j.task.bell)
+			default:
+				next = min(next, last-nearly)
+			}
+		}
+	}
+	if next != Never {
+		p.sweepFrom(now, next)
+	}
+}
+
+// retire discards an unread signal and keeps the waiter for another job.
 func (p *Pool) retire(w *waiter) {
 	select {
 	case <-w.bell:
@@ -90,9 +184,9 @@ func (w *waiter) lateAfter(last, now time.Duration) <-chan time.Time {
 // error; nil if the job does not wait.
 func (p *Pool) expire(j *Job) error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.release()
 	now := p.Now()
-	if j.task.verdict != undecided || !p.s.Expire(now, j) {
+	if j.task.decided() != undecided || !p.s.Expire(now, j) {
 		return nil
 	}
 	p.dispatch(now, nil)

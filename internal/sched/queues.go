@@ -22,6 +22,11 @@ func (q *queues) queued() int {
 	return q.places[CPU].queued() + q.places[GPU].queued() + q.open.len()
 }
 
+// all returns the queues, of which each waiting job is in one.
+func (q *queues) all() [2*NumPlaces + 1]*jobHeap {
+	return [...]*jobHeap{&q.places[CPU].urgent, &q.places[CPU].queue, &q.places[GPU].urgent, &q.places[GPU].queue, &q.open}
+}
+
 func (q *queues) free(p Place) bool {
 	st := &q.places[p]
 	return !st.lost && len(st.idle) > 0 && st.queued() == 0 && q.open.len() == 0

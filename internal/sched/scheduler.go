@@ -81,12 +81,17 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 		s.gap += (min(now-s.last, 16*s.o.Window) - s.gap) / 8
 		s.last = now
 	}
-	if atOnce && g == own && s.queues.free(p) && (p == CPU || s.o.Window == 0) {
+	if atOnce && g == own && s.queues.free(p) && (p == CPU || s.o.Window == 0 && !s.waitsBeside(j)) {
 		s.begin(now, p, append(s.one[:0], j), j.Cost[p])
 		return true, nil
 	}
 	s.queues.enqueue(now, j, p, g)
 	return false, nil
+}
+
+// waitsBeside reports whether an arriving job waits for others at an idle lane, because another is busy.
+func (s *Scheduler) waitsBeside(j *Job) bool {
+	return s.o.Beside > 1 && j.Batched > 0 && !j.entry.solo && s.queues.places[GPU].busy.Load()
 }
 
 // waits reports whether an arriving job is predicted to wait for a server: at p, or for

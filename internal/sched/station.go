@@ -19,9 +19,12 @@ type station struct {
 	classes  [numClasses]time.Duration // additions of the others, by size
 	work     int64                     // sum of Job.Work of them
 	slowdown float64                   // measured/predicted time, moving mean
+	// spareServers is the number of servers that jobs may take which the other place could run.
+	spareServers int
 
-	// free is read without a lock: a server is idle and no job waits.
-	free atomic.Bool
+	// free, busy and spare are read without a lock: a server is idle and no job waits; a server is busy;
+	// fewer than spareServers are.
+	free, busy, spare atomic.Bool
 }
 
 type run struct {
@@ -44,7 +47,13 @@ func (st *station) open(p Place, servers int, inOrder bool) {
 	for i := range st.idle {
 		st.idle[i] = int32(servers - 1 - i)
 	}
+	st.spareServers = servers
 	st.setLost(servers == 0)
+}
+
+func (st *station) setSpare(servers int) {
+	st.spareServers = servers
+	st.changed()
 }
 
 func (st *station) setLost(lost bool) {
@@ -52,7 +61,18 @@ func (st *station) setLost(lost bool) {
 	st.changed()
 }
 
-func (st *station) changed() { st.free.Store(!st.lost && st.waiting == 0 && len(st.idle) > 0) }
+func (st *station) changed() {
+	set(&st.free, !st.lost && st.waiting == 0 && len(st.idle) > 0)
+	set(&st.busy, len(st.idle) < len(st.runs))
+	set(&st.spare, len(st.runs)-len(st.idle) < st.spareServers)
+}
+
+// set does not write an equal value, because other processors read it.
+func set(b *atomic.Bool, value bool) {
+	if b.Load() != value {
+		b.Store(value)
+	}
+}
 
 func (st *station) queued() int { return st.queue.len() + st.urgent.len() }
 

@@ -1,0 +1,97 @@
+package load
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// clients are goroutines that send requests. They are kept from request to request: a new one
+// has a small stack, and to make it larger takes longer than many queries.
+type clients struct {
+	mu   sync.Mutex
+	idle []*client // the last one is used next
+	gone bool
+}
+
+type client struct {
+	next chan request
+}
+
+// send has an idle client, or else a new one, send a request of a run.
+func (c *clients) send(r *run, q request) {
+	c.mu.Lock()
+	last := len(c.idle) - 1
+	if last < 0 {
+		c.mu.Unlock()
+		one := &client{next: make(chan request, 1)}
+		go one.work(c, r, q)
+		return
+	}
+	one := c.idle[last]
+	c.idle = c.idle[:last]
+	c.mu.Unlock()
+	one.next <- q
+}
+
+func (one *client) work(c *clients, r *run, q request) {
+	for more := true; more; q, more = <-one.next {
+		r.do(&q)
+		if !c.put(one) {
+			return
+		}
+	}
+}
+
+// put reports whether there may be another request.
+func (c *clients) put(one *client) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.gone {
+		c.idle = append(c.idle, one)
+	}
+	return !c.gone
+}
+
+// end lets all clients end, the busy ones after their requests.
+func (c *clients) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone = true
+	for _, one := range c.idle {
+		close(one.next)
+	}
+	c.idle = nil
+}
+
+// patience makes the contexts of requests. Requests that are sent within a small part of the time limit share one, which gives
+// the first of them that part more: a context with a timer of its own takes longer than the rest of a request.
+type patience struct {
+	shared  context.Context //nolint:containedctx // of the next request
+	until   time.Time       // of requests with shared
+	cancels []context.CancelFunc
+}
+
+// sharedParts is the number of contexts in a time limit.
+const sharedParts = 64
+
+// context returns a context of a parent for the time limit of a request that is sent now. It is for one goroutine.
+func (p *patience) context(parent context.Context, limit time.Duration) context.Context {
+	if now := time.Now(); p.shared == nil || now.After(p.until) {
+		part := limit / sharedParts
+		ctx, cancel := context.WithDeadline(parent, now.Add(limit+part))
+		if len(p.cancels) > sharedParts+1 { // the first has ended
+			p.cancels[0]()
+			p.cancels = append(p.cancels[:0], p.cancels[1:]...)
+		}
+		p.shared, p.until, p.cancels = ctx, now.Add(part), append(p.cancels, cancel)
+	}
+	return p.shared
+}
+
+// end releases the contexts, after the last request.
+func (p *patience) end() {
+	for _, cancel := range p.cancels {
+		cancel()
+	}
+}
