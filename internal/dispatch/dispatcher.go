@@ -271,5 +271,6 @@ func (r *queryRun) offer(own bool) {
 		j.Cost[r.first().Other()] = sched.Never
 	}
 	j.Batched, j.Work, j.Within, r.trace.waited = r.predictor.batchShare, r.predictor.work(), 0, 0
+	j.Patient = r.predictor.leavesCPU
 	j.Alone = gpu.to < len(r.predictor.lengths) || gpu.path == pipeline.PathPacked
 }

@@ -64,8 +64,8 @@ func chooseByCost(r *queryRun) {
 		return
 	}
 	p.wholeByCost(gpu)
-	if r.pos == 0 && cpu.total > feedingTime && gpu.total < lastResort && !r.d.hasSpareCPU() {
-		cpu.total = max(cpu.total, lastResort)
+	if r.pos == 0 && cpu.total > feedingTime && gpu.total != sched.Never && !r.d.hasSpareCPU() {
+		p.leavesCPU = true
 		r.requestPreload()
 		return
 	}

@@ -27,15 +27,19 @@ func TestCostLeavesBusyCPUs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		decide := func() (cpu, gpu time.Duration, whole bool) {
+		decide := func() (cpu time.Duration, leaves, whole bool, first sched.Place) {
 			r := &p.sc.run
 			r.begin(t.Context(), d, prepared, p.sc, nil, nil)
 			defer r.end()
 			r.decide()
-			return r.choices[sched.CPU].total, r.choices[sched.GPU].total, r.choices[sched.GPU].to == len(r.predictor.lengths)
+			r.offer(false)
+			if r.job.Patient != r.predictor.leavesCPU {
+				t.Error("the job is not what the query decides")
+			}
+			return r.choices[sched.CPU].total, r.predictor.leavesCPU, r.choices[sched.GPU].to == len(r.predictor.lengths), r.first()
 		}
-		if cpu, gpu, _ := decide(); cpu >= lastResort || gpu >= lastResort || cpu <= feedingTime {
-			t.Fatalf("%s: idle processors: %v on the CPU, %v on the GPU; want times, and more than %v on the CPU", mode, cpu, gpu, feedingTime)
+		if cpu, leaves, _, _ := decide(); leaves || cpu <= feedingTime {
+			t.Fatalf("%s: idle processors: it leaves the CPU is %t, and %v there; want more than %v", mode, leaves, cpu, feedingTime)
 		}
 		door := &gate{make(chan struct{}), make(chan struct{})}
 		held := make(chan error, 1)
@@ -45,8 +49,8 @@ func TestCostLeavesBusyCPUs(t *testing.T) {
 			held <- d.pool.Do(context.Background(), &j, door)
 		}()
 		<-door.entered
-		if cpu, gpu, whole := decide(); cpu < lastResort || gpu >= lastResort || !whole {
-			t.Errorf("%s: a busy CPU: %v on the CPU, %v on the GPU, whole %t; want the last resort, a time, and the whole query", mode, cpu, gpu, whole)
+		if cpu, leaves, whole, first := decide(); !leaves || !whole || first != sched.GPU || cpu >= lastResort {
+			t.Errorf("%s: a busy CPU: it leaves it is %t, whole is %t, first the %s, %v on the CPU; want a whole query for the GPU", mode, leaves, whole, first, cpu)
 		}
 		got := answer(t, p.gpu, p.sc, plantest.Parse(t, "e2 e3 e4 e5"), Options{Mode: mode, K: 10})
 		if got.By != sched.GPU {

@@ -57,8 +57,10 @@ type predictor struct {
 	imagesTime time.Duration
 	// batchShare is the predicted time that the query adds to a batch; 0: it cannot be in one.
 	batchShare time.Duration
-	other      Step // scratch: an alternative to one of the run's choices
-	ticks      uint // counts steps, because not all short ones are timed
+	// leavesCPU: the query waits for the GPU, because the CPUs are busy. Its prediction for the CPU is a lower bound.
+	leavesCPU bool
+	other     Step // scratch: an alternative to one of the run's choices
+	ticks     uint // counts steps, because not all short ones are timed
 }
 
 // begin keeps the memory of earlier queries. batches: queries may be answered in batches.

@@ -153,7 +153,7 @@ func (r *queryRun) decide() {
 		}
 	}
 	r.syncPredictor()
-	r.predictor.batchShare = 0
+	r.predictor.batchShare, r.predictor.leavesCPU = 0, false
 	r.policy.choose(r)
 	if r.trace.isOn() {
 		r.trace.noteChoice(r)
@@ -186,7 +186,7 @@ func (r *queryRun) updateRemainingCost() {
 
 func (r *queryRun) first() sched.Place {
 	gpu, cpu := r.choices[sched.GPU].total, r.choices[sched.CPU].total
-	if gpu != sched.Never && (r.policy.traits().prefersGPU || gpu < cpu) {
+	if gpu != sched.Never && (r.policy.traits().prefersGPU || r.predictor.leavesCPU || gpu < cpu) {
 		return sched.GPU
 	}
 	return sched.CPU
@@ -202,7 +202,7 @@ func (r *queryRun) next(at sched.Place) sched.Place {
 		return other
 	case r.policy.traits().prefersGPU:
 		return sched.GPU
-	case r.policy.traits().stays, there >= here:
+	case r.policy.traits().stays, there >= here, r.predictor.leavesCPU && at == sched.GPU:
 		return at
 	}
 	gain := 1.0

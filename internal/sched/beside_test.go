@@ -149,6 +149,22 @@ func TestPatience(t *testing.T) {
 	}
 }
 
+// A patient job waits for the GPU, unless it cannot run there, or not in time.
+func TestPatientJob(t *testing.T) {
+	for _, c := range []struct {
+		gpu, within time.Duration
+		want        Place
+	}{{20 * ms, Never, GPU}, {Never, Never, CPU}, {20 * ms, 10 * ms, CPU}} {
+		s := newScheduler(t, Options{CPUs: 1, Lanes: 1})
+		if err := s.Arrive(0, &Job{Cost: both(ms, c.gpu), Patient: true, Within: c.within}); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(next(s, 0, c.want)); got != 1 {
+			t.Errorf("%v on the GPU, within %v: not at the %s", c.gpu, c.within, c.want)
+		}
+	}
+}
+
 func TestMaxLaunch(t *testing.T) {
 	for most, want := range map[time.Duration]int{0: 8, 3 * ms: 3, us: 1} {
 		s, err := New(Options{Policy: PolicyGPU, CPUs: -1, Lanes: 1, MaxQueue: -1, MaxLaunch: most})

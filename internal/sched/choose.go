@@ -29,7 +29,7 @@ func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end tim
 			return p, g, min(ends[CPU], ends[GPU]), true
 		}
 	case endsFirst:
-		if ends[CPU] <= ends[GPU] && !s.isPatient(now, j, ends[GPU]) {
+		if ends[CPU] <= ends[GPU] && !j.Patient && !s.isPatient(now, j, ends[GPU]) {
 			p = CPU
 		}
 	}

@@ -21,7 +21,9 @@ type Job struct {
 	// Admitted: the job is a part of a request that was admitted. It is never shed, and has no
 	// deadline.
 	Admitted bool
-	ID       int
+	// Patient: the job waits for the GPU if it can run there in time, though a CPU may end it earlier.
+	Patient bool
+	ID      int
 
 	// Arrived and Deadline are set on arrival, in the scheduler's time.
 	Arrived, Deadline time.Duration

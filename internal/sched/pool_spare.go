@@ -56,6 +56,6 @@ func (p *Pool) adjust(now time.Duration) {
 	}
 }
 
-// Spare reports, without a lock, whether a CPU may take work that a GPU could do. While it may not, work
-// should have that place only as a last resort.
+// Spare reports, without a lock, whether a CPU may take work that a GPU could do. While it may not, such
+// jobs should be Patient.
 func (p *Pool) Spare() bool { return p.s.queues.places[CPU].spare.Load() }

@@ -19,14 +19,19 @@ func TestPoolSpare(t *testing.T) {
 			defer p.release()
 			p.adjust(p.Now())
 		}
+		spare := func() int {
+			p.mu.Lock()
+			defer p.release()
+			return st.spareServers
+		}
 		for want := cpus; want > 0; want /= 2 {
-			if st.spareServers != want || !p.Spare() {
-				t.Fatalf("%d spare CPUs, want %d, and all are idle", st.spareServers, want)
+			if spare() != want || !p.Spare() {
+				t.Fatalf("%d spare CPUs, want %d, and all are idle", spare(), want)
 			}
 			p.promptness.observe(2 * prompt)
 			adjust()
-			if st.spareServers != want {
-				t.Errorf("%d spare CPUs before %v have passed, want %d", st.spareServers, lessAfter, want)
+			if spare() != want {
+				t.Errorf("%d spare CPUs before %v have passed, want %d", spare(), lessAfter, want)
 			}
 			time.Sleep(lessAfter)
 			p.promptness.observe(2 * prompt)
@@ -60,7 +65,7 @@ func TestPoolSpare(t *testing.T) {
 		if synctest.Wait(); p.Stats().Stolen != 0 {
 			t.Error("a CPU took a job although none is spare")
 		}
-		for st.spareServers < cpus {
+		for spare() < cpus {
 			time.Sleep(moreAfter)
 			adjust()
 		}
@@ -100,8 +105,8 @@ func TestPoolSweeps(t *testing.T) {
 			})
 			synctest.Wait()
 		}
-		if len(p.s.queues.places[GPU].queue.jobs) != 6 {
-			t.Errorf("%d jobs wait, want 6", len(p.s.queues.places[GPU].queue.jobs))
+		if n := p.Stats().Places[GPU].Queued; n != 6 {
+			t.Errorf("%d jobs wait, want 6", n)
 		}
 		time.Sleep(6 * time.Second)
 		if s := p.Stats(); s.Shed[Expired] != 6 {
