@@ -11,8 +11,8 @@ import (
 // Count returns the number of documents of an index that match a query: Results.Matches of Search with Count, without
 // hits. Of q, Text, Node, Mode, Lenient, Filter, Policy and, in ModeAndOr, K apply. Errors are Search's.
 //
-// Unless the Runtime has limits, a GPU or an Engine, it computes no scores, does not read words that cannot change the
-// matches, and takes the count of a single word from the dictionary.
+// Without an Engine it computes no scores, except in ModeAndOr if the Runtime has limits or a GPU. Without all of these it
+// does not read words that cannot change the matches, and takes the count of a single word from the dictionary.
 func Count(ctx context.Context, ix *Index, q Query) (n int64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	q = Query{
@@ -24,6 +24,7 @@ func Count(ctx context.Context, ix *Index, q Query) (n int64, err error) {
 		return 0, err
 	}
 	if !s.searcher.Dispatcher().Plain() {
+		s.noHits = q.Mode != ModeAndOr && s.searcher.Dispatcher().Engine() == nil
 		r, err := s.answer(ctx, began)
 		if err != nil {
 			return 0, err

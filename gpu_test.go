@@ -72,14 +72,15 @@ func TestIndexOnGPU(t *testing.T) {
 		}
 		compare()
 	}
+	compareCounts(t, ix, "+apples1 pears2 -pears3", "apples1 pears2")
 	r, err := ix.Warm(ctx, griffin.WarmOptions{})
 	if err != nil || r.Lists == 0 || r.Lists != r.Total {
 		t.Errorf("warm: %+v, error %v", r, err)
 	}
 	compare()
 	s, used := runtime.GPUStats()
-	if !used || s.OnGPU != 4 || s.OnCPU != 4 || s.Devices[0].Lists == 0 {
-		t.Errorf("used %t, %+v: want 4 queries on each processor", used, s)
+	if !used || s.OnGPU != 10 || s.OnCPU != 10 || s.Devices[0].Lists == 0 {
+		t.Errorf("used %t, %+v: want 10 queries on each processor", used, s)
 	}
 	var wg sync.WaitGroup
 	for range 4 {
@@ -101,6 +102,25 @@ func TestIndexOnGPU(t *testing.T) {
 	if !gputest.OnGPU() {
 		if report := gputest.Report(t); report != "" {
 			t.Errorf("the emulator reports: %s", report)
+		}
+	}
+}
+
+// compareCounts counts in every mode on the GPU and on the CPU.
+func compareCounts(t *testing.T, ix *griffin.Index, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		for _, mode := range []griffin.Mode{griffin.ModeOr, griffin.ModeAnd, griffin.ModeAndOr} {
+			var n [2]int64
+			for i, policy := range []griffin.Policy{"", griffin.PolicyCPU} {
+				var err error
+				if n[i], err = griffin.Count(t.Context(), ix, griffin.Query{Text: text, Mode: mode, Policy: policy}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n[0] != n[1] || n[0] == 0 {
+				t.Errorf("%s, %s: %d on the GPU, %d on the CPU", text, mode, n[0], n[1])
+			}
 		}
 	}
 }

@@ -236,6 +236,7 @@ type search struct {
 	query    *Query
 	began    time.Time
 	trace    *plan.Trace
+	noHits   bool // only matches are counted
 }
 
 // beginSearch takes a snapshot and a scratch; the caller releases them.
@@ -327,7 +328,11 @@ func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err er
 		s.trace.AddStep(StepParse, time.Since(began))
 		began = s.now()
 	}
-	if err = s.searcher.PrepareInto(q, s.sc.search, node, s.query.options(cached)); err != nil {
+	o := s.query.options(cached)
+	if s.noHits {
+		o.K = 0
+	}
+	if err = s.searcher.PrepareInto(q, s.sc.search, node, o); err != nil {
 		return nil, err
 	}
 	notes = append(notes, q.Notes()...)

@@ -537,6 +537,21 @@ func TestRunLiving(t *testing.T) {
 	}
 }
 
+// Queries of other kinds are measured on the collection without typed fields.
+func TestRunWords(t *testing.T) {
+	s := newScript(t)
+	out, rc := s.run([]string{"FIGURE_SECONDS=1", "COLLECTION_DOCS=5000"}, "words")
+	if rc != 0 || !strings.Contains(out, "measured\n") {
+		t.Fatalf("exit %d:\n%s", rc, out)
+	}
+	if log := s.log("filters.log"); !strings.Contains(log, "-index "+filepath.Join(s.work, "gov2-tb06-simdbp")+" ") || !strings.Contains(log, "-seconds 1 -words") {
+		t.Errorf("measured by %s", log)
+	}
+	if r := s.results()["words.json"]; !json.Valid([]byte(r)) || !strings.Contains(r, `"words-gov2": {`) {
+		t.Errorf("results %q", r)
+	}
+}
+
 // The collection has typed fields, and another name than one without.
 func TestRunFilters(t *testing.T) {
 	s := newScript(t)

@@ -2,8 +2,10 @@ package dispatch
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -330,6 +332,15 @@ func TestLearn(t *testing.T) {
 	is("ended after half the time", observed(bound(0.5), false, usual), 1)
 }
 
+// manyWords are n words that no document has.
+func manyWords(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "missing%d ", i)
+	}
+	return b.String()
+}
+
 // A query runs on the CPU for exactly these reasons.
 func TestRefusals(t *testing.T) {
 	ix := segmentedIndex(t, 300, 1, 2)
@@ -354,17 +365,25 @@ func TestRefusals(t *testing.T) {
 		{query: "e1 e2", o: Options{K: pipeline.MaxK}},
 		{query: "e1 e2", o: Options{K: pipeline.MaxK + 1}, want: "k exceeds the GPU limit"},
 		{query: "e1 e2", o: Options{}, want: "there is nothing to look for"},
+		{query: "e1 e2", o: Options{Count: true}},
 		{query: "", o: Options{K: 10}, want: "there is nothing to look for"},
 		{query: "-e1", o: Options{K: 10}, want: "there is nothing to look for"},
 		{query: "e1", o: Options{K: 10, CPU: true}, want: "the CPU was asked for"},
 		{query: "e1", o: Options{K: 10, Traversal: "wand"}, want: "a traversal was asked for by name"},
 		{query: "e1", o: Options{K: 10}, bm25: &score.BM25{K1: 2, B: 0.1}, want: "k1 and b are not the index's"},
 		{query: "e1", o: Options{K: 10, Mode: plan.ModeSaat}, bm25: &score.BM25{K1: 2, B: 0.1}},
-		{query: "+e1 e2", o: Options{K: 10}, want: "the query is no flat list of words: it has a phrase, a pattern or nested groups"},
+		{query: "+e1 e2", o: Options{K: 10}},
+		{query: "+(e1 e2) +(missing e3) e4 -e5", o: Options{K: 10, Count: true}},
+		{query: "e1 (+e2 +e3)", o: Options{K: 10}, want: "its groups are nested: required groups may only have alternatives, optional and excluded ones only words"},
+		{query: "+e1 +(e2 (+e3 e4))", o: Options{K: 10}, want: "its groups are nested: required groups may only have alternatives, optional and excluded ones only words"},
+		{query: "e1 e*", o: Options{K: 10}, want: "it has a part that is scored other than as a word: a pattern, a set, a function or a best one of several"},
+		{query: "+e1 " + manyWords(32), o: Options{K: 10}, want: "more words, or required ones, than the GPU limit beside optional ones"},
+		{query: "+e1 " + manyWords(31), o: Options{K: 10}},
+		{query: manyWords(40) + " -e1", o: Options{K: 10}},
 		{query: "e1 -e2", o: Options{K: 10}},
 		{query: "+e1 +e2", o: Options{K: 10, Mode: plan.ModeAndOr}},
 		{query: "e1 e2", o: Options{K: 10, Mode: plan.ModeAndOr}},
-		{query: "+e1 e2", o: Options{K: 10, Mode: plan.ModeAndOr}, want: "the query is no flat list of words: it has a phrase, a pattern or nested groups"},
+		{query: "+e1 e2", o: Options{K: 10, Mode: plan.ModeAndOr}},
 		{query: "e1 missing", o: Options{K: 10, Mode: plan.ModeSaat}},
 		{query: "missing", o: Options{K: 10, Mode: plan.ModeSaat}, want: "there is nothing to look for"},
 		{query: "e1", o: Options{K: 10, Mode: plan.ModeSaat, Accumulators: "array"}, want: "it has a budget, or accumulators by name"},
@@ -387,7 +406,8 @@ func TestRefusals(t *testing.T) {
 		}
 		for i := range q.NumStages() {
 			st, got := q.Stage(i), &q.gpu.stages[i]
-			terms := len(st.Order())
+			words, _ := st.Words()
+			terms := max(len(words), len(st.Order()))
 			segments := len(snapshot.Segments)
 			if q.Impacts() != nil {
 				terms, segments = len(q.Impacts().Terms), 1

@@ -15,22 +15,26 @@ import (
 // ranges of columns itself, unless the segment is small or the index has kept them.
 type gpuMasks struct {
 	needed bool          // a stage has filters or exclusions
+	words  bool          // excluded words are in the masks, too: the GPU counts values
 	took   time.Duration // predicted, until they are made
 
-	mu   sync.Mutex
-	made bool
+	mu      sync.Mutex
+	made    bool
+	filters [2][]pipeline.Filter // by stage, if made
 }
 
-func (m *gpuMasks) reset() { m.needed, m.took, m.made = false, 0, false }
+func (m *gpuMasks) reset() {
+	m.needed, m.words, m.took, m.made, m.filters = false, false, 0, false, [2][]pipeline.Filter{}
+}
 
 func (m *gpuMasks) prepare(q *Query, sc *plan.Scratch) {
 	if q.Impacts() != nil {
 		return
 	}
 	for i := range q.NumStages() {
-		if q.Stage(i).Excludes() {
+		if o := m.options(q); q.Stage(i).NeedsMask(o) {
 			m.needed = true
-			m.took = max(m.took, plan.MaskTime(&q.Plan, sc, i, m.options(q))) // the stages differ in words, not in filters
+			m.took = max(m.took, plan.MaskTime(&q.Plan, sc, i, o)) // the stages differ in words, not in filters
 		}
 	}
 }
@@ -61,10 +65,11 @@ func (m *gpuMasks) make(ctx context.Context, q *Query, sc *plan.Scratch) (err er
 	}
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	for i := range q.NumStages() {
-		if !q.Stage(i).Excludes() {
+		o := m.options(q)
+		if !q.Stage(i).NeedsMask(o) {
 			continue
 		}
-		masks, err := plan.StageMasks(ctx, &q.Plan, sc, i, m.options(q))
+		masks, err := plan.StageMasks(ctx, &q.Plan, sc, i, o)
 		if err != nil {
 			return err
 		}
@@ -74,7 +79,9 @@ func (m *gpuMasks) make(ctx context.Context, q *Query, sc *plan.Scratch) (err er
 				filters[j] = filterOf(q, one, i, j)
 			}
 		}
-		q.gpu.stages[i].Filters = filters
+		if m.filters[i] = filters; !m.words {
+			q.gpu.stages[i].Filters = filters
+		}
 	}
 	m.made = true
 	return nil
@@ -85,7 +92,7 @@ func (m *gpuMasks) make(ctx context.Context, q *Query, sc *plan.Scratch) (err er
 const rangeDocs = 1 << 17
 
 func (m *gpuMasks) options(q *Query) plan.MaskOptions {
-	return plan.MaskOptions{LeaveOut: q.gpu.small, RangeDocs: q.searcher.dispatcher.gpu.rangeDocs}
+	return plan.MaskOptions{LeaveOut: q.gpu.small, RangeDocs: q.searcher.dispatcher.gpu.rangeDocs, Words: m.words}
 }
 
 // filterOf returns the mask of a stage in a segment. A GPU that has no room for a column has the words

@@ -17,11 +17,11 @@ import (
 const (
 	cpuAsked      = "the CPU was asked for"
 	cpuTraversal  = "a traversal was asked for by name"
-	cpuTree       = "the query is no flat list of words: it has a phrase, a pattern or nested groups"
 	cpuParameters = "k1 and b are not the index's"
 	cpuK          = "k exceeds the GPU limit"
 	cpuWide       = "its scores could be too high for a GPU"
 	cpuNothing    = "there is nothing to look for"
+	cpuWords      = "more words, or required ones, than the GPU limit beside optional ones"
 	cpuBudget     = "it has a budget, or accumulators by name"
 )
 
@@ -57,7 +57,7 @@ func (q *Query) prepareGPU(sc *plan.Scratch, opts *Options) {
 // gpuRefusal returns why no query with such options runs on a GPU, "" if one may.
 func (q *Query) gpuRefusal(opts *Options) string {
 	switch {
-	case opts.K == 0:
+	case opts.K == 0 && !opts.Count:
 		return cpuNothing
 	case opts.CPU:
 		return cpuAsked
@@ -85,11 +85,14 @@ func (g *gpuPlan) takeLegs(stage, n int) []pipeline.Leg {
 // gpuStage returns why a stage cannot run on a GPU, "" if it can.
 func (q *Query) gpuStage(stage int) string {
 	st := q.Stage(stage)
+	words, whyNot := st.Words()
 	switch {
 	case st.IsEmpty():
 		return cpuNothing
-	case !st.IsFlat():
-		return cpuTree
+	case whyNot != "":
+		return whyNot
+	case len(words) > 0:
+		return q.gpuWords(stage, words)
 	}
 	order := st.Order()
 	n, segments := len(order), len(q.Snapshot().Segments)
@@ -110,6 +113,52 @@ func (q *Query) gpuStage(stage int) string {
 	}
 	q.gpu.stages[stage] = pipeline.Query{
 		Conjunctive: st.Kind() == traverse.And, K: plan.SelectK(&q.Plan), Count: q.Counts(), Legs: legs, NumTerms: n, Wide: wide,
+	}
+	return ""
+}
+
+// gpuWords is gpuStage of a stage whose words have parts.
+func (q *Query) gpuWords(stage int, words []plan.Word) string {
+	st := q.Stage(stage)
+	n, segments := len(words), len(q.Snapshot().Segments)
+	legs := q.gpu.takeLegs(stage, n*segments)
+	g := &q.gpu.stages[stage]
+	*g = pipeline.Query{
+		Conjunctive: st.IsFlat() && st.Kind() == traverse.And, K: plan.SelectK(&q.Plan), Count: q.Counts(), Legs: legs, NumTerms: n, Parts: q.gpu.parts[stage][:0],
+	}
+	positive, clauses := 0, 0
+	for i := range words {
+		w := &words[i]
+		switch {
+		case w.Excluded:
+			g.Parts = append(g.Parts, pipeline.Excluded)
+			continue
+		case w.Clause > pipeline.MaxClauses:
+			return cpuWords
+		}
+		positive++
+		clauses = max(clauses, w.Clause)
+		g.Parts = append(g.Parts, pipeline.Part(w.Clause))
+	}
+	q.gpu.parts[stage] = g.Parts
+	if clauses > 0 && positive > pipeline.MaxClauseTerms {
+		return cpuWords
+	}
+	for i := range segments {
+		var sum base.Score
+		for j := range words {
+			var leg traverse.Leg
+			if err := plan.WordLeg(&q.Plan, &leg, i, &words[j]); err != nil {
+				return err.Error()
+			}
+			legs[i*n+j].Leg = leg.Leg
+			if !words[j].Excluded {
+				sum += leg.MaxScore
+			}
+		}
+		if sum > maxNarrowScore {
+			return cpuWide
+		}
 	}
 	return ""
 }

@@ -53,7 +53,7 @@ type selecting struct {
 }
 
 func (t *selecting) request(stage int) *pipeline.Select {
-	q := t.query.gpu.stages[stage]
+	q := t.stages[stage]
 	q.K = t.by.K
 	return &pipeline.Select{Query: &q, Columns: t.columns, Rising: !t.by.Desc, NoneFirst: t.by.NoneFirst, Ties: t.by.Ties}
 }
@@ -61,7 +61,7 @@ func (t *selecting) request(stage int) *pipeline.Select {
 // run selects in a stage. An error of the GPU is a refusal.
 func (t *selecting) run(ctx context.Context, v *pipeline.View, stage int) (refusal string, err error) {
 	q := t.query
-	if err := q.gpu.masks.make(ctx, q, &t.sc.Scratch); err != nil {
+	if err := t.makeMasks(ctx); err != nil {
 		return "", err
 	}
 	one := t.request(stage)

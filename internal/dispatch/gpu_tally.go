@@ -37,6 +37,7 @@ const (
 	cpuColumns  = "a column is not suited to a GPU"
 	cpuPlaced   = "a placement was asked for"
 	cpuAllSmall = "the index is small"
+	cpuTree     = "values are counted of flat lists of words, all required or all optional"
 )
 
 // CountValues counts the matches of a query, and how many of them have each value of fields, keywords, on the GPU;
@@ -57,6 +58,8 @@ func CountValues(ctx context.Context, q *Query, sc *Scratch, fields []string) (c
 type tallying struct {
 	query   *Query
 	sc      *Scratch
+	stages  [2]pipeline.Query
+	masks   *gpuMasks
 	fields  []string
 	columns []pipeline.Ordinals // by segment, then field
 	counts  ValueCounts
@@ -123,13 +126,14 @@ func (t *tallying) refusal() string {
 func (t *tallying) prepare(suits func(*pipeline.Ordinals) bool) (refusal string, err error) {
 	q := t.query
 	g := q.searcher.dispatcher.gpu
-	if q.gpu.refusal != "" {
+	t.stages, t.masks = q.gpu.stages, &q.gpu.masks
+	if q.gpu.refusal != "" || q.gpu.stages[0].Parts != nil || q.gpu.stages[1].Parts != nil {
 		q.gpu.small = g.appendSmall(q.gpu.small[:0], q.Snapshot())
 		for i := range q.NumStages() {
-			q.gpu.stages[i] = t.legsOf(i)
+			t.stages[i] = t.legsOf(i)
 		}
-		q.gpu.masks.reset()
-		q.gpu.masks.prepare(q, &t.sc.Scratch)
+		t.masks = &gpuMasks{words: true}
+		t.masks.prepare(q, &t.sc.Scratch)
 	}
 	segments := q.Snapshot().Segments
 	if len(q.gpu.small) == len(segments) {
@@ -163,7 +167,7 @@ func (t *tallying) legsOf(stage int) pipeline.Query {
 	st := q.Stage(stage)
 	order := st.Order()
 	n, segments := len(order), len(q.Snapshot().Segments)
-	legs := q.gpu.takeLegs(stage, n*segments)
+	legs := make([]pipeline.Leg, n*segments)
 	for i := range segments {
 		for j, of := range order {
 			legs[i*n+j].Leg = st.Legs(i)[of].Leg
@@ -173,7 +177,7 @@ func (t *tallying) legsOf(stage int) pipeline.Query {
 }
 
 func (t *tallying) tally(stage int) *pipeline.Tally {
-	return &pipeline.Tally{Query: &t.query.gpu.stages[stage], Columns: t.columns, NumColumns: len(t.fields)}
+	return &pipeline.Tally{Query: &t.stages[stage], Columns: t.columns, NumColumns: len(t.fields)}
 }
 
 // Times of counting. On the CPU a posting is decoded and its bit set; then the column is decoded and the values of matches
@@ -211,7 +215,7 @@ func (t *tallying) pays(v *pipeline.View, resides func(*pipeline.View) bool) boo
 	}
 	values := float64(cpuDocumentTime*float64(numDocs)) + float64(cpuValueTime*float64(matches))
 	cpu := float64(cpuPostingTime*float64(sum)) + float64(values*float64(len(t.fields))) + float64(numDocs)/64
-	gpu := gpuTallyTime + pipeline.TallyTime(int(numDocs), sum)*time.Duration(max(len(t.fields), 1)) + q.gpu.masks.time()
+	gpu := gpuTallyTime + pipeline.TallyTime(int(numDocs), sum)*time.Duration(max(len(t.fields), 1)) + t.masks.time()
 	if !resides(v) {
 		gpu += time.Duration(float64(t.bytes())/gpuUploadSpeed) / tallyReuse
 	}
@@ -220,7 +224,7 @@ func (t *tallying) pays(v *pipeline.View, resides func(*pipeline.View) bool) boo
 
 // bytes is about the size of all lists and columns.
 func (t *tallying) bytes() (n int64) {
-	legs := t.query.gpu.stages[0].Legs
+	legs := t.stages[0].Legs
 	for i := range legs {
 		if legs[i].DocFreq() > 0 {
 			n += legs[i].SizeBytes()
@@ -234,10 +238,20 @@ func (t *tallying) bytes() (n int64) {
 	return n
 }
 
+func (t *tallying) makeMasks(ctx context.Context) error {
+	if err := t.masks.make(ctx, t.query, &t.sc.Scratch); err != nil {
+		return err
+	}
+	for i := range t.stages {
+		t.stages[i].Filters = t.masks.filters[i]
+	}
+	return nil
+}
+
 // run counts a stage. An error of the GPU is a refusal.
 func (t *tallying) run(ctx context.Context, v *pipeline.View, stage int) (refusal string, err error) {
 	q := t.query
-	if err := q.gpu.masks.make(ctx, q, &t.sc.Scratch); err != nil {
+	if err := t.makeMasks(ctx); err != nil {
 		return "", err
 	}
 	one := t.tally(stage)

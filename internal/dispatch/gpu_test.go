@@ -189,10 +189,10 @@ func TestGPURefusals(t *testing.T) {
 		options  Options
 		reason   string
 	}{
-		{`"w1 w2"`, p.gpu, Options{K: 10}, cpuTree},
-		{`w1 -"w2 w3"`, p.gpu, Options{K: 10}, cpuTree},
-		{"+w1 w2", p.gpu, Options{K: 10}, cpuTree},
-		{"w1 w2", p.gpu, Options{K: 1001}, cpuK},
+		{`"w1 w2"`, p.gpu, Options{K: 10}, "it has a phrase, whose positions the GPU does not have"},
+		{`w1 -"w2 w3"`, p.gpu, Options{K: 10}, "it has a phrase, whose positions the GPU does not have"},
+		{"+w1 (+w2 w3)^2 (+w4 +w5)", p.gpu, Options{K: 10}, "its groups are nested: required groups may only have alternatives, optional and excluded ones only words"},
+		{"w1 w2", p.gpu, Options{K: 10_001}, cpuK},
 		{"w1 w2", p.gpu, Options{K: 10, CPU: true}, cpuAsked},
 		{"w1 w2", p.gpu, Options{K: 10, Traversal: "exhaustive-daat"}, cpuTraversal},
 		{"w1 w2", other, Options{K: 10}, cpuParameters},

@@ -125,9 +125,9 @@ func TestHelpersBesideGPU(t *testing.T) {
 	p := newGPUPair(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 300)), g)
 	p.gpu.dispatcher.slots = make(chan struct{}, 2)
 	queries, answers := make([]*Query, 2), make([]plan.Answer, 2)
-	for i, text := range []string{"w0 w1", "+w0 w1"} {
+	for i := range queries {
 		var err error
-		if queries[i], err = p.gpu.Prepare(p.sc, plantest.Parse(t, text), Options{K: 10}); err != nil {
+		if queries[i], err = p.gpu.Prepare(p.sc, plantest.Parse(t, "w0 w1"), Options{K: 10, CPU: i == 1}); err != nil {
 			t.Fatal(err)
 		}
 	}

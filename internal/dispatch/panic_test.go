@@ -270,7 +270,7 @@ func TestHelperPanics(t *testing.T) {
 	plans := make([]*Query, 6)
 	for i := range plans {
 		var err error
-		if plans[i], err = p.gpu.Prepare(p.sc, plantest.Parse(t, "+w1 w2"), Options{K: 10}); err != nil { // for the CPUs only
+		if plans[i], err = p.gpu.Prepare(p.sc, plantest.Parse(t, "w1 w2"), Options{K: 10, CPU: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -71,12 +71,17 @@ func (p *predictor) end() { p.model, p.query = model{}, nil }
 func (p *predictor) describe(q *Query, stage int) {
 	p.query, p.stage, p.done, p.candidates = q, stage, 0, 0
 	st := q.Stage(stage)
+	words, _ := st.Words()
 	p.lengths, p.expected, p.hasCumulative, p.imagesTime = p.lengths[:0], p.expected[:0], false, 0
 	p.located, p.isLocated = pipeline.Located{Forms: p.located.Forms[:0], Compressed: p.located.Compressed[:0]}, false
 	switch {
 	case q.Mode() == plan.ModeSaat:
 		for i := range q.Impacts().Terms {
 			p.lengths = append(p.lengths, int64(q.Impacts().Terms[i].List.DocFreq))
+		}
+	case len(words) > 0:
+		for i := range words {
+			p.lengths = append(p.lengths, int64(words[i].DocFreq))
 		}
 	case st.IsFlat():
 		for _, j := range st.Order() {
@@ -209,11 +214,35 @@ func (p *predictor) wholeOn(s *Step, at sched.Place) {
 	s.add(k, &p.whole, p.model.predict(k, &p.whole))
 	if at == sched.GPU {
 		p.addMasks(s)
+	} else {
+		p.addCount(s)
 	}
 }
 
+// addCount adds the time of counting to a whole stage on the CPU, which is that of the stage if no hits are wanted.
+// Nothing is then learnt from the time. The GPU counts in about the time of a launch.
+func (p *predictor) addCount(s *Step) {
+	if !p.query.Counts() || p.query.Mode() == plan.ModeSaat {
+		return
+	}
+	n := p.whole.Sum
+	if p.query.Stage(p.stage).Kind() == traverse.And {
+		n = p.whole.Shortest * int64(p.whole.Lists)
+	}
+	took := time.Duration(float64(cpuPostingTime * float64(n)))
+	if p.query.K() == 0 {
+		s.is(len(p.lengths), pipeline.PathAuto, max(took, 1))
+	} else {
+		s.took += took
+		s.total += took
+	}
+	s.guessed = true
+}
+
+// isMasked reports whether documents are left out, by masks or by parts of words.
 func (p *predictor) isMasked() bool {
-	return p.query.Mode() != plan.ModeSaat && p.query.Stage(p.stage).Excludes()
+	st := p.query.Stage(p.stage)
+	return p.query.Mode() != plan.ModeSaat && (!st.IsFlat() || st.Excludes())
 }
 
 // addMasks adds the time of the bitmaps of filters to a stage on the GPU. Nothing is learnt from the time of
@@ -237,6 +266,7 @@ func (p *predictor) lowerBoundOnCPU(s *Step) {
 	}
 	f := p.bounded()
 	s.is(len(p.lengths), pipeline.PathAuto, p.model.costs.Predict(p.kind(sched.CPU), &f))
+	p.addCount(s)
 }
 
 // inflateByUncertainty raises the total of a whole stage on the CPU to its expected mean: times

@@ -489,9 +489,9 @@ func TestDescribe(t *testing.T) {
 		{"e1 e5", plan.ModeOr, []int64{fifth, all}, cost.Features{Lists: 2, Shortest: fifth, Second: all, Longest: all, Sum: all + fifth}, false, cost.CPUOr, cost.GPUImagesOr},
 		{"e2 e5", plan.ModeOr, []int64{fifth, half}, cost.Features{Lists: 2, Shortest: fifth, Second: half, Longest: half, Sum: half + fifth}, true, cost.CPUOr, cost.GPUImagesOr},
 		{"e1 e70 e5", plan.ModeAnd, []int64{rare, fifth, all}, cost.Features{Lists: 3, Shortest: rare, Second: fifth, Longest: all, Sum: all + fifth + rare}, true, cost.CPUAnd, cost.GPUImagesAnd},
-		{"e1 e70 -e5", plan.ModeOr, []int64{rare, all}, cost.Features{Lists: 2, Shortest: rare, Second: all, Longest: all, Sum: all + rare}, false, cost.CPUTree, cost.GPUImagesOr},
-		{"+e1 e70 e5", plan.ModeOr, []int64{all, rare, fifth}, cost.Features{Lists: 3, Shortest: rare, Second: fifth, Longest: all, Sum: all + fifth + rare}, true, cost.CPUTree, cost.GPUImagesOr},
-		{"+e70 e1 e5", plan.ModeOr, []int64{rare, all, fifth}, cost.Features{Lists: 3, Shortest: rare, Second: fifth, Longest: all, Sum: all + fifth + rare}, true, cost.CPUTree, cost.GPUImagesOr},
+		{"e1 e70 -e5", plan.ModeOr, []int64{rare, fifth, all}, cost.Features{Lists: 3, Shortest: rare, Second: fifth, Longest: all, Sum: all + fifth + rare}, false, cost.CPUTree, cost.GPUImagesOr},
+		{"+e1 e70 e5", plan.ModeOr, []int64{rare, fifth, all}, cost.Features{Lists: 3, Shortest: rare, Second: fifth, Longest: all, Sum: all + fifth + rare}, true, cost.CPUTree, cost.GPUImagesOr},
+		{"+e70 e1 e5", plan.ModeOr, []int64{rare, fifth, all}, cost.Features{Lists: 3, Shortest: rare, Second: fifth, Longest: all, Sum: all + fifth + rare}, true, cost.CPUTree, cost.GPUImagesOr},
 		{"e1 e70", plan.ModeSaat, []int64{all, rare}, cost.Features{Lists: 2, Shortest: rare, Second: all, Longest: all, Sum: all + rare}, true, cost.CPUImpacts, cost.GPUImpacts},
 		{"missing", plan.ModeSaat, nil, cost.Features{}, true, cost.CPUImpacts, cost.GPUImpacts},
 	} {

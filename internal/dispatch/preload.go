@@ -64,6 +64,7 @@ func (r *queryRun) preloadRequest(images bool) *preloadRequest {
 	from := r.gpuQuery()
 	w := &preloadRequest{d: r.d, snapshot: r.plan.Snapshot().Retain(), features: r.predictor.missingImages()}
 	w.query.Conjunctive, w.query.K, w.query.Count, w.query.NumTerms, w.query.Wide = from.Conjunctive, from.K, from.Count, from.NumTerms, from.Wide
+	w.query.Parts = slices.Clone(from.Parts)
 	w.query.Legs = make([]pipeline.Leg, len(from.Legs))
 	lists := make([]postings.List, len(from.Legs))
 	for i := range w.query.Legs {

@@ -235,6 +235,7 @@ type gpuPlan struct {
 	refusal string // why the plan cannot run on the Searcher's GPU; "": it can
 	stages  [2]pipeline.Query
 	legs    [2][]pipeline.Leg
+	parts   [2][]pipeline.Part
 	small   []int // segments that the CPU answers (gpu_small.go)
 	masks   gpuMasks
 }

@@ -16,7 +16,7 @@ type Step struct {
 	// took is predicted for the step, total for it and all that follows; sched.Never: it cannot run.
 	// predictions sum up to took.
 	took, total    time.Duration
-	guessed        bool // the path on the GPU is not known: nothing is learnt from the time
+	guessed        bool // the path on the GPU is not known, or the step also counts: nothing is learnt from the time
 	predictions    [maxPredictions]Prediction
 	numPredictions int
 }

@@ -76,7 +76,7 @@ func (s *Ahead) likely(st *Stage) base.Score {
 func (s *Ahead) Finish(ctx context.Context, a *Answer, trace *Trace) error {
 	p, sc, st := s.plan, s.sc, &s.plan.stages[s.stage]
 	a.Work.Add(s.work)
-	if st.root == nil || p.k == 0 {
+	if st.root == nil {
 		return nil
 	}
 	r := sc.stage(p, st, ctx)
@@ -95,7 +95,7 @@ func (s *Ahead) Finish(ctx context.Context, a *Answer, trace *Trace) error {
 		ResumeHits(p, sc, a.Hits)
 	}
 	for _, i := range rest {
-		if trace == nil && r.isHopeless(i) {
+		if p.k == 0 || trace == nil && r.isHopeless(i) {
 			continue
 		}
 		if err := r.search(i, &a.Work, trace); err != nil {

@@ -77,8 +77,8 @@ func (st *Stage) IsEmpty() bool { return !st.flat && (st.root == nil || matchesN
 // bitmaps of RunCPU.
 func (st *Stage) Excludes() bool { return len(st.excluded) > 0 || len(st.filters) > 0 }
 
-// SortTerms orders the terms of each flat stage by rising list length (Stage.Order). A
-// dispatcher calls it before a run.
+// SortTerms orders the terms of each flat stage by rising list length (Stage.Order), and finds the words
+// of the others (Stage.Words). A dispatcher calls it before a run.
 func (p *Plan) SortTerms() {
 	for i := range p.stages {
 		st := &p.stages[i]
@@ -88,6 +88,9 @@ func (p *Plan) SortTerms() {
 			for j := i; j > 0 && p.LegDocFreq(st, st.order[j]) < p.LegDocFreq(st, st.order[j-1]); j-- {
 				st.order[j], st.order[j-1] = st.order[j-1], st.order[j]
 			}
+		}
+		if p.mode != ModeSaat && (!st.flat || len(st.excluded) > 0) {
+			st.splitWords(p)
 		}
 	}
 }
@@ -108,8 +111,8 @@ func (p *Plan) LegDocFreq(st *Stage, leg int) uint64 {
 	return n
 }
 
-// StageLists describes a flat stage's lists over all segments in the order of SortTerms, or the
-// impact-ordered lists of ModeSaat; other stages have none.
+// StageLists describes a stage's lists over all segments: of its Words, or of a flat stage in the order of
+// SortTerms, or the impact-ordered lists of ModeSaat; other stages have none.
 func (p *Plan) StageLists(stage int) []ListTrace {
 	if p.mode == ModeSaat {
 		lists := make([]ListTrace, len(p.saat.terms))
@@ -120,17 +123,24 @@ func (p *Plan) StageLists(stage int) []ListTrace {
 		return lists
 	}
 	st := &p.stages[stage]
-	lists := make([]ListTrace, len(st.order))
-	for i, leg := range st.order {
-		l := st.leaves[leg].(*leaf)
-		lists[i].Field, lists[i].Term = p.planner.fields[l.field], string(p.words.terms[l.terms[0]].bytes)
-		for segment := range p.planner.snapshot.Segments {
-			list := st.Legs(segment)[leg].List
-			lists[i].DocFreq += list.DocFreq
-			lists[i].Blocks += list.NumBlocks()
-		}
+	var lists []ListTrace
+	for i := range st.words {
+		lists = append(lists, p.listTrace(st.words[i].leaf))
+	}
+	for i := 0; i < len(st.order) && len(st.words) == 0; i++ {
+		lists = append(lists, p.listTrace(st.leaves[st.order[i]].(*leaf)))
 	}
 	return lists
+}
+
+func (p *Plan) listTrace(l *leaf) (t ListTrace) {
+	t.Field, t.Term = p.planner.fields[l.field], string(p.words.terms[l.terms[0]].bytes)
+	for segment := range p.planner.snapshot.Segments {
+		list := p.words.list(segment, l.terms[0])
+		t.DocFreq += list.DocFreq
+		t.Blocks += list.NumBlocks()
+	}
+	return t
 }
 
 // Lists are the lists [From, To) of a conjunction in the order of SortTerms.

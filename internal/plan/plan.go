@@ -60,6 +60,8 @@ type Stage struct {
 	main       traverse.Traversal // in the segment with the most postings
 	legs       []traverse.Leg
 	order      []int // set by SortTerms
+	words      []Word
+	whyNoWords string
 }
 
 const treeTraversal = "tree"

@@ -46,6 +46,8 @@ type MaskOptions struct {
 	// RangeDocs, if not 0, is the least number of documents of a segment whose mask may be Ranges, for another
 	// processor. The others, and masks that the index keeps already, are Words.
 	RangeDocs int
+	// Words has excluded words in the masks of a stage with Words, too, for a processor that does not look them up.
+	Words bool
 }
 
 var (
@@ -58,13 +60,13 @@ var (
 const rangesTime = 100 * time.Microsecond
 
 // maskKey identifies the masks of a stage.
-func maskKey(p *Plan, sc *Scratch, stage int) []byte {
+func maskKey(p *Plan, sc *Scratch, stage int, o *MaskOptions) []byte {
 	st := &p.stages[stage]
 	required := make([]node, len(st.filters))
 	for i, n := range st.filters {
 		required[i] = n.(*constant).child
 	}
-	g := group{required: required, excluded: st.excluded}
+	g := group{required: required, excluded: st.maskedBy(o)}
 	return sc.keys.appendNode(nil, p.words.terms, &g)
 }
 
@@ -72,7 +74,7 @@ func maskKey(p *Plan, sc *Scratch, stage int) []byte {
 // segment of which all documents are allowed, or that is left out. The error is the context's, or wraps
 // base.ErrCorrupt.
 func StageMasks(ctx context.Context, p *Plan, sc *Scratch, stage int, o MaskOptions) ([]*Mask, error) {
-	key := string(maskKey(p, sc, stage))
+	key := string(maskKey(p, sc, stage, &o))
 	all := make([]*Mask, len(p.planner.snapshot.Segments))
 	for i := range all {
 		if o.leavesOut(i) {
@@ -80,7 +82,7 @@ func StageMasks(ctx context.Context, p *Plan, sc *Scratch, stage int, o MaskOpti
 		}
 		made, err := rangesOf(p, stage, i, key, &o)
 		if err == nil && made == nil {
-			made, err = stageMask(ctx, p, sc, stage, i, key)
+			made, err = stageMask(ctx, p, sc, stage, i, key, &o)
 		}
 		if all[i] = made; err != nil {
 			return nil, maskError(ctx, p, i, err)
@@ -89,9 +91,10 @@ func StageMasks(ctx context.Context, p *Plan, sc *Scratch, stage int, o MaskOpti
 	return all, nil
 }
 
-// MaskWords returns the Words of a mask that is Ranges. Errors are as of StageMasks.
+// MaskWords returns the Words of a mask that is Ranges, which excludes nothing. Errors are as of StageMasks.
 func MaskWords(ctx context.Context, p *Plan, sc *Scratch, stage, segment int) ([]uint64, error) {
-	words, err := sc.begin(&p.words, segment, ctx).stageMask(&p.stages[stage])
+	st := &p.stages[stage]
+	words, err := sc.begin(&p.words, segment, ctx).stageMask(st.filters, nil)
 	return words, maskError(ctx, p, segment, err)
 }
 
@@ -117,7 +120,7 @@ func (o *MaskOptions) leavesOut(segment int) bool {
 // rangesOf returns the mask of a segment as Ranges; nil: its words are needed, or kept.
 func rangesOf(p *Plan, stage, segment int, key string, o *MaskOptions) (*Mask, error) {
 	st, view := &p.stages[stage], &p.planner.snapshot.Segments[segment]
-	if o.RangeDocs == 0 || view.NumDocs() < o.RangeDocs || len(st.filters) == 0 || len(st.excluded) > 0 {
+	if o.RangeDocs == 0 || view.NumDocs() < o.RangeDocs || len(st.filters) == 0 || len(st.maskedBy(o)) > 0 {
 		return nil, nil
 	}
 	list, hash := view.Derived.List(0), maphash.String(setSeed, key)
@@ -204,7 +207,7 @@ func rangeSourceOf(p *Plan, n node) source {
 // MaskTime predicts the time of StageMasks.
 func MaskTime(p *Plan, sc *Scratch, stage int, o MaskOptions) (sum time.Duration) {
 	st := &p.stages[stage]
-	key := maskKey(p, sc, stage)
+	key := maskKey(p, sc, stage, &o)
 	hash := maphash.Bytes(setSeed, key)
 	for i := range p.planner.snapshot.Segments {
 		if o.leavesOut(i) {
@@ -225,21 +228,22 @@ func MaskTime(p *Plan, sc *Scratch, stage int, o MaskOptions) (sum time.Duration
 			}
 			cost += p.words.maskCost(i, n)
 		}
-		sum += time.Duration(cost + p.words.sumOfCosts(i, st.excluded))
+		sum += time.Duration(cost + p.words.sumOfCosts(i, st.maskedBy(&o)))
 	}
 	return sum
 }
 
-func stageMask(ctx context.Context, p *Plan, sc *Scratch, stage, segment int, key string) (*Mask, error) {
+func stageMask(ctx context.Context, p *Plan, sc *Scratch, stage, segment int, key string, o *MaskOptions) (*Mask, error) {
 	st := &p.stages[stage]
 	m := sc.begin(&p.words, segment, ctx)
-	if len(st.filters) == 0 && !m.anyPostings(st.excluded) {
+	excluded := st.maskedBy(o)
+	if len(st.filters) == 0 && !m.anyPostings(excluded) {
 		return nil, nil
 	}
 	mine := false
 	build := func() (*Mask, int64, error) {
 		mine = true
-		words, err := m.stageMask(st)
+		words, err := m.stageMask(st.filters, excluded)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -260,14 +264,14 @@ func stageMask(ctx context.Context, p *Plan, sc *Scratch, stage, segment int, ke
 }
 
 // stageMask returns the documents that the filters and the exclusions leave, deleted ones too, in new memory.
-func (m *matcher) stageMask(st *Stage) ([]uint64, error) {
+func (m *matcher) stageMask(filters, excluded []node) ([]uint64, error) {
 	words := make([]uint64, (m.words.numDocs(m.segment)+63)/64)
-	if len(st.filters) == 0 {
+	if len(filters) == 0 {
 		everyDocument(words, m.words.numDocs(m.segment))
 	}
 	other := m.take()
 	defer m.put(other)
-	for i, n := range st.filters {
+	for i, n := range filters {
 		c := n.(*constant)
 		found, _, err := m.find(c.child, c.text)
 		if err != nil {
@@ -281,11 +285,11 @@ func (m *matcher) stageMask(st *Stage) ([]uint64, error) {
 		found.addTo(other)
 		and(words, other)
 	}
-	if len(st.excluded) == 0 {
+	if len(excluded) == 0 {
 		return words, nil
 	}
 	clear(other)
-	for _, n := range st.excluded {
+	for _, n := range excluded {
 		if err := m.mark(other, n); err != nil {
 			return nil, err
 		}

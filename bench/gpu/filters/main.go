@@ -13,6 +13,9 @@
 // setting first runs once, which computes the filters and sends them to the GPU; the time of the first
 // batch is reported. The CPUs run the first -cpu queries in the same process and must have the same hits.
 //
+// With -words only queries of other kinds are measured in the same way (words.go): exclusions, required words,
+// alternatives, counts, and up to 10,000 hits, each beside the queries of the words alone; any index serves.
+//
 // A terms facet counts the 1,000 values of the field kind over all matches of a query, and sorts find the best 10 by a
 // date, a number and a keyword, one query at a time (facets.go).
 package main
@@ -56,6 +59,7 @@ type options struct {
 	memory               int64
 	batch, threads, cpu  int
 	facets               int
+	words                bool
 	seconds              float64
 	minDocFreq           uint
 }
@@ -72,6 +76,7 @@ func parseOptions(args []string) (*options, error) {
 	f.IntVar(&o.threads, "threads", 8, "batches at the same time")
 	f.IntVar(&o.cpu, "cpu", 300, "queries to run on the CPUs and to compare")
 	f.IntVar(&o.facets, "facets", 100, "queries to facet")
+	f.BoolVar(&o.words, "words", false, "measure exclusions, required words, counts and many hits, instead of filters and facets")
 	f.Float64Var(&o.seconds, "seconds", 2, "time for each figure")
 	f.UintVar(&o.minDocFreq, "resident", 1000, "least documents of lists that are loaded before")
 	if err := f.Parse(args); err != nil {
@@ -102,7 +107,7 @@ type report struct {
 
 // figure is the speed of the queries with a filter.
 type figure struct {
-	Filter string  `json:"filter"` // "none", "random" or "row"
+	Filter string  `json:"filter"` // "none", "random" or "row"; with -words a kind of queries
 	Share  float64 `json:"share"`  // of the documents
 	// FirstMS is the time of the first batch, which computes the filter.
 	FirstMS   float64 `json:"first_batch_ms"`
@@ -122,6 +127,7 @@ type bench struct {
 	*options
 	gpu, cpu *griffin.Index
 	words    []query.Node
+	texts    [][]string // their words
 	report   report
 }
 
@@ -159,6 +165,12 @@ func run(ctx context.Context, o *options) (err error) {
 		b.report.GPU = s.Devices[0].GPU
 	}
 	fmt.Printf("%s, %d processors, %d documents, %d queries, loaded in %.0f ms\n", b.report.GPU, b.report.Processors, b.report.Docs, len(b.words), b.report.WarmMS)
+	if o.words {
+		if err := b.measureWords(ctx, rt); err != nil {
+			return err
+		}
+		return b.write()
+	}
 	if err := b.measureFilters(ctx, rt); err != nil {
 		return err
 	}
@@ -179,6 +191,7 @@ func (b *bench) readQueries() error {
 	s := bufio.NewScanner(f)
 	for s.Scan() {
 		if _, text, ok := strings.Cut(s.Text(), "\t"); ok {
+			b.texts = append(b.texts, strings.Fields(text))
 			b.words = append(b.words, &query.Words{Text: text})
 		}
 	}
@@ -213,10 +226,17 @@ func (b *bench) measureFilters(ctx context.Context, rt *griffin.Runtime) error {
 }
 
 func (b *bench) measure(ctx context.Context, rt *griffin.Runtime, name string, share float64, filter query.Node) error {
-	f := &figure{Filter: name, Share: share}
+	return b.measureQueries(ctx, rt, &figure{Filter: name, Share: share}, func(i int) griffin.Query {
+		return griffin.Query{Node: b.words[i], Filter: filter, K: 10}
+	})
+}
+
+// measureQueries measures a batch of queries, which ask returns by number of the words.
+func (b *bench) measureQueries(ctx context.Context, rt *griffin.Runtime, f *figure, ask func(int) griffin.Query) error {
 	queries := make([]griffin.Query, b.batch)
 	for i := range queries {
-		queries[i] = griffin.Query{Node: b.words[i%len(b.words)], Filter: filter, K: 10, Load: griffin.LoadNone}
+		queries[i] = ask(i % len(b.words))
+		queries[i].Load = griffin.LoadNone
 	}
 	began := time.Now()
 	got, err := search(ctx, b.gpu, queries)
@@ -245,8 +265,9 @@ func (b *bench) measure(ctx context.Context, rt *griffin.Runtime, name string, s
 	}
 	for i := range want {
 		f.MeanHits += float64(len(want[i].Hits)) / float64(len(want))
-		if !slices.EqualFunc(got[i].Hits, want[i].Hits, func(x, y griffin.Hit) bool { return x.DocID == y.DocID && x.Score == y.Score }) {
-			return fmt.Errorf("%s %g: query %d: the GPU has %v, the CPU %v", name, share, i, got[i].Hits, want[i].Hits)
+		if got[i].Matches != want[i].Matches ||
+			!slices.EqualFunc(got[i].Hits, want[i].Hits, func(x, y griffin.Hit) bool { return x.DocID == y.DocID && x.Score == y.Score }) {
+			return fmt.Errorf("%s %g: query %d, %s: the GPU has %d matches, %v, the CPU %d, %v", f.Filter, f.Share, i, queries[i].Node, got[i].Matches, got[i].Hits, want[i].Matches, want[i].Hits)
 		}
 	}
 	if f.CPU, err = b.perSecondOnCPU(ctx, some); err != nil {
@@ -258,8 +279,8 @@ func (b *bench) measure(ctx context.Context, rt *griffin.Runtime, name string, s
 	}
 	f.GPUvsCPU = f.GPU / f.CPU
 	b.report.Figures = append(b.report.Figures, f)
-	fmt.Printf("%-6s %5.1f %%: GPU %7.0f/s (%.2f of unfiltered), its kernels %7.0f/s (%.2f), CPUs %6.0f/s (%.2f), first batch %.1f ms, %d by CPUs\n",
-		name, 100*share, f.GPU, f.Ratio, f.Device, f.DevRatio, f.CPU, f.CPURatio, f.FirstMS, f.OnCPU)
+	fmt.Printf("%-6s %5.1f %%: GPU %7.0f/s (%.2f of the first), its kernels %7.0f/s (%.2f), CPUs %6.0f/s (%.2f), first batch %.1f ms, %d by CPUs\n",
+		f.Filter, 100*f.Share, f.GPU, f.Ratio, f.Device, f.DevRatio, f.CPU, f.CPURatio, f.FirstMS, f.OnCPU)
 	return b.write()
 }
 

@@ -73,6 +73,22 @@ func TestRun(t *testing.T) {
 	if len(r.Figures) != 1+2*len(shares) || r.Docs != numDocs || len(r.Facets) != len(facetShares)+len(countings)-1 {
 		t.Errorf("%+v", r)
 	}
+	o.words, o.batch, o.cpu, o.threads = true, 4, 4, 1
+	if err := run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = os.ReadFile(record); err != nil {
+		t.Fatal(err)
+	}
+	var words report
+	if err := json.Unmarshal(data, &words); err != nil || len(words.Figures) != len(wordsKinds) || len(words.Facets) != 0 {
+		t.Errorf("%v: %+v", err, words)
+	}
+	for _, f := range words.Figures {
+		if f.GPU <= 0 || f.CPU <= 0 || f.OnCPU != 0 || f.MeanHits == 0 {
+			t.Errorf("%+v", f)
+		}
+	}
 	for _, f := range r.Facets {
 		if f.Queries != 2 || f.CPU.Mean <= 0 || f.CPUCount.Median <= 0 || f.GPU.Max < f.Counting.Median || f.Counting.Mean <= 0 || f.Device <= 0 || f.MeanMatches < 1 || (f.Values < 5) != (f.Of != countings[0].name) || f.Chosen.Mean <= 0 {
 			t.Errorf("%+v", f)

@@ -334,6 +334,10 @@ __device__ __forceinline__ void imagesearch_alone(const Params& p, ImageSearch& 
     b.numDense = p.query.numDense;
     b.numBounded = p.query.numBounded;
     b.all = (p.query.flags & kFlagAll) != 0;
+    b.words = false;
+    b.numExcluded = 0;
+    b.required = 0;
+    b.parts = nullptr;
     b.keys = griffin_dynamic_shared<uint64_t>();
     b.terms = reinterpret_cast<ImageTerm*>(b.keys + p.search.capacity);
     b.order = nullptr;

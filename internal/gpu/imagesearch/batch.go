@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
@@ -68,10 +69,14 @@ const (
 	jobRanges
 	jobProbeWide
 	jobRangesWide
+	jobProbeWords
+	jobRangesWords
 	jobCount
+	jobCountWords
 	numJobs
 
-	jobWide = jobProbeWide - jobProbe // offset of the jobs of wide queries
+	jobWide  = jobProbeWide - jobProbe  // offset of the jobs of wide queries
+	jobWords = jobProbeWords - jobProbe // offset of the jobs of queries with Parts
 )
 
 // NewBatch allocates the memory of a batch.
@@ -113,18 +118,22 @@ func (b *Batch) Add(q *Query) (int, error) {
 		return 0, err
 	}
 	if w.wide() {
-		if err := b.kernels.wide(); err != nil {
-			return 0, err
-		}
+		err = b.kernels.wide()
+	} else if q.some() {
+		err = b.kernels.words()
 	}
-	if sharedBytes(len(q.Terms), minWindow, capacity(q.K)) > b.kernels.shared {
-		return 0, fmt.Errorf("shared memory for %d terms and %d hits: %w", len(q.Terms), q.K, ErrUnsuited)
+	if err != nil {
+		return 0, err
 	}
-	maxTerms, maxK := max(b.maxTerms, len(q.Terms)), max(b.maxK, q.K)
+	slots := q.slots()
+	if sharedBytes(slots, minWindow, capacity(q.K)) > b.kernels.shared {
+		return 0, fmt.Errorf("shared memory for %d terms and %d hits: %w", slots, q.K, ErrUnsuited)
+	}
+	maxTerms, maxK := max(b.maxTerms, slots), max(b.maxK, q.K)
 	if sharedBytes(maxTerms, minWindow, capacity(maxK)) > b.kernels.shared {
 		return 0, ErrFull // another batch has room
 	}
-	if b.numQueries == b.limits.Queries || b.numTerms+len(q.Terms) > b.limits.Terms || b.numHits+q.K > b.limits.Hits {
+	if b.numQueries == b.limits.Queries || b.numTerms+slots > b.limits.Terms || b.numHits+q.K > b.limits.Hits {
 		return 0, ErrFull
 	}
 	i := b.numQueries
@@ -161,9 +170,15 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 	if flags&flagAll == 0 {
 		p.threshold = q.threshold(&b.segment, w.shift)
 	}
-	terms := b.memory.terms.Data()[b.numTerms:][:len(q.Terms)]
+	order := b.sortTerms(q, kind == jobProbe || q.Mode == And && q.Count)
+	terms := b.memory.terms.Data()[b.numTerms:][:q.slots()]
+	if q.some() {
+		terms = q.putParts(terms, order)
+		p.firstTerm++
+		p.flags |= uint32(len(q.Excluded)) << excludedShift
+	}
 	most := uint64(0)
-	for i, t := range b.sortTerms(q, kind == jobProbe || q.Mode == And && q.Count) {
+	for i, t := range order {
 		q.Terms[uint16(t)].put(&terms[i], w.shift)
 		most += uint64(terms[i].step) * math.MaxUint8
 		p.numDense += terms[i].dense
@@ -172,17 +187,45 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 	if most > uint64(p.threshold) {
 		p.bucketShift = uint32(max(bits.Len64(most-uint64(p.threshold))-bits.Len(numBuckets-1), 0))
 	}
+	count := jobCount
+	if q.some() {
+		count = jobCountWords
+	}
 	if q.K > 0 {
 		job := kind
-		if w.wide() {
+		switch {
+		case w.wide():
 			job += jobWide
+		case q.some():
+			job += jobWords
 		}
 		b.addJob(job, &p, cost(kind, &p, terms))
 	}
 	if q.Count {
-		b.addJob(jobCount, &p, b.countCost(&p, terms))
+		b.addJob(count, &p, b.countCost(&p, terms))
 	}
-	b.numTerms += len(terms)
+	b.numTerms += q.slots()
+}
+
+// putParts writes the parts to the first slot and the excluded terms behind the others, which order sorts. It returns
+// the slots of these.
+func (q *Query) putParts(slots []termParams, order []uint64) (terms []termParams) {
+	terms = slots[1 : 1+len(q.Terms)]
+	p := (*partParams)(unsafe.Pointer(&slots[0]))
+	*p = partParams{numClauses: uint32(len(q.Clauses))}
+	for i, t := range order {
+		if !q.narrowsTerms() {
+			break // there may be more terms than bits
+		}
+		p.required |= q.Required >> uint16(t) & 1 << i
+		for j, c := range q.Clauses {
+			p.clauses[j] |= c >> uint16(t) & 1 << i
+		}
+	}
+	for i := range q.Excluded {
+		slots[1+len(q.Terms)+i] = q.Excluded[i].Image.term
+	}
+	return terms
 }
 
 // addJob copies the parameters.
@@ -308,8 +351,14 @@ func (k *Kernels) kernel(kind int) *cuda.Kernel {
 		return k.probeWide
 	case jobRangesWide:
 		return k.rangesWide
+	case jobProbeWords:
+		return k.probeWords
+	case jobRangesWords:
+		return k.rangesWords
 	case jobCount:
 		return k.count
+	case jobCountWords:
+		return k.countWords
 	}
 	return k.ranges
 }

@@ -31,6 +31,14 @@ struct ImageResult {
 
 enum { kSupers, kRanges, kCandidates, kRounds, kNumWork };
 
+/* partParams in params.go: stands before the terms of a query of imagesearch_words.cu. Bits are of terms. */
+struct ImageParts {
+    uint32_t required;   /* terms that a document must have */
+    uint32_t numClauses; /* of each of which a document must have a term */
+    uint32_t clauses[kMaxClauses];
+};
+static_assert(sizeof(ImageParts) == sizeof(ImageTerm), "takes the place of a term");
+
 /* Shared by the blocks of a query that has several: splitState in params.go. All 0 between launches. */
 struct ImageState {
     uint32_t buckets[kNumBuckets];
@@ -106,6 +114,11 @@ struct ImageBlock {
     uint32_t lane, warp, numWarps;
     uint32_t numTerms, numDense, numBounded;
     bool all; /* And */
+    /* A query of imagesearch_words.cu; in other kernels false, which the compiler knows. */
+    bool words;
+    uint32_t numExcluded; /* terms [numTerms, numTerms + numExcluded): their documents do not match */
+    uint32_t required;    /* bit i: term i */
+    const ImageParts* parts;
 };
 
 /* Behind the keys in shared memory. */
@@ -113,7 +126,15 @@ __device__ __forceinline__ ImageTerm* imagesearch_terms(const ImageSearch& searc
     return reinterpret_cast<ImageTerm*>(griffin_dynamic_shared<uint64_t>() + search.capacity);
 }
 
+/* By all threads. */
+__device__ __forceinline__ void imagesearch_copy_terms(ImageTerm* to, const ImageTerm* from, uint32_t n) {
+    for (uint32_t i = threadIdx.x; i < n * (sizeof(ImageTerm) / 16); i += blockDim.x) {
+        reinterpret_cast<uint4*>(to)[i] = reinterpret_cast<const uint4*>(from)[i];
+    }
+}
+
 /* Copies the query and its terms (null: already copied) to shared memory. By all threads; ends with a barrier. */
+template <bool words = false>
 __device__ __forceinline__ void imagesearch_begin(ImageBlock& b, ImageShared& shared, const ImageSearch& search,
                                                   const ImageQuery* query, const ImageTerm* terms, uint32_t split) {
     b.search = &search;
@@ -127,7 +148,11 @@ __device__ __forceinline__ void imagesearch_begin(ImageBlock& b, ImageShared& sh
     auto* memory = griffin_dynamic_shared<unsigned char>();
     b.keys = reinterpret_cast<uint64_t*>(memory);
     memory += search.capacity * 8;
-    b.terms = imagesearch_terms(search);
+    b.terms = imagesearch_terms(search) + (words ? 1 : 0);
+    b.words = words;
+    b.numExcluded = 0;
+    b.required = 0;
+    b.parts = nullptr;
     memory += search.maxTerms * sizeof(ImageTerm);
     b.order = reinterpret_cast<uint16_t*>(memory);
     memory += search.window * 2;
@@ -158,14 +183,31 @@ __device__ __forceinline__ void imagesearch_begin(ImageBlock& b, ImageShared& sh
     b.all = (q.flags & kFlagAll) != 0;
     b.splits = q.splits;
     b.state = q.splits > 1 ? search.states + q.result : nullptr;
-    if (terms != nullptr) {
-        const auto* from = reinterpret_cast<const uint4*>(terms + q.firstTerm);
-        auto* to = reinterpret_cast<uint4*>(b.terms);
-        for (uint32_t i = threadIdx.x; i < q.numTerms * (sizeof(ImageTerm) / 16); i += blockDim.x) {
-            to[i] = from[i];
-        }
+    if (words) {
+        b.numExcluded = q.flags >> kExcludedShift;
+        imagesearch_copy_terms(b.terms - 1, terms + q.firstTerm - 1, 1 + q.numTerms + b.numExcluded);
+        b.parts = reinterpret_cast<const ImageParts*>(b.terms - 1);
+    } else if (terms != nullptr) {
+        imagesearch_copy_terms(b.terms, terms + q.firstTerm, q.numTerms);
     }
     block_topk_init(shared.top, b.keys, search.capacity, q.k, 0); /* a barrier */
+    if (words) {
+        b.required = b.parts->required;
+    }
+}
+
+/* Whether every match has term i. */
+__device__ __forceinline__ bool imagesearch_needs(const ImageBlock& b, uint32_t i) {
+    return b.all || (b.words && i < 32 && (b.required >> i & 1) != 0);
+}
+
+/* Whether a document, or a part of the segment, that has the terms in present can match. */
+__device__ __forceinline__ bool imagesearch_meets(const ImageBlock& b, uint32_t present) {
+    bool meets = (present & b.required) == b.required;
+    for (uint32_t i = 0; i < b.parts->numClauses; i++) {
+        meets = meets && (present & b.parts->clauses[i]) != 0;
+    }
+    return meets;
 }
 
 /* Lanes may get different values. */
@@ -282,6 +324,11 @@ __device__ __forceinline__ void imagesearch_scan(const ImageBlock& b) {
     __syncthreads();
 }
 
+/* Whether imagesearch_allowed can have less than all documents. */
+__device__ __forceinline__ bool imagesearch_restricts(const ImageBlock& b) {
+    return b.search->live != nullptr || b.shared->query.filter != nullptr || b.words;
+}
+
 /* Of ranges [4*four, 4*four + 4) that are open, those with a document that passes the filter: bit i is of range
  * 4*four + i. */
 __device__ __forceinline__ uint32_t imagesearch_passing(const ImageBlock& b, uint32_t four, uint32_t open) {
@@ -294,7 +341,7 @@ __device__ __forceinline__ uint32_t imagesearch_passing(const ImageBlock& b, uin
            ((words.x != 0 ? 1U : 0U) | (words.y != 0 ? 2U : 0U) | (words.z != 0 ? 4U : 0U) | (words.w != 0 ? 8U : 0U));
 }
 
-/* The documents of a range that are live and pass the filter. */
+/* The documents of a range that are live, pass the filter, and are in no excluded list. */
 __device__ __forceinline__ uint32_t imagesearch_allowed(const ImageBlock& b, uint32_t range) {
     const uint32_t* filter = b.shared->query.filter;
     uint32_t bits = kAll;
@@ -303,6 +350,11 @@ __device__ __forceinline__ uint32_t imagesearch_allowed(const ImageBlock& b, uin
     }
     if (filter != nullptr) {
         bits &= filter[range];
+    }
+    if (b.words) {
+        for (uint32_t i = 0; i < b.numExcluded && bits != 0; i++) {
+            bits &= ~imagesearch_range(b.terms[b.numTerms + i], range).bits;
+        }
     }
     return bits;
 }

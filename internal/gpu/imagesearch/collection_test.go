@@ -3,6 +3,7 @@ package imagesearch
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -158,7 +159,61 @@ func (q *testQuery) filter(c *collection, bitmap []uint64) {
 		words = append(words, math.MaxUint32)
 	}
 	q.gpu.Filter = gputest.Upload(c.Session, words)
-	q.cpu.Live = c.Intersect(bitmap)
+	q.narrow(c, bitmap)
+}
+
+// narrow leaves the documents of a bitmap to the CPU.
+func (q *testQuery) narrow(c *collection, bitmap []uint64) {
+	if q.cpu.Live == nil {
+		q.cpu.Live = c.Intersect(bitmap)
+		return
+	}
+	q.cpu.Live = slices.Clone(q.cpu.Live)
+	for i := range q.cpu.Live {
+		q.cpu.Live[i] &= bitmap[i]
+	}
+}
+
+// bitmap has the documents of lists.
+func (c *collection) bitmap(lists ...int) []uint64 {
+	words := make([]uint64, (c.NumDocs+63)/64)
+	for _, i := range lists {
+		for _, d := range c.Plain[i].DocIDs {
+			words[d/64] |= 1 << (d % 64)
+		}
+	}
+	return words
+}
+
+// exclude adds excluded terms.
+func (q *testQuery) exclude(c *collection, lists ...int) {
+	for _, i := range lists {
+		q.gpu.Excluded = append(q.gpu.Excluded, Term{Image: c.images[i]})
+	}
+	words := c.bitmap(lists...)
+	for i := range words {
+		words[i] = ^words[i]
+	}
+	if tail := c.NumDocs % 64; tail > 0 {
+		words[len(words)-1] &= 1<<tail - 1
+	}
+	q.narrow(c, words)
+}
+
+// require adds a clause of the query's terms, which are lists; a clause of one is a required term.
+func (q *testQuery) require(c *collection, lists []int, clause uint32) {
+	if clause&(clause-1) == 0 {
+		q.gpu.Required |= clause
+	} else {
+		q.gpu.Clauses = append(q.gpu.Clauses, clause)
+	}
+	var of []int
+	for i, l := range lists {
+		if clause>>i&1 != 0 {
+			of = append(of, l)
+		}
+	}
+	q.narrow(c, c.bitmap(of...))
 }
 
 // want returns the CPU's hits, and all matches.

@@ -19,6 +19,8 @@ func TestConstants(t *testing.T) {
 		{Name: "kNumBuckets", Value: numBuckets},
 		{Name: "kWarpSums", Value: warpSums},
 		{Name: "kFlagAll", Value: flagAll},
+		{Name: "kExcludedShift", Value: excludedShift},
+		{Name: "kMaxClauses", Value: MaxClauses},
 		{Name: "kMaxOneTerms", Value: maxOneTerms},
 		{Name: "kMaxFewTerms", Value: maxFewTerms},
 		{Name: "kAnswerHead", Value: answerHead},

@@ -2,8 +2,83 @@
 
 #include "probe.cuh"
 
+/* Adds the documents of a list without a bitmap in a superblock to the warp's sums. By a warp. */
+__device__ __forceinline__ void imagesearch_mark(const ImageBlock& b, const ImageTerm& t, uint32_t super) {
+    const auto* starts = imagesearch_part<uint32_t>(t, t.starts);
+    const auto* docIDs = imagesearch_part<uint32_t>(t, t.docIDs);
+    const uint64_t first = static_cast<uint64_t>(super) * kSuperDocs;
+    const uint64_t end = min(first + kSuperDocs, static_cast<uint64_t>(b.search->numDocs));
+    const uint32_t to = starts[(static_cast<uint32_t>(end - 1) >> t.shift) + 1];
+    for (uint32_t j = starts[static_cast<uint32_t>(first) >> t.shift] + b.lane; j < to; j += 32) {
+        const uint32_t docID = docIDs[j];
+        if (docID / kSuperDocs == super) {
+            atomicOr(b.shared->sums[b.warp] + docID / kRangeDocs % kSuperRanges, 1U << docID % kRangeDocs);
+        }
+    }
+}
+
+/* The marked documents, which are then marked no more. By a warp. */
+__device__ __forceinline__ uint4 imagesearch_marked(const ImageBlock& b) {
+    __syncwarp();
+    auto* mine = reinterpret_cast<uint4*>(b.shared->sums[b.warp]) + b.lane;
+    const uint4 w = *mine;
+    *mine = make_uint4(0, 0, 0, 0);
+    __syncwarp();
+    return w;
+}
+
+/* The documents of a superblock that have one of the terms. By a warp. */
+__device__ __forceinline__ uint4 imagesearch_any_of(const ImageBlock& b, uint32_t terms, uint32_t super) {
+    uint4 words = make_uint4(0, 0, 0, 0);
+    for (; terms != 0; terms &= terms - 1) {
+        const ImageTerm& t = b.terms[__ffs(terms) - 1];
+        uint4 w;
+        if (t.dense != 0) {
+            w = imagesearch_part<uint4>(t, t.bitmap)[super * 32 + b.lane];
+        } else {
+            imagesearch_mark(b, t, super);
+            w = imagesearch_marked(b);
+        }
+        words = make_uint4(words.x | w.x, words.y | w.y, words.z | w.z, words.w | w.w);
+    }
+    return words;
+}
+
+/* The documents of a superblock that have the required terms and one of each clause, of which there are some. By a
+ * warp. */
+__device__ __forceinline__ uint4 imagesearch_parts_matches(const ImageBlock& b, uint32_t super) {
+    uint4 words = make_uint4(kAll, kAll, kAll, kAll);
+    const auto numRequired = static_cast<uint32_t>(__popc(b.required));
+    uint32_t required = b.required;
+    for (uint32_t i = 0; i < numRequired + b.parts->numClauses; i++) {
+        uint32_t terms = required & (0U - required);
+        if (terms == 0) {
+            terms = b.parts->clauses[i - numRequired];
+        }
+        required &= required - 1;
+        const uint4 w = imagesearch_any_of(b, terms, super);
+        words = make_uint4(words.x & w.x, words.y & w.y, words.z & w.z, words.w & w.w);
+    }
+    return words;
+}
+
+/* The documents of words that can match. By a warp. */
+__device__ __forceinline__ uint4 imagesearch_allowed_words(const ImageBlock& b, uint4 words, uint32_t super) {
+    if (imagesearch_restricts(b)) {
+        const uint32_t range = (super * 32 + b.lane) * 4, numRanges = (b.search->numDocs + kRangeDocs - 1) / kRangeDocs;
+        words.x &= range < numRanges ? imagesearch_allowed(b, range) : 0;
+        words.y &= range + 1 < numRanges ? imagesearch_allowed(b, range + 1) : 0;
+        words.z &= range + 2 < numRanges ? imagesearch_allowed(b, range + 2) : 0;
+        words.w &= range + 3 < numRanges ? imagesearch_allowed(b, range + 3) : 0;
+    }
+    return words;
+}
+
 /* The matches in a superblock, four ranges per lane: And of lists with bitmaps, or Or. By a warp. */
 __device__ __forceinline__ uint4 imagesearch_matches(const ImageBlock& b, uint32_t super) {
+    if (b.words && !b.all && (b.required != 0 || b.parts->numClauses > 0)) {
+        return imagesearch_allowed_words(b, imagesearch_parts_matches(b, super), super);
+    }
     const uint32_t start = b.all ? kAll : 0;
     uint4 words = make_uint4(start, start, start, start);
 #pragma unroll 4
@@ -17,35 +92,13 @@ __device__ __forceinline__ uint4 imagesearch_matches(const ImageBlock& b, uint32
         }
     }
     for (uint32_t i = b.numDense; i < b.numTerms; i++) { /* Or */
-        const ImageTerm& t = b.terms[i];
-        const auto* starts = imagesearch_part<uint32_t>(t, t.starts);
-        const auto* docIDs = imagesearch_part<uint32_t>(t, t.docIDs);
-        const uint64_t first = static_cast<uint64_t>(super) * kSuperDocs;
-        const uint64_t end = min(first + kSuperDocs, static_cast<uint64_t>(b.search->numDocs));
-        const uint32_t to = starts[(static_cast<uint32_t>(end - 1) >> t.shift) + 1];
-        for (uint32_t j = starts[static_cast<uint32_t>(first) >> t.shift] + b.lane; j < to; j += 32) {
-            const uint32_t docID = docIDs[j];
-            if (docID / kSuperDocs == super) {
-                atomicOr(b.shared->sums[b.warp] + docID / kRangeDocs % kSuperRanges, 1U << docID % kRangeDocs);
-            }
-        }
+        imagesearch_mark(b, b.terms[i], super);
     }
     if (b.numDense < b.numTerms) {
-        __syncwarp();
-        auto* mine = reinterpret_cast<uint4*>(b.shared->sums[b.warp]) + b.lane;
-        const uint4 w = *mine;
-        *mine = make_uint4(0, 0, 0, 0);
-        __syncwarp();
+        const uint4 w = imagesearch_marked(b);
         words = make_uint4(words.x | w.x, words.y | w.y, words.z | w.z, words.w | w.w);
     }
-    if (b.search->live != nullptr || b.shared->query.filter != nullptr) {
-        const uint32_t range = (super * 32 + b.lane) * 4, numRanges = (b.search->numDocs + kRangeDocs - 1) / kRangeDocs;
-        words.x &= range < numRanges ? imagesearch_allowed(b, range) : 0;
-        words.y &= range + 1 < numRanges ? imagesearch_allowed(b, range + 1) : 0;
-        words.z &= range + 2 < numRanges ? imagesearch_allowed(b, range + 2) : 0;
-        words.w &= range + 3 < numRanges ? imagesearch_allowed(b, range + 3) : 0;
-    }
-    return words;
+    return imagesearch_allowed_words(b, words, super);
 }
 
 /* By the postings of the shortest list. By all threads. */
@@ -57,7 +110,7 @@ __device__ __forceinline__ uint32_t imagesearch_count_probes(const ImageBlock& b
         const uint32_t posting = first + threadIdx.x;
         bool alive = posting < t.docFreq;
         const uint32_t docID = alive ? imagesearch_part<uint32_t>(t, t.docIDs)[posting] : 0;
-        if (alive && (b.search->live != nullptr || b.shared->query.filter != nullptr)) {
+        if (alive && imagesearch_restricts(b)) {
             alive = (imagesearch_allowed(b, docID / kRangeDocs) >> docID % kRangeDocs & 1) != 0;
         }
         count += imagesearch_lookup(b, docID, alive, false, 0, 0) ? 1 : 0;
@@ -77,11 +130,12 @@ __device__ __forceinline__ uint32_t imagesearch_count_words(const ImageBlock& b)
 }
 
 /* By all threads. */
+template <bool words = false>
 __device__ __forceinline__ void imagesearch_counting(const ImageSearch& search, const ImageQuery* query,
                                                      const ImageTerm* terms, uint32_t split) {
     __shared__ ImageShared shared;
     ImageBlock b;
-    imagesearch_begin(b, shared, search, query, terms, split);
+    imagesearch_begin<words>(b, shared, search, query, terms, split);
     uint32_t count = b.all && b.numDense < b.numTerms ? imagesearch_count_probes(b) : imagesearch_count_words(b);
     count = __reduce_add_sync(kAll, count);
     if (b.lane == 0) {

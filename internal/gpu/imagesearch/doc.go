@@ -55,6 +55,12 @@
 // that may be among the best fit into a list, which the last launch writes. If too many have the
 // value of the last, the digits of DocIDs follow.
 //
+// A query with Parts has kernels of its own, so that the others stay as fast. Required terms and clauses are tested for each
+// superblock, by the bounds of a list in it, then required terms for each range, if their lists have bounds of ranges, then
+// both for its documents by the bits of the lists that the warp has looked up. Documents that reach the threshold are looked
+// up in the excluded lists. Counts are the AND of the clauses' bitmaps, each of which is the OR of its lists', whose sparse ones
+// are marked in shared memory.
+//
 // Sums of bounds have 32 bits. If the sum can exceed 2^32, the query is wide:
 // its bounds are in units of a power of two, and separate kernels sum its
 // scores in 64 bits.
@@ -67,6 +73,7 @@
 //	imagesearch_probe, _probe_one       And with a sparse list: probe.cuh
 //	imagesearch_ranges_wide, _probe_wide  the same, scores can exceed 2^32: key.cuh
 //	imagesearch_count                   counts: count.cuh
+//	imagesearch_ranges_words, _probe_words, _count_words  the same, with Parts
 //	imagesearch_mark, _tally16, _tally32  counts of the values of columns: imagesearch_tally.cu
 //	imagesearch_select16, _32, _64      the best matches by a column: the same
 //

@@ -82,6 +82,22 @@ __device__ __forceinline__ uint32_t imagesearch_in_all(const ImageGroup& g, uint
     return bits;
 }
 
+/* The documents of the range whose lanes begin with from that have the required terms and one of each clause. By a
+ * warp. */
+__device__ __forceinline__ uint32_t imagesearch_in_parts(const ImageBlock& b, const ImageGroup& g, uint32_t active,
+                                                         uint32_t from) {
+    const uint32_t required = b.required << from;
+    if ((active & required) != required) {
+        return 0;
+    }
+    uint32_t bits = imagesearch_in_all(g, required);
+    for (uint32_t i = 0; i < b.parts->numClauses && bits != 0; i++) {
+        const uint32_t lanes = b.parts->clauses[i] << from;
+        bits &= __reduce_or_sync(kAll, (lanes >> b.lane & 1) != 0 ? g.found.bits : 0);
+    }
+    return bits;
+}
+
 /* The sum of their contributions, in lanes with a candidate. By a warp. */
 template <class Sum = uint32_t>
 __device__ __forceinline__ Sum imagesearch_sum_scores(const ImageBlock& b, const ImageGroup& g, uint32_t term,
@@ -154,6 +170,12 @@ __device__ __forceinline__ uint64_t imagesearch_score(const ImageBlock& b, Image
     if (b.all) {
         const uint32_t numFound = static_cast<uint32_t>(__popc(active));
         allowed &= numFound == min(b.numTerms, 32U) ? imagesearch_in_all(g, active) : 0;
+        if (allowed == 0) {
+            return 0;
+        }
+    }
+    if (b.words && !b.all) { /* at most 32 terms */
+        allowed &= imagesearch_in_parts(b, g, active, from);
         if (allowed == 0) {
             return 0;
         }

@@ -17,6 +17,8 @@ var (
 	buildImage []byte
 	//go:embed image/imagesearch_wide.ptx.gz
 	wideImage []byte
+	//go:embed image/imagesearch_words.ptx.gz
+	wordsImage []byte
 )
 
 // Kernels are this package's kernels on one device. Safe for concurrent use.
@@ -39,13 +41,18 @@ type Kernels struct {
 	rangesWide, probeWide *cuda.Kernel
 	wideErr               error
 
+	// The kernels of queries with Parts, guarded by loadWords.
+	loadWords                           sync.Once
+	rangesWords, probeWords, countWords *cuda.Kernel
+	wordsErr                            error
+
 	// The kernels of Tally, guarded by loadTally.
 	loadTally sync.Once
 	tallied   *tallyKernels
 	tallyErr  error
 }
 
-// Load loads the kernels; Batch.Add loads the kernels of wide queries.
+// Load loads the kernels; Batch.Add loads the kernels of wide queries, and of those with Parts.
 func Load(d *cuda.Device) (*Kernels, error) {
 	k := &Kernels{device: d, maxWindow: maxWindow}
 	if err := k.load(); err != nil {
@@ -112,6 +119,24 @@ func (k *Kernels) wide() error {
 		k.probeWide, k.wideErr = cuda.LoadKernel[searchParams](m, "imagesearch_probe_wide")
 	})
 	return k.wideErr
+}
+
+// words loads once: the driver compiles slowly.
+func (k *Kernels) words() error {
+	k.loadWords.Do(func() {
+		var m *cuda.Module
+		if m, k.wordsErr = k.module("imagesearch_words", wordsImage); k.wordsErr != nil {
+			return
+		}
+		if k.rangesWords, k.wordsErr = cuda.LoadKernel[searchParams](m, "imagesearch_ranges_words"); k.wordsErr != nil {
+			return
+		}
+		if k.probeWords, k.wordsErr = cuda.LoadKernel[searchParams](m, "imagesearch_probe_words"); k.wordsErr != nil {
+			return
+		}
+		k.countWords, k.wordsErr = cuda.LoadKernel[searchParams](m, "imagesearch_count_words")
+	})
+	return k.wordsErr
 }
 
 func (k *Kernels) module(name string, image []byte) (*cuda.Module, error) {

@@ -54,6 +54,16 @@ type queryParams struct {
 
 const flagAll = 1
 
+// excludedShift is the place in queryParams.flags of the number of excluded terms.
+const excludedShift = 8
+
+// 128 bytes: it takes the place of the term before the first one of a query with Parts.
+type partParams struct {
+	required   uint32
+	numClauses uint32
+	clauses    [MaxClauses]uint32
+}
+
 // The counts of a query, 32 bytes.
 type result struct {
 	numHits uint32

@@ -16,6 +16,9 @@ const spareFactor = 8
 // spareBlocks returns the maximum number of blocks of a launch beyond one per query.
 func (k *Kernels) spareBlocks() int { return spareFactor * k.resident }
 
+// maxSpareKeys limits the keys of blocks that share queries: 128 MiB.
+const maxSpareKeys = 1 << 24
+
 // cost returns a query's cost in units of a block's work.
 func cost(kind int, p *queryParams, terms []termParams) uint64 {
 	if kind == jobProbe {
@@ -41,12 +44,13 @@ func (b *Batch) countCost(p *queryParams, terms []termParams) uint64 {
 func (b *Batch) plan() (most int) {
 	supers := numSupers(b.segment.NumDocs)
 	least, keys := uint32(supers), 0
+	spare := min(b.kernels.spareBlocks(), maxSpareKeys/max(b.maxK, 1))
 	for _, jobs := range b.jobs {
 		total := uint64(0)
 		for i := range jobs {
 			total += jobs[i].cost
 		}
-		unit := total/uint64(b.kernels.spareBlocks()) + 1
+		unit := total/uint64(spare) + 1
 		for i := range jobs {
 			j := &jobs[i]
 			q := &b.memory.queries.Data()[j.query]

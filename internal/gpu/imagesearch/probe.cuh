@@ -94,7 +94,7 @@ __device__ __forceinline__ uint64_t imagesearch_probe_postings(const ImageBlock&
     const uint32_t docID = in ? imagesearch_part<uint32_t>(t, t.docIDs)[posting] : 0;
     const uint32_t bound = in ? imagesearch_part<uint8_t>(t, t.sat)[posting] * t.step : 0;
     bool alive = in && bound + most - 255 * t.step >= imagesearch_theta(b);
-    if (alive && (b.search->live != nullptr || b.shared->query.filter != nullptr)) {
+    if (alive && imagesearch_restricts(b)) {
         alive = (imagesearch_allowed(b, docID / kRangeDocs) >> docID % kRangeDocs & 1) != 0;
     }
     alive = imagesearch_lookup(b, docID, alive, true, bound, most);
@@ -114,12 +114,12 @@ __device__ __forceinline__ uint64_t imagesearch_probe_postings(const ImageBlock&
 }
 
 /* By all threads of a block. */
-template <bool wide>
+template <bool wide, bool words = false>
 __device__ __forceinline__ void imagesearch_by_probes(const ImageSearch& search, const ImageQuery* query,
                                                       const ImageTerm* terms, uint32_t split) {
     __shared__ ImageShared shared;
     ImageBlock b;
-    imagesearch_begin(b, shared, search, query, terms, split);
+    imagesearch_begin<words>(b, shared, search, query, terms, split);
     uint32_t most = 0;
     for (uint32_t i = 0; i < b.numTerms; i++) {
         most += 255 * b.terms[i].step;

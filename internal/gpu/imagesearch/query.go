@@ -11,8 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/leg"
 )
 
-// MaxK is the maximum K of a query.
-const MaxK = 1000
+// MaxK is the maximum K of a query. Devices with little shared memory have a lower one (ErrUnsuited).
+const MaxK = 10_000
 
 // MaxTerms is the maximum number of terms of a query.
 const MaxTerms = 512
@@ -57,12 +57,42 @@ type Query struct {
 	// At most MaxTerms, in any order, without terms that the segment does not have; an And
 	// query with such a term has no matches.
 	Terms []Term
+	// Parts narrow the documents.
+	Parts
 	// Filter, if not zero, is a bitmap as Segment.Live of the documents that may match, of
 	// FilterWords words.
 	Filter cuda.Buffer[uint32]
 	// A score that at least K documents of the search reach, 0 if unknown. Lower
 	// scores are omitted.
 	Threshold base.Score
+}
+
+// Parts of a query, if there are any, are for queries that are not wide.
+type Parts struct {
+	// Required has bit i set if a document must have term i of an Or query of up to 32 terms, and Clauses, at most
+	// MaxClauses, are sets of such bits: a document must have a term of each.
+	Required uint32
+	Clauses  []uint32
+	// Excluded are terms whose documents do not match. Of them only the images are used.
+	Excluded []Term
+}
+
+// Limits of a query with Required or Clauses: MaxPartTerms of its terms, and MaxClauses of Clauses.
+const (
+	MaxPartTerms = 32
+	MaxClauses   = 30
+)
+
+func (p *Parts) some() bool { return p.narrowsTerms() || len(p.Excluded) > 0 }
+
+func (p *Parts) narrowsTerms() bool { return p.Required != 0 || len(p.Clauses) > 0 }
+
+// slots is the number of termParams: with Parts, these are partParams and the excluded terms, too.
+func (q *Query) slots() int {
+	if !q.some() {
+		return len(q.Terms)
+	}
+	return 1 + len(q.Terms) + len(q.Excluded)
 }
 
 // FilterWords is the length of a filter: whole quads of 128 documents, which kernels read. The bits
@@ -95,8 +125,11 @@ func (q *Query) check(seg *Segment) (w width, err error) {
 		return w, fmt.Errorf("k %d, %d terms: %w", q.K, len(q.Terms), base.ErrBadInput)
 	case q.K > MaxK:
 		return w, fmt.Errorf("%d hits: %w", q.K, ErrUnsuited)
-	case len(q.Terms) > MaxTerms:
-		return w, fmt.Errorf("%d terms: %w", len(q.Terms), ErrUnsuited)
+	case q.slots() > MaxTerms:
+		return w, fmt.Errorf("%d terms: %w", len(q.Terms)+len(q.Excluded), ErrUnsuited)
+	}
+	if err := q.checkParts(); err != nil {
+		return w, err
 	}
 	if err := q.checkSegment(seg); err != nil {
 		return w, err
@@ -112,10 +145,33 @@ func (q *Query) check(seg *Segment) (w width, err error) {
 		}
 		sum += t.most(0)
 	}
-	if sum <= math.MaxUint32 {
+	switch {
+	case sum <= math.MaxUint32:
 		return width{}, nil
+	case q.some():
+		return w, fmt.Errorf("scores of up to %d or more, with parts: %w", sum, ErrUnsuited)
 	}
 	return q.width(seg)
+}
+
+// checkParts' error wraps base.ErrBadInput or ErrUnsuited.
+func (q *Query) checkParts() error {
+	if !q.narrowsTerms() {
+		return nil
+	}
+	if len(q.Terms) > MaxPartTerms || len(q.Clauses) > MaxClauses {
+		return fmt.Errorf("%d terms and %d clauses: %w", len(q.Terms), len(q.Clauses), ErrUnsuited)
+	}
+	all := q.Required
+	for _, c := range q.Clauses {
+		if all |= c; c == 0 {
+			return fmt.Errorf("an empty clause: %w", base.ErrBadInput)
+		}
+	}
+	if q.Mode == And || uint64(all)>>len(q.Terms) != 0 {
+		return fmt.Errorf("required terms %b of %d, mode %d: %w", all, len(q.Terms), q.Mode, base.ErrBadInput)
+	}
+	return nil
 }
 
 // checkSegment's error wraps base.ErrBadInput or ErrUnsuited.
@@ -130,10 +186,12 @@ func (q *Query) checkSegment(seg *Segment) error {
 	case !q.Filter.IsZero() && (q.Filter.Len() < FilterWords(seg.NumDocs) || q.Filter.Ptr()%16 != 0):
 		return fmt.Errorf("filter of %d words for %d documents: %w", q.Filter.Len(), seg.NumDocs, base.ErrBadInput)
 	}
-	for i := range q.Terms {
-		m := &q.Terms[i].Image
-		if m.shape.NumDocs != seg.NumDocs || m.data == 0 {
-			return fmt.Errorf("term %d: image of a segment of %d documents, not %d: %w", i, m.shape.NumDocs, seg.NumDocs, base.ErrBadInput)
+	for _, terms := range [...][]Term{q.Terms, q.Excluded} {
+		for i := range terms {
+			m := &terms[i].Image
+			if m.shape.NumDocs != seg.NumDocs || m.data == 0 {
+				return fmt.Errorf("term %d: image of a segment of %d documents, not %d: %w", i, m.shape.NumDocs, seg.NumDocs, base.ErrBadInput)
+			}
 		}
 	}
 	return nil
@@ -195,7 +253,7 @@ func (t *Term) step(shift uint) uint64 {
 // rounded down.
 func (q *Query) threshold(seg *Segment, shift uint) uint32 {
 	theta := q.Threshold
-	if q.Mode != And && seg.Live.IsZero() && q.Filter.IsZero() {
+	if q.Mode != And && seg.Live.IsZero() && q.Filter.IsZero() && !q.some() {
 		for i := range q.Terms {
 			theta = max(theta, q.Terms[i].KthScore(q.K))
 		}

@@ -106,7 +106,7 @@ __device__ __forceinline__ ImageBounds imagesearch_bounds(const ImageBlock& b, u
             bounds.sums[1] += (v[i] >> 8 & 255) * step[i];
             bounds.sums[2] += (v[i] >> 16 & 255) * step[i];
             bounds.sums[3] += (v[i] >> 24) * step[i];
-            if (b.all) {
+            if (imagesearch_needs(b, first + i)) {
                 every &= imagesearch_nonzero(v[i]);
             }
         }
@@ -116,7 +116,8 @@ __device__ __forceinline__ ImageBounds imagesearch_bounds(const ImageBlock& b, u
     }
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) {
-        const bool has = b.all ? (every >> (8 * i + 7) & 1) != 0 : bounds.sums[i] > 0;
+        const bool has = b.all ? (every >> (8 * i + 7) & 1) != 0
+                               : bounds.sums[i] > 0 && (!b.words || (every >> (8 * i + 7) & 1) != 0);
         bounds.open |= has ? 1U << i : 0;
     }
     return bounds;
@@ -185,7 +186,7 @@ __device__ __forceinline__ uint32_t imagesearch_order(const ImageBlock& b, uint3
     const uint32_t theta = imagesearch_theta(b);
     for (uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
         const uint64_t super = static_cast<uint64_t>(window + i) * splits + b.split;
-        uint32_t bound = 0;
+        uint32_t bound = 0, present = 0;
         bool every = true;
         for (uint32_t first = 0; first < b.numTerms; first += kInFlight) {
             uint32_t steps[kInFlight];
@@ -201,11 +202,17 @@ __device__ __forceinline__ uint32_t imagesearch_order(const ImageBlock& b, uint3
                 if (first + t < b.numTerms) {
                     bound += steps[t] * b.terms[first + t].step;
                     every &= steps[t] > 0;
+                    if (b.words && first + t < 32) {
+                        present |= steps[t] > 0 ? 1U << (first + t) : 0;
+                    }
                 }
             }
         }
+        if (b.words && !b.all) {
+            every = imagesearch_meets(b, present);
+        }
         uint32_t level = 0;
-        if (bound > 0 && bound >= theta && (every || !b.all)) {
+        if (bound > 0 && bound >= theta && (every || !(b.all || b.words))) {
             level = min(imagesearch_bucket_of(q, bound), kNumBuckets - 2) + 1;
             atomicAdd(b.shared->positions + level, 1U);
         }
@@ -369,12 +376,12 @@ __device__ __forceinline__ void imagesearch_window(const ImageBlock& b, uint32_t
 }
 
 /* By all threads of a block. */
-template <bool wide>
+template <bool wide, bool words = false>
 __device__ __forceinline__ void imagesearch_by_ranges(const ImageSearch& search, const ImageQuery* query,
                                                       const ImageTerm* terms, uint32_t split) {
     __shared__ ImageShared shared;
     ImageBlock b;
-    imagesearch_begin(b, shared, search, query, terms, split);
+    imagesearch_begin<words>(b, shared, search, query, terms, split);
     const uint32_t numSupers = (search.numDocs + kSuperDocs - 1) / kSuperDocs;
     const uint32_t own = (numSupers + b.splits - 1 - b.split) / b.splits;
     for (uint32_t window = 0; window < own; window += search.window) {

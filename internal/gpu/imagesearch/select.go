@@ -13,7 +13,7 @@ const (
 	// documents wait for each other's counts, and one launch often suffices.
 	digitBits = 12
 	// selectRoom is the maximum number of documents that the device returns, among which the host chooses.
-	selectRoom = 1 << 13
+	selectRoom = 1 << 14
 )
 
 // ByValue is an order of documents by a column, and by DocID if their values are equal.

@@ -133,7 +133,7 @@ func (s *Single) launchJobs(stream *cuda.Stream) error {
 func (s *Single) splits(kind int, j *job) int {
 	b := s.batch
 	n := b.maxSplits()
-	if kind == jobProbe || kind == jobProbeWide {
+	if kind == jobProbe || kind == jobProbeWide || kind == jobProbeWords {
 		n = int(min(j.cost*(probeBlock/threads/2), uint64(b.kernels.residentOne)))
 	}
 	return min(n, b.kernels.residentOne)

@@ -195,8 +195,8 @@ func (t *Tally) Count(stream *cuda.Stream, segment Segment, q *Query, columns []
 }
 
 func (t *Tally) check(segment *Segment, q *Query, columns []Values) error {
-	if len(q.Terms) > maxTallyTerms {
-		return fmt.Errorf("%d terms: %w", len(q.Terms), ErrUnsuited)
+	if len(q.Terms) > maxTallyTerms || q.some() {
+		return fmt.Errorf("%d terms, or parts: %w", len(q.Terms), ErrUnsuited)
 	}
 	if err := q.checkSegment(segment); err != nil {
 		return err

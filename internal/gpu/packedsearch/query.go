@@ -13,7 +13,7 @@ import (
 )
 
 // MaxK is the maximum K of a query.
-const MaxK = imagesearch.MaxK
+const MaxK = 1000
 
 // MaxLists is limited by the launch parameters.
 const MaxLists = 40

@@ -29,7 +29,13 @@ func TestRunArguments(t *testing.T) {
 		return r
 	}
 	for what, change := range map[string]func(q *Query){
-		"k 0":          func(q *Query) { q.K = 0 },
+		"k 0":          func(q *Query) { q.K, q.Count = 0, false },
+		"k below 0":    func(q *Query) { q.K = -1 },
+		"a part less":  func(q *Query) { q.Parts = []Part{1} },
+		"large clause": func(q *Query) { q.Parts = []Part{0, MaxClauses + 1} },
+		"clause in an AND": func(q *Query) {
+			q.Conjunctive, q.Parts = true, []Part{0, 1}
+		},
 		"k too large":  func(q *Query) { q.K = MaxK + 1 },
 		"no terms":     func(q *Query) { q.NumTerms, q.Legs = 0, nil },
 		"a leg more":   func(q *Query) { q.Legs = make([]Leg, 3) },
@@ -54,7 +60,9 @@ func TestRunArguments(t *testing.T) {
 	if r := run(func(*Query) {}, 2); r[0].Err == nil || r[1].Err == nil {
 		t.Error("two results for a query: no error")
 	}
-	for what, change := range map[string]func(q *Query){"k 1": func(q *Query) { q.K = 1 }, "greatest k": func(q *Query) { q.K = MaxK }} {
+	for what, change := range map[string]func(q *Query){
+		"k 1": func(q *Query) { q.K = 1 }, "greatest k": func(q *Query) { q.K = MaxK }, "clauses": func(q *Query) { q.Parts = []Part{MaxClauses, Optional} },
+	} {
 		if r := run(change, 1); r[0].Err != nil || len(r[0].Hits) == 0 {
 			t.Errorf("%s: error %v, %d hits", what, r[0].Err, len(r[0].Hits))
 		}

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"errors"
 	"math/bits"
-	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/residency"
@@ -36,6 +35,7 @@ type lane struct {
 	packed packedState
 
 	terms   []imagesearch.Term
+	parts   laneParts
 	numbers []int // query numbers in the run, by number in the batch
 	merged  []base.Hit
 
@@ -271,12 +271,15 @@ func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.
 		return false, nil
 	}
 	l.terms = l.terms[:0]
+	l.parts.reset()
 	legs := q.Legs[s*q.NumTerms : (s+1)*q.NumTerms]
 	for j, e := range l.entries[l.first[i]+s*q.NumTerms:][:q.NumTerms] {
+		part := q.part(j)
 		if e == nil || e.Empty() {
-			if q.Conjunctive {
+			if q.Conjunctive && part != Excluded {
 				return false, nil
 			}
+			l.parts.lack(part)
 			continue
 		}
 		if err := l.waits.Image(l.stream, e); err != nil {
@@ -284,6 +287,11 @@ func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.
 		}
 		leg := &legs[j]
 		t := imagesearch.Term{Leg: leg.Leg, Image: e.Image()}
+		if part == Excluded {
+			l.parts.excluded = append(l.parts.excluded, t)
+			continue
+		}
+		l.parts.have(part, len(l.terms))
 		if !leg.Term.Linear {
 			t.Lengths = p.shard.Lengths(leg.Field)
 		}
@@ -293,6 +301,11 @@ func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.
 		return false, nil
 	}
 	*out = imagesearch.Query{K: q.K, Terms: l.terms, Count: q.Count}
+	if q.Parts != nil {
+		if out.Parts, ok = l.parts.of(); !ok {
+			return false, nil
+		}
+	}
 	if filter(q.Filters, s) != nil {
 		e := l.entries[l.first[i]+len(q.Legs)+s]
 		if err := l.waits.Image(l.stream, e); err != nil {
@@ -303,7 +316,7 @@ func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.
 	if q.Conjunctive {
 		out.Mode = imagesearch.And
 	}
-	if len(r.Hits) == q.K {
+	if q.K > 0 && len(r.Hits) == q.K {
 		out.Threshold = r.Hits[q.K-1].Score
 	}
 	return true, nil
@@ -471,25 +484,3 @@ func (l *lane) reserve(queries []*Query) error {
 var maxBatch = imagesearch.Limits{Queries: 1 << 13, Terms: 1 << 18, Hits: 1 << 22}
 
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
-
-func (l *lane) merge(r *Result, k int) {
-	r.Hits = mergeHits(r.Hits, l.merged, k)
-}
-
-// mergeHits returns the best k of hits and more, in the memory of hits, all in the total order.
-func mergeHits(hits, more []base.Hit, k int) []base.Hit {
-	if len(hits) == 0 {
-		return append(hits, more[:min(k, len(more))]...)
-	}
-	if len(hits) == k && len(more) > 0 && !more[0].Before(hits[k-1]) || len(more) == 0 {
-		return hits
-	}
-	hits = append(hits, more...)
-	slices.SortFunc(hits, func(a, b base.Hit) int {
-		if a.Before(b) {
-			return -1
-		}
-		return 1
-	})
-	return hits[:min(k, len(hits))]
-}

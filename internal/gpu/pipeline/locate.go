@@ -79,7 +79,7 @@ func (v *View) HasImages(q *Query) bool {
 		for s := range v.targets[i] {
 			p := v.targets[i][s].shard
 			legs := q.Legs[s*q.NumTerms : (s+1)*q.NumTerms]
-			if p == nil || q.Conjunctive && lacksOne(legs) {
+			if p == nil || q.lacksTerms(s) {
 				continue
 			}
 			for j := range legs {
@@ -100,7 +100,7 @@ func (v *View) locate(device int, q *Query, worst *Located) Located {
 	for s := range v.targets[device] {
 		p := v.targets[device][s].shard
 		legs := q.Legs[s*q.NumTerms : (s+1)*q.NumTerms]
-		if p == nil || q.Conjunctive && lacksOne(legs) {
+		if p == nil || q.lacksTerms(s) {
 			continue
 		}
 		for j := range legs {

@@ -6,7 +6,7 @@ import (
 )
 
 func (v *View) readsPacked(device int, q *terms, k int) bool {
-	if q.wide || q.len() > packedsearch.MaxLists || k > packedsearch.MaxK {
+	if q.imagesOnly || q.len() > packedsearch.MaxLists || k > packedsearch.MaxK {
 		return false
 	}
 	for s := range v.targets[device] {
@@ -30,11 +30,11 @@ type terms struct {
 	stride      int // terms per segment in legs
 	first, end  int
 	conjunctive bool
-	wide        bool // scores may exceed 2^32
+	imagesOnly  bool
 }
 
 func (q *Query) terms() terms {
-	return terms{q.Legs, q.NumTerms, 0, q.NumTerms, q.Conjunctive, q.Wide}
+	return terms{q.Legs, q.NumTerms, 0, q.NumTerms, q.Conjunctive, q.imagesOnly()}
 }
 
 func (t *terms) len() int { return t.end - t.first }

@@ -1,16 +1,22 @@
 package pipeline
 
 import (
+	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 )
 
 // Query is a flat query over all segments of a View. Several runs may share it.
 type Query struct {
 	// Conjunctive selects documents with all terms; else with any.
 	Conjunctive bool
-	// K is the number of hits, 1 to MaxK.
+	// Parts are of the terms, [NumTerms]; nil: all are Optional, or required if Conjunctive.
+	Parts []Part
+	// K is the number of hits, up to MaxK; 0: only matches are counted.
 	K int
 	// Count requests the number of matching documents.
 	Count bool
@@ -28,6 +34,49 @@ type Query struct {
 	Beside func() (more bool)
 }
 
+// Part is the part of a term in a Query: Optional, Excluded, or the number, from 1 to MaxClauses, of a clause. A
+// document must have a term of each clause, and no excluded term. A Conjunctive query has no clauses.
+type Part uint8
+
+// Parts without a clause.
+const (
+	Optional Part = 0
+	Excluded Part = math.MaxUint8
+)
+
+// Limits of a query with clauses.
+const (
+	MaxClauses     = imagesearch.MaxClauses
+	MaxClauseTerms = imagesearch.MaxPartTerms // with optional ones, without excluded ones
+)
+
+// part returns the part of a term.
+func (q *Query) part(term int) Part {
+	if q.Parts == nil {
+		return Optional
+	}
+	return q.Parts[term]
+}
+
+// imagesOnly reports whether only images serve the query.
+func (q *Query) imagesOnly() bool { return q.Wide || q.Parts != nil || q.K == 0 }
+
+// check returns an error if the query is not one of a view's segments.
+func (q *Query) check(numSegments int) error {
+	switch {
+	case q.K < 0 || q.K > MaxK || q.K == 0 && !q.Count || q.NumTerms < 1 || len(q.Legs) != q.NumTerms*numSegments || len(q.Filters) > 0 && len(q.Filters) != numSegments:
+		return fmt.Errorf("k %d, %d legs of %d terms and %d filters over %d segments: %w", q.K, len(q.Legs), q.NumTerms, len(q.Filters), numSegments, base.ErrBadInput)
+	case q.Parts != nil && len(q.Parts) != q.NumTerms:
+		return fmt.Errorf("%d parts of %d terms: %w", len(q.Parts), q.NumTerms, base.ErrBadInput)
+	}
+	for _, p := range q.Parts {
+		if p != Optional && p != Excluded && (p > MaxClauses || q.Conjunctive) {
+			return fmt.Errorf("clause %d, conjunctive %t: %w", p, q.Conjunctive, base.ErrBadInput)
+		}
+	}
+	return nil
+}
+
 // Result is the answer to a Query.
 type Result struct {
 	// Hits are the best K in the total order, in the memory of the caller's Hits[:0].
@@ -40,7 +89,32 @@ type Result struct {
 
 // lacks reports whether the query has no match in a segment.
 func (q *Query) lacks(s int) bool {
-	return len(q.Filters) > 0 && q.Filters[s].IsNone() || q.Conjunctive && lacksOne(q.Legs[s*q.NumTerms:(s+1)*q.NumTerms])
+	return len(q.Filters) > 0 && q.Filters[s].IsNone() || q.lacksTerms(s)
+}
+
+// lacksTerms reports whether a segment lacks terms that a match needs.
+func (q *Query) lacksTerms(s int) bool {
+	legs := q.Legs[s*q.NumTerms : (s+1)*q.NumTerms]
+	if q.Parts == nil {
+		return q.Conjunctive && lacksOne(legs)
+	}
+	var asked, found uint32 // clauses
+	positive := false
+	for i := range legs {
+		has := legs[i].DocFreq() > 0
+		switch p := q.Parts[i]; {
+		case p == Excluded:
+		case has:
+			positive = true
+			found |= 1 << p
+			asked |= 1 << p
+		case q.Conjunctive:
+			return true
+		default:
+			asked |= 1 << p
+		}
+	}
+	return !positive || (asked&^found)>>1 != 0
 }
 
 // filter returns the filter of a segment, nil without one.
@@ -79,4 +153,26 @@ type DeviceTrace struct {
 type KernelTrace struct {
 	Name     string `json:"name"`
 	Launches int    `json:"launches"`
+}
+
+func (l *lane) merge(r *Result, k int) {
+	r.Hits = mergeHits(r.Hits, l.merged, k)
+}
+
+// mergeHits returns the best k of hits and more, in the memory of hits, all in the total order.
+func mergeHits(hits, more []base.Hit, k int) []base.Hit {
+	if len(hits) == 0 {
+		return append(hits, more[:min(k, len(more))]...)
+	}
+	if len(hits) == k && len(more) > 0 && !more[0].Before(hits[k-1]) || len(more) == 0 {
+		return hits
+	}
+	hits = append(hits, more...)
+	slices.SortFunc(hits, func(a, b base.Hit) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	})
+	return hits[:min(k, len(hits))]
 }

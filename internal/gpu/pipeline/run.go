@@ -35,8 +35,8 @@ func (v *View) check(queries []*Query, results []Result) error {
 		return fmt.Errorf("%d queries, but room for %d results", len(queries), len(results))
 	}
 	for i, q := range queries {
-		if q.K < 1 || q.K > MaxK || q.NumTerms < 1 || len(q.Legs) != q.NumTerms*len(v.segments) || len(q.Filters) > 0 && len(q.Filters) != len(v.segments) {
-			return fmt.Errorf("query %d: k %d, %d legs of %d terms and %d filters over %d segments", i, q.K, len(q.Legs), q.NumTerms, len(q.Filters), len(v.segments))
+		if err := q.check(len(v.segments)); err != nil {
+			return fmt.Errorf("query %d: %w", i, err)
 		}
 	}
 	return v.engine.Lost()

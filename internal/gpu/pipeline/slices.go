@@ -228,7 +228,7 @@ func cost(q *Query) int {
 			n += uint64(q.Legs[k].DocFreq())
 		}
 		sum += n
-		if j == 0 || n < least {
+		if q.part(j) != Excluded && (j == 0 || n < least) {
 			least = n
 		}
 	}

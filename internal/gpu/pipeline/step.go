@@ -95,7 +95,7 @@ func (v *View) Intersect(ctx context.Context, s *Step, trace *Trace) error {
 		s.Result.Err = err
 		return ctx.Err()
 	}
-	t := terms{s.Legs, s.NumTerms, s.First, s.End, true /* conjunctive */, false /* wide */}
+	t := terms{s.Legs, s.NumTerms, s.First, s.End, true /* conjunctive */, false /* imagesOnly */}
 	if t.end == 0 {
 		t.end = t.stride
 	}
