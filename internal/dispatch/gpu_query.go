@@ -92,7 +92,7 @@ func (q *Query) gpuStage(stage int) string {
 	case whyNot != "":
 		return whyNot
 	case len(words) > 0:
-		return q.gpuWords(stage, words)
+		return gpuWords(q, stage, words)
 	}
 	order := st.Order()
 	n, segments := len(order), len(q.Snapshot().Segments)
@@ -118,7 +118,7 @@ func (q *Query) gpuStage(stage int) string {
 }
 
 // gpuWords is gpuStage of a stage whose words have parts.
-func (q *Query) gpuWords(stage int, words []plan.Word) string {
+func gpuWords(q *Query, stage int, words []plan.Word) string {
 	st := q.Stage(stage)
 	n, segments := len(words), len(q.Snapshot().Segments)
 	legs := q.gpu.takeLegs(stage, n*segments)

@@ -125,15 +125,15 @@ func (p *Plan) StageLists(stage int) []ListTrace {
 	st := &p.stages[stage]
 	var lists []ListTrace
 	for i := range st.words {
-		lists = append(lists, p.listTrace(st.words[i].leaf))
+		lists = append(lists, listTraceOf(p, st.words[i].leaf))
 	}
 	for i := 0; i < len(st.order) && len(st.words) == 0; i++ {
-		lists = append(lists, p.listTrace(st.leaves[st.order[i]].(*leaf)))
+		lists = append(lists, listTraceOf(p, st.leaves[st.order[i]].(*leaf)))
 	}
 	return lists
 }
 
-func (p *Plan) listTrace(l *leaf) (t ListTrace) {
+func listTraceOf(p *Plan, l *leaf) (t ListTrace) {
 	t.Field, t.Term = p.planner.fields[l.field], string(p.words.terms[l.terms[0]].bytes)
 	for segment := range p.planner.snapshot.Segments {
 		list := p.words.list(segment, l.terms[0])

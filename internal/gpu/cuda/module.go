@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -9,7 +10,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 )
 
 // CUjit_option.
@@ -52,7 +53,7 @@ func (d *Device) LoadModule(name string, image []byte) (*Module, error) {
 	return m, nil
 }
 
-// LoadImage is LoadModule for PTX compressed with gzip, as make kernels writes it. If it
+// LoadImage is LoadModule for PTX compressed with zstd, as make kernels writes it. If it
 // cannot be decompressed, the error has the code InvalidImage.
 func (d *Device) LoadImage(name string, image []byte) (*Module, error) {
 	text, err := decompress(image)
@@ -62,17 +63,17 @@ func (d *Device) LoadImage(name string, image []byte) (*Module, error) {
 	return d.LoadModule(name, text)
 }
 
-// Most PTX shrinks to a fifth or a sixth.
-const typicalRatio = 6
+var decoder = sync.OnceValues(func() (*zstd.Decoder, error) { return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1)) })
 
 func decompress(image []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(image))
+	d, err := decoder()
 	if err != nil {
 		return nil, err
 	}
-	text := bytes.NewBuffer(make([]byte, 0, len(image)*typicalRatio))
-	_, err = r.WriteTo(text)
-	return text.Bytes(), err
+	if len(image) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	return d.DecodeAll(image, nil)
 }
 
 // Unload releases the module, whose kernels must not be running.

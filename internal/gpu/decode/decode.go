@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/*.ptx.gz
+//go:embed image/*.ptx.zst
 var images embed.FS
 
 // params mirrors DecodeParams.
@@ -111,7 +111,7 @@ func load[P any](k *Kernels, image, name string) (*cuda.Kernel, error) {
 	defer k.mu.Unlock()
 	module := k.modules[image]
 	if module == nil {
-		code, err := images.ReadFile("image/" + image + ".ptx.gz")
+		code, err := images.ReadFile("image/" + image + ".ptx.zst")
 		if err != nil {
 			return nil, fmt.Errorf("decode: %w", err)
 		}

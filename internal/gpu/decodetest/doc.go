@@ -7,7 +7,7 @@ import _ "embed" // the image below
 
 // Image is the compressed PTX of the variants.
 //
-//go:embed image/decodetest.ptx.gz
+//go:embed image/decodetest.ptx.zst
 var Image []byte
 
 // Variants are suffixes of kernels decodetest_simdbp_….

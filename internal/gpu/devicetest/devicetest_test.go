@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-//go:embed image/devicetest.ptx.gz
+//go:embed image/devicetest.ptx.zst
 var image []byte
 
 type params struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
-//go:embed image/emulatortest.ptx.gz
+//go:embed image/emulatortest.ptx.zst
 var image []byte
 
 type params struct {

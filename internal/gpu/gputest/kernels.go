@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/gputest.ptx.gz
+//go:embed image/gputest.ptx.zst
 var image []byte
 
 // Image is the compressed PTX of the kernels below.

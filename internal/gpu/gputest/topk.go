@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/gputest_topk.ptx.gz
+//go:embed image/gputest_topk.ptx.zst
 var topKImage []byte
 
 // TopKParams are the parameters of gputest_block_topk (gputest_topk.cu).

@@ -2,13 +2,13 @@ package imagesearch
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 	"time"
-	"unsafe"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
@@ -173,7 +173,7 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 	order := b.sortTerms(q, kind == jobProbe || q.Mode == And && q.Count)
 	terms := b.memory.terms.Data()[b.numTerms:][:q.slots()]
 	if q.some() {
-		terms = q.putParts(terms, order)
+		terms = b.putParts(q, terms, order)
 		p.firstTerm++
 		p.flags |= uint32(len(q.Excluded)) << excludedShift
 	}
@@ -209,23 +209,25 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 
 // putParts writes the parts to the first slot and the excluded terms behind the others, which order sorts. It returns
 // the slots of these.
-func (q *Query) putParts(slots []termParams, order []uint64) (terms []termParams) {
-	terms = slots[1 : 1+len(q.Terms)]
-	p := (*partParams)(unsafe.Pointer(&slots[0]))
-	*p = partParams{numClauses: uint32(len(q.Clauses))}
+func (b *Batch) putParts(q *Query, slots []termParams, order []uint64) (terms []termParams) {
+	words := [partWords]uint32{1: uint32(len(q.Clauses))}
 	for i, t := range order {
 		if !q.narrowsTerms() {
 			break // there may be more terms than bits
 		}
-		p.required |= q.Required >> uint16(t) & 1 << i
+		words[0] |= q.Required >> uint16(t) & 1 << i
 		for j, c := range q.Clauses {
-			p.clauses[j] |= c >> uint16(t) & 1 << i
+			words[2+j] |= c >> uint16(t) & 1 << i
 		}
+	}
+	to := b.memory.terms.Bytes()[b.numTerms*termBytes:][:0]
+	for _, w := range words {
+		to = binary.NativeEndian.AppendUint32(to, w)
 	}
 	for i := range q.Excluded {
 		slots[1+len(q.Terms)+i] = q.Excluded[i].Image.term
 	}
-	return terms
+	return slots[1 : 1+len(q.Terms)]
 }
 
 // addJob copies the parameters.
@@ -348,17 +350,17 @@ func (k *Kernels) kernel(kind int) *cuda.Kernel {
 	case jobProbe:
 		return k.probe
 	case jobProbeWide:
-		return k.probeWide
+		return k.wides.probe
 	case jobRangesWide:
-		return k.rangesWide
+		return k.wides.ranges
 	case jobProbeWords:
-		return k.probeWords
+		return k.parts.probe
 	case jobRangesWords:
-		return k.rangesWords
+		return k.parts.ranges
 	case jobCount:
 		return k.count
 	case jobCountWords:
-		return k.countWords
+		return k.parts.count
 	}
 	return k.ranges
 }

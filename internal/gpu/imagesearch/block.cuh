@@ -31,7 +31,7 @@ struct ImageResult {
 
 enum { kSupers, kRanges, kCandidates, kRounds, kNumWork };
 
-/* partParams in params.go: stands before the terms of a query of imagesearch_words.cu. Bits are of terms. */
+/* partWords in params.go: stands before the terms of a query of imagesearch_words.cu. Bits are of terms. */
 struct ImageParts {
     uint32_t required;   /* terms that a document must have */
     uint32_t numClauses; /* of each of which a document must have a term */

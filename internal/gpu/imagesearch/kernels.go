@@ -11,13 +11,13 @@ import (
 )
 
 var (
-	//go:embed image/imagesearch.ptx.gz
+	//go:embed image/imagesearch.ptx.zst
 	searchImage []byte
-	//go:embed image/imagesearch_build.ptx.gz
+	//go:embed image/imagesearch_build.ptx.zst
 	buildImage []byte
-	//go:embed image/imagesearch_wide.ptx.gz
+	//go:embed image/imagesearch_wide.ptx.zst
 	wideImage []byte
-	//go:embed image/imagesearch_words.ptx.gz
+	//go:embed image/imagesearch_words.ptx.zst
 	wordsImage []byte
 )
 
@@ -36,15 +36,7 @@ type Kernels struct {
 	// Blocks that can run at the same time: for batches, and for a single query.
 	resident, residentOne int
 
-	// The kernels of wide queries, guarded by loadWide.
-	loadWide              sync.Once
-	rangesWide, probeWide *cuda.Kernel
-	wideErr               error
-
-	// The kernels of queries with Parts, guarded by loadWords.
-	loadWords                           sync.Once
-	rangesWords, probeWords, countWords *cuda.Kernel
-	wordsErr                            error
+	wides, parts rareKernels // of wide queries, and of those with Parts
 
 	// The kernels of Tally, guarded by loadTally.
 	loadTally sync.Once
@@ -106,38 +98,32 @@ func (k *Kernels) load() error {
 	return nil
 }
 
-// wide loads once: wide queries are rare, and the driver compiles slowly.
-func (k *Kernels) wide() error {
-	k.loadWide.Do(func() {
-		var m *cuda.Module
-		if m, k.wideErr = k.module("imagesearch_wide", wideImage); k.wideErr != nil {
-			return
-		}
-		if k.rangesWide, k.wideErr = cuda.LoadKernel[searchParams](m, "imagesearch_ranges_wide"); k.wideErr != nil {
-			return
-		}
-		k.probeWide, k.wideErr = cuda.LoadKernel[searchParams](m, "imagesearch_probe_wide")
-	})
-	return k.wideErr
+// rareKernels are loaded for the first query that needs them: the driver compiles slowly.
+type rareKernels struct {
+	once                 sync.Once
+	ranges, probe, count *cuda.Kernel
+	err                  error
 }
 
-// words loads once: the driver compiles slowly.
-func (k *Kernels) words() error {
-	k.loadWords.Do(func() {
+func (r *rareKernels) load(k *Kernels, name string, image []byte, counts bool) error {
+	r.once.Do(func() {
 		var m *cuda.Module
-		if m, k.wordsErr = k.module("imagesearch_words", wordsImage); k.wordsErr != nil {
+		if m, r.err = k.module("imagesearch_"+name, image); r.err != nil {
 			return
 		}
-		if k.rangesWords, k.wordsErr = cuda.LoadKernel[searchParams](m, "imagesearch_ranges_words"); k.wordsErr != nil {
+		if r.ranges, r.err = cuda.LoadKernel[searchParams](m, "imagesearch_ranges_"+name); r.err != nil {
 			return
 		}
-		if k.probeWords, k.wordsErr = cuda.LoadKernel[searchParams](m, "imagesearch_probe_words"); k.wordsErr != nil {
-			return
+		if r.probe, r.err = cuda.LoadKernel[searchParams](m, "imagesearch_probe_"+name); r.err == nil && counts {
+			r.count, r.err = cuda.LoadKernel[searchParams](m, "imagesearch_count_"+name)
 		}
-		k.countWords, k.wordsErr = cuda.LoadKernel[searchParams](m, "imagesearch_count_words")
 	})
-	return k.wordsErr
+	return r.err
 }
+
+func (k *Kernels) wide() error { return k.wides.load(k, "wide", wideImage, false) }
+
+func (k *Kernels) words() error { return k.parts.load(k, "words", wordsImage, true) }
 
 func (k *Kernels) module(name string, image []byte) (*cuda.Module, error) {
 	m, err := k.device.LoadImage(name, image)

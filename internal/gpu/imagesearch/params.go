@@ -57,12 +57,9 @@ const flagAll = 1
 // excludedShift is the place in queryParams.flags of the number of excluded terms.
 const excludedShift = 8
 
-// 128 bytes: it takes the place of the term before the first one of a query with Parts.
-type partParams struct {
-	required   uint32
-	numClauses uint32
-	clauses    [MaxClauses]uint32
-}
+// partWords is the number of words of ImageParts, which take the place of the term before the first one of a query with
+// Parts: the required terms, the number of clauses, and these.
+const partWords = termBytes / 4
 
 // The counts of a query, 32 bytes.
 type result struct {

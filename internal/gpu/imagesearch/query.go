@@ -87,7 +87,7 @@ func (p *Parts) some() bool { return p.narrowsTerms() || len(p.Excluded) > 0 }
 
 func (p *Parts) narrowsTerms() bool { return p.Required != 0 || len(p.Clauses) > 0 }
 
-// slots is the number of termParams: with Parts, these are partParams and the excluded terms, too.
+// slots is the number of termParams: with Parts, these are partWords and the excluded terms, too.
 func (q *Query) slots() int {
 	if !q.some() {
 		return len(q.Terms)

@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/imagesearch_tally.ptx.gz
+//go:embed image/imagesearch_tally.ptx.zst
 var tallyImage []byte
 
 // maxTallyTerms is the number of terms that fit into the parameters of a launch.

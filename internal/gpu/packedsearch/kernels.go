@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/packedsearch.ptx.gz
+//go:embed image/packedsearch.ptx.zst
 var image []byte
 
 // Kernels are this package's kernels on one device. Safe for concurrent use.

@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/residency.ptx.gz
+//go:embed image/residency.ptx.zst
 var image []byte
 
 // rebaseParams mirrors ResidencyRebaseParams.

@@ -8,10 +8,10 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 )
 
-//go:embed image/newpfd.ptx.gz
+//go:embed image/newpfd.ptx.zst
 var newpfdImage []byte
 
-//go:embed image/patched_lrc.ptx.gz
+//go:embed image/patched_lrc.ptx.zst
 var patchedImage []byte
 
 var newpfd = &decode.Extension{Name: "newpfd", Image: newpfdImage}

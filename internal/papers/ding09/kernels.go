@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/selection"
 )
 
-//go:embed image/ding09.ptx.gz
+//go:embed image/ding09.ptx.zst
 var image []byte
 
 const (

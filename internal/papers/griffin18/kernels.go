@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/lists"
 )
 
-//go:embed image/griffin18.ptx.gz
+//go:embed image/griffin18.ptx.zst
 var image []byte
 
 // As in griffin18.cu.

@@ -8,16 +8,16 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/intersect_compact.ptx.gz
+//go:embed image/intersect_compact.ptx.zst
 var compactImage []byte
 
-//go:embed image/intersect_merge.ptx.gz
+//go:embed image/intersect_merge.ptx.zst
 var mergeImage []byte
 
-//go:embed image/intersect_find.ptx.gz
+//go:embed image/intersect_find.ptx.zst
 var findImage []byte
 
-//go:embed image/intersect_blocks.ptx.gz
+//go:embed image/intersect_blocks.ptx.zst
 var blocksImage []byte
 
 // Intersector has the kernels of this package on one device. It is safe for

@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/intersect_search.ptx.gz
+//go:embed image/intersect_search.ptx.zst
 var searchImage []byte
 
 // Search is a search for an element of the shortest list in another, of Ao,

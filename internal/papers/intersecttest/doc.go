@@ -7,7 +7,7 @@ import _ "embed" // the image below
 
 // Image is the compressed PTX of the variants.
 //
-//go:embed image/intersecttest.ptx.gz
+//go:embed image/intersecttest.ptx.zst
 var Image []byte
 
 // Variant is a kernel intersecttest_merge_…: elements per thread, and blocks

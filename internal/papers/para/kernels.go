@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
-//go:embed image/para.ptx.gz
+//go:embed image/para.ptx.zst
 var image []byte
 
 // As in para.cu.

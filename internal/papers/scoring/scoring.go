@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/scoring.ptx.gz
+//go:embed image/scoring.ptx.zst
 var image []byte
 
 // ErrShape means that buffers are too short: a bug of the caller.

@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-//go:embed image/*.ptx.gz
+//go:embed image/*.ptx.zst
 var images embed.FS
 
 // ErrShape means that buffers are too short, or that k is greater than MaxK: a
@@ -108,7 +108,7 @@ func loadKernel[P any](l *loader, to **cuda.Kernel, image, name string) {
 	}
 	m := l.modules[image]
 	if m == nil {
-		code, err := images.ReadFile("image/selection_" + image + ".ptx.gz")
+		code, err := images.ReadFile("image/selection_" + image + ".ptx.zst")
 		if err != nil {
 			l.err = fmt.Errorf("selection: %w", err)
 			return
