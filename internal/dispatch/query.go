@@ -197,6 +197,9 @@ func (q *Query) Run(ctx context.Context, sc *Scratch, dst []base.Hit) (plan.Answ
 	if len(q.key) > 0 {
 		return q.searcher.results.Answer(ctx, q.key, &q.Plan, dst, func() (plan.Answer, error) { return q.run(ctx, sc, dst, nil) })
 	}
+	if d := q.searcher.dispatcher; d.Engine() == nil && !d.active() { // saves a copy of the answer
+		return q.RunCPU(ctx, &sc.Scratch, dst, nil)
+	}
 	return q.run(ctx, sc, dst, nil)
 }
 

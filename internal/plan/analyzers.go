@@ -9,6 +9,8 @@ import (
 type analyzers struct {
 	scheme *analysis.Scheme
 	made   map[analyzerKey]analysis.Analyzer
+
+	ofDefault [analysis.Phrases + 1]analysis.Analyzer // of the default field, by use
 }
 
 type analyzerKey struct {
@@ -20,24 +22,31 @@ type analyzerKey struct {
 func (a *analyzers) setScheme(s *analysis.Scheme) {
 	if a.scheme != s && !a.scheme.Equal(s) {
 		clear(a.made)
+		clear(a.ofDefault[:])
 	}
 	a.scheme = s
 }
 
 // of returns the analyzer of a field.
 func (a *analyzers) of(field string, use analysis.Use) (analysis.Analyzer, error) {
-	key := analyzerKey{a.scheme.Name(field, use), use}
-	if made := a.made[key]; made != nil {
+	if made := a.ofDefault[use]; field == "" && made != nil {
 		return made, nil
 	}
-	made, err := a.scheme.New(field, use)
-	if err != nil {
-		return nil, err
+	key := analyzerKey{a.scheme.Name(field, use), use}
+	made := a.made[key]
+	if made == nil {
+		var err error
+		if made, err = a.scheme.New(field, use); err != nil {
+			return nil, err
+		}
+		if a.made == nil {
+			a.made = map[analyzerKey]analysis.Analyzer{}
+		}
+		a.made[key] = made
 	}
-	if a.made == nil {
-		a.made = map[analyzerKey]analysis.Analyzer{}
+	if field == "" {
+		a.ofDefault[use] = made
 	}
-	a.made[key] = made
 	return made, nil
 }
 

@@ -187,8 +187,11 @@ func (c *compiler) words(w *query.Words, mode Mode, boost float64) (node, error)
 	if err != nil || len(terms) == 0 {
 		return nil, err
 	}
-	g := c.memory.group(len(terms))
 	required := w.Occur == query.Must || w.Occur == query.Plain && mode == ModeAnd && w.AtLeast == ""
+	if arcs == nil && !w.Prefix && w.Similar == nil && w.AtLeast == "" && areNew(terms) {
+		return c.distinct(id, terms, required, boost), nil
+	}
+	g := c.memory.group(len(terms))
 	members := &g.optional
 	if required {
 		members = &g.required
@@ -213,6 +216,35 @@ func (c *compiler) words(w *query.Words, mode Mode, boost float64) (node, error)
 		}
 	}
 	return g.simplify(), nil
+}
+
+// areNew reports whether terms rise, as those of a text without repeated words do. Then they are different.
+func areNew(terms []int) bool {
+	for i := 1; i < len(terms); i++ {
+		if terms[i] <= terms[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// distinct is the simplified group of different terms.
+func (c *compiler) distinct(id base.FieldID, terms []int, required bool, boost float64) node {
+	if len(terms) == 1 {
+		return c.memory.leaf(leaf{field: id, terms: terms, boost: boost})
+	}
+	members := c.memory.nodes.take(len(terms))
+	leaves := c.memory.leaves.take(len(terms))
+	for i := range terms {
+		leaves[i] = leaf{field: id, terms: terms[i : i+1 : i+1], boost: boost}
+		members[i] = &leaves[i]
+	}
+	g := c.memory.groups.one()
+	*g = group{optional: members}
+	if required {
+		*g = group{required: members}
+	}
+	return g
 }
 
 func (c *compiler) word(w *query.Words, id base.FieldID, terms []int, last bool, boost float64) (node, error) {

@@ -58,6 +58,7 @@ type Stage struct {
 	named      traverse.Traversal // for all segments; nil: chosen per segment
 	traversals []traverse.Traversal
 	main       traverse.Traversal // in the segment with the most postings
+	short      bool               // runShort runs it
 	legs       []traverse.Leg
 	order      []int // set by SortTerms
 	words      []Word
@@ -247,6 +248,7 @@ func (st *Stage) makeLegs(p *Plan) error {
 			most, st.main = numPostings, st.traversals[i]
 		}
 	}
+	st.short = p.k > 0 && !p.counts && st.isShort()
 	return nil
 }
 

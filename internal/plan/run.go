@@ -63,6 +63,14 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	}
 	st := &p.stages[stage]
 	p.ResetHits(sc)
+	if st.short && trace == nil {
+		if err := p.runShort(stop, sc, st, &a.Work); err != nil {
+			return err
+		}
+		a.Mode, a.Traversal = st.mode, st.Traversal()
+		a.Hits = sc.AppendHits(dst[:0])
+		return nil
+	}
 	r := sc.stage(p, st, stop)
 	r.crew = p.planner.crew
 	r.crew.enter()

@@ -149,7 +149,7 @@ func (r *stageRun) searchTogether(small []int, w *Work, trace *Trace) error {
 			steps[i] = done{began, time.Since(began), x.run.step(segment, name, work)}
 		}
 		if err != nil {
-			return 0, 0, r.failedSegment(segment, err)
+			return 0, 0, failedSegment(r.plan, segment, err)
 		}
 		view := r.view(segment)
 		return view.Base, view.Base + base.DocID(view.NumDocs()), nil

@@ -78,11 +78,11 @@ func (r *stageRun) search(segment int, w *Work, trace *Trace) error {
 	if ended := r.stop.Err(); ended != nil {
 		return ended
 	}
-	return r.failedSegment(segment, err)
+	return failedSegment(r.plan, segment, err)
 }
 
-func (r *stageRun) failedSegment(segment int, err error) error {
-	return fmt.Errorf("segment %s: query %s: %w", r.view(segment).Name, r.plan.query, err)
+func failedSegment(p *Plan, segment int, err error) error {
+	return fmt.Errorf("segment %s: query %s: %w", p.planner.snapshot.Segments[segment].Name, p.query, err)
 }
 
 // isHopeless reports whether bounds prove that no document of the segment enters the queue, in less time

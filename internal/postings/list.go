@@ -225,6 +225,19 @@ func (l *List) DecodeFreqs(i, docSize int, dst *[codec.BlockLen]uint32) error {
 	return nil
 }
 
+// DecodeBlock decodes the DocIDs and frequencies of block i and returns their number. All DocIDs are at most
+// LastDocID.
+func (l *List) DecodeBlock(i int, docIDs, freqs *[codec.BlockLen]uint32) (n int, err error) {
+	size, err := l.DecodeDocIDs(i, docIDs)
+	if err != nil {
+		return 0, err
+	}
+	if l.Block(i).Last > l.last {
+		return 0, errBeyondLast(i)
+	}
+	return l.BlockSize(i), l.DecodeFreqs(i, size, freqs)
+}
+
 // FreqAt decodes only posting j's frequency of block i.
 func (l *List) FreqAt(i, docSize, j int) (uint32, error) {
 	src, err := l.blockBytes(i)

@@ -405,7 +405,7 @@ func (q *Query) narrow() bool {
 
 // kthScore returns a score that at least k documents reach by this leg alone, or 0 if
 // none is known.
-func (l *legState) kthScore(q *Query, k int) base.Score {
+func (l *Leg) kthScore(q *Query, k int) base.Score {
 	if q.Live != nil || k == 0 { // deleted documents may be among the best
 		return 0
 	}

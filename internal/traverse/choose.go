@@ -10,9 +10,9 @@ package traverse
 //   - And: svs is the fastest, or within 0.1 µs of it, at every length and every ratio from
 //     1 to 2^19. Linear merging, which griffin18 (PPoPP 2018, §2.2) prefers for similar
 //     lengths, takes 1.5 to 2 times the time there.
-//   - Or: block-max-maxscore, from about 512 postings on. With fewer, or not many more than
-//     k, merged-scores is faster: it reads the lists while the other prepares. A single list
-//     gains little by it.
+//   - Or: block-max-maxscore, from about 1,000 postings on, or 400 of a single list. With fewer,
+//     or not many more than k, merged-scores is faster: it reads the lists while the other
+//     prepares.
 //   - Or, with external weights: from 4 lists on, block-max-pruning takes 0.3 to 0.6 times
 //     the time of block-max-maxscore for k=10 and 0.6 to 0.8 times for k=100; for k=1000
 //     they are equal. Building its derived structures costs more than the query, so they
@@ -29,7 +29,7 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 			linear = linear && legs[i].Term.Linear
 		}
 	}
-	if numLists > 1 && numPostings <= max(fewPostings, min(k, manyHits)) {
+	if few := fewPostings[min(numLists, 2)]; numPostings <= max(few, min(k, manyHits)) {
 		return mergedScores{}
 	}
 	if linear && numLists >= severalLists && k <= fewHits && rangesStay(legs) {
@@ -39,8 +39,6 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 }
 
 const (
-	// merged-scores reads fewPostings while block-max-maxscore prepares, k=10.
-	fewPostings = 512
 	// With more postings, block-max-maxscore is faster even if it prunes nothing.
 	manyHits = 1024
 	// At least severalLists lists of weights and at most fewHits hits make block-max-pruning
@@ -48,3 +46,6 @@ const (
 	severalLists = 4
 	fewHits      = 256
 )
+
+// merged-scores reads fewPostings, by the number of lists, while block-max-maxscore prepares, k=10.
+var fewPostings = [...]int{0, 384, 1024}

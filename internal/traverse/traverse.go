@@ -95,6 +95,12 @@ func Splits(t Traversal, legs []Leg) bool {
 	return false
 }
 
+// IsShort reports whether a traversal that Choose returned takes about as long as planning it.
+func IsShort(t Traversal) bool {
+	_, is := t.(mergedScores)
+	return is
+}
+
 // Stats counts the work of runs.
 type Stats struct {
 	BlocksDecoded   int64 // blocks whose DocIDs were decoded

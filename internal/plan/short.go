@@ -1,0 +1,49 @@
+package plan
+
+import "github.com/griffin-search/griffin/internal/traverse"
+
+// Queries of a few rare words take about a microsecond, of which reading the lists is a part. Their stages run without
+// traces, helpers and masks: the steps of runShort are those of a stageRun that have an effect on them.
+
+// isShort reports whether a flat stage has only short lists in all segments.
+func (st *Stage) isShort() bool {
+	if st.kind != traverse.Or || st.named != nil || st.isMasked() {
+		return false
+	}
+	for _, t := range st.traversals {
+		if !traverse.IsShort(t) {
+			return false
+		}
+	}
+	return len(st.traversals) > 0
+}
+
+// runShort is searchAll for a short stage.
+func (p *Plan) runShort(stop traverse.Interrupt, sc *Scratch, st *Stage, w *Work) error {
+	memory := takeTraversalMemory()
+	segments := p.planner.snapshot.Segments
+	for i := range segments {
+		if err := stop.Err(); err != nil {
+			putTraversalMemory(memory, w)
+			return err
+		}
+		view := &segments[i]
+		if view.Live != nil && view.Live.Count() == 0 {
+			continue
+		}
+		sc.enter(view)
+		sc.query = traverse.Query{Legs: st.Legs(i), NumDocs: view.NumDocs(), Base: view.Base}
+		if view.Live != nil {
+			sc.query.Live, sc.query.NumLive = view.Live.Words(), view.Live.Count()
+		}
+		if err := st.traversals[i].Run(stop, memory, &sc.query, &sc.queue); err != nil {
+			putTraversalMemory(memory, w)
+			if ended := stop.Err(); ended != nil {
+				return ended
+			}
+			return failedSegment(p, i, err)
+		}
+	}
+	putTraversalMemory(memory, w)
+	return nil
+}
