@@ -179,7 +179,7 @@ func TestStages(t *testing.T) {
 		{"w1 w2", "merge", ModeAndOr, []stage{{and, "merge", true, false, false}, {or, "merged-scores", true, false, false}}},
 		{"w1", "merge", ModeOr, []stage{{or, "merge", true, false, false}}},
 		{"w1", "wand", ModeAndOr, []stage{{or, "wand", true, false, false}}},
-		{"+w1 -w2", "", ModeOr, []stage{{or, "block-max-maxscore", true, false, true}}},
+		{"+w1 -w2", "", ModeOr, []stage{{or, "merged-scores", true, false, true}}},
 		{"+w1 w2", "", ModeOr, []stage{{or, treeTraversal, false, false, false}}},
 		{"+w1 +w2", "", ModeAndOr, []stage{{and, "svs", true, false, false}}},
 		{"", "", ModeAndOr, []stage{{or, treeTraversal, false, true, false}}},

@@ -243,7 +243,7 @@ func TestTraceSteps(t *testing.T) {
 	}{
 		{"w1 w3", "merged-scores", []ListTrace{list("w1", 2, 1), list("w3", 1, 1)}},
 		{`w1 "w1 w2" -w1`, treeTraversal, []ListTrace{list("w1", 2, 1), list("w2", 1, 1)}},
-		{"+w4 title:w1 missing", "block-max-maxscore", []ListTrace{list("w4", 1, 1), {Field: "title", Term: "w1"}, list("missing", 0, 0)}},
+		{"+w4 title:w1 missing", "merged-scores", []ListTrace{list("w4", 1, 1), {Field: "title", Term: "w1"}, list("missing", 0, 0)}},
 	} {
 		p := prepare(t, s, sc, c.query, Options{K: 10})
 		before := time.Now()
@@ -286,10 +286,10 @@ func TestMainTraversal(t *testing.T) {
 		steps              []string
 	}{
 		{"w0 w1", "", "block-max-maxscore", []string{"merged-scores", "block-max-maxscore"}},
-		{"w2", "", "block-max-maxscore", []string{"block-max-maxscore", "block-max-maxscore"}},
-		{"w2 -w0", "", "block-max-maxscore", []string{"look-up", "look-up"}},
+		{"w2", "", "merged-scores", []string{"block-max-maxscore", "merged-scores"}},
+		{"w2 -w0", "", "merged-scores", []string{"look-up", "look-up"}},
 		{"w2 w2^2 w3 -w0", "", "block-max-maxscore", []string{"block-max-maxscore", treeTraversal}},
-		{"w0 -w2", "", "block-max-maxscore", []string{"block-max-maxscore", "block-max-maxscore"}},
+		{"w0 -w2", "", "block-max-maxscore", []string{"merged-scores", "block-max-maxscore"}},
 		{"missing", "wand", "wand", []string{"wand", "wand"}},
 		{"missing", "", "block-max-maxscore", []string{"block-max-maxscore", "block-max-maxscore"}},
 	} {

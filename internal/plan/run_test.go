@@ -243,14 +243,14 @@ func TestCancelledContext(t *testing.T) {
 // A named traversal applies to all segments.
 func TestTraversalOfEachSegment(t *testing.T) {
 	var docs []corpus.Document
-	for i := range 600 {
+	for i := range 1200 {
 		text := "w0 w1"
-		if i >= 350 {
+		if i >= 650 {
 			text = "w2"
 		}
 		docs = append(docs, corpus.Document{ID: fmt.Sprint(i), Text: text})
 	}
-	s := New(indextest.Snapshot(t, indexOf(t, docs, 2)), nil) // 600 postings and 100
+	s := New(indextest.Snapshot(t, indexOf(t, docs, 2)), nil) // 1200 postings and 100
 	sc := testScratch(t, "whitespace")
 	for _, tt := range []struct {
 		query, named  string
@@ -262,7 +262,7 @@ func TestTraversalOfEachSegment(t *testing.T) {
 		{"w0 w1", "wand", ModeOr, "wand", "wand", "wand"},
 		{"w0 w1", "", ModeAnd, "svs", "svs", "svs"},
 		{"+w0 +w1", "merge", ModeOr, "merge", "merge", "merge"},
-		{"w0", "", ModeAnd, "block-max-maxscore", "block-max-maxscore", "block-max-maxscore"},
+		{"w0", "", ModeAnd, "block-max-maxscore", "merged-scores", "block-max-maxscore"},
 		{`"w0 w1"`, "", ModeAnd, treeTraversal, treeTraversal, treeTraversal},
 	} {
 		p, err := s.Prepare(sc, plantest.Parse(t, tt.query), Options{Mode: tt.mode, K: 10, Traversal: tt.named})

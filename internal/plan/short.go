@@ -10,12 +10,21 @@ func (st *Stage) isShort() bool {
 	if st.kind != traverse.Or || st.named != nil || st.isMasked() {
 		return false
 	}
-	for _, t := range st.traversals {
-		if !traverse.IsShort(t) {
+	for i, t := range st.traversals {
+		if !traverse.IsShort(t) && anyPostings(st.Legs(i)) {
 			return false
 		}
 	}
-	return len(st.traversals) > 0
+	return true
+}
+
+func anyPostings(legs []traverse.Leg) bool {
+	for i := range legs {
+		if legs[i].List.DocFreq > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // runShort is searchAll for a short stage.
@@ -27,12 +36,12 @@ func (p *Plan) runShort(stop traverse.Interrupt, sc *Scratch, st *Stage, w *Work
 			putTraversalMemory(memory, w)
 			return err
 		}
-		view := &segments[i]
-		if view.Live != nil && view.Live.Count() == 0 {
+		view, legs := &segments[i], st.Legs(i)
+		if !anyPostings(legs) || view.Live != nil && view.Live.Count() == 0 {
 			continue
 		}
 		sc.enter(view)
-		sc.query = traverse.Query{Legs: st.Legs(i), NumDocs: view.NumDocs(), Base: view.Base}
+		sc.query = traverse.Query{Legs: legs, NumDocs: view.NumDocs(), Base: view.Base}
 		if view.Live != nil {
 			sc.query.Live, sc.query.NumLive = view.Live.Words(), view.Live.Count()
 		}

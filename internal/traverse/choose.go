@@ -29,7 +29,7 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 			linear = linear && legs[i].Term.Linear
 		}
 	}
-	if few := fewPostings[min(numLists, 2)]; numPostings <= max(few, min(k, manyHits)) {
+	if numLists > 0 && numPostings <= max(fewPostings[min(numLists, 2)], min(k, manyHits)) {
 		return mergedScores{}
 	}
 	if linear && numLists >= severalLists && k <= fewHits && rangesStay(legs) {

@@ -24,13 +24,14 @@ func TestChoose(t *testing.T) {
 		{traverse.And, []uint32{30000, 400000}, 10, "svs"},
 		{traverse.Or, nil, 10, "block-max-maxscore"},
 		{traverse.Or, []uint32{0, 0, 0}, 10, "block-max-maxscore"},
-		{traverse.Or, []uint32{100, 0}, 1000, "block-max-maxscore"}, // one list
-		{traverse.Or, []uint32{100, 412}, 10, "merged-scores"},
-		{traverse.Or, []uint32{100, 413}, 10, "block-max-maxscore"},
-		{traverse.Or, []uint32{100, 500}, 600, "merged-scores"},
-		{traverse.Or, []uint32{100, 501}, 600, "block-max-maxscore"},
-		{traverse.Or, []uint32{1000, 24}, 1 << 20, "merged-scores"},
-		{traverse.Or, []uint32{1000, 25}, 1 << 20, "block-max-maxscore"},
+		{traverse.Or, []uint32{384, 0}, 10, "merged-scores"}, // one list
+		{traverse.Or, []uint32{385, 0}, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{0, 500}, 500, "merged-scores"},
+		{traverse.Or, []uint32{0, 501}, 500, "block-max-maxscore"},
+		{traverse.Or, []uint32{100, 924}, 10, "merged-scores"},
+		{traverse.Or, []uint32{100, 925}, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{0, 1024}, 1 << 20, "merged-scores"},
+		{traverse.Or, []uint32{0, 1025}, 1 << 20, "block-max-maxscore"},
 	} {
 		legs := legsOf(tt.docFreqs, false)
 		if got := traverse.Choose(tt.mode, legs, tt.k).Name(); got != tt.want {
