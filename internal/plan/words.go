@@ -42,6 +42,7 @@ func (ws *words) find(phrases []bool) error {
 			if !found {
 				*l = postings.List{}
 			}
+			l.Prefetch()
 			ws.docFreqs[t] += segments[i].Deletions.DocFreq(l)
 		}
 	}

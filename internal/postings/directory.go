@@ -7,6 +7,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
 const entrySize = 16
@@ -46,6 +47,12 @@ func viewDirectory(src []byte, n int) []BlockEntry {
 		}
 	}
 	return dir
+}
+
+// prefetchFirst begins to load the first entries, at least one, of a directory.
+func prefetchFirst(dir []BlockEntry) {
+	first := (*[entrySize]byte)(unsafe.Pointer(&dir[0])) //nolint:gosec // the entry has that size
+	scoring.Prefetch(first[:])
 }
 
 // view returns the length bytes at offset of file. If they are not inside, the error

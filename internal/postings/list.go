@@ -8,6 +8,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
 // BlockEntry is a block's directory entry. In memory and file: 16 bytes, little endian, 4-byte
@@ -122,6 +123,15 @@ func (l *List) directory() []BlockEntry {
 // BlockSize returns block i's number of postings.
 func (l *List) BlockSize(i int) int {
 	return min(codec.BlockLen, int(l.DocFreq)-i*codec.BlockLen)
+}
+
+// Prefetch begins to load the beginning of a list of several blocks and of its directory.
+func (l *List) Prefetch() {
+	const begin = 192
+	if len(l.dir) > 0 {
+		scoring.Prefetch(l.payload[:min(begin, len(l.payload))])
+		prefetchFirst(l.dir)
+	}
 }
 
 // HasPositions reports whether the list was opened with positions.

@@ -41,6 +41,7 @@ type legState struct {
 	// the bound of its contributions (there: in the window).
 	first, last base.DocID
 	bound       base.Score
+	located     score.Bound // svs: the block's
 
 	// variable-block-max-wand: the variable blocks, the current one, and the scale of their
 	// bounds. nil in other runs.

@@ -127,7 +127,7 @@ func (x *intersection) nextBlock(lo base.DocID) base.DocID {
 	first := x.legs[0]
 search:
 	for {
-		if !first.shallow(lo) {
+		if !first.locate(lo) {
 			return base.NoDocID
 		}
 		lo = max(lo, first.first)
@@ -136,7 +136,7 @@ search:
 			others = others[:min(1, len(others))]
 		}
 		for _, l := range others {
-			if !l.shallow(lo) {
+			if !l.locate(lo) {
 				return base.NoDocID
 			}
 			if l.first > lo {
@@ -160,6 +160,7 @@ search:
 // and stores the lists' bounds in the legs.
 func (x *intersection) reachable(lo base.DocID) bool {
 	first := x.legs[0]
+	first.bound = first.upper(first.located)
 	sum := first.bound
 	for _, l := range x.legs[1:] {
 		l.bound = l.MaxScore
@@ -183,6 +184,20 @@ func (x *intersection) reachable(lo base.DocID) bool {
 	return true
 }
 
+// locate is shallow without the bound as a score.
+func (l *legState) locate(lo base.DocID) (ok bool) {
+	l.located, l.first, l.last, ok = l.cursor.ShallowNextGEQ(lo)
+	return ok
+}
+
+// places are the positions in a block.
+var places = func() (p [codec.BlockLen]uint8) {
+	for i := range p {
+		p[i] = uint8(i)
+	}
+	return p
+}()
+
 // Postings of legs[0] from lo to the end of its block become the candidates; false if there are
 // none.
 func (x *intersection) load(lo base.DocID) bool {
@@ -198,9 +213,7 @@ func (x *intersection) load(lo base.DocID) bool {
 	n := copy(x.docIDs[:], docIDs[from:])
 	for end := uint32(x.q.end()); n > 0 && x.docIDs[n-1] >= end; n-- {
 	}
-	for i := range n {
-		x.at[i] = uint8(from + i)
-	}
+	copy(x.at[:n], places[from:])
 	if x.q.NumLive > 0 && x.q.NumLive < x.q.NumDocs/2 {
 		n = x.live(n)
 	}
@@ -273,7 +286,7 @@ func (x *intersection) find(l *legState, least base.Score) []lookup {
 		if !ok {
 			break
 		}
-		if first > d || l.upper(b) < least {
+		if first > d || least > 0 && l.upper(b) < least {
 			j++
 			continue
 		}
