@@ -76,6 +76,9 @@ func (t *Term) append(dst []byte) []byte {
 }
 
 func appendWord(dst []byte, word string) []byte {
+	if isPlain(word) && !slices.Contains(keywords[:], word) {
+		return append(dst, word...)
+	}
 	start := len(dst)
 	if slices.Contains(keywords[:], word) {
 		dst = append(dst, '\\')
@@ -97,6 +100,17 @@ func appendWord(dst []byte, word string) []byte {
 		dst = append(dst[:start], strings.NewReplacer(`*`, `\*`, `?`, `\?`).Replace(written)...)
 	}
 	return dst
+}
+
+// isPlain reports whether a word has only ASCII letters and digits, none of which needs a backslash.
+func isPlain(word string) bool {
+	for i := range len(word) {
+		c := word[i]
+		if c|0x20 < 'a' && (c < '0' || c > '9') || c|0x20 > 'z' {
+			return false
+		}
+	}
+	return word != ""
 }
 
 func (p *Phrase) append(dst []byte) []byte {
