@@ -189,7 +189,7 @@ func (c *compiler) words(w *query.Words, mode Mode, boost float64) (node, error)
 	}
 	required := w.Occur == query.Must || w.Occur == query.Plain && mode == ModeAnd && w.AtLeast == ""
 	if arcs == nil && !w.Prefix && w.Similar == nil && w.AtLeast == "" && areNew(terms) {
-		return c.distinct(id, terms, required, boost), nil
+		return distinct(c, id, terms, required, boost), nil
 	}
 	g := c.memory.group(len(terms))
 	members := &g.optional
@@ -229,7 +229,7 @@ func areNew(terms []int) bool {
 }
 
 // distinct is the simplified group of different terms.
-func (c *compiler) distinct(id base.FieldID, terms []int, required bool, boost float64) node {
+func distinct(c *compiler, id base.FieldID, terms []int, required bool, boost float64) node {
 	if len(terms) == 1 {
 		return c.memory.leaf(leaf{field: id, terms: terms, boost: boost})
 	}

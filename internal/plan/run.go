@@ -64,7 +64,7 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	st := &p.stages[stage]
 	p.ResetHits(sc)
 	if st.short && trace == nil {
-		if err := p.runShort(stop, sc, st, &a.Work); err != nil {
+		if err := runShort(p, stop, sc, st, &a.Work); err != nil {
 			return err
 		}
 		a.Mode, a.Traversal = st.mode, st.Traversal()

@@ -28,7 +28,7 @@ func anyPostings(legs []traverse.Leg) bool {
 }
 
 // runShort is searchAll for a short stage.
-func (p *Plan) runShort(stop traverse.Interrupt, sc *Scratch, st *Stage, w *Work) error {
+func runShort(p *Plan, stop traverse.Interrupt, sc *Scratch, st *Stage, w *Work) error {
 	memory := takeTraversalMemory()
 	segments := p.planner.snapshot.Segments
 	for i := range segments {
