@@ -10,7 +10,7 @@ package traverse
 //   - And: svs is the fastest, or within 0.1 µs of it, at every length and every ratio from
 //     1 to 2^19. Linear merging, which griffin18 (PPoPP 2018, §2.2) prefers for similar
 //     lengths, takes 1.5 to 2 times the time there.
-//   - Or: block-max-maxscore, from about 1,000 postings on, or 400 of a single list. With fewer,
+//   - Or: block-max-maxscore, from about 1,000 postings of two lists on, or 400 of one. With fewer,
 //     or not many more than k, merged-scores is faster: it reads the lists while the other
 //     prepares.
 //   - Or, with external weights: from 4 lists on, block-max-pruning takes 0.3 to 0.6 times
@@ -29,7 +29,7 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 			linear = linear && legs[i].Term.Linear
 		}
 	}
-	if numLists > 0 && numPostings <= max(fewPostings[min(numLists, 2)], min(k, manyHits)) {
+	if numLists > 0 && numPostings <= max(fewPostings[min(numLists, len(fewPostings)-1)], min(k, manyHits)) {
 		return mergedScores{}
 	}
 	if linear && numLists >= severalLists && k <= fewHits && rangesStay(legs) {
@@ -48,4 +48,4 @@ const (
 )
 
 // merged-scores reads fewPostings, by the number of lists, while block-max-maxscore prepares, k=10.
-var fewPostings = [...]int{0, 384, 1024}
+var fewPostings = [...]int{0, 384, 1024, 512}

@@ -30,6 +30,8 @@ func TestChoose(t *testing.T) {
 		{traverse.Or, []uint32{0, 501}, 500, "block-max-maxscore"},
 		{traverse.Or, []uint32{100, 924}, 10, "merged-scores"},
 		{traverse.Or, []uint32{100, 925}, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{100, 12, 400}, 10, "merged-scores"},
+		{traverse.Or, []uint32{100, 13, 400}, 10, "block-max-maxscore"},
 		{traverse.Or, []uint32{0, 1024}, 1 << 20, "merged-scores"},
 		{traverse.Or, []uint32{0, 1025}, 1 << 20, "block-max-maxscore"},
 	} {
