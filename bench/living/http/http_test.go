@@ -16,6 +16,17 @@ import (
 	serving "github.com/griffin-search/griffin/internal/server"
 )
 
+// TestMain is the process of the queries, too.
+func TestMain(m *testing.M) {
+	if os.Getenv(queryProcess) == "" {
+		os.Exit(m.Run())
+	}
+	if err := runQueries(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
 // inProcess serves a folder of indexes without a process of its own.
 func inProcess(t *testing.T, data string) *server {
 	t.Helper()

@@ -51,14 +51,13 @@ func (b *bench) phases(ctx context.Context, r *report) (err error) {
 		return err
 	}
 	r.Visible, r.Probe = b.visible.Summary(), b.probe.Summary()
-	var beside latency.Histogram
-	r.Half, err = b.load(ctx, r.Full.MBPerSecond*1e6/2, b.o.duration/4, func(ctx context.Context, until time.Time) error {
-		return b.search(ctx, &beside, func(int) bool { return time.Now().Before(until) })
+	r.Half, err = b.load(ctx, r.Full.MBPerSecond*1e6/2, b.o.duration/4, func(ctx context.Context, until time.Time) (err error) {
+		r.Queries.Beside, err = b.search(ctx, queryJob{Until: until})
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	r.Queries.Beside = beside.Summary()
 	if err := b.settle(ctx, r); err != nil {
 		return err
 	}
@@ -104,31 +103,7 @@ func (b *bench) singles(ctx context.Context) (latency.Summary, error) {
 
 // idle measures queries without writes, after all have run once.
 func (b *bench) idle(ctx context.Context) (latency.Summary, error) {
-	for _, q := range b.queries {
-		if _, err := b.server.search(ctx, q); err != nil {
-			return latency.Summary{}, err
-		}
-	}
-	var took latency.Histogram
-	err := b.search(ctx, &took, func(n int) bool { return n < b.o.queryCount })
-	return took.Summary(), err
-}
-
-// search runs queries at the times that the rate gives. A late one counts from its time.
-func (b *bench) search(ctx context.Context, took *latency.Histogram, more func(n int) bool) error {
-	began := time.Now()
-	for n := 0; more(n); n++ {
-		due := time.Now()
-		if b.o.queryRate > 0 {
-			due = began.Add(time.Duration(float64(n) / b.o.queryRate * 1e9))
-			time.Sleep(time.Until(due))
-		}
-		if _, err := b.server.search(ctx, b.queries[n%len(b.queries)]); err != nil {
-			return err
-		}
-		took.Record(time.Since(due))
-	}
-	return nil
+	return b.search(ctx, queryJob{Warm: true, Count: b.o.queryCount})
 }
 
 // meter counts the acknowledgements of a load.

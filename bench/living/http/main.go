@@ -42,7 +42,21 @@ type options struct {
 }
 
 func main() {
-	var o options
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	var err error
+	if os.Getenv(queryProcess) != "" {
+		err = runQueries(ctx)
+	} else {
+		err = run(ctx, parseOptions())
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "http:", err)
+		os.Exit(1)
+	}
+}
+
+func parseOptions() (o options) {
 	var passages string
 	flag.StringVar(&o.griffin, "griffin", "", "griffin command to measure")
 	flag.StringVar(&passages, "passages", "", "files with JSON Lines of title and text, plain or .zst, separated by commas")
@@ -62,13 +76,7 @@ func main() {
 	flag.Parse()
 	o.duration = time.Duration(*seconds * float64(time.Second))
 	o.passages = strings.Split(passages, ",")
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, o)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "http:", err)
-		os.Exit(1)
-	}
+	return o
 }
 
 func (o *options) check() error {

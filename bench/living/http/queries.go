@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/latency"
+)
+
+// queryJob is queries at fixed times, for a process of its own: goroutines of the writers delay neither the
+// requests nor the answers. The process reads it from standard input and writes the times to standard output.
+type queryJob struct {
+	URL     string   `json:"url"`
+	Queries []string `json:"queries"`
+	// Rate is queries a second, 0: one after another.
+	Rate float64 `json:"rate"`
+	// Warm runs all queries once, before.
+	Warm bool `json:"warm"`
+	// Count is the number of queries; 0: until Until.
+	Count int       `json:"count"`
+	Until time.Time `json:"until"`
+}
+
+// queryProcess in the environment makes the command one that runs a queryJob.
+const queryProcess = "GRIFFIN_BENCH_QUERIES"
+
+// runQueries is the main function of that process.
+func runQueries(ctx context.Context) error {
+	var job queryJob
+	if err := json.NewDecoder(os.Stdin).Decode(&job); err != nil {
+		return err
+	}
+	times, err := job.run(ctx)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(queryTimes{Count: times.Count, Times: times})
+}
+
+// queryTimes is the result of a queryJob. A Summary has no count in JSON.
+type queryTimes struct {
+	Count int             `json:"count"`
+	Times latency.Summary `json:"times_us"`
+}
+
+func (j *queryJob) run(ctx context.Context) (times latency.Summary, err error) {
+	s := &server{url: j.URL, client: newClient()}
+	defer s.client.CloseIdleConnections()
+	if j.Warm {
+		for _, q := range j.Queries {
+			if _, err := s.search(ctx, q); err != nil {
+				return times, err
+			}
+		}
+	}
+	var took latency.Histogram
+	began := time.Now()
+	for n := 0; j.Count > 0 && n < j.Count || j.Count == 0 && time.Now().Before(j.Until); n++ {
+		due := time.Now()
+		if j.Rate > 0 { // a late one counts from its time
+			due = began.Add(time.Duration(float64(n) / j.Rate * 1e9))
+			time.Sleep(time.Until(due))
+		}
+		if _, err := s.search(ctx, j.Queries[n%len(j.Queries)]); err != nil {
+			return times, err
+		}
+		took.Record(time.Since(due))
+	}
+	return took.Summary(), nil
+}
+
+// search runs a job of the bench's queries in a process of its own.
+func (b *bench) search(ctx context.Context, job queryJob) (times latency.Summary, err error) {
+	job.URL, job.Queries, job.Rate = b.server.url, b.queries, b.o.queryRate
+	in, err := json.Marshal(job)
+	if err != nil {
+		return times, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return times, err
+	}
+	var out, failure bytes.Buffer
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), queryProcess+"=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &failure
+	if err := cmd.Run(); err != nil {
+		return times, fmt.Errorf("queries: %w: %s", errors.Join(err, ctx.Err()), bytes.TrimSpace(failure.Bytes()))
+	}
+	var r queryTimes
+	err = json.Unmarshal(out.Bytes(), &r)
+	r.Times.Count = r.Count
+	return r.Times, err
+}
