@@ -44,6 +44,8 @@ func (ix *Index) SearchBatch(ctx context.Context, queries []Query) (_ []BatchRes
 		return nil, err
 	}
 	defer snapshot.Release()
+	ix.runtime.gate.Enter()
+	defer ix.runtime.gate.Leave()
 	b := batch{
 		ctx: ctx, index: ix, snapshot: snapshot, searcher: ix.searcher(snapshot), queries: queries, results: make([]BatchResult, len(queries)),
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/turns"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -32,6 +33,8 @@ type Runtime struct {
 	reading chan struct{}
 	// processors is GOMAXPROCS before a server raises it.
 	processors int
+	// gate lets searches go before the work of writers.
+	gate *turns.Gate
 
 	mu      sync.Mutex
 	indexes int // that are open
@@ -116,7 +119,7 @@ type MemorySize struct {
 //
 // Searches that keep all processors busy delay everything else: the Go runtime preempts
 // goroutines after 10 ms at the earliest, also the ones that accept requests. Set GOMAXPROCS to
-// more than twice the number of processors after NewRuntime, as griffin serve does, so that the
+// more than twice the number of processors after NewRuntime, as griffin serve does (and to ten more beside Writers), so that the
 // operating system shares the processors. Set GOGC to 200 with it, because the garbage
 // collector takes its share of GOMAXPROCS.
 type Limits struct {
@@ -166,7 +169,7 @@ func NewRuntime(o RuntimeOptions) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runtime{options: o, engine: name, config: config, derived: derived.NewCache(o.cacheBytes()), costDir: cmp.Or(o.CostDir, DefaultCostDir()), processors: runtime.GOMAXPROCS(0)}
+	r := &Runtime{options: o, engine: name, config: config, derived: derived.NewCache(o.cacheBytes()), costDir: cmp.Or(o.CostDir, DefaultCostDir()), processors: runtime.GOMAXPROCS(0), gate: turns.NewGate()}
 	if r.costDir != "" {
 		r.measured.Store(r.config.LoadCosts(vfs.OS, r.costDir, g))
 	}
@@ -243,6 +246,11 @@ func (r *Runtime) Close() error {
 	}
 	return r.dispatcher.Close()
 }
+
+// Yield lets searches go before the caller, for at most half of the time in the long run, and for at
+// most 50 ms at a time. A program that computes much beside searches, for example to prepare documents for a Writer,
+// calls it after each 0.1 ms or so; it takes some nanoseconds if no search runs. Writers do this by themselves.
+func (r *Runtime) Yield() { r.gate.Pass() }
 
 // Callers may ignore the error: the folder may be read-only.
 func (r *Runtime) saveCosts() error {

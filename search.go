@@ -197,6 +197,9 @@ func (ix *Index) Search(ctx context.Context, q Query) (_ *Results, err error) {
 // answer runs and ends the search.
 func (s *search) answer(ctx context.Context, began time.Time) (*Results, error) {
 	defer s.snapshot.Release()
+	gate := s.index.runtime.gate
+	gate.Enter()
+	defer gate.Leave()
 	s.began = began
 	r, err := s.run(ctx)
 	s.index.scratches.Put(s.sc) // not deferred: after a panic, no other search may use it

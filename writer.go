@@ -111,7 +111,7 @@ func (ix *Index) Writer(ctx context.Context, o WriterOptions) (_ *Writer, err er
 			return nil, err
 		}
 	}
-	opts.Processors = ix.runtime.processors
+	opts.Processors, opts.Gate = ix.runtime.processors, ix.runtime.gate
 	store, err := living.Keep(ctx, vfs.OS, ix.ix, opts)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/turns"
 )
 
 type admissionFlags struct {
@@ -36,26 +37,35 @@ func (d *admissionFlags) register(f *pflag.FlagSet, queue int) {
 	f.DurationVar(&d.window, "window", 0, "time that a search may wait at an idle GPU for others to share its launch")
 }
 
-// shareProcessors raises GOMAXPROCS and returns its former value, the number of processors. The
+// shareProcessors raises GOMAXPROCS, asks for short time slices (turns.ShortSlices), and returns the former GOMAXPROCS, the number of processors. The
 // operating system then shares the processors between searches, reading documents (both up to
 // one per processor) and the network; otherwise a request that arrives is not seen, nor counted
 // by admission, before a running search ends. Measured with GOMAXPROCS=1 on two processors, a
 // capacity of 200 queries/s and 400 requests/s: 40 answers in time before, 215 after. Call it
 // once, after the index is open: opening counts the processors, too.
 //
+// beside is the number of further goroutines that may compute: writesBeside if the process takes writes. They must not use all
+// of GOMAXPROCS: otherwise nobody waits for the network, and a request is seen after up to 10 ms (docs/benchmarks/living.md).
+//
 // The garbage collector uses a share of GOMAXPROCS, so it would take twice as much while it
 // marks; it therefore runs half as often, unless GOGC is set (measurements:
 // docs/divergence.md).
-func shareProcessors() int {
+func shareProcessors(beside int) int {
 	const others = 2 // what brings searches
 	n := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(2*n + others)
+	runtime.GOMAXPROCS(2*n + others + beside)
+	turns.ShortSlices()
 	if os.Getenv("GOGC") == "" {
 		const half = 200 // the heap may grow by twice what is live, not once
 		debug.SetGCPercent(half)
 	}
 	return n
 }
+
+// writesBeside is for requests to _bulk, which parse; goroutines that invert documents or write segments, as many as processors
+// of each; merges, half as many; and the garbage collector, a quarter of GOMAXPROCS. On two processors, with four
+// clients that write, all are 13.
+const writesBeside = 10
 
 func (d *admissionFlags) check() error {
 	if d.cpus < 0 || d.queue < 0 || d.deadline < 0 || d.window < 0 {

@@ -19,7 +19,7 @@ func TestShareProcessors(t *testing.T) {
 			t.Setenv("GOGC", gogc)
 			runtime.GOMAXPROCS(3)
 			debug.SetGCPercent(100)
-			if n := shareProcessors(); n != 3 || runtime.GOMAXPROCS(0) != 8 {
+			if n := shareProcessors(1); n != 3 || runtime.GOMAXPROCS(0) != 9 {
 				t.Errorf("%d processors, GOMAXPROCS %d", n, runtime.GOMAXPROCS(0))
 			}
 			if got := debug.SetGCPercent(100); got != want {

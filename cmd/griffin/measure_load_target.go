@@ -89,7 +89,7 @@ func (a *app) loadTarget(ctx context.Context, o *loadOptions, name string, texts
 	if err != nil {
 		return nil, errors.Join(err, closeIndex())
 	}
-	shareProcessors()
+	shareProcessors(0)
 	noteDevices(a.console, ix, p.device)
 	return t, nil
 }

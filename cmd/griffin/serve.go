@@ -103,9 +103,9 @@ func noteDevices(con *console, ix *griffin.Index, asked string) {
 	}
 }
 
-// server returns the options of the server, but for the index or the directory.
-func (o *serveOptions) server(logger *slog.Logger) server.Options {
-	processors := shareProcessors()
+// server returns the options of the server, but for the index or the directory. beside is as for shareProcessors.
+func (o *serveOptions) server(logger *slog.Logger, beside int) server.Options {
+	processors := shareProcessors(beside)
 	return server.Options{
 		Logger: logger, Modes: o.modes(),
 		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent, PerClient: o.perClient, MaxWait: o.maxWait,
@@ -152,7 +152,7 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) (err error)
 		noteDevices(a.console, ix, o.device)
 	}
 	logger := slog.New(slog.NewTextHandler(a.err, nil))
-	options := o.server(logger)
+	options := o.server(logger, 0)
 	options.Index = ix
 	handler, err := server.New(options)
 	if err != nil {

@@ -114,7 +114,7 @@ func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (e
 	if err := a.warmDirectory(ctx, o.resident, d); err != nil {
 		return err
 	}
-	options := o.server(logger)
+	options := o.server(logger, writesBeside)
 	options.Directory = d
 	handler, err := server.New(options)
 	if err != nil {

@@ -152,6 +152,7 @@ func (b *CrewBatch) invert(w *crewWorker, schema *Schema, docs []corpus.Document
 	v.use(schema)
 	defer v.reset()
 	for i := range docs {
+		b.options.Gate.Pass()
 		if err := v.add(&docs[i]); err != nil {
 			return nil, errors.Join(err, v.abort())
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/turns"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	OnBadRecord func(*corpus.RecordError)
 	// Counts, if set, is updated meanwhile.
 	Counts *Counts
+	// Gate is passed before each document of a CrewBatch; nil: none.
+	Gate *turns.Gate
 }
 
 // Counts are inverted documents, their uncompressed bytes, and skipped bad records.

@@ -96,6 +96,7 @@ func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
 		}
 		r.entries = append(r.entries, entry{op: ops[i], result: &results[i], checked: schema})
 		e := &r.entries[len(r.entries)-1]
+		s.opts.Gate.Pass()
 		e.encode()
 		if n := len(e.payload); n > wal.MaxPayloadBytes {
 			results[i].Err = fmt.Errorf("document %q: %d bytes, at most %d: %w", ops[i].Doc.ID, n, wal.MaxPayloadBytes, base.ErrBadInput)

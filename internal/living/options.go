@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/turns"
 	"github.com/griffin-search/griffin/internal/wal"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	// Processors bounds the goroutines that invert documents, and the goroutines that make the segment of a batch.
 	// Merges get half of them, at least one, unless they are behind. 0: GOMAXPROCS.
 	Processors int
+	// Gate is passed by all of them, and by the encoding of writes. nil: none.
+	Gate *turns.Gate
 	// OnError, if not nil, receives errors of background work, which is repeated.
 	OnError func(error)
 }

@@ -85,11 +85,11 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 		return nil, s.explain(err)
 	}
 	s.flushed = s.live.Seq()
-	s.work.turns.Turns, s.work.turns.processors = turns.New(s.opts.Processors), s.opts.Processors
+	s.work.turns.Turns, s.work.turns.processors = turns.NewBehind(s.opts.Processors, s.opts.Gate), s.opts.Processors
 	s.work.turns.isBehind = func() bool { return numSegments(s.ix) > s.opts.MaxSegments/2 }
 	s.work.turns.update()
 	s.slow.turns = s.work.turns.Turns
-	s.live.SetTurns(s.opts.Processors, turns.New(s.opts.Processors), s.work.turns.Turns)
+	s.live.SetTurns(s.opts.Processors, turns.NewBehind(s.opts.Processors, s.opts.Gate), s.work.turns.Turns)
 	if s.crew, err = inverter.NewCrew(s.live.Schema(), s.opts.Processors); err == nil {
 		s.log, err = wal.Open(fsys, filepath.Join(ix.Dir(), index.LogName), wal.Options{
 			Mode: s.opts.Sync, Interval: s.opts.SyncInterval, After: wal.Seq(s.flushed),
@@ -230,7 +230,7 @@ func (s *Store) newBatch() (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := inverter.Options{Schema: s.live.Schema(), FS: s.fs, Dir: dir, MemoryBytes: s.memoryBytes()}
+	o := inverter.Options{Schema: s.live.Schema(), FS: s.fs, Dir: dir, MemoryBytes: s.memoryBytes(), Gate: s.opts.Gate}
 	return &batch{CrewBatch: s.crew.NewBatch(o), dir: dir, began: time.Now()}, nil
 }
 

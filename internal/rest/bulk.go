@@ -84,6 +84,7 @@ func bulk(r *request) (answer, *Error) {
 func (b *bulkRun) read(lines *bulkReader) *Error {
 	b.r.deadlines()
 	for {
+		b.r.h.dir.Runtime().Yield()
 		item, err := lines.next()
 		if errors.Is(err, io.EOF) {
 			return b.apply()

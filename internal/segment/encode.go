@@ -194,7 +194,11 @@ func (e *encoder) encodeBatches(ctx context.Context, w *postings.Writer, lengths
 
 func (e *encoder) encodeBatch(w *postings.Writer, b *batch, lengths []uint32) error {
 	terms, docIDs, freqs, positions := b.terms, b.docIDs, b.freqs, b.positions
-	for _, part := range b.parts {
+	const listsPerPass, postingsPerPass = 16, 1 << 10
+	for i, part := range b.parts {
+		if i%listsPerPass == 0 || part.numPostings >= postingsPerPass {
+			e.turns.Pass()
+		}
 		if part.termLen > 0 {
 			e.terms.terms = append(e.terms.terms, terms[:part.termLen]...)
 			terms = terms[part.termLen:]

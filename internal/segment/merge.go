@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/turns"
 )
 
 // Postings of consecutive lists of a field; a list may continue in the next batch.
@@ -142,6 +143,7 @@ type merger struct {
 	// emit takes a batch and returns an empty one. Its lists are of one field; the last may
 	// continue. end marks the end of a piece.
 	emit  func(b *batch, field base.FieldID, end bool) (*batch, error)
+	turns *turns.Turns
 	batch *batch
 	field base.FieldID // of the lists in batch
 	term  []byte       // of the current list
@@ -171,6 +173,9 @@ func (m *merger) run(ctx context.Context, sources []Source, maps []docMap) (err 
 		}
 	}
 	for n := 0; len(m.heap) > 0; n++ {
+		if n%16 == 0 {
+			m.turns.Pass()
+		}
 		if n%1024 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err

@@ -277,7 +277,7 @@ func (w *writer) merge(ctx context.Context, pieces chan<- *piece, free <-chan *b
 		}
 		return next(), nil
 	}
-	m := &merger{positionsOf: w.opts.positionsOf, numFields: len(w.opts.Fields), emit: emit, batch: next()}
+	m := &merger{positionsOf: w.opts.positionsOf, numFields: len(w.opts.Fields), emit: emit, turns: w.opts.Turns, batch: next()}
 	return m.run(ctx, w.sources, w.maps)
 }
 
@@ -297,6 +297,9 @@ func (w *writer) writeDictionary(ctx context.Context, dict *dictionaryWriter, ba
 		field := &w.meta.Fields[t.field]
 		start := 0
 		for i, end := range t.ends {
+			if i%64 == 0 {
+				w.opts.Turns.Pass()
+			}
 			m := &t.metas[i]
 			if err := dict.add(t.field, t.terms[start:end], m); err != nil {
 				return err

@@ -77,10 +77,13 @@ func (w *writer) oldDocs() iter.Seq2[int, base.DocID] {
 	}
 }
 
-// yield lets other goroutines compute, now and then.
+// yield lets searches and other goroutines compute, now and then.
 func (w *writer) yield(doc int) {
-	if doc%(1<<14) == 0 { // to hand a turn on takes about as long as 1,000 documents
+	switch {
+	case doc%(1<<14) == 0: // to hand a turn on takes about as long as 1,000 documents
 		w.opts.Turns.Yield()
+	case doc%(1<<9) == 0:
+		w.opts.Turns.Pass()
 	}
 }
 

@@ -62,6 +62,8 @@ func (w *writer) copyStored(ctx context.Context, out *StoredWriter, r *StoredRea
 	return r.eachBlock(ctx, func(i int, b *storedBlock) error {
 		if i%128 == 0 {
 			w.opts.Turns.Yield()
+		} else {
+			w.opts.Turns.Pass()
 		}
 		numDropped := 0
 		for i := range b.numDocs {

@@ -8,6 +8,7 @@ import (
 // Turns is a number of turns, which go to those who wait in their order. It is safe for concurrent use; nil
 // gives any number of turns.
 type Turns struct {
+	gate    *Gate // nil: none
 	mu      sync.Mutex
 	limit   int
 	taken   int
@@ -18,6 +19,9 @@ type Turns struct {
 
 // New returns n turns.
 func New(n int) *Turns { return &Turns{limit: n} }
+
+// NewBehind returns n turns, whose holders pass a gate when they yield.
+func NewBehind(n int, gate *Gate) *Turns { return &Turns{limit: n, gate: gate} }
 
 // Take waits for a turn.
 func (t *Turns) Take() {
@@ -66,9 +70,17 @@ func (t *Turns) hand() {
 	}
 }
 
-// Yield lets those who wait have their turn before the caller goes on. It takes about a nanosecond if nobody
-// waits.
+// Pass passes the gate, with the caller's turn. It takes some nanoseconds if no search runs.
+func (t *Turns) Pass() {
+	if t != nil {
+		t.gate.Pass()
+	}
+}
+
+// Yield passes the gate, and lets those who wait have their turn before the caller goes on. It takes some
+// nanoseconds if nobody waits.
 func (t *Turns) Yield() {
+	t.Pass()
 	if t == nil || t.numWaiting.Load() == 0 {
 		return
 	}

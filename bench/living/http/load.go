@@ -23,9 +23,11 @@ type bench struct {
 	next    atomic.Int64 // request
 	ids     atomic.Int64 // documents written by requests
 	probes  int
-	visible latency.Histogram
-	probe   latency.Histogram
-	shown   atomic.Int64 // ns, the longest visibility of the second
+	// priority is whether the processes of the queries take a processor at once.
+	priority bool
+	visible  latency.Histogram
+	probe    latency.Histogram
+	shown    atomic.Int64 // ns, the longest visibility of the second
 }
 
 func (b *bench) phases(ctx context.Context, r *report) (err error) {
@@ -53,6 +55,7 @@ func (b *bench) phases(ctx context.Context, r *report) (err error) {
 	r.Visible, r.Probe = b.visible.Summary(), b.probe.Summary()
 	r.Half, err = b.load(ctx, r.Full.MBPerSecond*1e6/2, b.o.duration/4, func(ctx context.Context, until time.Time) (err error) {
 		r.Queries.Beside, err = b.search(ctx, queryJob{Until: until})
+		r.Queries.AtOnce = b.priority
 		return err
 	})
 	if err != nil {

@@ -9,7 +9,9 @@
 // The phases: base documents, which are merged; single documents, alone; queries, alone; the highest
 // rate of writes, with probes of visibility; queries beside writes at half that rate; queries on the
 // segments that are left; queries after _forcemerge. When all passages are written, they are written
-// again under new ids. The clients share the processors with the server.
+// again under new ids. The clients share the processors with the server. The queries are sent by a process of their
+// own, with a real-time priority if that is permitted, so that their times are the server's: it waits neither for the
+// goroutines of the writers nor for a processor.
 package main
 
 import (

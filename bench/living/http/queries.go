@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/griffin-search/griffin/bench/living/process"
 	"github.com/griffin-search/griffin/internal/latency"
 )
 
@@ -75,7 +76,8 @@ func (j *queryJob) run(ctx context.Context) (times latency.Summary, err error) {
 	return took.Summary(), nil
 }
 
-// search runs a job of the bench's queries in a process of its own.
+// search runs a job of the bench's queries in a process of its own, which takes a processor at once if
+// that is permitted, as a client on another machine has one of its own.
 func (b *bench) search(ctx context.Context, job queryJob) (times latency.Summary, err error) {
 	job.URL, job.Queries, job.Rate = b.server.url, b.queries, b.o.queryRate
 	in, err := json.Marshal(job)
@@ -90,7 +92,11 @@ func (b *bench) search(ctx context.Context, job queryJob) (times latency.Summary
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), queryProcess+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &failure
-	if err := cmd.Run(); err != nil {
+	b.priority = process.AtOnce(func() { err = cmd.Start() })
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
 		return times, fmt.Errorf("queries: %w: %s", errors.Join(err, ctx.Err()), bytes.TrimSpace(failure.Bytes()))
 	}
 	var r queryTimes

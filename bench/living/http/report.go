@@ -38,8 +38,10 @@ type report struct {
 	DiskBytesAtRest int64          `json:"disk_bytes"`     // of the index after that
 }
 
-// queries are the times of top-10 OR queries.
+// queries are the times of top-10 OR queries, from a process of their own.
 type queries struct {
+	// AtOnce: that process has a real-time priority, so that it waits for no processor.
+	AtOnce bool            `json:"at_once"`
 	Idle   latency.Summary `json:"idle_us"`   // on the merged base documents
 	Beside latency.Summary `json:"beside_us"` // writes at half rate
 	After  latency.Summary `json:"after_us"`  // on the segments that the writes left

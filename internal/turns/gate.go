@@ -1,0 +1,124 @@
+package turns
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Gate lets searches go before background work. Work that computes calls Pass between pieces of 50 to 200 µs, and
+// waits there while a search runs.
+//
+// Neither starves the other. A search does not wait for the gate, only for the pieces that have begun. The gate is
+// closed for at most half of the time, in the long run, and for at most maxCredit at a time: it saves the time
+// for which it is open, up to maxCredit, and spends it while it is closed. A gate without
+// savings stays open, and searches and work then share the processors as without it.
+//
+// It is safe for concurrent use; nil is always open.
+type Gate struct {
+	closed atomic.Bool // it mirrors opened != nil, for Pass
+
+	mu       sync.Mutex
+	searches int
+	credit   time.Duration // for which the gate may be closed, as of changed
+	changed  time.Time     // when the gate was opened or closed, or the credit was counted
+	opened   chan struct{} // closed when the gate opens; nil: it is open
+	lingers  *time.Timer   // opens it after the last search; nil before the first use
+}
+
+const (
+	// maxCredit is longer than almost all searches take.
+	maxCredit = 50 * time.Millisecond
+	// minCredit is saved before the gate closes again, so that it does not do so for parts of a search only.
+	minCredit = 5 * time.Millisecond
+	// linger is how long the gate stays closed after the last search, for its answer to leave. Otherwise the
+	// goroutines that go on take the processors first: measured, the way of an answer to a client on the same machine
+	// took 3.4 instead of 0.3 ms (90th percentile).
+	linger = 200 * time.Microsecond
+)
+
+// NewGate returns an open gate that may close at once.
+func NewGate() *Gate { return &Gate{credit: maxCredit, changed: time.Now()} }
+
+// Enter begins a search. It must be followed by Leave.
+func (g *Gate) Enter() {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.searches++
+	if g.opened != nil {
+		return
+	}
+	now := time.Now()
+	g.credit = min(g.credit+now.Sub(g.changed), maxCredit)
+	g.changed = now
+	if g.credit >= minCredit {
+		g.opened = make(chan struct{})
+		g.closed.Store(true)
+	}
+}
+
+// Leave ends a search, a little before its answer leaves.
+func (g *Gate) Leave() {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.searches--
+	switch {
+	case g.searches > 0 || g.opened == nil:
+	case g.lingers == nil:
+		g.lingers = time.AfterFunc(linger, g.lingered)
+	default:
+		g.lingers.Reset(linger)
+	}
+}
+
+// lingered opens the gate if no search has begun meanwhile.
+func (g *Gate) lingered() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.searches == 0 && g.opened != nil {
+		g.open(time.Now())
+	}
+}
+
+// open opens a closed gate. g.mu is held.
+func (g *Gate) open(now time.Time) {
+	g.credit = max(g.credit-now.Sub(g.changed), 0)
+	g.changed = now
+	close(g.opened)
+	g.opened = nil
+	g.closed.Store(false)
+}
+
+// Pass waits while a search runs and the gate has savings. It takes 2 ns if none runs. The caller
+// must not hold what a search needs.
+func (g *Gate) Pass() {
+	if g != nil && g.closed.Load() {
+		g.wait()
+	}
+}
+
+func (g *Gate) wait() {
+	g.mu.Lock()
+	opened, left := g.opened, g.credit-time.Since(g.changed)
+	if opened != nil && left <= 0 {
+		g.open(time.Now())
+		opened = nil
+	}
+	g.mu.Unlock()
+	if opened == nil {
+		return
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-opened:
+	case <-timer.C:
+		g.Pass() // opens it
+	}
+}

@@ -1,0 +1,153 @@
+package turns
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Work waits for searches that run at the same time, until the answer of the last one has left.
+func TestGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate()
+		g.Pass() // nobody searches
+		began := time.Now()
+		var passed atomic.Int64 // ns
+		for i := range 3 {
+			time.AfterFunc(time.Duration(i)*2*time.Millisecond, g.Enter)
+			time.AfterFunc(time.Duration(10+i)*time.Millisecond, g.Leave)
+		}
+		for range 4 {
+			go func() {
+				time.Sleep(time.Millisecond)
+				g.Pass()
+				passed.Add(int64(time.Since(began)))
+			}()
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := time.Duration(passed.Load())/4, 12*time.Millisecond+linger; got != want {
+			t.Errorf("work goes on after %v, want %v", got, want)
+		}
+		g.Pass()
+		began = time.Now()
+		g.Enter()
+		g.Leave()
+		time.Sleep(linger / 2)
+		g.Enter() // before the answer has left
+		time.AfterFunc(linger, g.Leave)
+		g.Pass()
+		if got, want := time.Since(began), linger/2+2*linger; got != want {
+			t.Errorf("work goes on after %v, want %v", got, want)
+		}
+	})
+}
+
+// A long search delays work for maxCredit, and the next one not before minCredit is saved.
+func TestGateCredit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate()
+		wait := func() time.Duration {
+			began := time.Now()
+			g.Pass()
+			return time.Since(began)
+		}
+		time.Sleep(time.Hour) // savings end at maxCredit
+		g.Enter()
+		if got := wait(); got != maxCredit {
+			t.Errorf("waited for %v", got)
+		}
+		time.Sleep(minCredit / 2)
+		g.Enter()
+		if got := wait(); got != 0 {
+			t.Errorf("waited for %v without credit", got)
+		}
+		time.Sleep(minCredit)
+		g.Enter()
+		if got, want := wait(), minCredit*3/2; got != want {
+			t.Errorf("waited for %v, want %v", got, want)
+		}
+		time.Sleep(2 * minCredit)
+		g.Leave()
+		g.Leave()
+		g.Leave()
+		g.Enter()
+		time.Sleep(minCredit)
+		g.Leave() // it keeps the rest of the credit
+		g.Enter()
+		if got, want := wait(), minCredit; got != want {
+			t.Errorf("waited for %v, want %v", got, want)
+		}
+		g.Leave()
+	})
+}
+
+// Searches without end, one after another or at the same time, leave half of the time to work.
+func TestGateShare(t *testing.T) {
+	for _, clients := range []int{1, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			const piece = 100 * time.Microsecond
+			g := NewGate()
+			end := time.Now().Add(10 * time.Second)
+			var group sync.WaitGroup
+			for i := range clients {
+				group.Go(func() {
+					for time.Now().Before(end) {
+						g.Enter()
+						time.Sleep(time.Millisecond + time.Duration(i)*piece)
+						g.Leave()
+					}
+				})
+			}
+			var worked time.Duration
+			for time.Now().Before(end) {
+				g.Pass()
+				time.Sleep(piece)
+				worked += piece
+			}
+			group.Wait()
+			if worked < 4900*time.Millisecond || worked > 6*time.Second {
+				t.Errorf("%d clients: work had %v of 10 s", clients, worked)
+			}
+		})
+	}
+}
+
+// The race detector sees searches and work at the same time.
+func TestGateRace(t *testing.T) {
+	g := NewGate()
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 200 {
+				g.Enter()
+				g.Leave()
+			}
+		})
+		group.Go(func() {
+			for range 2000 {
+				g.Pass()
+			}
+		})
+	}
+	group.Wait()
+	g.Pass()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.searches != 0 || g.opened != nil || g.closed.Load() {
+		t.Errorf("%d searches; closed: %t", g.searches, g.closed.Load())
+	}
+	var none *Gate
+	none.Enter()
+	none.Pass()
+	none.Leave()
+}
+
+func BenchmarkPass(b *testing.B) {
+	g := NewGate()
+	for b.Loop() {
+		g.Pass()
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package turns
+
+import "time"
+
+func setSlices(time.Duration) {}
