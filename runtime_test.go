@@ -1,8 +1,12 @@
 package griffin
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/query"
 )
 
 func newTestRuntime(t testing.TB, o RuntimeOptions) *Runtime {
@@ -42,6 +46,34 @@ func TestRuntimeClose(t *testing.T) {
 	if _, err := Open(dir, Options{Runtime: r}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Open with a closed runtime: %v", err)
 	}
+}
+
+// Yield waits for a search, but not without end, and returns at once if there is none.
+func TestRuntimeYield(t *testing.T) {
+	r := newTestRuntime(t, RuntimeOptions{})
+	ix := newTestIndexWith(t, animals, Settings{}, Options{Runtime: r})
+	waited := time.Duration(0)
+	_, err := ix.Search(t.Context(), Query{
+		Text: "cat", Aggregations: json.RawMessage(`{"a":{"filter":{"match":{}}}}`),
+		ParseQuery: func(json.RawMessage) (query.Node, error) {
+			began := time.Now()
+			r.Yield()
+			waited = time.Since(began)
+			return &query.MatchAll{Boost: 1}, nil
+		},
+	})
+	if err != nil || waited < 10*time.Millisecond {
+		t.Errorf("waited for %v beside a search; %v", waited, err)
+	}
+	time.Sleep(10 * time.Millisecond) // the answer has left
+	r.gate.Enter()
+	r.gate.Leave()
+	done := make(chan struct{})
+	go func() {
+		r.Yield()
+		close(done)
+	}()
+	<-done
 }
 
 func TestOpenOrCreate(t *testing.T) {

@@ -1,10 +1,15 @@
 package living
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/turns"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
 // Merges leave half of the processors, at least one, to others, unless they are behind or somebody waits for them.
@@ -49,4 +54,58 @@ func TestMergeTurns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Writes, their inversion and merges wait for searches, and are done although one never ends.
+func TestGate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		gate := turns.NewGate()
+		mem := vfstest.NewMem()
+		ix := create(t, mem, "ix")
+		s := open(t, mem, ix, Options{RefreshInterval: -1, Gate: gate})
+		m := &model{states: map[string]state{}}
+		number := 0
+		write := func() {
+			op := Op{Doc: &corpus.Document{ID: fmt.Sprint(number), Text: strings.Repeat("griffin ", 20)}}
+			number++
+			r, err := s.Apply(t.Context(), []Op{op})
+			check(t, err)
+			m.apply(op, r[0].Version.Seq)
+		}
+		steps := []struct {
+			name string
+			do   func()
+		}{
+			{"write", write},
+			{"refresh", func() { check(t, s.Refresh(t.Context())) }},
+			{"merge", func() { check(t, s.Merge(t.Context(), 1)) }},
+		}
+		write()
+		check(t, s.Refresh(t.Context()))
+		for _, step := range steps {
+			time.Sleep(time.Second)
+			gate.Enter()
+			began := time.Now()
+			step.do()
+			if took := time.Since(began); took < 10*time.Millisecond || took > time.Second {
+				t.Errorf("%s beside a search: %v", step.name, took)
+			}
+			gate.Leave()
+		}
+		gate.Enter()
+		began := time.Now()
+		for range 100 {
+			gate.Enter()
+			for _, step := range steps {
+				step.do()
+			}
+			gate.Leave()
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("beside a search that never ends: %v", took)
+		}
+		m.same(t, ix)
+		check(t, s.Close(t.Context()))
+		check(t, ix.Close())
+	})
 }

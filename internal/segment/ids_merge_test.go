@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/score"
@@ -124,6 +126,35 @@ func TestMergedHashTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A merge waits for a search between its pieces, and is done although the search never ends.
+func TestMergeBehindSearch(t *testing.T) {
+	mem := vfstest.NewMem()
+	var sources []Source
+	for i := range 3 {
+		src, err := writeMany(t, mem, string(rune('a'+i)), manyOptions, newManySource(100*i, 100)).Source(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, src)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		gate := turns.NewGate()
+		opts := manyOptions
+		opts.Turns = turns.NewBehind(2, gate)
+		began := time.Now()
+		writeMany(t, mem, "alone", opts, sources...)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("alone: %v", took)
+		}
+		gate.Enter()
+		defer gate.Leave()
+		writeMany(t, mem, "beside", opts, sources...)
+		if took := time.Since(began); took < 10*time.Millisecond {
+			t.Errorf("beside a search: %v", took)
+		}
+	})
 }
 
 // Tables that contradict their documents end a merge.
