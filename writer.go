@@ -185,9 +185,11 @@ var (
 	// ErrFull means that the disk has no room for writes. Searches go on, and so do writes when there
 	// is room.
 	ErrFull = living.ErrFull
-	// ErrReadOnly means that the file system does not permit writes. Searches go on, and so do writes
-	// when it permits them.
+	// ErrReadOnly means that the file system is read-only. Searches go on, and so do writes when it takes them.
 	ErrReadOnly = living.ErrReadOnly
+	// ErrDenied means that the process may not write to a file or folder of the index. Searches go on, and so do
+	// writes when it may.
+	ErrDenied = living.ErrDenied
 	// ErrDown means that a Writer takes no writes because a sync failed, or because the disk has no room
 	// to make the writes of the log visible. Searches go on, of the last commit. The Writer repeats
 	// the attempt to open the log again.
@@ -200,7 +202,7 @@ var outcomes = [...]WriteOutcome{
 
 // Apply makes writes durable, in their order, and returns a result for each: one can fail while
 // others succeed. They are visible after the next refresh. If the error is not nil, none took
-// effect; it wraps ErrBusy, ErrFull, ErrReadOnly, ErrDown or ErrClosed, or is of the file system. If a
+// effect; it wraps ErrBusy, ErrFull, ErrReadOnly, ErrDenied, ErrDown or ErrClosed, or is of the file system. If a
 // sync failed, writes that were refused can be there later. Many writes in a call, and calls at the
 // same time, share the time of a sync.
 func (w *Writer) Apply(ctx context.Context, writes ...Write) ([]WriteResult, error) {

@@ -50,7 +50,7 @@ func applyPatiently(ctx context.Context, s sink, writes []griffin.Write) ([]grif
 
 func diskRefuses(err error) bool {
 	answer := (*serverError)(nil)
-	return errors.Is(err, griffin.ErrFull) || errors.Is(err, griffin.ErrReadOnly) || errors.As(err, &answer) && answer.Type == typeBlocked
+	return errors.Is(err, griffin.ErrFull) || errors.Is(err, griffin.ErrReadOnly) || errors.Is(err, griffin.ErrDenied) || errors.As(err, &answer) && answer.Type == typeBlocked
 }
 
 // refusedByDisk is the error of a command, which ends: only servers go on by themselves.
@@ -68,7 +68,7 @@ func ofDisk(dir string, err error) error {
 	switch {
 	case errors.Is(err, griffin.ErrFull):
 		return hintedError{refusedByDisk{err, dir + ": the disk is full"}, "free space on the disk and run the command again"}
-	case errors.Is(err, griffin.ErrReadOnly) && !errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, griffin.ErrReadOnly):
 		return hintedError{refusedByDisk{err, dir + ": the file system is read-only"}, "make it writable and run the command again"}
 	case errors.Is(err, fs.ErrPermission):
 		text := dir + ": permission denied"

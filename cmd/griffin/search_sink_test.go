@@ -46,7 +46,7 @@ func TestErrorsOfDisk(t *testing.T) {
 	}{
 		{fmt.Errorf("%w: %w", griffin.ErrFull, syscall.ENOSPC), "disk is full", "free space"},
 		{fmt.Errorf("%w: %w", griffin.ErrReadOnly, syscall.EROFS), "read-only", "make it writable"},
-		{fmt.Errorf("%w: %w", griffin.ErrReadOnly, &fs.PathError{Op: "open", Path: "x/LOCK", Err: syscall.EACCES}), "x/LOCK: permission denied", "owner or mode"},
+		{fmt.Errorf("%w: %w", griffin.ErrDenied, &fs.PathError{Op: "open", Path: "x/LOCK", Err: syscall.EACCES}), "x/LOCK: permission denied", "owner or mode"},
 	} {
 		err := ofDisk("x", test.err)
 		if !strings.Contains(err.Error(), test.text) || strings.Contains(err.Error(), "by themselves") || !errors.Is(err, test.err) {

@@ -40,6 +40,7 @@ func TestNoRoom(t *testing.T) {
 	for _, test := range []struct {
 		room     int // bytes
 		readOnly bool
+		denied   bool
 		want     error
 		system   error
 		advice   string
@@ -49,6 +50,7 @@ func TestNoRoom(t *testing.T) {
 		{room: 20_000, want: ErrFull, system: syscall.ENOSPC, advice: "free space"},
 		{room: 100_000, want: ErrFull, system: syscall.ENOSPC, advice: "free space"},
 		{readOnly: true, want: ErrReadOnly, system: syscall.EROFS, advice: "make it writable"},
+		{denied: true, want: ErrDenied, system: syscall.EACCES, advice: "change the owner or mode"},
 	} {
 		bubble(t, func(t *testing.T) {
 			d := vfstest.NewDisk()
@@ -62,7 +64,7 @@ func TestNoRoom(t *testing.T) {
 			check(t, s.Flush(t.Context()))
 			visible := len(m.ids())
 			capacity := d.Used() + test.room
-			d.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly = capacity, test.readOnly })
+			d.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly, f.Denied = capacity, test.readOnly, test.denied })
 			for range 60 {
 				err := fill(t, s, m, 2000)
 				if !errors.Is(err, test.want) || !errors.Is(err, test.system) || !strings.Contains(err.Error(), test.advice) || !strings.Contains(err.Error(), "index ix") {
@@ -81,7 +83,7 @@ func TestNoRoom(t *testing.T) {
 			if n := len(reported.all()); n > 40 {
 				t.Errorf("room %d: %d errors reported", test.room, n)
 			}
-			d.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly = 0, false })
+			d.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly, f.Denied = 0, false, false })
 			time.Sleep(2 * maxPublishWait)
 			if err := fill(t, s, m, 100); err != nil {
 				t.Errorf("room %d: with room again: %v", test.room, err)
@@ -102,7 +104,7 @@ func TestNoRoom(t *testing.T) {
 // A store whose log has more than is committed does not open on a full disk, and does when there is
 // room.
 func TestOpenWithoutRoom(t *testing.T) {
-	for _, readOnly := range []bool{false, true} {
+	for _, want := range []error{ErrFull, ErrReadOnly, ErrDenied} {
 		bubble(t, func(t *testing.T) {
 			d := vfstest.NewDisk()
 			ix := create(t, d, "ix")
@@ -115,16 +117,17 @@ func TestOpenWithoutRoom(t *testing.T) {
 			ix, err := index.Open(killed, "ix")
 			check(t, err)
 			capacity := killed.Used()
-			killed.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly = capacity, readOnly })
+			killed.Change(func(f *vfstest.DiskFaults) {
+				f.Capacity, f.ReadOnly, f.Denied = capacity, want == ErrReadOnly, want == ErrDenied
+			})
 			began := time.Now()
-			want := map[bool]error{true: ErrReadOnly, false: ErrFull}[readOnly]
 			if _, err := Open(t.Context(), killed, ix, Options{}); !errors.Is(err, want) {
 				t.Errorf("Open: %v, want %v", err, want)
 			}
 			if took := time.Since(began); took > 3*maxPublishWait {
 				t.Errorf("Open took %v", took)
 			}
-			killed.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly = 0, false })
+			killed.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly, f.Denied = 0, false, false })
 			s = open(t, killed, ix, Options{})
 			m.same(t, ix)
 			check(t, s.Close(t.Context()))

@@ -83,7 +83,7 @@ func (g *groups) close() {
 
 // Apply makes the operations durable (Options.Sync), in their order, and returns their results. Each
 // succeeds or fails on its own. If the error is not nil, none took effect: it wraps ErrBusy,
-// ErrFull, ErrReadOnly, wal.ErrFailed or base.ErrClosed, or is of ctx, which counts only
+// ErrFull, ErrReadOnly, ErrDenied, wal.ErrFailed or base.ErrClosed, or is of ctx, which counts only
 // until the operations are on their way to the log. After wal.ErrFailed, the next Open may find them.
 func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
 	results := make([]Result, len(ops))

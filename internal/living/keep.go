@@ -43,7 +43,7 @@ type Kept struct {
 }
 
 // Keep opens a Store that is opened again when needed. If there is no room now to make the writes of the
-// log visible, or the file system is read-only, it returns a Kept that is down. Other errors are
+// log visible, or the file system does not permit them, it returns a Kept that is down. Other errors are
 // as for Open.
 func Keep(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Kept, error) {
 	opts = opts.withDefaults()
@@ -62,7 +62,7 @@ func Keep(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Kep
 	switch {
 	case err == nil:
 		k.store = s
-	case errors.Is(err, ErrFull), errors.Is(err, ErrReadOnly):
+	case refused(err):
 		k.send(err)
 		k.goDown(err)
 	default:

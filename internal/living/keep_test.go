@@ -79,8 +79,11 @@ func TestKeepAfterFailedSync(t *testing.T) {
 // A Kept that is opened on a full or read-only disk answers searches of the last commit, gives the
 // reason for taking no writes, and takes them when there is room.
 func TestKeepWithoutRoom(t *testing.T) {
-	for _, test := range []struct{ readOnly, checkpoint bool }{{}, {readOnly: true}, {readOnly: true, checkpoint: true}} {
-		readOnly, checkpoint := test.readOnly, test.checkpoint
+	for _, test := range []struct {
+		want       error
+		checkpoint bool
+	}{{want: ErrFull}, {want: ErrDenied}, {want: ErrReadOnly}, {want: ErrReadOnly, checkpoint: true}} {
+		want, checkpoint := test.want, test.checkpoint
 		bubble(t, func(t *testing.T) {
 			d := vfstest.NewDisk()
 			ix := create(t, d, "ix")
@@ -103,13 +106,12 @@ func TestKeepWithoutRoom(t *testing.T) {
 			capacity := killed.Used()
 			room := func(full bool) {
 				killed.Change(func(f *vfstest.DiskFaults) {
-					if f.Capacity, f.ReadOnly = 0, full && readOnly; full {
+					if f.Capacity, f.ReadOnly, f.Denied = 0, full && want == ErrReadOnly, full && want == ErrDenied; full {
 						f.Capacity = capacity
 					}
 				})
 			}
 			room(true)
-			want := map[bool]error{true: ErrReadOnly, false: ErrFull}[readOnly]
 			for range 2 {
 				var reported errorLog
 				k, err := Keep(t.Context(), killed, ix, Options{OnError: reported.add})

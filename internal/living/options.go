@@ -71,6 +71,8 @@ var (
 	ErrBusy = errors.New("too many writes")
 	// ErrFull means that a write found no room. Searches go on.
 	ErrFull = errors.New("the disk is full: free space on it, and writes go on by themselves")
-	// ErrReadOnly means that a write was not permitted. Searches go on.
+	// ErrReadOnly means that the file system takes no writes. Searches go on.
 	ErrReadOnly = errors.New("the file system is read-only: make it writable, and writes go on by themselves")
+	// ErrDenied means that the process may not write to a file or folder of the index. Searches go on.
+	ErrDenied = errors.New("no permission to write: change the owner or mode of the file or folder, and writes go on by themselves")
 )

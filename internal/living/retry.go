@@ -145,15 +145,22 @@ func (s *Store) busy(why string) error {
 	return err
 }
 
-// explain adds a remedy to a lack of room or permission, and wraps ErrFull or ErrReadOnly.
+// refused reports whether the disk takes no writes for now.
+func refused(err error) bool {
+	return errors.Is(err, ErrFull) || errors.Is(err, ErrReadOnly) || errors.Is(err, ErrDenied)
+}
+
+// explain adds a remedy to a lack of room or permission, and wraps ErrFull, ErrReadOnly or ErrDenied.
 func (s *Store) explain(err error) error {
 	switch {
-	case errors.Is(err, ErrFull), errors.Is(err, ErrReadOnly):
+	case refused(err):
 		return err
 	case errors.Is(err, wal.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("index %s: %w: %w", s.ix.Dir(), ErrFull, err)
-	case errors.Is(err, wal.ErrReadOnly), errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, wal.ErrReadOnly), errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("index %s: %w: %w", s.ix.Dir(), ErrReadOnly, err)
+	case errors.Is(err, wal.ErrDenied), errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("index %s: %w: %w", s.ix.Dir(), ErrDenied, err)
 	}
 	return err
 }

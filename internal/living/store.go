@@ -72,7 +72,7 @@ func (w *background) begin(ctx context.Context) {
 
 // Open makes the index, which must have a commit, take writes: it acquires the write lock, and replays
 // the log in the folder of the index. Its writes are visible when Open returns. Errors wrap
-// base.ErrLocked, base.ErrCorrupt, and ErrFull or ErrReadOnly if the writes of the log cannot be made
+// base.ErrLocked, base.ErrCorrupt, and ErrFull, ErrReadOnly or ErrDenied if the writes of the log cannot be made
 // visible.
 func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Store, error) {
 	s := &Store{fs: fsys, ix: ix, opts: opts.withDefaults(), versions: newVersions()}
@@ -155,7 +155,7 @@ func (s *Store) state(id string) (st state, pending bool, err error) {
 }
 
 // Refresh makes all acknowledged writes visible. If that fails, it is repeated in the background, and
-// the error is of an attempt: it wraps ErrBusy, and ErrFull or ErrReadOnly.
+// the error is of an attempt: it wraps ErrBusy, and ErrFull, ErrReadOnly or ErrDenied.
 func (s *Store) Refresh(ctx context.Context) error {
 	s.mu.Lock()
 	w := s.queue.seal(&s.versions)

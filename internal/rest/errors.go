@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"syscall"
 	"time"
@@ -128,13 +129,18 @@ func (h *Handler) classify(ctx context.Context, x *Index, err error) *Error {
 	return &Error{Status: http.StatusInternalServerError, Type: "exception", Reason: "the request failed; the reason is in the server's log"}
 }
 
-// blocked is the answer to a write while the disk is full or read-only; nil: it is neither.
+// blocked is the answer to a write while the disk is full or read-only, or the server may not write to it; nil: it may.
 func blocked(index string, err error) *Error {
 	switch {
 	case errors.Is(err, griffin.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return &Error{
 			Status: http.StatusTooManyRequests, Type: "cluster_block_exception", Index: index, RetryAfter: time.Second,
 			Reason: fmt.Sprintf("index [%s] blocked by: [TOO_MANY_REQUESTS/12/the disk is full: free space on it, and writes go on by themselves]", index),
+		}
+	case errors.Is(err, griffin.ErrDenied), errors.Is(err, fs.ErrPermission):
+		return &Error{
+			Status: http.StatusForbidden, Type: "cluster_block_exception", Index: index,
+			Reason: fmt.Sprintf("index [%s] blocked by: [FORBIDDEN/5/the server has no permission to write: change the owner or mode of the folder and its files, and writes go on by themselves]", index),
 		}
 	case errors.Is(err, griffin.ErrReadOnly), errors.Is(err, syscall.EROFS):
 		return &Error{

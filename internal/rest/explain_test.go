@@ -32,6 +32,8 @@ func TestExplain(t *testing.T) {
 		{x, griffin.ErrFull, 429, "cluster_block_exception"},
 		{x, syscall.ENOSPC, 429, "cluster_block_exception"},
 		{x, griffin.ErrReadOnly, 403, "cluster_block_exception"},
+		{x, griffin.ErrDenied, 403, "cluster_block_exception"},
+		{x, syscall.EACCES, 403, "cluster_block_exception"},
 		{x, griffin.ErrDown, 503, "unavailable_shards_exception"},
 		{x, fmt.Errorf("%w: %w", griffin.ErrDown, griffin.ErrFull), 429, "cluster_block_exception"},
 		{x, syscall.EROFS, 403, "cluster_block_exception"},

@@ -12,7 +12,7 @@
 // A failed sync stops a log: ErrFailed. The system may have dropped the data and report success
 // to the next sync, so nothing is written to that file again. The caller closes the log and opens
 // it again; Open copies what no later write confirms as durable into a new file. A full disk
-// (ErrFull) or a read-only file system (ErrReadOnly) fails appends until it is writable again.
+// (ErrFull), a read-only file system (ErrReadOnly) or a lack of permission (ErrDenied) fails appends until it is writable again.
 //
 // The package knows nothing of documents. A Log is safe for concurrent use.
 package wal

@@ -13,9 +13,12 @@ var (
 	// ErrFull means that the disk or a quota has no room for the records. They are not in the
 	// log. A later Append succeeds when there is room.
 	ErrFull = errors.New("no room for the write-ahead log")
-	// ErrReadOnly means that the file system does not permit writes. The records are not in the
-	// log. A later Append succeeds when writes are permitted.
+	// ErrReadOnly means that the file system is read-only. The records are not in the
+	// log. A later Append succeeds when it takes writes.
 	ErrReadOnly = errors.New("the write-ahead log is read-only")
+	// ErrDenied means that the process may not write to the files of the log or their folder. The records are not in
+	// the log. A later Append succeeds when it may.
+	ErrDenied = errors.New("no permission to write the write-ahead log")
 	// ErrFailed means that a write or sync failed and that the log accepts no more records.
 	// Records without acknowledgement may be in the log or not. Close the log and open it again.
 	ErrFailed = errors.New("the write-ahead log stopped after a failed write: open it again")
@@ -28,12 +31,14 @@ func resource(err error) (retry bool, _ error) {
 	switch {
 	case errors.Is(err, ErrFailed):
 		return false, err
-	case errors.Is(err, ErrFull), errors.Is(err, ErrReadOnly):
+	case errors.Is(err, ErrFull), errors.Is(err, ErrReadOnly), errors.Is(err, ErrDenied):
 		return true, err
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return true, fmt.Errorf("%w: %w", ErrFull, err)
-	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, syscall.EROFS):
 		return true, fmt.Errorf("%w: %w", ErrReadOnly, err)
+	case errors.Is(err, fs.ErrPermission):
+		return true, fmt.Errorf("%w: %w", ErrDenied, err)
 	}
 	return false, err
 }

@@ -144,11 +144,8 @@ func TestFailedFolderSync(t *testing.T) {
 
 // A process that ends on a full disk leaves a part of a record; opening needs no room.
 func TestDiskFullAtOpen(t *testing.T) {
-	for _, full := range []bool{true, false} {
-		lack := ErrReadOnly
-		if full {
-			lack = ErrFull
-		}
+	for _, lack := range []error{ErrFull, ErrReadOnly, ErrDenied} {
+		full := lack == ErrFull
 		for _, mode := range []Mode{ModeRequest, ModeAsync, ModeInterval} {
 			d := vfstest.NewDisk()
 			l := mustOpen(t, d, Options{})
@@ -163,7 +160,9 @@ func TestDiskFullAtOpen(t *testing.T) {
 				if !room && full {
 					capacity = d.Used() + 20
 				}
-				d.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly = capacity, !room && !full })
+				d.Change(func(f *vfstest.DiskFaults) {
+					f.Capacity, f.ReadOnly, f.Denied = capacity, !room && lack == ErrReadOnly, !room && lack == ErrDenied
+				})
 			}
 			setRoom(false)
 			for range 2 {
@@ -204,16 +203,18 @@ func TestReadOnly(t *testing.T) {
 	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{FileBytes: 100})
 	mustAppend(t, l, "a")
-	d.Change(func(f *vfstest.DiskFaults) { f.ReadOnly = true })
-	for range 3 {
-		if _, err := l.Append(recordsOf("b")); !errors.Is(err, ErrReadOnly) || errors.Is(err, ErrFailed) {
-			t.Fatalf("Append: %v, want ErrReadOnly", err)
+	for _, want := range []error{ErrReadOnly, ErrDenied} {
+		d.Change(func(f *vfstest.DiskFaults) { f.ReadOnly, f.Denied = want == ErrReadOnly, want == ErrDenied })
+		for range 3 {
+			if _, err := l.Append(recordsOf("b")); !errors.Is(err, want) || errors.Is(err, ErrFailed) {
+				t.Fatalf("Append: %v, want %v", err, want)
+			}
+		}
+		if err := l.TruncateFront(2); !errors.Is(err, want) {
+			t.Errorf("TruncateFront: %v, want %v", err, want)
 		}
 	}
-	if err := l.TruncateFront(2); !errors.Is(err, ErrReadOnly) {
-		t.Errorf("TruncateFront: %v, want ErrReadOnly", err)
-	}
-	d.Change(func(f *vfstest.DiskFaults) { f.ReadOnly = false })
+	d.Change(func(f *vfstest.DiskFaults) { f.ReadOnly, f.Denied = false, false })
 	mustAppend(t, l, "b")
 	wantContents(t, l, 0, "1:a", "2:b")
 	if err := l.TruncateFront(2); err != nil {

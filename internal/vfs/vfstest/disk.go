@@ -52,8 +52,8 @@ type DiskFaults struct {
 	OnCrash func()
 	// Capacity bounds the bytes of all files, then ENOSPC; 0: no limit.
 	Capacity int
-	// ReadOnly makes changes fail with EROFS.
-	ReadOnly bool
+	// ReadOnly makes changes fail with EROFS, and Denied with EACCES.
+	ReadOnly, Denied bool
 	// CutWrites is the number of next writes, of those at CutFrom or later in a file, half of which
 	// is written before ENOSPC.
 	CutWrites, CutFrom int
@@ -173,13 +173,24 @@ func (d *Disk) op() error {
 	return ErrCrashed
 }
 
+// refused is the error of a change; nil: it is permitted.
+func (f *DiskFaults) refused() error {
+	switch {
+	case f.ReadOnly:
+		return syscall.EROFS
+	case f.Denied:
+		return syscall.EACCES
+	}
+	return nil
+}
+
 // do runs an operation. Errors name the path.
 func (d *Disk) do(what, name string, write bool, fn func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	err := d.op()
-	if err == nil && write && d.faults.ReadOnly {
-		err = syscall.EROFS
+	if err == nil && write {
+		err = d.faults.refused()
 	}
 	if err == nil {
 		err = fn()
@@ -323,11 +334,11 @@ func (d *Disk) removeAll(folder *node, name string) error {
 	if err := d.op(); err != nil {
 		return err
 	}
-	switch {
-	case n == nil:
+	if n == nil {
 		return nil
-	case d.faults.ReadOnly:
-		return syscall.EROFS
+	}
+	if err := d.faults.refused(); err != nil {
+		return err
 	}
 	folder.change(change{from: name, node: n})
 	return nil
@@ -347,9 +358,10 @@ func (d *Disk) MkdirAll(dir string) error {
 			case n != nil && !n.isFolder():
 				return syscall.ENOTDIR
 			case n != nil:
-			case d.faults.ReadOnly:
-				return syscall.EROFS
 			default:
+				if err := d.faults.refused(); err != nil {
+					return err
+				}
 				folder.change(change{to: last, node: newFolder()})
 			}
 			return nil
@@ -424,8 +436,8 @@ func (d *Disk) Lock(name string) (io.Closer, error) {
 			return base.ErrLocked
 		}
 		if folder.entries[last] == nil {
-			if d.faults.ReadOnly {
-				return syscall.EROFS
+			if err := d.faults.refused(); err != nil {
+				return err
 			}
 			folder.change(change{to: last, node: newNode()})
 		}

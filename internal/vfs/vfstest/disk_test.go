@@ -169,6 +169,7 @@ func TestDiskFaults(t *testing.T) {
 		func() error { return d.RemoveAll("a") }, func() error { return d.MkdirAll("e/f") }, func() error { _, err := d.Lock("l"); return err },
 	} {
 		fault(readOnly, do, syscall.EROFS)
+		fault(func(f *DiskFaults) { f.Denied = true }, do, syscall.EACCES)
 	}
 	fault(func(f *DiskFaults) { f.FailReads = true }, func() error {
 		f, err := d.Open("a")
