@@ -29,6 +29,8 @@ type Index struct {
 	live    atomic.Bool // a Live changes the index: snapshots can be newer than the manifest's file
 	ready   ReadyFunc   // nil: none
 
+	unmapping unmapping
+
 	// showing is held while another commit becomes current, which waits for the disk. Lock it
 	// before mu.
 	showing sync.Mutex
@@ -296,8 +298,8 @@ func (ix *Index) Snapshot() (*Snapshot, error) {
 	return ix.current, nil
 }
 
-// Close releases the current commit; repeated calls do nothing. Snapshots stay valid until
-// released; a Writer must be closed separately.
+// Close releases the current commit, and waits until the segments that nobody uses are unmapped; repeated calls do nothing.
+// Snapshots stay valid until released; a Writer must be closed separately.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	last := ix.current
@@ -306,6 +308,7 @@ func (ix *Index) Close() error {
 	if last != nil {
 		last.Release()
 	}
+	ix.unmapping.end()
 	return nil
 }
 

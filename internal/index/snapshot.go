@@ -102,12 +102,9 @@ func (f *FieldStats) AvgLen() float64 {
 type openSegment struct {
 	*segment.Segment
 	derived    *derived.Segment
+	unmapping  *unmapping
 	references atomic.Int64
 }
-
-// From closeBeside bytes on, a segment is closed in the background: the system takes a tenth of a second for a
-// mapped GB, and more if the files were removed, whose blocks it frees then. The last reference can be a search's.
-const closeBeside = 32 << 20
 
 func (o *openSegment) release() {
 	if left := o.references.Add(-1); left != 0 {
@@ -115,11 +112,7 @@ func (o *openSegment) release() {
 		return
 	}
 	o.derived.Close()
-	if o.Meta().SizeBytes() < closeBeside {
-		o.unmap()
-		return
-	}
-	go o.unmap()
+	o.unmapping.run(o.Meta().SizeBytes(), o.unmap)
 }
 
 func (o *openSegment) unmap() {
@@ -208,7 +201,7 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, others [
 		if err != nil {
 			return err
 		}
-		seg = &openSegment{Segment: opened, derived: ix.derived.NewSegment()}
+		seg = &openSegment{Segment: opened, derived: ix.derived.NewSegment(), unmapping: &ix.unmapping}
 	}
 	seg.references.Add(1)
 	s.held = append(s.held, seg)
