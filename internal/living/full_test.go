@@ -1,6 +1,7 @@
 package living
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -83,6 +84,10 @@ func TestNoRoom(t *testing.T) {
 			if n := len(reported.all()); n > 40 {
 				t.Errorf("room %d: %d errors reported", test.room, n)
 			}
+			began := time.Now()
+			if err := s.Flush(t.Context()); err != nil && !errors.Is(err, test.want) || time.Since(began) > maxPublishWait/10 {
+				t.Errorf("room %d: Flush after %v: %v", test.room, time.Since(began), err)
+			}
 			d.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly, f.Denied = 0, false, false })
 			time.Sleep(2 * maxPublishWait)
 			if err := fill(t, s, m, 100); err != nil {
@@ -118,7 +123,7 @@ func TestOpenWithoutRoom(t *testing.T) {
 			check(t, err)
 			capacity := killed.Used()
 			killed.Change(func(f *vfstest.DiskFaults) {
-				f.Capacity, f.ReadOnly, f.Denied = capacity, want == ErrReadOnly, want == ErrDenied
+				f.Capacity, f.ReadOnly, f.Denied = capacity, errors.Is(want, ErrReadOnly), errors.Is(want, ErrDenied)
 			})
 			began := time.Now()
 			if _, err := Open(t.Context(), killed, ix, Options{}); !errors.Is(err, want) {
@@ -129,6 +134,47 @@ func TestOpenWithoutRoom(t *testing.T) {
 			}
 			killed.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly, f.Denied = 0, false, false })
 			s = open(t, killed, ix, Options{})
+			m.same(t, ix)
+			check(t, s.Close(t.Context()))
+			check(t, ix.Close())
+		})
+	}
+}
+
+// A flush, and a refresh, of a disk that takes no writes fail with the first attempt, although earlier ones have been
+// repeated at longer and longer intervals. They succeed at once when there is room again.
+func TestFlushWithoutRoom(t *testing.T) {
+	for _, want := range []error{ErrFull, ErrReadOnly, ErrDenied} {
+		bubble(t, func(t *testing.T) {
+			d := vfstest.NewDisk()
+			ix := create(t, d, "ix")
+			var reported errorLog
+			s, err := Open(t.Context(), d, ix, Options{RefreshInterval: -1, OnError: reported.add})
+			check(t, err)
+			m := &model{states: map[string]state{}}
+			check(t, fill(t, s, m, 100))
+			capacity := d.Used()
+			d.Change(func(f *vfstest.DiskFaults) {
+				f.Capacity, f.ReadOnly, f.Denied = capacity, errors.Is(want, ErrReadOnly), errors.Is(want, ErrDenied)
+			})
+			for range 5 {
+				for _, do := range []func(context.Context) error{s.Flush, s.Refresh} {
+					began := time.Now()
+					if err := do(t.Context()); !errors.Is(err, want) {
+						t.Errorf("%v, want %v", err, want)
+					}
+					if took := time.Since(began); took > maxPublishWait/10 {
+						t.Errorf("%v took %v", want, took)
+					}
+				}
+				time.Sleep(time.Minute + 300*time.Millisecond)
+			}
+			d.Change(func(f *vfstest.DiskFaults) { f.Capacity, f.ReadOnly, f.Denied = 0, false, false })
+			began := time.Now()
+			check(t, s.Flush(t.Context()))
+			if took := time.Since(began); took > maxPublishWait/10 {
+				t.Errorf("with room again, Flush took %v", took)
+			}
 			m.same(t, ix)
 			check(t, s.Close(t.Context()))
 			check(t, ix.Close())

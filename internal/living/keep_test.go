@@ -106,7 +106,7 @@ func TestKeepWithoutRoom(t *testing.T) {
 			capacity := killed.Used()
 			room := func(full bool) {
 				killed.Change(func(f *vfstest.DiskFaults) {
-					if f.Capacity, f.ReadOnly, f.Denied = 0, full && want == ErrReadOnly, full && want == ErrDenied; full {
+					if f.Capacity, f.ReadOnly, f.Denied = 0, full && errors.Is(want, ErrReadOnly), full && errors.Is(want, ErrDenied); full {
 						f.Capacity = capacity
 					}
 				})

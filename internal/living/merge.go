@@ -12,7 +12,7 @@ import (
 func (s *Store) merge(level int) {
 	for {
 		for merged := true; merged; {
-			err := s.retry("merge", maxWorkWait, s.work.hurry[level], func() (err error) {
+			err := s.retry("merge", maxWorkWait, s.work.hurry[level], nil, func() (err error) {
 				merged, err = s.live.Merge(s.work.ctx, s.slow, func(sizes []index.SegmentSize) (from, to int) {
 					return choose(sizes, s.opts.MaxSegments, level)
 				})

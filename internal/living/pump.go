@@ -2,7 +2,6 @@ package living
 
 import (
 	"cmp"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -191,10 +190,11 @@ func (b *batch) add(it *item) {
 
 func (s *Store) openBatch() (b *batch, err error) {
 	failed := false
-	err = s.retry("index", maxPublishWait, nil, func() (err error) {
+	err = s.retry("index", maxPublishWait, nil, s.work.again, func() (err error) {
+		attempt := s.work.attempts.Add(1)
 		if b, err = s.newBatch(); err != nil || failed {
 			failed = true
-			s.failing(err)
+			s.failing(attempt, err)
 		}
 		return err
 	})
@@ -250,7 +250,7 @@ func (s *Store) publish() {
 			if numSegments(s.ix) <= s.opts.MaxSegments/2 {
 				s.slow.held.begin()
 			}
-			err = s.retry("refresh", maxPublishWait, nil, func() error { return s.publishBatch(b) })
+			err = s.retry("refresh", maxPublishWait, nil, s.work.again, func() error { return s.publishBatch(b) })
 			s.slow.held.end()
 		}
 		s.discard(b)
@@ -292,10 +292,16 @@ func (b *batch) published(s *Store) {
 }
 
 func (s *Store) publishBatch(b *batch) (err error) {
-	defer func() { s.failing(err) }()
+	attempt := s.work.attempts.Add(1)
+	defer func() { s.failing(attempt, err) }()
 	partials, err := b.Partials()
-	if err != nil {
-		return errors.Join(err, s.again(b))
+	if err != nil { // perhaps of long ago, when the documents were inverted
+		if err := s.again(b); err != nil {
+			return err
+		}
+		if partials, err = b.Partials(); err != nil {
+			return err
+		}
 	}
 	_, err = s.live.Publish(s.work.ctx, partials.Sources(), partials.Err, b.Deletes(), b.Schema(), b.Former(), b.seq)
 	return err

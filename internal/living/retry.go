@@ -23,9 +23,9 @@ const (
 )
 
 // retry repeats what fails, for example because the disk is full, until it succeeds or the store
-// is closed. It waits most between attempts at the end, and hurriedWait at most after a signal to
-// hurry, which may be nil.
-func (s *Store) retry(what string, most time.Duration, hurry <-chan struct{}, do func() error) error {
+// is closed. It waits most between attempts at the end, hurriedWait at most after a signal to hurry, and no longer after a
+// signal of again; both may be nil.
+func (s *Store) retry(what string, most time.Duration, hurry, again <-chan struct{}, do func() error) error {
 	r := reports{what: what, send: s.opts.OnError}
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, most) {
 		err := do()
@@ -33,14 +33,14 @@ func (s *Store) retry(what string, most time.Duration, hurry <-chan struct{}, do
 			return err
 		}
 		r.failed(err)
-		if !s.work.pause(wait, hurry) {
+		if !s.work.pause(wait, hurry, again) {
 			return err
 		}
 	}
 }
 
 // pause waits; false: the store is closed.
-func (w *background) pause(wait time.Duration, hurry <-chan struct{}) bool {
+func (w *background) pause(wait time.Duration, hurry, again <-chan struct{}) bool {
 	whole, short := time.NewTimer(wait), time.NewTimer(min(wait, hurriedWait))
 	defer whole.Stop()
 	defer short.Stop()
@@ -56,6 +56,8 @@ func (w *background) pause(wait time.Duration, hurry <-chan struct{}) bool {
 		case <-short.C:
 			hurried = hurry
 		case <-hurried:
+			return true
+		case <-again:
 			return true
 		}
 	}
@@ -121,15 +123,17 @@ func causeOf(err error) string {
 type failure struct {
 	err   error
 	since time.Time
+	last  int64 // the number of the last attempt
 }
 
-// failing records the outcome of an attempt to publish.
-func (s *Store) failing(err error) {
+// failing records the outcome of an attempt to publish, which work.attempts numbered.
+func (s *Store) failing(attempt int64, err error) {
 	if err == nil {
 		s.failure.Store(nil)
 		return
 	}
-	f := &failure{err: err, since: time.Now()}
+	now := time.Now()
+	f := &failure{err: err, since: now, last: attempt}
 	if before := s.failure.Load(); before != nil {
 		f.since = before.since
 	}
@@ -151,22 +155,29 @@ func refused(err error) bool {
 }
 
 // explain adds a remedy to a lack of room or permission, and wraps ErrFull, ErrReadOnly or ErrDenied.
-func (s *Store) explain(err error) error {
+func (s *Store) explain(err error) error { return explain(s.ix.Dir(), err) }
+
+func explain(dir string, err error) error {
 	switch {
 	case refused(err):
 		return err
 	case errors.Is(err, wal.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("index %s: %w: %w", s.ix.Dir(), ErrFull, err)
+		return fmt.Errorf("index %s: %w: %w", dir, ErrFull, err)
 	case errors.Is(err, wal.ErrReadOnly), errors.Is(err, syscall.EROFS):
-		return fmt.Errorf("index %s: %w: %w", s.ix.Dir(), ErrReadOnly, err)
+		return fmt.Errorf("index %s: %w: %w", dir, ErrReadOnly, err)
 	case errors.Is(err, wal.ErrDenied), errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("index %s: %w: %w", s.ix.Dir(), ErrDenied, err)
+		return fmt.Errorf("index %s: %w: %w", dir, ErrDenied, err)
 	}
 	return err
 }
 
-// stuck reports whether publishing has failed for some time, so that waiting is of no use.
-func (s *Store) stuck() bool {
-	f := s.failure.Load()
+// hopelessAfter reports whether a later attempt than a numbered one failed, and the disk takes no writes, or attempts have
+// failed for some time. f may be nil.
+func (f *failure) hopelessAfter(attempt int64) bool {
+	return f != nil && f.last > attempt && (refused(explain("", f.err)) || f.stuck())
+}
+
+// stuck reports whether publishing has failed for some time, so that waiting is of no use. f may be nil.
+func (f *failure) stuck() bool {
 	return f != nil && time.Since(f.since) > maxPublishWait
 }

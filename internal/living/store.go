@@ -52,17 +52,21 @@ type background struct {
 	flush   chan struct{} // the log is long
 	save    chan struct{} // much is visible since the last checkpoint
 	hurry   signals       // writers wait for a merge
+	again   chan struct{} // somebody waits for what fails to be published
 	quit    chan struct{}
 	ctx     context.Context
 	stop    context.CancelFunc // ends ctx
 	closing chan struct{}      // closed: what fails is not repeated
-	workers sync.WaitGroup
-	turns   mergeTurns
+	// attempts counts the beginnings of attempts to publish.
+	attempts atomic.Int64
+	workers  sync.WaitGroup
+	turns    mergeTurns
 }
 
 func (w *background) begin(ctx context.Context) {
 	w.sealed, w.quit = make(chan *batch), make(chan struct{})
 	w.flush, w.save = make(chan struct{}, 1), make(chan struct{}, 1)
+	w.again = make(chan struct{}, 1)
 	for level := range numLevels {
 		w.changed[level], w.hurry[level] = make(chan struct{}, 1), make(chan struct{}, 1)
 	}
@@ -155,12 +159,21 @@ func (s *Store) state(id string) (st state, pending bool, err error) {
 }
 
 // Refresh makes all acknowledged writes visible. If that fails, it is repeated in the background, and
-// the error is of an attempt: it wraps ErrBusy, and ErrFull, ErrReadOnly or ErrDenied.
+// the error is of an attempt, if the disk takes no writes of the first one: it wraps ErrBusy, and ErrFull, ErrReadOnly or ErrDenied.
 func (s *Store) Refresh(ctx context.Context) error {
+	before := s.work.attempts.Load()
+	if s.failure.Load() != nil {
+		signal(s.work.again)
+	}
+	return s.refresh(ctx, maxPublishWait/50, func() bool { return s.failure.Load().hopelessAfter(before) })
+}
+
+// refresh is Refresh, but gives up when hopeless says so, which it asks in intervals.
+func (s *Store) refresh(ctx context.Context, interval time.Duration, hopeless func() bool) error {
 	s.mu.Lock()
 	w := s.queue.seal(&s.versions)
 	s.mu.Unlock()
-	ticker := time.NewTicker(maxPublishWait / 4)
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -171,7 +184,7 @@ func (s *Store) Refresh(ctx context.Context) error {
 		case <-s.work.quit:
 			return errClosed
 		case <-ticker.C:
-			if s.stuck() {
+			if hopeless() {
 				return s.explain(s.busy("writes cannot be made visible"))
 			}
 		}
@@ -234,8 +247,9 @@ func (s *Store) newBatch() (*batch, error) {
 	return &batch{CrewBatch: s.crew.NewBatch(o), dir: dir, began: time.Now()}, nil
 }
 
-// refreshes calls Refresh in intervals.
+// refreshes makes writes visible in intervals.
 func (s *Store) refreshes() {
+	stuck := func() bool { return s.failure.Load().stuck() }
 	ticker := time.NewTicker(s.opts.RefreshInterval)
 	defer ticker.Stop()
 	for {
@@ -243,7 +257,7 @@ func (s *Store) refreshes() {
 		case <-s.work.quit:
 			return
 		case <-ticker.C:
-			if err := s.Refresh(s.work.ctx); err != nil && s.work.ctx.Err() == nil && !s.stuck() { // else it was reported
+			if err := s.refresh(s.work.ctx, maxPublishWait/4, stuck); err != nil && s.work.ctx.Err() == nil && !stuck() { // else it was reported
 				s.opts.OnError(fmt.Errorf("refresh: %w", err))
 			}
 		}
@@ -265,7 +279,7 @@ func (s *Store) flushes() {
 		case <-s.work.quit:
 			return
 		case <-s.work.flush:
-			_ = s.retry("flush", maxWorkWait, nil, func() error { return s.commit(s.work.ctx) }) // reported
+			_ = s.retry("flush", maxWorkWait, nil, nil, func() error { return s.commit(s.work.ctx) }) // reported
 		case <-s.work.save:
 			if err := s.live.Checkpoint(s.work.ctx); err != nil && s.work.ctx.Err() == nil {
 				s.opts.OnError(fmt.Errorf("checkpoint: %w", err))

@@ -145,7 +145,7 @@ func TestFailedFolderSync(t *testing.T) {
 // A process that ends on a full disk leaves a part of a record; opening needs no room.
 func TestDiskFullAtOpen(t *testing.T) {
 	for _, lack := range []error{ErrFull, ErrReadOnly, ErrDenied} {
-		full := lack == ErrFull
+		full := errors.Is(lack, ErrFull)
 		for _, mode := range []Mode{ModeRequest, ModeAsync, ModeInterval} {
 			d := vfstest.NewDisk()
 			l := mustOpen(t, d, Options{})
@@ -161,7 +161,7 @@ func TestDiskFullAtOpen(t *testing.T) {
 					capacity = d.Used() + 20
 				}
 				d.Change(func(f *vfstest.DiskFaults) {
-					f.Capacity, f.ReadOnly, f.Denied = capacity, !room && lack == ErrReadOnly, !room && lack == ErrDenied
+					f.Capacity, f.ReadOnly, f.Denied = capacity, !room && errors.Is(lack, ErrReadOnly), !room && errors.Is(lack, ErrDenied)
 				})
 			}
 			setRoom(false)
@@ -204,7 +204,9 @@ func TestReadOnly(t *testing.T) {
 	l := mustOpen(t, d, Options{FileBytes: 100})
 	mustAppend(t, l, "a")
 	for _, want := range []error{ErrReadOnly, ErrDenied} {
-		d.Change(func(f *vfstest.DiskFaults) { f.ReadOnly, f.Denied = want == ErrReadOnly, want == ErrDenied })
+		d.Change(func(f *vfstest.DiskFaults) {
+			f.ReadOnly, f.Denied = errors.Is(want, ErrReadOnly), errors.Is(want, ErrDenied)
+		})
 		for range 3 {
 			if _, err := l.Append(recordsOf("b")); !errors.Is(err, want) || errors.Is(err, ErrFailed) {
 				t.Fatalf("Append: %v, want %v", err, want)
