@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -26,7 +27,7 @@ import (
 // eagerCrew shares every query in the smallest ranges.
 func eagerCrew(processors, perQuery int) *Crew {
 	c := NewCrew(processors, perQuery)
-	c.worth, c.perRange = 0, 1
+	c.lendable, c.times = int32(processors), crewTimes{perRange: 1, leastRange: 1, alone: 1, warm: 200 * time.Microsecond}
 	return c
 }
 
@@ -129,7 +130,9 @@ func TestCrewAnyOrder(t *testing.T) {
 			}
 			rng.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
 			var work Work
-			if err := r.share(len(parts), &work, func(w *worker, i int) (from, to base.DocID, err error) {
+			team := newTeam(r.crew, len(parts), 0)
+			team.each = true
+			if err := r.share(team, &work, func(w *worker, i, _ int) (from, to base.DocID, err error) {
 				at := &parts[i]
 				view := &snapshot.Segments[at.segment]
 				m := maskOf(view)
@@ -183,8 +186,7 @@ func TestCrewAnswers(t *testing.T) {
 	}
 }
 
-// Queries that run at the same time have at most the workers of a query each and leave all processors. A helper, and no
-// more than one, makes room for a query.
+// Queries that run at the same time have at most the workers of a query each and leave all processors.
 func TestCrewLimit(t *testing.T) {
 	snapshot := crewIndex(t, rand.New(rand.NewPCG(20, 9)), false, false, false)
 	crew := eagerCrew(3, 2)
@@ -205,24 +207,7 @@ func TestCrewLimit(t *testing.T) {
 	if n := crew.busy.Load(); n != 0 {
 		t.Errorf("%d processors are busy afterwards", n)
 	}
-	hired := 0
-	for crew.hire() {
-		hired++
-	}
-	if hired != 3 {
-		t.Errorf("%d processors were idle, not 3", hired)
-	}
-	if crew.release() {
-		t.Error("a helper was released although no query waits")
-	}
-	crew.enter()
-	if !crew.release() {
-		t.Error("no helper makes room for a query")
-	}
-	if crew.release() {
-		t.Error("two helpers make room for a query")
-	}
-	if one := NewCrew(8, 1); one.hasIdle() {
+	if one := NewCrew(8, 1); one.shares() {
 		t.Error("a query may have helpers though it uses one processor")
 	}
 }
@@ -326,7 +311,7 @@ func TestCrewFirstError(t *testing.T) {
 		r := sc.stage(p, &p.stages[0], t.Context())
 		r.crew = eagerCrew(4, 0)
 		var work Work
-		err := r.share(8, &work, func(w *worker, i int) (from, to base.DocID, err error) {
+		err := r.share(newTeam(r.crew, 8, 0), &work, func(w *worker, i, _ int) (from, to base.DocID, err error) {
 			if i == 0 {
 				return 0, 0, base.ErrCorrupt
 			}

@@ -20,8 +20,8 @@ const (
 // essentialLegs is the most legs for which flatCost asks traverse.Essential, whose time grows with their square.
 const essentialLegs = 64
 
-// mayShare reports whether the query may get a helper now.
-func (r *stageRun) mayShare() bool { return r.crew.hasIdle() && r.sc.queue.K() <= maxSharedHits }
+// mayShare reports whether the query may get helpers.
+func (r *stageRun) mayShare() bool { return r.crew.shares() && r.sc.queue.K() <= maxSharedHits }
 
 // flatCost predicts the time of a traversal, mostly too high, or one below what pays.
 func (r *stageRun) flatCost(segment int) time.Duration {
@@ -32,7 +32,7 @@ func (r *stageRun) flatCost(segment int) time.Duration {
 			sum += int(legs[i].DocFreq())
 		}
 		all := time.Duration(sum) * orTime
-		if all < r.crew.worth || len(legs) > essentialLegs {
+		if all < r.crew.times.worth || len(legs) > essentialLegs {
 			return all
 		}
 		return time.Duration(traverse.Essential(legs, r.plan.k, r.view(segment).Live.Words())) * orTime
@@ -94,13 +94,13 @@ func (r *stageRun) iterateShared(segment int, n node, root iterator, offset base
 	return err
 }
 
-// smallSegments returns the segments that are too small for ranges if helpers pay for them together; nil if not.
-func (r *stageRun) smallSegments() []int {
+// smallSegments returns the segments that are too small for ranges if helpers pay for them together, nil if not, and
+// their predicted time.
+func (r *stageRun) smallSegments() (small []int, predicted time.Duration) {
 	segments := r.plan.planner.snapshot.Segments
 	if len(segments) < 3 || !r.mayShare() {
-		return nil
+		return nil, 0
 	}
-	var predicted time.Duration
 	for i := range segments {
 		switch {
 		case !r.isSmall(i):
@@ -110,22 +110,21 @@ func (r *stageRun) smallSegments() []int {
 			predicted += r.treeCost(i, r.st.root)
 		}
 	}
-	if predicted < r.crew.worth {
-		return nil
+	if predicted < r.crew.times.worth {
+		return nil, 0
 	}
-	var small []int
 	for i := range segments {
 		if r.isSmall(i) {
 			small = append(small, i)
 		}
 	}
-	return small
+	return small, predicted
 }
 
 func (r *stageRun) isSmall(segment int) bool { return r.view(segment).NumDocs() <= r.crew.least }
 
 // searchTogether searches the large segments, each in ranges, then the small ones as one task each.
-func (r *stageRun) searchTogether(small []int, w *Work, trace *Trace) error {
+func (r *stageRun) searchTogether(small []int, predicted time.Duration, w *Work, trace *Trace) error {
 	segments := r.plan.planner.snapshot.Segments
 	for i := range segments {
 		if _, isSmall := slices.BinarySearch(small, i); !isSmall {
@@ -140,7 +139,9 @@ func (r *stageRun) searchTogether(small []int, w *Work, trace *Trace) error {
 		step  Step
 	}
 	steps := make([]done, len(small))
-	err := r.share(len(small), w, func(x *worker, i int) (from, to base.DocID, err error) {
+	t := newTeam(r.crew, len(small), predicted)
+	t.each = true
+	err := r.share(t, w, func(x *worker, i, _ int) (from, to base.DocID, err error) {
 		segment := small[i]
 		began := time.Now()
 		name, work, err := x.run.searchBy(segment)
@@ -170,9 +171,11 @@ func (r *stageRun) searchTogether(small []int, w *Work, trace *Trace) error {
 }
 
 // countTogether counts the matches of the segments, each as one task.
-func (r *stageRun) countTogether(w *Work) (n int64, err error) {
+func (r *stageRun) countTogether(predicted time.Duration, w *Work) (n int64, err error) {
 	counts := make([]int64, len(r.plan.planner.snapshot.Segments))
-	err = r.share(len(counts), w, func(x *worker, i int) (from, to base.DocID, err error) {
+	t := newTeam(r.crew, len(counts), predicted)
+	t.each = true
+	err = r.share(t, w, func(x *worker, i, _ int) (from, to base.DocID, err error) {
 		counts[i], err = x.run.count(i, &x.work)
 		return 0, 0, err
 	})
@@ -182,11 +185,11 @@ func (r *stageRun) countTogether(w *Work) (n int64, err error) {
 	return n, err
 }
 
-// countsTogether reports whether helpers pay for counting.
-func (r *stageRun) countsTogether() bool {
+// countsTogether predicts the time of counting, and whether helpers pay for it.
+func (r *stageRun) countsTogether() (predicted time.Duration, pays bool) {
 	segments := r.plan.planner.snapshot.Segments
 	if len(segments) < 2 || !r.mayShare() {
-		return false
+		return 0, false
 	}
 	cost := 0
 	for i := range segments {
@@ -194,5 +197,6 @@ func (r *stageRun) countsTogether() bool {
 			cost += r.plan.words.maskCost(i, r.st.root)
 		}
 	}
-	return time.Duration(cost)*countTime >= r.crew.worth
+	predicted = time.Duration(cost) * countTime
+	return predicted, predicted >= r.crew.times.worth
 }

@@ -45,8 +45,8 @@ func (r *stageRun) view(segment int) *index.View { return &r.plan.planner.snapsh
 
 // searchAll goes in DocID order, so a later document needs a higher score than the last hit.
 func (r *stageRun) searchAll(w *Work, trace *Trace) error {
-	if small := r.smallSegments(); len(small) > 1 {
-		return r.searchTogether(small, w, trace)
+	if small, predicted := r.smallSegments(); len(small) > 1 {
+		return r.searchTogether(small, predicted, w, trace)
 	}
 	for i := range r.plan.planner.snapshot.Segments {
 		if err := r.search(i, w, trace); err != nil {
@@ -161,7 +161,7 @@ func (r *stageRun) flat(segment int, t traverse.Traversal, m *mask, w *Work) err
 }
 
 func (r *stageRun) traverse(segment int, t traverse.Traversal, m *mask, threshold base.Score, w *Work) error {
-	if r.mayShare() && r.view(segment).NumDocs() > r.crew.least && traverse.Splits(t, r.st.Legs(segment)) && r.flatCost(segment) >= r.crew.worth {
+	if r.mayShare() && r.view(segment).NumDocs() > r.crew.least && traverse.Splits(t, r.st.Legs(segment)) && r.flatCost(segment) >= r.crew.times.worth {
 		return r.traverseShared(segment, t, m, threshold, w)
 	}
 	return r.traverseRange(segment, t, m, threshold, 0, 0, w)
@@ -230,7 +230,7 @@ func (r *stageRun) iterate(segment int, n node, offset base.Score, w *Work) erro
 		return err
 	}
 	numDocs := r.view(segment).NumDocs()
-	if r.mayShare() && numDocs > r.crew.least && r.treeCost(segment, n) >= r.crew.worth {
+	if r.mayShare() && numDocs > r.crew.least && r.treeCost(segment, n) >= r.crew.times.worth {
 		err = r.iterateShared(segment, n, root, offset, w)
 	} else {
 		err = r.iterateRange(segment, root, offset, 0, base.DocID(numDocs))
@@ -278,8 +278,8 @@ func (r *stageRun) iterateRange(segment int, root iterator, offset base.Score, f
 
 // countAll counts the live documents that match, in segments in which a search has not.
 func (r *stageRun) countAll(w *Work) (n int64, err error) {
-	if r.countsTogether() {
-		return r.countTogether(w)
+	if predicted, pays := r.countsTogether(); pays {
+		return r.countTogether(predicted, w)
 	}
 	for i := range r.plan.planner.snapshot.Segments {
 		matches, err := r.count(i, w)

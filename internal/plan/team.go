@@ -11,31 +11,38 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// team runs tasks of a query on several processors: ranges of documents, or segments. Each worker takes one task
-// after another, in order. It begins each with the best hits of the ended tasks, so that their threshold prunes, and
+// team runs tasks of a query on several processors: ranges of documents, or segments. Each worker takes some tasks
+// after others, in order. It begins with the best hits of the ended tasks, so that their threshold prunes, and
 // adds its own afterwards. Hits of other tasks can be before or after a task's documents, so a document is pruned
 // only if its score is below the threshold; ties are decided in the queue. The answer is the same with any
 // number of workers.
 type team struct {
 	crew  *Crew
 	owner *stageRun
-	n     int64 // tasks
+	n     int  // tasks
+	each  bool // tasks are taken one by one, not several as one
+	first int  // tasks that the owner did alone before
 	task  task
-	next  atomic.Int64
 	ended atomic.Bool // no further task begins
 
+	workers atomic.Int32 // at present, with the owner; changed with the crew's lock
+	most    atomic.Int32
+	left    atomic.Int64 // tasks that have not begun
+	rest    atomic.Int64 // their predicted time on one processor
+	joined  sync.WaitGroup
+	caught  atomic.Pointer[invariant.Caught]
+
 	stopping sync.Mutex // guards the owner's stop
-	group    invariant.Group
 
 	mu      sync.Mutex // guards the owner's queue, and what follows
 	err     error
 	work    Work
-	workers int // at present, with the owner
-	most    int
+	next    int     // first task that has not begun
+	perTask float64 // predicted time in ns
 }
 
-// task runs a task and returns the range of documents whose hits are in the worker's queue.
-type task func(w *worker, i int) (from, to base.DocID, err error)
+// task runs the tasks [i, j) and returns the range of documents whose hits are in the worker's queue.
+type task func(w *worker, i, j int) (from, to base.DocID, err error)
 
 // worker has the memory of a goroutine of a team.
 type worker struct {
@@ -78,78 +85,90 @@ func (t *team) fail(err error) {
 	t.ended.Store(true)
 }
 
-// share runs n tasks, with helpers while processors are idle, and adds their work to w.
-func (r *stageRun) share(n int, w *Work, f task) error {
-	t := &team{crew: r.crew, owner: r, n: int64(n), task: f, workers: 1, most: 1}
-	defer func() { // after a panic, too
-		t.ended.Store(true)
-		t.group.Wait()
+// newTeam returns a team for n tasks that are predicted to take a time in all.
+func newTeam(c *Crew, n int, predicted time.Duration) *team {
+	t := &team{crew: c, n: n, perTask: float64(predicted) / float64(n)}
+	t.workers.Store(1)
+	t.most.Store(1)
+	t.left.Store(int64(n))
+	t.rest.Store(int64(predicted))
+	return t
+}
+
+// share runs tasks with helpers while processors are idle, and adds their work to w.
+func (r *stageRun) share(t *team, w *Work, f task) error {
+	t.owner, t.task = r, f
+	t.crew.enroll(t)
+	defer func() {
+		if t.owner != nil { // a panic
+			t.ended.Store(true)
+			t.wait()
+		}
 	}()
-	for t.hire() {
-	}
-	t.run(nil)
-	t.group.Wait()
+	t.run(true /* owner */)
+	t.wait()
 	w.Add(t.work)
-	if t.most > 1 {
-		r.workers = max(r.workers, t.most)
-		r.mostWorkers = max(r.mostWorkers, t.most)
+	if most := int(t.most.Load()); most > 1 {
+		r.workers = max(r.workers, most)
+		r.mostWorkers = max(r.mostWorkers, most)
 		t.crew.shared.Add(1)
 	}
 	return t.err
 }
 
-// hire adds a helper if a task and a processor are free.
-func (t *team) hire() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if int64(t.workers) >= t.n-t.next.Load() || t.workers >= int(t.crew.perQuery) || !t.crew.hire() {
-		return false
+// wait lets the helpers end the tasks that have begun.
+func (t *team) wait() {
+	t.crew.dismiss(t)
+	for began := time.Now(); t.workers.Load() > 1 && time.Since(began) < t.crew.times.warm; { // a wake-up would take longer
 	}
-	t.workers++
-	t.most = max(t.most, t.workers)
-	t.group.Go(t.help)
-	return true
+	t.joined.Wait()
+	t.owner = nil
+	if c := t.caught.Load(); c != nil {
+		panic(c)
+	}
 }
 
-func (t *team) help() {
-	released, returned := false, false
+// join adds a helper. The crew's lock is held.
+func (t *team) join() {
+	t.joined.Add(1)
+	n := t.workers.Add(1)
+	t.most.Store(max(t.most.Load(), n))
+	t.crew.helpers.Add(1)
+}
+
+// help runs tasks as a helper and returns its next team.
+func (t *team) help() (next *team) {
+	defer t.joined.Done()
 	defer func() {
-		if !returned {
+		if value := recover(); value != nil {
+			t.caught.CompareAndSwap(nil, invariant.Catch(value))
 			t.ended.Store(true)
 		}
-		if !released {
-			t.crew.leave()
-		}
+		next = t.crew.reassign(t)
 	}()
-	t.run(&released)
-	returned = true
+	t.run(false)
+	return nil
 }
 
-// run takes tasks until none is left or, for a helper, another query needs its processor: then it sets released,
-// which is nil for the owner.
-func (t *team) run(released *bool) {
+// run takes tasks until none is left or, for a helper, it is needed elsewhere.
+func (t *team) run(owner bool) {
 	w := workers.Get().(*worker)
 	run := w.stage(t.owner.plan, t.owner.st, t)
 	run.counts, run.matched = t.owner.counts, t.owner.matched
 	w.work = Work{}
-	for !t.ended.Load() {
-		if released != nil && t.crew.release() {
-			*released = true
-			break
-		}
-		i := t.next.Add(1) - 1
-		if i >= t.n {
-			break
-		}
-		t.copyHits(w)
-		from, to, err := t.task(w, int(i))
+	for i, j := t.take(w); i < j; {
+		t.crew.staff()
+		began := time.Now()
+		from, to, err := t.task(w, i, j)
 		if err != nil {
 			t.fail(err)
 			break
 		}
-		t.addHits(w, from, to)
-		for released == nil && t.hire() {
+		took := time.Since(began)
+		if t.add(w, from, to, float64(took)/float64(j-i)); !owner && t.crew.moves(t) {
+			break
 		}
+		i, j = t.take(w)
 	}
 	if w.built {
 		if err := w.tree.finish(&w.work); err != nil {
@@ -160,29 +179,61 @@ func (t *team) run(released *bool) {
 	}
 	t.mu.Lock()
 	t.work.Add(w.work)
-	t.workers--
 	t.mu.Unlock()
 	w.Forget()
 	workers.Put(w) // not after a panic
 }
 
-func (t *team) copyHits(w *worker) {
+// take returns the tasks that the worker runs next, none at the end, and gives it the best hits.
+func (t *team) take(w *worker) (i, j int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.ended.Load() || t.next == t.n {
+		return 0, 0
+	}
+	i, j = t.next, t.next+t.size()
+	t.next = j
+	t.left.Store(int64(t.n - j))
+	t.rest.Store(int64(float64(t.n-j) * t.perTask))
 	w.queue.CopyFrom(&t.owner.sc.queue)
 	w.queue.SetUnordered(true)
+	return i, j
 }
 
-func (t *team) addHits(w *worker, from, to base.DocID) {
+// size returns the number of tasks that are taken as one: at most half of a worker's share of the rest, so that all
+// end at about the same time, and at first few, because the threshold rises fast. The lock is held.
+func (t *team) size() int {
+	left := t.n - t.next
+	if t.each {
+		return 1
+	}
+	times, workers := &t.crew.times, int(t.workers.Load())
+	perRange := times.alone
+	if workers > 1 || t.crew.hasIdle() {
+		perRange = times.perRange
+	}
+	n := t.tasksOf(perRange)
+	if workers > 1 {
+		n = min(n, left/(2*workers), (t.first+t.next)/workers)
+	}
+	return min(max(n, t.tasksOf(times.leastRange), 1), left)
+}
+
+func (t *team) tasksOf(d time.Duration) int { return int(min(float64(d)/max(t.perTask, 1), float64(t.n))) }
+
+// add adds the hits of tasks, of which each took a time.
+func (t *team) add(w *worker, from, to base.DocID, perTask float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.owner.sc.queue.AddRange(&w.queue, from, to)
+	const outlier = 4 // the system may have stopped the thread meanwhile
+	t.perTask += (min(perTask, outlier*t.perTask) - t.perTask) / outlier
 }
 
 // inRanges runs ranges of a segment's documents, the first ones with own, which leaves its hits in the queue. When
-// these took so long that helpers pay for the rest, and one is idle, it shares the others with them.
+// these took so long that helpers pay for the rest, it shares the others with them.
 func (r *stageRun) inRanges(numDocs int, w *Work, own func(from, to base.DocID) error, task func(w *worker, from, to base.DocID) error) error {
-	const firstRange, growth = 64, 4 // shares of the segment: 1/64, then up to 1/16, 1/4, 1
+	const firstRange, growth = 256, 4 // the first range is a share of the segment; alone, each next one ends at a multiple
 	c := r.crew
 	began := time.Now()
 	from, to := 0, alignRange(numDocs/firstRange, c.least, numDocs)
@@ -190,23 +241,22 @@ func (r *stageRun) inRanges(numDocs int, w *Work, own func(from, to base.DocID) 
 		if err := own(base.DocID(from), base.DocID(to)); err != nil || to == numDocs {
 			return err
 		}
-		rest := numDocs - to
-		predicted := time.Duration(float64(time.Since(began)) / float64(to) * float64(rest))
+		took, rest := time.Since(began), numDocs-to
+		predicted := time.Duration(float64(took) / float64(to) * float64(rest))
 		switch {
-		case predicted < c.worth/growth, rest <= c.least: // at the end, no task is left for a helper
+		case rest <= c.least, took >= c.times.trial && predicted < c.times.worth/growth: // no task is left for a helper
 			from, to = to, numDocs
 			continue
-		case predicted < c.worth || !r.mayShare():
+		case took < c.times.trial || predicted < c.times.worth:
 			from, to = to, alignRange(growth*to, c.least, numDocs)
 			continue
 		}
-		n := max(int(predicted/max(c.perRange, 1)), 2*int(c.perQuery))
-		size := alignRange(rest/n, c.least, rest)
-		n = (rest + size - 1) / size
 		first := to
-		return r.share(n, w, func(w *worker, i int) (from, to base.DocID, err error) {
+		t := newTeam(c, (rest+c.least-1)/c.least, predicted)
+		t.first = first / c.least
+		return r.share(t, w, func(w *worker, i, j int) (from, to base.DocID, err error) {
 			view := r.view(r.segment)
-			lo, hi := base.DocID(first+i*size), base.DocID(min(first+(i+1)*size, numDocs))
+			lo, hi := base.DocID(first+i*c.least), base.DocID(min(first+j*c.least, numDocs))
 			return view.Base + lo, view.Base + hi, task(w, lo, hi)
 		})
 	}
