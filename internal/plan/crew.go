@@ -49,14 +49,14 @@ var defaultTimes = crewTimes{
 	// 3 µs of beginning a range count little. Traversals that take longer to begin are not shared (traverse.Splits).
 	perRange:   100 * time.Microsecond,
 	leastRange: 20 * time.Microsecond,
-	alone:      400 * time.Microsecond,
+	alone:      200 * time.Microsecond,
 	warm:       200 * time.Microsecond,
 }
 
 const (
-	// keepFree is the share of the processors that get no helpers. There, an arriving query begins at once, and a thread
-	// that the system stops does not delay the others of its query.
-	keepFree = 8
+	// One in keepFree processors, rounded, gets no helper. There, an arriving query begins at once, and helpers do not stop
+	// because the system has another thread to run.
+	keepFree = 16
 	// maxSharedHits bounds the hits that each task copies while the others wait. With 100,000, the workers mostly
 	// wait for each other.
 	maxSharedHits = 10_000
@@ -67,7 +67,7 @@ func NewCrew(n, perQuery int) *Crew {
 	if perQuery == 0 {
 		perQuery = n
 	}
-	c := &Crew{perQuery: int32(min(perQuery, n)), lendable: int32(n - n/keepFree), times: defaultTimes, least: traverse.RangeDocs}
+	c := &Crew{perQuery: int32(min(perQuery, n)), lendable: int32(n - (n+keepFree/2)/keepFree), times: defaultTimes, least: traverse.RangeDocs}
 	c.start = func(t *team) { go c.serve(t) }
 	return c
 }
@@ -86,7 +86,8 @@ func (c *Crew) Stats() (s CrewStats) {
 	return s
 }
 
-// enter and leave surround the run of a query.
+// enter and leave surround the run of a query. The processor is lent when a worker begins its next range: often another
+// query comes first.
 func (c *Crew) enter() {
 	if c != nil {
 		c.busy.Add(1)
@@ -96,7 +97,6 @@ func (c *Crew) enter() {
 func (c *Crew) leave() {
 	if c != nil {
 		c.busy.Add(-1)
-		c.staff()
 	}
 }
 

@@ -219,7 +219,9 @@ func (t *team) size() int {
 	return min(max(n, t.tasksOf(times.leastRange), 1), left)
 }
 
-func (t *team) tasksOf(d time.Duration) int { return int(min(float64(d)/max(t.perTask, 1), float64(t.n))) }
+func (t *team) tasksOf(d time.Duration) int {
+	return int(min(float64(d)/max(t.perTask, 1), float64(t.n)))
+}
 
 // add adds the hits of tasks, of which each took a time.
 func (t *team) add(w *worker, from, to base.DocID, perTask float64) {
