@@ -108,7 +108,7 @@ func (r *stageRun) rankPhrase(segment int, l *leaf, w *Work) error {
 		return err
 	}
 	numDocs := r.view(segment).NumDocs()
-	if !r.mayShare() || numDocs <= r.crew.least || r.treeCost(segment, l) < r.crew.worth {
+	if !r.mayShare() || numDocs <= r.crew.least || r.treeCost(segment, l) < r.crew.times.worth {
 		return r.phraseRange(segment, &r.phrase, 0, base.DocID(numDocs), w)
 	}
 	var work Work
