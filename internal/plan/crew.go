@@ -48,7 +48,7 @@ var defaultTimes = crewTimes{
 	// Short, so that all workers end at about the same time, and helpers come and go soon; long, so that the 1 to
 	// 3 µs of beginning a range count little. Traversals that take longer to begin are not shared (traverse.Splits).
 	perRange:   100 * time.Microsecond,
-	leastRange: 20 * time.Microsecond,
+	leastRange: 50 * time.Microsecond,
 	alone:      200 * time.Microsecond,
 	warm:       200 * time.Microsecond,
 }
@@ -68,6 +68,9 @@ func NewCrew(n, perQuery int) *Crew {
 		perQuery = n
 	}
 	c := &Crew{perQuery: int32(min(perQuery, n)), lendable: int32(n - (n+keepFree/2)/keepFree), times: defaultTimes, least: traverse.RangeDocs}
+	if c.lendable == int32(n) {
+		c.times.warm = 0 // few processors: others need them
+	}
 	c.start = func(t *team) { go c.serve(t) }
 	return c
 }

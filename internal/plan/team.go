@@ -200,7 +200,7 @@ func (t *team) take(w *worker) (i, j int) {
 	return i, j
 }
 
-// size returns the number of tasks that are taken as one: at most half of a worker's share of the rest, so that all
+// size returns the number of tasks that are taken as one: at most a worker's share of the rest, so that all
 // end at about the same time, and at first few, because the threshold rises fast. The lock is held.
 func (t *team) size() int {
 	left := t.n - t.next
@@ -214,7 +214,7 @@ func (t *team) size() int {
 	}
 	n := t.tasksOf(perRange)
 	if workers > 1 {
-		n = min(n, left/(2*workers), (t.first+t.next)/workers)
+		n = min(n, left/workers, 2*(t.first+t.next)/workers)
 	}
 	return min(max(n, t.tasksOf(times.leastRange), 1), left)
 }
