@@ -350,6 +350,12 @@ func sortJSON(keys []collect.Key, values []collect.Value) json.RawMessage {
 // rankByScore finds the hits as a search without a sort.
 func (s *sortedSearch) rankByScore(ctx context.Context, r *Results) (plan.Answer, error) {
 	q, sc := s.plan, s.sc
+	if s.hits != nil && s.searcher.Dispatcher().Plain() {
+		answer, ok, err := plan.RankMatches(ctx, &q.Plan, &sc.search.Scratch, s.hits, sc.hits)
+		if ok {
+			return s.ranked(ctx, r, sc, answer, err)
+		}
+	}
 	if s.query.PostFilter != nil {
 		var err error
 		if sc, err = s.scratch(); err != nil {
@@ -362,6 +368,11 @@ func (s *sortedSearch) rankByScore(ctx context.Context, r *Results) (plan.Answer
 		}
 	}
 	answer, err := q.RunTraced(ctx, sc.search, sc.hits, nil)
+	return s.ranked(ctx, r, sc, answer, err)
+}
+
+// ranked sets r.Hits to the hits of an answer, which take the memory of sc.
+func (s *sortedSearch) ranked(ctx context.Context, r *Results, sc *scratch, answer plan.Answer, err error) (plan.Answer, error) {
 	if err != nil {
 		return plan.Answer{}, err
 	}

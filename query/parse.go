@@ -75,7 +75,7 @@ func (p *parser) stop(kind error, offset int, format string, args ...any) {
 // sequence parses clauses up to the end, or to the parenthesis that closes the group opened at
 // byte open (-1: no group).
 func (p *parser) sequence(open int) Node {
-	var clauses []Clause
+	var clauses clauseList
 	for {
 		p.skipSpace()
 		if p.pos == len(p.text) {
@@ -95,57 +95,70 @@ func (p *parser) sequence(open int) Node {
 			continue
 		}
 		if c, ok := p.either(); ok {
-			clauses = append(clauses, c)
+			clauses.add(c)
 		}
 	}
-	return group(clauses)
+	if clauses.n == 1 {
+		return group(clauses.one)
+	}
+	return &Boolean{Clauses: clauses.list, Boost: 1}
 }
 
 // A single clause that is not excluded is its node.
-func group(clauses []Clause) Node {
-	if len(clauses) == 1 && clauses[0].Occur != MustNot {
-		return clauses[0].Node
+func group(c Clause) Node {
+	if c.Occur != MustNot {
+		return c.Node
 	}
-	return &Boolean{Clauses: clauses, Boost: 1}
+	return &Boolean{Clauses: []Clause{c}, Boost: 1}
+}
+
+// clauseList takes no memory for a single clause.
+type clauseList struct {
+	n    int
+	one  Clause   // the first
+	list []Clause // all, if they are several
+}
+
+func (l *clauseList) add(c Clause) {
+	switch l.n++; l.n {
+	case 1:
+		l.one = c
+	case 2:
+		l.list = []Clause{l.one, c}
+	default:
+		l.list = append(l.list, c)
+	}
 }
 
 // ok is false if there is no clause.
 func (p *parser) either() (c Clause, ok bool) {
 	clauses := p.operands("OR", p.both)
-	if len(clauses) < 2 {
-		return first(clauses)
+	if clauses.n < 2 {
+		return clauses.one, clauses.n == 1
 	}
-	for i, c := range clauses {
-		clauses[i] = Clause{Occur: Should, Node: group([]Clause{c})}
+	for i, c := range clauses.list {
+		clauses.list[i] = Clause{Occur: Should, Node: group(c)}
 	}
-	return Clause{Node: &Boolean{Clauses: clauses, Boost: 1}}, true
+	return Clause{Node: &Boolean{Clauses: clauses.list, Boost: 1}}, true
 }
 
 func (p *parser) both() (c Clause, ok bool) {
 	clauses := p.operands("AND", p.clause)
-	if len(clauses) < 2 {
-		return first(clauses)
+	if clauses.n < 2 {
+		return clauses.one, clauses.n == 1
 	}
-	for i := range clauses {
-		if clauses[i].Occur == Plain {
-			clauses[i].Occur = Must
+	for i := range clauses.list {
+		if clauses.list[i].Occur == Plain {
+			clauses.list[i].Occur = Must
 		}
 	}
-	return Clause{Node: &Boolean{Clauses: clauses, Boost: 1}}, true
+	return Clause{Node: &Boolean{Clauses: clauses.list, Boost: 1}}, true
 }
 
-func first(clauses []Clause) (Clause, bool) {
-	if len(clauses) == 0 {
-		return Clause{}, false
-	}
-	return clauses[0], true
-}
-
-func (p *parser) operands(operator string, operand func() (Clause, bool)) []Clause {
-	var clauses []Clause
+func (p *parser) operands(operator string, operand func() (Clause, bool)) (clauses clauseList) {
 	for {
 		if c, ok := operand(); ok {
-			clauses = append(clauses, c)
+			clauses.add(c)
 		}
 		p.skipSpace()
 		if !p.atKeyword(operator) {

@@ -52,8 +52,8 @@ func CountMatches(ctx context.Context, p *Plan, sc *Scratch) (n int64, err error
 	if err != nil {
 		return 0, err
 	}
-	r := stageRun{plan: p, st: &p.stages[stage], sc: sc, stop: ctx}
-	return r.countAll(new(Work))
+	sc.counted = Work{}
+	return sc.stage(p, &p.stages[stage], ctx).countAll(&sc.counted)
 }
 
 // count counts the live documents of a segment that match. Of a word it is known, and few documents need no bitmap.

@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"context"
 	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
@@ -181,9 +183,13 @@ func (r *stageRun) visit(segment int, d documents, w *Work) error {
 	m, b := &sc.matcher, &sc.tree
 	sc.beginTree(m.words, segment, r.stop)
 	b.only, b.narrowed = d, true
-	m.root = *r.st.root.(*group)
-	m.root.excluded = nil
-	it, err := b.build(&m.root)
+	root := r.st.root
+	if g, ok := root.(*group); ok {
+		m.root = *g
+		m.root.excluded = nil
+		root = &m.root
+	}
+	it, err := b.build(root)
 	if err != nil || it == nil {
 		return err
 	}
@@ -229,4 +235,63 @@ func (w *walk) begin(d *documents) iterator {
 	}
 	w.bits = bitsIterator{words: d.words, doc: base.NoDocID, count: d.count}
 	return &w.bits
+}
+
+// RankMatches is RunCPU for hits among documents, bits by segment, that all match the query and are known already, as of
+// Matches. It reports false, with nothing done, where these are so many, or the query is such, that RunCPU is to answer. The error is RunCPU's.
+func RankMatches(ctx context.Context, p *Plan, sc *Scratch, among [][]uint64, dst []base.Hit) (a Answer, ok bool, err error) {
+	if p.mode == ModeSaat || len(p.stages) != 1 || p.k == 0 || p.counts || p.stages[0].named != nil || p.stages[0].root == nil {
+		return a, false, nil
+	}
+	most := 0
+	for i, words := range among {
+		n := int(ones(words))
+		if !isFew(n, p.words.numDocs(i)) {
+			return a, false, nil
+		}
+		most = max(most, n)
+	}
+	st := &p.stages[0]
+	p.ResetHits(sc)
+	r := sc.stage(p, st, ctx)
+	r.crew = p.planner.crew
+	r.crew.enter()
+	defer r.crew.leave()
+	for i, words := range among {
+		if err := r.rankAmong(i, words, most, &a.Work); err != nil {
+			if ended := ctx.Err(); ended != nil {
+				err = ended
+			}
+			return Answer{}, true, err
+		}
+	}
+	a.By, a.Mode, a.Traversal = sched.CPU, st.mode, treeTraversal
+	if st.flat {
+		a.Traversal = traverse.LookUp(st.kind).Name()
+	}
+	a.Hits = sc.AppendHits(dst[:0])
+	st.addOffset(a.Hits)
+	return a, true, nil
+}
+
+// rankAmong adds the best of at most some documents, bits, which match, to the queue.
+func (r *stageRun) rankAmong(segment int, words []uint64, most int, w *Work) (err error) {
+	r.sc.enter(r.view(segment))
+	m := r.sc.begin(&r.plan.words, segment, r.stop)
+	r.segment = segment
+	found := documents{docs: appendBits(m.docList(most), words)}
+	found.count = len(found.docs)
+	switch {
+	case found.count == 0:
+	case r.st.flat:
+		r.mask = mask{documents: found}
+		err = r.traverseRange(segment, traverse.LookUp(r.st.kind), &r.mask, 0, 0, 0, w)
+	default:
+		err = r.visit(segment, found, w)
+		w.Add(m.work)
+	}
+	if err != nil {
+		return r.failedSegment(segment, err)
+	}
+	return nil
 }

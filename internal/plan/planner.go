@@ -89,6 +89,7 @@ type Scratch struct {
 	run      stageRun
 	matched  []int64 // of stageRun
 	walk     walk
+	counted  Work // of CountMatches
 }
 
 // NewScratch returns a Scratch for indexes with an analyzer of that name, which their settings can
