@@ -113,6 +113,9 @@ func (r *report) missed() error {
 	if v := r.Fields.AllValues; v < facetBar {
 		errs = append(errs, fmt.Errorf("facet over all documents: %.0f million values a second, want at least %d", v, facetBar))
 	}
+	if v := r.Fields.FacetValues; v < facetBar {
+		errs = append(errs, fmt.Errorf("facet over the matches of queries: %.0f million values a second, want at least %d", v, facetBar))
+	}
 	return errors.Join(errs...)
 }
 

@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Docs != 3000 || r.Queries != 3 || len(r.Filters) != 20 || r.Fields.Matches == 0 || r.Fields.ByDate.Mean <= 0 || r.Fields.AllValues <= 0 || r.PlainMean <= 0 {
+	if r.Docs != 3000 || r.Queries != 3 || len(r.Filters) != 20 || r.Fields.Matches == 0 || r.Fields.ByDate.Mean <= 0 || r.Fields.AllValues <= 0 || r.Fields.FacetValues <= 0 || r.PlainMean <= 0 {
 		t.Errorf("%+v", r)
 	}
 	for _, f := range r.Filters {

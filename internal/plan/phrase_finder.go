@@ -24,10 +24,17 @@ type phraseFinder struct {
 	positions    []uint32
 	failed       int // term of the last error of find
 	of, at       [codec.BlockLen]uint8
+	blocks       [phrasePart]blockFrom
 }
+
+// blockFrom is a block that may have documents from one of the part on.
+type blockFrom struct{ block, from int }
 
 // phrasePart documents are read together.
 const phrasePart = codec.BlockLen
+
+// prefetchFrom documents are so many that most of their positions are not in a cache.
+const prefetchFrom = 16
 
 // partsPerStop parts, some ten microseconds, are read between two checks.
 const partsPerStop = 8
@@ -119,11 +126,12 @@ func (f *phraseFinder) find(known int, bound *phraseBound) error {
 	return nil
 }
 
-// lookUp keeps the documents in the list of a term, and the places of their postings. The cursor has the error.
+// lookUp keeps the documents in the list of a term, and the places of their postings. It finds all blocks and begins to load them,
+// then decodes one after the other. The cursor has the error.
 func (f *phraseFinder) lookUp(term int) {
 	t := &f.terms[term]
 	c := &t.cursor
-	n, kept := f.n, 0
+	n, kept, blocks := f.n, 0, 0
 	for i := 0; i < n; {
 		_, begin, last, ok := c.ShallowNextGEQ(base.DocID(f.docs[i]))
 		if !ok {
@@ -133,16 +141,30 @@ func (f *phraseFinder) lookUp(term int) {
 			i++
 			continue
 		}
-		if c.ShallowBlock() != c.BlockIndex() && c.LoadBlock(c.ShallowBlock()) == base.NoDocID {
+		block := c.ShallowBlock()
+		if block != c.BlockIndex() {
+			c.Prefetch(block)
+		}
+		f.blocks[blocks] = blockFrom{block, i}
+		blocks++
+		for i++; i < n && f.docs[i] <= uint32(last); i++ {
+		}
+	}
+	for _, b := range f.blocks[:blocks] {
+		if b.block != c.BlockIndex() && c.LoadBlock(b.block) == base.NoDocID {
 			break
 		}
-		looked, matches := scoring.Match(&f.of, &f.at, f.docs[i:n], c.Block(), uint32(last))
+		_, matches := scoring.Match(&f.of, &f.at, f.docs[b.from:n], c.Block(), uint32(c.BlockLastDocID()))
 		for m, of := range f.of[:matches] {
-			f.move(term, kept, i+int(of))
+			f.move(term, kept, b.from+int(of))
 			t.refs[kept%phrasePart] = c.Ref(f.at[m])
 			kept++
 		}
-		i += looked
+	}
+	if term == len(f.terms)-1 && kept >= prefetchFrom {
+		for i := range kept {
+			t.reader.Prefetch(t.refs[i])
+		}
 	}
 	f.n = kept
 }

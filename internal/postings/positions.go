@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
 // PostingRef names a posting of a list.
@@ -24,12 +25,29 @@ type PositionReader struct {
 	block int    // whose frequencies and positions are read; -1: none
 	src   []byte // of the block
 	// of is the posting whose positions begin at src[at:].
-	of, at int
-	freqs  [codec.BlockLen]uint32
+	of, at  int
+	fetched uint32 // block of the last Prefetch plus 1; 0: none
+	freqs   [codec.BlockLen]uint32
 }
 
 // Reset lets it read a list with positions, which must not change meanwhile.
-func (r *PositionReader) Reset(l *List) { r.list, r.block, r.src = l, -1, nil }
+func (r *PositionReader) Reset(l *List) {
+	r.list, r.block, r.src, r.fetched = l, -1, nil, 0
+}
+
+// Prefetch begins to load positions of a posting's block, once, for a later Append.
+func (r *PositionReader) Prefetch(p PostingRef) {
+	if r.fetched == p.block+1 || r.block == int(p.block) {
+		return
+	}
+	r.fetched = p.block + 1
+	if src, err := r.list.PositionBytes(int(p.block)); err == nil { // else Append reports it
+		scoring.Prefetch(src[:min(len(src)*(int(p.at)+1)/codec.BlockLen, maxPositionPrefetch)])
+	}
+}
+
+// maxPositionPrefetch bounds the bytes that Prefetch loads; reading in order loads the next.
+const maxPositionPrefetch = 256
 
 // Freq returns a posting's frequency. The error wraps base.ErrCorrupt.
 func (r *PositionReader) Freq(p PostingRef) (uint32, error) {
