@@ -38,7 +38,7 @@ func (r *run) collapse(segments []Segment, matches [][]uint64) ([]Hit, error) {
 	for _, h := range all {
 		out = append(out, *h)
 	}
-	slices.SortFunc(out, func(a, b Hit) int {
+	base.Sort(out, func(a, b Hit) int {
 		if c := r.compare(&a, &b); c != 0 {
 			return c
 		}

@@ -258,7 +258,7 @@ func RankMatches(ctx context.Context, p *Plan, sc *Scratch, among [][]uint64, ds
 	r.crew.enter()
 	defer r.crew.leave()
 	for i, words := range among {
-		if err := r.rankAmong(i, words, most, &a.Work); err != nil {
+		if err := rankAmong(r, i, words, most, &a.Work); err != nil {
 			if ended := ctx.Err(); ended != nil {
 				err = ended
 			}
@@ -275,7 +275,7 @@ func RankMatches(ctx context.Context, p *Plan, sc *Scratch, among [][]uint64, ds
 }
 
 // rankAmong adds the best of at most some documents, bits, which match, to the queue.
-func (r *stageRun) rankAmong(segment int, words []uint64, most int, w *Work) (err error) {
+func rankAmong(r *stageRun, segment int, words []uint64, most int, w *Work) (err error) {
 	r.sc.enter(r.view(segment))
 	m := r.sc.begin(&r.plan.words, segment, r.stop)
 	r.segment = segment
