@@ -291,7 +291,7 @@ func rankAmong(r *stageRun, segment int, words []uint64, most int, w *Work) (err
 		w.Add(m.work)
 	}
 	if err != nil {
-		return r.failedSegment(segment, err)
+		return failedSegment(r.plan, segment, err)
 	}
 	return nil
 }
