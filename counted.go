@@ -67,12 +67,39 @@ func (s *sortedSearch) countValues(ctx context.Context, r *Results) (ok bool, er
 		s.countedBy = countedByCPU + refusal
 		return false, err
 	}
+	useCounts(ix, counts, fields)
+	r.Matches = counts.Matches
+	return true, s.evaluate(ctx, r, ix, requests)
+}
+
+func useCounts(ix *aggregate.Index, counts *dispatch.ValueCounts, fields []string) {
 	ix.Counts = func(segment int, field string) *aggregate.OrdinalCounts {
 		one, i := &counts.Segments[segment], slices.Index(fields, field)
 		return &aggregate.OrdinalCounts{Counts: one.Counts[i], Missing: one.Missing[i]}
 	}
-	r.Matches = counts.Matches
-	return true, s.evaluate(ctx, r, ix, requests)
+}
+
+// countMatches has a GPU count the values of the matches that the CPU has found, if it can.
+func (s *sortedSearch) countMatches(ctx context.Context, r *Results, ix *aggregate.Index, requests []*aggregate.Request) error {
+	if s.searcher.Dispatcher().GPU() == nil {
+		return nil
+	}
+	fields, ok := aggregate.CountedFields(ix, requests)
+	if !ok {
+		return nil
+	}
+	began := time.Now()
+	counts, refusal, err := dispatch.CountMatches(ctx, s.plan, fields, s.matches)
+	if err != nil {
+		return err
+	}
+	if counts == nil {
+		r.CountedBy = countedByCPU + refusal
+		return nil
+	}
+	useCounts(ix, counts, fields)
+	r.CountedBy, r.CountTook = countedByGPU, time.Since(began)
+	return nil
 }
 
 // byOneField reports whether the hits are ordered first by the values of a field, as a GPU can.

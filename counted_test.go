@@ -81,6 +81,12 @@ func TestFacetsOnGPU(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			q.Filter = &query.Range{Field: "n", From: fmt.Sprint(rng.IntN(100))}
 		}
+		switch rng.IntN(4) {
+		case 0: // the CPU finds the matches
+			q.Text, q.Mode = []string{"*:*", "w1 (w2 -w3) w4", `"w1 w2" w3`}[rng.IntN(3)], griffin.ModeOr
+		case 1:
+			q.PostFilter = &query.Range{Field: "n", To: fmt.Sprint(rng.IntN(100))}
+		}
 		if rng.IntN(2) == 0 {
 			q.Facets = []griffin.Facet{{Field: "kind", Size: 1 + rng.IntN(40)}, {Field: "tags"}}
 		}
@@ -116,9 +122,12 @@ func TestFacetsOnGPU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		counts := asked["stats"] == nil && asked["deep"] == nil && string(q.Sort) != `["tags"]` && string(q.Sort) != `["_score","n"]`
+		values := asked["stats"] == nil && asked["deep"] == nil && len(asked)+len(q.Facets) > 0
+		order := string(q.Sort) != `["tags"]` && string(q.Sort) != `["_score","n"]` && len(q.Sort) > 0
+		flat := q.PostFilter == nil && strings.HasPrefix(q.Text, "w") && !strings.Contains(q.Text, "(")
+		counts := values || order && flat && len(asked)+len(q.Facets) == 0
 		if (got.CountedBy == "gpu") != (counts && got.CountedBy != "cpu: there is nothing to look for") || !strings.HasPrefix(want.CountedBy, "cpu: ") {
-			t.Fatalf("%s: counted by %q, and with the policy cpu by %q", q.Aggregations, got.CountedBy, want.CountedBy)
+			t.Fatalf("%+v, %s: counted by %q, and with the policy cpu by %q", q, q.Aggregations, got.CountedBy, want.CountedBy)
 		}
 		if (got.CountTook > 0) != (got.CountedBy == "gpu") || want.CountTook > 0 {
 			t.Fatalf("counted by %q in %v, by %q in %v", got.CountedBy, got.CountTook, want.CountedBy, want.CountTook)

@@ -423,7 +423,11 @@ func (s *sortedSearch) aggregate(ctx context.Context, r *Results) error {
 	if err != nil {
 		return err
 	}
-	return s.evaluate(ctx, r, s.aggregated(ctx), requests)
+	ix := s.aggregated(ctx)
+	if err := s.countMatches(ctx, r, ix, requests); err != nil {
+		return err
+	}
+	return s.evaluate(ctx, r, ix, requests)
 }
 
 func (s *sortedSearch) aggregated(ctx context.Context) *aggregate.Index {

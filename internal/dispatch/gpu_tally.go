@@ -97,6 +97,22 @@ func (t *tallying) all(ctx context.Context, suits func(*pipeline.Ordinals) bool,
 // refusal returns why the query cannot be counted on a GPU, "" if it may. Other than for hits, the scores and the
 // number of hits do not matter.
 func (t *tallying) refusal() string {
+	if refusal := t.unsuited(); refusal != "" {
+		return refusal
+	}
+	for i := range t.query.NumStages() {
+		switch st := t.query.Stage(i); {
+		case st.IsEmpty():
+			return cpuNothing
+		case !st.IsFlat():
+			return cpuTree
+		}
+	}
+	return ""
+}
+
+// unsuited is refusal without the words of the query.
+func (t *tallying) unsuited() string {
 	q := t.query
 	d := q.searcher.dispatcher
 	switch {
@@ -110,14 +126,6 @@ func (t *tallying) refusal() string {
 		return cpuNoPolicy
 	case q.Impacts() != nil:
 		return cpuImpacts
-	}
-	for i := range q.NumStages() {
-		switch st := q.Stage(i); {
-		case st.IsEmpty():
-			return cpuNothing
-		case !st.IsFlat():
-			return cpuTree
-		}
 	}
 	return ""
 }
@@ -135,8 +143,13 @@ func (t *tallying) prepare(suits func(*pipeline.Ordinals) bool) (refusal string,
 		t.masks = &gpuMasks{words: true}
 		t.masks.prepare(q, &t.sc.Scratch)
 	}
-	segments := q.Snapshot().Segments
-	if len(q.gpu.small) == len(segments) {
+	return t.findColumns(q.gpu.small, suits)
+}
+
+// findColumns is for the segments that are not small.
+func (t *tallying) findColumns(small []int, suits func(*pipeline.Ordinals) bool) (refusal string, err error) {
+	segments := t.query.Snapshot().Segments
+	if len(small) == len(segments) {
 		return cpuAllSmall, nil
 	}
 	for i := range segments {
@@ -152,7 +165,7 @@ func (t *tallying) prepare(suits func(*pipeline.Ordinals) bool) (refusal string,
 			if of.Column != nil {
 				of.Name, of.Number = field, slices.Index(set.Names(), field)
 			}
-			if !slices.Contains(q.gpu.small, i) && !suits(&of) {
+			if !slices.Contains(small, i) && !suits(&of) {
 				return cpuColumns, nil
 			}
 			t.columns = append(t.columns, of)
@@ -230,6 +243,10 @@ func (t *tallying) bytes() (n int64) {
 			n += legs[i].SizeBytes()
 		}
 	}
+	return n + t.columnBytes()
+}
+
+func (t *tallying) columnBytes() (n int64) {
 	for i := range t.columns {
 		if c := t.columns[i].Column; c != nil {
 			n += int64(c.NumDocs()+c.NumValues()) * int64(bits.Len(uint(c.NumTerms()))/8+1)
@@ -261,18 +278,22 @@ func (t *tallying) run(ctx context.Context, v *pipeline.View, stage int) (refusa
 	if one.Err != nil {
 		return one.Err.Error(), nil //nolint:nilerr // the CPU counts then
 	}
-	t.counts = ValueCounts{Segments: make([]SegmentCounts, len(one.Segments))}
-	for i := range one.Segments {
-		s := &one.Segments[i]
-		t.counts.Matches += s.Matches
-		t.counts.Segments[i] = SegmentCounts{s.Counts, s.Missing}
-	}
+	t.take(one)
 	for _, i := range q.gpu.small {
 		if err := plan.StageMatches(ctx, &q.Plan, &t.sc.Scratch, stage, i, t.addSmall); err != nil {
 			return "", err
 		}
 	}
 	return "", nil
+}
+
+func (t *tallying) take(one *pipeline.Tally) {
+	t.counts = ValueCounts{Segments: make([]SegmentCounts, len(one.Segments))}
+	for i := range one.Segments {
+		s := &one.Segments[i]
+		t.counts.Matches += s.Matches
+		t.counts.Segments[i] = SegmentCounts{s.Counts, s.Missing}
+	}
 }
 
 // addSmall counts a segment that is on no device.

@@ -56,6 +56,9 @@ var (
 	lastMask   atomic.Uint64
 )
 
+// NewMaskID returns an ID that no Mask has.
+func NewMaskID() uint64 { return lastMask.Add(1) }
+
 // rangesTime is the time in which another processor computes a mask from ranges, about.
 const rangesTime = 100 * time.Microsecond
 

@@ -297,7 +297,7 @@ func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.
 		}
 		l.terms = append(l.terms, t)
 	}
-	if len(l.terms) == 0 {
+	if len(l.terms) == 0 && q.NumTerms > 0 {
 		return false, nil
 	}
 	*out = imagesearch.Query{K: q.K, Terms: l.terms, Count: q.Count}

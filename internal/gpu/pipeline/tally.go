@@ -16,7 +16,8 @@ type Ordinals = residency.Ordinals
 
 // Tally asks for the number of matches of a query, and for columns how many of them have each value.
 type Tally struct {
-	// Query has the lists, the filters and whether it is conjunctive.
+	// Query has the lists, the filters and whether it is conjunctive. Without lists it is, and all documents of the
+	// filters match.
 	Query *Query
 	// Columns by segment, then column: [numSegments][NumColumns].
 	Columns    []Ordinals
@@ -92,7 +93,7 @@ func (t *Tally) reset(numSegments int) {
 
 func (t *Tally) check(v *View) error {
 	q := t.Query
-	if q.NumTerms < 1 || len(q.Legs) != q.NumTerms*len(v.segments) || len(q.Filters) > 0 && len(q.Filters) != len(v.segments) || len(t.Columns) != t.NumColumns*len(v.segments) {
+	if q.NumTerms < 1 && !q.Conjunctive || len(q.Legs) != q.NumTerms*len(v.segments) || len(q.Filters) > 0 && len(q.Filters) != len(v.segments) || len(t.Columns) != t.NumColumns*len(v.segments) {
 		return fmt.Errorf("tally: %d legs of %d terms, %d filters and %d columns over %d segments: %w", len(q.Legs), q.NumTerms, len(q.Filters), len(t.Columns), len(v.segments), base.ErrBadInput)
 	}
 	slots := 0
@@ -141,7 +142,7 @@ func (v *View) Tally(ctx context.Context, t *Tally, trace *Trace) error {
 
 // HasTally reports whether all lists and columns of a tally are on the devices.
 func (v *View) HasTally(t *Tally) bool {
-	if t.check(v) != nil || !v.HasImages(t.Query) {
+	if t.check(v) != nil || t.Query.NumTerms > 0 && !v.HasImages(t.Query) {
 		return false
 	}
 	for i, d := range v.engine.devices {
