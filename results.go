@@ -37,7 +37,8 @@ type Results struct {
 	// Aggregations are the answers to Query.Aggregations.
 	Aggregations Aggregations `json:"aggregations,omitzero"`
 	// CountedBy is the processor that counted the values of Facets and Aggregations and found the best hits of
-	// Query.Sort, if there is a GPU: "gpu", or "cpu: " and the reason.
+	// Query.Sort, if there is a GPU: "gpu", or "cpu: " and the reason. If the query is no flat list of words, it is that of
+	// the values.
 	CountedBy string `json:"counted_by,omitempty"`
 	// CountTook is the time of this on a GPU.
 	CountTook time.Duration `json:"count_took_ns,omitempty"`
