@@ -16,7 +16,7 @@ var layers = [][]string{
 	0: {
 		"internal/base", "internal/footprint", "internal/invariant", "internal/vfs",
 		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/simd/column", "internal/turns", "internal/contraction", "internal/suggest", "internal/jsonout",
-		"internal/gpu/cuda",
+		"internal/gpu/cuda", "internal/gpu/ptx", "internal/gpu/ptx/foldptx",
 	},
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis", "internal/automaton",
@@ -51,6 +51,8 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/simd/column", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/column", "internal/simd/bitpack", "values of up to 32 bits are packed likewise"},
 	{"internal/gpu/cuda", "internal/invariant", "a broken contract of the driver is a bug"},
+	{"internal/gpu/cuda", "internal/gpu/ptx", "images are folded"},
+	{"internal/gpu/ptx/foldptx", "internal/gpu/ptx", "the program folds what make kernels compiled"},
 	{"internal/gpu/packedsearch", "internal/gpu/imagesearch", "both search an imagesearch.Segment, with the same limits"},
 	{"internal/gpu/residency", "internal/gpu/imagesearch", "images are made by their kernels"},
 	{"internal/gpu/residency", "internal/gpu/packedsearch", "which codecs are read compressed decides what a list is worth"},

@@ -159,6 +159,7 @@ func TestLoadImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	image := w.EncodeAll([]byte("good"), nil)
+	unfoldable := w.EncodeAll([]byte("good %r0"), nil)
 	m, err := d.LoadImage("x", image)
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +170,7 @@ func TestLoadImage(t *testing.T) {
 	flipped := slices.Clone(image)
 	flipped[len(flipped)-1] ^= 1 // of the checksum
 	for name, damaged := range map[string][]byte{
-		"empty": nil, "text": []byte("good"), "short": image[:len(image)-1], "long": append(slices.Clip(image), 1), "flipped": flipped,
+		"empty": nil, "text": []byte("good"), "short": image[:len(image)-1], "long": append(slices.Clip(image), 1), "flipped": flipped, "unfoldable": unfoldable,
 	} {
 		_, err := d.LoadImage("x", damaged)
 		e := new(Error)

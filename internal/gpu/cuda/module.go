@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/griffin-search/griffin/internal/gpu/ptx"
 )
 
 // CUjit_option.
@@ -53,8 +55,8 @@ func (d *Device) LoadModule(name string, image []byte) (*Module, error) {
 	return m, nil
 }
 
-// LoadImage is LoadModule for PTX compressed with zstd, as make kernels writes it. If it
-// cannot be decompressed, the error has the code InvalidImage.
+// LoadImage is LoadModule for folded PTX (package ptx) compressed with zstd, as make kernels writes it. If it
+// cannot be decompressed and unfolded, the error has the code InvalidImage.
 func (d *Device) LoadImage(name string, image []byte) (*Module, error) {
 	text, err := decompress(image)
 	if err != nil {
@@ -73,7 +75,11 @@ func decompress(image []byte) ([]byte, error) {
 	if len(image) == 0 {
 		return nil, errors.New("it is empty")
 	}
-	return d.DecodeAll(image, nil)
+	folded, err := d.DecodeAll(image, nil)
+	if err != nil {
+		return nil, err
+	}
+	return ptx.Unfold(folded)
 }
 
 // Unload releases the module, whose kernels must not be running.
