@@ -35,7 +35,7 @@ build: ## build bin/griffin
 
 # Without the lab, plots, buckets and HTTP/2, and stripped: below 23 MB, which TestSmallBuild checks.
 .PHONY: build-small
-build-small: ## build bin/griffin without the lab, plots and buckets, stripped: below 23 MB
+build-small: ## build bin/griffin without the lab, plots and buckets, stripped: below 23.5 MB
 	go build -trimpath -tags nolab,nobuckets,nozones,nethttpomithttp2 -ldflags '-s -w' -o bin/griffin ./cmd/griffin
 
 .PHONY: demo
