@@ -29,7 +29,7 @@ func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end tim
 			return p, g, min(ends[CPU], ends[GPU]), true
 		}
 	case endsFirst:
-		if ends[CPU] <= ends[GPU] && !j.Patient && !s.isPatient(now, j, ends[GPU]) {
+		if ends[CPU] <= ends[GPU] && !j.Patient && s.patientUntil(now, j, ends[GPU]) <= now {
 			p = CPU
 		}
 	}
@@ -39,10 +39,16 @@ func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end tim
 	return p, g, ends[p], true
 }
 
-// isPatient reports whether a job that would end at the GPU at a time leaves the CPU to the jobs that have
-// to be fed to the GPU: one more job in a launch costs far less than on the CPU.
-func (s *Scheduler) isPatient(now time.Duration, j *Job, end time.Duration) bool {
-	return j.Batched > 0 && !j.entry.solo && j.Cost[CPU] > s.o.Feeding && end != Never && end-now <= s.o.Patience && s.queues.places[GPU].busy.Load()
+// patientUntil returns the time until which a job that is predicted to end at the GPU at a time leaves the CPU to
+// the jobs that have to be fed to the GPU, if the GPU makes no progress: one more job in a launch costs far less than
+// on the CPU. It returns now for a job that does not, because it would wait for longer than Patience or past its
+// deadline, or because the launches that it waits for exceed their prediction.
+func (s *Scheduler) patientUntil(now time.Duration, j *Job, end time.Duration) time.Duration {
+	st := &s.queues.places[GPU]
+	if j.Batched <= 0 || j.entry.solo || j.Cost[CPU] <= s.o.Feeding || end == Never || end-now > s.o.Patience || end > j.Deadline || !st.busy.Load() {
+		return now
+	}
+	return max(now, min(now+s.o.Patience, st.overdueAt(), j.Deadline-j.Cost[CPU]-soonest))
 }
 
 // pick takes the next job for p; if there is none, it returns nil and the time
@@ -132,9 +138,11 @@ func (s *Scheduler) steal(now time.Duration, p Place, first time.Duration) (best
 			}
 			adds := j.adds(other.place)
 			there := plus(now+other.after(load, other.ahead(adds, min(adds, longest))), j.Cost[other.place])
-			if p == CPU && s.isPatient(now, j, there) {
-				wake = min(wake, now+s.o.Patience)
-				continue
+			if p == CPU {
+				if until := s.patientUntil(now, j, there); until > now {
+					wake = min(wake, until)
+					continue
+				}
 			}
 			if gain := there - here; gain > most && (s.o.RunLate || here <= j.Deadline) {
 				best, most = j, gain

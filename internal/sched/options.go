@@ -90,8 +90,9 @@ type Options struct {
 	// a CPU. Default 0: an idle lane takes what waits at once.
 	Beside int
 	// Patience is the predicted time at a busy GPU up to which a job of a batch waits there although a CPU would end it
-	// earlier, if it takes the CPU more than Feeding, the time that a CPU spends on a job that the GPU runs. Default 0: a job
-	// goes where it ends first.
+	// earlier, if it takes the CPU more than Feeding, the time that a CPU spends on a job that the GPU runs. It waits no
+	// longer if it would end there after its deadline, or if the launch takes longer than predicted. Default 0: a job goes
+	// where it ends first.
 	Patience, Feeding time.Duration
 	// The initial factor by which a job must be faster at a place to belong to it
 	// alone (PolicyQuery); default 0.2.

@@ -162,6 +162,19 @@ func (r *run) left(now time.Duration) time.Duration {
 	return (now - r.start) / 8
 }
 
+// overdueAt returns the time from which all runs exceed their predictions, corrected by the slowdown: Never while a
+// server is idle.
+func (st *station) overdueAt() (at time.Duration) {
+	for i := range st.runs {
+		r := &st.runs[i]
+		if r.jobs == 0 {
+			return Never
+		}
+		at = max(at, r.start+time.Duration(float64(r.until-r.start)*max(st.slowdown, 1)))
+	}
+	return at
+}
+
 // begin takes a server for a run with the predicted time and returns the server.
 func (st *station) begin(now, predicted time.Duration, jobs int) int32 {
 	last := len(st.idle) - 1
