@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/query"
@@ -87,80 +88,134 @@ func (o *object) lenient(fields *mapping.Mapping, field, text string) bool {
 	return err != nil
 }
 
-// anyCase is a regular expression for a text in any letter case.
+// anyCase is a regular expression for a text in any letter case of Unicode.
 func anyCase(text string) string {
 	var b strings.Builder
 	for _, r := range text {
-		switch folded := unicode.SimpleFold(r); {
-		case folded != r:
-			b.WriteByte('[')
-			b.WriteRune(r)
-			for ; folded != r; folded = unicode.SimpleFold(folded) {
-				b.WriteRune(folded)
-			}
-			b.WriteByte(']')
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
-			b.WriteRune(r)
-		default:
-			b.WriteByte('\\')
-			b.WriteRune(r)
+		if others := otherCases(string(r)); others != "" {
+			b.WriteString("[" + string(r) + others + "]")
+		} else {
+			b.WriteString(literal(r))
 		}
 	}
 	return b.String()
 }
 
-// wildcardAnyCase is a regular expression for a wildcard in any letter case.
+// literal is a regular expression for a character in its own case.
+func literal(r rune) string {
+	if unicode.IsLetter(r) || unicode.IsDigit(r) {
+		return string(r)
+	}
+	return `\` + string(r)
+}
+
+// wildcardAnyCase is a regular expression for a wildcard in any letter case. As in OpenSearch, escaped characters match
+// only themselves.
 func wildcardAnyCase(pattern string) string {
 	var b strings.Builder
-	literal := ""
-	end := func(as string) {
-		b.WriteString(anyCase(literal) + as)
-		literal = ""
-	}
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '*':
-			end(".*")
-		case c == '?':
-			end(".")
-		case c == '\\' && i+1 < len(pattern):
-			i++
-			literal += pattern[i : i+1]
-		default:
-			literal += pattern[i : i+1]
-		}
-	}
-	end("")
-	return b.String()
-}
-
-// regexpAnyCase makes the letters of a regular expression outside of classes and quotes match in any letter case, as in OpenSearch.
-func regexpAnyCase(pattern string) string {
-	var b strings.Builder
-	closing := rune(0)
 	escaped := false
 	for _, r := range pattern {
 		switch {
 		case escaped:
 			escaped = false
-		case closing != 0:
-			escaped = r == '\\'
-			if r == closing {
-				closing = 0
-			}
+			b.WriteString(literal(r))
+		case r == '*':
+			b.WriteString(".*")
+		case r == '?':
+			b.WriteByte('.')
 		case r == '\\':
 			escaped = true
-		case r == '[':
-			closing = ']'
-		case r == '"':
-			closing = '"'
-		case unicode.SimpleFold(r) != r:
+		default:
 			b.WriteString(anyCase(string(r)))
-			continue
 		}
-		b.WriteRune(r)
+	}
+	if escaped {
+		b.WriteString(literal('\\')) // a backslash at the end is itself
 	}
 	return b.String()
+}
+
+// regexpAnyCase makes the characters and quoted texts of a regular expression match in any letter case. Ranges such as
+// a-z stay, as in Lucene's RegExp.
+func regexpAnyCase(pattern string) string {
+	var b strings.Builder
+	for pattern != "" {
+		text := firstCharacter(pattern)
+		pattern = pattern[len(text):]
+		switch {
+		case text == "[":
+			n := classAnyCase(&b, pattern)
+			pattern = pattern[n:]
+		case text == `"`:
+			quoted, rest, closed := strings.Cut(pattern, `"`)
+			if !closed {
+				return b.String() + text + pattern // the parser reports it
+			}
+			b.WriteString("(" + anyCase(quoted) + ")")
+			pattern = rest
+		case len(otherCases(text)) > 0:
+			b.WriteString("[" + text + otherCases(text) + "]")
+		default:
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+// classAnyCase writes a class, which begins behind its bracket, and returns its length.
+func classAnyCase(b *strings.Builder, pattern string) int {
+	rest := pattern
+	take := func(n int) {
+		b.WriteString(rest[:n])
+		rest = rest[n:]
+	}
+	b.WriteByte('[')
+	if strings.HasPrefix(rest, "^") {
+		take(1)
+	}
+	for first := true; rest != "" && (first || rest[0] != ']'); first = false {
+		text := firstCharacter(rest)
+		take(len(text))
+		if others := otherCases(text); !isClass(text) && strings.HasPrefix(rest, "-") {
+			take(1)
+			take(len(firstCharacter(rest)))
+		} else {
+			b.WriteString(others)
+		}
+	}
+	take(min(1, len(rest)))
+	return len(pattern) - len(rest)
+}
+
+// firstCharacter returns the first character of a regular expression, with its backslash.
+func firstCharacter(pattern string) string {
+	if pattern == "" {
+		return ""
+	}
+	begin := 0
+	if pattern[0] == '\\' && len(pattern) > 1 {
+		begin = 1
+	}
+	_, size := utf8.DecodeRuneInString(pattern[begin:])
+	return pattern[:begin+size]
+}
+
+// isClass reports whether a character of a regular expression is a class, such as \d.
+func isClass(text string) bool {
+	return len(text) == 2 && text[0] == '\\' && strings.Contains("dDsSwW", text[1:])
+}
+
+// otherCases returns a character of a regular expression in other letter cases. Classes have none.
+func otherCases(text string) string {
+	if isClass(text) {
+		return ""
+	}
+	r, _ := utf8.DecodeLastRuneInString(text)
+	var others []rune
+	for folded := unicode.SimpleFold(r); folded != r; folded = unicode.SimpleFold(folded) {
+		others = append(others, folded)
+	}
+	return string(others)
 }
 
 // inAnyCase is a query of all terms that are the text, or match the pattern, in any letter case.
