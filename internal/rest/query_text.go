@@ -30,11 +30,11 @@ func (p *queryParser) match(raw json.RawMessage) (query.Node, *Error) {
 	if err != nil {
 		return nil, err
 	}
+	w := &query.Words{Field: field, Text: text}
+	o.words(w)
 	if o.lenient(p.x.meta().fields, field, text) {
 		return &query.IDs{Boost: 1}, o.err
 	}
-	w := &query.Words{Field: field, Text: text}
-	o.words(w)
 	return w, o.err
 }
 
@@ -138,9 +138,6 @@ func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
 		kind, _ = o.text("type")
 	}
 	fields = slices.DeleteFunc(fields, func(f query.FieldWeight) bool { return o.lenient(p.x.meta().fields, f.Name, text) })
-	if len(fields) == 0 {
-		return &query.IDs{Boost: 1}, o.err
-	}
 	boost := o.boost()
 	tie := o.number("tie_breaker", 0, 0, 1)
 	var leaf query.Node
@@ -150,7 +147,7 @@ func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
 		o.words(w)
 		w.Boost, w.Prefix, leaf = 1, kind == "bool_prefix", w
 	case "cross_fields":
-		return acrossFields(&o, fields, text, boost)
+		leaf = acrossFields(&o, fields, text, boost)
 	case "phrase", "phrase_prefix":
 		leaf = &query.Phrase{
 			Text: text, Boost: 1, Slop: o.whole("slop", query.MaxSlop), Prefix: kind == "phrase_prefix", MaxExpansions: o.whole("max_expansions", query.MaxClauses),
@@ -158,14 +155,19 @@ func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
 	default:
 		o.fail("[multi_match] query has the [type] %s: there are best_fields, most_fields, cross_fields, phrase, phrase_prefix, bool_prefix", kind)
 	}
-	if o.err != nil {
+	switch {
+	case o.err != nil:
 		return nil, o.err
+	case len(fields) == 0:
+		return &query.IDs{Boost: 1}, nil
+	case kind == "cross_fields":
+		return leaf, nil
 	}
 	return p.wholeValues(inFields(leaf, fields, kind == "most_fields" || kind == "bool_prefix", tie, boost)), nil
 }
 
 // acrossFields is a multi_match over several fields as if they were one.
-func acrossFields(o *object, fields []query.FieldWeight, text string, boost float64) (query.Node, *Error) {
+func acrossFields(o *object, fields []query.FieldWeight, text string, boost float64) query.Node {
 	if tie := o.number("tie_breaker", 0, 0, 1); tie != 0 {
 		o.fail("[multi_match] query of type cross_fields has [tie_breaker] %g: only 0 is supported", tie)
 	}
@@ -174,7 +176,7 @@ func acrossFields(o *object, fields []query.FieldWeight, text string, boost floa
 			o.fail("[multi_match] query of type cross_fields does not support [%s]", key)
 		}
 	}
-	return &query.Combined{Fields: fields, Text: text, Occur: o.occur("operator"), AtLeast: o.minimum(), Boost: boost, ByAnalyzer: true}, o.err
+	return &query.Combined{Fields: fields, Text: text, Occur: o.occur("operator"), AtLeast: o.minimum(), Boost: boost, ByAnalyzer: true}
 }
 
 func (p *queryParser) combinedFields(raw json.RawMessage) (query.Node, *Error) {
