@@ -155,7 +155,7 @@ fmt: $(BIN)/gofumpt ## format all Go files, kernels and the emulator
 	clang-format-19 -i $$(git ls-files -co --exclude-standard '*.cu' '*.cuh' '*.cpp' '*.hpp')
 
 .PHONY: kernels
-kernels: ## compile the GPU kernels to internal/*/*/image/*.ptx.zst (FAMILY=… for some; needs clang-19)
+kernels: ## compile the GPU kernels to internal/*/*/image/*.ptx.zst (FAMILY=… for some; needs clang-19 and zstd)
 	@.ci/kernels $(FAMILY)
 
 .PHONY: kernels-check
