@@ -69,7 +69,11 @@ func (s *smallAhead) begin(ctx context.Context, q *Query, sc *plan.Scratch, stag
 	return s.step
 }
 
+// next keeps the first error, also that of a fault, which the Ahead does not know.
 func (s *smallAhead) next() (more bool) {
+	if s.err != nil {
+		return false
+	}
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &s.err)
 	more, s.err = s.Step(s.ctx)
 	return more

@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -141,18 +143,78 @@ func TestSmallSegmentDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	legs := plans[0].Stage(0).Legs(1)
-	for i := range legs {
-		damaged := *legs[i].List
-		damaged.DocFreq = base.MaxDocs // no block has so many
-		legs[i].List = &damaged
-	}
+	damage(plans[0], 1)
 	if _, err := plans[0].Run(t.Context(), p.sc, nil); err == nil {
 		t.Error("a damaged list is no error")
 	}
 	answers := make([]plan.Answer, 2)
 	if err := p.gpu.dispatcher.SearchPrepared(t.Context(), plans, new(BatchScratch), answers); err == nil || len(answers[1].Hits) != 10 {
 		t.Errorf("error %v, %d hits of the other query", err, len(answers[1].Hits))
+	}
+}
+
+// damage makes the lists of a segment wrong in a plan.
+func damage(q *Query, segment int) {
+	legs := q.Stage(0).Legs(segment)
+	for i := range legs {
+		damaged := *legs[i].List
+		damaged.DocFreq = base.MaxDocs // no block has so many
+		legs[i].List = &damaged
+	}
+}
+
+// An error of a small segment that is searched ahead is the query's, also if the GPU then searches another large segment.
+func TestSmallSegmentErrorsAhead(t *testing.T) {
+	rng := rand.New(rand.NewPCG(46, 1))
+	g := testGPU(t, pipeline.Options{})
+	g.smallDocs = 100
+	p := newGPUPair(t, indextest.Snapshot(t, commitsIndex(t, rng, 300, 50, 60, 400)), g)
+	for _, mode := range []plan.Mode{plan.ModeOr, plan.ModeAnd} {
+		q, err := p.gpu.Prepare(p.sc, plantest.Parse(t, "w1 w2"), Options{Mode: mode, K: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var small smallAhead
+		ctx, cancel := context.WithCancel(t.Context())
+		step := small.begin(ctx, q, &p.sc.Scratch, 0)
+		cancel()
+		for range 4 {
+			step()
+		}
+		if err := small.finish(ctx, new(plan.Answer), nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("mode %v, cancelled ahead: %v", mode, err)
+		}
+		damage(q, 1)
+		if a, err := q.Run(t.Context(), p.sc, nil); !errors.Is(err, base.ErrCorrupt) {
+			t.Errorf("mode %v: %d hits and the error %v of a damaged list", mode, len(a.Hits), err)
+		}
+	}
+	if s := g.Stats(); s.OnCPU != 0 {
+		t.Errorf("%d queries on the CPU", s.OnCPU)
+	}
+}
+
+// Beside is not called again after it has returned false, although the GPU searches another segment.
+func TestBesideEnds(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	p := newGPUPair(t, indextest.Snapshot(t, commitsIndex(t, rand.New(rand.NewPCG(47, 1)), 300, 400, 200)), g)
+	q, err := p.gpu.Prepare(p.sc, plantest.Parse(t, "w1 w2"), Options{K: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state gpuState
+	if err := state.attach(g, q); err != nil {
+		t.Fatal(err)
+	}
+	defer state.detach(g)
+	one, calls := q.gpu.stages[0], 0
+	one.Beside = func() bool {
+		calls++
+		return false
+	}
+	results := make([]pipeline.Result, 1)
+	if err := state.view.Run(t.Context(), []*pipeline.Query{&one}, results, nil, nil); err != nil || results[0].Err != nil || calls != 1 {
+		t.Errorf("%d calls, want 1; %v, %v", calls, err, results[0].Err)
 	}
 }
 

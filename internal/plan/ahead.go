@@ -28,6 +28,7 @@ type Ahead struct {
 	// floor is a score that K documents of the other segments probably reach: hits with less are left out.
 	floor base.Score
 	work  Work
+	err   error // of a Step
 }
 
 // Begin begins before the other processor does.
@@ -35,11 +36,12 @@ func (s *Ahead) Begin(p *Plan, sc *Scratch, stage int, segments []int) {
 	*s = Ahead{plan: p, sc: sc, stage: stage, segments: segments}
 }
 
-// Step searches the next segment; more is false if there is none. The first Step also guesses a threshold.
+// Step searches the next segment; more is false if there is none. The first Step also guesses a threshold. After an
+// error, Step and Finish return it again.
 func (s *Ahead) Step(ctx context.Context) (more bool, err error) {
 	p, st := s.plan, &s.plan.stages[s.stage]
-	if st.root == nil || p.k == 0 || s.next == len(s.segments) {
-		return false, nil
+	if s.err != nil || st.root == nil || p.k == 0 || s.next == len(s.segments) {
+		return false, s.err
 	}
 	if s.next == 0 {
 		p.ResetHits(s.sc)
@@ -52,9 +54,9 @@ func (s *Ahead) Step(ctx context.Context) (more bool, err error) {
 	segment := s.segments[s.next]
 	s.next++
 	if !r.isHopeless(segment) {
-		err = r.search(segment, &s.work, nil)
+		s.err = r.search(segment, &s.work, nil)
 	}
-	return err == nil && s.next < len(s.segments), err
+	return s.err == nil && s.next < len(s.segments), s.err
 }
 
 // likely returns a threshold that K documents of the segment with the most documents probably reach.
@@ -76,8 +78,8 @@ func (s *Ahead) likely(st *Stage) base.Score {
 func (s *Ahead) Finish(ctx context.Context, a *Answer, trace *Trace) error {
 	p, sc, st := s.plan, s.sc, &s.plan.stages[s.stage]
 	a.Work.Add(s.work)
-	if st.root == nil {
-		return nil
+	if s.err != nil || st.root == nil {
+		return s.err
 	}
 	r := sc.stage(p, st, ctx)
 	rest := s.segments[s.next:]

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -68,5 +70,28 @@ func TestAhead(t *testing.T) {
 	}
 	if guessed == 0 || missed == 0 {
 		t.Errorf("%d thresholds were guessed, %d missed", guessed, missed)
+	}
+}
+
+// After an error, nothing more is searched, and Finish returns the error although its own context is not cancelled.
+func TestAheadError(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 1))
+	snapshot := crewIndex(t, rng, false, false, false)
+	sc := testScratch(t, "whitespace")
+	p, err := New(snapshot, nil).Prepare(sc, crewNode(t, rng, false), Options{Mode: ModeAnd, K: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var run Ahead
+	run.Begin(p, sc, 0, []int{0, 1})
+	for range 3 {
+		if more, err := run.Step(ctx); more || !errors.Is(err, context.Canceled) || run.next != 1 {
+			t.Errorf("more %v, error %v, segment %d is next", more, err, run.next)
+		}
+	}
+	if err := run.Finish(t.Context(), new(Answer), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("Finish: %v", err)
 	}
 }

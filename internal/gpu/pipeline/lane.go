@@ -23,7 +23,7 @@ type lane struct {
 	limits       imagesearch.Limits // of batch
 	tally        tallyState
 	begun, ended *cuda.Event // traced runs only
-	beside       func() bool // Query.Beside of the run
+	beside       beside
 
 	// Of the gathered queries: entries[first[i]:] are the pinned lists of query i by leg, nil
 	// for legs without a list to read, then its filters by segment. If first[i] < 0, the query has
@@ -142,7 +142,7 @@ func (l *lane) salvage() {
 }
 
 func (l *lane) reset() {
-	l.entries, l.first, l.beside = l.entries[:0], l.first[:0], nil
+	l.entries, l.first, l.beside.ask = l.entries[:0], l.first[:0], nil
 	l.waits.Reset()
 	l.counts, l.wasted = laneCounts{kernels: l.counts.kernels[:0]}, 0
 }
@@ -234,7 +234,7 @@ func (l *lane) run(targets []target, queries []*Query, results []Result, few int
 		}
 	}
 	l.settle(err)
-	l.beside = nil
+	l.beside.ask = nil
 	l.d.busy.Add(int64(l.counts.took))
 	l.d.CountLists(l.counts.Hit, 0)
 	l.d.asked.Add(&l.counts.Asked)
@@ -333,7 +333,7 @@ func (l *lane) searchOne(p *target, s, i int, q *Query, r *Result, timed bool) e
 			return err
 		}
 	}
-	err = l.single.SearchBeside(l.stream, p.segment, &query, l.beside)
+	err = l.single.SearchBeside(l.stream, p.segment, &query, l.beside.steps())
 	if errors.Is(err, imagesearch.ErrUnsuited) {
 		r.Err = err
 		return nil

@@ -121,7 +121,7 @@ func (v *View) runWhole(ctx context.Context, i int, queries []*Query, results []
 	n, _ := l.gather(v, targets, queries, results)
 	if n == len(queries) {
 		if n == 1 && len(v.engine.devices) == 1 {
-			l.beside = queries[0].Beside
+			l.beside.ask = queries[0].Beside
 		}
 		l.run(targets, queries, results, 1, trace != nil)
 		l.report(trace, i)
