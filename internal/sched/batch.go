@@ -31,10 +31,17 @@ func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
 		if j.entry.solo {
 			return now
 		}
-		until = min(until, j.entry.since+s.o.Window, s.queues.urgentAt(j))
-		if s.lastStart(j) != Never {
-			until = min(until, j.Deadline-j.Cost[GPU])
-		}
+		until = min(until, gatheringUntil(s, j, s.o.Window))
+	}
+	return until
+}
+
+// gatheringUntil returns the time until which a job of the GPU's queue waits for others, at most for some time, and
+// neither until it is urgent nor until it would be shed.
+func gatheringUntil(s *Scheduler, j *Job, most time.Duration) time.Duration {
+	until := min(j.entry.since+most, s.queues.urgentAt(j))
+	if s.lastStart(j) != Never {
+		until = min(until, j.Deadline-j.Cost[GPU])
 	}
 	return until
 }
@@ -47,7 +54,11 @@ func (s *Scheduler) gatheringBeside(now time.Duration) time.Duration {
 	if busy == 0 || first == nil || st.urgent.len() > 0 || first.entry.solo || first.Batched == 0 || st.queue.len() >= min(busy*s.o.Beside, s.o.MaxBatch) {
 		return now
 	}
-	return first.entry.since + BesideWait
+	until := Never
+	for _, j := range st.queue.jobs { // the first is not always the oldest
+		until = min(until, gatheringUntil(s, j, BesideWait))
+	}
+	return until
 }
 
 // dense reports whether another job for the GPU is expected within the window.

@@ -77,8 +77,50 @@ func TestBeside(t *testing.T) {
 	if err := s.Arrive(3*us, urgent); err != nil {
 		t.Fatal(err)
 	}
-	if n := next(60 * us); n != 2 { // half of its time has passed
+	if _, wake := s.Next(3*us, GPU, nil); wake != 53*us {
+		t.Errorf("with a job that is urgent at 53 µs, it is to be asked again at %v", wake)
+	}
+	if n := next(53 * us); n != 2 { // half of its time has passed
 		t.Errorf("%d jobs begin with an urgent one, want both", n)
+	}
+}
+
+// No job waits beside a busy lane for longer than BesideWait, though others that arrive later precede it, and none
+// until it is late.
+func TestBesideWake(t *testing.T) {
+	type arrival struct{ at, gpu, within time.Duration }
+	for name, c := range map[string]struct {
+		urgent   float64
+		arrivals []arrival
+		want     time.Duration
+	}{
+		"one job":                   {0.5, []arrival{{us, 100 * us, Never}}, us + BesideWait},
+		"smaller jobs arrive later": {0.5, []arrival{{us, 100 * us, Never}, {50 * us, us, Never}, {90 * us, us, Never}}, us + BesideWait},
+		"urgent at half its time":   {0.5, []arrival{{us, 100 * us, 300 * us}}, 151 * us},
+		"not urgent, but late":      {1, []arrival{{us, 100 * us, 300 * us}}, 201 * us},
+		"a second one with less":    {0.5, []arrival{{us, us, Never}, {50 * us, 100 * us, 300 * us}}, 200 * us},
+		"a long deadline":           {0.5, []arrival{{us, 100 * us, 10 * ms}}, us + BesideWait},
+	} {
+		s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: -1, Lanes: 2, MaxQueue: -1, Beside: 32, Urgent: c.urgent})
+		arrive(t, s, 0, Never, 200*us)
+		next(s, 0, GPU)
+		now := time.Duration(0)
+		for _, a := range c.arrivals {
+			now = a.at
+			j := newBatched(Never, a.gpu, a.gpu/2)
+			j.Within = a.within
+			if err := s.Arrive(now, j); err != nil {
+				t.Fatal(err)
+			}
+		}
+		jobs, wake := s.Next(now, GPU, nil)
+		if len(jobs) > 0 || wake != c.want {
+			t.Errorf("%s: %d jobs begin, asked again at %v, want %v", name, len(jobs), wake, c.want)
+			continue
+		}
+		if jobs, _ := s.Next(wake, GPU, nil); len(jobs) != len(c.arrivals) || len(s.Expired(nil)) > 0 {
+			t.Errorf("%s: %d jobs begin at %v, want all", name, len(jobs), wake)
+		}
 	}
 }
 
