@@ -35,6 +35,7 @@ type wireConn struct {
 	net.Conn
 	ctx    context.Context //nolint:containedctx // of the present request; guarded by wire.mu
 	used   bool            // for an earlier request
+	ends   bool            // the server closes it
 	reader *bufio.Reader
 	out    []byte // memory of requests
 	answer bytes.Buffer
@@ -107,10 +108,7 @@ func (c *wireConn) exchange(request func(dst []byte) []byte, limit int64) (statu
 	if err := response.Body.Close(); err != nil {
 		return 0, true, err
 	}
-	c.used = true
-	if response.Close {
-		c.ctx = nil
-	}
+	c.used, c.ends = true, response.Close
 	return response.StatusCode, true, nil
 }
 
@@ -173,7 +171,7 @@ func (w *wire) interrupt(ctx context.Context) {
 // put keeps a connection for another request, unless the server closes it or it was interrupted.
 func (w *wire) put(c *wireConn) {
 	w.mu.Lock()
-	keep := c.ctx != nil && c.ctx.Err() == nil && len(w.idle) < w.most
+	keep := !c.ends && c.ctx.Err() == nil && len(w.idle) < w.most
 	if c.ctx = nil; keep {
 		w.idle = append(w.idle, c)
 	}

@@ -153,3 +153,20 @@ func TestWireContexts(t *testing.T) {
 		t.Errorf("a server that does not answer: %v", err)
 	}
 }
+
+// The end of another request's context does not race with an answer after which the server closes the connection.
+func TestWireClosedWhileInterrupted(t *testing.T) {
+	w, _, _ := wireTo(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") })
+	other, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // a timer, which nothing orders after the answer
+	defer cancel()
+	if _, _, err := w.ask(other, "/", 10); err != nil {
+		t.Fatal(err)
+	}
+	err := w.do(t.Context(), 10, func(dst []byte) []byte { return w.appendRequest(dst, "/") }, func(int, []byte) error {
+		time.Sleep(150 * time.Millisecond)
+		return nil
+	})
+	if err != nil || len(w.idle) > 0 || len(w.open) > 0 {
+		t.Errorf("%v; %d connections are idle, %d open", err, len(w.idle), len(w.open))
+	}
+}
