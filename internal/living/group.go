@@ -265,7 +265,7 @@ func (s *Store) room(ctx context.Context) error {
 		if why == "" {
 			return nil
 		}
-		if slow := s.replaying.Load() && s.failure.Load() == nil; s.failure.Load().stuck() || time.Now().After(until) && !slow {
+		if slow := s.replaying.Load() && s.failures.latest() == nil; s.failures.stuck() || time.Now().After(until) && !slow {
 			return s.busy(why)
 		}
 		select {

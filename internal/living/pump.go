@@ -189,13 +189,10 @@ func (b *batch) add(it *item) {
 }
 
 func (s *Store) openBatch() (b *batch, err error) {
-	failed := false
-	err = s.retry("index", maxPublishWait, nil, s.work.again, func() (err error) {
+	err = s.retry("index", maxPublishWait, nil, s.work.again[indexing], func() (err error) {
 		attempt := s.work.attempts.Add(1)
-		if b, err = s.newBatch(); err != nil || failed {
-			failed = true
-			s.failing(attempt, err)
-		}
+		b, err = s.newBatch()
+		s.failures.record(indexing, attempt, err)
 		return err
 	})
 	return b, err
@@ -250,7 +247,7 @@ func (s *Store) publish() {
 			if numSegments(s.ix) <= s.opts.MaxSegments/2 {
 				s.slow.held.begin()
 			}
-			err = s.retry("refresh", maxPublishWait, nil, s.work.again, func() error { return s.publishBatch(b) })
+			err = s.retry("refresh", maxPublishWait, nil, s.work.again[publishing], func() error { return s.publishBatch(b) })
 			s.slow.held.end()
 		}
 		s.discard(b)
@@ -293,7 +290,7 @@ func (b *batch) published(s *Store) {
 
 func (s *Store) publishBatch(b *batch) (err error) {
 	attempt := s.work.attempts.Add(1)
-	defer func() { s.failing(attempt, err) }()
+	defer func() { s.failures.record(publishing, attempt, err) }()
 	partials, err := b.Partials()
 	if err != nil { // perhaps of long ago, when the documents were inverted
 		if err := s.again(b); err != nil {

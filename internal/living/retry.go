@@ -18,13 +18,15 @@ const (
 	maxWorkWait = time.Minute
 	// hurriedWait is the longest wait while writers wait for a merge.
 	hurriedWait = time.Second
+	// minAgainWait is the shortest wait while somebody waits for what is to be published, however often it is asked for.
+	minAgainWait = 50 * time.Millisecond
 	// A failure that lasts is reported at longer and longer intervals, up to this one.
 	maxReportInterval = 10 * time.Minute
 )
 
 // retry repeats what fails, for example because the disk is full, until it succeeds or the store
-// is closed. It waits most between attempts at the end, hurriedWait at most after a signal to hurry, and no longer after a
-// signal of again; both may be nil.
+// is closed. It waits most between attempts at the end, hurriedWait at most after a signal to hurry, and
+// minAgainWait at most after a signal of again; both may be nil.
 func (s *Store) retry(what string, most time.Duration, hurry, again <-chan struct{}, do func() error) error {
 	r := reports{what: what, send: s.opts.OnError}
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, most) {
@@ -41,10 +43,11 @@ func (s *Store) retry(what string, most time.Duration, hurry, again <-chan struc
 
 // pause waits; false: the store is closed.
 func (w *background) pause(wait time.Duration, hurry, again <-chan struct{}) bool {
-	whole, short := time.NewTimer(wait), time.NewTimer(min(wait, hurriedWait))
+	whole, short, least := time.NewTimer(wait), time.NewTimer(min(wait, hurriedWait)), time.NewTimer(min(wait, minAgainWait))
 	defer whole.Stop()
 	defer short.Stop()
-	var hurried <-chan struct{}
+	defer least.Stop()
+	var hurried, asked <-chan struct{}
 	for {
 		select {
 		case <-w.ctx.Done():
@@ -55,9 +58,11 @@ func (w *background) pause(wait time.Duration, hurry, again <-chan struct{}) boo
 			return true
 		case <-short.C:
 			hurried = hurry
+		case <-least.C:
+			asked = again
 		case <-hurried:
 			return true
-		case <-again:
+		case <-asked:
 			return true
 		}
 	}
@@ -119,31 +124,10 @@ func causeOf(err error) string {
 	return string(kept)
 }
 
-// failure is of the publisher.
-type failure struct {
-	err   error
-	since time.Time
-	last  int64 // the number of the last attempt
-}
-
-// failing records the outcome of an attempt to publish, which work.attempts numbered.
-func (s *Store) failing(attempt int64, err error) {
-	if err == nil {
-		s.failure.Store(nil)
-		return
-	}
-	now := time.Now()
-	f := &failure{err: err, since: now, last: attempt}
-	if before := s.failure.Load(); before != nil {
-		f.since = before.since
-	}
-	s.failure.Store(f)
-}
-
 // busy is the error of a write that waited for room, or need not wait since publishing fails.
 func (s *Store) busy(why string) error {
 	err := fmt.Errorf("%s: %w", why, ErrBusy)
-	if f := s.failure.Load(); f != nil {
+	if f := s.failures.latest(); f != nil {
 		err = fmt.Errorf("%w: %w", err, f.err)
 	}
 	return err
@@ -169,15 +153,4 @@ func explain(dir string, err error) error {
 		return fmt.Errorf("index %s: %w: %w", dir, ErrDenied, err)
 	}
 	return err
-}
-
-// hopelessAfter reports whether a later attempt than a numbered one failed, and the disk takes no writes, or attempts have
-// failed for some time. f may be nil.
-func (f *failure) hopelessAfter(attempt int64) bool {
-	return f != nil && f.last > attempt && (refused(explain("", f.err)) || f.stuck())
-}
-
-// stuck reports whether publishing has failed for some time, so that waiting is of no use. f may be nil.
-func (f *failure) stuck() bool {
-	return f != nil && time.Since(f.since) > maxPublishWait
 }

@@ -41,18 +41,18 @@ type Store struct {
 
 	work      background
 	replaying atomic.Bool
-	failure   atomic.Pointer[failure] // of the publisher, until a repetition succeeds
-	ended     error                   // why nothing is published any more; guarded by mu
+	failures  failures
+	ended     error // why nothing is published any more; guarded by mu
 }
 
 // background is the goroutines of a Store.
 type background struct {
-	sealed  chan *batch   // from the pump to the publisher
-	changed signals       // segments were added or merged
-	flush   chan struct{} // the log is long
-	save    chan struct{} // much is visible since the last checkpoint
-	hurry   signals       // writers wait for a merge
-	again   chan struct{} // somebody waits for what fails to be published
+	sealed  chan *batch             // from the pump to the publisher
+	changed signals                 // segments were added or merged
+	flush   chan struct{}           // the log is long
+	save    chan struct{}           // much is visible since the last checkpoint
+	hurry   signals                 // writers wait for a merge
+	again   [numParts]chan struct{} // somebody waits for what fails to be published
 	quit    chan struct{}
 	ctx     context.Context
 	stop    context.CancelFunc // ends ctx
@@ -66,7 +66,9 @@ type background struct {
 func (w *background) begin(ctx context.Context) {
 	w.sealed, w.quit = make(chan *batch), make(chan struct{})
 	w.flush, w.save = make(chan struct{}, 1), make(chan struct{}, 1)
-	w.again = make(chan struct{}, 1)
+	for part := range w.again {
+		w.again[part] = make(chan struct{}, 1)
+	}
 	for level := range numLevels {
 		w.changed[level], w.hurry[level] = make(chan struct{}, 1), make(chan struct{}, 1)
 	}
@@ -162,10 +164,12 @@ func (s *Store) state(id string) (st state, pending bool, err error) {
 // the error is of an attempt, if the disk takes no writes of the first one: it wraps ErrBusy, and ErrFull, ErrReadOnly or ErrDenied.
 func (s *Store) Refresh(ctx context.Context) error {
 	before := s.work.attempts.Load()
-	if s.failure.Load() != nil {
-		signal(s.work.again)
+	if s.failures.latest() != nil {
+		for _, again := range s.work.again {
+			signal(again)
+		}
 	}
-	return s.refresh(ctx, maxPublishWait/50, func() bool { return s.failure.Load().hopelessAfter(before) })
+	return s.refresh(ctx, maxPublishWait/50, func() bool { return s.failures.hopelessAfter(before) })
 }
 
 // refresh is Refresh, but gives up when hopeless says so, which it asks in intervals.
@@ -249,7 +253,6 @@ func (s *Store) newBatch() (*batch, error) {
 
 // refreshes makes writes visible in intervals.
 func (s *Store) refreshes() {
-	stuck := func() bool { return s.failure.Load().stuck() }
 	ticker := time.NewTicker(s.opts.RefreshInterval)
 	defer ticker.Stop()
 	for {
@@ -257,7 +260,7 @@ func (s *Store) refreshes() {
 		case <-s.work.quit:
 			return
 		case <-ticker.C:
-			if err := s.refresh(s.work.ctx, maxPublishWait/4, stuck); err != nil && s.work.ctx.Err() == nil && !stuck() { // else it was reported
+			if err := s.refresh(s.work.ctx, maxPublishWait/4, s.failures.stuck); err != nil && s.work.ctx.Err() == nil && !s.failures.stuck() { // else it was reported
 				s.opts.OnError(fmt.Errorf("refresh: %w", err))
 			}
 		}
