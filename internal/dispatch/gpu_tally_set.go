@@ -38,7 +38,7 @@ func (t *tallying) countMatches(ctx context.Context, matches [][]uint64) (refusa
 		n := ones(words)
 		counted += n
 		if view := &q.Snapshot().Segments[i]; n < view.Live.Count() || view.Live == nil && n < view.NumDocs() {
-			on.Filters[i] = pipeline.Filter{ID: plan.NewMaskID(), Words: words, NumDocs: n}
+			on.Filters[i] = pipeline.Filter{ID: plan.NewMaskID(), Words: words, NumDocs: n, Once: true}
 			uploaded += 8 * len(words)
 		}
 	}

@@ -70,6 +70,11 @@ func TestCountMatches(t *testing.T) {
 					t.Fatalf("%s, %+v: %d matches, want %d, or other counts of %v", node, o, got.Matches, want.Matches, fields)
 				}
 			}
+			for _, d := range g.Stats().Devices {
+				if d.Filters != 0 || d.Columns == 0 {
+					t.Errorf("%d bitmaps are kept, which no query can ask for, with %d columns", d.Filters, d.Columns)
+				}
+			}
 		})
 	}
 }

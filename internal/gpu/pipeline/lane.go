@@ -216,7 +216,7 @@ func lacksOne(legs []Leg) bool {
 func (l *lane) unpin(start int) {
 	for _, e := range l.entries[start:] {
 		if e != nil {
-			e.Unpin()
+			l.d.Unpin(e)
 		}
 	}
 	l.entries = l.entries[:start]

@@ -90,7 +90,7 @@ func (l *lane) release() {
 	l.packed.held = l.packed.held[:0]
 	for i, e := range l.packed.filters {
 		if e != nil {
-			e.Unpin()
+			l.d.Unpin(e)
 		}
 		l.packed.filters[i] = nil
 	}

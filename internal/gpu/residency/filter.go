@@ -2,6 +2,7 @@ package residency
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -24,6 +25,8 @@ type Filter struct {
 	// Words for a device that has no room for the columns.
 	Ranges  []ColumnRange
 	Compute func() (words []uint64, err error)
+	// Once: no later query has the bitmap. Device.Unpin drops it.
+	Once bool
 }
 
 // IsAll reports whether all documents may match.
@@ -66,6 +69,7 @@ func (u *Uploader) Filter(p *Shard, f *Filter, c *Counts) (_ *Entry, err error) 
 		return nil, ErrNoRoom
 	}
 	u.making = e
+	e.packed.once = f.Once
 	e.packed.bits = u.d.memory(e.extent).Slice(0, words)
 	if len(columns) > 0 {
 		err = u.markRanges(p, f.Ranges, columns, e.packed.bits)
@@ -130,3 +134,27 @@ func (u *Uploader) copyBits(dst cuda.Buffer[uint32], bits []uint64, n int) error
 
 // Bits returns the bitmap of an entry of Filter.
 func (e *Entry) Bits() cuda.Buffer[uint32] { return e.packed.bits }
+
+// Unpin is Entry.Unpin, and then drops an entry that no later query asks for, unless it is pinned. No kernel may read the
+// entry.
+func (d *Device) Unpin(e *Entry) {
+	e.Unpin()
+	if e.packed.once {
+		d.cache.dropEntry(e)
+	}
+}
+
+// dropEntry drops a published entry that is not pinned and was not dropped.
+func (c *cache) dropEntry(e *Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !e.refs.CompareAndSwap(0, gone) {
+		return
+	}
+	if i := slices.Index(c.streamed, e); i >= 0 {
+		c.streamed = slices.Delete(c.streamed, i, i+1)
+	} else {
+		c.heap.remove(e.at)
+	}
+	c.release(e)
+}

@@ -20,6 +20,55 @@ func randomFilter(rng *rand.Rand, numDocs int) *Filter {
 	return f
 }
 
+// A bitmap that is used once is dropped by its last Unpin, from the memory for lists or the reserve.
+func TestFilterOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(84, 1))
+	s := makeSegment(t, 6000)
+	d := openOneOfTwo(t)
+	p := d.Shard(s, 0, s.NumDocs)
+	var counts Counts
+	for _, streamed := range []bool{false, true} {
+		before, one := d.cache.snapshot(), randomFilter(rng, s.NumDocs)
+		one.Once = true
+		var pins [2]*Entry
+		for i := range pins {
+			var err error
+			if pins[i], err = d.uploaders[0].Filter(p, one, &counts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := pins[0]
+		if streamed { // as if main had been full
+			d.cache.heap.remove(e.at)
+			d.cache.main.give(e.extent)
+			d.cache.stretches.remove(e)
+			e.streamed, e.extent = true, reserved(t, d.cache, e.extent.size)
+			d.cache.streamed = append(d.cache.streamed, e)
+		}
+		d.Unpin(e)
+		if s := d.cache.snapshot(); pins[1] != e || s.Filters != before.Filters+1 {
+			t.Errorf("%+v: want a pinned bitmap", s)
+		}
+		d.Unpin(e)
+		if s := d.cache.snapshot(); s.Filters != before.Filters || s.SizeBytes != before.SizeBytes || len(d.cache.streamed) > 0 || d.cache.reserve.used > 0 {
+			t.Errorf("streamed %v: %+v after the last use, %+v before", streamed, s, before)
+		}
+		d.cache.dropEntry(e) // no effect
+	}
+}
+
+// reserved takes memory of the reserve.
+func reserved(t *testing.T, c *cache, size int64) extent {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.take(&c.reserve, size, true)
+	if !ok {
+		t.Fatal("no room in the reserve")
+	}
+	return e
+}
+
 // A shard has the bits of its documents, once for each ID, and they are in the memory for lists.
 func TestFilterUpload(t *testing.T) {
 	rng := rand.New(rand.NewPCG(82, 1))

@@ -15,6 +15,7 @@ import (
 // multiple of 16 bytes; the directory has the index file's format.
 type packed struct {
 	bits               cuda.Buffer[uint32] // kindFilter and kindColumn only
+	once               bool                // Filter.Once
 	payload, directory cuda.Ptr[uint32]    // device addresses
 	words              []uint32            // kindHost only: the memory
 }
