@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -221,15 +222,16 @@ func compareLists(a, b *Leg) int {
 // cost estimates a query's CPU cost: the logarithm to base 4 of its postings, or of its
 // shortest list for a conjunction.
 func cost(q *Query) int {
-	var sum, least uint64
+	var sum uint64
+	least := uint64(math.MaxUint64)
 	for j := range q.NumTerms {
 		var n uint64
 		for k := j; k < len(q.Legs); k += q.NumTerms {
 			n += uint64(q.Legs[k].DocFreq())
 		}
 		sum += n
-		if q.part(j) != Excluded && (j == 0 || n < least) {
-			least = n
+		if q.part(j) != Excluded {
+			least = min(least, n)
 		}
 	}
 	if q.Conjunctive {

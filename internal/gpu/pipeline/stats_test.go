@@ -115,4 +115,14 @@ func TestCost(t *testing.T) {
 			t.Errorf("conjunctive %t, %v postings: cost %d, want %d", conjunctive, sums, got, want)
 		}
 	}
+	want := cost(c.query(t, true, 0, 3))
+	for excluded := range 3 { // the terms that remain are in any place
+		words := slices.Insert([]int{0, 3}, excluded, 9)
+		q := c.query(t, true, words...)
+		q.Parts = make([]Part, 3)
+		q.Parts[excluded] = Excluded
+		if got := cost(q); got != want || want == 0 {
+			t.Errorf("term %d is excluded: cost %d, want %d", excluded, got, want)
+		}
+	}
 }
