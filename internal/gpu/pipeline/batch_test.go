@@ -76,6 +76,16 @@ func TestReserve(t *testing.T) {
 			}
 			last = l.batch
 		}
+		parts := batch(64, 4, 1)
+		for _, q := range parts {
+			q.Parts = make([]Part, q.NumTerms)
+		}
+		if err := l.reserve(parts); err != nil {
+			t.Fatal(err)
+		}
+		if l.limits.Terms != 512 {
+			t.Errorf("room for %d terms, want that of 64 queries with 4 terms and their parts", l.limits.Terms)
+		}
 	})
 }
 

@@ -454,6 +454,9 @@ func (l *lane) reserve(queries []*Query) error {
 	need := imagesearch.Limits{Queries: min(len(queries), maxBatch.Queries)}
 	for _, q := range queries {
 		need.Terms += q.NumTerms
+		if q.Parts != nil {
+			need.Terms++ // for the words of ImageParts
+		}
 		need.Hits += q.K
 	}
 	need.Terms, need.Hits = min(need.Terms, maxBatch.Terms), min(need.Hits, maxBatch.Hits)
