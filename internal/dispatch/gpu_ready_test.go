@@ -168,7 +168,8 @@ func TestReadyForMerges(t *testing.T) {
 	}
 	held.Release()
 	after := device(g)
-	if after.Lists != 6 || after.SizeBytes != made.SizeBytes-before.SizeBytes || after.UsedBytes >= made.UsedBytes {
+	freed := after.UsedBytes < made.UsedBytes || gputest.OnGPU() && after.UsedBytes == made.UsedBytes // a driver may keep memory
+	if after.Lists != 6 || after.SizeBytes != made.SizeBytes-before.SizeBytes || !freed {
 		t.Errorf("%d lists, %d bytes, want 6 and %d; %d bytes used, %d before", after.Lists, after.SizeBytes, made.SizeBytes-before.SizeBytes, after.UsedBytes, made.UsedBytes)
 	}
 	if g.Stats().OnCPU != 0 {
