@@ -97,7 +97,7 @@ func (o *labSimulateOptions) register(f *pflag.FlagSet) {
 	f.IntVar(&o.sched.Lanes, "lanes", 1, "lanes of GPUs: batches that run at once")
 	f.DurationVar(&o.sched.Deadline, "deadline", 0, "time limit of a query; 0: none (--ding09: 500ms)")
 	f.DurationVar(&o.sched.Window, "window", 0, "time that a query may wait at an idle GPU for others")
-	f.IntVar(&o.sched.MaxBatch, "max-batch", 0, "queries that share a launch (default 256; --ding09: 1)")
+	f.IntVar(&o.sched.MaxBatch, "max-batch", 0, fmt.Sprintf("queries that share a launch (default %d; --ding09: 1)", sched.DefaultMaxBatch))
 	f.IntVar(&o.sched.MaxQueue, "max-queue", 0, "queries that may wait; -1: any number (default: 64 per CPU and a batch per lane, at most 1024)")
 	f.Int64Var(&o.sched.Work, "work", 0, "computational threshold of policy batch, in postings (default 1 M)")
 	f.BoolVar(&o.sched.RunLate, "run-late", false, "run queries that cannot end in time instead of shedding them")
