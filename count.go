@@ -32,6 +32,8 @@ func Count(ctx context.Context, ix *Index, q Query) (n int64, err error) {
 		return r.Matches, nil
 	}
 	defer s.snapshot.Release()
+	ix.runtime.gate.Enter()
+	defer ix.runtime.gate.Leave()
 	if _, err = s.prepare(&s.sc.query, false /* cached */); err == nil {
 		n, err = plan.CountMatches(ctx, &s.sc.query.Plan, &s.sc.search.Scratch)
 	}

@@ -223,6 +223,8 @@ func (ix *Index) Explain(ctx context.Context, q Query, id string) (_ *Explanatio
 		return nil, err
 	}
 	defer s.snapshot.Release()
+	ix.runtime.gate.Enter()
+	defer ix.runtime.gate.Leave()
 	e, err := s.explain(ctx, id)
 	ix.scratches.Put(s.sc) // not deferred, as in Search
 	if err != nil {
