@@ -62,9 +62,9 @@ func shareProcessors(beside int) int {
 	return n
 }
 
-// writesBeside is for requests to _bulk, which parse; goroutines that invert documents or write segments, as many as processors
-// of each; merges, half as many; and the garbage collector, a quarter of GOMAXPROCS. On two processors, with four
-// clients that write, all are 13.
+// writesBeside is the number of goroutines for writes. Requests to _bulk parse. As many goroutines as processors invert
+// documents, and as many write segments; half as many merge. The garbage collector takes a quarter of GOMAXPROCS. On two
+// processors, with four clients that write, all are 13.
 const writesBeside = 10
 
 func (d *admissionFlags) check() error {

@@ -18,7 +18,7 @@ const (
 	maxWorkWait = time.Minute
 	// hurriedWait is the longest wait while writers wait for a merge.
 	hurriedWait = time.Second
-	// minAgainWait is the shortest wait while somebody waits for what is to be published, however often it is asked for.
+	// minAgainWait is the shortest wait while a caller waits for documents to become visible. More requests do not shorten it.
 	minAgainWait = 50 * time.Millisecond
 	// A failure that lasts is reported at longer and longer intervals, up to this one.
 	maxReportInterval = 10 * time.Minute
@@ -133,7 +133,7 @@ func (s *Store) busy(why string) error {
 	return err
 }
 
-// refused reports whether the disk takes no writes for now.
+// refused reports whether the disk takes no writes at present.
 func refused(err error) bool {
 	return errors.Is(err, ErrFull) || errors.Is(err, ErrReadOnly) || errors.Is(err, ErrDenied)
 }

@@ -238,7 +238,8 @@ func (w *walk) begin(d *documents) iterator {
 }
 
 // RankMatches is RunCPU for hits among documents, bits by segment, that all match the query and are known already, as of
-// Matches. It reports false, with nothing done, where these are so many, or the query is such, that RunCPU is to answer. The error is RunCPU's.
+// Matches. If the query or the number of its matches
+// makes RunCPU the better choice, it does nothing and reports false. The error is RunCPU's.
 func RankMatches(ctx context.Context, p *Plan, sc *Scratch, among [][]uint64, dst []base.Hit) (a Answer, ok bool, err error) {
 	if p.mode == ModeSaat || len(p.stages) != 1 || p.k == 0 || p.counts || p.stages[0].named != nil || p.stages[0].root == nil {
 		return a, false, nil

@@ -33,7 +33,7 @@ type blockFrom struct{ block, from int }
 // phrasePart documents are read together.
 const phrasePart = codec.BlockLen
 
-// prefetchFrom documents are so many that most of their positions are not in a cache.
+// prefetchFrom is the number of documents from which most of their positions are in no cache.
 const prefetchFrom = 16
 
 // partsPerStop parts, some ten microseconds, are read between two checks.

@@ -46,7 +46,7 @@ type tallyState struct {
 	share              int64 // of this run and the next ones that are not timed; 0: this run is not timed
 }
 
-// timedShare: one of so many tallies is timed, because that takes longer than a launch.
+// timedShare is the number of tallies of which one is timed. Timing takes longer than a launch.
 const timedShare = 8
 
 // begin begins a tally.
