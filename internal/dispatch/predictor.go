@@ -42,8 +42,8 @@ type predictor struct {
 	// expected is the number of documents in the first lists up to each: counted for finished
 	// lists, estimated for others.
 	expected []float64
-	// whole has the features of the whole stage. Essential and Tight of a pruned OR are known only if
-	// hasEssential is set. ModeSaat has neither.
+	// whole has the features of the whole stage. Postings of excluded words count in Lists only. Essential and
+	// Tight of a pruned OR are known only if hasEssential is set. ModeSaat has neither.
 	whole        cost.Features
 	hasEssential bool
 	// cumulative sums the reads of a GPU from the lists up to each, if hasCumulative is set.
@@ -93,16 +93,20 @@ func (p *predictor) describe(q *Query, stage int) {
 		}
 	}
 	p.whole = cost.Features{Lists: len(p.lengths), K: q.K(), Batch: 1}
-	f := &p.whole
+	f, lists := &p.whole, 0
 	for i, n := range p.lengths {
+		if q.Mode() != plan.ModeSaat && i < len(words) && words[i].Excluded {
+			continue
+		}
 		f.Sum += n
 		f.Longest = max(f.Longest, n)
 		switch {
-		case i == 0 || n < f.Shortest:
+		case lists == 0 || n < f.Shortest:
 			f.Shortest, f.Second = n, f.Shortest
-		case i == 1 || n < f.Second:
+		case lists == 1 || n < f.Second:
 			f.Second = n
 		}
+		lists++
 	}
 	p.hasEssential = q.Mode() == plan.ModeSaat || !st.IsFlat() || st.Kind() != traverse.Or || len(p.lengths) < 2 || f.Sum <= manyPostings
 }
