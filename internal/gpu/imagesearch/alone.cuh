@@ -318,7 +318,7 @@ __device__ __forceinline__ void imagesearch_score_portion(const ImageBlock& b, I
 }
 
 /* By all threads of a block. */
-template <class Params>
+template <ImageFilters filters, class Params>
 __device__ __forceinline__ void imagesearch_alone(const Params& p, ImageSearch& search, ImageShared& shared) {
     ImageBlock b;
     b.search = &search;
@@ -338,6 +338,7 @@ __device__ __forceinline__ void imagesearch_alone(const Params& p, ImageSearch& 
     b.numExcluded = 0;
     b.required = 0;
     b.parts = nullptr;
+    b.filtered = filters == kEarly;
     b.keys = griffin_dynamic_shared<uint64_t>();
     b.terms = reinterpret_cast<ImageTerm*>(b.keys + p.search.capacity);
     b.order = nullptr;

@@ -71,6 +71,7 @@ const (
 	jobRangesWide
 	jobProbeWords
 	jobRangesWords
+	jobRangesFiltered
 	jobCount
 	jobCountWords
 	numJobs
@@ -121,6 +122,8 @@ func (b *Batch) Add(q *Query) (int, error) {
 		err = b.kernels.wide()
 	} else if q.some() {
 		err = b.kernels.words()
+	} else if q.Filter.Ptr() != 0 {
+		err = b.kernels.filters()
 	}
 	if err != nil {
 		return 0, err
@@ -198,6 +201,8 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 			job += jobWide
 		case q.some():
 			job += jobWords
+		case kind == jobRanges && p.filter != 0:
+			job = jobRangesFiltered
 		}
 		b.addJob(job, &p, cost(kind, &p, terms))
 	}
@@ -357,6 +362,8 @@ func (k *Kernels) kernel(kind int) *cuda.Kernel {
 		return k.parts.probe
 	case jobRangesWords:
 		return k.parts.ranges
+	case jobRangesFiltered:
+		return k.filtered.ranges
 	case jobCount:
 		return k.count
 	case jobCountWords:

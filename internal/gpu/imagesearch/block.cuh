@@ -100,6 +100,10 @@ struct ImageShared {
     uint16_t listOrder[kListRoom];
 };
 
+/* How a kernel uses the filter of a query: kLate on candidates only, without a register or branch for queries without
+ * a filter; kEarly, for queries with one, also before bounds are read; kEither as the query needs. */
+enum ImageFilters { kLate, kEarly, kEither };
+
 struct ImageBlock {
     const ImageSearch* search;
     ImageShared* shared;
@@ -119,6 +123,7 @@ struct ImageBlock {
     uint32_t numExcluded; /* terms [numTerms, numTerms + numExcluded): their documents do not match */
     uint32_t required;    /* bit i: term i */
     const ImageParts* parts;
+    bool filtered; /* uses the filter early */
 };
 
 /* Behind the keys in shared memory. */
@@ -134,7 +139,7 @@ __device__ __forceinline__ void imagesearch_copy_terms(ImageTerm* to, const Imag
 }
 
 /* Copies the query and its terms (null: already copied) to shared memory. By all threads; ends with a barrier. */
-template <bool words = false>
+template <bool words = false, ImageFilters filters = kLate>
 __device__ __forceinline__ void imagesearch_begin(ImageBlock& b, ImageShared& shared, const ImageSearch& search,
                                                   const ImageQuery* query, const ImageTerm* terms, uint32_t split) {
     b.search = &search;
@@ -181,6 +186,7 @@ __device__ __forceinline__ void imagesearch_begin(ImageBlock& b, ImageShared& sh
     b.numDense = q.numDense;
     b.numBounded = q.numBounded;
     b.all = (q.flags & kFlagAll) != 0;
+    b.filtered = filters == kEarly || (filters == kEither && q.filter != nullptr);
     b.splits = q.splits;
     b.state = q.splits > 1 ? search.states + q.result : nullptr;
     if (words) {
@@ -329,14 +335,13 @@ __device__ __forceinline__ bool imagesearch_restricts(const ImageBlock& b) {
     return b.search->live != nullptr || b.shared->query.filter != nullptr || b.words;
 }
 
-/* Of ranges [4*four, 4*four + 4) that are open, those with a document that passes the filter: bit i is of range
- * 4*four + i. */
+/* Of ranges [4*four, 4*four + 4) that are open, those with a document that passes the filter if it is used early: bit i
+ * is of range 4*four + i. */
 __device__ __forceinline__ uint32_t imagesearch_passing(const ImageBlock& b, uint32_t four, uint32_t open) {
-    const uint32_t* filter = b.shared->query.filter;
-    if (filter == nullptr || open == 0) {
+    if (!b.filtered || open == 0) {
         return open;
     }
-    const uint4 words = __ldg(reinterpret_cast<const uint4*>(filter) + four);
+    const uint4 words = __ldg(reinterpret_cast<const uint4*>(b.shared->query.filter) + four);
     return open &
            ((words.x != 0 ? 1U : 0U) | (words.y != 0 ? 2U : 0U) | (words.z != 0 ? 4U : 0U) | (words.w != 0 ? 8U : 0U));
 }

@@ -74,6 +74,7 @@
 //	imagesearch_ranges_wide, _probe_wide  the same, scores can exceed 2^32: key.cuh
 //	imagesearch_count                   counts: count.cuh
 //	imagesearch_ranges_words, _probe_words, _count_words  the same, with Parts
+//	imagesearch_ranges_filtered, _one_filtered, _few_filtered  the ranges, with a filter that is tested before bounds are read
 //	imagesearch_mark, _tally16, _tally32  counts of the values of columns: imagesearch_tally.cu
 //	imagesearch_select16, _32, _64      the best matches by a column: the same
 //

@@ -157,8 +157,7 @@ __device__ __forceinline__ uint64_t imagesearch_score(const ImageBlock& b, Image
     }
     numRanges++;
     uint32_t allowed = kAll;
-    const bool filtered = b.shared->query.filter != nullptr;
-    if (filtered) { /* few documents may be left: the bounds of the others are not read */
+    if (b.filtered) { /* few documents may be left: the bounds of the others are not read */
         allowed = imagesearch_allowed(b, range);
         if (b.numTerms <= 32) {
             allowed &= __reduce_or_sync(kAll, (active >> b.lane & 1) != 0 ? g.found.bits : 0);
@@ -193,7 +192,7 @@ __device__ __forceinline__ uint64_t imagesearch_score(const ImageBlock& b, Image
     if (__ballot_sync(kAll, candidate) == 0) {
         return 0;
     }
-    if (!filtered) {
+    if (!b.filtered) {
         candidate = candidate && (imagesearch_allowed(b, range) >> b.lane & 1) != 0;
     }
     const uint32_t candidates = __ballot_sync(kAll, candidate);

@@ -2,14 +2,14 @@
 #include "count.cuh"
 #include "ranges.cuh"
 
-/* Or queries, and And queries whose lists are all dense.
+/* Or queries, and And queries whose lists are all dense, without a filter (with one: imagesearch_filtered.cu).
  *
  * Grid: one block per entry of blocks. Block: 256 threads. Shared memory: sharedBytes (tuning.go). Out: hits, best
  * first, and results. Reference: package traverse, exhaustive-daat. The scored ranges depend on the order of the warps,
  * the hits do not. See doc.go. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_ranges, ImageSearch, 256, 4) {
     const uint2 block = p.blocks[blockIdx.x];
-    imagesearch_by_ranges<false>(p, p.queries + block.x, p.terms, block.y);
+    imagesearch_by_ranges<false, kLate>(p, p.queries + block.x, p.terms, block.y);
 }
 
 /* Copies the query to shared memory; ends with a barrier. A pointer to the parameters that the compiler cannot resolve
@@ -36,14 +36,14 @@ __device__ __forceinline__ void imagesearch_unpack(const ImageOne& p, ImageSearc
 GRIFFIN_KERNEL_BLOCKS(imagesearch_ranges_one, ImageOne, 256, 3) {
     __shared__ __align__(16) ImageSearch search;
     __shared__ ImageShared shared;
-    imagesearch_alone(p, search, shared);
+    imagesearch_alone<kLate>(p, search, shared);
 }
 
 /* For up to kMaxFewTerms terms. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_ranges_few, ImageFew, 256, 3) {
     __shared__ __align__(16) ImageSearch search;
     __shared__ ImageShared shared;
-    imagesearch_alone(p, search, shared);
+    imagesearch_alone<kLate>(p, search, shared);
 }
 
 /* And queries whose first list is the shortest and sparse.

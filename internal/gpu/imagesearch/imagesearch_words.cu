@@ -5,7 +5,7 @@
  * terms. Grid, block, shared memory, in and out are as of the kernels without _words. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_ranges_words, ImageSearch, 256, 3) {
     const uint2 block = p.blocks[blockIdx.x];
-    imagesearch_by_ranges<false, true>(p, p.queries + block.x, p.terms, block.y);
+    imagesearch_by_ranges<false, kEither, true>(p, p.queries + block.x, p.terms, block.y);
 }
 
 /* And with excluded words. */

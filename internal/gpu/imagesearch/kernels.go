@@ -19,11 +19,14 @@ var (
 	wideImage []byte
 	//go:embed image/imagesearch_words.ptx.zst
 	wordsImage []byte
+	//go:embed image/imagesearch_filtered.ptx.zst
+	filteredImage []byte
 )
 
 // Kernels are this package's kernels on one device. Safe for concurrent use.
 type Kernels struct {
 	device  *cuda.Device
+	loading sync.Mutex // guards modules
 	modules []*cuda.Module
 
 	// Top k by ranges, by the postings of the shortest list, and counts. One and Few have the
@@ -36,7 +39,8 @@ type Kernels struct {
 	// Blocks that can run at the same time: for batches, and for a single query.
 	resident, residentOne int
 
-	wides, parts rareKernels // of wide queries, and of those with Parts
+	// Of wide queries, of queries with Parts, and of others with a filter.
+	wides, parts, filtered rareKernels
 
 	// The kernels of Tally, guarded by loadTally.
 	loadTally sync.Once
@@ -44,7 +48,7 @@ type Kernels struct {
 	tallyErr  error
 }
 
-// Load loads the kernels; Batch.Add loads the kernels of wide queries, and of those with Parts.
+// Load loads the kernels; Batch.Add loads the kernels of wide queries, and of those with Parts or a filter.
 func Load(d *cuda.Device) (*Kernels, error) {
 	k := &Kernels{device: d, maxWindow: maxWindow}
 	if err := k.load(); err != nil {
@@ -62,23 +66,17 @@ func (k *Kernels) load() error {
 	if err != nil {
 		return err
 	}
-	for _, e := range []struct {
-		kernel **cuda.Kernel
-		module *cuda.Module
-		name   string
-		load   func(*cuda.Module, string) (*cuda.Kernel, error)
-	}{
-		{&k.ranges, search, "imagesearch_ranges", cuda.LoadKernel[searchParams]},
-		{&k.probe, search, "imagesearch_probe", cuda.LoadKernel[searchParams]},
-		{&k.count, search, "imagesearch_count", cuda.LoadKernel[searchParams]},
-		{&k.rangesOne, search, "imagesearch_ranges_one", cuda.LoadKernel[oneParams]},
-		{&k.rangesFew, search, "imagesearch_ranges_few", cuda.LoadKernel[fewParams]},
-		{&k.probeOne, search, "imagesearch_probe_one", cuda.LoadKernel[oneParams]},
-		{&k.fill, build, "imagesearch_build", cuda.LoadKernel[buildParams]},
-	} {
-		if *e.kernel, err = e.load(e.module, e.name); err != nil {
-			return err
-		}
+	if err := errors.Join(
+		loadEntries(search,
+			entry{&k.ranges, "imagesearch_ranges", cuda.LoadKernel[searchParams]},
+			entry{&k.probe, "imagesearch_probe", cuda.LoadKernel[searchParams]},
+			entry{&k.count, "imagesearch_count", cuda.LoadKernel[searchParams]},
+			entry{&k.rangesOne, "imagesearch_ranges_one", cuda.LoadKernel[oneParams]},
+			entry{&k.rangesFew, "imagesearch_ranges_few", cuda.LoadKernel[fewParams]},
+			entry{&k.probeOne, "imagesearch_probe_one", cuda.LoadKernel[oneParams]}),
+		loadEntries(build, entry{&k.fill, "imagesearch_build", cuda.LoadKernel[buildParams]}),
+	); err != nil {
+		return err
 	}
 	k.shared = math.MaxInt
 	for _, kernel := range []*cuda.Kernel{k.ranges, k.probe, k.count, k.rangesOne, k.rangesFew, k.probeOne} {
@@ -98,36 +96,68 @@ func (k *Kernels) load() error {
 	return nil
 }
 
-// rareKernels are loaded for the first query that needs them: the driver compiles slowly.
+// An entry is a kernel of a module, with the loader of its parameters' type.
+type entry struct {
+	kernel **cuda.Kernel
+	name   string
+	load   func(*cuda.Module, string) (*cuda.Kernel, error)
+}
+
+func loadEntries(m *cuda.Module, entries ...entry) (err error) {
+	for _, e := range entries {
+		if *e.kernel, err = e.load(m, e.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rareKernels are loaded for the first query that needs them: the driver compiles slowly. Those without a use are nil.
 type rareKernels struct {
 	once                 sync.Once
 	ranges, probe, count *cuda.Kernel
+	rangesOne, rangesFew *cuda.Kernel
 	err                  error
 }
 
-func (r *rareKernels) load(k *Kernels, name string, image []byte, counts bool) error {
+func (r *rareKernels) load(k *Kernels, name string, image []byte, entries ...entry) error {
 	r.once.Do(func() {
 		var m *cuda.Module
-		if m, r.err = k.module("imagesearch_"+name, image); r.err != nil {
-			return
-		}
-		if r.ranges, r.err = cuda.LoadKernel[searchParams](m, "imagesearch_ranges_"+name); r.err != nil {
-			return
-		}
-		if r.probe, r.err = cuda.LoadKernel[searchParams](m, "imagesearch_probe_"+name); r.err == nil && counts {
-			r.count, r.err = cuda.LoadKernel[searchParams](m, "imagesearch_count_"+name)
+		if m, r.err = k.module(name, image); r.err == nil {
+			r.err = loadEntries(m, entries...)
 		}
 	})
 	return r.err
 }
 
-func (k *Kernels) wide() error { return k.wides.load(k, "wide", wideImage, false) }
+func (k *Kernels) wide() error {
+	r := &k.wides
+	return r.load(k, "imagesearch_wide", wideImage,
+		entry{&r.ranges, "imagesearch_ranges_wide", cuda.LoadKernel[searchParams]},
+		entry{&r.probe, "imagesearch_probe_wide", cuda.LoadKernel[searchParams]})
+}
 
-func (k *Kernels) words() error { return k.parts.load(k, "words", wordsImage, true) }
+func (k *Kernels) words() error {
+	r := &k.parts
+	return r.load(k, "imagesearch_words", wordsImage,
+		entry{&r.ranges, "imagesearch_ranges_words", cuda.LoadKernel[searchParams]},
+		entry{&r.probe, "imagesearch_probe_words", cuda.LoadKernel[searchParams]},
+		entry{&r.count, "imagesearch_count_words", cuda.LoadKernel[searchParams]})
+}
+
+func (k *Kernels) filters() error {
+	r := &k.filtered
+	return r.load(k, "imagesearch_filtered", filteredImage,
+		entry{&r.ranges, "imagesearch_ranges_filtered", cuda.LoadKernel[searchParams]},
+		entry{&r.rangesOne, "imagesearch_ranges_one_filtered", cuda.LoadKernel[oneParams]},
+		entry{&r.rangesFew, "imagesearch_ranges_few_filtered", cuda.LoadKernel[fewParams]})
+}
 
 func (k *Kernels) module(name string, image []byte) (*cuda.Module, error) {
 	m, err := k.device.LoadImage(name, image)
 	if err == nil {
+		k.loading.Lock()
+		defer k.loading.Unlock()
 		k.modules = append(k.modules, m)
 	}
 	return m, err

@@ -150,8 +150,8 @@ __device__ __forceinline__ void imagesearch_list_open(const ImageBlock& b, uint3
     }
 }
 
-/* Appends the open ranges that can reach the threshold and have a document that passes the filter; ranges that did not
- * fit stay open. By a warp. */
+/* Appends the open ranges that can reach the threshold and that an early filter passes; ranges that did not fit stay
+ * open. By a warp. */
 __device__ __forceinline__ void imagesearch_list(const ImageBlock& b, uint32_t super, ImageBounds& bounds,
                                                  uint32_t room) {
     const uint32_t theta = imagesearch_theta(b);
@@ -376,12 +376,12 @@ __device__ __forceinline__ void imagesearch_window(const ImageBlock& b, uint32_t
 }
 
 /* By all threads of a block. */
-template <bool wide, bool words = false>
+template <bool wide, ImageFilters filters, bool words = false>
 __device__ __forceinline__ void imagesearch_by_ranges(const ImageSearch& search, const ImageQuery* query,
                                                       const ImageTerm* terms, uint32_t split) {
     __shared__ ImageShared shared;
     ImageBlock b;
-    imagesearch_begin<words>(b, shared, search, query, terms, split);
+    imagesearch_begin<words, filters>(b, shared, search, query, terms, split);
     const uint32_t numSupers = (search.numDocs + kSuperDocs - 1) / kSuperDocs;
     const uint32_t own = (numSupers + b.splits - 1 - b.split) / b.splits;
     for (uint32_t window = 0; window < own; window += search.window) {

@@ -161,7 +161,7 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 		p.window, p.answer = 0, s.answer.DevicePtr()
 	}
 	terms := b.memory.terms.Data()[q.firstTerm:][:q.numTerms]
-	if kernel == b.kernels.rangesFew {
+	if kernel == b.kernels.rangesFew || kernel == b.kernels.filtered.rangesFew {
 		copy(s.few.terms[:], terms)
 		return launchAlone(stream, kernel, int(j.splits), &s.few, &s.few.search, &s.few.query, &p, q)
 	}
@@ -187,12 +187,16 @@ func (k *Kernels) kernelOne(kind int, q *queryParams) *cuda.Kernel {
 		return nil
 	case kind == jobProbe:
 		return k.probeOne
-	case kind != jobRanges:
-		return nil
-	case q.numTerms <= maxFewTerms:
+	case kind == jobRanges && q.numTerms <= maxFewTerms:
 		return k.rangesFew
+	case kind == jobRanges:
+		return k.rangesOne
+	case kind == jobRangesFiltered && q.numTerms <= maxFewTerms:
+		return k.filtered.rangesFew
+	case kind == jobRangesFiltered:
+		return k.filtered.rangesOne
 	}
-	return k.rangesOne
+	return nil
 }
 
 func (s *Single) await(stream *cuda.Stream, beside func() (more bool)) error {
