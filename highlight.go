@@ -32,6 +32,9 @@ const (
 	textPart  = "text"
 )
 
+// sourceField has the JSON of a document that was written over HTTP. Its text has the values of all fields.
+const sourceField = "_source"
+
 // highlighter makes the highlights of hits.
 type highlighter struct {
 	search *search
@@ -83,7 +86,7 @@ func (h *highlighter) highlights(title, text string, fields []Field) map[string]
 	if title != "" && !given[titlePart] {
 		add(titlePart, title)
 	}
-	if text != "" && !given[textPart] {
+	if text != "" && !given[textPart] && !given[sourceField] {
 		add(textPart, text)
 	}
 	return out

@@ -37,9 +37,10 @@ func ParseMappingUpdate(text []byte) (*Mapping, error) {
 // MarshalJSON implements json.Marshaler. ParseMapping reads it.
 func (m *Mapping) MarshalJSON() ([]byte, error) { return m.m.AppendJSON(nil), nil }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. It also reads an update, as ParseMappingUpdate does: Create returns an
+// error if copy_to names a field that the mapping does not have.
 func (m *Mapping) UnmarshalJSON(text []byte) (err error) {
-	m.m, err = mapping.Parse(text)
+	m.m, err = mapping.ParseUpdate(text)
 	return err
 }
 

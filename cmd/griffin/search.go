@@ -127,6 +127,7 @@ func (a *app) answer(ctx context.Context, ix *griffin.Index, q griffin.Query, fi
 	if err != nil {
 		return fields.explain(err)
 	}
+	fields.noteMissing(results, ix)
 	if a.json {
 		fields.leave(results)
 		return a.printJSON(results)

@@ -113,6 +113,21 @@ func (o *fieldFlags) leave(r *griffin.Results) {
 	}
 }
 
+// noteMissing adds a note for each wanted field that the mapping does not have, nor any hit.
+func (o *fieldFlags) noteMissing(r *griffin.Results, ix *griffin.Index) {
+	if len(r.Hits) == 0 {
+		return
+	}
+	for _, name := range o.fields {
+		isField := func(f griffin.Field) bool { return f.Name == name }
+		isMapped := func(f griffin.MappedField) bool { return f.Name == name }
+		inHit := func(h griffin.Hit) bool { return slices.ContainsFunc(h.Fields, isField) }
+		if name != "title" && !slices.ContainsFunc(ix.Mapping().Fields(), isMapped) && !slices.ContainsFunc(r.Hits, inHit) {
+			r.Notes = append(r.Notes, fmt.Sprintf("--fields: no hit has a stored field %q", name))
+		}
+	}
+}
+
 // printFacets prints a line for each facet.
 func printFacets(con *console, facets []griffin.Facet, r *griffin.Results) {
 	st := con.style(con.out)

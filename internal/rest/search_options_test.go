@@ -89,6 +89,8 @@ func TestSearchOptions(t *testing.T) {
 		{`{"query": {"match": {"title": "whale"}}, "highlight": {"fields": {"title": {}}}}`, "hits.hits.0.highlight", "map[title:[The white <em>whale</em> of the sea]]"},
 		{`{"query": {"match": {"title": "dick"}}, "highlight": {"pre_tags": ["["], "post_tags": ["]"], "fields": {"*": {"number_of_fragments": 0}}}}`, "hits.hits.0.highlight", "map[title:[Moby [Dick]]]"},
 		{`{"query": {"match": {"title": "dick"}}, "highlight": {"require_field_match": false, "fields": [{"author": {}}, {"tags": {}}]}}`, "hits.hits.0.highlight", "<nil>"},
+		{`{` + whale + `, "highlight": {"fields": {"*": {}}}}`, "hits.hits.0.highlight", "map[tags:[<em>whale</em>] title:[The white <em>whale</em> of the sea]]"},
+		{`{` + whale + `, "highlight": {"fields": {"text": {}}}}`, "hits.hits.0.highlight", "<nil>"},
 		{`{` + whale + `, "explain": true, "size": 1}`, "hits.hits.0._explanation.description", "sum of:"},
 	} {
 		answer := n.must(200, "POST /books/_search", c.body)
