@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,10 +14,11 @@ import (
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 )
 
-// foundIndex has words of all frequencies, deleted documents, and long ones with positions of several bytes.
-func foundIndex(t testing.TB, rng *rand.Rand) *Planner {
+// foundIndex has words of all frequencies, deleted documents, and long ones with positions of several bytes. reordered: a
+// merge has put similar documents side by side.
+func foundIndex(t testing.TB, rng *rand.Rand, reordered bool) *Planner {
+	id := 0
 	ix := indextest.Write(t, index.Options{Analyzer: "whitespace", Positions: true}, func(w *indextest.Writer) {
-		id := 0
 		for _, n := range []int{4000, 700, 30} {
 			for range n {
 				text := []string{plantest.RandomWords(rng, 1+rng.IntN(30))}
@@ -37,13 +39,35 @@ func foundIndex(t testing.TB, rng *rand.Rand) *Planner {
 			w.Commit()
 		}
 	})
+	if reordered {
+		plantest.Reorder(t, ix)
+		w, err := ix.Writer(index.WriterOptions{Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range id / 20 {
+			if err := w.Delete(fmt.Sprint(rng.IntN(id))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(w.Commit(t.Context()), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return New(indextest.Snapshot(t, ix), nil)
 }
 
 // Matches that are found before they are ranked give the hits of iterators over all documents, and their number.
 func TestMatchesFirst(t *testing.T) {
+	for _, reordered := range []bool{false, true} {
+		t.Run(fmt.Sprintf("reordered=%v", reordered), func(t *testing.T) { testMatchesFirst(t, reordered) })
+	}
+}
+
+func testMatchesFirst(t *testing.T, reordered bool) {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(71, 1))
-	s, sc := foundIndex(t, rng), testScratch(t, "whitespace")
+	s, sc := foundIndex(t, rng, reordered), testScratch(t, "whitespace")
 	word := func() string {
 		if rng.IntN(2) == 0 {
 			return plantest.RandomWord(rng)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -11,8 +12,15 @@ import (
 
 // RankMatches ranks all matches, or some of them, as a search does.
 func TestRankMatches(t *testing.T) {
+	for _, reordered := range []bool{false, true} {
+		t.Run(fmt.Sprintf("reordered=%v", reordered), func(t *testing.T) { testRankMatches(t, reordered) })
+	}
+}
+
+func testRankMatches(t *testing.T, reordered bool) {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(72, 1))
-	s, sc := foundIndex(t, rng), testScratch(t, "whitespace")
+	s, sc := foundIndex(t, rng, reordered), testScratch(t, "whitespace")
 	ranked, refused := 0, 0
 	for i := range 300 {
 		text := []string{
