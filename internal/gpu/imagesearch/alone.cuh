@@ -284,11 +284,14 @@ __device__ __forceinline__ bool imagesearch_open(const ImageBlock& b, uint64_t k
 }
 
 /* opens: scores first the best range of each warp, to get a threshold. By all threads. */
+template <ImageFilters filters>
 __device__ __forceinline__ void imagesearch_score_portion(const ImageBlock& b, ImagePortion& portion, bool opens) {
     uint32_t numRanges = 0, numCandidates = 0;
     bool opened = false;
     imagesearch_close(portion, max(imagesearch_theta(b), 1U));
-    imagesearch_close_filtered(b, portion);
+    if constexpr (filters == kEarly) {
+        imagesearch_close_filtered(b, portion);
+    }
     if (opens) {
         const uint64_t key = imagesearch_score_best(b, portion, numRanges, numCandidates);
         opened = imagesearch_open(b, key);
@@ -377,7 +380,7 @@ __device__ __forceinline__ void imagesearch_alone(const Params& p, ImageSearch& 
                 }
             }
         }
-        imagesearch_score_portion(b, portion, opens);
+        imagesearch_score_portion<filters>(b, portion, opens);
         opens = false;
         __syncthreads();
     }

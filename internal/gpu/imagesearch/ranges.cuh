@@ -85,6 +85,7 @@ __device__ __forceinline__ void imagesearch_sparse_bounds(const ImageBlock& b, u
 }
 
 /* open: ranges with postings. By a warp. */
+template <bool words>
 __device__ __forceinline__ ImageBounds imagesearch_bounds(const ImageBlock& b, uint32_t super) {
     ImageBounds bounds = {{0, 0, 0, 0}, 0};
     uint32_t every = kAll;
@@ -116,8 +117,11 @@ __device__ __forceinline__ ImageBounds imagesearch_bounds(const ImageBlock& b, u
     }
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) {
-        const bool has = b.all ? (every >> (8 * i + 7) & 1) != 0
-                               : bounds.sums[i] > 0 && (!b.words || (every >> (8 * i + 7) & 1) != 0);
+        const bool in = (every >> (8 * i + 7) & 1) != 0;
+        bool has = b.all ? in : bounds.sums[i] > 0;
+        if constexpr (words) {
+            has = has && in;
+        }
         bounds.open |= has ? 1U << i : 0;
     }
     return bounds;
@@ -152,6 +156,7 @@ __device__ __forceinline__ void imagesearch_list_open(const ImageBlock& b, uint3
 
 /* Appends the open ranges that can reach the threshold and that an early filter passes; ranges that did not fit stay
  * open. By a warp. */
+template <ImageFilters filters>
 __device__ __forceinline__ void imagesearch_list(const ImageBlock& b, uint32_t super, ImageBounds& bounds,
                                                  uint32_t room) {
     const uint32_t theta = imagesearch_theta(b);
@@ -161,13 +166,16 @@ __device__ __forceinline__ void imagesearch_list(const ImageBlock& b, uint32_t s
             bounds.open &= ~(1U << i);
         }
     }
-    bounds.open &= imagesearch_passing(b, super * 32 + b.lane, bounds.open);
+    if constexpr (filters != kLate) {
+        bounds.open &= imagesearch_passing(b, super * 32 + b.lane, bounds.open);
+    }
     imagesearch_list_open<4>(b, bounds.open, bounds.sums, room,
                              [lane = b.lane, super](uint32_t i) { return (super * 32 + lane) * 4 + i; });
 }
 
 /* Sorts the superblocks of a window by falling bound into b.order, as positions in the window; returns the number that
  * can reach the threshold. The block's superblock i is i*splits + split. By all threads. */
+template <bool words>
 __device__ __forceinline__ uint32_t imagesearch_order(const ImageBlock& b, uint32_t window, uint32_t size) {
     const ImageQuery& q = b.shared->query;
     const uint32_t splits = b.splits;
@@ -202,17 +210,17 @@ __device__ __forceinline__ uint32_t imagesearch_order(const ImageBlock& b, uint3
                 if (first + t < b.numTerms) {
                     bound += steps[t] * b.terms[first + t].step;
                     every &= steps[t] > 0;
-                    if (b.words && first + t < 32) {
-                        present |= steps[t] > 0 ? 1U << (first + t) : 0;
+                    if constexpr (words) {
+                        present |= first + t < 32 && steps[t] > 0 ? 1U << (first + t) : 0;
                     }
                 }
             }
         }
-        if (b.words && !b.all) {
-            every = imagesearch_meets(b, present);
+        if constexpr (words) {
+            every = b.all ? every : imagesearch_meets(b, present);
         }
         uint32_t level = 0;
-        if (bound > 0 && bound >= theta && (every || !(b.all || b.words))) {
+        if (bound > 0 && bound >= theta && (every || !(b.all || words))) {
             level = min(imagesearch_bucket_of(q, bound), kNumBuckets - 2) + 1;
             atomicAdd(b.shared->positions + level, 1U);
         }
@@ -325,10 +333,10 @@ __device__ __forceinline__ void imagesearch_score_list(const ImageBlock& b, uint
 }
 
 /* The block's superblocks from window to window + size. By all threads. */
-template <bool wide>
+template <bool wide, ImageFilters filters, bool words>
 __device__ __forceinline__ void imagesearch_window(const ImageBlock& b, uint32_t window, uint32_t size) {
     const ImageQuery& q = b.shared->query;
-    const uint32_t count = imagesearch_order(b, window, size);
+    const uint32_t count = imagesearch_order<words>(b, window, size);
     uint32_t room = kFirstList;
     uint32_t at = b.warp, super = 0, numSupers = 0;
     ImageBounds bounds = {{0, 0, 0, 0}, 0};
@@ -336,7 +344,7 @@ __device__ __forceinline__ void imagesearch_window(const ImageBlock& b, uint32_t
     while (more) {
         for (;;) {
             if (__ballot_sync(kAll, bounds.open != 0) != 0) {
-                imagesearch_list(b, super, bounds, room);
+                imagesearch_list<filters>(b, super, bounds, room);
                 if (__ballot_sync(kAll, bounds.open != 0) != 0) {
                     break; /* the list is full */
                 }
@@ -355,7 +363,7 @@ __device__ __forceinline__ void imagesearch_window(const ImageBlock& b, uint32_t
                 break;
             }
             super = (window + i) * b.splits + b.split;
-            bounds = imagesearch_bounds(b, super);
+            bounds = imagesearch_bounds<words>(b, super);
             numSupers++;
         }
         more = __syncthreads_or(bounds.open != 0 || at < count) != 0;
@@ -385,7 +393,7 @@ __device__ __forceinline__ void imagesearch_by_ranges(const ImageSearch& search,
     const uint32_t numSupers = (search.numDocs + kSuperDocs - 1) / kSuperDocs;
     const uint32_t own = (numSupers + b.splits - 1 - b.split) / b.splits;
     for (uint32_t window = 0; window < own; window += search.window) {
-        imagesearch_window<wide>(b, window, min(own - window, search.window));
+        imagesearch_window<wide, filters, words>(b, window, min(own - window, search.window));
     }
     __syncthreads();
     imagesearch_end<wide>(b);
