@@ -4,14 +4,15 @@ import "github.com/griffin-search/griffin/internal/gpu/cuda"
 
 // Work that gets its own block, if the launch has spare blocks.
 const (
-	rangesBlock = 300_000 // postings, for search by ranges
+	rangesBlock = 30_000  // postings, for search by ranges
 	probeBlock  = 16_384  // lookups, for search by the shortest list
 	countBlock  = 100_000 // bitmap words
 )
 
-// spareFactor is the number of blocks of a launch beyond one per query, relative to the blocks
-// that run at the same time, so that all multiprocessors end at about the same time.
-const spareFactor = 8
+// spareFactor is the number of blocks of a launch beyond one per query, relative to the blocks that run at the same
+// time: enough for all multiprocessors to end at about the same time, and few, because a block starts without a
+// threshold of its own.
+const spareFactor = 2
 
 // spareBlocks returns the maximum number of blocks of a launch beyond one per query.
 func (k *Kernels) spareBlocks() int { return spareFactor * k.resident }

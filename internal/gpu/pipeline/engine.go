@@ -38,8 +38,12 @@ type Options struct {
 	Faults *cuda.Faults
 }
 
-// DefaultLanes lets one run compute while another uploads and a third reads results.
-const DefaultLanes = 4
+// DefaultLanes fills a GPU with launches of some tens of queries, each of which waits for its slowest query: on an H200,
+// 8 launches of 25 at the same time answer 1.8 times as many OR queries as 4.
+const DefaultLanes = 8
+
+// uploadLanes is the maximum number of lanes of a run that brings lists: more of them share too little memory.
+const uploadLanes = 4
 
 // Engine runs queries on GPUs with resident posting lists. It is safe for concurrent use.
 type Engine struct {

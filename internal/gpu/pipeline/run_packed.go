@@ -146,7 +146,7 @@ func (v *View) runPacked(ctx context.Context, i int, queries []*Query, results [
 	var next atomic.Int64
 	var mu sync.Mutex // guards trace and rest
 	var rest subset
-	for range min(len(order), v.engine.devices[i].numLanes) {
+	for range min(len(order), v.engine.devices[i].numLanes, uploadLanes) {
 		group.Go(func() {
 			for n := int(next.Add(1)) - 1; n < len(order) && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
 				j := order[n]

@@ -63,7 +63,7 @@ func (p *slicedRun) run(ctx context.Context) error {
 		p.results[i].Err = residency.ErrTooLarge
 	}
 	var group invariant.Group
-	for range p.view.engine.devices[p.device].numLanes {
+	for range min(p.view.engine.devices[p.device].numLanes, uploadLanes) {
 		group.Go(func() { p.work(ctx) })
 	}
 	group.Wait()

@@ -139,12 +139,12 @@ type warming struct {
 	err   error
 }
 
-// pass uses all lanes but one.
+// pass leaves at least one lane to queries.
 func (w *warming) pass(ctx context.Context) {
 	before := w.done
 	w.next, w.full = 0, 0
 	var group invariant.Group
-	for range max(w.view.engine.Lanes()-1, 1) {
+	for range max(min(w.view.engine.Lanes()-1, uploadLanes), 1) {
 		group.Go(func() { w.work(ctx) })
 	}
 	group.Wait()
