@@ -44,6 +44,10 @@ type Pool struct {
 	spare   []*batch
 	bells   *bells // to ring once the lock is released
 
+	inbox    inbox
+	arriving []*Job // from the inbox
+	admitted int    // the first of them, which have arrived
+
 	promptness promptness
 }
 
@@ -56,7 +60,12 @@ type task struct {
 	gone    error // why its context ended while another job's goroutine ran it
 	core    int   // core of its thread, if pinned
 	pinned  bool
-	locks   bool // its goroutine holds the pool's lock
+	locks   bool  // its goroutine holds the pool's lock
+	last    int64 // until when it waits without a look at its deadline, as of the last ring without a verdict
+
+	// While it is in the inbox:
+	older  *Job
+	within time.Duration
 }
 
 // verdict is the next action of a job that waited.
@@ -115,22 +124,10 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 	}
 	j.task = task{work: w}
 	defer p.unlockAfterPanic(j)
-	p.lock(j)
-	now := p.Now()
-	started, err := p.s.arrive(now, j, within, true /* at once */)
-	if err != nil {
-		p.unlock(j)
+	if err := p.arrive(ctx, j, within); err != nil {
 		return err
 	}
 	for {
-		if started {
-			j.task.decide(begin)
-		} else {
-			p.dispatch(now, j)
-		}
-		if err := p.await(ctx, j, now); err != nil {
-			return err
-		}
 		if j.task.decided() == ended {
 			return j.task.outcome
 		}
@@ -139,8 +136,33 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 			return err
 		}
 		// The lock is held, and the job waits for the other place.
-		now, started = p.Now(), false
+		now := p.Now()
+		p.dispatch(now, j)
+		if err := p.await(ctx, j, now); err != nil {
+			return err
+		}
 	}
+}
+
+// arrive lets a job arrive and waits for its verdict. With an error there is none.
+func (p *Pool) arrive(ctx context.Context, j *Job, within time.Duration) error {
+	if !p.mu.TryLock() {
+		return p.post(ctx, j, within)
+	}
+	j.task.locks = true
+	p.admit()
+	now := p.Now()
+	started, err := p.s.arrive(now, j, within, true /* at once */)
+	if err != nil {
+		p.unlock(j)
+		return err
+	}
+	if started {
+		j.task.decide(begin)
+	} else {
+		p.dispatch(now, j)
+	}
+	return p.await(ctx, j, now)
 }
 
 // lock takes the lock, unless the job's goroutine still holds it after a panic.
@@ -148,7 +170,14 @@ func (p *Pool) lock(j *Job) {
 	if !j.task.locks {
 		p.mu.Lock()
 		j.task.locks = true
+		p.admit()
 	}
+}
+
+// acquire takes the lock, to be released by release.
+func (p *Pool) acquire() {
+	p.mu.Lock()
+	p.admit()
 }
 
 func (p *Pool) unlock(j *Job) {
@@ -242,7 +271,7 @@ func (p *Pool) setTimer(d time.Duration) {
 // tick dispatches jobs that can begin because time has passed, without an arrival or an
 // end.
 func (p *Pool) tick() {
-	p.mu.Lock()
+	p.acquire()
 	defer p.release()
 	p.wakeAt = Never
 	p.dispatch(p.Now(), nil)
@@ -365,7 +394,7 @@ func (p *Pool) lose(now time.Duration, at Place) {
 // Lose marks a place lost, as if work had returned ErrLost: its waiting jobs
 // move to the other place.
 func (p *Pool) Lose(at Place) {
-	p.mu.Lock()
+	p.acquire()
 	defer p.release()
 	now := p.Now()
 	p.lose(now, at)
@@ -374,7 +403,7 @@ func (p *Pool) Lose(at Place) {
 
 // Regain makes a lost place available again.
 func (p *Pool) Regain(at Place) {
-	p.mu.Lock()
+	p.acquire()
 	defer p.release()
 	p.s.Regain(at)
 	p.dispatch(p.Now(), nil)
@@ -419,7 +448,10 @@ func (p *Pool) move(ctx context.Context, j *Job, to Place) error {
 // Wait predicts how long an arriving job would wait for a server: 0 on an idle
 // machine, Never if the place is lost or has none.
 func (p *Pool) Wait(at Place) time.Duration {
-	p.mu.Lock()
+	if p.Free(at) {
+		return 0
+	}
+	p.acquire()
 	defer p.release()
 	return p.s.Wait(p.Now(), at)
 }
@@ -433,7 +465,7 @@ func (p *Pool) Busy(at Place) bool { return p.s.queues.places[at].busy.Load() }
 
 // Stats returns statistics up to now.
 func (p *Pool) Stats() Stats {
-	p.mu.Lock()
+	p.acquire()
 	defer p.release()
 	return p.s.Stats(p.Now())
 }

@@ -131,7 +131,7 @@ func TestPoolLateSignals(t *testing.T) {
 	})
 	full := newWaiter().bell
 	full <- struct{}{}
-	if left := ring([]chan struct{}{full, full}); len(left) != 0 || len(full) != 1 {
+	if left := ringAll([]chan struct{}{full, full}); len(left) != 0 || len(full) != 1 {
 		t.Errorf("%d bells left, %d signals", len(left), len(full))
 	}
 }

@@ -3,6 +3,7 @@ package sched
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,8 +26,14 @@ type bells struct {
 
 var spareBells = sync.Pool{New: func() any { return new(bells) }}
 
-// release releases the lock and rings.
+// release releases the lock, rings, and admits jobs that have arrived meanwhile.
 func (p *Pool) release() {
+	p.ring()
+	p.attend()
+}
+
+// ring releases the lock and rings.
+func (p *Pool) ring() {
 	b := p.bells
 	if len(b.first)+len(b.rest) == 0 {
 		p.mu.Unlock()
@@ -34,12 +41,12 @@ func (p *Pool) release() {
 	}
 	p.bells = spareBells.Get().(*bells)
 	p.mu.Unlock()
-	b.first, b.rest = ring(b.first), ring(b.rest)
+	b.first, b.rest = ringAll(b.first), ringAll(b.rest)
 	spareBells.Put(b)
 }
 
-// ring does not wait: where a signal is unread already, its reader will see the present state.
-func ring(bells []chan struct{}) []chan struct{} {
+// ringAll does not wait: where a signal is unread already, its reader will see the present state.
+func ringAll(bells []chan struct{}) []chan struct{} {
 	for i, bell := range bells {
 		bells[i] = nil
 		select {
@@ -59,14 +66,25 @@ func (p *Pool) await(ctx context.Context, j *Job, now time.Duration) error {
 		p.unlock(j)
 		return nil
 	}
-	w, ok := p.waiters.Get().(*waiter)
-	if !ok {
-		w = newWaiter()
-	}
+	w := p.waiter()
 	defer p.retire(w)
 	t.bell = w.bell
-	last, gone := p.deadline(j, now), ctx.Done()
+	last := p.remind(j, now)
 	p.unlock(j)
+	return p.watch(ctx, j, w, last, now)
+}
+
+// waiter returns a waiter, to be retired.
+func (p *Pool) waiter() *waiter {
+	if w, ok := p.waiters.Get().(*waiter); ok {
+		return w
+	}
+	return newWaiter()
+}
+
+// watch waits for the job's verdict without the lock. last is its deadline as of now; the rest is await's.
+func (p *Pool) watch(ctx context.Context, j *Job, w *waiter, last, now time.Duration) error {
+	t, gone := &j.task, ctx.Done()
 	for {
 		select {
 		case <-w.bell:
@@ -77,14 +95,8 @@ func (p *Pool) await(ctx context.Context, j *Job, now time.Duration) error {
 			if v != undecided {
 				return nil
 			}
-			p.lock(j) // a batch that ran it has failed, or the deadline is near
-			if t.decided() != undecided {
-				p.unlock(j)
-				return nil
-			}
-			now = p.Now()
-			last = p.deadline(j, now)
-			p.unlock(j)
+			// A batch that ran it has failed, or the deadline is near.
+			now, last = p.Now(), time.Duration(atomic.LoadInt64(&t.last))
 		case <-w.lateAfter(last, now):
 			if overload := p.expire(j); overload != nil {
 				return overload
@@ -119,6 +131,13 @@ func (p *Pool) deadline(j *Job, now time.Duration) (last time.Duration) {
 	return Never
 }
 
+// remind tells a waiting job, before its bell rings, how long to wait without a look at its deadline. The lock is held.
+func (p *Pool) remind(j *Job, now time.Duration) (last time.Duration) {
+	last = p.deadline(j, now)
+	atomic.StoreInt64(&j.task.last, int64(last))
+	return last
+}
+
 // sweepFrom has jobs look at a time. The lock is held.
 func (p *Pool) sweepFrom(now, at time.Duration) {
 	if at >= p.sweepAt {
@@ -134,7 +153,7 @@ func (p *Pool) sweepFrom(now, at time.Duration) {
 
 // sweepWaiting rings the bells of jobs whose deadlines are near.
 func (p *Pool) sweepWaiting() {
-	p.mu.Lock()
+	p.acquire()
 	defer p.release()
 	now, next := p.Now(), Never
 	if now < p.sweepAt { // Reset came too late to stop this call
@@ -146,6 +165,7 @@ func (p *Pool) sweepWaiting() {
 			switch last := p.s.lastStart(j); {
 			case last == Never:
 			case last-now <= nearly:
+				p.remind(j, now)
 				p.bells.rest = append(p.bells.rest, j.task.bell)
 			default:
 				next = min(next, last-nearly)
@@ -183,7 +203,7 @@ func (w *waiter) lateAfter(last, now time.Duration) <-chan time.Time {
 // expire sheds a waiting job that can no longer meet its deadline, and returns its
 // error; nil if the job does not wait.
 func (p *Pool) expire(j *Job) error {
-	p.mu.Lock()
+	p.acquire()
 	defer p.release()
 	now := p.Now()
 	if j.task.decided() != undecided || !p.s.Expire(now, j) {

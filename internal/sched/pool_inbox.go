@@ -1,0 +1,121 @@
+package sched
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// inbox has the jobs that arrived while another goroutine held the pool's lock, which admits them before it leaves
+// the lock. No arriving job waits for the lock: a mutex that many goroutines wait for is handed from one to the next,
+// for about 100,000 of them a second, and then a GPU could not be fed.
+type inbox struct {
+	newest atomic.Pointer[Job] // a stack, linked by task.older
+}
+
+func (b *inbox) isEmpty() bool { return b.newest.Load() == nil }
+
+func (b *inbox) push(j *Job) {
+	for {
+		older := b.newest.Load()
+		j.task.older = older
+		if b.newest.CompareAndSwap(older, j) {
+			return
+		}
+	}
+}
+
+// take appends the jobs to dst in the order of their arrival.
+func (b *inbox) take(dst []*Job) []*Job {
+	from := len(dst)
+	for j := b.newest.Swap(nil); j != nil; {
+		older := j.task.older
+		j.task.older = nil
+		dst = append(dst, j)
+		j = older
+	}
+	for i, k := from, len(dst)-1; i < k; i, k = i+1, k-1 {
+		dst[i], dst[k] = dst[k], dst[i]
+	}
+	return dst
+}
+
+// post lets a job arrive by the inbox and waits for its verdict, as await does.
+func (p *Pool) post(ctx context.Context, j *Job, within time.Duration) error {
+	w := p.waiter()
+	defer p.retire(w)
+	j.task.bell, j.task.within, j.task.last = w.bell, within, int64(Never)
+	p.deliver(j)
+	return p.watch(ctx, j, w, Never, 0)
+}
+
+// deliver puts a job into the inbox, and empties it if nobody else does.
+func (p *Pool) deliver(j *Job) {
+	delivered := false
+	defer func() {
+		if !delivered { // the scheduler panicked here
+			p.lock(j)
+			defer p.unlock(j)
+			p.giveUp(j)
+		}
+	}()
+	p.inbox.push(j)
+	p.attend()
+	delivered = true
+}
+
+// attend empties the inbox, unless another goroutine holds the lock, which then does so: it looks again after
+// it has released the lock.
+func (p *Pool) attend() {
+	for !p.inbox.isEmpty() && p.mu.TryLock() {
+		p.admitAndRing()
+	}
+}
+
+func (p *Pool) admitAndRing() {
+	defer p.ring()
+	p.admit()
+}
+
+// admit lets the jobs of the inbox arrive. The lock is held; whoever takes it calls admit first.
+func (p *Pool) admit() {
+	if p.inbox.isEmpty() && len(p.arriving) == 0 {
+		return
+	}
+	p.arriving = p.inbox.take(p.arriving)
+	now := p.Now()
+	for p.admitted < len(p.arriving) {
+		j := p.arriving[p.admitted]
+		p.admitted++ // before a panic
+		p.admitOne(now, j)
+	}
+	clear(p.arriving)
+	p.arriving, p.admitted = p.arriving[:0], 0
+	p.dispatch(now, nil)
+}
+
+func (p *Pool) admitOne(now time.Duration, j *Job) {
+	returned := false
+	defer func() {
+		if !returned { // the panic is another job's error, too
+			p.giveUp(j)
+			p.tell(j, nil, ended, errScheduler)
+		}
+	}()
+	started, err := p.s.arrive(now, j, j.task.within, true /* at once */)
+	returned = true
+	switch {
+	case err != nil:
+		p.tell(j, nil, ended, err)
+	case started:
+		p.tell(j, nil, begin, nil)
+	default:
+		if p.remind(j, now) != Never {
+			p.bells.rest = append(p.bells.rest, j.task.bell)
+		}
+	}
+}
+
+// errScheduler is the error of a job on whose arrival the scheduler panicked.
+var errScheduler = fmt.Errorf("the scheduler panicked: %w", ErrNoPlace)

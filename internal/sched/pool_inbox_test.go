@@ -1,0 +1,201 @@
+package sched
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Jobs that arrive while another goroutine holds the lock do not wait for it, and are admitted in their order when it
+// is released.
+func TestPoolInbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1, Stretch: -1, MaxQueue: 3})
+		var order []int
+		var group sync.WaitGroup
+		p.mu.Lock()
+		errs := make([]error, 6)
+		for i := range errs {
+			w := &sleeper{takes: both(10*ms, Never), outcome: func(Place) error { order = append(order, i); return nil }}
+			j := w.job()
+			ctx := t.Context()
+			if i == 3 {
+				j.Cost = both(Never, Never)
+			}
+			if i == 1 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, 5*ms)
+				defer cancel()
+			}
+			group.Go(func() { errs[i] = p.Do(ctx, j, w) })
+			synctest.Wait() // all goroutines are durably blocked, which none is that waits for a mutex
+		}
+		if p.inbox.isEmpty() || p.s.Queued() != 0 {
+			t.Error("the jobs are not in the inbox")
+		}
+		p.release()
+		group.Wait()
+		var shed *Overload
+		for i, err := range errs {
+			switch i {
+			case 1:
+				if !errors.As(err, &shed) && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("the job with a deadline: %v", err)
+				}
+			case 3:
+				if !errors.Is(err, ErrNoPlace) {
+					t.Errorf("the job without a place: %v", err)
+				}
+			default:
+				if err != nil {
+					t.Errorf("job %d: %v", i, err)
+				}
+			}
+		}
+		if got, want := fmt.Sprint(order), "[0 2 4 5]"; got != want {
+			t.Errorf("they ran in the order %s, want %s", got, want)
+		}
+		checkIdle(t, p)
+	})
+}
+
+// A job of the inbox is shed at its deadline, and by a full queue, as one that takes the lock.
+func TestPoolInboxSheds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1, MaxQueue: 2})
+		release := occupy(t, p, CPU)
+		start := time.Now()
+		var group sync.WaitGroup
+		p.mu.Lock()
+		outcomes := map[Reason]time.Duration{}
+		var mu sync.Mutex
+		for _, within := range []time.Duration{Never, 200 * ms, Never} {
+			w := &sleeper{takes: both(50*ms, Never)}
+			j := w.job()
+			j.Within = within
+			if within != Never {
+				j.Cost[CPU] = ms // it is admitted
+			}
+			group.Go(func() {
+				var shed *Overload
+				if errors.As(p.Do(t.Context(), j, w), &shed) {
+					mu.Lock()
+					defer mu.Unlock()
+					outcomes[shed.Reason] = time.Since(start)
+				}
+			})
+			synctest.Wait()
+		}
+		p.release()
+		synctest.Wait()
+		mu.Lock()
+		if at, ok := outcomes[QueueFull]; !ok || at != 0 {
+			t.Errorf("shed at once: %v", outcomes)
+		}
+		mu.Unlock()
+		time.Sleep(300 * ms) // the CPU is busy
+		mu.Lock()
+		if at, ok := outcomes[Expired]; !ok || at < 199*ms || at > 201*ms {
+			t.Errorf("shed at its deadline: %v", outcomes)
+		}
+		mu.Unlock()
+		release()
+		group.Wait()
+		checkIdle(t, p)
+	})
+}
+
+// If the scheduler panics on the arrival of a job of the inbox, the panic is of the goroutine that
+// holds the lock, and both jobs end.
+func TestPoolInboxPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1})
+		var group sync.WaitGroup
+		p.mu.Lock()
+		first := &sleeper{takes: both(ms, ms)}
+		group.Go(func() {
+			if err := p.Do(t.Context(), first.job(), first); !errors.Is(err, ErrNoPlace) {
+				t.Errorf("the job on whose arrival the scheduler panicked: %v", err)
+			}
+		})
+		synctest.Wait()
+		runs := p.s.queues.places
+		p.s.queues.places[CPU].runs, p.s.queues.places[CPU].idle = nil, []int32{0} // it takes a server that does not exist
+		p.s.queues.places[GPU].runs, p.s.queues.places[GPU].idle = nil, []int32{0}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("it does not panic")
+				}
+			}()
+			p.release()
+		}()
+		group.Wait()
+		p.s.queues.places[CPU].runs, p.s.queues.places[CPU].idle = runs[CPU].runs, runs[CPU].idle
+		p.s.queues.places[GPU].runs, p.s.queues.places[GPU].idle = runs[GPU].runs, runs[GPU].idle
+		after := &sleeper{takes: both(ms, ms)}
+		if err := p.Do(t.Context(), after.job(), after); err != nil {
+			t.Errorf("a job after it: %v", err)
+		}
+		checkIdle(t, p)
+	})
+}
+
+// Many goroutines submit at the same time; each job runs once.
+func TestPoolInboxUnderContention(t *testing.T) {
+	p := newPool(t, Options{CPUs: 2, Lanes: 2, MaxQueue: -1, Deadline: time.Minute})
+	var group sync.WaitGroup
+	var ran atomic.Int64
+	const clients, each = 64, 200
+	for range clients {
+		group.Go(func() {
+			w := &counter{ran: &ran}
+			j := &Job{}
+			for i := range each {
+				j.Cost, j.Batched = both(20*time.Microsecond, 10*time.Microsecond), time.Microsecond
+				if i%8 == 0 {
+					j.Cost[GPU] = Never
+				}
+				if err := p.Do(t.Context(), j, w); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if n := ran.Load(); n != clients*each {
+		t.Errorf("%d runs of %d jobs", n, clients*each)
+	}
+	checkIdle(t, p)
+}
+
+type counter struct{ ran *atomic.Int64 }
+
+func (c *counter) Run(context.Context, Place) error {
+	c.ran.Add(1)
+	return nil
+}
+
+func (c *counter) RunBatch(_ context.Context, all []Work, _ []error) { c.ran.Add(int64(len(all))) }
+
+// BenchmarkDoTogether is of goroutines that submit one job after another to a GPU with one lane.
+func BenchmarkDoTogether(b *testing.B) {
+	p := newPool(b, Options{CPUs: 16, Lanes: 4, MaxQueue: -1, Beside: 32})
+	var ran atomic.Int64
+	b.SetParallelism(64)
+	b.RunParallel(func(pb *testing.PB) {
+		w := &counter{ran: &ran}
+		j := &Job{}
+		for pb.Next() {
+			j.Cost, j.Batched = both(100*ms, 50*time.Microsecond), 4*time.Microsecond
+			if err := p.Do(b.Context(), j, w); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
