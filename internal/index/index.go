@@ -38,8 +38,11 @@ type Index struct {
 	// if it may have been replaced since. Guarded by showing.
 	seen vfs.Identity
 
+	// current holds one reference; nil after Close. It is changed with mu held, and read without: many
+	// searches that wait for a mutex hand it over one by one.
+	current atomic.Pointer[Snapshot]
+
 	mu       sync.Mutex
-	current  *Snapshot // holds one reference; nil after Close
 	manifest *manifest // of the last commit shown; what it points to never changes
 	closed   bool
 }
@@ -63,15 +66,17 @@ func CreateWithCache(fsys vfs.FS, dir string, opts Options, cache *derived.Cache
 }
 
 // createComplete is CreateWithCache with the options of an index.
-func createComplete(fsys vfs.FS, dir string, opts Options, cache *derived.Cache) (ix *Index, err error) {
+func createComplete(fsys vfs.FS, dir string, opts Options, cache *derived.Cache) (*Index, error) {
 	if err := checkVacant(fsys, dir); err != nil {
 		return nil, err
 	}
-	ix = &Index{fs: fsys, dir: dir, derived: cache, owner: Owner(lastOwner.Add(1))}
+	ix := &Index{fs: fsys, dir: dir, derived: cache, owner: Owner(lastOwner.Add(1))}
 	ix.manifest = &manifest{ID: newID(), NextSegment: 1, Options: opts, Segments: []manifestSegment{}}
-	if ix.current, err = ix.newSnapshot(ix.manifest, nil); err != nil {
+	first, err := ix.newSnapshot(ix.manifest, nil)
+	if err != nil {
 		return nil, err
 	}
+	ix.current.Store(first)
 	return ix, nil
 }
 
@@ -270,10 +275,10 @@ func (ix *Index) show(m *manifest) error {
 // s is released and the error is base.ErrClosed, but ix.manifest is updated.
 func (ix *Index) replace(s *Snapshot, m *manifest) error {
 	ix.mu.Lock()
-	former, closed := ix.current, ix.closed
+	former, closed := ix.current.Load(), ix.closed
 	ix.manifest = m
 	if !closed {
-		ix.current = s
+		ix.current.Store(s)
 	}
 	ix.mu.Unlock()
 	if closed {
@@ -289,21 +294,20 @@ func (ix *Index) replace(s *Snapshot, m *manifest) error {
 // Snapshot returns the current commit, whose files stay mapped until Release, without waiting
 // for the disk. The error is base.ErrClosed after Close.
 func (ix *Index) Snapshot() (*Snapshot, error) {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	if ix.current == nil {
-		return nil, fmt.Errorf("index %s: %w", ix.dir, base.ErrClosed)
+	for s := ix.current.Load(); s != nil; s = ix.current.Load() {
+		if s.retain() {
+			return s, nil
+		} // another snapshot, or none, has replaced it meanwhile
 	}
-	ix.current.references.Add(1)
-	return ix.current, nil
+	return nil, fmt.Errorf("index %s: %w", ix.dir, base.ErrClosed)
 }
 
 // Close releases the current commit, and waits until the segments that nobody uses are unmapped; repeated calls do nothing.
 // Snapshots stay valid until released; a Writer must be closed separately.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
-	last := ix.current
-	ix.current, ix.closed = nil, true
+	last := ix.current.Swap(nil)
+	ix.closed = true
 	ix.mu.Unlock()
 	if last != nil {
 		last.Release()

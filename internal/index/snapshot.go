@@ -281,6 +281,19 @@ func (s *Snapshot) Retain() *Snapshot {
 	return s
 }
 
+// retain adds a reference to a snapshot that others may release, false if they have released it.
+func (s *Snapshot) retain() bool {
+	for {
+		n := s.references.Load()
+		if n == 0 {
+			return false
+		}
+		if s.references.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
 // Release drops a reference, after which the caller must not use the snapshot.
 func (s *Snapshot) Release() {
 	left := s.references.Add(-1)

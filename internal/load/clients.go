@@ -2,35 +2,38 @@ package load
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // clients are goroutines that send requests. They are kept from request to request: a new one
-// has a small stack, and to make it larger takes longer than many queries.
+// has a small stack, and to make it larger takes longer than many queries. Only the generator sends; no client waits
+// for another.
 type clients struct {
-	mu   sync.Mutex
-	idle []*client // the last one is used next
-	gone bool
+	idle *client                // of the generator: a stack, linked by below
+	done atomic.Pointer[client] // the same, of clients that have come back since; ended: none may come back
 }
 
 type client struct {
-	next chan request
+	next  chan request
+	below *client
 }
+
+// ended marks the end of clients.
+var ended = new(client)
 
 // send has an idle client, or else a new one, send a request of a run.
 func (c *clients) send(r *run, q request) {
-	c.mu.Lock()
-	last := len(c.idle) - 1
-	if last < 0 {
-		c.mu.Unlock()
-		one := &client{next: make(chan request, 1)}
+	if c.idle == nil {
+		c.idle = c.done.Swap(nil)
+	}
+	one := c.idle
+	if one == nil {
+		one = &client{next: make(chan request, 1)}
 		go one.work(c, r, q)
 		return
 	}
-	one := c.idle[last]
-	c.idle = c.idle[:last]
-	c.mu.Unlock()
+	c.idle = one.below
 	one.next <- q
 }
 
@@ -45,21 +48,26 @@ func (one *client) work(c *clients, r *run, q request) {
 
 // put reports whether there may be another request.
 func (c *clients) put(one *client) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.gone {
-		c.idle = append(c.idle, one)
+	for {
+		below := c.done.Load()
+		if below == ended {
+			return false
+		}
+		one.below = below
+		if c.done.CompareAndSwap(below, one) {
+			return true
+		}
 	}
-	return !c.gone
 }
 
-// end lets all clients end, the busy ones after their requests.
+// end lets all clients end, the busy ones after their requests. The generator calls it last.
 func (c *clients) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.gone = true
-	for _, one := range c.idle {
-		close(one.next)
+	for _, one := range []*client{c.idle, c.done.Swap(ended)} {
+		for one != nil {
+			below := one.below // the client may end now
+			close(one.next)
+			one = below
+		}
 	}
 	c.idle = nil
 }

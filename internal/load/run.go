@@ -137,11 +137,11 @@ func Run(ctx context.Context, target Target, o Options) (Point, error) {
 	defer r.clients.end()
 	stop := r.watch()
 	defer stop()
-	pace := newPacer(o.Sleep)
-	defer pace.end()
-	r.began = time.Now()
 	each := o.together()
 	arrivals := newClock(o.Arrivals, o.Rate/float64(each), o.Seed)
+	pace := newPacer(o.Sleep, time.Duration(arrivals.distance))
+	defer pace.end()
+	r.began = time.Now()
 	allowed := (1 - o.Share) * o.most()
 	end, cut := o.Warmup+o.Duration, false
 	for i := 0; ; i = (i + each) % o.Queries {

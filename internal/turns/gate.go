@@ -16,10 +16,10 @@ import (
 //
 // It is safe for concurrent use; nil is always open.
 type Gate struct {
-	closed atomic.Bool // it mirrors opened != nil, for Pass
+	closed   atomic.Bool // it mirrors opened != nil, and is read without mu
+	searches atomic.Int64
 
 	mu       sync.Mutex
-	searches int
 	credit   time.Duration // for which the gate may be closed, as of changed
 	changed  time.Time     // when the gate was opened or closed, or the credit was counted
 	opened   chan struct{} // closed when the gate opens; nil: it is open
@@ -45,13 +45,20 @@ func (g *Gate) Enter() {
 	if g == nil {
 		return
 	}
+	g.searches.Add(1)
+	if g.closed.Load() {
+		return // many searches at the same time take no lock
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.searches++
+	g.close(time.Now())
+}
+
+// close closes an open gate if there is enough credit. g.mu is held.
+func (g *Gate) close(now time.Time) {
 	if g.opened != nil {
 		return
 	}
-	now := time.Now()
 	g.credit = min(g.credit+now.Sub(g.changed), maxCredit)
 	g.changed = now
 	if g.credit >= minCredit {
@@ -62,14 +69,13 @@ func (g *Gate) Enter() {
 
 // Leave ends a search, a little before its answer leaves.
 func (g *Gate) Leave() {
-	if g == nil {
+	if g == nil || g.searches.Add(-1) > 0 || !g.closed.Load() {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.searches--
 	switch {
-	case g.searches > 0 || g.opened == nil:
+	case g.searches.Load() > 0 || g.opened == nil:
 	case g.lingers == nil:
 		g.lingers = time.AfterFunc(linger, g.lingered)
 	default:
@@ -81,8 +87,13 @@ func (g *Gate) Leave() {
 func (g *Gate) lingered() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.searches == 0 && g.opened != nil {
-		g.open(time.Now())
+	if g.searches.Load() > 0 || g.opened == nil {
+		return
+	}
+	now := time.Now()
+	g.open(now)
+	if g.searches.Load() > 0 { // one that began just before, and saw a closed gate
+		g.close(now)
 	}
 }
 

@@ -136,8 +136,8 @@ func TestGateRace(t *testing.T) {
 	g.Pass()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.searches != 0 || g.opened != nil || g.closed.Load() {
-		t.Errorf("%d searches; closed: %t", g.searches, g.closed.Load())
+	if n := g.searches.Load(); n != 0 || g.opened != nil || g.closed.Load() {
+		t.Errorf("%d searches; closed: %t", n, g.closed.Load())
 	}
 	var none *Gate
 	none.Enter()
