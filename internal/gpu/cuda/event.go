@@ -15,11 +15,18 @@ type Event struct {
 
 // NewEvent creates an event. One with timing also records its time, for Elapsed, and
 // costs more.
-func (d *Device) NewEvent(timing bool) (*Event, error) {
+func (d *Device) NewEvent(timing bool) (*Event, error) { return d.newEvent(timing, 0) }
+
+// NewSleepingEvent creates an event with timing whose Synchronize lets the thread sleep. That of others polls, which
+// ends the wait some microseconds earlier, but takes a processor.
+func (d *Device) NewSleepingEvent() (*Event, error) {
+	return d.newEvent(true /* timing */, eventBlockingSync)
+}
+
+func (d *Device) newEvent(timing bool, flags uintptr) (*Event, error) {
 	e := &Event{device: d, args: make([]uintptr, 1), timing: timing}
-	flags := uintptr(eventDisableTiming)
-	if timing {
-		flags = 0
+	if !timing {
+		flags |= eventDisableTiming
 	}
 	if err := d.call(fnEventCreate, "", uintptr(unsafe.Pointer(&e.args[0])), flags); err != nil {
 		return nil, err

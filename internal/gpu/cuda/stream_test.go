@@ -60,7 +60,10 @@ func TestEventsTellTime(t *testing.T) {
 	d := gputest.Open(t)
 	s := newStream(t, d)
 	b := alloc[uint32](t, d, 1<<12)
-	events := [3]*cuda.Event{newEvent(t, d, true), newEvent(t, d, true), newEvent(t, d, true)}
+	sleeping, err := d.NewSleepingEvent()
+	must(t, err)
+	t.Cleanup(func() { must(t, sleeping.Close()) })
+	events := [3]*cuda.Event{newEvent(t, d, true), newEvent(t, d, true), sleeping}
 	start := time.Now()
 	for i, e := range events {
 		for range 100 * i {

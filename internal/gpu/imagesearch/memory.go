@@ -44,7 +44,7 @@ func (m *batchMemory) allocate(k *Kernels, l Limits) (err error) {
 	if m.begun, err = d.NewEvent(true); err != nil {
 		return err
 	}
-	m.ended, err = d.NewEvent(true)
+	m.ended, err = d.NewSleepingEvent() // a batch takes long enough: the processors have queries to plan
 	return err
 }
 
