@@ -124,9 +124,11 @@ func TestPoolInboxPanics(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		runs := p.s.queues.places
-		p.s.queues.places[CPU].runs, p.s.queues.places[CPU].idle = nil, []int32{0} // it takes a server that does not exist
-		p.s.queues.places[GPU].runs, p.s.queues.places[GPU].idle = nil, []int32{0}
+		var runs [NumPlaces][]run
+		for at := range runs {
+			st := &p.s.queues.places[at]
+			st.runs, runs[at] = nil, st.runs // it takes a server that does not exist
+		}
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -136,8 +138,10 @@ func TestPoolInboxPanics(t *testing.T) {
 			p.release()
 		}()
 		group.Wait()
-		p.s.queues.places[CPU].runs, p.s.queues.places[CPU].idle = runs[CPU].runs, runs[CPU].idle
-		p.s.queues.places[GPU].runs, p.s.queues.places[GPU].idle = runs[GPU].runs, runs[GPU].idle
+		for at := range runs {
+			st := &p.s.queues.places[at]
+			st.runs, st.idle = runs[at], []int32{0}
+		}
 		after := &sleeper{takes: both(ms, ms)}
 		if err := p.Do(t.Context(), after.job(), after); err != nil {
 			t.Errorf("a job after it: %v", err)

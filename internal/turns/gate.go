@@ -19,11 +19,11 @@ type Gate struct {
 	closed   atomic.Bool // it mirrors opened != nil, and is read without mu
 	searches atomic.Int64
 
-	mu       sync.Mutex
-	credit   time.Duration // for which the gate may be closed, as of changed
-	changed  time.Time     // when the gate was opened or closed, or the credit was counted
-	opened   chan struct{} // closed when the gate opens; nil: it is open
-	lingers  *time.Timer   // opens it after the last search; nil before the first use
+	mu      sync.Mutex
+	credit  time.Duration // for which the gate may be closed, as of changed
+	changed time.Time     // when the gate was opened or closed, or the credit was counted
+	opened  chan struct{} // closed when the gate opens; nil: it is open
+	lingers *time.Timer   // opens it after the last search; nil before the first use
 }
 
 const (
