@@ -30,24 +30,20 @@ type Work interface {
 // its batch. Safe for concurrent use.
 type Pool struct {
 	start   time.Time
-	cores   *cores    // nil: threads are not pinned
-	waiters sync.Pool // of *waiter
+	cores   *cores // nil: threads are not pinned
+	waiters waiters
 
-	mu      sync.Mutex
-	s       *Scheduler
-	picked  []*Job // for Next and Expired
-	one     []*Job
-	timer   *time.Timer // calls Next again; nil before its first use
-	wakeAt  time.Duration
-	sweep   *time.Timer // tells waiting jobs that their deadline is near; nil before its first use
-	sweepAt time.Duration
-	spare   []*batch
-	bells   *bells // to ring once the lock is released
+	mu     sync.Mutex
+	s      *Scheduler
+	picked []*Job // for Next and Expired
+	one    []*Job
+	timer  *time.Timer // calls Next again; nil before its first use
+	wakeAt time.Duration
+	spare  []*batch
+	bells  *bells // to ring once the lock is released
 
-	inbox    inbox
-	arriving []*Job // from the inbox
-	admitted int    // the first of them, which have arrived
-
+	inbox      inbox
+	reminder   reminder
 	promptness promptness
 }
 
@@ -89,7 +85,8 @@ func NewPool(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{start: time.Now(), s: s, wakeAt: Never, sweepAt: Never, one: make([]*Job, 0, 1), bells: new(bells)}
+	p := &Pool{start: time.Now(), s: s, wakeAt: Never, one: make([]*Job, 0, 1), bells: new(bells)}
+	p.inbox.pool, p.reminder = p, reminder{pool: p, at: Never}
 	if o.Pin {
 		p.cores = newCores(s.o.CPUs)
 	}
@@ -147,10 +144,10 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 // arrive lets a job arrive and waits for its verdict. With an error there is none.
 func (p *Pool) arrive(ctx context.Context, j *Job, within time.Duration) error {
 	if !p.mu.TryLock() {
-		return p.post(ctx, j, within)
+		return p.inbox.post(ctx, j, within)
 	}
 	j.task.locks = true
-	p.admit()
+	p.inbox.admit()
 	now := p.Now()
 	started, err := p.s.arrive(now, j, within, true /* at once */)
 	if err != nil {
@@ -170,14 +167,14 @@ func (p *Pool) lock(j *Job) {
 	if !j.task.locks {
 		p.mu.Lock()
 		j.task.locks = true
-		p.admit()
+		p.inbox.admit()
 	}
 }
 
 // acquire takes the lock, to be released by release.
 func (p *Pool) acquire() {
 	p.mu.Lock()
-	p.admit()
+	p.inbox.admit()
 }
 
 func (p *Pool) unlock(j *Job) {

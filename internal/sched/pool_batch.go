@@ -73,7 +73,7 @@ func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Plac
 			if j == leader {
 				waits = true
 			} else {
-				p.remind(j, now)
+				p.reminder.remind(j, now)
 				p.bells.rest = append(p.bells.rest, j.task.bell)
 			}
 			continue

@@ -103,7 +103,7 @@ func TestPoolLateSignals(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 2, Lanes: 1})
 		var mu sync.Mutex
 		waiters := 0
-		p.waiters.New = func() any {
+		p.waiters.kept.New = func() any {
 			mu.Lock()
 			defer mu.Unlock()
 			waiters++

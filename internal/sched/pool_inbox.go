@@ -11,7 +11,11 @@ import (
 // the lock. No arriving job waits for the lock: a mutex that many goroutines wait for is handed from one to the next,
 // for about 100,000 of them a second, and then a GPU could not be fed.
 type inbox struct {
+	pool   *Pool
 	newest atomic.Pointer[Job] // a stack, linked by task.older
+
+	arriving []*Job // were taken from it; guarded by Pool.mu
+	admitted int    // the first of them, which have arrived
 }
 
 func (b *inbox) isEmpty() bool { return b.newest.Load() == nil }
@@ -42,17 +46,18 @@ func (b *inbox) take(dst []*Job) []*Job {
 }
 
 // post lets a job arrive by the inbox and waits for its verdict, as await does.
-func (p *Pool) post(ctx context.Context, j *Job, within time.Duration) error {
-	w := p.waiter()
-	defer p.retire(w)
+func (b *inbox) post(ctx context.Context, j *Job, within time.Duration) error {
+	p := b.pool
+	w := p.waiters.get()
+	defer p.waiters.put(w)
 	j.task.bell, j.task.within, j.task.last = w.bell, within, int64(Never)
-	p.deliver(j)
+	b.deliver(j)
 	return p.watch(ctx, j, w, Never, 0)
 }
 
 // deliver puts a job into the inbox, and empties it if nobody else does.
-func (p *Pool) deliver(j *Job) {
-	delivered := false
+func (b *inbox) deliver(j *Job) {
+	p, delivered := b.pool, false
 	defer func() {
 		if !delivered { // the scheduler panicked here
 			p.lock(j)
@@ -60,43 +65,43 @@ func (p *Pool) deliver(j *Job) {
 			p.giveUp(j)
 		}
 	}()
-	p.inbox.push(j)
-	p.attend()
+	b.push(j)
+	b.attend()
 	delivered = true
 }
 
 // attend empties the inbox, unless another goroutine holds the lock, which then does so: it looks again after
 // it has released the lock.
-func (p *Pool) attend() {
-	for !p.inbox.isEmpty() && p.mu.TryLock() {
-		p.admitAndRing()
+func (b *inbox) attend() {
+	for !b.isEmpty() && b.pool.mu.TryLock() {
+		b.admitAndRing()
 	}
 }
 
-func (p *Pool) admitAndRing() {
-	defer p.ring()
-	p.admit()
+func (b *inbox) admitAndRing() {
+	defer b.pool.ring()
+	b.admit()
 }
 
 // admit lets the jobs of the inbox arrive. The lock is held; whoever takes it calls admit first.
-func (p *Pool) admit() {
-	if p.inbox.isEmpty() && len(p.arriving) == 0 {
+func (b *inbox) admit() {
+	if b.isEmpty() && len(b.arriving) == 0 {
 		return
 	}
-	p.arriving = p.inbox.take(p.arriving)
-	now := p.Now()
-	for p.admitted < len(p.arriving) {
-		j := p.arriving[p.admitted]
-		p.admitted++ // before a panic
-		p.admitOne(now, j)
+	b.arriving = b.take(b.arriving)
+	now := b.pool.Now()
+	for b.admitted < len(b.arriving) {
+		j := b.arriving[b.admitted]
+		b.admitted++ // before a panic
+		b.admitOne(now, j)
 	}
-	clear(p.arriving)
-	p.arriving, p.admitted = p.arriving[:0], 0
-	p.dispatch(now, nil)
+	clear(b.arriving)
+	b.arriving, b.admitted = b.arriving[:0], 0
+	b.pool.dispatch(now, nil)
 }
 
-func (p *Pool) admitOne(now time.Duration, j *Job) {
-	returned := false
+func (b *inbox) admitOne(now time.Duration, j *Job) {
+	p, returned := b.pool, false
 	defer func() {
 		if !returned { // the panic is another job's error, too
 			p.giveUp(j)
@@ -111,7 +116,7 @@ func (p *Pool) admitOne(now time.Duration, j *Job) {
 	case started:
 		p.tell(j, nil, begin, nil)
 	default:
-		if p.remind(j, now) != Never {
+		if p.reminder.remind(j, now) != Never {
 			p.bells.rest = append(p.bells.rest, j.task.bell)
 		}
 	}

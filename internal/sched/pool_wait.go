@@ -29,7 +29,7 @@ var spareBells = sync.Pool{New: func() any { return new(bells) }}
 // release releases the lock, rings, and admits jobs that have arrived meanwhile.
 func (p *Pool) release() {
 	p.ring()
-	p.attend()
+	p.inbox.attend()
 }
 
 // ring releases the lock and rings.
@@ -66,20 +66,12 @@ func (p *Pool) await(ctx context.Context, j *Job, now time.Duration) error {
 		p.unlock(j)
 		return nil
 	}
-	w := p.waiter()
-	defer p.retire(w)
+	w := p.waiters.get()
+	defer p.waiters.put(w)
 	t.bell = w.bell
-	last := p.remind(j, now)
+	last := p.reminder.remind(j, now)
 	p.unlock(j)
 	return p.watch(ctx, j, w, last, now)
-}
-
-// waiter returns a waiter, to be retired.
-func (p *Pool) waiter() *waiter {
-	if w, ok := p.waiters.Get().(*waiter); ok {
-		return w
-	}
-	return newWaiter()
 }
 
 // watch waits for the job's verdict without the lock. last is its deadline as of now; the rest is await's.
@@ -117,55 +109,63 @@ func (p *Pool) watch(ctx context.Context, j *Job, w *waiter, last, now time.Dura
 	}
 }
 
+// reminder tells waiting jobs that their deadlines are near. Its fields are guarded by Pool.mu.
+type reminder struct {
+	pool  *Pool
+	timer *time.Timer // nil before its first use
+	at    time.Duration
+}
+
 // nearly is the time before a deadline from which a job has a timer of its own.
 const nearly = 20 * time.Millisecond
 
 // deadline returns the time at which a waiting job needs to look whether it is late: nearly all jobs are
 // answered long before, so that only the pool has a timer then. The lock is held.
-func (p *Pool) deadline(j *Job, now time.Duration) (last time.Duration) {
-	last = p.s.lastStart(j)
+func (r *reminder) deadline(j *Job, now time.Duration) (last time.Duration) {
+	last = r.pool.s.lastStart(j)
 	if last == Never || last-now <= nearly {
 		return last
 	}
-	p.sweepFrom(now, last-nearly)
+	r.sweepFrom(now, last-nearly)
 	return Never
 }
 
 // remind tells a waiting job, before its bell rings, how long to wait without a look at its deadline. The lock is held.
-func (p *Pool) remind(j *Job, now time.Duration) (last time.Duration) {
-	last = p.deadline(j, now)
+func (r *reminder) remind(j *Job, now time.Duration) (last time.Duration) {
+	last = r.deadline(j, now)
 	atomic.StoreInt64(&j.task.last, int64(last))
 	return last
 }
 
 // sweepFrom has jobs look at a time. The lock is held.
-func (p *Pool) sweepFrom(now, at time.Duration) {
-	if at >= p.sweepAt {
+func (r *reminder) sweepFrom(now, at time.Duration) {
+	if at >= r.at {
 		return
 	}
-	p.sweepAt = at
-	if p.sweep == nil {
-		p.sweep = time.AfterFunc(at-now, p.sweepWaiting)
+	r.at = at
+	if r.timer == nil {
+		r.timer = time.AfterFunc(at-now, r.sweep)
 		return
 	}
-	p.sweep.Reset(at - now)
+	r.timer.Reset(at - now)
 }
 
-// sweepWaiting rings the bells of jobs whose deadlines are near.
-func (p *Pool) sweepWaiting() {
+// sweep rings the bells of jobs whose deadlines are near.
+func (r *reminder) sweep() {
+	p := r.pool
 	p.acquire()
 	defer p.release()
 	now, next := p.Now(), Never
-	if now < p.sweepAt { // Reset came too late to stop this call
+	if now < r.at { // Reset came too late to stop this call
 		return
 	}
-	p.sweepAt = Never
+	r.at = Never
 	for _, h := range p.s.queues.all() {
 		for _, j := range h.jobs {
 			switch last := p.s.lastStart(j); {
 			case last == Never:
 			case last-now <= nearly:
-				p.remind(j, now)
+				r.remind(j, now)
 				p.bells.rest = append(p.bells.rest, j.task.bell)
 			default:
 				next = min(next, last-nearly)
@@ -173,17 +173,27 @@ func (p *Pool) sweepWaiting() {
 		}
 	}
 	if next != Never {
-		p.sweepFrom(now, next)
+		r.sweepFrom(now, next)
 	}
 }
 
-// retire discards an unread signal and keeps the waiter for another job.
-func (p *Pool) retire(w *waiter) {
+// waiters are kept for other jobs.
+type waiters struct{ kept sync.Pool }
+
+func (ws *waiters) get() *waiter {
+	if w, ok := ws.kept.Get().(*waiter); ok {
+		return w
+	}
+	return newWaiter()
+}
+
+// put discards an unread signal.
+func (ws *waiters) put(w *waiter) {
 	select {
 	case <-w.bell:
 	default:
 	}
-	p.waiters.Put(w)
+	ws.kept.Put(w)
 }
 
 // lateAfter returns a channel that receives once it is later than last, or nil if last
