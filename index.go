@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
-	"weak"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/derived"
@@ -29,8 +27,6 @@ type Index struct {
 
 	// scratches holds *scratch values that no search uses, batches *dispatch.BatchScratch values.
 	scratches, batches sync.Pool
-	// searchers is the Searcher of the latest snapshot that was searched, while searches use it.
-	searchers atomic.Pointer[weak.Pointer[dispatch.Searcher]]
 
 	mu     sync.Mutex
 	writer *index.Writer // nil: no changes since the last commit

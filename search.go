@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-	"weak"
 
 	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/index"
@@ -269,19 +268,17 @@ func (ix *Index) beginSearchOf(snapshot *index.Snapshot, q *Query) (*search, err
 	return &search{index: ix, snapshot: snapshot, searcher: ix.searcher(snapshot), sc: sc, query: q}, nil
 }
 
-// searcher returns a Searcher of a snapshot, which searches share. The index does not keep it from the garbage
-// collector: it would keep the memory of a snapshot that is no longer in use.
+// searcher returns the Searcher of a snapshot, which its searches share. The snapshot keeps it, and not the index, which
+// would keep the memory of a snapshot that is no longer in use. A weak pointer makes searches wait until the garbage
+// collector has marked: 8 ms were measured.
 func (ix *Index) searcher(snapshot *index.Snapshot) *dispatch.Searcher {
-	if p := ix.searchers.Load(); p != nil {
-		if s := p.Value(); s != nil && s.Snapshot() == snapshot {
-			return s
-		}
+	if s, ok := snapshot.Kept().(*dispatch.Searcher); ok {
+		return s
 	}
 	s := dispatch.NewSearcher(snapshot, ix.options.bm25())
 	s.Use(ix.runtime.dispatcher)
 	s.UseResults(ix.results)
-	p := weak.Make(s)
-	ix.searchers.Store(&p)
+	snapshot.Keep(s)
 	return s
 }
 

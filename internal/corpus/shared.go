@@ -35,6 +35,7 @@ const minShared = 16
 
 // Reset removes all strings.
 func (s *Shared) Reset() {
+	clear(s.list) // for the garbage collector
 	s.list, s.texts, s.size, s.saved, s.escape = s.list[:0], [2]string{}, 0, 0, false
 }
 

@@ -40,6 +40,8 @@ type Snapshot struct {
 	openingImpacts sync.Mutex
 	impacts        atomic.Pointer[impact.Index] // nil: not opened
 
+	kept atomic.Value // of Keep
+
 	onRelease struct {
 		sync.Mutex
 		calls []func()
@@ -53,6 +55,12 @@ func (s *Snapshot) OnRelease(call func()) {
 	defer s.onRelease.Unlock()
 	s.onRelease.calls = append(s.onRelease.calls, call)
 }
+
+// Kept returns the value of Keep, nil before.
+func (s *Snapshot) Kept() any { return s.kept.Load() }
+
+// Keep keeps a value, all of one type, for those who share the snapshot, as long as its memory.
+func (s *Snapshot) Keep(v any) { s.kept.Store(v) }
 
 var serials atomic.Uint64
 

@@ -129,7 +129,8 @@ func (b *CrewBatch) Dispatch() {
 		return
 	}
 	docs, versions, isNew, schema, number := b.docs, b.versions, b.isNew, b.options.Schema, len(b.partials.list)
-	b.docs, b.versions, b.isNew, b.size = nil, nil, nil, 0
+	n := len(docs) + len(docs)/16
+	b.docs, b.versions, b.isNew, b.size = make([]corpus.Document, 0, n), make([]segment.Version, 0, n), make([]bool, 0, n), 0
 	b.mu.Lock()
 	b.partials.list = append(b.partials.list, nil)
 	b.mu.Unlock()

@@ -89,6 +89,7 @@ func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
 	results := make([]Result, len(ops))
 	r := &request{entries: make([]entry, 0, len(ops)), done: make(chan struct{})}
 	schema := s.schema.Load()
+	memory := encodings.Get().(*encoding)
 	for i := range ops {
 		if err := checkOp(&ops[i], schema); err != nil {
 			results[i].Err = err
@@ -96,8 +97,10 @@ func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
 		}
 		r.entries = append(r.entries, entry{op: ops[i], result: &results[i], checked: schema})
 		e := &r.entries[len(r.entries)-1]
-		s.opts.Gate.Pass()
-		e.encode()
+		if err := s.opts.Gate.PassContext(ctx); err != nil {
+			return nil, err
+		}
+		e.encode(memory)
 		if n := len(e.payload); n > wal.MaxPayloadBytes {
 			results[i].Err = fmt.Errorf("document %q: %d bytes, at most %d: %w", ops[i].Doc.ID, n, wal.MaxPayloadBytes, base.ErrBadInput)
 			r.entries = r.entries[:len(r.entries)-1]
@@ -121,6 +124,7 @@ func (s *Store) Apply(ctx context.Context, ops []Op) ([]Result, error) {
 		}
 	}
 	<-r.done
+	memory.release()
 	for i := range results {
 		if err := results[i].Err; err != nil && !errors.Is(err, ErrConflict) && isOfLog(err) {
 			return nil, s.explain(err)
@@ -162,8 +166,11 @@ func (s *Store) handle(group []*request) {
 			close(r.done)
 		}
 	}()
-	var records []wal.Record
-	var entries []*entry
+	total := 0
+	for _, r := range group {
+		total += len(r.entries)
+	}
+	records, entries := make([]wal.Record, 0, total), make([]*entry, 0, total)
 	ahead := map[string]state{} // by the operations of the group
 	next := uint64(s.log.Stats().Last) + 1
 	before := s.fields

@@ -3,6 +3,7 @@ package living
 import (
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -88,17 +89,36 @@ type entry struct {
 	marked   bool // of appendBody
 }
 
-// encode prepares the record of the operation, but for the number of the version.
-func (e *entry) encode() {
+// encoding is memory for the payloads of a request.
+type encoding struct {
+	payloads []byte
+	shared   corpus.Shared
+}
+
+var encodings = sync.Pool{New: func() any { return new(encoding) }}
+
+// release is called when no payload is needed any more.
+func (m *encoding) release() {
+	m.shared.Reset()
+	if m.payloads = m.payloads[:0]; cap(m.payloads) <= 2*maxGroupBytes {
+		encodings.Put(m)
+	}
+}
+
+// encode prepares the record of the operation in m, but for the number of the version.
+func (e *entry) encode(m *encoding) {
 	if e.op.Kind == Declare {
 		return
 	}
-	e.payload = make([]byte, binary.MaxVarintLen64, binary.MaxVarintLen64+16+len(e.op.Doc.ID)+len(e.op.Doc.Title)+len(e.op.Doc.Text))
+	start := len(m.payloads)
+	var number [binary.MaxVarintLen64]byte
+	m.payloads = append(m.payloads, number[:]...)
 	if e.op.Kind == Delete {
-		e.payload = appendText(e.payload, e.op.Doc.ID)
-		return
+		m.payloads = appendText(m.payloads, e.op.Doc.ID)
+	} else {
+		m.payloads, e.marked = appendBody(m.payloads, e.op.Doc, &m.shared)
 	}
-	e.payload, e.marked = appendBody(e.payload, e.op.Doc)
+	e.payload = m.payloads[start:len(m.payloads):len(m.payloads)]
 }
 
 func (e *entry) record() wal.Record {

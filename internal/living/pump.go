@@ -106,13 +106,14 @@ func (b *batch) sealed() bool { return b != nil && len(b.seals) > 0 }
 func (s *Store) pump() {
 	defer close(s.work.sealed)
 	var b *batch
+	var spare []item
 	for {
 		s.mu.Lock()
 		for len(s.queue.items) == 0 && !s.queue.closed && (!b.sealed() || s.queue.publishing.Load() > 0) {
 			s.queue.wake.Wait()
 		}
 		items, closed := s.queue.items, s.queue.closed
-		s.queue.items = nil
+		s.queue.items = spare[:0]
 		s.mu.Unlock()
 		for i := range items {
 			if s.work.ctx.Err() != nil {
@@ -123,6 +124,8 @@ func (s *Store) pump() {
 				s.queue.waiting.Add(-int64(items[i].size) - itemBytes)
 			}
 		}
+		clear(items) // for the garbage collector
+		spare = items
 		b = s.handOver(b)
 		if closed {
 			if b != nil {

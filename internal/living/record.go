@@ -36,9 +36,9 @@ const (
 //
 // A place is an offset in the texts and a length. Counts, lengths and offsets are uvarints. Strings
 // that are parts of others, such as the fields of a document's JSON and the JSON, are there once. If one of
-// them has escapes there, which marked reports, all lengths are of corpus.Shared.AppendMarkedPlace.
-func appendBody(dst []byte, d *corpus.Document) (_ []byte, marked bool) {
-	var p corpus.Shared
+// them has escapes there, which marked reports, all lengths are of corpus.Shared.AppendMarkedPlace. p is memory.
+func appendBody(dst []byte, d *corpus.Document, p *corpus.Shared) (_ []byte, marked bool) {
+	p.Reset()
 	for _, text := range []string{d.ID, d.Title, d.Text} {
 		p.Add(text)
 	}

@@ -16,12 +16,12 @@ import (
 
 // encode encodes a document without escapes in another string.
 func encode(number uint64, d *corpus.Document) []byte {
-	b, _ := appendBody(binary.AppendUvarint(nil, number), d)
+	b, _ := appendBody(binary.AppendUvarint(nil, number), d, new(corpus.Shared))
 	return b
 }
 
 func encodeAny(number uint64, d *corpus.Document) (payload []byte, kind byte) {
-	b, marked := appendBody(binary.AppendUvarint(nil, number), d)
+	b, marked := appendBody(binary.AppendUvarint(nil, number), d, new(corpus.Shared))
 	if marked {
 		return b, recordMarked
 	}

@@ -1,6 +1,8 @@
 package living
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -105,6 +107,30 @@ func TestGate(t *testing.T) {
 			t.Errorf("beside a search that never ends: %v", took)
 		}
 		m.same(t, ix)
+		check(t, s.Close(t.Context()))
+		check(t, ix.Close())
+	})
+}
+
+// A write that waits for searches ends with its context, and has no effect.
+func TestGateEndsWithContext(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		gate := turns.NewGate()
+		mem := vfstest.NewMem()
+		ix := create(t, mem, "ix")
+		s := open(t, mem, ix, Options{Gate: gate})
+		gate.Enter()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		_, err := s.Apply(ctx, []Op{{Doc: &corpus.Document{ID: "1"}}})
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		gate.Leave()
+		if _, _, pending, err := s.Get("1"); pending || err != nil {
+			t.Errorf("pending: %t, %v", pending, err)
+		}
 		check(t, s.Close(t.Context()))
 		check(t, ix.Close())
 	})

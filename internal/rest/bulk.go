@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/griffin-search/griffin"
@@ -49,6 +50,9 @@ type pending struct {
 	done  bool // it has taken effect, before the others of the batch; only the first of a batch
 }
 
+// freePending has the memory of batches, of up to batchItems operations.
+var freePending = sync.Pool{New: func() any { return new([]pending) }}
+
 func bulk(r *request) (answer, *Error) {
 	done, apiErr := r.beginWrite()
 	if apiErr != nil {
@@ -62,7 +66,13 @@ func bulk(r *request) (answer, *Error) {
 	if apiErr != nil {
 		return answer{}, apiErr
 	}
-	run := bulkRun{r: r, touched: map[string]*Index{}, refused: map[*Index]*Error{}}
+	batch := freePending.Get().(*[]pending)
+	run := bulkRun{r: r, touched: map[string]*Index{}, refused: map[*Index]*Error{}, batch: (*batch)[:0]}
+	defer func() {
+		clear(run.batch) // for the garbage collector
+		*batch = run.batch
+		freePending.Put(batch)
+	}()
 	if apiErr := run.read(newBulkReader(body, r.h.options.MaxDocumentBytes)); apiErr != nil {
 		return answer{}, apiErr
 	}
@@ -247,6 +257,8 @@ func (b *bulkRun) apply() *Error {
 			return err
 		}
 	}
+	const itemBytes = 192 // usually less
+	b.answer = slices.Grow(b.answer, len(b.batch)*itemBytes)
 	for i := range b.batch {
 		b.report(&b.batch[i])
 	}

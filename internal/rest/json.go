@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/griffin-search/griffin/internal/jsonout"
 )
@@ -53,13 +52,14 @@ func unquote(raw string) string {
 	if at < 0 {
 		return inner
 	}
-	out := make([]byte, 0, len(inner))
+	var out strings.Builder
+	out.Grow(len(inner))
 	for ; at >= 0; at = strings.IndexByte(inner, '\\') {
-		out = append(out, inner[:at]...)
+		out.WriteString(inner[:at])
 		c := inner[at+1]
 		inner = inner[at+2:]
 		if c != 'u' {
-			out = append(out, escapes[c])
+			out.WriteByte(escapes[c])
 			continue
 		}
 		r := hexRune(inner)
@@ -73,9 +73,10 @@ func unquote(raw string) string {
 				inner = inner[6:]
 			}
 		}
-		out = utf8.AppendRune(out, r)
+		out.WriteRune(r)
 	}
-	return string(append(out, inner...))
+	out.WriteString(inner)
+	return out.String()
 }
 
 // escapes are what letters after a backslash mean.

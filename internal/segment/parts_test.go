@@ -348,8 +348,8 @@ func TestWriteDictionaryRefuses(t *testing.T) {
 			defer func() { _ = f.Abort() }()
 			names[i] = f
 		}
-		batches := make(chan termBatch, 1)
-		batches <- termBatch{terms: []byte(terms), ends: []int{1, 2}, metas: []postings.Meta{meta, meta}}
+		batches := make(chan *termBatch, 1)
+		batches <- &termBatch{terms: []byte(terms), ends: []int{1, 2}, metas: []postings.Meta{meta, meta}}
 		close(batches)
 		if err := w.writeDictionary(t.Context(), newDictionaryWriter(names[0], names[1]), batches); ok != (err == nil) {
 			t.Errorf("terms %q: error %v", terms, err)

@@ -212,19 +212,18 @@ func (w *writer) runPipeline(ctx context.Context, files *listFiles, dict *dictio
 		threads = runtime.GOMAXPROCS(0)
 	}
 	pieces := make(chan *piece, 1)
-	terms := make(chan termBatch, 4)
-	free := make(chan *batch, 4*threads)
+	terms := make(chan *termBatch, 4)
 
 	all := newGroup(ctx, w.opts.Turns)
 	all.run(func(ctx context.Context) error { return w.writeDictionary(ctx, dict, terms) })
 	encoders := newGroup(all.ctx, w.opts.Turns)
 	for range threads {
-		e := w.newEncoder(files, free, terms)
+		e := w.newEncoder(files, terms)
 		encoders.run(func(ctx context.Context) error { return e.run(ctx, pieces) })
 	}
 	encoders.run(func(ctx context.Context) error {
 		defer close(pieces)
-		return w.merge(ctx, pieces, free)
+		return w.merge(ctx, pieces)
 	})
 	w.opts.Turns.Wait(func() { // runPipeline has a turn, too
 		if err := encoders.wait(); err != nil {
@@ -236,8 +235,8 @@ func (w *writer) runPipeline(ctx context.Context, files *listFiles, dict *dictio
 	return err
 }
 
-func (w *writer) newEncoder(files *listFiles, free chan<- *batch, terms chan<- termBatch) *encoder {
-	e := &encoder{codec: w.codec, files: files, free: free, dict: terms, turns: w.opts.Turns}
+func (w *writer) newEncoder(files *listFiles, terms chan<- *termBatch) *encoder {
+	e := &encoder{codec: w.codec, files: files, dict: terms, turns: w.opts.Turns}
 	for f, lengths := range w.lengths {
 		id := base.FieldID(f)
 		e.fields = append(e.fields, encoderField{lengths, w.meta.Saturation(id), w.opts.positionsOf(id)})
@@ -248,18 +247,11 @@ func (w *writer) newEncoder(files *listFiles, free chan<- *batch, terms chan<- t
 	return e
 }
 
-func (w *writer) merge(ctx context.Context, pieces chan<- *piece, free <-chan *batch) error {
+func (w *writer) merge(ctx context.Context, pieces chan<- *piece) error {
 	written := make(chan struct{}) // by the previous piece
 	close(written)
 	var p *piece
-	next := func() *batch {
-		select {
-		case b := <-free:
-			return b
-		default:
-			return new(batch)
-		}
-	}
+	next := func() *batch { return freeBatches.Get().(*batch) }
 	emit := func(b *batch, field base.FieldID, end bool) (*batch, error) {
 		if p == nil {
 			p = &piece{field: field, batches: make(chan *batch, 2), turn: written, done: make(chan struct{})}
@@ -281,7 +273,7 @@ func (w *writer) merge(ctx context.Context, pieces chan<- *piece, free <-chan *b
 	return m.run(ctx, w.sources, w.maps)
 }
 
-func (w *writer) writeDictionary(ctx context.Context, dict *dictionaryWriter, batches <-chan termBatch) error {
+func (w *writer) writeDictionary(ctx context.Context, dict *dictionaryWriter, batches <-chan *termBatch) error {
 	var total, done int64
 	for _, f := range w.meta.Fields {
 		total += int64(f.TotalTokens)
@@ -309,6 +301,7 @@ func (w *writer) writeDictionary(ctx context.Context, dict *dictionaryWriter, ba
 			field.NumPostings += uint64(m.DocFreq)
 			done += int64(m.CollFreq)
 		}
+		freeTerms.Put(t)
 		if w.progress != nil {
 			w.progress(min(done, total), total)
 		}

@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -110,11 +111,19 @@ func (g *Gate) open(now time.Time) {
 // must not hold what a search needs.
 func (g *Gate) Pass() {
 	if g != nil && g.closed.Load() {
-		g.wait()
+		g.wait(nil)
 	}
 }
 
-func (g *Gate) wait() {
+// PassContext is Pass, but returns the error of ctx when ctx ends.
+func (g *Gate) PassContext(ctx context.Context) error {
+	if g != nil && g.closed.Load() {
+		g.wait(ctx.Done())
+	}
+	return ctx.Err()
+}
+
+func (g *Gate) wait(done <-chan struct{}) {
 	g.mu.Lock()
 	opened, left := g.opened, g.credit-time.Since(g.changed)
 	if opened != nil && left <= 0 {
@@ -129,6 +138,7 @@ func (g *Gate) wait() {
 	defer timer.Stop()
 	select {
 	case <-opened:
+	case <-done:
 	case <-timer.C:
 		g.Pass() // opens it
 	}

@@ -1,6 +1,8 @@
 package turns
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -41,6 +43,27 @@ func TestGate(t *testing.T) {
 		g.Pass()
 		if got, want := time.Since(began), linger/2+2*linger; got != want {
 			t.Errorf("work goes on after %v, want %v", got, want)
+		}
+	})
+}
+
+// Work that is cancelled does not wait.
+func TestGateContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate()
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := g.PassContext(ctx); err != nil {
+			t.Error(err)
+		}
+		g.Enter()
+		time.AfterFunc(time.Millisecond, cancel)
+		began := time.Now()
+		if err := g.PassContext(ctx); !errors.Is(err, context.Canceled) || time.Since(began) != time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		time.AfterFunc(time.Millisecond, g.Leave)
+		if err := g.PassContext(t.Context()); err != nil || time.Since(began) != 2*time.Millisecond+linger {
+			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 	})
 }

@@ -53,7 +53,11 @@ func (b *bench) phases(ctx context.Context, r *report) (err error) {
 		return err
 	}
 	r.Visible, r.Probe = b.visible.Summary(), b.probe.Summary()
-	r.Half, err = b.load(ctx, r.Full.MBPerSecond*1e6/2, b.o.duration/4, func(ctx context.Context, until time.Time) (err error) {
+	rate := r.Full.MBPerSecond / 2
+	if b.o.besideRate > 0 {
+		rate = b.o.besideRate
+	}
+	r.Half, err = b.load(ctx, rate*1e6, b.o.beside, func(ctx context.Context, until time.Time) (err error) {
 		r.Queries.Beside, err = b.search(ctx, queryJob{Until: until})
 		r.Queries.AtOnce = b.priority
 		return err

@@ -38,6 +38,8 @@ type options struct {
 	base, docs         int
 	bodyBytes          int
 	queryRate          float64
+	beside             time.Duration
+	besideRate         float64
 	queryCount         int
 	singleCount        int
 	probeInterval      time.Duration
@@ -65,7 +67,9 @@ func parseOptions() (o options) {
 	flag.StringVar(&o.queries, "queries", "", "id, tab and query in each line")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "folder for the indexes")
 	flag.StringVar(&o.json, "json", "", "write the result to this file instead of standard output")
-	seconds := flag.Float64("seconds", 600, "duration of the writes at the highest rate; a quarter of it at half")
+	seconds := flag.Float64("seconds", 600, "duration of the writes at the highest rate")
+	flag.DurationVar(&o.beside, "beside", 0, "duration of the writes beside queries (0: a quarter of --seconds)")
+	flag.Float64Var(&o.besideRate, "beside-rate", 0, "their rate in MB a second (0: half of the highest)")
 	flag.IntVar(&o.clients, "clients", 4, "clients that write")
 	flag.IntVar(&o.base, "base", 100_000, "documents before the measurement")
 	flag.IntVar(&o.docs, "docs", 250_000, "passages to read")
@@ -77,6 +81,9 @@ func parseOptions() (o options) {
 	flag.DurationVar(&o.quiet, "quiet", 2*time.Second, "merges have ended when the server has not written for this time")
 	flag.Parse()
 	o.duration = time.Duration(*seconds * float64(time.Second))
+	if o.beside == 0 {
+		o.beside = o.duration / 4
+	}
 	o.passages = strings.Split(passages, ",")
 	return o
 }
@@ -85,7 +92,7 @@ func (o *options) check() error {
 	switch {
 	case o.griffin == "" || len(o.passages[0]) == 0 || o.queries == "":
 		return errors.New("--griffin, --passages and --queries are needed; see --help")
-	case o.duration <= 0 || o.clients < 1 || o.base < 1 || o.docs < 1 || o.bodyBytes < 1 || o.queryCount < 1 || o.singleCount < 1 || o.queryRate < 0:
+	case o.duration <= 0 || o.clients < 1 || o.base < 1 || o.docs < 1 || o.bodyBytes < 1 || o.queryCount < 1 || o.singleCount < 1 || o.queryRate < 0 || o.beside < 0 || o.besideRate < 0:
 		return errors.New("a number is too small; see --help")
 	}
 	return nil

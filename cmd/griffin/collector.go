@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+)
+
+// collector makes the garbage collector of a process that takes writes run after so much memory was allocated, and not
+// after a share of a heap that is mostly small: each collection stops all goroutines for up to some milliseconds, and
+// then marks on all processors (docs/benchmarks/living.md). A large heap grows by as much as is live.
+type collector struct {
+	percent atomic.Int64 // of GOGC
+	room    uint64
+	ended   atomic.Bool // a test's
+}
+
+const (
+	// collectorRoom is allocated between two collections.
+	collectorRoom = 512 << 20
+	// leastPercent of a heap from collectorRoom on, and mostPercent of a small one.
+	leastPercent, mostPercent = 100, 1000
+)
+
+// tuneCollector starts it, unless the environment sets GOGC.
+func tuneCollector() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	c := &collector{room: collectorRoom}
+	c.collected(0)
+}
+
+// collected is called after each collection: then the object is gone, and the next one waits for the next.
+func (c *collector) collected(int) {
+	if c.ended.Load() {
+		return
+	}
+	c.tune()
+	runtime.AddCleanup(new(*collector), c.collected, 0)
+}
+
+// tune sets GOGC if it should change by more than an eighth: that stops all goroutines for a moment.
+func (c *collector) tune() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	now, want := c.percent.Load(), collectorPercent(live[0].Value.Uint64(), c.room)
+	if want-now > now/8 || now-want > now/8 {
+		c.percent.Store(want)
+		debug.SetGCPercent(int(want))
+	}
+}
+
+// collectorPercent is GOGC with which a heap that has live bytes grows by room, or by as much.
+func collectorPercent(live, room uint64) int64 {
+	const whole = 100
+	return max(min(int64(room*whole/max(live, 1)), mostPercent), leastPercent)
+}

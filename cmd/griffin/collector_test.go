@@ -1,0 +1,42 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+func TestCollectorPercent(t *testing.T) {
+	const room = 512 << 20
+	for live, want := range map[uint64]int64{0: 1000, 10 << 20: 1000, 64 << 20: 800, 128 << 20: 400, 512 << 20: 100, 5 << 30: 100} {
+		if got := collectorPercent(live, room); got != want {
+			t.Errorf("%d MiB live: GOGC=%d, want %d", live>>20, got, want)
+		}
+	}
+}
+
+// GOGC follows the live heap after each collection, and stays if the environment sets it.
+func TestTuneCollector(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	t.Setenv("GOGC", "70")
+	tuneCollector()
+	if got := debug.SetGCPercent(-1); got != -1 {
+		t.Fatalf("GOGC is %d, want none", got)
+	}
+	c := &collector{room: 32 << 20}
+	defer c.ended.Store(true)
+	c.collected(0)
+	live := make([]byte, 64<<20)
+	for _, small := range []bool{false, true} {
+		end := time.Now().Add(10 * time.Second)
+		for ; (c.percent.Load() > leastPercent) != small; runtime.GC() {
+			if time.Now().After(end) {
+				t.Fatalf("GOGC is %d after collections; small: %t", c.percent.Load(), small)
+			}
+			time.Sleep(time.Millisecond) // the cleanup has a goroutine
+		}
+		runtime.KeepAlive(live)
+		live = nil
+	}
+}
