@@ -66,7 +66,7 @@ func TestPhases(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &bench{data: data, queries: []string{"words", "title passage", "3"}, o: options{
-		duration: 400 * time.Millisecond, quiet: 40 * time.Millisecond, clients: 2, base: 150, queryRate: 500, queryCount: 10, singleCount: 20, probeInterval: 50 * time.Millisecond,
+		duration: 400 * time.Millisecond, beside: 100 * time.Millisecond, quiet: 40 * time.Millisecond, clients: 2, base: 150, queryRate: 500, queryCount: 10, singleCount: 20, probeInterval: 50 * time.Millisecond,
 	}}
 	var err error
 	if b.bodies, err = readBodies([]string{passages}, 170, 2000); err != nil {
