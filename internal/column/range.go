@@ -48,8 +48,8 @@ func (s *sequence) inRange(lo, hi int64, set []uint64) error {
 }
 
 func (g *group) inRange(j int, lo, hi int64, set []uint64, buf *packedBuf) {
-	least := g.mins[j]
-	most := int64(uint64(least) + uint64(g.spans[j]))
+	least := g.Mins[j]
+	most := int64(uint64(least) + uint64(g.Spans[j]))
 	if least > hi || most < lo {
 		return
 	}
@@ -148,8 +148,8 @@ func (s *sequence) isOneOf(all []int64, set []uint64) error {
 			return err
 		}
 		for j := range g.blocks {
-			least := g.mins[j]
-			values := between(here, least, int64(uint64(least)+uint64(g.spans[j])))
+			least := g.Mins[j]
+			values := between(here, least, int64(uint64(least)+uint64(g.Spans[j])))
 			switch {
 			case len(values) == 0:
 			case len(values) <= maxRanges:

@@ -154,6 +154,9 @@ func (c *Column) CountOrdinals(words []uint64, counts []uint32) (missing int, er
 	if err := c.checkWords(words); err != nil {
 		return 0, c.fail(err)
 	}
+	if c.direct() {
+		return 0, c.fail(c.values.count(words, counts))
+	}
 	set, with, err := c.presence.extract(words)
 	if err != nil {
 		return 0, c.fail(err)

@@ -59,14 +59,12 @@ func (s *sequence) entry(i int) (e groupEntry, err error) {
 
 // group is a decoded directory.
 type group struct {
-	index   int // in the sequence; -1: none
-	strict  bool
-	blocks  int
-	last    int // values of the last block
-	mins    [groupBlocks]int64
-	spans   [groupBlocks]int64 // maximum - minimum, unsigned
-	offsets [groupBlocks]uint32
-	src     []byte // the blocks, and Slack
+	index  int // in the sequence; -1: none
+	strict bool
+	blocks int
+	last   int // values of the last block
+	kernels.Directory
+	src []byte // the blocks, and Slack
 }
 
 // load decodes group i, whose entry is e.
@@ -80,17 +78,18 @@ func (s *sequence) load(g *group, i int, e *groupEntry) error {
 	if err != nil {
 		return err
 	}
-	unpack(&g.mins, b, e.minWidth, e.lo, g.blocks)
-	unpack(&g.spans, b[minBytes:], e.spanWidth, 0, g.blocks)
+	unpack(&g.Mins, b, e.minWidth, e.lo, g.blocks)
+	unpack(&g.Spans, b[minBytes:], e.spanWidth, 0, g.blocks)
 	size := 0
 	for j := range g.blocks {
-		least, span := g.mins[j], uint64(g.spans[j])
+		least, span := g.Mins[j], uint64(g.Spans[j])
 		if uint64(least)-uint64(e.lo) > uint64(e.hi)-uint64(e.lo) || span > uint64(e.hi)-uint64(least) {
 			return corrupt("group %d, block %d: from %d, span %d, in a group from %d to %d", i, j, least, span, e.lo, e.hi)
 		}
-		g.offsets[j] = uint32(size)
-		size += kernels.PackedSize(g.size(j), g.width(j))
+		g.Offsets[j] = uint32(size)
+		size += blockLen / 8 * bits.Len64(span)
 	}
+	size -= kernels.PackedSize(blockLen, g.width(g.blocks-1)) - kernels.PackedSize(g.last, g.width(g.blocks-1))
 	if b, err = read(s.data, e.offset+uint64(minBytes+spanBytes), uint64(size)); err != nil {
 		return err
 	}
@@ -118,11 +117,11 @@ func (g *group) size(j int) int {
 	return blockLen
 }
 
-func (g *group) width(j int) uint8 { return uint8(bits.Len64(uint64(g.spans[j]))) }
+func (g *group) width(j int) uint8 { return uint8(bits.Len64(uint64(g.Spans[j]))) }
 
 // packed returns the bytes of block j, for kernels that read a whole block and Slack.
 func (g *group) packed(j int, buf *packedBuf) []byte {
-	src, n, width := g.src[g.offsets[j]:], g.size(j), g.width(j)
+	src, n, width := g.src[g.Offsets[j]:], g.size(j), g.width(j)
 	if n == blockLen {
 		return src
 	}
@@ -131,7 +130,7 @@ func (g *group) packed(j int, buf *packedBuf) []byte {
 
 // block decodes block j and returns the number of its values.
 func (g *group) block(j int, dst *[blockLen]int64) (int, error) {
-	n, least, span := g.size(j), g.mins[j], uint64(g.spans[j])
+	n, least, span := g.size(j), g.Mins[j], uint64(g.Spans[j])
 	if span == 0 {
 		for i := range dst {
 			dst[i] = least
@@ -139,7 +138,7 @@ func (g *group) block(j int, dst *[blockLen]int64) (int, error) {
 		return n, nil
 	}
 	width := g.width(j)
-	unpack(dst, g.src[g.offsets[j]:], width, least, n)
+	unpack(dst, g.src[g.Offsets[j]:], width, least, n)
 	if g.strict && span != 1<<width-1 {
 		for _, v := range dst[:n] {
 			if uint64(v)-uint64(least) > span {
@@ -152,11 +151,11 @@ func (g *group) block(j int, dst *[blockLen]int64) (int, error) {
 
 // at decodes one value.
 func (g *group) at(j, i int) (int64, error) {
-	least, span := g.mins[j], uint64(g.spans[j])
+	least, span := g.Mins[j], uint64(g.Spans[j])
 	if span == 0 {
 		return least, nil
 	}
-	v := kernels.At(g.src[g.offsets[j]:], i, g.width(j))
+	v := kernels.At(g.src[g.Offsets[j]:], i, g.width(j))
 	if g.strict && v > span {
 		return 0, corrupt("group %d, block %d: value %d from %d, the span is %d", g.index, j, v, least, span)
 	}

@@ -82,6 +82,37 @@ func Select(dst *Selected, values *[Len]uint32, bits *[Len / 64]uint64) int {
 	return selectValues(dst, values, bits)
 }
 
+// Directory describes Len blocks.
+type Directory struct {
+	Mins    [Len]int64
+	Spans   [Len]int64 // maximum - minimum, unsigned
+	Offsets [Len]uint32
+}
+
+// Positions has room for the positions of the bits of Len blocks, and for what kernels write after the last.
+type Positions [Len*Len + 64]uint16
+
+// List writes the positions of the bits that are set in at most Len*Len/64 words, rising, and returns their number.
+func (p *Positions) List(set []uint64) int {
+	if len(set) == 0 {
+		return 0
+	}
+	if len(set) > Len*Len/64 {
+		panic("column: bits of more than Len blocks")
+	}
+	return list(p, set)
+}
+
+// Tally adds 1 to counts[v] for the value v at each position, up to the first value not below len(counts), and returns the number of
+// additions. Value i of block j has position Len*j + i. Block j is at src[d.Offsets[j]:], with the bits that its span
+// needs, at most 57. All values must have their bytes and Slack in src.
+func Tally(counts []uint32, d *Directory, src []byte, positions []uint16) int {
+	if len(counts) == 0 || len(positions) == 0 {
+		return 0
+	}
+	return tally(counts, d, src, positions)
+}
+
 // Deposit moves bit i of bits to the position of the i-th set bit of set; other bits are 0.
 func Deposit(bits, set uint64) uint64 {
 	if set == ^uint64(0) || bits == 0 {

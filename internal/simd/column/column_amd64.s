@@ -5047,6 +5047,112 @@ TEXT ·selectAVX512(SB), NOSPLIT, $0-32
 	MOVQ          BX, ret+24(FP)
 	RET
 
+// func listAVX512(dst *uint16, set *uint64, n int) int
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI2, POPCNT
+TEXT ·listAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         set+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VMOVDQU8     numbers512<>+0(SB), Z0
+	VPXORQ       Z1, Z1, Z1
+	MOVL         $0x00000040, BX
+	VPBROADCASTW BX, Z2
+	XORQ         BX, BX
+
+loop:
+	MOVQ          (CX), SI
+	ADDQ          $0x08, CX
+	KMOVQ         SI, K1
+	POPCNTQ       SI, SI
+	VPCOMPRESSB.Z Z0, K1, Z3
+	VPMOVZXBW     Y3, Z4
+	VPADDW        Z1, Z4, Z4
+	VMOVDQU16     Z4, (AX)(BX*2)
+	CMPQ          SI, $0x20
+	JA            high
+
+next:
+	ADDQ   SI, BX
+	VPADDW Z2, Z1, Z1
+	DECQ   DX
+	JNZ    loop
+	VZEROUPPER
+	MOVQ   BX, ret+24(FP)
+	RET
+
+high:
+	VEXTRACTI64X4 $0x01, Z3, Y3
+	VPMOVZXBW     Y3, Z3
+	VPADDW        Z1, Z3, Z3
+	VMOVDQU16     Z3, 64(AX)(BX*2)
+	JMP           next
+
+DATA numbers512<>+0(SB)/1, $0x00
+DATA numbers512<>+1(SB)/1, $0x01
+DATA numbers512<>+2(SB)/1, $0x02
+DATA numbers512<>+3(SB)/1, $0x03
+DATA numbers512<>+4(SB)/1, $0x04
+DATA numbers512<>+5(SB)/1, $0x05
+DATA numbers512<>+6(SB)/1, $0x06
+DATA numbers512<>+7(SB)/1, $0x07
+DATA numbers512<>+8(SB)/1, $0x08
+DATA numbers512<>+9(SB)/1, $0x09
+DATA numbers512<>+10(SB)/1, $0x0a
+DATA numbers512<>+11(SB)/1, $0x0b
+DATA numbers512<>+12(SB)/1, $0x0c
+DATA numbers512<>+13(SB)/1, $0x0d
+DATA numbers512<>+14(SB)/1, $0x0e
+DATA numbers512<>+15(SB)/1, $0x0f
+DATA numbers512<>+16(SB)/1, $0x10
+DATA numbers512<>+17(SB)/1, $0x11
+DATA numbers512<>+18(SB)/1, $0x12
+DATA numbers512<>+19(SB)/1, $0x13
+DATA numbers512<>+20(SB)/1, $0x14
+DATA numbers512<>+21(SB)/1, $0x15
+DATA numbers512<>+22(SB)/1, $0x16
+DATA numbers512<>+23(SB)/1, $0x17
+DATA numbers512<>+24(SB)/1, $0x18
+DATA numbers512<>+25(SB)/1, $0x19
+DATA numbers512<>+26(SB)/1, $0x1a
+DATA numbers512<>+27(SB)/1, $0x1b
+DATA numbers512<>+28(SB)/1, $0x1c
+DATA numbers512<>+29(SB)/1, $0x1d
+DATA numbers512<>+30(SB)/1, $0x1e
+DATA numbers512<>+31(SB)/1, $0x1f
+DATA numbers512<>+32(SB)/1, $0x20
+DATA numbers512<>+33(SB)/1, $0x21
+DATA numbers512<>+34(SB)/1, $0x22
+DATA numbers512<>+35(SB)/1, $0x23
+DATA numbers512<>+36(SB)/1, $0x24
+DATA numbers512<>+37(SB)/1, $0x25
+DATA numbers512<>+38(SB)/1, $0x26
+DATA numbers512<>+39(SB)/1, $0x27
+DATA numbers512<>+40(SB)/1, $0x28
+DATA numbers512<>+41(SB)/1, $0x29
+DATA numbers512<>+42(SB)/1, $0x2a
+DATA numbers512<>+43(SB)/1, $0x2b
+DATA numbers512<>+44(SB)/1, $0x2c
+DATA numbers512<>+45(SB)/1, $0x2d
+DATA numbers512<>+46(SB)/1, $0x2e
+DATA numbers512<>+47(SB)/1, $0x2f
+DATA numbers512<>+48(SB)/1, $0x30
+DATA numbers512<>+49(SB)/1, $0x31
+DATA numbers512<>+50(SB)/1, $0x32
+DATA numbers512<>+51(SB)/1, $0x33
+DATA numbers512<>+52(SB)/1, $0x34
+DATA numbers512<>+53(SB)/1, $0x35
+DATA numbers512<>+54(SB)/1, $0x36
+DATA numbers512<>+55(SB)/1, $0x37
+DATA numbers512<>+56(SB)/1, $0x38
+DATA numbers512<>+57(SB)/1, $0x39
+DATA numbers512<>+58(SB)/1, $0x3a
+DATA numbers512<>+59(SB)/1, $0x3b
+DATA numbers512<>+60(SB)/1, $0x3c
+DATA numbers512<>+61(SB)/1, $0x3d
+DATA numbers512<>+62(SB)/1, $0x3e
+DATA numbers512<>+63(SB)/1, $0x3f
+GLOBL numbers512<>(SB), RODATA|NOPTR, $64
+
 // func widenAVX2(dst *[128]int64, src *[128]uint32, add int64)
 // Requires: AVX, AVX2
 TEXT ·widenAVX2(SB), NOSPLIT, $0-24
@@ -5574,4 +5680,44 @@ TEXT ·extractBMI2(SB), NOSPLIT, $0-24
 	MOVQ  set+8(FP), CX
 	PEXTQ CX, AX, AX
 	MOVQ  AX, ret+16(FP)
+	RET
+
+// func tallyBMI2(counts *uint32, numCounts uint64, d *[128]int64, src *byte, positions *uint16, n int) int
+// Requires: BMI2, LZCNT
+TEXT ·tallyBMI2(SB), NOSPLIT, $0-56
+	MOVQ counts+0(FP), AX
+	MOVQ numCounts+8(FP), CX
+	MOVQ d+16(FP), DX
+	MOVQ src+24(FP), BX
+	MOVQ positions+32(FP), SI
+	MOVQ n+40(FP), DI
+	XORQ R8, R8
+	MOVQ $0x00000040, R9
+
+loop:
+	MOVWQZX (SI)(R8*2), R10
+	MOVQ    R10, R11
+	SHRQ    $0x07, R11
+	ANDL    $0x7f, R10
+	LZCNTQ  1024(DX)(R11*8), R13
+	MOVQ    R9, R12
+	SUBQ    R13, R12
+	IMULQ   R12, R10
+	MOVL    2048(DX)(R11*4), R14
+	MOVQ    R10, R13
+	SHRQ    $0x03, R13
+	ADDQ    BX, R14
+	ANDL    $0x07, R10
+	SHRXQ   R10, (R14)(R13*1), R10
+	BZHIQ   R12, R10, R10
+	ADDQ    (DX)(R11*8), R10
+	CMPQ    R10, CX
+	JAE     end
+	INCL    (AX)(R10*4)
+	INCQ    R8
+	CMPQ    R8, DI
+	JB      loop
+
+end:
+	MOVQ R8, ret+48(FP)
 	RET

@@ -3,6 +3,7 @@ package column_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/simd"
@@ -142,6 +143,7 @@ func TestShortSlicesPanic(t *testing.T) {
 			"Range of too few bytes":  func() { column.Range(&set, src[:len(src)-1:len(src)-1], 37, 0, 1) },
 			"Unpack of too wide":      func() { column.Unpack(&dst, make([]byte, 4096), 65, 0) },
 			"Range of too wide":       func() { column.Range(&set, make([]byte, 4096), 65, 0, 1) },
+			"List of too many bits":   func() { new(column.Positions).List(make([]uint64, 257)) },
 		} {
 			t.Run(name, func(t *testing.T) {
 				defer func() {
@@ -287,4 +289,131 @@ func BenchmarkBlocks(b *testing.B) {
 			}
 		}
 	}
+}
+
+// randomBits has all densities, and runs.
+func randomBits(rng *rand.Rand, words int) []uint64 {
+	set := make([]uint64, words)
+	percent := rng.IntN(101)
+	for i := range set {
+		switch rng.IntN(8) {
+		case 0:
+		case 1:
+			set[i] = ^uint64(0)
+		case 2:
+			set[i] = ^uint64(0) << rng.IntN(64)
+		default:
+			for b := range 64 {
+				if rng.IntN(100) < percent {
+					set[i] |= 1 << b
+				}
+			}
+		}
+	}
+	return set
+}
+
+func TestPositions(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 1))
+		const most = column.Len * column.Len / 64
+		var g struct {
+			before [16]uint64
+			p      column.Positions
+			after  [16]uint64
+		}
+		for round := range 200 {
+			set := randomBits(rng, rng.IntN(most+1))
+			if round == 0 {
+				set = slices.Repeat([]uint64{^uint64(0)}, most)
+			}
+			var want []uint16
+			for i, w := range set {
+				for b := range 64 {
+					if w>>b&1 != 0 {
+						want = append(want, uint16(64*i+b))
+					}
+				}
+			}
+			for i := range g.before {
+				g.before[i], g.after[i] = canary, canary
+			}
+			if n := g.p.List(set); !slices.Equal(g.p[:n], want) {
+				t.Fatalf("round %d: %d positions %v, want %v", round, n, g.p[:n], want)
+			}
+			for i := range g.before {
+				if g.before[i] != canary || g.after[i] != canary {
+					t.Fatal("written outside of the positions")
+				}
+			}
+		}
+	})
+}
+
+func TestTally(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(6, 1))
+		for round := range 150 {
+			d, src, values := randomBlocks(rng)
+			var p column.Positions
+			n := p.List(randomBits(rng, column.Len*column.Len/64))
+			counts := make([]uint32, 1+rng.IntN(3000))
+			want := make([]uint32, len(counts))
+			done := 0
+			for _, at := range p[:n] {
+				if values[at] >= uint64(len(counts)) {
+					break
+				}
+				want[values[at]]++
+				done++
+			}
+			if got := column.Tally(counts, d, src, p[:n]); got != done || !slices.Equal(counts, want) {
+				t.Fatalf("round %d: %d of %d positions, want %d, or other counts", round, got, n, done)
+			}
+		}
+		if n := column.Tally(nil, nil, nil, []uint16{1}); n != 0 {
+			t.Errorf("%d additions to no counts", n)
+		}
+	})
+}
+
+// randomBlocks have values below 3,000, some rounds wider ones.
+func randomBlocks(rng *rand.Rand) (d *column.Directory, src []byte, values []uint64) {
+	d = new(column.Directory)
+	most, wide := rng.IntN(12), rng.IntN(4) == 0
+	for j := range column.Len {
+		width := rng.IntN(most + 1)
+		if wide && rng.IntN(column.Len) == 0 {
+			width = rng.IntN(58)
+		}
+		d.Mins[j], d.Spans[j], d.Offsets[j] = int64(rng.IntN(900)), 1<<width>>1, uint32(len(src))
+		if width > 0 && rng.IntN(2) == 0 {
+			d.Spans[j] = 1<<width - 1
+		}
+		block := make([]uint64, column.Len)
+		for i := range block {
+			block[i] = rng.Uint64() & (1<<width - 1)
+			values = append(values, uint64(d.Mins[j])+block[i])
+		}
+		src = column.Append(src, block, uint8(width))
+	}
+	return d, append(src, make([]byte, column.Slack)...), values
+}
+
+// A forbidden read crashes.
+func TestTallyReadsNothingElse(t *testing.T) {
+	const size = column.Len/8*column.Len*9 + column.Slack
+	atEnd, _ := simdtest.Guarded(t, size)
+	d := new(column.Directory)
+	for j := range d.Spans {
+		d.Spans[j], d.Offsets[j] = 1<<9-1, uint32(column.Len/8*9*j)
+	}
+	simdtest.EachLevel(t, func(t *testing.T) {
+		var p column.Positions
+		n := p.List(slices.Repeat([]uint64{^uint64(0)}, column.Len*column.Len/64))
+		counts := make([]uint32, 512)
+		if done := column.Tally(counts, d, atEnd, p[:n]); done != n || int(counts[0]) != n {
+			t.Errorf("%d of %d zeros", counts[0], n)
+		}
+	})
 }

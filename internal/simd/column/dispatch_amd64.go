@@ -71,3 +71,17 @@ func extract(word, set uint64) uint64 {
 	}
 	return extractBMI2(word, set)
 }
+
+func list(p *Positions, set []uint64) int {
+	if simd.Current() == simd.AVX512 {
+		return listAVX512(&p[0], &set[0], len(set))
+	}
+	return listGeneric(p, set)
+}
+
+func tally(counts []uint32, d *Directory, src []byte, positions []uint16) int {
+	if simd.Current() == simd.PureGo {
+		return tallyGeneric(counts, d, src, positions)
+	}
+	return tallyBMI2(&counts[0], uint64(len(counts)), &d.Mins, &src[0], &positions[0], len(positions))
+}

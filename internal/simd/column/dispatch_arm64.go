@@ -36,3 +36,8 @@ func selectValues(dst *Selected, values *[Len]uint32, set *[Len / 64]uint64) int
 
 func deposit(word, set uint64) uint64 { return depositGeneric(word, set) }
 func extract(word, set uint64) uint64 { return extractGeneric(word, set) }
+
+func list(p *Positions, set []uint64) int { return listGeneric(p, set) }
+func tally(counts []uint32, d *Directory, src []byte, positions []uint16) int {
+	return tallyGeneric(counts, d, src, positions)
+}

@@ -76,3 +76,34 @@ func extractGeneric(word, set uint64) (out uint64) {
 	}
 	return out
 }
+
+// The first four positions of a word are written without a branch: branches on random bits cost more than all else.
+func listGeneric(p *Positions, set []uint64) int {
+	n := 0
+	for i, w := range set {
+		first, to := 64*i, (*[4]uint16)(p[n:])
+		count := bits.OnesCount64(w)
+		for j := range to {
+			to[j] = uint16(first + bits.TrailingZeros64(w))
+			w &= w - 1
+		}
+		for at := n + len(to); w != 0; w &= w - 1 {
+			p[at] = uint16(first + bits.TrailingZeros64(w))
+			at++
+		}
+		n += count
+	}
+	return n
+}
+
+func tallyGeneric(counts []uint32, d *Directory, src []byte, positions []uint16) int {
+	for n, at := range positions {
+		block := at / Len % Len
+		v := uint64(d.Mins[block]) + At(src[d.Offsets[block]:], int(at%Len), uint8(bits.Len64(uint64(d.Spans[block]))))
+		if v >= uint64(len(counts)) {
+			return n
+		}
+		counts[v]++
+	}
+	return len(positions)
+}

@@ -22,6 +22,12 @@ func unpackAVX512(dst *[128]int64, src *byte, add int64, width uint8)
 //go:noescape
 func selectAVX512(dst *uint32, values *[128]uint32, set *[2]uint64) int
 
+// listAVX512 writes the positions of the bits that are set in n >= 1 words, and their number is its result.
+// It writes up to 64 positions more.
+//
+//go:noescape
+func listAVX512(dst *uint16, set *uint64, n int) int
+
 // widenAVX2 writes 128 values, each plus add, to dst.
 //
 //go:noescape
@@ -48,3 +54,8 @@ func depositBMI2(word uint64, set uint64) uint64
 
 // extractBMI2 is Extract.
 func extractBMI2(word uint64, set uint64) uint64
+
+// tallyBMI2 is Tally of n >= 1 positions. A Directory begins at d.
+//
+//go:noescape
+func tallyBMI2(counts *uint32, numCounts uint64, d *[128]int64, src *byte, positions *uint16, n int) int

@@ -176,6 +176,7 @@ func avx512() {
 	range512(all, tables)
 	unpack512(all, tables)
 	select512()
+	list512()
 }
 
 // branch jumps to the path of the width; the first path follows.
@@ -319,4 +320,49 @@ func select512() {
 	VZEROUPPER()
 	Store(total, ReturnIndex(0))
 	RET()
+}
+
+// The bytes 0 to 63 of the set bits are gathered, and widened with the number of the word.
+func list512() {
+	TEXT("listAVX512", NOSPLIT, "func(dst *uint16, set *uint64, n int) int")
+	Doc("listAVX512 writes the positions of the bits that are set in n >= 1 words, and their number is its result.",
+		"It writes up to 64 positions more.")
+	Pragma("noescape")
+	dst, set, n := Load(Param("dst"), GP64()), Load(Param("set"), GP64()), Load(Param("n"), GP64())
+	numbers := GLOBL("numbers512", RODATA|NOPTR)
+	data8(0, func(i int) int { return i })
+	all, first, step, r := ZMM(), ZMM(), ZMM(), GP32()
+	VMOVDQU8(numbers, all)
+	VPXORQ(first, first, first)
+	MOVL(U32(64), r)
+	VPBROADCASTW(r, step)
+	total := GP64()
+	XORQ(total, total)
+	Label("loop")
+	word, k, v, low := GP64(), K(), ZMM(), ZMM()
+	MOVQ(Mem{Base: set}, word)
+	ADDQ(Imm(8), set)
+	KMOVQ(word, k)
+	POPCNTQ(word, word)
+	VPCOMPRESSB_Z(all, k, v)
+	VPMOVZXBW(v.AsY(), low)
+	VPADDW(first, low, low)
+	VMOVDQU16(low, Mem{Base: dst, Index: total, Scale: 2})
+	CMPQ(word, Imm(32))
+	JA(LabelRef("high"))
+	Label("next")
+	ADDQ(word, total)
+	VPADDW(step, first, first)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	Store(total, ReturnIndex(0))
+	RET()
+	Label("high")
+	half, high := YMM(), ZMM()
+	VEXTRACTI64X4(Imm(1), v, half)
+	VPMOVZXBW(half, high)
+	VPADDW(first, high, high)
+	VMOVDQU16(high, Mem{Base: dst, Index: total, Scale: 2, Disp: 64})
+	JMP(LabelRef("next"))
 }

@@ -21,6 +21,7 @@ func main() {
 	avx512()
 	avx2()
 	moves()
+	tally()
 	Generate()
 }
 
@@ -40,6 +41,47 @@ func moves() {
 		Store(word, ReturnIndex(0))
 		RET()
 	}
+}
+
+// tally reads values one by one. A value's bits are in the 8 bytes from its first one on.
+func tally() {
+	TEXT("tallyBMI2", NOSPLIT, "func(counts *uint32, numCounts uint64, d *[128]int64, src *byte, positions *uint16, n int) int")
+	Doc("tallyBMI2 is Tally of n >= 1 positions. A Directory begins at d.")
+	Pragma("noescape")
+	counts, most := Load(Param("counts"), GP64()), Load(Param("numCounts"), GP64())
+	d, src := Load(Param("d"), GP64()), Load(Param("src"), GP64())
+	at, n := Load(Param("positions"), GP64()), Load(Param("n"), GP64())
+	const spans, offsets = 8 * blockLen, 16 * blockLen
+	done, width0 := GP64(), GP64()
+	XORQ(done, done)
+	MOVQ(U32(64), width0)
+	Label("loop")
+	i, block, width, bit, offset, value := GP64(), GP64(), GP64(), GP64(), GP64(), GP64()
+	MOVWQZX(Mem{Base: at, Index: done, Scale: 2}, i)
+	MOVQ(i, block)
+	SHRQ(Imm(7), block)
+	ANDL(Imm(blockLen-1), i.As32())
+	LZCNTQ(Mem{Base: d, Index: block, Scale: 8, Disp: spans}, bit)
+	MOVQ(width0, width)
+	SUBQ(bit, width)
+	IMULQ(width, i)
+	MOVL(Mem{Base: d, Index: block, Scale: 4, Disp: offsets}, offset.As32())
+	MOVQ(i, bit)
+	SHRQ(Imm(3), bit)
+	ADDQ(src, offset)
+	ANDL(Imm(7), i.As32())
+	SHRXQ(i, Mem{Base: offset, Index: bit, Scale: 1}, value)
+	BZHIQ(width, value, value)
+	ADDQ(Mem{Base: d, Index: block, Scale: 8}, value)
+	CMPQ(value, most)
+	JAE(LabelRef("end"))
+	INCL(Mem{Base: counts, Index: value, Scale: 4})
+	INCQ(done)
+	CMPQ(done, n)
+	JB(LabelRef("loop"))
+	Label("end")
+	Store(done, ReturnIndex(0))
+	RET()
 }
 
 // A vector of bytes, of words of 32 bits, of words of 64 bits.
