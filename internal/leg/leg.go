@@ -1,6 +1,8 @@
 package leg
 
 import (
+	"math"
+
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/postings"
@@ -62,4 +64,39 @@ func (l *Leg) KthScore(k int) base.Score {
 		}
 	}
 	return 0
+}
+
+// LikelyKth estimates a score that n documents reach by this term alone, or returns 0 if nothing is known. Between the known
+// k-th best contributions it interpolates in log n, and after the last it goes on as before. List is as for KthScore.
+func (l *Leg) LikelyKth(n float64) base.Score {
+	if l.List == nil || float64(l.List.DocFreq) < n {
+		return 0
+	}
+	kth, known := &l.List.Kth, &postings.Kth
+	at := 0
+	for at < len(known) && float64(known[at]) < n {
+		at++
+	}
+	switch {
+	case at == 0:
+		return l.KthScore(known[0])
+	case at == len(known):
+		at--
+	}
+	if kth[at] == 0 { // fewer documents than known[at]
+		return 0
+	}
+	falls := float64(kth[at-1]-kth[at]) / math.Log(float64(known[at])/float64(known[at-1]))
+	likely := float64(kth[at-1]) - float64(falls*math.Log(n/float64(known[at-1])))
+	if likely < 1 {
+		return 0
+	}
+	return l.Scale.Lower(score.Bound(likely))
+}
+
+// LikelyRank returns a number of documents of which, if a random share of them is left, probably k are: n*share, less two
+// deviations of a random choice, is k.
+func LikelyRank(k int, share float64) float64 {
+	root := float64(2*math.Sqrt(1-share)) + math.Sqrt(float64(4*(1-share))+float64(4*float64(k)))
+	return root * root / 4 / share
 }

@@ -2,12 +2,12 @@ package plan
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/leg"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
@@ -196,9 +196,7 @@ func (r *stageRun) guess(segment int, m *mask) base.Score {
 
 // likelyKth returns a score that k documents of a share of a segment probably reach by one of the lists, or 0.
 func likelyKth(legs []traverse.Leg, k int, share float64) base.Score {
-	// n*share, less two deviations of a random choice, is k.
-	root := float64(2*math.Sqrt(1-share)) + math.Sqrt(float64(4*(1-share))+float64(4*float64(k)))
-	return traverse.LikelyKth(legs, root*root/4/share)
+	return traverse.LikelyKth(legs, leg.LikelyRank(k, share))
 }
 
 // reached reports whether the queue, which was empty, has k hits of a score, so that no document below it

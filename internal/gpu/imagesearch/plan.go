@@ -17,8 +17,11 @@ const spareFactor = 2
 // spareBlocks returns the maximum number of blocks of a launch beyond one per query.
 func (k *Kernels) spareBlocks() int { return spareFactor * k.resident }
 
-// maxSpareKeys limits the keys of blocks that share queries: 128 MiB.
+// maxSpareKeys limits the keys of the blocks of a launch that share queries: 128 MiB.
 const maxSpareKeys = 1 << 24
+
+// hasKeys reports whether the blocks of a job that share a query need keys for their hits.
+func hasKeys(kind int) bool { return kind < jobCount }
 
 // cost returns a query's cost in units of a block's work.
 func cost(kind int, p *queryParams, terms []termParams) uint64 {
@@ -45,8 +48,17 @@ func (b *Batch) countCost(p *queryParams, terms []termParams) uint64 {
 func (b *Batch) plan() (most int) {
 	supers := numSupers(b.segment.NumDocs)
 	least, keys := uint32(supers), 0
-	spare := min(b.kernels.spareBlocks(), maxSpareKeys/max(b.maxK, 1))
-	for _, jobs := range b.jobs {
+	kinds := 0
+	for kind, jobs := range b.jobs {
+		if hasKeys(kind) && len(jobs) > 0 {
+			kinds++
+		}
+	}
+	for kind, jobs := range b.jobs {
+		spare := b.kernels.spareBlocks()
+		if hasKeys(kind) { // spare blocks share fewer queries than they are, and each of these has one block more
+			spare = min(spare, maxSpareKeys/2/max(b.maxK*kinds, 1))
+		}
 		total := uint64(0)
 		for i := range jobs {
 			total += jobs[i].cost
@@ -56,7 +68,7 @@ func (b *Batch) plan() (most int) {
 			j := &jobs[i]
 			q := &b.memory.queries.Data()[j.query]
 			j.splits = uint32(min((j.cost+unit-1)/unit, uint64(b.maxSplits())))
-			keys = b.split(q, j.splits, keys)
+			keys = b.split(kind, q, j.splits, keys)
 			least = min(least, j.splits)
 		}
 	}
@@ -69,9 +81,9 @@ func (b *Batch) maxSplits() int {
 }
 
 // split assigns blocks and keys from firstKey on; it returns the end of these keys.
-func (b *Batch) split(q *queryParams, splits uint32, firstKey int) int {
+func (b *Batch) split(kind int, q *queryParams, splits uint32, firstKey int) int {
 	q.splits, q.firstKey = splits, uint32(firstKey)
-	if splits > 1 {
+	if splits > 1 && hasKeys(kind) {
 		firstKey += int(splits * q.k)
 	}
 	b.numKeys = firstKey
@@ -84,7 +96,7 @@ func (b *Batch) reserve() (err error) {
 	if n <= b.memory.keys.Len() {
 		return nil
 	}
-	n = max(n, 2*b.memory.keys.Len(), 1<<16)
+	n = max(n, min(2*b.memory.keys.Len(), maxSpareKeys), 1<<16)
 	if err := b.memory.keys.Free(); err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func (s *Single) launchJobs(stream *cuda.Stream) error {
 		for i := range jobs {
 			last = kind
 			jobs[i].splits = uint32(s.splits(kind, &jobs[i]))
-			keys = b.split(&b.memory.queries.Data()[jobs[i].query], jobs[i].splits, keys)
+			keys = b.split(kind, &b.memory.queries.Data()[jobs[i].query], jobs[i].splits, keys)
 		}
 	}
 	if err := b.prepare(stream); err != nil {

@@ -23,6 +23,7 @@ type device struct {
 	waiting  chan struct{} // held by the run that waits for memory (shortage)
 
 	inPlace, queries, packedRuns, steps, tallies, launches, busy atomic.Int64
+	guesses, missed                                              atomic.Int64 // thresholds of queries
 
 	asked residency.FormCounts
 }

@@ -34,10 +34,11 @@ type lane struct {
 
 	packed packedState
 
-	terms   []imagesearch.Term
-	parts   laneParts
-	numbers []int // query numbers in the run, by number in the batch
-	merged  []base.Hit
+	terms  []imagesearch.Term
+	parts  laneParts
+	merged []base.Hit
+
+	guessing guessing
 
 	counts laneCounts
 	wasted int // lists uploaded for a query that then found no room
@@ -255,7 +256,7 @@ func (l *lane) search(targets []target, queries []*Query, results []Result, few 
 				err = l.searchOne(&targets[s], s, i, queries[i], &results[i], timed)
 			}
 		} else {
-			err = l.searchAll(&targets[s], s, queries, results, traced)
+			err = (&batchRun{lane: l, target: &targets[s], segment: s, queries: queries, results: results, traced: traced}).all()
 		}
 		if err != nil {
 			return err
@@ -306,8 +307,7 @@ func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.
 			return false, nil
 		}
 	}
-	if filter(q.Filters, s) != nil {
-		e := l.entries[l.first[i]+len(q.Legs)+s]
+	if e := l.filterOf(q, i, s); e != nil {
 		if err := l.waits.Image(l.stream, e); err != nil {
 			return false, err
 		}
@@ -320,6 +320,14 @@ func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.
 		out.Threshold = r.Hits[q.K-1].Score
 	}
 	return true, nil
+}
+
+// filterOf returns the pinned bitmap of gathered query i in a segment, nil without one.
+func (l *lane) filterOf(q *Query, i, s int) *residency.Entry {
+	if filter(q.Filters, s) == nil {
+		return nil
+	}
+	return l.entries[l.first[i]+len(q.Legs)+s]
 }
 
 func (l *lane) searchOne(p *target, s, i int, q *Query, r *Result, timed bool) error {
@@ -383,70 +391,6 @@ func (l *lane) elapsed() error {
 	d, err := l.ended.Elapsed(l.begun)
 	l.counts.took += d
 	return err
-}
-
-// searchAll uses the fewest launches that the batch's limits allow.
-func (l *lane) searchAll(p *target, s int, queries []*Query, results []Result, traced bool) error {
-	if err := l.reserve(queries); err != nil {
-		return err
-	}
-	l.batch.Reset(p.segment)
-	l.numbers = l.numbers[:0]
-	for i, q := range queries {
-		var query imagesearch.Query
-		ok, err := l.query(p, s, i, q, &results[i], &query)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
-		}
-		_, err = l.batch.Add(&query)
-		if errors.Is(err, imagesearch.ErrFull) {
-			if err := l.flush(queries, results, traced); err != nil {
-				return err
-			}
-			l.batch.Reset(p.segment)
-			_, err = l.batch.Add(&query)
-		}
-		if err != nil { // the CPU answers this query
-			results[i].Err = err
-			continue
-		}
-		l.numbers = append(l.numbers, i)
-	}
-	return l.flush(queries, results, traced)
-}
-
-func (l *lane) flush(queries []*Query, results []Result, traced bool) error {
-	if l.batch.Len() == 0 {
-		return nil
-	}
-	if err := l.batch.Launch(l.stream); err != nil {
-		return err
-	}
-	l.d.launches.Add(1)
-	if err := l.batch.Wait(); err != nil {
-		return err
-	}
-	if traced {
-		l.batch.Launches(l.count)
-		l.bytes(l.batch.Bytes())
-	}
-	took, err := l.batch.Elapsed()
-	if err != nil {
-		return err
-	}
-	l.counts.took += took
-	for number, i := range l.numbers {
-		l.merged = l.batch.AppendHits(l.merged[:0], number)
-		l.merge(&results[i], queries[i].K)
-		if queries[i].Count {
-			results[i].Matches += int64(l.batch.Count(number))
-		}
-	}
-	l.numbers = l.numbers[:0]
-	return nil
 }
 
 // reserve grows the batch, up to maxBatch.

@@ -63,7 +63,7 @@ func TestRunPanics(t *testing.T) {
 		},
 		"batch": {
 			4 << 20, sound(PathImages, 3),
-			func(v *View) error { return runAll(t, v, nil, sound(PathImages, 5), broken(PathImages, 3)) }, "lane).searchAll",
+			func(v *View) error { return runAll(t, v, nil, sound(PathImages, 5), broken(PathImages, 3)) }, "batchRun).some",
 		},
 		"packed": {
 			4 << 10, nil,

@@ -26,6 +26,7 @@ type target struct {
 	shard   *residency.Shard // nil: none
 	segment imagesearch.Segment
 	live    *residency.LiveDocs // nil: all documents are live
+	numDocs int                 // of the whole segment
 }
 
 // docAlign is the alignment of shard boundaries: a word of a bitmap.
@@ -66,7 +67,7 @@ func (e *Engine) Attach(segments []Segment) (*View, error) {
 }
 
 func (p *target) fill(d *device, s *Segment, from, to int) error {
-	p.shard = d.Shard(s, from, to)
+	p.shard, p.numDocs = d.Shard(s, from, to), s.NumDocs
 	p.segment = imagesearch.Segment{NumDocs: to - from, Base: s.Base + base.DocID(from)}
 	var err error
 	if p.live, err = p.shard.LiveDocs(s.Live); err != nil {

@@ -54,6 +54,7 @@ func (r *ColumnRange) bounds() (lo, hi uint64) {
 type rangeParams struct {
 	values         cuda.Ptr[uint32]
 	bits           cuda.Ptr[uint32]
+	total          cuda.Ptr[uint32]
 	lo, hi         uint64
 	count, n, keep uint32
 	_              uint32
@@ -83,9 +84,10 @@ func newRanger(d *cuda.Device) (*ranger, error) {
 
 func (r *ranger) close() error { return r.module.Unload() }
 
-// mark sets bits to the documents of a range, or with keep clears the bits of the others.
-func (r *ranger) mark(s *cuda.Stream, of *ColumnRange, e *Entry, count uint32, bits cuda.Buffer[uint32], keep bool) error {
-	p := rangeParams{values: e.packed.bits.Ptr(), bits: bits.Ptr(), count: count, n: uint32(bits.Len())}
+// mark sets bits to the documents of a range, or with keep clears the bits of the others. It adds their number to total,
+// unless this is zero.
+func (r *ranger) mark(s *cuda.Stream, of *ColumnRange, e *Entry, count uint32, bits, total cuda.Buffer[uint32], keep bool) error {
+	p := rangeParams{values: e.packed.bits.Ptr(), bits: bits.Ptr(), total: total.Ptr(), count: count, n: uint32(bits.Len())}
 	p.lo, p.hi = of.bounds()
 	if keep {
 		p.keep = 1
@@ -196,15 +198,22 @@ func unpinAll(entries []*Entry) {
 	}
 }
 
-// markRanges computes the bitmap of the documents in all ranges, in stream order.
-func (u *Uploader) markRanges(p *Shard, ranges []ColumnRange, columns []*Entry, bits cuda.Buffer[uint32]) error {
+// markRanges computes the bitmap of the documents in all ranges, and their number, in stream order.
+func (u *Uploader) markRanges(p *Shard, ranges []ColumnRange, columns []*Entry, bits, total cuda.Buffer[uint32]) error {
+	if err := cuda.Fill(u.stream, total, 0); err != nil {
+		return err
+	}
 	for i, e := range columns {
 		if !e.loaded.Load() && e.lane != u.number {
 			if err := u.stream.Wait(u.d.uploaders[e.lane].events[e.event]); err != nil {
 				return err
 			}
 		}
-		if err := u.d.own.ranger.mark(u.stream, &ranges[i], e, p.to-p.from, bits, i > 0); err != nil {
+		var counted cuda.Buffer[uint32]
+		if i == len(columns)-1 {
+			counted = total
+		}
+		if err := u.d.own.ranger.mark(u.stream, &ranges[i], e, p.to-p.from, bits, counted, i > 0); err != nil {
 			return err
 		}
 	}

@@ -109,10 +109,16 @@ func TestRanges(t *testing.T) {
 			if err := u.Synchronize(); err != nil {
 				t.Fatal(err)
 			}
+			ones := 0
 			for doc := range to - from {
-				if w := want[(from+doc)/64] >> ((from + doc) % 64) & 1; uint64(got[doc/32]>>(doc%32)&1) != w {
+				w := want[(from+doc)/64] >> ((from + doc) % 64) & 1
+				if uint64(got[doc/32]>>(doc%32)&1) != w {
 					t.Fatalf("round %d: %+v: document %d: not %d", round, ranges, from+doc, w)
 				}
+				ones += int(w)
+			}
+			if e.NumDocs() != ones {
+				t.Fatalf("round %d: %+v: %d documents, want %d", round, ranges, e.NumDocs(), ones)
 			}
 			e.Unpin()
 		}

@@ -1,8 +1,11 @@
 package residency
 
 import (
+	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -61,6 +64,9 @@ func (u *Uploader) Filter(p *Shard, f *Filter, c *Counts) (_ *Entry, err error) 
 	began, before := time.Now(), u.bytes
 	words := imagesearch.FilterWords(int(p.to - p.from))
 	size := 4 * int64(words)
+	if len(columns) > 0 {
+		size += totalBytes
+	}
 	if limit := u.d.limit[0].Load(); size > limit {
 		return nil, fmt.Errorf("a filter of %d bytes of %d: %w", size, limit, ErrTooLarge)
 	}
@@ -69,12 +75,13 @@ func (u *Uploader) Filter(p *Shard, f *Filter, c *Counts) (_ *Entry, err error) 
 		return nil, ErrNoRoom
 	}
 	u.making = e
-	e.packed.once = f.Once
+	e.packed.once, e.packed.guesses = f.Once, new(guesses)
 	e.packed.bits = u.d.memory(e.extent).Slice(0, words)
+	total := u.d.memory(e.extent).Slice(words, int(size/4))
 	if len(columns) > 0 {
-		err = u.markRanges(p, f.Ranges, columns, e.packed.bits)
+		err = u.markRanges(p, f.Ranges, columns, e.packed.bits, total)
 	} else {
-		err = u.copyFilter(p, f, e.packed.bits)
+		err = u.copyFilter(p, f, e)
 	}
 	if err == nil {
 		err = u.finish(e)
@@ -83,31 +90,34 @@ func (u *Uploader) Filter(p *Shard, f *Filter, c *Counts) (_ *Entry, err error) 
 		return nil, err
 	}
 	if len(columns) > 0 { // they may be evicted after that
-		if err := u.stream.Synchronize(); err != nil {
+		var counted [totalBytes / 4]uint32
+		if err := errors.Join(cuda.CopyToHost(u.stream, counted[:], total), u.stream.Synchronize()); err != nil {
 			e.Unpin()
 			return nil, err
 		}
+		e.packed.guesses.numDocs.Store(counted[0])
 	}
 	c.ListBytes += u.bytes - before
 	c.Uploading += time.Since(began)
 	return e, nil
 }
 
-func (u *Uploader) copyFilter(p *Shard, f *Filter, to cuda.Buffer[uint32]) (err error) {
-	words := f.Words
+func (u *Uploader) copyFilter(p *Shard, f *Filter, e *Entry) (err error) {
+	words, to := f.Words, e.packed.bits
 	if words == nil {
 		if words, err = f.Compute(); err != nil {
 			return err
 		}
 	}
-	bits := words[p.from/64:]
-	some := min(to.Len(), 2*len(bits))
+	part := words[p.from/64:]
+	e.packed.guesses.numDocs.Store(uint32(ones(part, int(p.to-p.from))))
+	some := min(to.Len(), 2*len(part))
 	if some < to.Len() { // the last quad of words
 		if err := cuda.Fill(u.stream, to.Slice(some, to.Len()), 0); err != nil {
 			return err
 		}
 	}
-	return u.copyBits(to, bits, some)
+	return u.copyBits(to, part, some)
 }
 
 // copyBits copies n words of 32 bits.
@@ -130,6 +140,48 @@ func (u *Uploader) copyBits(dst cuda.Buffer[uint32], bits []uint64, n int) error
 		at += len(words)
 	}
 	return nil
+}
+
+// totalBytes follow a bitmap that the device computes: the number of its documents, padded.
+const totalBytes = 16
+
+// ones counts the set bits of the first n.
+func ones(words []uint64, n int) (count int) {
+	for _, w := range words[:n/64] {
+		count += bits.OnesCount64(w)
+	}
+	if n%64 > 0 {
+		count += bits.OnesCount64(words[n/64] << (64 - n%64))
+	}
+	return count
+}
+
+// guesses of thresholds are from the number of a filter's documents. A filter whose documents are related to the words of queries,
+// so that guesses often fail, gets none.
+type guesses struct {
+	numDocs      atomic.Uint32 // set before the entry's publication, or soon after: 0: unknown
+	made, failed atomic.Uint32
+}
+
+// failureShare of the guesses may fail. A failure repeats the query, which takes several times as long as a guess saves.
+const failureShare = 8
+
+// NumDocs returns the number of documents of an entry of Filter in its shard if a threshold may be guessed from it, else 0.
+func (e *Entry) NumDocs() int {
+	g := e.packed.guesses
+	if g.failed.Load() > 4+g.made.Load()/failureShare {
+		return 0
+	}
+	return int(g.numDocs.Load())
+}
+
+// Guessed records the outcome of a guess.
+func (e *Entry) Guessed(reached bool) {
+	g := e.packed.guesses
+	g.made.Add(1)
+	if !reached {
+		g.failed.Add(1)
+	}
 }
 
 // Bits returns the bitmap of an entry of Filter.

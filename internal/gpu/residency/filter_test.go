@@ -91,10 +91,16 @@ func TestFilterUpload(t *testing.T) {
 	if err := u.Synchronize(); err != nil {
 		t.Fatal(err)
 	}
+	ones := 0
 	for doc := range to - from {
-		if want := f.Words[(from+doc)/64] >> ((from + doc) % 64) & 1; uint64(got[doc/32]>>(doc%32)&1) != want {
+		want := f.Words[(from+doc)/64] >> ((from + doc) % 64) & 1
+		if uint64(got[doc/32]>>(doc%32)&1) != want {
 			t.Fatalf("document %d: not %d", doc, want)
 		}
+		ones += int(want)
+	}
+	if e.NumDocs() != ones {
+		t.Errorf("%d documents, want %d", e.NumDocs(), ones)
 	}
 	if counts.ListBytes != int64(4*words) || counts.Hit != 0 {
 		t.Errorf("%+v, want %d bytes", counts, 4*words)
@@ -152,5 +158,23 @@ func TestFilterEviction(t *testing.T) {
 	}
 	for _, e := range []*Entry{pinned[0], pinned[2], e} {
 		e.Unpin()
+	}
+}
+
+// A filter whose guesses fail more often than every eighth time gets no more.
+func TestGuesses(t *testing.T) {
+	e := &Entry{packed: packed{guesses: new(guesses)}}
+	e.packed.guesses.numDocs.Store(7)
+	for range 80 {
+		e.Guessed(true)
+	}
+	for i := range 17 {
+		if n := e.NumDocs(); n != 7 {
+			t.Errorf("%d documents after %d failures", n, i)
+		}
+		e.Guessed(false)
+	}
+	if n := e.NumDocs(); n != 0 {
+		t.Errorf("%d documents after 17 failures of 97", n)
 	}
 }

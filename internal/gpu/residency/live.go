@@ -27,6 +27,7 @@ type LiveDocs struct {
 	device     *Device
 	host       *uint64 // first word of the bitmap in host memory, which identifies the deletions
 	words      cuda.Buffer[uint32]
+	numLive    int
 	references int // guarded by liveDocs.mu
 }
 
@@ -64,6 +65,7 @@ func (p *Shard) LiveDocs(live []uint64) (*LiveDocs, error) {
 	if err := d.preparer.uploadBits(b.words, live[p.from/64:], words); err != nil {
 		return nil, err
 	}
+	b.numLive = ones(live[p.from/64:], int(p.to-p.from))
 	whole = true
 	l.bitmaps = append(l.bitmaps, b)
 	return b, nil
@@ -76,6 +78,9 @@ func (b *LiveDocs) Words() (words cuda.Buffer[uint32]) {
 	}
 	return words
 }
+
+// NumLive is the number of live documents.
+func (b *LiveDocs) NumLive() int { return b.numLive }
 
 // Release drops a reference; no query may read the bitmap of the last one. A nil bitmap is allowed.
 func (b *LiveDocs) Release() {

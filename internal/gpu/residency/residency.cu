@@ -1,4 +1,5 @@
 #include "../device/cuda.cuh"
+#include "../device/warp_reduce.cuh"
 
 /* Mirrored by rebaseParams in rebase.go. */
 struct ResidencyRebaseParams {
@@ -24,6 +25,7 @@ GRIFFIN_KERNEL(residency_rebase, ResidencyRebaseParams, 256) {
 struct ResidencyRangeParams {
     const void* values; /* [count]: 0: no value */
     uint32_t* bits;     /* [numWords] */
+    uint32_t* total;    /* the number of documents is added, unless it is null */
     uint64_t lo, hi;    /* lo is at least 1 */
     uint32_t count;
     uint32_t numWords; /* of 32 documents, at least count / 32, rounded up */
@@ -46,12 +48,19 @@ __device__ __forceinline__ void residency_range(const ResidencyRangeParams& p) {
         own = i == lane ? word : own;
     }
     if (first + lane < p.numWords) {
-        p.bits[first + lane] = p.keep != 0 ? p.bits[first + lane] & own : own;
+        own = p.keep != 0 ? p.bits[first + lane] & own : own;
+        p.bits[first + lane] = own;
+    }
+    if (p.total != nullptr) {
+        const uint32_t sum = warp_sum(static_cast<uint32_t>(__popc(own)));
+        if (lane == 0 && sum > 0) {
+            atomicAdd(p.total, sum);
+        }
     }
 }
 
 /*
- * Computes the bitmap of the documents whose value is from lo to hi.
+ * Computes the bitmap of the documents whose value is from lo to hi, and may count them.
  *
  * Grid: one thread per word of 32 documents. Block: 256 threads. No shared memory. CPU reference:
  * column.Column.Range.

@@ -1,0 +1,130 @@
+package pipeline
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// guessed returns the thresholds that a device has guessed, and how many were not reached.
+func guessed(e *Engine) (made, missed int64) {
+	for _, d := range e.devices {
+		made, missed = made+d.guesses.Load(), missed+d.missed.Load()
+	}
+	return made, missed
+}
+
+// Batches of queries with filters, deletions and exclusions begin with guessed thresholds, of which some are too high, and have
+// the hits and matches of a scan.
+func TestGuessedThresholds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(101, 1))
+	c := newCollection(t, 6000, 2, "")
+	e := open(t, Options{Memory: Memory{Bytes: 4 << 20}, Lanes: 2})
+	v := c.attach(t, e)
+	defer v.Release()
+	some := c.some(rng, func(int) float64 { return 0.3 })
+	for _, filtered := range []bool{true, false} {
+		made, missed := guessed(e)
+		var batch []*Query
+		for range 60 {
+			first := rng.IntN(5)
+			q := c.query(t, false, first+1+rng.IntN(2), first)
+			q.K, q.Count = 1+rng.IntN(10), rng.IntN(2) == 0
+			if filtered {
+				q.Filters = some
+			}
+			batch = append(batch, q)
+		}
+		c.checkBatch(t, v, batch)
+		moreMade, moreMissed := guessed(e)
+		if moreMade -= made; moreMade < int64(len(batch)) {
+			t.Errorf("filtered %t: %d thresholds were guessed for %d queries", filtered, moreMade, len(batch))
+		}
+		if moreMissed -= missed; moreMissed > moreMade/8 {
+			t.Errorf("filtered %t: %d guesses of %d were not reached", filtered, moreMissed, moreMade)
+		}
+	}
+}
+
+// A filter without the best documents makes guesses fail; the queries are repeated, and soon nothing is guessed.
+func TestFailingGuesses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(102, 1))
+	c := newCollection(t, 3000, 1, "")
+	e := open(t, Options{Memory: Memory{Bytes: 4 << 20}, Lanes: 1})
+	v := c.attach(t, e)
+	defer v.Release()
+	q := c.query(t, false, 1, 0)
+	q.K = 1000
+	best, _ := c.oracle(t, q)
+	poor := c.some(rng, func(doc int) float64 {
+		if slices.ContainsFunc(best, func(h base.Hit) bool { return int(h.DocID) == doc }) {
+			return 0
+		}
+		return 1
+	})
+	for range 3 {
+		var batch []*Query
+		for range 20 {
+			q := c.query(t, false, 1, 0)
+			q.K, q.Count, q.Filters = 5, rng.IntN(2) == 0, poor
+			batch = append(batch, q)
+		}
+		c.checkBatch(t, v, batch)
+	}
+	if made, missed := guessed(e); made != 20 || missed != 20 {
+		t.Errorf("%d thresholds were guessed, %d not reached: want 20 of the first batch", made, missed)
+	}
+}
+
+// some returns filters that documents pass with a probability.
+func (c *collection) some(rng *rand.Rand, share func(doc int) float64) []Filter {
+	filters := make([]Filter, len(c.segments))
+	for s := range filters {
+		f := &filters[s]
+		f.ID, f.Words = rng.Uint64(), make([]uint64, (c.segments[s].NumDocs+63)/64)
+		for d := range c.segments[s].NumDocs {
+			if rng.Float64() < share(int(c.segments[s].Base)+d) {
+				f.Words[d/64] |= 1 << (d % 64)
+				f.NumDocs++
+			}
+		}
+	}
+	return filters
+}
+
+func (c *collection) checkBatch(t *testing.T, v *View, batch []*Query) {
+	t.Helper()
+	results := make([]Result, len(batch))
+	if err := v.Run(t.Context(), batch, results, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range batch {
+		c.compare(t, q, &results[i])
+	}
+}
+
+func TestReached(t *testing.T) {
+	hits := func(scores ...base.Score) (out []base.Hit) {
+		for _, s := range scores {
+			out = append(out, base.Hit{Score: s})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		hits, more []base.Hit
+		k          int
+		want       bool
+	}{
+		{nil, hits(9, 7, 5), 3, true},
+		{nil, hits(9, 7, 4), 3, false},
+		{hits(8, 3), hits(6, 5, 1), 3, true},
+		{hits(8, 3), hits(6, 4, 1), 3, false},
+		{nil, nil, 1, false},
+	} {
+		if got := reached(slices.Clone(tt.hits), tt.more, tt.k, 5); got != tt.want {
+			t.Errorf("%v and %v, k %d: %t", tt.hits, tt.more, tt.k, got)
+		}
+	}
+}
