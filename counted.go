@@ -104,7 +104,7 @@ func (s *sortedSearch) countMatches(ctx context.Context, r *Results, ix *aggrega
 
 // byOneField reports whether the hits are ordered first by the values of a field, as a GPU can.
 func (s *sortedSearch) byOneField() bool {
-	if len(s.keys) == 0 || s.query.Collapse != "" || len(s.query.SearchAfter) > 0 {
+	if len(s.keys) == 0 || s.query.Collapse != "" {
 		return false
 	}
 	k := &s.keys[0]
@@ -115,6 +115,10 @@ func (s *sortedSearch) byOneField() bool {
 	}
 	return k.By == collect.Values && k.Field != nil && k.Mode <= collect.MaxMode && k.Missing != collect.AsValue
 }
+
+// afterRoom is the number of documents with the first value of Query.SearchAfter, besides the hits, that a GPU is asked for at
+// first. The other keys order them, and those before the place are no hits.
+const afterRoom = 64
 
 // rankCounted sets the hits and CountTook.
 func (s *sortedSearch) rankCounted(ctx context.Context, r *Results, began time.Time) (answer plan.Answer, ok bool, err error) {
@@ -127,7 +131,23 @@ func (s *sortedSearch) rankCounted(ctx context.Context, r *Results, began time.T
 		Field: s.keys[0].Field.Name, K: min(s.query.K+s.query.Offset, s.snapshot.NumDocs),
 		Desc: s.keys[0].Desc, NoneFirst: s.keys[0].Missing == collect.First, Ties: len(s.keys) > 1,
 	}
+	room := 0
+	if len(s.query.SearchAfter) > 0 {
+		after, err := collect.ParseAfter(s.query.SearchAfter, s.keys)
+		if err != nil {
+			return answer, false, err
+		}
+		by.After = &dispatch.FieldAfter{None: after[0].None, Number: after[0].Number, Term: []byte(after[0].Term), Inclusive: by.Ties}
+		if by.Ties {
+			room = afterRoom
+			by.K += room
+		}
+	}
 	selected, refusal, err := dispatch.SelectByField(ctx, s.plan, s.sc.search, by)
+	if selected != nil && by.Ties && selected.AtAfter > room {
+		by.K += selected.AtAfter - room
+		selected, refusal, err = dispatch.SelectByField(ctx, s.plan, s.sc.search, by)
+	}
 	if selected == nil || err != nil {
 		s.countedBy = countedByCPU + refusal
 		return answer, false, err

@@ -58,6 +58,24 @@ func facetIndex(t *testing.T, rng *rand.Rand, r *griffin.Runtime) *griffin.Index
 	return ix
 }
 
+// somePlace returns the sort values of a hit, or other values at times, nil if there is no hit.
+func somePlace(t *testing.T, rng *rand.Rand, ix *griffin.Index, q griffin.Query) json.RawMessage {
+	t.Helper()
+	q.Policy, q.K, q.Facets, q.Aggregations = griffin.PolicyCPU, 1+rng.IntN(600), nil, nil
+	r, err := ix.Search(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Hits) == 0 {
+		return nil
+	}
+	place := string(r.Hits[len(r.Hits)-1].Sort)
+	if rng.IntN(4) == 0 { // values that no document has
+		place = strings.NewReplacer(`"k1`, `"k1x`, `"k2"`, `"a"`, `"k3"`, `"z"`, "[1", "[-1", "[2", "[2000").Replace(place)
+	}
+	return json.RawMessage(place)
+}
+
 // Facets and terms aggregations that a GPU counts, and hits that it sorts by a field, are the CPU's, with the same
 // matches, and the result says where they come from.
 func TestFacetsOnGPU(t *testing.T) {
@@ -112,6 +130,9 @@ func TestFacetsOnGPU(t *testing.T) {
 		}
 		if len(asked)+len(q.Facets)+len(q.Sort) == 0 {
 			continue
+		}
+		if len(q.Sort) > 0 && rng.IntN(2) == 0 {
+			q.SearchAfter = somePlace(t, rng, ix, q)
 		}
 		got, err := ix.Search(t.Context(), q)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/column"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/plan"
 )
@@ -18,12 +19,41 @@ type FieldOrder struct {
 	Desc, NoneFirst bool
 	// Ties wants all documents with the Kth's value.
 	Ties bool
+	// After, if not nil, leaves out documents before a place in the order.
+	After *FieldAfter
+}
+
+// FieldAfter is a place in a FieldOrder: of a value, or of the documents without one.
+type FieldAfter struct {
+	None   bool
+	Number int64
+	Term   []byte // of a keyword, in place of Number
+	// Inclusive keeps documents with this value.
+	Inclusive bool
+}
+
+// in returns the place in a segment, and whether documents can be there.
+func (a *FieldAfter) in(c *column.Column, desc bool) (at pipeline.After, found bool, err error) {
+	at = pipeline.After{None: a.None, Value: a.Number, Inclusive: a.Inclusive}
+	if a.None || c.Kind() != column.Ordinals {
+		return at, true, nil
+	}
+	ord, found, err := c.Lookup(a.Term)
+	if at.Value = ord; !found { // between two terms
+		at.Inclusive = true
+		if desc {
+			at.Value--
+		}
+	}
+	return at, found, err
 }
 
 // Selected are documents that have the best K of each segment among them, and the number of all matches.
 type Selected struct {
 	Matches  int64
 	Segments [][]base.DocID // of the segment, rising; of small segments all matches
+	// AtAfter is the number of documents with the value of FieldOrder.After, without small segments.
+	AtAfter int
 }
 
 // SelectByField finds on the GPU the documents among which are the best matches of a query by a field. If the CPU
@@ -43,25 +73,31 @@ func SelectByField(ctx context.Context, q *Query, sc *Scratch, by FieldOrder) (s
 	if refusal != "" || err != nil {
 		return nil, refusal, err
 	}
-	return &Selected{t.counts.Matches, t.docs}, "", nil
+	return &Selected{t.counts.Matches, t.docs, t.atAfter}, "", nil
 }
 
 type selecting struct {
 	tallying
-	by   FieldOrder
-	docs [][]base.DocID
+	by      FieldOrder
+	after   []pipeline.After // by segment, without columns zero
+	found   []bool           // whether documents of the segment can be there
+	docs    [][]base.DocID
+	atAfter int
 }
 
 func (t *selecting) request(stage int) *pipeline.Select {
 	q := t.stages[stage]
 	q.K = t.by.K
-	return &pipeline.Select{Query: &q, Columns: t.columns, Rising: !t.by.Desc, NoneFirst: t.by.NoneFirst, Ties: t.by.Ties}
+	return &pipeline.Select{Query: &q, Columns: t.columns, Rising: !t.by.Desc, NoneFirst: t.by.NoneFirst, Ties: t.by.Ties, After: t.after}
 }
 
 // run selects in a stage. An error of the GPU is a refusal.
 func (t *selecting) run(ctx context.Context, v *pipeline.View, stage int) (refusal string, err error) {
 	q := t.query
 	if err := t.makeMasks(ctx); err != nil {
+		return "", err
+	}
+	if err := t.findAfter(); err != nil {
 		return "", err
 	}
 	one := t.request(stage)
@@ -79,12 +115,50 @@ func (t *selecting) run(ctx context.Context, v *pipeline.View, stage int) (refus
 		}
 		slices.Sort(t.docs[i])
 	}
+	if err := t.countAtAfter(); err != nil {
+		return "", err
+	}
 	for _, i := range q.gpu.small {
 		if err := plan.StageMatches(ctx, &q.Plan, &t.sc.Scratch, stage, i, t.addSmall); err != nil {
 			return "", err
 		}
 	}
 	return "", nil
+}
+
+// findAfter finds the places of FieldOrder.After.
+func (t *selecting) findAfter() (err error) {
+	if t.by.After == nil {
+		return nil
+	}
+	t.after, t.found = make([]pipeline.After, len(t.columns)), make([]bool, len(t.columns))
+	for i := range t.columns {
+		if c := t.columns[i].Column; c != nil && err == nil {
+			t.after[i], t.found[i], err = t.by.After.in(c, t.by.Desc)
+		}
+	}
+	return err
+}
+
+// countAtAfter sets atAfter.
+func (t *selecting) countAtAfter() error {
+	t.atAfter = 0
+	for i, docs := range t.docs {
+		if len(docs) == 0 || t.after == nil || !t.found[i] {
+			continue
+		}
+		cursor, at := t.columns[i].Column.Cursor(), &t.after[i]
+		for _, d := range docs {
+			v, ok, err := cursor.Value(d)
+			if err != nil {
+				return err
+			}
+			if ok != at.None && (!ok || v == at.Value) {
+				t.atAfter++
+			}
+		}
+	}
+	return nil
 }
 
 // addSmall takes all matches of a segment that is on no device.

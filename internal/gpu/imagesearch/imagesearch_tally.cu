@@ -386,6 +386,7 @@ struct SelectStep {
     uint64_t most;   /* greatest value */
     uint64_t prefix; /* of keys, or, of documents with the key equal, of their places */
     uint64_t equal;  /* a key */
+    uint64_t end;    /* if bounded is 1, documents with this key or a greater one are left out */
     uint32_t* docs;  /* [room] in page-locked host memory: documents are written; null: digits are counted */
     uint64_t* keys;  /* [room] there: their keys */
     uint32_t room;
@@ -394,6 +395,7 @@ struct SelectStep {
     uint32_t noneFirst; /* 1: documents without a value are best, 0: worst */
     uint32_t byPlace;   /* 1: documents with a greater key are before those with the key equal, which are by place */
     uint32_t bits;      /* of the digit, at most kDigitBits */
+    uint32_t bounded, padding;
 };
 
 /* selectParams in select.go. */
@@ -417,6 +419,9 @@ __device__ __forceinline__ void select_one(const SelectBlock& b, const TallyCoun
     uint64_t key = b.step.rising != 0 ? b.step.most + 1 - value : value;
     if (value == 0) {
         key = b.step.noneFirst != 0 ? b.step.most + 1 : 0;
+    }
+    if (b.step.bounded != 0 && key >= b.step.end) {
+        return;
     }
     const uint32_t place = b.numDocs - 1 - doc;
     const bool equal = key == b.step.equal;
@@ -501,8 +506,8 @@ __device__ __forceinline__ void select_values(const SelectParams& p) {
     const SelectStep& step = p.step;
     /* Field by field: a copy of a part of the parameters needs all of them in local memory. */
     const SelectBlock b = {
-        {step.most, step.prefix, step.equal, step.docs, step.keys, step.room, step.shift, step.rising, step.noneFirst,
-         step.byPlace, step.bits},
+        {step.most, step.prefix, step.equal, step.end, step.docs, step.keys, step.room, step.shift, step.rising, step.noneFirst,
+         step.byPlace, step.bits, step.bounded, 0},
         p.tally.values,
         p.tally.state + 2,
         p.tally.numDocs,

@@ -26,6 +26,10 @@ type ByValue struct {
 	Rising, NoneFirst bool
 	// Ties wants all documents with the Kth's value, in which other keys order them.
 	Ties bool
+	// Bounded leaves documents out, though not of the matches, whose keys are End or greater. The key of number n is n, or Most + 1 - n
+	// with Rising; without a value 0, or Most + 1 with NoneFirst.
+	Bounded bool
+	End     uint64
 }
 
 // selectParams mirrors SelectParams, selectStep SelectStep.
@@ -36,17 +40,19 @@ type selectParams struct {
 
 type selectStep struct {
 	most, prefix, equal uint64
+	end                 uint64
 	docs                cuda.Ptr[uint32]
 	keys                cuda.Ptr[uint64]
 	room, shift         uint32
 	rising, noneFirst   uint32
 	byPlace, bits       uint32
+	bounded, _          uint32
 }
 
 // Select finds the best q.K matches of a query by a column, with by.Ties all of the Kth's value: it returns their DocIDs
 // in the segment in any order. It counts the digits of keys, the highest first, until the documents that may be among the
 // best are few, and then fetches these; Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs",
-// IPDPS 2009, have the counts of digits. Errors are as of Count; it is ErrUnsuited, too, if there are too many
+// IPDPS 2009, have the counts of digits. Matches counts documents that are left out, too. Errors are as of Count; it is ErrUnsuited, too, if there are too many
 // documents to return. docs is valid until the next call.
 func (t *Tally) Select(stream *cuda.Stream, segment Segment, q *Query, by *ByValue) (docs []uint32, err error) {
 	if err := t.checkSelect(&segment, q, by); err != nil {
@@ -150,6 +156,9 @@ func (s *selection) run(q *Query, by *ByValue) error {
 	t.values, t.counts, t.out = by.Words.Ptr(), s.counts.Ptr(), s.out.DevicePtr()
 	p := &s.params.step
 	p.most, p.room = by.Most, selectRoom
+	if by.Bounded {
+		p.bounded, p.end = 1, by.End
+	}
 	if by.Rising {
 		p.rising = 1
 	}

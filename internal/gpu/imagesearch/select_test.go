@@ -48,7 +48,9 @@ func wantSelected(matches []base.Hit, first base.DocID, of []uint64, by *ByValue
 	}
 	var docs []uint32
 	for _, h := range matches {
-		docs = append(docs, uint32(h.DocID-first))
+		if d := uint32(h.DocID - first); !by.Bounded || key(d) < by.End {
+			docs = append(docs, d)
+		}
 	}
 	slices.SortFunc(docs, func(a, b uint32) int { return cmp.Or(cmp.Compare(key(b), key(a)), cmp.Compare(a, b)) })
 	n := min(k, len(docs))
@@ -102,9 +104,12 @@ func TestSelect(t *testing.T) {
 					}
 					by := col.by
 					by.Rising, by.NoneFirst, by.Ties = rng.IntN(2) == 0, rng.IntN(2) == 0, rng.IntN(3) == 0
+					if rng.IntN(2) == 0 {
+						by.Bounded, by.End = true, []uint64{0, 1, by.Most, by.Most + 1, 1 + rng.Uint64N(by.Most)}[rng.IntN(5)]
+					}
 					q.gpu.K = []int{1, 10, 100, 1000}[rng.IntN(4)]
 					want := wantSelected(matches, c.Base, col.of, &by, q.gpu.K)
-					what := fmt.Sprintf("query %d, column %d, k %d, rising %t, none first %t, ties %t", i, j, q.gpu.K, by.Rising, by.NoneFirst, by.Ties)
+					what := fmt.Sprintf("query %d, column %d, k %d, rising %t, none first %t, ties %t, bounded %t by %d", i, j, q.gpu.K, by.Rising, by.NoneFirst, by.Ties, by.Bounded, by.End)
 					got, err := s.Select(c.Stream, c.segment, &q.gpu, &by)
 					if by.Ties && len(want) > selectRoom && errors.Is(err, ErrUnsuited) {
 						continue

@@ -18,11 +18,50 @@ type Select struct {
 	Columns []Ordinals
 	// See imagesearch.ByValue.
 	Rising, NoneFirst, Ties bool
+	// After, if not nil, are places by segment: documents before them are left out.
+	After []After
 
 	// Segments are the answer, without segments that are on no device.
 	Segments []SegmentSelect
 	// Err is not nil if the CPU must answer the query; then Segments is undefined.
 	Err error
+}
+
+// After is a place in an order by a column: of a value, or of the documents without one.
+type After struct {
+	None  bool
+	Value int64
+	// Inclusive keeps documents at the place.
+	Inclusive bool
+}
+
+// bound sets the end of the keys.
+func (a *After) bound(by *imagesearch.ByValue, of *Ordinals) {
+	lo, hi := of.Column.Bounds()
+	at, inside := uint64(0), a.None || a.Value >= lo && a.Value <= hi // the place's key
+	switch {
+	case a.None && by.NoneFirst:
+		at = by.Most + 1
+	case a.None:
+	case by.Rising:
+		at = uint64(hi) - uint64(min(max(a.Value, lo), hi)) + 1
+		if a.Value > hi {
+			at = 0
+		}
+	default:
+		at = uint64(min(max(a.Value, lo), hi)) - uint64(lo) + 1
+		if a.Value < lo {
+			at = 0
+		}
+	}
+	keep := a.Inclusive || !inside
+	if keep && at == by.Most+1 {
+		return // all keys
+	}
+	by.Bounded, by.End = true, at
+	if keep {
+		by.End++
+	}
 }
 
 // SegmentSelect is the answer of a segment: the best K documents of each device's part, with Ties all of the Kth's
@@ -36,7 +75,7 @@ var errNoOrder = errors.New("a segment has no column with single values by which
 
 func (t *Select) check(v *View) error {
 	q := t.Query
-	if q.K < 1 || q.K > MaxK || q.NumTerms < 1 || len(q.Legs) != q.NumTerms*len(v.segments) || len(q.Filters) > 0 && len(q.Filters) != len(v.segments) || len(t.Columns) != len(v.segments) {
+	if q.K < 1 || q.K > MaxK || q.NumTerms < 1 || len(q.Legs) != q.NumTerms*len(v.segments) || len(q.Filters) > 0 && len(q.Filters) != len(v.segments) || len(t.Columns) != len(v.segments) || t.After != nil && len(t.After) != len(v.segments) {
 		return fmt.Errorf("select: k %d, %d legs of %d terms, %d filters and %d columns over %d segments: %w", q.K, len(q.Legs), q.NumTerms, len(q.Filters), len(t.Columns), len(v.segments), base.ErrBadInput)
 	}
 	for s := range t.Columns {
@@ -123,6 +162,9 @@ func (l *lane) selectAll(targets []target, entries []*residency.Entry, t *Select
 		}
 		by := e.ByValue(&t.Columns[s])
 		by.Rising, by.NoneFirst, by.Ties = t.Rising, t.NoneFirst, t.Ties
+		if t.After != nil {
+			t.After[s].bound(&by, &t.Columns[s])
+		}
 		docs, err := l.tally.Select(l.stream, p.segment, &query, &by)
 		if err != nil {
 			return err
