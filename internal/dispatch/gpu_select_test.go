@@ -56,7 +56,7 @@ func TestSelectByField(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := newGPUPair(t, snapshot, c.open(t))
 			selected := 0
-			rounds := sampletest.Rounds(30, 600)
+			rounds := sampletest.Rounds(12, 600)
 			for range rounds {
 				node := plantest.Words(rng, 1+rng.IntN(3))
 				if share := []int{0, 1, 10, 100, 500, 900, 990}[rng.IntN(7)]; share > 0 {
