@@ -506,8 +506,8 @@ __device__ __forceinline__ void select_values(const SelectParams& p) {
     const SelectStep& step = p.step;
     /* Field by field: a copy of a part of the parameters needs all of them in local memory. */
     const SelectBlock b = {
-        {step.most, step.prefix, step.equal, step.end, step.docs, step.keys, step.room, step.shift, step.rising, step.noneFirst,
-         step.byPlace, step.bits, step.bounded, 0},
+        {step.most, step.prefix, step.equal, step.end, step.docs, step.keys, step.room, step.shift, step.rising,
+         step.noneFirst, step.byPlace, step.bits, step.bounded, 0},
         p.tally.values,
         p.tally.state + 2,
         p.tally.numDocs,
