@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// collector makes the garbage collector of a process that takes writes run after so much memory was allocated, and not
-// after a share of a heap that is mostly small: each collection stops all goroutines for up to some milliseconds, and
-// then marks on all processors (docs/benchmarks/living.md). A large heap grows by as much as is live.
+// collector makes the garbage collector of a process that answers searches run after so much memory was allocated, and
+// not after a share of a heap that is mostly small: each collection stops all goroutines for up to some milliseconds,
+// and then marks on all processors (docs/benchmarks/living.md, load.md). A large heap grows by as much as is live.
 type collector struct {
 	percent atomic.Int64 // of GOGC
 	room    uint64
@@ -18,18 +18,31 @@ type collector struct {
 }
 
 const (
-	// collectorRoom is allocated between two collections.
-	collectorRoom = 512 << 20
-	// leastPercent of a heap from collectorRoom on, and mostPercent of a small one.
+	// leastPercent of a heap as large as the room, and mostPercent of a small one.
 	leastPercent, mostPercent = 100, 1000
+	// mostRoom is allocated by searches in some seconds.
+	mostRoom = 4 << 30
+	// writersRoom is the most for processes that take writes, whose memory has a limit (docs/benchmarks/living.md).
+	writersRoom = 512 << 20
 )
 
+// collectorRoom is the number of bytes that are allocated between two collections, if the process can use the available
+// ones.
+func collectorRoom(available int64, writes bool) uint64 {
+	const share, least = 16, 64 << 20
+	most := int64(mostRoom)
+	if writes {
+		most = writersRoom
+	}
+	return uint64(min(max(available/share, least), most))
+}
+
 // tuneCollector starts it, unless the environment sets GOGC.
-func tuneCollector() {
+func tuneCollector(room uint64) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	c := &collector{room: collectorRoom}
+	c := &collector{room: room}
 	c.collected(0)
 }
 

@@ -16,11 +16,31 @@ func TestCollectorPercent(t *testing.T) {
 	}
 }
 
+func TestCollectorRoom(t *testing.T) {
+	for _, c := range []struct {
+		available int64
+		writes    bool
+		want      uint64
+	}{
+		{0, false, 64 << 20},
+		{512 << 20, true, 64 << 20},
+		{4 << 30, false, 256 << 20},
+		{4 << 30, true, 256 << 20},
+		{32 << 30, false, 2 << 30},
+		{32 << 30, true, 512 << 20},
+		{1 << 40, false, 4 << 30},
+	} {
+		if got := collectorRoom(c.available, c.writes); got != c.want {
+			t.Errorf("%d MiB available, writes %t: %d MiB, want %d", c.available>>20, c.writes, got>>20, c.want>>20)
+		}
+	}
+}
+
 // GOGC follows the live heap after each collection, and stays if the environment sets it.
 func TestTuneCollector(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	t.Setenv("GOGC", "70")
-	tuneCollector()
+	tuneCollector(1)
 	if got := debug.SetGCPercent(-1); got != -1 {
 		t.Fatalf("GOGC is %d, want none", got)
 	}

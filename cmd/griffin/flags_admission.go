@@ -1,14 +1,13 @@
 package main
 
 import (
-	"os"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/footprint"
 	"github.com/griffin-search/griffin/internal/turns"
 )
 
@@ -48,17 +47,13 @@ func (d *admissionFlags) register(f *pflag.FlagSet, queue int) {
 // of GOMAXPROCS: otherwise nobody waits for the network, and a request is seen after up to 10 ms (docs/benchmarks/living.md).
 //
 // The garbage collector uses a share of GOMAXPROCS, so it would take twice as much while it
-// marks; it therefore runs half as often, unless GOGC is set (measurements:
-// docs/divergence.md).
+// marks; it therefore runs rarely, unless GOGC is set: see collector (measurements: docs/divergence.md).
 func shareProcessors(beside int) int {
 	const others = 2 // what brings searches
 	n := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(2*n + others + beside)
 	turns.ShortSlices()
-	if os.Getenv("GOGC") == "" {
-		const half = 200 // the heap may grow by twice what is live, not once
-		debug.SetGCPercent(half)
-	}
+	tuneCollector(collectorRoom(footprint.Available(), beside > 0))
 	return n
 }
 

@@ -106,9 +106,6 @@ func noteDevices(con *console, ix *griffin.Index, asked string) {
 // server returns the options of the server, but for the index or the directory. beside is as for shareProcessors.
 func (o *serveOptions) server(logger *slog.Logger, beside int) server.Options {
 	processors := shareProcessors(beside)
-	if beside > 0 {
-		tuneCollector()
-	}
 	return server.Options{
 		Logger: logger, Modes: o.modes(),
 		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent, PerClient: o.perClient, MaxWait: o.maxWait,

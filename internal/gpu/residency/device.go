@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/griffin-search/griffin/internal/footprint"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
@@ -84,7 +85,7 @@ func OpenDevice(lib *cuda.Library, ordinal int, o DeviceOptions, devices int) (_
 	limit := o.Memory.limit(free, cmp.Or(o.IndexBytes, int64(total)))
 	d.limit[1].Store(limit / reserveShare)
 	d.limit[0].Store(limit - limit/reserveShare)
-	host := hostAvailable()
+	host := footprint.Available()
 	d.records = newRecords()
 	d.cache = newCache(d.records, d.grow, d.settle)
 	d.host = newHostMemory(dev, d.records, o.HostMemory.limit(host, cmp.Or(o.IndexBytes, host))/int64(devices), d.Note, d.settleHost)

@@ -2,8 +2,6 @@ package residency
 
 import (
 	"errors"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -40,33 +38,6 @@ func TestSelectionOfCPU(t *testing.T) {
 		if got := c.s.CPU(); got != c.want {
 			t.Errorf("%+v: CPU %t", c.s, got)
 		}
-	}
-}
-
-// Lines of other controllers and lines without a path name no group of the memory.
-func TestGroups(t *testing.T) {
-	text := "nonsense\n5:cpu:/a\n4:cpu,memory:/jobs/7\n0::/u/v\n"
-	version2, version1 := groups(func(string) ([]byte, error) { return []byte(text), nil })
-	if want := []string{"/sys/fs/cgroup", "/sys/fs/cgroup/u/v", "/sys/fs/cgroup/u"}; !slices.Equal(version2, want) {
-		t.Errorf("version 2: %q, want %q", version2, want)
-	}
-	if want := []string{"/sys/fs/cgroup/memory", "/sys/fs/cgroup/memory/jobs/7", "/sys/fs/cgroup/memory/jobs"}; !slices.Equal(version1, want) {
-		t.Errorf("version 1: %q, want %q", version1, want)
-	}
-	version2, version1 = groups(func(string) ([]byte, error) { return []byte(text), os.ErrPermission })
-	if len(version2) != 1 || len(version1) != 1 {
-		t.Errorf("unreadable file: groups %q, %q", version2, version1)
-	}
-}
-
-func TestFieldWithoutNumber(t *testing.T) {
-	for text, want := range map[string]int64{"A: 5 kB\n": 5, "A:\n": 0, "A: x\n": 0, "B: 1\n": 0} {
-		if n, ok := field([]byte(text), "A:"); n != want || ok != (want > 0) {
-			t.Errorf("%q: %d, %t", text, n, ok)
-		}
-	}
-	if _, ok := number(func(string) ([]byte, error) { return []byte("5"), os.ErrPermission }, "x"); ok {
-		t.Error("a number of an unreadable file")
 	}
 }
 
