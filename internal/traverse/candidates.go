@@ -31,17 +31,16 @@ func (c *candidates) keep(least base.Score) {
 	c.n = scoring.Select(docIDs, sums, docIDs, sums, uint32(least))
 }
 
+// keepLive has no branches: with half of the documents live, the processor would mispredict every second one.
 func (c *candidates) keepLive(q *Query) {
 	if q.Live == nil {
 		return
 	}
+	live, docIDs, sums := q.Live, c.docIDs[:c.n], c.sums[:c.n]
 	n := 0
-	for i := range c.n {
-		d := c.docIDs[i]
-		c.docIDs[n], c.sums[n] = d, c.sums[i]
-		if q.live(d) {
-			n++
-		}
+	for i, d := range docIDs {
+		docIDs[n], sums[n] = d, sums[i]
+		n += int(live[d/64] >> (d % 64) & 1)
 	}
 	c.n = n
 }
