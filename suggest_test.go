@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/griffin-search/griffin"
-	"github.com/griffin-search/griffin/internal/suggest"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -220,38 +219,8 @@ type similarWord struct {
 }
 
 // similar is Suggester.Terms by loops, for a word.
-func (l *textHistory) similar(word string, o *griffin.TermSuggest) (all []similarWord) {
-	freqs := l.docFreqs(o.Field)
-	numDocs, length := float64(len(l.live)), utf8.RuneCountInString(word)
-	share := func(n float64) float64 {
-		if n < 1 {
-			return math.Ceil(n * numDocs)
-		}
-		return n
-	}
-	prefix := max(cmp.Or(o.PrefixLength, 1), 0)
-	if length < cmp.Or(o.MinWordLength, 4) || o.Mode == griffin.SuggestMissing && freqs[word] > 0 || float64(freqs[word]) > share(cmp.Or(o.MaxTermFreq, 0.01)) {
-		return nil
-	}
-	for w, n := range freqs {
-		edits := suggest.Distance(word, w)
-		score := 1 - float64(edits)/float64(min(length, utf8.RuneCountInString(w)))
-		begin := []rune(word)[:min(prefix, length)]
-		switch {
-		case w == word, edits > cmp.Or(o.MaxEdits, 2), score < 0.5, !strings.HasPrefix(w, string(begin)):
-		case float64(n) < share(o.MinDocFreq), o.Mode == griffin.SuggestPopular && n <= freqs[word]:
-		default:
-			all = append(all, similarWord{w, score, n})
-		}
-	}
-	slices.SortFunc(all, func(x, y similarWord) int {
-		score, freq := cmp.Compare(y.score, x.score), y.freq-x.freq
-		if o.ByFrequency {
-			return cmp.Or(freq, score, strings.Compare(x.word, y.word))
-		}
-		return cmp.Or(score, freq, strings.Compare(x.word, y.word))
-	})
-	return all[:min(len(all), cmp.Or(o.Size, 5))]
+func (l *textHistory) similar(word string, o *griffin.TermSuggest) []similarWord {
+	return similarWords(l.docFreqs(o.Field), len(l.live), word, o)
 }
 
 func (l *textHistory) termSuggest() griffin.TermSuggest {
@@ -289,103 +258,18 @@ func (l *textHistory) checkTerms(t *testing.T) {
 	}
 }
 
-// checkPhrases tries every combination of similar words.
 func (l *textHistory) checkPhrases(t *testing.T) {
 	t.Helper()
 	o := griffin.PhraseSuggest{Candidates: l.termSuggest(), MaxErrors: float64(1 + l.rng.IntN(2)), Size: 1 + l.rng.IntN(6), Before: "<", After: ">"}
 	o.Confidence = []float64{0, -1, 2}[l.rng.IntN(3)]
-	got, err := griffin.NewSuggester(l.ix).Phrases(t.Context(), o)
-	if err != nil {
-		t.Fatalf("%+v: %v", o, err)
-	}
-	words := strings.Fields(o.Candidates.Text)
-	choices := make([][]similarWord, len(words))
-	freqs := l.docFreqs(o.Candidates.Field)
-	total := 0
-	for _, n := range freqs {
-		total += n
-	}
-	for i, w := range words {
-		choices[i] = append([]similarWord{{w, 0.95, freqs[w]}}, l.similar(w, &o.Candidates)...)
-	}
-	type path struct {
-		text, marked string
-		score        float64
-	}
-	var all []path
-	least := 0.0
-	var walk func(i, errors int, words []similarWord, marked []string)
-	walk = func(i, errors int, words []similarWord, marked []string) {
-		if errors > int(o.MaxErrors) {
-			return
-		}
-		if i == len(choices) {
-			var texts []string
-			for _, w := range words {
-				texts = append(texts, w.word)
-			}
-			p := path{strings.Join(texts, " "), strings.Join(marked, " "), math.Exp(l.likelihood(o.Candidates.Field, words, total))}
-			if errors == 0 {
-				confidence := map[float64]float64{0: 1, -1: 0, 2: 2}[o.Confidence]
-				least = p.score * confidence
-				return
-			}
-			all = append(all, p)
-			return
-		}
-		for k, c := range choices[i] {
-			word := c.word
-			if k > 0 {
-				word = "<" + word + ">"
-			}
-			walk(i+1, errors+min(k, 1), append(words[:i:i], c), append(marked[:i:i], word))
-		}
-	}
-	walk(0, 0, nil, nil)
-	slices.SortFunc(all, func(x, y path) int { return cmp.Or(cmp.Compare(y.score, x.score), strings.Compare(x.text, y.text)) })
-	all = slices.DeleteFunc(all, func(p path) bool { return p.score <= least })
-	all = all[:min(len(all), o.Size)]
-	if len(got) != len(all) {
-		t.Fatalf("%+v: %+v\nwant %+v", o, got, all)
-	}
-	for i, p := range all {
-		if math.Abs(got[i].Score-p.score) > 1e-12*p.score {
-			t.Fatalf("%+v: correction %d: %+v\nwant %+v", o, i, got[i], p)
-		}
-		if strings.Join(strings.Fields(got[i].Text), " ") != p.text || strings.Join(strings.Fields(got[i].Highlighted), " ") != p.marked {
-			if i+1 < len(all) && all[i+1].score == p.score || i > 0 && all[i-1].score == p.score {
-				continue // paths with equal sums by another order of additions
-			}
-			t.Fatalf("%+v: correction %d: %+v\nwant %+v", o, i, got[i], p)
-		}
-	}
-}
-
-// likelihood of a text by the noisy channel. total is the sum of the document frequencies of all words.
-func (l *textHistory) likelihood(field string, words []similarWord, total int) (sum float64) {
-	for i, w := range words {
-		p := (1 + float64(w.freq)) / (1 + float64(total))
-		if i > 0 {
-			pairs := 0
-			for k := range l.live {
-				if slices.ContainsFunc(l.live[k].tokens(field), func(part []string) bool {
-					for j := 1; j < len(part); j++ {
-						if part[j-1] == words[i-1].word && part[j] == w.word {
-							return true
-						}
-					}
-					return false
-				}) {
-					pairs++
-				}
-			}
-			if p *= 0.4; pairs > 0 {
-				p = float64(pairs) / float64(words[i-1].freq)
+	checkCorrections(t, l.ix, &o, l.docFreqs(o.Candidates.Field), len(l.live), func(first, second string) (pairs int) {
+		for k := range l.live {
+			if slices.ContainsFunc(l.live[k].tokens(o.Candidates.Field), func(part []string) bool { return areNeighbours(part, first, second) }) {
+				pairs++
 			}
 		}
-		sum += math.Log10(w.score * p)
-	}
-	return sum
+		return pairs
+	})
 }
 
 // checkMean: a search without hits suggests queries with hits, if there are similar words.
@@ -428,62 +312,22 @@ func (l *textHistory) checkComplete(t *testing.T) {
 	if l.rng.IntN(2) == 0 {
 		o.Weight = "sold"
 	}
-	edits, prefix := 0, 0
 	if l.rng.IntN(2) == 0 {
 		o.Fuzzy = &griffin.Fuzzy{Edits: fmt.Sprint(l.rng.IntN(3)), MinLength: 1 + l.rng.IntN(3), PrefixLength: l.rng.IntN(3) - 1}
-		if utf8.RuneCountInString(o.Text) >= o.Fuzzy.MinLength {
-			edits = int(o.Fuzzy.Edits[0] - '0')
-		}
-		prefix = max(cmp.Or(o.Fuzzy.PrefixLength, 1), 0)
 	}
-	found := map[string]*griffin.Completion{}
-	for i := range l.live {
-		d := &l.live[i]
-		values := []string{d.title}
-		if o.Field == "kind" {
-			values = slices.Compact(slices.Sorted(slices.Values(d.kinds)))
-		}
-		weight := 0.0
-		if len(d.sold) > 0 {
-			weight = float64(slices.Max(d.sold))
-		}
-		for _, v := range values {
-			c := found[v]
-			if c == nil {
-				c = &griffin.Completion{Text: v, ID: d.id, Score: weight}
-				found[v] = c
+	checkCompletions(t, l.ix, &o, func(yield func(d completedDoc)) {
+		for i := range l.live {
+			d := &l.live[i]
+			c := completedDoc{id: d.id, values: []string{d.title}}
+			if o.Field == "kind" {
+				c.values = d.kinds
 			}
-			if c.Freq++; o.Weight == "" {
-				c.Score = float64(c.Freq)
-			} else if weight > c.Score {
-				c.Score, c.ID = weight, d.id
+			if len(d.sold) > 0 {
+				c.weight = float64(slices.Max(d.sold))
 			}
+			yield(c)
 		}
-	}
-	want := []griffin.Completion{}
-	text := []rune(strings.ToLower(o.Text))
-	for _, c := range found {
-		value := []rune(strings.ToLower(c.Text))
-		c.Edits = math.MaxInt
-		for n := range len(value) + 1 {
-			c.Edits = min(c.Edits, suggest.Distance(string(text), string(value[:n])))
-		}
-		if c.Edits > edits || edits > 0 && !strings.HasPrefix(string(value), string(text[:min(prefix, len(text))])) {
-			continue
-		}
-		want = append(want, *c)
-	}
-	slices.SortFunc(want, func(x, y griffin.Completion) int {
-		return cmp.Or(x.Edits-y.Edits, cmp.Compare(y.Score, x.Score), strings.Compare(x.Text, y.Text))
 	})
-	want = want[:min(len(want), o.Size)]
-	got, err := griffin.NewSuggester(l.ix).Complete(t.Context(), o)
-	if err != nil {
-		t.Fatalf("%+v: %v", o, err)
-	}
-	if !slices.Equal(got, want) {
-		t.Fatalf("%+v %+v:\n%+v\nwant %+v", o, o.Fuzzy, got, want)
-	}
 }
 
 // checkLike compares a MoreLikeThis with the query of its words, which loops choose.

@@ -20,13 +20,13 @@ import (
 // structured is an index of documents with typed fields, and a copy of its live documents in the order of
 // writing, over which plain loops compute the answers.
 type structured struct {
-	rng     *rand.Rand
-	fields  []structuredField
-	vectors []vectorField
-	stored  bool
-	ix      *griffin.Index
-	live    []structuredDoc
-	numID   int
+	rng               *rand.Rand
+	fields            []structuredField
+	vectors           []vectorField
+	stored, positions bool
+	ix                *griffin.Index
+	live              []structuredDoc
+	numID             int
 }
 
 type structuredField struct {
@@ -105,7 +105,8 @@ func newStructured(t *testing.T, seed uint64) *structured {
 		t.Fatalf("%s: %v", text, err)
 	}
 	s.stored = s.rng.IntN(4) > 0
-	settings := griffin.Settings{Analyzer: "simple", Mapping: m, NoStored: !s.stored, NoPositions: s.rng.IntN(4) == 0}
+	s.positions = s.rng.IntN(4) > 0
+	settings := griffin.Settings{Analyzer: "simple", Mapping: m, NoStored: !s.stored, NoPositions: !s.positions}
 	if s.ix, err = griffin.Create(filepath.Join(t.TempDir(), "ix"), settings, griffin.Options{}); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -384,7 +385,7 @@ func mustJSON(t *testing.T, v any) json.RawMessage {
 	return text
 }
 
-// TestTypedSearches compares filters, sorts, totals and aggregations of random queries over random schemas and
+// TestTypedSearches compares filters, sorts, totals, aggregations and suggestions of random queries over random schemas and
 // histories with plain loops over the documents. GRIFFIN_QUERIES sets the number of queries.
 func TestTypedSearches(t *testing.T) {
 	queries, perSchema := 1500, 100
@@ -400,6 +401,7 @@ func TestTypedSearches(t *testing.T) {
 				for range perSchema / 6 {
 					s.search(t)
 					s.searchScored(t)
+					s.suggest(t)
 				}
 			}
 			if err := s.ix.Close(); err != nil {
