@@ -151,6 +151,8 @@ type suggestField struct {
 	*spelling.Dictionary
 	analyzer analysis.Analyzer // nil of a keyword
 	field    *mapping.Field    // nil of the default field
+	// normalizer of a keyword; nil: none.
+	normalizer *analysis.Normalizer
 }
 
 func (s *suggester) open(name string) (*suggestField, error) {
@@ -180,6 +182,12 @@ func (s *suggester) open(name string) (*suggestField, error) {
 			return nil, err
 		}
 	}
+	if f != nil && f.Normalizer != "" {
+		var err error
+		if out.normalizer, err = s.snapshot.Options.Analysis.Normalizer(f.Normalizer); err != nil {
+			return nil, err
+		}
+	}
 	out.Dictionary = spelling.New(s.snapshot, id, stored, out.analyzer)
 	return out, nil
 }
@@ -190,13 +198,21 @@ type typedWord struct {
 	start, end int
 }
 
+// normal brings a text to the normal form of a keyword's values.
+func (f *suggestField) normal(text string) string {
+	if f.normalizer == nil {
+		return text
+	}
+	return string(f.normalizer.Normalize([]byte(text)))
+}
+
 // words returns the words of a text; a keyword's are one.
 func (f *suggestField) words(text string) ([]typedWord, error) {
 	if f.analyzer == nil {
 		if text == "" {
 			return nil, nil
 		}
-		return []typedWord{{text, 0, len(text)}}, nil
+		return []typedWord{{f.normal(text), 0, len(text)}}, nil
 	}
 	var words []typedWord
 	last := int64(-1)

@@ -89,7 +89,7 @@ func (s *suggester) complete(o *Complete) ([]Completion, error) {
 	if f.analyzer != nil {
 		find = f.CompleteStored
 	}
-	values, err := find(s.ctx, o.Text, options)
+	values, err := find(s.ctx, f.normal(o.Text), options)
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type structuredField struct {
 	name, kind string
 	few        bool // few different values
 	multi      bool // some documents have several
+	lower      bool // a keyword that is normalised to lower case; documents and queries have capitals
 }
 
 // structuredDoc has the values of a document: float64 of numbers, dates (milliseconds) and booleans, which doubles
@@ -72,6 +73,8 @@ func (s *structured) value(f *structuredField) any {
 // text is a value as documents and queries have it.
 func (f *structuredField) text(v any) string {
 	switch n, _ := v.(float64); {
+	case f.isText() && f.lower:
+		return strings.ToUpper(v.(string))
 	case f.isText():
 		return v.(string)
 	case f.kind == "boolean":
@@ -92,8 +95,12 @@ func newStructured(t *testing.T, seed uint64) *structured {
 		if s.rng.IntN(4) == 0 {
 			f.name = "deep." + f.name
 		}
+		declared := map[string]any{"type": f.kind}
+		if f.isText() && s.rng.IntN(3) == 0 {
+			f.lower, declared["normalizer"] = true, "lowercase"
+		}
 		s.fields = append(s.fields, f)
-		properties[f.name] = map[string]any{"type": f.kind}
+		properties[f.name] = declared
 	}
 	s.declareScored(properties)
 	text, err := json.Marshal(map[string]any{"properties": properties})
@@ -206,7 +213,7 @@ func (s *structured) condition(depth int) condition {
 	case n == 6 && f.isText():
 		prefix := s.value(f).(string)
 		prefix = prefix[:1+s.rng.IntN(4)]
-		return condition{&query.Prefix{Field: f.name, Text: prefix, Exact: true}, func(d *structuredDoc) bool {
+		return condition{&query.Prefix{Field: f.name, Text: f.text(prefix), Exact: true}, func(d *structuredDoc) bool {
 			return slices.ContainsFunc(d.values[f.name], func(v any) bool { return strings.HasPrefix(v.(string), prefix) })
 		}}
 	}

@@ -1,6 +1,9 @@
 package analysis
 
-import "maps"
+import (
+	"maps"
+	"strings"
+)
 
 // Scheme maps the fields of an index to their analyzers. It is safe for concurrent use once it is complete.
 type Scheme struct {
@@ -53,6 +56,15 @@ func (s *Scheme) Name(field string, use Use) string {
 // New returns a new analyzer of a field. Its error is as of Settings.New.
 func (s *Scheme) New(field string, use Use) (Analyzer, error) {
 	return s.settings.New(s.Name(field, use), use)
+}
+
+// Normalizer returns a new normalizer of a keyword; nil: it has none.
+func (s *Scheme) Normalizer(field string) (*Normalizer, error) {
+	name, ok := strings.CutPrefix(s.Name(field, Documents), NormalizerPrefix)
+	if !ok {
+		return nil, nil
+	}
+	return s.settings.Normalizer(name)
 }
 
 // Check returns an error that wraps base.ErrBadInput if an analyzer does not exist.

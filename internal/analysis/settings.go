@@ -17,7 +17,8 @@ import (
 //	  "analyzer":    {"title": {"type": "custom", "tokenizer": "standard", "filter": ["lowercase", "short"]}},
 //	  "filter":      {"short": {"type": "length", "max": 20}},
 //	  "char_filter": {…},
-//	  "tokenizer":   {…}
+//	  "tokenizer":   {…},
+//	  "normalizer":  {"plain": {"type": "custom", "filter": ["lowercase", "asciifolding"]}}
 //	}
 //
 // The analyzer "default" is the one of fields that name none, and "default_search" of queries there. A nil
@@ -25,6 +26,7 @@ import (
 type Settings struct {
 	definitions definitions
 	analyzers   map[string]*blueprint
+	normalizers map[string]*blueprint
 	encoded     []byte // JSON
 }
 
@@ -33,6 +35,7 @@ type definitions struct {
 	Analyzer   map[string]definition `json:"analyzer,omitempty"`
 	CharFilter map[string]definition `json:"char_filter,omitempty"`
 	Filter     map[string]definition `json:"filter,omitempty"`
+	Normalizer map[string]definition `json:"normalizer,omitempty"`
 	Tokenizer  map[string]definition `json:"tokenizer,omitempty"`
 }
 
@@ -102,7 +105,12 @@ func (s *Settings) Names() []string {
 func (s *Settings) Defines(name string) bool { return s != nil && s.analyzers[name] != nil }
 
 // Has reports whether an analyzer of that name is defined or registered.
-func (s *Settings) Has(name string) bool { return s.Defines(name) || find(name) != nil }
+func (s *Settings) Has(name string) bool {
+	if of, ok := strings.CutPrefix(name, NormalizerPrefix); ok {
+		return s.normalizer(of) != nil
+	}
+	return s.Defines(name) || find(name) != nil
+}
 
 // Use is what an analyzer is for.
 type Use uint8
@@ -117,9 +125,17 @@ const (
 	Phrases
 )
 
-// New returns a new analyzer for a use. Defined ones come before registered ones. The error is as of the
-// function New.
+// New returns a new analyzer for a use. Defined ones come before registered ones. A name that begins with NormalizerPrefix is a
+// normalizer's. The error is as of the function New.
 func (s *Settings) New(name string, use Use) (Analyzer, error) {
+	if of, ok := strings.CutPrefix(name, NormalizerPrefix); ok {
+		b := s.normalizer(of)
+		if b == nil {
+			_, err := s.Normalizer(of)
+			return nil, err
+		}
+		return b.analyzer(use), nil
+	}
 	if s != nil {
 		if b := s.analyzers[name]; b != nil {
 			return b.analyzer(use), nil
@@ -189,6 +205,14 @@ func (s *Settings) compile(files ReadFile) error {
 			return err
 		}
 		s.analyzers[name] = made
+	}
+	s.normalizers = map[string]*blueprint{}
+	for _, name := range sortedKeys(s.definitions.Normalizer) {
+		made, err := b.normalizer(name, s.definitions.Normalizer[name])
+		if err != nil {
+			return err
+		}
+		s.normalizers[name] = made
 	}
 	return nil
 }

@@ -149,6 +149,16 @@ func TestParts(t *testing.T) {
 		{"ngram keeps", filterOf(`{"type": "ngram", "min_gram": 2, "max_gram": 3, "preserve_original": true}`), "abcd x", "ab@0 abc@0 bc@0 bcd@0 cd@0 abcd@0 x@1"},
 		{"edge_ngram", filterOf(`{"type": "edge_ngram", "max_gram": 3}`), "quick", "q@0 qu@0 qui@0"},
 		{"length", filterOf(`{"type": "length", "min": 2, "max": 4}`), "é the quick fox", "the@1 fox@3"},
+		{"shingle", filterOf(`{"type": "shingle"}`), "please divide this", "please@0 please divide@0 divide@1 divide this@1 this@2"},
+		{"shingles only", filterOf(`{"type": "shingle", "min_shingle_size": 2, "max_shingle_size": 3, "output_unigrams": false, "token_separator": "+"}`), "a b c", "a+b@0 a+b+c@0 b+c@1"},
+		{"shingle of one word", filterOf(`{"type": "shingle", "output_unigrams": false, "output_unigrams_if_no_shingles": true}`), "a", "a@0"},
+		{"no shingle", filterOf(`{"type": "shingle", "output_unigrams": false}`), "a", ""},
+		{"shingles of sizes", filterOf(`{"type": "shingle", "min_shingle_size": 3, "max_shingle_size": 3}`), "a b c d", "a@0 a b c@0 b@1 b c d@1 c@2 d@3"},
+		{"keep", filterOf(`{"type": "keep", "keep_words": ["a", "C"]}`), "a b C c", "a@0 C@2"},
+		{"keep in lower case", filterOf(`{"type": "keep", "keep_words": ["A"], "keep_words_case": true}`), "a A", "a@0"},
+		{"decimal_digit", filterOf(`"decimal_digit"`), "٣٤ ५ 𝟘𝟡 a1", "34@0 5@1 09@2 a1@3"},
+		{"fingerprint", filterOf(`{"type": "fingerprint", "separator": "-"}`), "b a b C", "C-a-b@0"},
+		{"long fingerprint", filterOf(`{"type": "fingerprint", "max_output_size": 4}`), "b a c", ""},
 		{"truncate", filterOf(`{"type": "truncate", "length": 3}`), "ééééé fox", "ééé@0 fox@1"},
 		{"unique", filterOf(`"unique"`), "the lazy the lazy dog", "the@0 lazy@1 dog@4"},
 		{"unique position", filterOf(`{"type": "unique", "only_on_same_position": true}`), "the the", "the@0 the@1"},
@@ -321,6 +331,10 @@ func TestSettingsErrors(t *testing.T) {
 		{`{"analyzer": {"a": {"tokenizer": "standard", "normalization": "nfd"}}}`, "analyzer [a]: parameter [normalization] is [nfd], want one of [nfc, none]"},
 		{`{"filter": {"f": {"min": 3}}}`, "filter [f] has no [type]"},
 		{`{"filter": {"f": {"type": "length", "min": -1}}}`, "filter [f]: parameter [min] is -1, want a whole number from 0 to any number"},
+		{`{"filter": {"f": {"type": "shingle", "max_shingle_size": 5}}}`, "filter [f]: the difference of [max_shingle_size] and [min_shingle_size], and 1 if [output_unigrams] is set, is 4, more than 3"},
+		{`{"filter": {"f": {"type": "shingle", "min_shingle_size": 3}}}`, "filter [f]: parameter [max_shingle_size] is 2, less than [min_shingle_size], 3"},
+		{`{"filter": {"f": {"type": "keep"}}}`, "filter [f]: parameter [keep_words] is missing"},
+		{`{"filter": {"f": {"type": "stemmer_override", "rules": ["a b"]}}}`, "filter [f]: parameter [rules] has [a b]: want words => stem"},
 		{`{"filter": {"f": {"type": "length", "min": 3, "max": 2}}}`, "filter [f]: [min] is 3, more than [max], 2"},
 		{`{"filter": {"f": {"type": "length", "mim": 3}}}`, "filter [f]: unknown parameter [mim], there are [max, min, type]"},
 		{`{"filter": {"f": {"type": "stop", "stopwords": "_klingon_"}}}`, "filter [f]: parameter [stopwords] names the list [_klingon_]"},
@@ -437,6 +451,7 @@ func TestNewCustom(t *testing.T) {
 func FuzzSettings(f *testing.F) {
 	f.Add([]byte(`{"analyzer": {"a": {"tokenizer": "standard", "filter": ["lowercase", "s"]}}, "filter": {"s": {"type": "synonym", "synonyms": ["a, b c => d"]}}}`), []byte("a b c"))
 	f.Add([]byte(`{"analyzer": {"a": {"tokenizer": "code", "char_filter": ["html_strip", {"type": "mapping", "mappings": ["x => yy"]}]}}}`), []byte("<a>fooBar.x_1</a>"))
+	f.Add([]byte(`{"normalizer": {"n": {"char_filter": [{"type": "mapping", "mappings": ["x => yy"]}], "filter": ["lowercase", "trim", "icu_folding"]}}}`), []byte(" xÉ "))
 	for name := range filterKinds {
 		f.Add([]byte(`{"analyzer": {"a": {"tokenizer": "whitespace", "filter": ["`+name+`"]}}}`), []byte("Wi-Fi é 日本語 the"))
 	}
@@ -461,6 +476,16 @@ func FuzzSettings(f *testing.F) {
 		again, err := ParseSettings(encoded, nil)
 		if err != nil || !again.Equal(s) {
 			t.Fatalf("%s became %s: %v", settings, encoded, err)
+		}
+		for name := range s.normalizers {
+			n, err := s.Normalizer(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := bytes.Clone(n.Normalize(text))
+			if tokens := mustNew(t, s, NormalizerPrefix+name, Documents).Tokens(nil, text); len(tokens) > 1 || len(tokens) == 1 && !bytes.Equal(tokens[0].Term, want) {
+				t.Fatalf("%s: %q: the analyzer has %s, the normalizer %q", encoded, text, show(tokens, nil), want)
+			}
 		}
 		for name := range s.analyzers {
 			for _, use := range []Use{Documents, Queries, Phrases} {

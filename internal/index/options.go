@@ -136,6 +136,11 @@ func (o *Options) validateMapping() error {
 		return fmt.Errorf("fields %q, but the mapping has lists of %q: %w", o.Fields, o.Mapping.TermFields(), base.ErrBadInput)
 	}
 	for _, f := range o.Mapping.Fields() {
+		if f.Normalizer != "" {
+			if _, err := o.Analysis.Normalizer(f.Normalizer); err != nil {
+				return fmt.Errorf("field %q: %w", f.Name, err)
+			}
+		}
 		for _, name := range []string{f.Analyzer, f.SearchAnalyzer} {
 			if name == "" {
 				continue
@@ -179,6 +184,8 @@ func (o *Options) Scheme() *analysis.Scheme {
 		switch {
 		case f.Type == mapping.Text:
 			s.Set(f.Name, f.Analyzer, f.SearchAnalyzer)
+		case f.HasTerms() && f.Normalizer != "":
+			s.Set(f.Name, analysis.NormalizerPrefix+f.Normalizer, "")
 		case f.HasTerms():
 			s.Set(f.Name, "keyword", "")
 		}

@@ -17,6 +17,8 @@ type typedFields struct {
 	columns []columnInverter // by place in the mapping
 	// analyzers are of the texts that have one of their own, by place in the mapping.
 	analyzers []analysis.Analyzer
+	// normalizers are of the keywords that have one, by place in the mapping.
+	normalizers []*analysis.Normalizer
 	tokens    []analysis.Token
 	err       error // there is no such analyzer
 }
@@ -31,6 +33,7 @@ func (t *typedFields) use(m *mapping.Mapping, settings *analysis.Settings, ids m
 	had := min(len(t.ids), len(fields))
 	t.ids = slices.Grow(t.ids[:had], len(fields)-had)[:len(fields)]
 	t.analyzers = slices.Grow(t.analyzers[:had], len(fields)-had)[:len(fields)]
+	t.normalizers = slices.Grow(t.normalizers[:had], len(fields)-had)[:len(fields)]
 	t.columns = slices.Grow(t.columns[:had], len(fields)-had)[:len(fields)]
 	for i := range fields {
 		f := &fields[i]
@@ -42,6 +45,13 @@ func (t *typedFields) use(m *mapping.Mapping, settings *analysis.Settings, ids m
 		if f.Type == mapping.Text && f.Analyzer != "" {
 			var err error
 			if t.analyzers[i], err = settings.New(f.Analyzer, analysis.Documents); err != nil {
+				t.err = fmt.Errorf("field %q: %w", f.Name, err)
+			}
+		}
+		t.normalizers[i] = nil
+		if f.Normalizer != "" {
+			var err error
+			if t.normalizers[i], err = settings.Normalizer(f.Normalizer); err != nil {
 				t.err = fmt.Errorf("field %q: %w", f.Name, err)
 			}
 		}
@@ -216,7 +226,11 @@ func (v *inverter) addValue(t *mapping.Target, doc uint32, value string) error {
 		if t.Field.Ignores(value) {
 			return nil
 		}
-		term = bytesOf(value)
+		if term = bytesOf(value); v.typed.normalizers[t.Number] != nil {
+			if term = v.typed.normalizers[t.Number].Normalize(term); len(term) == 0 || len(term) > mapping.MaxKeywordBytes {
+				return nil
+			}
+		}
 	} else {
 		var err error
 		if term, _, err = t.Field.Bytes(value); err != nil {

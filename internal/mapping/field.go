@@ -20,6 +20,8 @@ type Field struct {
 	// Analyzer and SearchAnalyzer are of a text; "": the index's, or Analyzer.
 	Analyzer       string `json:"analyzer,omitempty"`
 	SearchAnalyzer string `json:"search_analyzer,omitempty"`
+	// Normalizer is of a keyword: its values are indexed in their normal form; "": as they are.
+	Normalizer string `json:"normalizer,omitempty"`
 	// NoIndex: queries cannot search it. NoDocValues: it cannot be sorted or aggregated.
 	NoIndex     bool `json:"no_index,omitempty"`
 	NoDocValues bool `json:"no_doc_values,omitempty"`
@@ -58,7 +60,7 @@ func (f *Field) HasOrdinals() bool {
 func (f *Field) plain() bool { return f.equal(&Field{Name: f.Name}) }
 
 func (f *Field) equal(o *Field) bool {
-	return f.Name == o.Name && f.Type == o.Type && f.Of == o.Of && f.Analyzer == o.Analyzer && f.SearchAnalyzer == o.SearchAnalyzer &&
+	return f.Name == o.Name && f.Type == o.Type && f.Of == o.Of && f.Analyzer == o.Analyzer && f.SearchAnalyzer == o.SearchAnalyzer && f.Normalizer == o.Normalizer &&
 		f.NoIndex == o.NoIndex && f.NoDocValues == o.NoDocValues && f.IgnoreAbove == o.IgnoreAbove && sameText(f.NullValue, o.NullValue) &&
 		f.Format == o.Format && f.Boost == o.Boost && f.WeightScale == o.WeightScale && slices.Equal(f.CopyTo, o.CopyTo)
 }

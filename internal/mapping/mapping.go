@@ -339,6 +339,7 @@ func (f *Field) checkParameters() (err error) {
 	}{
 		{"analyzer", f.Analyzer != "", isText},
 		{"search_analyzer", f.SearchAnalyzer != "", isText},
+		{"normalizer", f.Normalizer != "", f.Type == Keyword},
 		{"index", f.NoIndex, f.Type != Object && !isVector},
 		{"doc_values", f.NoDocValues, !isText && f.Type != Object && !isVector},
 		{"ignore_above", f.IgnoreAbove != 0, f.Type == Keyword},

@@ -108,7 +108,7 @@ func (n *node) append(dst []byte) []byte {
 
 func (f *Field) appendParameters(dst []byte) []byte {
 	for _, p := range []struct{ name, value string }{
-		{"analyzer", f.Analyzer}, {"search_analyzer", f.SearchAnalyzer}, {"format", f.Format},
+		{"analyzer", f.Analyzer}, {"search_analyzer", f.SearchAnalyzer}, {"normalizer", f.Normalizer}, {"format", f.Format},
 	} {
 		if p.value != "" {
 			dst = appendMember(dst, p.name, appendText(nil, p.value))

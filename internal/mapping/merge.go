@@ -101,6 +101,7 @@ func (f *Field) conflict(update *Field) error {
 	var reasons strings.Builder
 	for _, p := range []struct{ name, from, to string }{
 		{"analyzer", or(f.Analyzer, "default"), or(update.Analyzer, "default")},
+		{"normalizer", or(f.Normalizer, "null"), or(update.Normalizer, "null")},
 		{"index", strconv.FormatBool(!f.NoIndex), strconv.FormatBool(!update.NoIndex)},
 		{"doc_values", strconv.FormatBool(!f.NoDocValues), strconv.FormatBool(!update.NoDocValues)},
 		{"null_value", nullText(f.NullValue), nullText(update.NullValue)},

@@ -18,7 +18,7 @@ const maxObjectDepth = 20
 // parameters of each type, besides "type". Of them, properties and fields have members.
 var parameters = [numTypes][]string{
 	Text:     {"analyzer", "search_analyzer", "index", "boost", "copy_to", "fields"},
-	Keyword:  {"ignore_above", "null_value", "index", "doc_values", "boost", "copy_to", "fields"},
+	Keyword:  {"normalizer", "ignore_above", "null_value", "index", "doc_values", "boost", "copy_to", "fields"},
 	Date:     {"format", "null_value", "index", "doc_values", "boost", "copy_to", "fields"},
 	GeoPoint: {"null_value", "index", "doc_values", "copy_to", "fields"},
 	Object:   {"properties"},
@@ -161,6 +161,8 @@ func (f *Field) set(name string, value []byte) error {
 		return decode(value, &f.Analyzer)
 	case "search_analyzer":
 		return decode(value, &f.SearchAnalyzer)
+	case "normalizer":
+		return decode(value, &f.Normalizer)
 	case "index":
 		return decodeNot(value, &f.NoIndex)
 	case "doc_values":

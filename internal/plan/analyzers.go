@@ -1,14 +1,20 @@
 package plan
 
 import (
+	"strings"
+	"unicode/utf8"
+
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/mapping"
 )
 
 // analyzers are made when they are first used, for one goroutine.
 type analyzers struct {
 	scheme *analysis.Scheme
 	made   map[analyzerKey]analysis.Analyzer
+	// normalizers are of keywords, by field; nil: none.
+	normalizers map[string]*analysis.Normalizer
 
 	ofDefault [analysis.Phrases + 1]analysis.Analyzer // of the default field, by use
 }
@@ -22,6 +28,7 @@ type analyzerKey struct {
 func (a *analyzers) setScheme(s *analysis.Scheme) {
 	if a.scheme != s && !a.scheme.Equal(s) {
 		clear(a.made)
+		clear(a.normalizers)
 		clear(a.ofDefault[:])
 	}
 	a.scheme = s
@@ -48,6 +55,59 @@ func (a *analyzers) of(field string, use analysis.Use) (analysis.Analyzer, error
 		a.ofDefault[use] = made
 	}
 	return made, nil
+}
+
+// normalizer returns the normalizer of a keyword; nil: it has none.
+func (a *analyzers) normalizer(field string) (*analysis.Normalizer, error) {
+	n, known := a.normalizers[field]
+	if known {
+		return n, nil
+	}
+	n, err := a.scheme.Normalizer(field)
+	if err != nil {
+		return nil, err
+	}
+	if a.normalizers == nil {
+		a.normalizers = map[string]*analysis.Normalizer{}
+	}
+	a.normalizers[field] = n
+	return n, nil
+}
+
+// normal brings a value to the normal form of a keyword's terms.
+func (a *analyzers) normal(f *mapping.Field, text string) string {
+	if f == nil || f.Normalizer == "" || text == "" {
+		return text
+	}
+	n, err := a.normalizer(f.Name)
+	if err != nil || n == nil {
+		return text // an index with the mapping has the normalizer
+	}
+	return string(n.Normalize([]byte(text)))
+}
+
+// normalWildcard is normal for the text between the wildcards and escaped characters of a pattern.
+func (a *analyzers) normalWildcard(f *mapping.Field, pattern string) string {
+	if f == nil || f.Normalizer == "" {
+		return pattern
+	}
+	var out strings.Builder
+	for pattern != "" {
+		at := strings.IndexAny(pattern, `*?\`)
+		if at < 0 {
+			at = len(pattern)
+		}
+		out.WriteString(a.normal(f, pattern[:at]))
+		pattern = pattern[at:]
+		special := min(1, len(pattern))
+		if strings.HasPrefix(pattern, `\`) && len(pattern) > 1 {
+			_, size := utf8.DecodeRuneInString(pattern[1:])
+			special += size
+		}
+		out.WriteString(pattern[:special])
+		pattern = pattern[special:]
+	}
+	return out.String()
 }
 
 // tokenize fills c.tokens, and returns the analyzer, which has the arcs of the tokens. A query loses stop

@@ -33,7 +33,7 @@ func (c *compiler) constant(n query.Node, mode Mode, boost float64) (node, error
 	case *query.Prefix:
 		return c.prefix(n, boost*factor(n.Boost))
 	case *query.Wildcard:
-		pattern := c.cased(n.Field, n.Pattern, n.Exact)
+		pattern := c.analyzers.normalWildcard(c.typed(n.Field), c.cased(n.Field, n.Pattern, n.Exact))
 		p, err := automaton.Wildcard(pattern, query.DefaultStates)
 		if err != nil {
 			return nil, fmt.Errorf("wildcard %s: %w", n, err)
@@ -137,7 +137,7 @@ func (c *compiler) prefix(n *query.Prefix, boost float64) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	prefix := c.cased(n.Field, n.Text, n.Exact)
+	prefix := c.analyzers.normal(c.typed(n.Field), c.cased(n.Field, n.Text, n.Exact))
 	return wrapSet(setKey("prefix", id, prefix), n.String(), &prefixSource{id, []byte(prefix)}, constantScore(boost)), nil
 }
 
@@ -146,11 +146,12 @@ func (c *compiler) regexp(n *query.Regexp, boost float64) (node, error) {
 	if states == 0 {
 		states = query.DefaultStates
 	}
-	p, err := automaton.Regexp(n.Pattern, states)
+	pattern := c.analyzers.normal(c.typed(n.Field), n.Pattern)
+	p, err := automaton.Regexp(pattern, states)
 	if err != nil {
 		return nil, err
 	}
-	return c.pattern("regexp", n.Field, n.Pattern, n.String(), p, boost)
+	return c.pattern("regexp", n.Field, pattern, n.String(), p, boost)
 }
 
 func (c *compiler) pattern(kind, field, pattern, text string, p *automaton.Pattern, boost float64) (node, error) {
@@ -181,6 +182,10 @@ func (c *compiler) values(n *query.Terms, boost float64) (node, error) {
 	if len(values) == 0 {
 		return nothing(), nil
 	}
+	for i := range values {
+		values[i] = c.analyzers.normal(f, values[i])
+	}
+	values = slices.Compact(slices.Sorted(slices.Values(values)))
 	terms := make([][]byte, len(values))
 	for i, v := range values {
 		terms[i] = []byte(v)
@@ -198,7 +203,8 @@ func (c *compiler) termRange(n *query.Range, boost float64) (node, error) {
 		return nil, noDates(n)
 	}
 	s := &rangeSource{field: id, excludeFrom: n.ExcludeFrom, excludeTo: n.ExcludeTo}
-	s.from, s.to = []byte(c.cased(n.Field, n.From, false)), []byte(c.cased(n.Field, n.To, false))
+	f := c.typed(n.Field)
+	s.from, s.to = []byte(c.analyzers.normal(f, c.cased(n.Field, n.From, false))), []byte(c.analyzers.normal(f, c.cased(n.Field, n.To, false)))
 	if len(s.to) > 0 && bytes.Compare(s.from, s.to) > 0 {
 		return nothing(), nil
 	}

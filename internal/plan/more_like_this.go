@@ -139,7 +139,7 @@ func (t *typical) count(field string, value []byte, counts map[string]int) error
 	c := t.compiler
 	if f := c.typed(field); f != nil && f.Type == mapping.Keyword {
 		if len(value) > 0 && !f.Ignores(string(value)) {
-			counts[string(value)]++
+			counts[c.analyzers.normal(f, string(value))]++
 		}
 		return nil
 	}

@@ -34,7 +34,7 @@ func (c *compiler) fuzzy(n *query.Fuzzy, boost float64) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.similarTo(id, c.cased(n.Field, n.Text, n.Exact), &n.Similarity, boost)
+	return c.similarTo(id, c.analyzers.normal(c.typed(n.Field), c.cased(n.Field, n.Text, n.Exact)), &n.Similarity, boost)
 }
 
 func (c *compiler) similarTo(id base.FieldID, text string, s *query.Similarity, boost float64) (node, error) {

@@ -61,7 +61,7 @@ func (c *compiler) searchable(name string) (*mapping.Field, error) {
 // typedValue compiles a text in a field that is not analysed.
 func (c *compiler) typedValue(f *mapping.Field, text string, boost float64) (node, error) {
 	if f.Type == mapping.Keyword {
-		return c.exact(f.Name, text, boost)
+		return c.exact(f.Name, c.analyzers.normal(f, text), boost)
 	}
 	s, err := c.valueSource(f, []string{text})
 	if err != nil || s == nil {
@@ -137,10 +137,10 @@ func (c *compiler) typedRange(f *mapping.Field, n *query.Range, boost float64) (
 	case mapping.Keyword, mapping.IP:
 		r := &ordinalRange{name: f.Name, excludeFrom: n.ExcludeFrom, excludeTo: n.ExcludeTo}
 		var err error
-		if r.from, err = ordinalBound(f, n.From); err != nil {
+		if r.from, err = ordinalBound(f, c.analyzers.normal(f, n.From)); err != nil {
 			return nil, err
 		}
-		if r.to, err = ordinalBound(f, n.To); err != nil {
+		if r.to, err = ordinalBound(f, c.analyzers.normal(f, n.To)); err != nil {
 			return nil, err
 		}
 		s, key = r, setKey(fmt.Sprintf("ordinals %t %t", n.ExcludeFrom, n.ExcludeTo), 0, f.Name, string(r.from), string(r.to))

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/analysis"
 )
 
 // maxAnalyzed bounds the tokens of an answer, as index.analyze.max_token_count of OpenSearch.
@@ -60,7 +61,7 @@ func parseAnalyze(body []byte) (q analyzeRequest, err *Error) {
 	if err := json.Unmarshal(body, &o); err != nil {
 		return q, badRequest(typeParsing, "the body: %s", jsonReason(err))
 	}
-	custom := griffin.CustomAnalyzer{}
+	custom, normalizer := griffin.CustomAnalyzer{}, ""
 	for key, raw := range o {
 		ok := true
 		switch key {
@@ -68,6 +69,10 @@ func parseAnalyze(body []byte) (q analyzeRequest, err *Error) {
 			q.text, ok = textOrTexts(raw)
 		case "analyzer":
 			ok = json.Unmarshal(raw, &q.options.Analyzer) == nil
+		case "normalizer":
+			if ok = json.Unmarshal(raw, &normalizer) == nil; ok {
+				normalizer = analysis.NormalizerPrefix + normalizer
+			}
 		case "field":
 			ok = json.Unmarshal(raw, &q.field) == nil
 		case "tokenizer":
@@ -77,7 +82,7 @@ func parseAnalyze(body []byte) (q analyzeRequest, err *Error) {
 		case "char_filter":
 			custom.CharFilters, ok = oneOrList(raw)
 		default:
-			return q, badRequest(typeParsing, "[_analyze] has the key [%s], which is not supported: there are analyzer, char_filter, field, filter, text, tokenizer", key)
+			return q, badRequest(typeParsing, "[_analyze] has the key [%s], which is not supported: there are analyzer, char_filter, field, filter, normalizer, text, tokenizer", key)
 		}
 		if !ok {
 			return q, badRequest(typeParsing, "[%s] of [_analyze] is %s: that is no such value", key, raw)
@@ -86,6 +91,10 @@ func parseAnalyze(body []byte) (q analyzeRequest, err *Error) {
 	switch {
 	case q.text == nil:
 		return q, badRequest(typeValidation, "Validation Failed: 1: text is missing;")
+	case normalizer != "" && (q.options.Analyzer != "" || q.field != "" || custom.Tokenizer != nil || custom.Filters != nil || custom.CharFilters != nil):
+		return q, illegal("[_analyze] has a [normalizer] beside other parts")
+	case normalizer != "":
+		q.options.Analyzer = normalizer
 	case q.options.Analyzer != "" && custom.Tokenizer != nil:
 		return q, illegal("[_analyze] has both [analyzer] and [tokenizer]")
 	case custom.Tokenizer == nil && custom.Filters == nil && custom.CharFilters == nil:

@@ -246,6 +246,9 @@ func (m *meta) parseUpdate(raw json.RawMessage) *Error {
 				return err
 			}
 		}
+		if f.Normalizer != "" && !m.analysis.Has(analysis.NormalizerPrefix+f.Normalizer) {
+			return badRequest(typeMapperParsing, "normalizer [%s] not found for field [%s]: there are %s", f.Normalizer, f.Name, strings.Join(m.analysis.NormalizerNames(), ", "))
+		}
 		if f.Analyzer != "" {
 			m.Analyzers[f.Name] = f.Analyzer
 		}
