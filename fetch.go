@@ -12,8 +12,13 @@ import (
 )
 
 func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hit) ([]Hit, error) {
+	return s.fetchParts(ctx, plan, hits, s.query.Load, s.query.Highlight)
+}
+
+// fetchParts is fetch for other parts of documents than the query's.
+func (s *search) fetchParts(ctx context.Context, plan *dispatch.Query, hits []base.Hit, load Load, highlight *Highlight) ([]Hit, error) {
 	out := s.sc.newHits(len(hits))
-	if reading := s.index.runtime.reading; reading != nil && len(hits) > 0 && s.query.Load < LoadIDs {
+	if reading := s.index.runtime.reading; reading != nil && len(hits) > 0 && load < LoadIDs {
 		select {
 		case reading <- struct{}{}:
 			defer func() { <-reading }()
@@ -31,7 +36,7 @@ func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hi
 	for i, h := range hits {
 		out[i].DocID, out[i].Score = DocID(h.DocID), h.Score.Float64()
 	}
-	if s.query.Load == LoadNone {
+	if load == LoadNone {
 		return out, nil
 	}
 	for start := 0; start < len(hits); start += sharedIDs {
@@ -40,11 +45,11 @@ func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hi
 			return nil, err
 		}
 	}
-	if s.query.Load == LoadIDs {
+	if load == LoadIDs {
 		return out, nil
 	}
 	stored := &s.sc.stored
-	highlighter := s.newHighlighter(plan)
+	highlighter := s.newHighlighter(plan, highlight)
 	for i, h := range hits {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -57,7 +62,7 @@ func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hi
 			return nil, err
 		}
 		out[i].Title = string(stored.Title)
-		if s.query.Load == LoadFields {
+		if load == LoadFields {
 			out[i].Fields = fieldsOf(stored)
 		}
 		if maker != nil {

@@ -48,11 +48,11 @@ type makerKey struct {
 	of    int // index of fields
 }
 
-func (s *search) newHighlighter(q *dispatch.Query) *highlighter {
-	if s.query.Highlight == nil {
+func (s *search) newHighlighter(q *dispatch.Query, h *Highlight) *highlighter {
+	if h == nil {
 		return nil
 	}
-	return &highlighter{search: s, sought: q.Sought(), fields: s.query.Highlight.Fields, makers: map[makerKey]*snippet.Maker{}}
+	return &highlighter{search: s, sought: q.Sought(), fields: h.Fields, makers: map[makerKey]*snippet.Maker{}}
 }
 
 // highlights returns the passages of a document by field.

@@ -83,6 +83,9 @@ type Query struct {
 	// ParseQuery reads the queries of the aggregations filter and filters. Without it, they are
 	// {"query_string": {"query": TEXT}} and {"match_all": {}}.
 	ParseQuery func(raw json.RawMessage) (query.Node, error)
+	// ParseHits checks the options of top_hits and InnerHits besides size, from, sort and track_scores, which are for who writes
+	// the hits, and returns the passages that they ask for; nil: none. Without it, _source is the only such option.
+	ParseHits func(options json.RawMessage) (*Highlight, error)
 }
 
 // Load is a part of stored documents.

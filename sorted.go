@@ -322,11 +322,15 @@ func groupJSON(f *mapping.Field, v collect.Value) json.RawMessage {
 
 // fetchSorted loads hits with their values of the sort.
 func (s *sortedSearch) fetchSorted(ctx context.Context, q *dispatch.Query, found []collect.Hit, keys []collect.Key) ([]Hit, error) {
+	return s.fetchSortedParts(ctx, q, found, keys, s.query.Load, s.query.Highlight)
+}
+
+func (s *sortedSearch) fetchSortedParts(ctx context.Context, q *dispatch.Query, found []collect.Hit, keys []collect.Key, load Load, h *Highlight) ([]Hit, error) {
 	hits := make([]base.Hit, len(found))
 	for i, h := range found {
 		hits[i] = base.Hit{DocID: s.snapshot.Segments[h.Segment].Base + h.Doc, Score: h.Score}
 	}
-	out, err := s.fetch(ctx, q, hits)
+	out, err := s.fetchParts(ctx, q, hits, load, h)
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,11 @@
 package griffin
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/griffin-search/griffin/internal/aggregate"
@@ -22,6 +23,8 @@ type topHits struct {
 	from   int
 	scored bool
 	raw    json.RawMessage
+
+	highlight *Highlight // nil: none
 }
 
 // topDocs are the documents of a bucket, with the request.
@@ -35,8 +38,37 @@ type topHitsRequest struct {
 	Size        *int            `json:"size"`
 	From        int             `json:"from"`
 	Sort        json.RawMessage `json:"sort"`
-	Source      json.RawMessage `json:"_source"` // for who writes the hits
 	TrackScores bool            `json:"track_scores"`
+}
+
+// topHitsKeys are the keys of topHitsRequest.
+var topHitsKeys = []string{"size", "from", "sort", "track_scores"}
+
+// parseHits returns the passages that the options besides topHitsKeys ask for.
+func (q *Query) parseHits(raw json.RawMessage) (*Highlight, error) {
+	var others map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &others); err != nil {
+		return nil, fmt.Errorf("%w: %w", err, ErrBadInput)
+	}
+	for _, key := range topHitsKeys {
+		delete(others, key)
+	}
+	if len(others) == 0 {
+		return nil, nil
+	}
+	if q.ParseHits != nil {
+		raw, err := json.Marshal(others)
+		if err != nil {
+			return nil, err
+		}
+		return q.ParseHits(raw)
+	}
+	for _, key := range slices.Sorted(maps.Keys(others)) {
+		if key != "_source" {
+			return nil, fmt.Errorf("unknown option [%s]: there are size, from, sort, _source and track_scores: %w", key, ErrBadInput)
+		}
+	}
+	return nil, nil
 }
 
 // maxTopHits is index.max_inner_result_window of OpenSearch.
@@ -44,11 +76,13 @@ const maxTopHits = 100
 
 func (s *sortedSearch) topHits(ctx context.Context, raw json.RawMessage) (aggregate.HitRanker, error) {
 	const defaultSize = 3
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
 	var r topHitsRequest
-	if err := d.Decode(&r); err != nil {
-		return nil, fmt.Errorf("%w: there are size, from, sort, _source and track_scores: %w", err, ErrBadInput)
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, fmt.Errorf("%w: %w", err, ErrBadInput)
+	}
+	highlight, err := s.query.parseHits(raw)
+	if err != nil {
+		return nil, err
 	}
 	size := defaultSize
 	if r.Size != nil {
@@ -57,11 +91,10 @@ func (s *sortedSearch) topHits(ctx context.Context, raw json.RawMessage) (aggreg
 	if size < 0 || r.From < 0 || size+r.From > maxTopHits {
 		return nil, fmt.Errorf("from %d and size %d: want at most %d together: %w", r.From, size, maxTopHits, ErrBadInput)
 	}
-	t := &topHits{ctx: ctx, search: s, from: r.From, raw: raw}
+	t := &topHits{ctx: ctx, search: s, from: r.From, raw: raw, highlight: highlight}
 	t.keys = []collect.Key{{By: collect.Score, Desc: true}}
 	o := collect.Options{K: size + r.From, Scores: true}
 	if r.Sort != nil {
-		var err error
 		if t.keys, err = collect.Parse(r.Sort, s.mapping.Field); err != nil {
 			return nil, err
 		}
@@ -101,7 +134,11 @@ func (t *topHits) Hits(bucket uint32) (*aggregate.Hits, error) {
 		return nil, err
 	}
 	found = found[min(t.from, len(found)):]
-	hits, err := t.search.fetchSorted(t.ctx, t.search.plan, found, t.keys)
+	load := t.search.query.Load
+	if t.highlight != nil {
+		load = LoadFields
+	}
+	hits, err := t.search.fetchSortedParts(t.ctx, t.search.plan, found, t.keys, load, t.highlight)
 	if err != nil {
 		return nil, err
 	}

@@ -41,11 +41,23 @@ func TestInnerHits(t *testing.T) {
 	if total := at(got, "hits.hits.0.inner_hits.one.hits.total.value"); total != 2.0 || at(got, "hits.hits.0.inner_hits.one.hits.hits.0._id") != "5" {
 		t.Errorf("inner hits %v", at(got, "hits.hits.0.inner_hits"))
 	}
+	const options = `"size":1,"highlight":{"pre_tags":["<"],"post_tags":[">"],"fields":{"text":{}}},"fields":["likes"],"_source":false,"explain":true`
+	got = n.must(200, "POST /posts/_search", `{"size":3,"_source":false,"query":{"match":{"text":"news"}},"collapse":{"field":"user","inner_hits":{"name":"one","sort":[{"likes":"desc"}],`+options+`}},
+		"aggs":{"users":{"terms":{"field":"user"},"aggs":{"best":{"top_hits":{`+options+`,"sort":[{"likes":"desc"}]}}}}}}`)
+	for _, path := range []string{"hits.hits.1.inner_hits.one.hits.hits.0", "aggregations.users.buckets.0.best.hits.hits.0"} {
+		hit := at(got, path)
+		if fmt.Sprint(at(hit, "highlight")) != "map[text:[old <news>]]" || fmt.Sprint(at(hit, "fields")) != "map[likes:[9]]" || at(hit, "_source") != nil || at(hit, "_explanation.description") == nil {
+			t.Errorf("%s: %v", path, hit)
+		}
+	}
 	for request, want := range map[string]string{
 		`"collapse":{"field":"user","inner_hits":{"size":1}}`:                      "[name]",
 		`"collapse":{"field":"user","inner_hits":[{"name":"a"},{"name":"a"}]}`:     "[name]",
 		`"collapse":{"field":"user","inner_hits":{"name":"a","collapse":{}}}`:      "[collapse]",
-		`"collapse":{"field":"user","inner_hits":{"name":"a","highlight":{}}}`:     "[highlight]",
+		`"collapse":{"field":"user","inner_hits":{"name":"a","highlight":{}}}`:     "[highlight] needs [fields]",
+		`"collapse":{"field":"user","inner_hits":{"name":"a","version":true}}`:     "[version]",
+		`"aggs":{"t":{"top_hits":{"script_fields":{}}}}`:                           "[script_fields] is not supported",
+		`"aggs":{"t":{"top_hits":{"fields":"likes"}}}`:                             "[fields] is",
 		`"collapse":{"field":"user","inner_hits":{"name":"a","size":200}}`:         "at most 100",
 		`"collapse":{"field":"user","inner_hits":"all"}`:                           "an object or a list",
 		`"inner_hits":{"name":"a"}`:                                                "[inner_hits]",

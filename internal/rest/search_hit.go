@@ -19,6 +19,8 @@ type hitWriter struct {
 	request *searchRequest
 	query   griffin.Query
 	err     error
+
+	tops map[string]*searchRequest // of top_hits and inner_hits, by their options
 }
 
 // append appends a hit. Its text is read again if it is not part of the hit.
@@ -33,18 +35,23 @@ func (w *hitWriter) append(dst []byte, hit *griffin.Hit) []byte {
 	return w.appendWith(dst, hit, source)
 }
 
-// appendTop appends a hit of a top_hits, with its own "_source".
-func (w *hitWriter) appendTop(dst []byte, hit *griffin.Hit, request json.RawMessage) []byte {
-	own := searchRequest{}
-	var options struct {
-		Source json.RawMessage `json:"_source"`
-	}
-	if err := json.Unmarshal(request, &options); err == nil && options.Source != nil {
-		if err := own.source.parse(options.Source); err != nil && w.err == nil {
-			w.err = err
+// appendTop appends a hit of a top_hits or of inner_hits, with its own options.
+func (w *hitWriter) appendTop(dst []byte, hit *griffin.Hit, options json.RawMessage) []byte {
+	own := w.tops[string(options)]
+	if own == nil {
+		var err *Error
+		if own, err = w.x.parseHits(options); err != nil {
+			if w.err == nil {
+				w.err = err
+			}
+			return dst
 		}
+		if w.tops == nil {
+			w.tops = map[string]*searchRequest{}
+		}
+		w.tops[string(options)] = own
 	}
-	top := hitWriter{ctx: w.ctx, x: w.x, request: &own, query: w.query}
+	top := hitWriter{ctx: w.ctx, x: w.x, request: own, query: w.query}
 	top.query.Load = griffin.LoadFields
 	dst = top.append(dst, hit)
 	if w.err == nil {

@@ -4,12 +4,37 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/griffin-search/griffin"
 )
 
-// innerKeys are the options of inner_hits, besides the name.
-var innerKeys = []string{"size", "from", "sort", "_source", "track_scores"}
+// hitKeys are the options of top_hits and of inner_hits that this package applies. The others are of package griffin.
+var hitKeys = []string{"_source", "docvalue_fields", "explain", "fields", "highlight", "stored_fields"}
+
+// rankKeys are the others.
+var rankKeys = []string{"from", "size", "sort", "track_scores"}
+
+// parseHits reads the options of top_hits or inner_hits that are about writing hits.
+func (x *Index) parseHits(options json.RawMessage) (*searchRequest, *Error) {
+	own := &searchRequest{}
+	var o map[string]json.RawMessage
+	if err := json.Unmarshal(options, &o); err != nil {
+		return nil, badRequest(typeParsing, "the options of hits: %s", jsonReason(err))
+	}
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		if slices.Contains(rankKeys, key) {
+			continue
+		}
+		if !slices.Contains(hitKeys, key) {
+			return nil, badRequest(typeParsing, "[%s] is not supported in top_hits and inner_hits: there are %s, %s", key, strings.Join(rankKeys, ", "), strings.Join(hitKeys, ", "))
+		}
+		if err := bodyKeys[key](own, x, key, o[key]); err != nil {
+			return nil, err
+		}
+	}
+	return own, nil
+}
 
 // parseInnerHits reads the inner_hits of collapse: an object or a list; nil for none.
 func (s *searchRequest) parseInnerHits(raw json.RawMessage) *Error {
@@ -34,8 +59,8 @@ func (s *searchRequest) parseInnerHits(raw json.RawMessage) *Error {
 		}
 		delete(o, "name")
 		for _, key := range slices.Sorted(maps.Keys(o)) {
-			if !slices.Contains(innerKeys, key) {
-				return illegal("[inner_hits] of [collapse] has [%s], which is not supported: there are name, size, from, sort, _source and track_scores", key)
+			if !slices.Contains(rankKeys, key) && !slices.Contains(hitKeys, key) {
+				return illegal("[inner_hits] of [collapse] has [%s], which is not supported: there are name, %s, %s", key, strings.Join(rankKeys, ", "), strings.Join(hitKeys, ", "))
 			}
 		}
 		options, _ := json.Marshal(o) // valid JSON stays so

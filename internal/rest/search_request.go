@@ -310,6 +310,18 @@ func (s *searchRequest) griffinQuery(x *Index) griffin.Query {
 			return inner.node, nil
 		}
 	}
+	if s.aggs != nil || len(s.rank.inner) > 0 {
+		q.ParseHits = func(options json.RawMessage) (*griffin.Highlight, error) {
+			own, err := x.parseHits(options)
+			if err != nil {
+				return nil, err
+			}
+			if own.highlight == nil {
+				return nil, nil
+			}
+			return own.highlight.options, nil
+		}
+	}
 	if !s.source.none || len(s.fields) > 0 || s.highlight != nil {
 		q.Load = griffin.LoadFields
 	}
