@@ -35,6 +35,11 @@ func (v *validator) other(node Node, boost float64, depth int) error {
 			return err
 		}
 		return v.leaf("", boost, n.Boost)
+	case *GeoPolygon:
+		if err := n.validate(); err != nil {
+			return err
+		}
+		return v.leaf("", boost, n.Boost)
 	case *GeoBox:
 		if err := n.validate(); err != nil {
 			return err

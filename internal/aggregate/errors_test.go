@@ -65,7 +65,9 @@ func TestErrors(t *testing.T) {
 		`{"a": {"composite": {"sources": [{"x": {"terms": {"field": "tag"}}}, {"x": {"terms": {"field": "tag"}}}]}}}`: "two sources [x]",
 		`{"a": {"composite": {"sources": [{"x": {"geotile_grid": {"field": "place"}}}]}}}`:                            "unknown type [geotile_grid]",
 		`{"a": {"composite": {"sources": [{"x": {"terms": {"field": "tag"}}}], "after": {"y": 1}}}}`:                  "no key for source [x]",
-		`{"a": {"significant_terms": {"field": "tag", "mutual_information": {}}}}`:                                    "unknown parameter [mutual_information]",
+		`{"a": {"significant_terms": {"field": "tag", "script_heuristic": {}}}}`:                                      "unknown parameter [script_heuristic]",
+		`{"a": {"significant_terms": {"field": "tag", "gnd": {"include_negatives": true}}}}`:                          "unknown parameter [include_negatives]",
+		`{"a": {"significant_terms": {"field": "tag", "gnd": {}, "jlh": {}}}}`:                                        "parameter [jlh]: there is [gnd] too",
 		`{"a": {"top_hits": {}}}`:                                                                                     "not supported here",
 	} {
 		_, err := answer(t, ix, request, matches)

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -209,9 +211,23 @@ func TestSignificant(t *testing.T) {
 			extra = fmt.Sprintf(`, "background_filter": {"term": {"tag": %q}}`, background)
 		}
 		match := func(d *testDoc) bool { return d.live && d.number%3 == 0 }
+		h := pick(r, "jlh", "chi_square", "mutual_information", "gnd", "percentage")
+		superset, negatives := background == "", r.IntN(2) == 0
+		switch h {
+		case "chi_square", "mutual_information":
+			extra += fmt.Sprintf(`, %q: {"background_is_superset": %v, "include_negatives": %v}`, h, superset, negatives)
+		case "gnd":
+			extra += fmt.Sprintf(`, "gnd": {"background_is_superset": %v}`, superset)
+		default:
+			extra += fmt.Sprintf(`, %q: {}`, h)
+		}
 		text, err := answer(t, ix, fmt.Sprintf(`{"s": {"significant_terms": {"field": %q, "min_doc_count": 2, "size": 1000%s}}}`, field, extra), bitmaps(segments, match))
 		if err != nil {
 			t.Fatal(err)
+		}
+		_, err = answer(t, ix, `{"s": {"significant_terms": {"field": "tag", "min_doc_count": 1, "gnd": {}, "background_filter": {"term": {"tag": "nothing"}}}}}`, bitmaps(segments, match))
+		if err == nil || !strings.Contains(err.Error(), "background_is_superset") {
+			t.Errorf("seed %d: an empty background: %v", seed, err)
 		}
 		type found struct {
 			Key        any     `json:"key"`
@@ -251,12 +267,9 @@ func TestSignificant(t *testing.T) {
 		}
 		var want []found
 		for key, n := range inside {
-			f, g := n/size, outside[key]/others
-			if outside[key] == 0 {
-				g = 1 / others
-			}
-			if n >= 2 && others > 0 && f > g {
-				want = append(want, found{key, n, outside[key], (f - g) * f / g})
+			score := significance(h, n, size, outside[key], others, superset, negatives)
+			if n >= 2 && score > 0 {
+				want = append(want, found{key, n, outside[key], score})
 			}
 		}
 		byKey := func(a, b found) int { return cmp.Compare(fmt.Sprint(a.Key), fmt.Sprint(b.Key)) }
@@ -265,17 +278,90 @@ func TestSignificant(t *testing.T) {
 		}
 		slices.SortFunc(want, byKey)
 		slices.SortFunc(got.S.Buckets, byKey)
-		if got.S.Count != size || got.S.Background != others || !slices.Equal(got.S.Buckets, want) {
-			t.Fatalf("seed %d: field %s, background %q:\ngot  %v\nwant %g, %g, %v", seed, field, background, got.S, size, others, want)
+		if got.S.Count != size || got.S.Background != others || !slices.EqualFunc(got.S.Buckets, want, func(a, b found) bool {
+			near := math.Abs(a.Score-b.Score) <= 1e-9*max(a.Score, b.Score, 1e-6)
+			a.Score, b.Score = 0, 0
+			return near && a == b
+		}) {
+			t.Fatalf("seed %d: field %s, background %q, %s:\ngot  %v\nwant %g, %g, %v", seed, field, background, extra, got.S, size, others, want)
 		}
 	}
 }
 
+// significance is the definition of OpenSearch's documentation: f documents of size have a term, and g of others.
+func significance(h string, f, size, g, others float64, superset, negatives bool) float64 {
+	switch h {
+	case "jlh":
+		p, q := f/size, g/others
+		if g == 0 {
+			q = 1 / others
+		}
+		if others == 0 || p <= q {
+			return 0
+		}
+		return (p - q) * p / q
+	case "percentage":
+		if g == 0 {
+			return 0
+		}
+		return f / g
+	}
+	if superset { // of the documents outside
+		g, others = g-f, others-size
+	}
+	if h != "gnd" && !negatives && f/size < g/others {
+		return 0
+	}
+	all := size + others
+	table := [2][2]float64{{others - g, size - f}, {g, f}} // by term, by bucket
+	byTerm, byBucket := [2]float64{table[0][0] + table[0][1], g + f}, [2]float64{others, size}
+	sum := 0.0
+	for i := range 2 {
+		for j := range 2 {
+			expected := byTerm[i] * byBucket[j] / all
+			switch {
+			case h == "chi_square":
+				sum += (table[i][j] - expected) * (table[i][j] - expected) / expected
+			case h == "mutual_information" && table[i][j] > 0:
+				sum += table[i][j] / all * math.Log2(table[i][j]/expected)
+			}
+		}
+	}
+	if h != "gnd" {
+		return sum
+	}
+	if f == size && f == g+f {
+		return 1
+	}
+	distance := (math.Log(max(g+f, size)) - math.Log(f)) / (math.Log(all) - math.Log(min(g+f, size)))
+	return math.Exp(-distance)
+}
+
+// The example of "Introduction to Information Retrieval", 13.5: the term export and the class poultry.
+func TestHeuristics(t *testing.T) {
+	export := frequencies{count: 49, size: 49 + 141, others: 49 + 27652, otherSize: 49 + 27652 + 141 + 774106}
+	c := export.contingency(true)
+	if got := c.chiSquare(); math.Abs(got-284) > 1 {
+		t.Errorf("chi square %g, want 284", got)
+	}
+	if got := c.mutualInformation(); math.Abs(got-0.0001105) > 5e-8 {
+		t.Errorf("mutual information %g, want 0.0001105", got)
+	}
+	for _, f := range []frequencies{{2, 5, 1, 10}, {2, 11, 3, 10}, {2, 3, 9, 9}} {
+		if f.isSubset() {
+			t.Errorf("%+v is a subset", f)
+		}
+	}
+	if (frequencies{10, 100, 10, 10_000}).contingency(true).gnd() >= 1 || (frequencies{10, 10, 10, 100}).contingency(true).gnd() != 1 || (frequencies{0, 10, 10, 100}).contingency(true).gnd() != 0 {
+		t.Error("gnd")
+	}
+}
+
 func TestJLH(t *testing.T) {
-	if got := jlh(10, 100, 10, 10_000); got < 9.8999 || got > 9.9001 {
+	if got := jlh(frequencies{10, 100, 10, 10_000}); got < 9.8999 || got > 9.9001 {
 		t.Errorf("%g, want 9.9", got)
 	}
-	if got := jlh(1, 100, 100, 1000); got != 0 {
+	if got := jlh(frequencies{1, 100, 100, 1000}); got != 0 {
 		t.Errorf("%g for a term that is rarer, want 0", got)
 	}
 }

@@ -2,7 +2,6 @@ package aggregate
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -12,11 +11,11 @@ import (
 // the matches of a query.
 type significant struct {
 	*terms
-	background json.RawMessage
-	words      [][]uint64      // of the background
-	size       int64           // of the background
-	sizes      counts          // of buckets
-	others     map[int64]int64 // documents of the background, by key
+	heuristic heuristic
+	words     [][]uint64      // of the background
+	size      int64           // of the background
+	sizes     counts          // of buckets
+	others    map[int64]int64 // documents of the background, by key
 }
 
 const defaultSignificantCount = 3
@@ -28,18 +27,14 @@ func parseSignificant(r *Request, p *params) (func(e *env) (collector, error), e
 	p.integer("shard_size", 0, -1, maxSize)
 	p.integer("shard_min_doc_count", 0, 0, maxSize)
 	p.ignored("execution_hint")
-	if jlh := p.raw("jlh"); jlh != nil {
-		if list, err := members(jlh); err != nil || len(list) > 0 {
-			p.fail("jlh", "want {}")
-		}
-	}
+	heuristic := p.heuristic()
 	background := p.raw("background_filter")
 	return func(e *env) (collector, error) {
 		c, err := newTerms(e, r, &t)
 		if err != nil {
 			return nil, err
 		}
-		s := &significant{terms: c, background: background}
+		s := &significant{terms: c, heuristic: heuristic}
 		if background != nil {
 			if s.words, err = e.filter(r, background); err != nil {
 				return nil, err
@@ -151,7 +146,11 @@ func (s *significant) build(bucket uint32) (*Result, error) {
 		if c.count < s.minCount {
 			continue
 		}
-		if v := jlh(c.count, out.DocCount, s.others[c.key], s.size); v > 0 {
+		f := frequencies{c.count, out.DocCount, s.others[c.key], s.size}
+		if s.heuristic.superset && !f.isSubset() {
+			return nil, s.errorf("the background has fewer documents than a bucket: set [background_is_superset] to false, or widen [background_filter]")
+		}
+		if v := s.heuristic.score(f); v > 0 {
 			list = append(list, scored{c, v})
 		}
 	}
@@ -172,17 +171,4 @@ func (s *significant) build(bucket uint32) (*Result, error) {
 		out.Buckets = append(out.Buckets, b)
 	}
 	return out, nil
-}
-
-// jlh is the score of OpenSearch's default: (f - g) * f / g, where f and g are the shares of the documents
-// that have the term, in the bucket and in the background. 10 of 100 and 10 of 10,000: 0.099 * 100 = 9.9.
-func jlh(count, size, others, otherSize int64) float64 {
-	if size == 0 || otherSize == 0 {
-		return 0
-	}
-	f, g := float64(count)/float64(size), float64(others)/float64(otherSize)
-	if g == 0 { // the background lacks the term
-		g = 1 / float64(otherSize)
-	}
-	return max(f-g, 0) * f / g
 }

@@ -54,6 +54,8 @@ func (c *compiler) constant(n query.Node, mode Mode, boost float64) (node, error
 		return c.termRange(n, boost*factor(n.Boost))
 	case *query.GeoDistance:
 		return c.geo(n.Field, n, newGeoDistance(n), boost*factor(n.Boost))
+	case *query.GeoPolygon:
+		return c.geo(n.Field, n, newGeoPolygon(n), boost*factor(n.Boost))
 	case *query.GeoBox:
 		return c.geo(n.Field, n, newGeoBox(n), boost*factor(n.Boost))
 	}

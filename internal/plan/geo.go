@@ -38,6 +38,10 @@ func withoutBoost(n query.Node) query.Node {
 		g := *n
 		g.Boost = 1
 		return &g
+	case *query.GeoPolygon:
+		g := *n
+		g.Boost = 1
+		return &g
 	case *query.GeoBox:
 		g := *n
 		g.Boost = 1
@@ -66,6 +70,36 @@ func newGeoBox(n *query.GeoBox) *geoSource {
 		return lon >= n.Left && lon <= n.Right
 	}
 	return s
+}
+
+func newGeoPolygon(n *query.GeoPolygon) *geoSource {
+	s := &geoSource{name: n.Field}
+	bottom, top, left, right := 90.0, -90.0, 180.0, -180.0
+	for _, p := range n.Points {
+		bottom, top, left, right = min(bottom, p.Lat), max(top, p.Lat), min(left, p.Lon), max(right, p.Lon)
+	}
+	s.band(bottom, top)
+	s.contains = func(lat, lon float64) bool {
+		return lat >= bottom && lat <= top && lon >= left && lon <= right && inPolygon(n.Points, lat, lon)
+	}
+	return s
+}
+
+// inPolygon counts the edges that a line to the east crosses. A point on an edge is in the polygon.
+func inPolygon(corners []query.GeoPoint, lat, lon float64) bool {
+	inside := false
+	for i, to := range corners {
+		from := corners[(i+len(corners)-1)%len(corners)]
+		// Above 0 if the point is left of the edge, 0 on its line.
+		side := float64((to.Lon-from.Lon)*(lat-from.Lat)) - float64((lon-from.Lon)*(to.Lat-from.Lat))
+		if side == 0 && min(from.Lat, to.Lat) <= lat && lat <= max(from.Lat, to.Lat) && min(from.Lon, to.Lon) <= lon && lon <= max(from.Lon, to.Lon) {
+			return true
+		}
+		if (from.Lat <= lat) != (to.Lat <= lat) && (side > 0) == (to.Lat > from.Lat) {
+			inside = !inside
+		}
+	}
+	return inside
 }
 
 // earthRadius is the mean radius in meters, as in Lucene.

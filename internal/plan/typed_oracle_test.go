@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -175,6 +176,9 @@ func randomGeo(rng *rand.Rand, some func(test func(value string) bool) func(d ty
 		}
 		return mapping.DecodePoint(mapping.EncodePoint(lat, lon))
 	}
+	if rng.IntN(3) == 0 {
+		return randomPolygon(rng, some, point)
+	}
 	if rng.IntN(2) == 0 {
 		g := &query.GeoDistance{Field: "at", Lat: float64(rng.IntN(181) - 90), Lon: float64(rng.IntN(361) - 180), Meters: float64(rng.IntN(4_000_000))}
 		return g, some(func(v string) bool {
@@ -192,6 +196,50 @@ func randomGeo(rng *rand.Rand, some func(test func(value string) bool) func(d ty
 			inside = lon >= g.Left || lon <= g.Right
 		}
 		return lat >= g.Bottom && lat <= g.Top && inside
+	})
+}
+
+// randomPolygon has corners at random, so that edges cross. The loop divides the plane by the meridian of the point, in exact
+// numbers.
+func randomPolygon(rng *rand.Rand, some func(test func(value string) bool) func(d typedDoc) bool, point func(v string) (lat, lon float64)) (query.Node, func(d typedDoc) bool) {
+	g := &query.GeoPolygon{Field: "at"}
+	for range 3 + rng.IntN(6) {
+		g.Points = append(g.Points, query.GeoPoint{Lat: float64(rng.IntN(37)*5 - 90), Lon: float64(rng.IntN(73)*5 - 180)})
+	}
+	if query.Validate(g) != nil {
+		g.Points = []query.GeoPoint{{Lat: 0, Lon: 0}, {Lat: 50, Lon: 0}, {Lat: 50, Lon: 50}}
+	}
+	exact := func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) }
+	return g, some(func(v string) bool {
+		lat, lon := point(v)
+		y, x := exact(lat), exact(lon)
+		above := 0
+		for i, a := range g.Points {
+			b := g.Points[(i+1)%len(g.Points)]
+			if a.Lon > b.Lon {
+				a, b = b, a
+			}
+			ax, ay, bx, by := exact(a.Lon), exact(a.Lat), exact(b.Lon), exact(b.Lat)
+			if ax.Cmp(x) > 0 || bx.Cmp(x) < 0 {
+				continue
+			}
+			if ax.Cmp(bx) == 0 { // a meridian
+				if exact(min(a.Lat, b.Lat)).Cmp(y) <= 0 && exact(max(a.Lat, b.Lat)).Cmp(y) >= 0 {
+					return true
+				}
+				continue
+			}
+			// The latitude of the edge at the point's longitude.
+			at := new(big.Rat).Sub(by, ay)
+			at.Mul(at, new(big.Rat).Sub(x, ax)).Quo(at, new(big.Rat).Sub(bx, ax)).Add(at, ay)
+			if at.Cmp(y) == 0 {
+				return true
+			}
+			if at.Cmp(y) > 0 && x.Cmp(bx) < 0 { // the eastern end is not of the edge
+				above++
+			}
+		}
+		return above%2 == 1
 	})
 }
 
@@ -321,6 +369,7 @@ func TestTypedErrors(t *testing.T) {
 		{&query.Term{Field: "addr", Text: "10.0.0.0/99"}, `"addr"`},
 		{&query.Term{Field: "at", Text: "1,2"}, "geo_point"},
 		{&query.Range{Field: "at", From: "1,2"}, "geo_point"},
+		{&query.GeoPolygon{Field: "n", Points: []query.GeoPoint{{}, {Lat: 1}, {Lon: 1}}}, "no field \"n\" of type geo_point"},
 		{&query.GeoBox{Field: "n"}, "no field \"n\" of type geo_point"},
 		{&query.Prefix{Field: "n", Text: "1"}, "type long"},
 		{&query.Fuzzy{Field: "d", Text: "1"}, "type double"},

@@ -151,3 +151,30 @@ func (p *queryParser) geoBox(raw json.RawMessage) (query.Node, *Error) {
 	g.Field, err = p.x.field(name)
 	return g, err
 }
+
+func (p *queryParser) geoPolygon(raw json.RawMessage) (query.Node, *Error) {
+	o, name, value, err := anyField("geo_polygon", raw, "validation_method", "ignore_unmapped", "boost")
+	if err != nil {
+		return nil, err
+	}
+	o.only("validation_method", "STRICT")
+	o.only("ignore_unmapped", "false")
+	inner, err := options("geo_polygon", value, "points")
+	if err != nil {
+		return nil, err
+	}
+	g := &query.GeoPolygon{Boost: o.boost()}
+	var points []json.RawMessage
+	if json.Unmarshal(inner.values["points"], &points) != nil {
+		o.fail("[geo_polygon] query of field [%s]: want a list of [points]", name)
+	}
+	for _, one := range points {
+		lat, lon := o.point("points", one)
+		g.Points = append(g.Points, query.GeoPoint{Lat: lat, Lon: lon})
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	g.Field, err = p.x.field(name)
+	return g, err
+}

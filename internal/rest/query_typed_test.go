@@ -49,6 +49,7 @@ func TestTypedQueries(t *testing.T) {
 		`{"geo_distance":{"distance":"50km","at":{"lat":48.9,"lon":2.3}}}`:                               "1",
 		`{"geo_distance":{"distance":"900","at":"52.52,13.40"}}`:                                         "2",
 		`{"geo_bounding_box":{"at":{"top_left":"60,0","bottom_right":{"lat":45,"lon":20}}}}`:             "1 2",
+		`{"geo_polygon":{"at":{"points":["60,0",{"lat":45,"lon":0},[20,45],"60,20"]},"boost":2}}`:        "1 2",
 		`{"geo_bounding_box":{"at":{"top":45,"left":-80,"bottom":35,"right":-70}}}`:                      "3",
 		`{"geo_bounding_box":{"at":{"top_right":[-70,45],"bottom_left":[-80,35]}}}`:                      "3",
 		`{"query_string":{"query":"price:[10 TO 25} AND name:shoes"}}`:                                   "1",
@@ -73,6 +74,9 @@ func TestTypedQueries(t *testing.T) {
 		`{"geo_distance":{"distance":"far","at":"1,2"}}`:                         "[distance]",
 		`{"geo_distance":{"distance":"1km","at":"1,2","host":"3,4"}}`:            "[at] and [host]",
 		`{"geo_distance":{"distance":"1km","at":"91,2"}}`:                        "[at]",
+		`{"geo_polygon":{"at":{"points":["60,0","1,2","60,0"]}}}`:                "a polygon of 2 different points",
+		`{"geo_polygon":{"at":{}}}`:                                              "want a list of [points]",
+		`{"geo_polygon":{"at":{"points":["60,0","1,2","91,0"]}}}`:                "want one point",
 		`{"geo_bounding_box":{"at":{"top_left":"60,0"}}}`:                        "bottom_right",
 		`{"geo_bounding_box":{"at":{"top_left":"40,0","bottom_right":"45,20"}}}`: "below",
 	} {
