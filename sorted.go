@@ -296,7 +296,7 @@ func (s *sortedSearch) rank(ctx context.Context, r *Results) (plan.Answer, error
 		return plan.Answer{}, err
 	}
 	found = found[min(s.query.Offset, len(found)):]
-	if r.Hits, err = s.fetchSorted(ctx, s.plan, found, o.Keys); err != nil {
+	if r.Hits, err = s.fetchSorted(ctx, s.plan, found, o.Keys, s.query.Load, s.query.Highlight); err != nil {
 		return plan.Answer{}, err
 	}
 	if err := s.addInnerHits(ctx, &o, found, r.Hits); err != nil {
@@ -321,11 +321,7 @@ func groupJSON(f *mapping.Field, v collect.Value) json.RawMessage {
 }
 
 // fetchSorted loads hits with their values of the sort.
-func (s *sortedSearch) fetchSorted(ctx context.Context, q *dispatch.Query, found []collect.Hit, keys []collect.Key) ([]Hit, error) {
-	return s.fetchSortedParts(ctx, q, found, keys, s.query.Load, s.query.Highlight)
-}
-
-func (s *sortedSearch) fetchSortedParts(ctx context.Context, q *dispatch.Query, found []collect.Hit, keys []collect.Key, load Load, h *Highlight) ([]Hit, error) {
+func (s *sortedSearch) fetchSorted(ctx context.Context, q *dispatch.Query, found []collect.Hit, keys []collect.Key, load Load, h *Highlight) ([]Hit, error) {
 	hits := make([]base.Hit, len(found))
 	for i, h := range found {
 		hits[i] = base.Hit{DocID: s.snapshot.Segments[h.Segment].Base + h.Doc, Score: h.Score}

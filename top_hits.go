@@ -138,7 +138,7 @@ func (t *topHits) Hits(bucket uint32) (*aggregate.Hits, error) {
 	if t.highlight != nil {
 		load = LoadFields
 	}
-	hits, err := t.search.fetchSortedParts(t.ctx, t.search.plan, found, t.keys, load, t.highlight)
+	hits, err := t.search.fetchSorted(t.ctx, t.search.plan, found, t.keys, load, t.highlight)
 	if err != nil {
 		return nil, err
 	}

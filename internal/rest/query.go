@@ -88,7 +88,7 @@ func init() {
 	queryTypes = map[string]func(p *queryParser, raw json.RawMessage) (query.Node, *Error){
 		"bool": (*queryParser).boolean, "boosting": (*queryParser).boosting, "combined_fields": (*queryParser).combinedFields, "constant_score": (*queryParser).constantScore,
 		"dis_max": (*queryParser).disMax, "exists": (*queryParser).exists, "function_score": (*queryParser).functionScore, "fuzzy": (*queryParser).fuzzy, "ids": (*queryParser).ids,
-		"geo_bounding_box": (*queryParser).geoBox, "geo_distance": (*queryParser).geoDistance, "geo_polygon": (*queryParser).geoPolygon,
+		"geo_bounding_box": (*queryParser).geoBox, "geo_distance": (*queryParser).geoDistance, "geo_polygon": geoPolygon,
 		"match": (*queryParser).match, "match_all": (*queryParser).matchAll, "match_bool_prefix": (*queryParser).matchBoolPrefix,
 		"match_none": (*queryParser).matchNone, "match_phrase": (*queryParser).matchPhrase,
 		"match_phrase_prefix": (*queryParser).matchPhrasePrefix, "more_like_this": (*queryParser).moreLikeThis, "multi_match": (*queryParser).multiMatch, "neural_sparse": (*queryParser).neuralSparse,

@@ -152,7 +152,7 @@ func (p *queryParser) geoBox(raw json.RawMessage) (query.Node, *Error) {
 	return g, err
 }
 
-func (p *queryParser) geoPolygon(raw json.RawMessage) (query.Node, *Error) {
+func geoPolygon(p *queryParser, raw json.RawMessage) (query.Node, *Error) {
 	o, name, value, err := anyField("geo_polygon", raw, "validation_method", "ignore_unmapped", "boost")
 	if err != nil {
 		return nil, err
