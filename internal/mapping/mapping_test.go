@@ -444,10 +444,44 @@ func TestAppendField(t *testing.T) {
 	}
 }
 
+// checkDetection splits a mapping, and detects values with its rules.
+func checkDetection(t *testing.T, text []byte) {
+	t.Helper()
+	rest, d, err := SplitDetection(text, nil)
+	if err != nil {
+		if !errors.Is(err, base.ErrBadInput) {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d == nil {
+		return
+	}
+	again, same, err := SplitDetection(d.AppendMembers(rest), nil)
+	if err != nil || string(again) != string(rest) || string(same.AppendMembers([]byte("{}"))) != string(d.AppendMembers([]byte("{}"))) {
+		t.Fatalf("%s: %s and %s, then %s, %v", text, rest, d.AppendMembers([]byte("{}")), again, err)
+	}
+	for _, value := range []struct {
+		kind byte
+		text string
+	}{{'"', "2024-01-01"}, {'"', "12"}, {'"', "words"}, {'0', "1"}, {'0', "1.5"}, {'t', "true"}} {
+		fields, err := d.Scalar("a.b_at", value.kind, value.text)
+		if err != nil && !errors.Is(err, base.ErrBadInput) || err == nil && len(fields) == 0 {
+			t.Fatalf("%s: %q has the fields %v, %v", text, value.text, fields, err)
+		}
+	}
+	if _, _, err := d.Whole("a.b_at"); err != nil && !errors.Is(err, base.ErrBadInput) {
+		t.Fatal(err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(everything))
 	f.Add([]byte(`{"properties": {"a.b": {"type": "geo_point", "null_value": [1, 2]}}}`))
+	f.Add([]byte(`{"dynamic_templates": [{"a": {"match": "*_at", "match_mapping_type": "date", "mapping": {"type": "date", "fields": {"{name}": {"type": "keyword"}}}}}],
+		"numeric_detection": true, "date_detection": "true", "dynamic_date_formats": ["yyyy"], "properties": {"a": {"type": "long"}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		checkDetection(t, text)
 		m, err := Parse(text)
 		if err != nil {
 			if !errors.Is(err, base.ErrBadInput) {

@@ -102,6 +102,7 @@ func (h *Handler) changeMapping(ctx context.Context, x *Index, body []byte) *Err
 		return h.explain(ctx, x, err)
 	}
 	next := *now
+	next.Detection = change.Detection
 	next.Dynamic, next.Analyzers = change.Dynamic, maps.Clone(now.Analyzers)
 	if next.Analyzers == nil {
 		next.Analyzers = map[string]string{}
@@ -124,7 +125,7 @@ func tooManyFields() *Error {
 
 // parseChange reads a mapping that adds to m, or changes it.
 func (m *meta) parseChange(body []byte) (change meta, err *Error) {
-	change = meta{Dynamic: m.Dynamic, analysis: m.analysis}
+	change = meta{Dynamic: m.Dynamic, analysis: m.analysis, Detection: m.Detection}
 	if err := change.parseUpdate(body); err != nil {
 		return change, err
 	}

@@ -28,6 +28,8 @@ type meta struct {
 	// Dynamic is about fields that are not declared: "" or one of dynamicFalse and
 	// dynamicStrict.
 	Dynamic string `json:"dynamic,omitempty"`
+	// Detection is how fields that are not declared get types.
+	Detection *mapping.Detection `json:"detection,omitempty"`
 	// Analyzers are the names in the mapping, by field.
 	Analyzers map[string]string `json:"analyzers,omitempty"`
 	// Analysis defines further analyzers.
@@ -227,7 +229,12 @@ func (m *meta) parseMappings(raw json.RawMessage) *Error {
 
 // parseUpdate is parseMappings for an update.
 func (m *meta) parseUpdate(raw json.RawMessage) *Error {
-	parsed, err := mapping.ParseUpdate(raw)
+	fieldsOnly, detection, err := mapping.SplitDetection(raw, m.Detection)
+	if err != nil {
+		return badMapping(err)
+	}
+	m.Detection = detection
+	parsed, err := mapping.ParseUpdate(fieldsOnly)
 	if err != nil {
 		return badMapping(err)
 	}
@@ -260,7 +267,7 @@ func (m *meta) parseUpdate(raw json.RawMessage) *Error {
 
 // mappings is the answer of GET /{index} and of GET /{index}/_mapping.
 func (m *meta) mappings() json.RawMessage {
-	return m.shown().WithDynamic(mapping.Dynamic(m.Dynamic)).AppendJSON(nil)
+	return m.Detection.AppendMembers(m.shown().WithDynamic(mapping.Dynamic(m.Dynamic)).AppendJSON(nil))
 }
 
 // shown returns the fields with the names of their analyzers.

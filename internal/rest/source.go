@@ -43,7 +43,7 @@ func checkSource(id string, raw []byte) *Error {
 // declares. Texts share the memory of source where they can.
 func (x *Index) document(to *griffin.Write, id, source string) *Error {
 	m := x.meta()
-	w := walker{scanner: scanner{text: source}, id: id, fields: m.fields, dynamic: m.Dynamic}
+	w := walker{scanner: scanner{text: source}, id: id, fields: m.fields, dynamic: m.Dynamic, detection: m.Detection}
 	w.next()
 	if err := w.object("", 0); err != nil {
 		return err
@@ -77,6 +77,7 @@ type walker struct {
 	id           string
 	fields       *mapping.Mapping
 	dynamic      string
+	detection    *mapping.Detection
 	added        []mapping.Field // that are not declared, but for dynamicFalse
 	title, texts []string
 	values       []griffin.Field
@@ -136,8 +137,34 @@ func (w *walker) isField(name string, kind byte, text string) (bool, *Error) {
 	case w.dynamic == dynamicFalse || !canBeField(name):
 		return false, nil
 	}
-	w.added = append(w.added, mapping.Detect(name, kind, text)...)
+	fields, err := w.detection.Scalar(name, kind, text)
+	if err != nil {
+		return false, badMapping(err)
+	}
+	w.added = append(w.added, fields...)
 	return true, nil
+}
+
+// whole returns the field that the document adds for a name that is not declared, if it takes objects and lists as values; nil:
+// there is none.
+func (w *walker) whole(name string) *mapping.Field {
+	if w.detection == nil || w.dynamic != "" || !canBeField(name) || w.fields.Around(name) != nil {
+		return nil
+	}
+	at := slices.IndexFunc(w.added, func(f mapping.Field) bool { return f.Name == name })
+	if at >= 0 {
+		return &w.added[at]
+	}
+	if c := w.next(); c != '{' && c != '[' {
+		return nil
+	}
+	fields, ok, err := w.detection.Whole(name)
+	if err != nil || !ok {
+		return nil // an object, whose fields have templates of their own
+	}
+	at = len(w.added)
+	w.added = append(w.added, fields...)
+	return &w.added[at]
 }
 
 func (w *walker) object(name string, depth int) *Error {
@@ -170,11 +197,15 @@ func (w *walker) leaf(name string, depth int) *Error {
 		w.next()
 		return w.misplaced(declared, w.value())
 	}
-	switch {
-	case ok && declared.Type == mapping.GeoPoint:
-		return w.points(declared)
-	case ok && declared.Type.Vector():
-		return w.vector(declared)
+	whole := declared
+	if !ok {
+		whole = w.whole(name)
+	}
+	if whole != nil && (whole.Type == mapping.GeoPoint || whole.Type.Vector()) {
+		if whole.Type == mapping.GeoPoint {
+			return w.points(whole)
+		}
+		return w.vector(whole)
 	}
 	switch c := w.next(); c {
 	case '{':
