@@ -181,6 +181,37 @@ func (s *scoring) matchAll(outer float64) scoredNode {
 	return scoredNode{&query.MatchAll{Boost: boost}, func(*structuredDoc) (base.Score, bool) { return fixed(outer * boost), true }}
 }
 
+// cover is a TermsSet over a text, by a field of numbers.
+func (s *scoring) cover(outer float64) scoredNode {
+	var numbers []string
+	for i := range s.fields {
+		if f := &s.fields[i]; !f.isText() {
+			numbers = append(numbers, f.name)
+		}
+	}
+	if len(numbers) == 0 {
+		return s.words(outer)
+	}
+	field := []string{"", "t0", "t1"}[s.rng.IntN(3)]
+	n := &query.TermsSet{Field: field, AtLeast: numbers[s.rng.IntN(len(numbers))], Boost: s.boost()}
+	var parts []func(d *structuredDoc) (base.Score, bool)
+	for range 1 + s.rng.IntN(4) {
+		if w := s.free(field); w != "" {
+			n.Values, parts = append(n.Values, w), append(parts, s.wordScore(field, w, outer*n.Boost))
+		}
+	}
+	return scoredNode{n, func(d *structuredDoc) (total base.Score, ok bool) {
+		matching := 0
+		for _, part := range parts {
+			if s, ok := part(d); ok {
+				total, matching = total+s, matching+1
+			}
+		}
+		v := d.values[n.AtLeast]
+		return total, len(v) > 0 && matching >= max(1, int(slices.MinFunc(v, compareValues).(float64)))
+	}}
+}
+
 func (s *scoring) constant(outer float64) scoredNode {
 	c, value := s.condition(1), float64(s.rng.IntN(5))
 	return scoredNode{&query.Constant{Node: c.node, Score: value}, func(d *structuredDoc) (base.Score, bool) { return fixed(outer * value), c.match(d) }}
@@ -464,9 +495,9 @@ func (s *scoring) functions(outer float64, depth int) scoredNode {
 }
 
 func (s *scoring) scored(outer float64, depth int) scoredNode {
-	n := s.rng.IntN(9)
+	n := s.rng.IntN(10)
 	if depth == 0 {
-		n = s.rng.IntN(6)
+		n = s.rng.IntN(7)
 	}
 	switch n {
 	case 0, 1:
@@ -480,8 +511,10 @@ func (s *scoring) scored(outer float64, depth int) scoredNode {
 	case 5:
 		return s.like(outer)
 	case 6:
-		return s.disMax(outer, depth)
+		return s.cover(outer)
 	case 7:
+		return s.disMax(outer, depth)
+	case 8:
 		return s.functions(outer, depth)
 	}
 	return s.group(outer, depth)

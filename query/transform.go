@@ -127,6 +127,8 @@ func fieldOf(node Node) *string {
 		return &n.Field
 	case *Terms:
 		return &n.Field
+	case *TermsSet:
+		return &n.Field
 	case *Range:
 		return &n.Field
 	case *Weights:
@@ -163,6 +165,9 @@ func inField(node Node, f FieldWeight) Node {
 		c := *n
 		leaf = &c
 	case *Terms:
+		c := *n
+		leaf = &c
+	case *TermsSet:
 		c := *n
 		leaf = &c
 	case *Range:

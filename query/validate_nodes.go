@@ -28,6 +28,11 @@ func (v *validator) other(node Node, boost float64, depth int) error {
 		return v.leaf(n.Text, boost, n.Boost)
 	case *Terms:
 		return v.values(n.Values, boost, n.Boost)
+	case *TermsSet:
+		if len(n.Values) > MaxClauses {
+			return invalid(ErrTooManyClauses, "more than %d values", MaxClauses)
+		}
+		return v.leaf("", boost, n.Boost)
 	case *Range:
 		return v.leaf(n.From+n.To, boost, n.Boost)
 	case *GeoDistance:

@@ -79,6 +79,8 @@ func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error)
 		return functionScoreOf(c, n, mode, boost*factor(n.Boost))
 	case *query.Combined:
 		return combinedFields(c, n, mode, boost*factor(n.Boost))
+	case *query.TermsSet:
+		return termsSet(c, n, boost*factor(n.Boost))
 	case *query.MoreLikeThis:
 		return moreLikeThis(c, n, boost*factor(n.Boost))
 	}

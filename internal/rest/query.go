@@ -94,7 +94,7 @@ func init() {
 		"match_phrase_prefix": (*queryParser).matchPhrasePrefix, "more_like_this": (*queryParser).moreLikeThis, "multi_match": (*queryParser).multiMatch, "neural_sparse": (*queryParser).neuralSparse,
 		"prefix": (*queryParser).prefix, "query_string": (*queryParser).queryString, "range": (*queryParser).rangeQuery,
 		"regexp": (*queryParser).regexp, "simple_query_string": (*queryParser).simpleQueryString, "term": (*queryParser).term,
-		"terms": (*queryParser).terms, "wildcard": (*queryParser).wildcard,
+		"terms": (*queryParser).terms, "terms_set": termsSet, "wildcard": (*queryParser).wildcard,
 	}
 }
 
