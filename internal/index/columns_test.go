@@ -16,7 +16,8 @@ import (
 )
 
 // withNumbers has the posting lists of an index without a mapping, and columns.
-const withNumbers = `{"properties": {"title": {"type": "text"}, "number": {"type": "long"}, "at": {"type": "date"}, "from": {"type": "ip"}}}`
+const withNumbers = `{"properties": {"title": {"type": "text"}, "number": {"type": "long"}, "at": {"type": "date"}, "from": {"type": "ip"},
+	"real": {"type": "double"}, "yes": {"type": "boolean"}, "where": {"type": "geo_point"}, "kind": {"type": "keyword", "index": false}}}`
 
 const allTypes = `{"properties": {"number": {"type": "long"}, "at": {"type": "date"}, "from": {"type": "ip"}, "real": {"type": "double"},
 	"yes": {"type": "boolean"}, "where": {"type": "geo_point"}, "kind": {"type": "keyword"}, "note": {"type": "text"}}}`

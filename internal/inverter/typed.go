@@ -19,8 +19,8 @@ type typedFields struct {
 	analyzers []analysis.Analyzer
 	// normalizers are of the keywords that have one, by place in the mapping.
 	normalizers []*analysis.Normalizer
-	tokens    []analysis.Token
-	err       error // there is no such analyzer
+	tokens      []analysis.Token
+	err         error // there is no such analyzer
 }
 
 // use changes the mapping to one with other last fields.
