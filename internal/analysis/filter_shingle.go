@@ -1,6 +1,6 @@
 package analysis
 
-// shingleFilter joins neighbours, as Lucene's ShingleFilter: a b c becomes a, a b, b, b c, c. A gap between words, as
+// shingleFilter joins neighbours, as Lucene's ShingleFilter: "white whale" becomes "white", "white whale" and "whale". A gap between words, as
 // of a stop word, counts as the filler. We differ: there is no gap behind the last word.
 //
 // All shingles that begin with a word are at its position and have the length 1, because OpenSearch does not make graphs of

@@ -43,7 +43,7 @@ type template struct {
 func SplitDetection(text []byte, before *Detection) (rest []byte, d *Detection, err error) {
 	top, err := members(text)
 	if err != nil {
-		return text, before, nil // Parse has the error
+		return text, before, nil //nolint:nilerr // Parse has the error
 	}
 	if len(top) == 1 && top[0].key == "mappings" {
 		return SplitDetection(top[0].value, before)

@@ -28,14 +28,14 @@ func termsSet(c *compiler, n *query.TermsSet, boost float64) (node, error) {
 		return nothing(), err
 	}
 	values := slices.Clone(n.Values)
-	any := c.memory.group(len(values))
+	some := c.memory.group(len(values))
 	for i := range values {
 		values[i] = c.analyzers.normal(f, values[i])
 		term, err := c.exact(n.Field, values[i], boost)
 		if err != nil {
 			return nil, err
 		}
-		any.optional = append(any.optional, term)
+		some.optional = append(some.optional, term)
 	}
 	slices.Sort(values)
 	s := &coverSource{field: id, numbers: numbers}
@@ -48,7 +48,7 @@ func termsSet(c *compiler, n *query.TermsSet, boost float64) (node, error) {
 	}
 	g := c.memory.group(2)
 	key := setKey("cover", id, append([]string{numbers.Name}, values...)...)
-	g.required = append(g.required, any.simplify(), wrapSet(key, n.String(), s, 0))
+	g.required = append(g.required, some.simplify(), wrapSet(key, n.String(), s, 0))
 	return g.simplify(), nil
 }
 

@@ -51,8 +51,7 @@ func (m *meta) checkAnalyzer(field, name string) *Error {
 	return badRequest(typeMapperParsing, "analyzer [%s] has not been configured in mappings of field [%s]: there are %s", name, field, strings.Join(m.analysis.Names(), ", "))
 }
 
-// chooseAnalyzer sets the analyzer of the index: the one of the settings, or the one that the fields agree
-// upon. Fields keep another one.
+// chooseAnalyzer sets the analyzer of the index: the one of the settings, or the one that all texts name (common). Fields keep another one.
 func (m *meta) chooseAnalyzer(setting string) *Error {
 	if setting == "" && m.analysis.Defines("default") {
 		setting = "default"
@@ -74,17 +73,20 @@ func (m *meta) chooseAnalyzer(setting string) *Error {
 	return err
 }
 
-// common is the only analyzer that fields name, "" for none or several.
+// common is the analyzer that all texts name, if it is not one of the settings; else "". An analyzer of the settings can be
+// for one field only, such as one of n-grams.
 func (m *meta) common() (name string) {
 	for _, f := range m.fields.Fields() {
-		switch f.Analyzer {
-		case "", name:
-		default:
-			if name != "" {
-				return ""
-			}
-			name = f.Analyzer
+		if f.Type != mapping.Text {
+			continue
 		}
+		if f.Analyzer == "" || name != "" && f.Analyzer != name {
+			return ""
+		}
+		name = f.Analyzer
+	}
+	if m.analysis.Defines(name) {
+		return ""
 	}
 	return name
 }
@@ -99,7 +101,7 @@ func (m *meta) mergeAnalyzers(f *mapping.Field) *Error {
 		f.Analyzer = ""
 		return nil
 	}
-	if !declared {
+	if !declared || f.Type != was.Type {
 		return nil
 	}
 	if f.Analyzer == "" || f.Analyzer == m.Analyzers[f.Name] && was.Analyzer == "" {

@@ -33,19 +33,19 @@ func TestDynamicMapping(t *testing.T) {
 	check := func() {
 		t.Helper()
 		for query, want := range map[string]float64{
-			`{"match":{"text":"ishmael"}}`:              1,
-			`{"match":{"later":"ishmael"}}`:             1,
-			`{"match":{"meta.author":"melville"}}`:      1,
-			`{"match":{"meta.place":"highbury"}}`:       1,
-			`{"match":{"title":"emma"}}`:                1,
-			`{"match":{"*":"ishmael"}}`:                 2,
-			`{"match":{"text":"emma"}}`:                 0,
-			`{"match":{"bulk":"two"}}`:                  2,
-			`{"match":{"deep.er.est":"three"}}`:         1,
-			`{"match":{"updated":"four"}}`:              1,
-			`{"match":{"patched":"five"}}`:              1,
-			`{"match":{"empty":"x"}}`:                   0,
-			`{"query_string":{"query":"later:ish !x"}}`: -1,
+			`{"match":{"text":"ishmael"}}`:                    1,
+			`{"match":{"later":"ishmael"}}`:                   1,
+			`{"match":{"meta.author":"melville"}}`:            1,
+			`{"match":{"meta.place":"highbury"}}`:             1,
+			`{"match":{"title":"emma"}}`:                      1,
+			`{"match":{"*":"ishmael"}}`:                       2,
+			`{"match":{"text":"emma"}}`:                       0,
+			`{"match":{"bulk":"two"}}`:                        2,
+			`{"match":{"deep.er.est":"three"}}`:               1,
+			`{"match":{"updated":"four"}}`:                    1,
+			`{"match":{"patched":"five"}}`:                    1,
+			`{"match":{"empty":"x"}}`:                         0,
+			`{"query_string":{"query":"later:ish latter:x"}}`: -1,
 		} {
 			if want < 0 {
 				n.must(400, "POST /books/_search", `{"query":`+query+`}`)

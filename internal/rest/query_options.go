@@ -24,7 +24,7 @@ multi_match auto_generate_synonyms_phrase_query true
 multi_match zero_terms_query none
 combined_fields auto_generate_synonyms_phrase_query true
 combined_fields zero_terms_query none
-query_string analyze_wildcard false
+query_string analyze_wildcard false true
 query_string allow_leading_wildcard true
 query_string auto_generate_synonyms_phrase_query true
 query_string enable_position_increments true
@@ -37,7 +37,7 @@ query_string max_determinized_states 10000
 query_string phrase_slop 0
 simple_query_string flags all -1
 simple_query_string lenient false
-simple_query_string analyze_wildcard false
+simple_query_string analyze_wildcard false true
 simple_query_string auto_generate_synonyms_phrase_query true
 simple_query_string fuzzy_prefix_length 0
 simple_query_string fuzzy_max_expansions 50

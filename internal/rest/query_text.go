@@ -205,8 +205,21 @@ func inFields(leaf query.Node, fields []query.FieldWeight, sum bool, tie, boost 
 	return b
 }
 
+// inZone sets the time zone of ranges of dates.
+func (x *Index) inZone(node query.Node, zone string) {
+	query.EachLeaf(node, func(leaf query.Node) {
+		r, ok := leaf.(*query.Range)
+		if !ok {
+			return
+		}
+		if f, ok := x.meta().fields.Field(r.Field); ok && f.Type == mapping.Date {
+			r.Zone = zone
+		}
+	})
+}
+
 func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
-	o, err := options("query_string", raw, "query", "default_operator", "default_field", "fields", "tie_breaker", "type", "minimum_should_match", "lenient", "boost")
+	o, err := options("query_string", raw, "query", "default_operator", "default_field", "fields", "tie_breaker", "type", "minimum_should_match", "lenient", "time_zone", "boost")
 	if err != nil {
 		return nil, err
 	}
@@ -236,6 +249,9 @@ func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
 		if b, ok := node.(*query.Boolean); ok && b.AtLeast == "" && occur == query.Should {
 			b.AtLeast = m
 		}
+	}
+	if zone, ok := o.text("time_zone"); ok {
+		p.x.inZone(node, zone)
 	}
 	node = query.WithOccur(node, occur)
 	tie := o.number("tie_breaker", 0, 0, 1)
@@ -273,6 +289,7 @@ func (x *Index) fieldNames() (names []string) {
 // or a field is an error.
 func (x *Index) parseText(text string, lenient bool) (query.Node, *Error) {
 	fields := x.fieldNames()
+	text = query.Lucene(text, fields)
 	node, remarks := query.ParseLenient(text, fields)
 	if lenient {
 		return node, nil

@@ -33,8 +33,10 @@ func FuzzSearch(f *testing.F) {
 	n := newNode(f)
 	n.must(200, "PUT /shop", `{"settings":{"analyzer":"simple"},"mappings":{"dynamic":"false","properties":{"name":{"type":"text"},"kind":{"type":"keyword"},"n":{"type":"long"},
 		"code":{"type":"keyword","normalizer":"lowercase"},"day":{"type":"date"},"real":{"type":"double"},"ok":{"type":"boolean"},"host":{"type":"ip"},"place":{"type":"geo_point"},"model":{"type":"sparse_vector"}}}}`)
-	for _, doc := range []string{`{"name":"a b","kind":"x","n":1}`, `{"name":"b c","kind":"y","n":2}`,
-		`{"name":["c","d"],"kind":["x","z"],"code":"AB","day":"2024-02-29","real":[0.5,-1],"ok":true,"host":"10.0.0.1","place":{"lat":1.5,"lon":2},"model":{"a":1,"b":2}}`, `{"name":"a d d"}`} {
+	for _, doc := range []string{
+		`{"name":"a b","kind":"x","n":1}`, `{"name":"b c","kind":"y","n":2}`,
+		`{"name":["c","d"],"kind":["x","z"],"code":"AB","day":"2024-02-29","real":[0.5,-1],"ok":true,"host":"10.0.0.1","place":{"lat":1.5,"lon":2},"model":{"a":1,"b":2}}`, `{"name":"a d d"}`,
+	} {
 		n.must(201, "POST /shop/_doc?refresh=true", doc)
 	}
 	f.Fuzz(func(t *testing.T, body string) {

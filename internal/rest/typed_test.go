@@ -92,3 +92,24 @@ func TestDynamicTypes(t *testing.T) {
 		n = n.restart()
 	}
 }
+
+// An analyzer of the settings that one field names is not that of other fields.
+func TestAnalyzerOfOneField(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /a", `{"settings":{"analysis":{"analyzer":{"auto":{"tokenizer":"standard","filter":["lowercase","edge"]}},"filter":{"edge":{"type":"edge_ngram","min_gram":2,"max_gram":10}}}},
+		"mappings":{"properties":{"title":{"type":"text","analyzer":"auto","search_analyzer":"standard"},"note":{"type":"text"}}}}`)
+	n.must(200, "PUT /b", `{"mappings":{"properties":{"title":{"type":"text","analyzer":"german"}}}}`)
+	for _, index := range []string{"a", "b"} {
+		n.must(201, "PUT /"+index+"/_doc/1?refresh=true", `{"title":"Wandering","note":"Wandering houses","later":"Wandering Häuser"}`)
+	}
+	for query, want := range map[string]any{
+		`{"match":{"title":"wand"}}`: 1.0, `{"match":{"note":"wand"}}`: 0.0, `{"match":{"later":"wand"}}`: 0.0, `{"match":{"*":"wand"}}`: 0.0, `{"match_phrase":{"note":"wandering house"}}`: 1.0,
+	} {
+		if got := n.hits("a", query); got != want {
+			t.Errorf("%s: %v hits, want %v", query, got, want)
+		}
+	}
+	if got := n.hits("b", `{"match":{"later":"haus"}}`); got != 1.0 {
+		t.Errorf("german: %v hits", got)
+	}
+}
