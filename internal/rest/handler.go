@@ -128,7 +128,7 @@ func (h *Handler) routes() {
 	route("DELETE /{index}", deleteIndex)
 	route("GET /{index}", getIndex)
 	for _, method := range []string{"GET", "POST"} {
-		route(method+" /{index}/_search", search, "q", "from", "size", "sort", "_source", "_source_includes", "_source_excludes", "track_total_hits", "track_scores", "explain", "default_operator", "df", "rest_total_hits_as_int", "typed_keys", "preference", "search_type", "request_cache")
+		route(method+" /{index}/_search", search, "q", "from", "size", "sort", "_source", "_source_includes", "_source_excludes", "track_total_hits", "track_scores", "explain", "version", "seq_no_primary_term", "default_operator", "df", "rest_total_hits_as_int", "typed_keys", "preference", "search_type", "request_cache")
 		route(method+" /_msearch", searchMany, "max_concurrent_searches", "rest_total_hits_as_int", "typed_keys", "search_type", "pre_filter_shard_size", "max_concurrent_shard_requests")
 		route(method+" /{index}/_msearch", searchMany, "max_concurrent_searches", "rest_total_hits_as_int", "typed_keys", "search_type", "pre_filter_shard_size", "max_concurrent_shard_requests")
 		route(method+" /{index}/_count", count, "q", "default_operator", "df", "preference")

@@ -55,7 +55,7 @@ func TestInnerHits(t *testing.T) {
 		`"collapse":{"field":"user","inner_hits":[{"name":"a"},{"name":"a"}]}`:     "[name]",
 		`"collapse":{"field":"user","inner_hits":{"name":"a","collapse":{}}}`:      "[collapse]",
 		`"collapse":{"field":"user","inner_hits":{"name":"a","highlight":{}}}`:     "[highlight] needs [fields]",
-		`"collapse":{"field":"user","inner_hits":{"name":"a","version":true}}`:     "[version]",
+		`"collapse":{"field":"user","inner_hits":{"name":"a","rescore":{}}}`:       "[rescore]",
 		`"aggs":{"t":{"top_hits":{"script_fields":{}}}}`:                           "[script_fields] is not supported",
 		`"aggs":{"t":{"top_hits":{"fields":"likes"}}}`:                             "[fields] is",
 		`"collapse":{"field":"user","inner_hits":{"name":"a","size":200}}`:         "at most 100",

@@ -138,7 +138,7 @@ func (p *queryParser) randomScore(f *query.Function, raw json.RawMessage) *Error
 			}
 		}
 	}
-	if field, ok := o.text("field"); ok && field != idField {
+	if field, ok := o.text("field"); ok && field != idField && field != "_seq_no" { // both are of one document only
 		if f.Random.Field, err = p.x.field(field); err != nil {
 			return err
 		}

@@ -57,7 +57,9 @@ func (p *queryParser) geoDistance(raw json.RawMessage) (query.Node, *Error) {
 	}
 	o.only("distance_type", "arc")
 	o.only("validation_method", "STRICT")
-	o.only("ignore_unmapped", "false")
+	if o.boolean("ignore_unmapped", false) && !p.x.isDeclared(name) {
+		return &query.IDs{Boost: 1}, o.err
+	}
 	g := &query.GeoDistance{Boost: o.boost()}
 	var bad error
 	if g.Meters, bad = query.ParseDistance(o.needed("distance")); bad != nil {
@@ -110,7 +112,9 @@ func (p *queryParser) geoBox(raw json.RawMessage) (query.Node, *Error) {
 		return nil, err
 	}
 	o.only("validation_method", "STRICT")
-	o.only("ignore_unmapped", "false")
+	if o.boolean("ignore_unmapped", false) && !p.x.isDeclared(name) {
+		return &query.IDs{Boost: 1}, o.err
+	}
 	if kind, ok := o.text("type"); ok && kind != "memory" && kind != "indexed" {
 		o.fail("[geo_bounding_box] query has [type] %s: want memory or indexed", kind)
 	}
@@ -158,7 +162,9 @@ func geoPolygon(p *queryParser, raw json.RawMessage) (query.Node, *Error) {
 		return nil, err
 	}
 	o.only("validation_method", "STRICT")
-	o.only("ignore_unmapped", "false")
+	if o.boolean("ignore_unmapped", false) && !p.x.isDeclared(name) {
+		return &query.IDs{Boost: 1}, o.err
+	}
 	inner, err := options("geo_polygon", value, "points")
 	if err != nil {
 		return nil, err
@@ -177,4 +183,9 @@ func geoPolygon(p *queryParser, raw json.RawMessage) (query.Node, *Error) {
 	}
 	g.Field, err = p.x.field(name)
 	return g, err
+}
+
+func (x *Index) isDeclared(field string) bool {
+	_, ok := x.meta().fields.Field(field)
+	return ok
 }

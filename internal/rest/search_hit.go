@@ -65,6 +65,9 @@ func (w *hitWriter) appendWith(dst []byte, hit *griffin.Hit, source []byte) []by
 	s := w.request
 	dst = appendString(append(dst, `{"_index":`...), w.x.name)
 	dst = appendString(append(dst, `,"_id":`...), hit.ID)
+	if s.version || s.seqNo {
+		dst = w.appendVersion(dst, hit)
+	}
 	dst = append(dst, `,"_score":`...)
 	if hit.NoScore {
 		dst = append(dst, "null"...)
@@ -92,6 +95,25 @@ func (w *hitWriter) appendWith(dst []byte, hit *griffin.Hit, source []byte) []by
 		dst = w.appendExplanation(dst, hit)
 	}
 	return append(dst, '}')
+}
+
+// appendVersion appends the version and the number of the write that made the document.
+func (w *hitWriter) appendVersion(dst []byte, hit *griffin.Hit) []byte {
+	doc, err := w.x.ix.Versioned(w.ctx, hit.ID)
+	if err != nil {
+		if !errors.Is(err, griffin.ErrNotFound) && w.err == nil { // deleted since
+			w.err = err
+		}
+		return dst
+	}
+	if w.request.version {
+		dst = strconv.AppendUint(append(dst, `,"_version":`...), doc.Version, 10)
+	}
+	if w.request.seqNo {
+		dst = strconv.AppendUint(append(dst, `,"_seq_no":`...), seqNo(doc.SeqNo), 10)
+		dst = append(dst, `,"_primary_term":1`...)
+	}
+	return dst
 }
 
 // sourceOfHit reads the document again if its text is not part of the hit.

@@ -10,7 +10,7 @@ import (
 )
 
 // hitKeys are the options of top_hits and of inner_hits that this package applies. The others are of package griffin.
-var hitKeys = []string{"_source", "docvalue_fields", "explain", "fields", "highlight", "stored_fields"}
+var hitKeys = []string{"_source", "docvalue_fields", "explain", "fields", "highlight", "seq_no_primary_term", "stored_fields", "version"}
 
 // rankKeys are the others.
 var rankKeys = []string{"from", "size", "sort", "track_scores"}

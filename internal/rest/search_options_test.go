@@ -121,7 +121,9 @@ func TestSearchOptionErrors(t *testing.T) {
 		`{"highlight": {}}`:                                         "[fields]",
 		`{"min_score": -1}`:                                         "min_score",
 		`{"stored_fields": ["title"]}`:                              "stored_fields",
-		`{"fields": [{"field": "year", "format": "x"}]}`:            "[format]",
+		`{"fields": [{"field": "year", "format": "x"}]}`:            "only supported for one field of type date",
+		`{"fields": [{"field": "year", "include_unmapped": true}]}`: "[include_unmapped]",
+		`{"profile": true}`:                                         "[profile] is true",
 		`{"_source": {"only": []}}`:                                 "[only]",
 		`{"sort": [{"title": "asc"}]}`:                              "a text has no column",
 		`{"suggest": []}`:                                           "suggest",
@@ -156,6 +158,13 @@ func TestFacets(t *testing.T) {
 		{`{"sort": [{"price": {"order": "desc", "missing": "_first"}}]}`, "hits.hits.0.sort", "[<nil>]"},
 		{`{"sort": [{"made": {"order": "asc", "format": "yyyy-MM-dd"}}]}`, "hits.hits.0.sort", "[2023-12-31]"},
 		{`{"sort": [{"_geo_distance": {"place": "52.5,13.4", "unit": "km"}}]}`, "hits.hits.2._id", "3"},
+		{`{"sort": "_doc", "_source": false, "fields": ["made", {"field": "made", "format": "yyyy"}]}`, "hits.hits.0.fields", "map[made:[2024-01-15T00:00:00.000Z]]"},
+		{`{"sort": "_doc", "docvalue_fields": [{"field": "made", "format": "dd.MM.yyyy"}, "price"]}`, "hits.hits.2.fields", "map[made:[31.12.2023] price:[7]]"},
+		{`{"sort": "_doc", "version": true, "seq_no_primary_term": true}`, "hits.hits.3._version", "1"},
+		{`{"sort": "_doc", "version": true, "seq_no_primary_term": true}`, "hits.hits.3._seq_no", "3"},
+		{`{"query": {"match_all": {}}, "seq_no_primary_term": true, "profile": false}`, "hits.hits.2._primary_term", "1"},
+		{`{"query": {"geo_distance": {"distance": "1km", "elsewhere": "1,2", "ignore_unmapped": true}}}`, "hits.total.value", "0"},
+		{`{"query": {"function_score": {"random_score": {"seed": 1, "field": "_seq_no"}, "query": {"match_all": {}}}}}`, "hits.total.value", "4"},
 		{`{"collapse": {"field": "title.keyword"}, "sort": "price"}`, "hits.hits.0.fields", "map[title.keyword:[red hat]]"},
 		{`{"query": {"match": {"title": "red"}}, "post_filter": {"term": {"kind": "hat"}}, "aggs": {"k": {"terms": {"field": "kind", "include": "s.*"}}}}`, "aggregations.k.buckets.0.doc_count", "1"},
 	} {
@@ -166,6 +175,9 @@ func TestFacets(t *testing.T) {
 	}
 	if got := ids(n.must(200, "POST /shop/_search", `{"sort": ["price"], "search_after": [10]}`)); got != "1 4" {
 		t.Errorf("after 10: %s", got)
+	}
+	if got := at(n.must(200, "GET /shop/_search?version=true&q=hat", ""), "hits.hits.0._version"); got != 1.0 {
+		t.Errorf("version %v", got)
 	}
 	if got := ids(n.must(200, "GET /shop/_search?sort=price:desc,made", "")); got != "1 2 3 4" {
 		t.Errorf("sort of a URL: %s", got)

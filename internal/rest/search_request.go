@@ -9,6 +9,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -25,6 +26,8 @@ type searchRequest struct {
 	aggs       json.RawMessage
 	postFilter query.Node
 	explain    bool
+	version    bool // hits have _version
+	seqNo      bool // hits have _seq_no and _primary_term
 	suggest    *suggestRequests
 
 	source    sourceFilter
@@ -91,7 +94,7 @@ func (s *searchRequest) parseURL(r *request, x *Index) (err *Error) {
 		}
 	}
 	for name, to := range map[string]*bool{
-		"rest_total_hits_as_int": &s.flat, "typed_keys": &s.typed, "track_scores": &s.rank.trackScores, "explain": &s.explain,
+		"rest_total_hits_as_int": &s.flat, "typed_keys": &s.typed, "track_scores": &s.rank.trackScores, "explain": &s.explain, "version": &s.version, "seq_no_primary_term": &s.seqNo,
 	} {
 		if *to, err = r.boolean(name, *to); err != nil {
 			return err
@@ -131,25 +134,33 @@ func sortOfURL(text string) json.RawMessage {
 
 // bodyKeys are the keys of a search.
 var bodyKeys = map[string]func(s *searchRequest, x *Index, key string, raw json.RawMessage) *Error{
-	"query":            (*searchRequest).parseQuery,
-	"from":             (*searchRequest).parseWindow,
-	"size":             (*searchRequest).parseWindow,
-	"track_total_hits": func(s *searchRequest, _ *Index, _ string, raw json.RawMessage) *Error { return s.parseTotals(raw) },
-	"sort":             keep(func(s *searchRequest) *json.RawMessage { return &s.rank.sort }),
-	"search_after":     keep(func(s *searchRequest) *json.RawMessage { return &s.rank.after }),
-	"aggs":             (*searchRequest).parseAggs,
-	"aggregations":     (*searchRequest).parseAggs,
-	"post_filter":      (*searchRequest).parsePostFilter,
-	"collapse":         (*searchRequest).parseCollapse,
-	"min_score":        (*searchRequest).parseMinScore,
-	"track_scores":     flag(func(s *searchRequest) *bool { return &s.rank.trackScores }),
-	"explain":          flag(func(s *searchRequest) *bool { return &s.explain }),
-	"_source":          func(s *searchRequest, _ *Index, _ string, raw json.RawMessage) *Error { return s.source.parse(raw) },
-	"fields":           (*searchRequest).parseFields,
-	"docvalue_fields":  (*searchRequest).parseFields,
-	"stored_fields":    (*searchRequest).parseStoredFields,
-	"suggest":          (*searchRequest).parseSuggest,
-	"highlight":        (*searchRequest).parseHighlight,
+	"query":               (*searchRequest).parseQuery,
+	"from":                (*searchRequest).parseWindow,
+	"size":                (*searchRequest).parseWindow,
+	"track_total_hits":    func(s *searchRequest, _ *Index, _ string, raw json.RawMessage) *Error { return s.parseTotals(raw) },
+	"sort":                keep(func(s *searchRequest) *json.RawMessage { return &s.rank.sort }),
+	"search_after":        keep(func(s *searchRequest) *json.RawMessage { return &s.rank.after }),
+	"aggs":                (*searchRequest).parseAggs,
+	"aggregations":        (*searchRequest).parseAggs,
+	"post_filter":         (*searchRequest).parsePostFilter,
+	"collapse":            (*searchRequest).parseCollapse,
+	"min_score":           (*searchRequest).parseMinScore,
+	"track_scores":        flag(func(s *searchRequest) *bool { return &s.rank.trackScores }),
+	"explain":             flag(func(s *searchRequest) *bool { return &s.explain }),
+	"version":             flag(func(s *searchRequest) *bool { return &s.version }),
+	"seq_no_primary_term": flag(func(s *searchRequest) *bool { return &s.seqNo }),
+	"profile": func(_ *searchRequest, _ *Index, _ string, raw json.RawMessage) *Error {
+		if string(raw) != "false" {
+			return illegal("[profile] is %s: only false is supported", raw)
+		}
+		return nil
+	},
+	"_source":         func(s *searchRequest, _ *Index, _ string, raw json.RawMessage) *Error { return s.source.parse(raw) },
+	"fields":          (*searchRequest).parseFields,
+	"docvalue_fields": (*searchRequest).parseFields,
+	"stored_fields":   (*searchRequest).parseStoredFields,
+	"suggest":         (*searchRequest).parseSuggest,
+	"highlight":       (*searchRequest).parseHighlight,
 }
 
 // keep returns a function that stores JSON.
@@ -337,17 +348,17 @@ func (s *searchRequest) griffinQuery(x *Index) griffin.Query {
 	return q
 }
 
-// fieldPattern is an entry of "fields".
-type fieldPattern struct{ pattern string }
+// fieldPattern is an entry of "fields". format is of dates; "": their field's.
+type fieldPattern struct{ pattern, format string }
 
-func (s *searchRequest) parseFields(_ *Index, key string, raw json.RawMessage) *Error {
+func (s *searchRequest) parseFields(x *Index, key string, raw json.RawMessage) *Error {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
 		return badRequest(typeParsing, "[%s] is %.60s: want a list of fields", key, raw)
 	}
 	for _, one := range list {
 		if text, ok := scalarText(one); ok {
-			s.fields = append(s.fields, fieldPattern{text})
+			s.fields = append(s.fields, fieldPattern{pattern: text})
 			continue
 		}
 		var o map[string]json.RawMessage
@@ -355,17 +366,36 @@ func (s *searchRequest) parseFields(_ *Index, key string, raw json.RawMessage) *
 			return badRequest(typeParsing, "[%s] has %.60s: want a field", key, one)
 		}
 		name, ok := scalarText(o["field"])
+		format, formatted := scalarText(o["format"])
 		delete(o, "field")
+		delete(o, "format")
 		for option := range o {
 			return illegal("[%s] of field [%s] has [%s], which is not supported", key, name, option)
 		}
 		if !ok {
 			return illegal("[%s] has %.60s without [field]", key, one)
 		}
-		s.fields = append(s.fields, fieldPattern{name})
+		if formatted {
+			if err := x.checkFormat(key, name, format); err != nil {
+				return err
+			}
+		}
+		s.fields = append(s.fields, fieldPattern{name, format})
 	}
 	if len(s.fields) > maxFieldPatterns {
 		return illegal("[%s] has more than %d fields", key, maxFieldPatterns)
+	}
+	return nil
+}
+
+// checkFormat returns an error unless a field has dates that can be written in a format.
+func (x *Index) checkFormat(key, name, format string) *Error {
+	f, ok := x.meta().fields.Field(name)
+	if !ok || f.Type != mapping.Date {
+		return illegal("[%s] of field [%s] has [format], which is only supported for one field of type date", key, name)
+	}
+	if _, err := f.WithFormat(format); err != nil {
+		return illegal("[%s] of field [%s]: %v", key, name, err)
 	}
 	return nil
 }

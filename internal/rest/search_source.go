@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/mapping"
 )
 
 // sourceFilter chooses parts of documents. Patterns are dotted names; * is any text.
@@ -191,6 +192,23 @@ func matchPattern(pattern, name string) bool {
 	}
 }
 
+// shownDate writes the JSON of a date in the format of its field, or in another one. Other values stay.
+func (x *Index) shownDate(name, format, value string) string {
+	f, ok := x.meta().fields.Field(name)
+	if !ok || f.Type != mapping.Date {
+		return value
+	}
+	text, _ := scalarText(json.RawMessage(value))
+	v, err := f.Number(text)
+	if err == nil && format != "" {
+		f, err = f.WithFormat(format)
+	}
+	if err != nil {
+		return value
+	}
+	return string(appendString(nil, string(f.AppendNumber(nil, v))))
+}
+
 // appendFields appends the values of "fields", by dotted name, and the field of a collapse.
 func (w *hitWriter) appendFields(dst []byte, hit *griffin.Hit, source []byte) []byte {
 	var names []string
@@ -205,7 +223,7 @@ func (w *hitWriter) appendFields(dst []byte, hit *griffin.Hit, source []byte) []
 		leaves(string(source), "", func(name, value string) {
 			for _, f := range w.request.fields {
 				if value != "null" && matchPattern(f.pattern, name) {
-					add(name, value)
+					add(name, w.x.shownDate(name, f.format, value))
 					return
 				}
 			}
