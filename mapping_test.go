@@ -43,3 +43,15 @@ func TestMappingUpdateInJSON(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The error of a normalizer that is not defined names the field.
+func TestUnknownNormalizer(t *testing.T) {
+	m, err := ParseMapping([]byte(`{"properties": {"city": {"type": "keyword", "normalizer": "plain"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Create(filepath.Join(t.TempDir(), "ix"), Settings{Mapping: m}, Options{})
+	if !errors.Is(err, ErrBadInput) || !strings.Contains(err.Error(), `field "city"`) || !strings.Contains(err.Error(), `"plain"`) {
+		t.Error(err)
+	}
+}

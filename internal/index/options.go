@@ -94,6 +94,9 @@ func (o Options) withDefaults() (Options, error) {
 }
 
 func (o *Options) validate() error {
+	if err := o.validateMapping(); err != nil {
+		return err
+	}
 	if err := o.Scheme().Check(); err != nil {
 		return err
 	}
@@ -108,9 +111,6 @@ func (o *Options) validate() error {
 	}
 	if o.TitleWeight < 0 || o.TitleWeight > inverter.MaxTitleWeight {
 		return fmt.Errorf("title weight %d: want 1 to %d: %w", o.TitleWeight, inverter.MaxTitleWeight, base.ErrBadInput)
-	}
-	if err := o.validateMapping(); err != nil {
-		return err
 	}
 	if len(o.Fields) >= base.MaxFields {
 		return fmt.Errorf("%d fields next to the default one, at most %d: %w", len(o.Fields), base.MaxFields-1, base.ErrBadInput)
