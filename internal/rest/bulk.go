@@ -20,6 +20,10 @@ import (
 const (
 	batchBytes = 2 << 20
 	batchItems = 4096
+	// So many requests can have a batch above smallBatchBytes, which bounds the memory; others do not read on
+	// meanwhile. A client that sends slowly keeps them waiting only with that much.
+	maxLargeBatches = 16
+	smallBatchBytes = 256 << 10
 	// maxBulkItems bounds the memory of the answer.
 	maxBulkItems = 500_000
 )
@@ -35,6 +39,7 @@ type bulkRun struct {
 
 	batch []pending
 	bytes int
+	large bool // it has one of Handler.batches
 }
 
 // pending is an operation of the batch.
@@ -69,6 +74,7 @@ func bulk(r *request) (answer, *Error) {
 	batch := freePending.Get().(*[]pending)
 	run := bulkRun{r: r, touched: map[string]*Index{}, refused: map[*Index]*Error{}, batch: (*batch)[:0]}
 	defer func() {
+		run.leave()
 		clear(run.batch) // for the garbage collector
 		*batch = run.batch
 		freePending.Put(batch)
@@ -114,7 +120,41 @@ func (b *bulkRun) read(lines *bulkReader) *Error {
 				return err
 			}
 			b.r.deadlines()
+		} else if err := b.enter(); err != nil {
+			return b.stopped(err)
 		}
+	}
+}
+
+// enter waits until the batch may become large.
+func (b *bulkRun) enter() error {
+	if b.large || b.bytes < smallBatchBytes {
+		return nil
+	}
+	select {
+	case b.r.h.batches <- struct{}{}:
+		b.large = true
+		return nil
+	default:
+	}
+	ctx, cancel := b.r.limit()
+	defer cancel()
+	select {
+	case b.r.h.batches <- struct{}{}:
+		b.large = true
+		b.r.deadlines()
+		return nil
+	case <-ctx.Done():
+		return errManyBatches
+	}
+}
+
+var errManyBatches = fmt.Errorf("%d bulk requests with more than %d bytes are already running", maxLargeBatches, smallBatchBytes)
+
+func (b *bulkRun) leave() {
+	if b.large {
+		b.large = false
+		<-b.r.h.batches
 	}
 }
 
@@ -134,6 +174,8 @@ func (b *bulkRun) stopped(err error) *Error {
 		e.Reason = err.Error()
 	case b.r.Context().Err() != nil:
 		return &Error{Status: statusClientGone, Type: "client_gone", Reason: "the client left"}
+	case errors.Is(err, errManyBatches):
+		e = TooBusy(err.Error(), time.Second)
 	default:
 		e = illegal("%v", err)
 	}
@@ -264,6 +306,7 @@ func (b *bulkRun) apply() *Error {
 	}
 	clear(b.batch) // for the garbage collector
 	b.batch, b.bytes = b.batch[:0], 0
+	b.leave()
 	return nil
 }
 

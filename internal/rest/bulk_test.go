@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/mapping"
@@ -274,4 +275,28 @@ func FuzzBulkReader(f *testing.F) {
 			t.Errorf("%d operations, %v", len(whole), wholeErr)
 		}
 	})
+}
+
+// A large request waits, and a small one does not, while as many large ones run as may. Then it goes on; one whose time
+// ends has status 429, and none of its operations took effect.
+func TestBulkLargeBatches(t *testing.T) {
+	n := openNode(t, t.TempDir(), Options{Timeout: 2 * time.Second})
+	for range maxLargeBatches {
+		n.h.batches <- struct{}{}
+	}
+	operation := `{"index":{}}` + "\n" + `{"x":"` + strings.Repeat("y", 1000) + `"}` + "\n"
+	large := strings.Repeat(operation, 2*smallBatchBytes/1000)
+	n.must(200, "POST /a/_bulk?refresh=true", operation)
+	w := n.do("POST /a/_bulk", large)
+	if w.Code != 429 || !strings.Contains(w.Body.String(), "none of the operations") || w.Header().Get("Retry-After") == "" {
+		t.Errorf("without room: status %d: %s", w.Code, w.Body)
+	}
+	time.AfterFunc(10*time.Millisecond, func() { <-n.h.batches })
+	n.must(200, "POST /a/_bulk?refresh=true", large)
+	if len(n.h.batches) != maxLargeBatches-1 {
+		t.Errorf("%d batches after the last request", len(n.h.batches))
+	}
+	if w := n.do("GET /a/_count", ""); !strings.Contains(w.Body.String(), fmt.Sprintf(`"count":%d}`, 1+2*smallBatchBytes/1000)) {
+		t.Errorf("%s", w.Body)
+	}
 }

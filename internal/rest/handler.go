@@ -54,6 +54,7 @@ type Handler struct {
 	dir     *Directory
 	log     *slog.Logger
 	writes  chan struct{} // semaphore
+	batches chan struct{} // semaphore of large batches of bulk requests
 	metrics *metrics
 	mux     *http.ServeMux
 	// snapshots has the paths under /_snapshot, which patterns with {index} match too.
@@ -70,7 +71,7 @@ func New(o Options) *Handler {
 	o.MaxWrites = cmp.Or(o.MaxWrites, DefaultMaxWrites)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	h := &Handler{
-		options: o, dir: o.Directory, log: cmp.Or(o.Logger, slog.Default()), writes: make(chan struct{}, o.MaxWrites),
+		options: o, dir: o.Directory, log: cmp.Or(o.Logger, slog.Default()), writes: make(chan struct{}, o.MaxWrites), batches: make(chan struct{}, maxLargeBatches),
 		metrics: newMetrics(o.Directory), mux: http.NewServeMux(), snapshots: http.NewServeMux(), origins: http.NewCrossOriginProtection(), answerBytes: maxAnswerBytes,
 	}
 	h.routes()
