@@ -6,6 +6,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/turns"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -137,7 +138,9 @@ func (b *CrewBatch) Dispatch() {
 	w := <-b.crew.free
 	b.workers.Go(func() {
 		defer func() { b.crew.free <- w }()
-		r, err := b.invert(w, schema, docs, versions)
+		var r *partial
+		var err error
+		turns.Long(func() { r, err = b.invert(w, schema, docs, versions) })
 		if r != nil {
 			r.isNew = isNew
 		}

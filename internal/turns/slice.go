@@ -12,3 +12,10 @@ const slice = 100 * time.Microsecond
 //
 // Linux 6.12 and later do so; others ignore it, and so does ShortSlices if the system does not permit it.
 func ShortSlices() { setSlices(slice) }
+
+// longSlice is the usual one of Linux with two processors or more.
+const longSlice = 3 * time.Millisecond
+
+// Long calls f, work in the background that computes for some milliseconds or more, on a thread with long time slices:
+// a thread with a shorter one that becomes ready takes the processor from it at once. It costs two calls of the system.
+func Long(f func()) { withSlice(longSlice, f) }

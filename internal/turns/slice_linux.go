@@ -2,6 +2,7 @@ package turns
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -19,6 +20,28 @@ func setSlices(d time.Duration) {
 			_ = unix.SchedSetAttr(id, attr, 0) // it is not needed
 		}
 	}
+}
+
+// withSlice changes the slice of the calling thread meanwhile, if ShortSlices or the system set one.
+func withSlice(d time.Duration, f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err != nil || attr.Policy != unix.SCHED_NORMAL || attr.Runtime == 0 {
+		f()
+		return
+	}
+	before := attr.Runtime
+	attr.Runtime = uint64(d)
+	if unix.SchedSetAttr(0, attr, 0) != nil {
+		f()
+		return
+	}
+	defer func() {
+		attr.Runtime = before
+		_ = unix.SchedSetAttr(0, attr, 0) // as it was
+	}()
+	f()
 }
 
 func threads() (ids []int) {

@@ -39,3 +39,26 @@ func TestShortSlices(t *testing.T) {
 	}
 	close(leave)
 }
+
+// Long changes the slice of the thread until it returns.
+func TestLong(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	own := func() uint64 {
+		attr, err := unix.SchedGetAttr(0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return attr.Runtime
+	}
+	if own() == 0 {
+		t.Skip("before Linux 6.12, threads have no slices of their own")
+	}
+	defer setSlices(0) // the default
+	ShortSlices()
+	within := uint64(0)
+	Long(func() { within = own() })
+	if after := own(); within != uint64(longSlice) || after != uint64(slice) {
+		t.Errorf("slices of %d ns within and %d ns after", within, after)
+	}
+}
