@@ -52,7 +52,13 @@ func filterIndex(t testing.TB, rng *rand.Rand, numDocs, commits int) *index.Inde
 
 // randomFilter matches from none to all documents.
 func randomFilter(rng *rand.Rand) query.Node {
-	switch rng.IntN(5) {
+	switch rng.IntN(6) {
+	case 5: // sometimes in too many runs for a GPU
+		f := &query.Terms{Field: "n"}
+		for range 1 + rng.IntN(2*pipeline.MaxRuns) {
+			f.Values = append(f.Values, strconv.Itoa(rng.IntN(1000)))
+		}
+		return f
 	case 0:
 		return &query.Term{Field: "kind", Text: fmt.Sprintf("k%d", rng.IntN(41))}
 	case 1:
@@ -154,7 +160,7 @@ func TestGPUFilters(t *testing.T) {
 	}
 }
 
-// A GPU computes the bitmaps of ranges from columns that it has, without the CPU, if their segment is not small.
+// A GPU computes the bitmaps of ranges, and of sets of few runs, from columns that it has, without the CPU, if their segment is not small.
 func TestGPURanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(95, 1))
 	snapshot := indextest.Snapshot(t, filterIndex(t, rng, 3000, 1))
@@ -164,9 +170,17 @@ func TestGPURanges(t *testing.T) {
 	words := plantest.Words(rng, 2)
 	sent := g.Stats().Devices[0].BytesUploaded
 	for i := range 10 {
+		var numbers query.Node = &query.Range{Field: "n", From: strconv.Itoa(40 * i), To: strconv.Itoa(40*i + 500)}
+		if i%2 == 1 { // a set with gaps
+			set := &query.Terms{Field: "n"}
+			for j := range pipeline.MaxRuns {
+				set.Values = append(set.Values, strconv.Itoa(i+60*j), strconv.Itoa(i+60*j+1))
+			}
+			numbers = set
+		}
 		node := &query.Boolean{Clauses: []query.Clause{
 			{Occur: query.Must, Node: words},
-			{Occur: query.Filter, Node: &query.Range{Field: "n", From: strconv.Itoa(40 * i), To: strconv.Itoa(40*i + 500)}},
+			{Occur: query.Filter, Node: numbers},
 			{Occur: query.Filter, Node: &query.Exists{Field: "day"}},
 		}}
 		p.check(t, node, Options{K: 10, Count: true})

@@ -92,7 +92,7 @@ func (m *gpuMasks) make(ctx context.Context, q *Query, sc *plan.Scratch) (err er
 const rangeDocs = 1 << 17
 
 func (m *gpuMasks) options(q *Query) plan.MaskOptions {
-	return plan.MaskOptions{LeaveOut: q.gpu.small, RangeDocs: q.searcher.dispatcher.gpu.rangeDocs, Words: m.words}
+	return plan.MaskOptions{LeaveOut: q.gpu.small, RangeDocs: q.searcher.dispatcher.gpu.rangeDocs, Words: m.words, Runs: pipeline.MaxRuns}
 }
 
 // filterOf returns the mask of a stage in a segment. A GPU that has no room for a column has the words

@@ -30,13 +30,14 @@ type Mask struct {
 	key string // of the filters and the exclusions; another one of the same hash is not this
 }
 
-// MaskRange is the documents with a value from Lo to Hi in a column in which no document has several. Name and Number
-// are of the column in its segment.
+// MaskRange is the documents with a value from Lo to Hi in a column in which no document has several, or with one of Values, which
+// rise from Lo to Hi, if there are any. Name and Number are of the column in its segment.
 type MaskRange struct {
 	Column *column.Column
 	Name   string
 	Number int
 	Lo, Hi int64
+	Values []int64
 }
 
 // MaskOptions name the needed masks and their form.
@@ -46,6 +47,8 @@ type MaskOptions struct {
 	// RangeDocs, if not 0, is the least number of documents of a segment whose mask may be Ranges, for another
 	// processor. The others, and masks that the index keeps already, are Words.
 	RangeDocs int
+	// Runs is the most runs of consecutive values that MaskRange.Values may be; 0: there are none.
+	Runs int
 	// Words has excluded words in the masks of a stage with Words, too, for a processor that does not look them up.
 	Words bool
 }
@@ -135,7 +138,7 @@ func rangesOf(p *Plan, stage, segment int, key string, o *MaskOptions) (*Mask, e
 	}
 	ranges := make([]MaskRange, len(st.filters))
 	for i, n := range st.filters {
-		ok, err := rangeOf(&ranges[i], p, view, n)
+		ok, err := rangeOf(&ranges[i], p, view, n, o.Runs)
 		if err != nil || !ok {
 			return nil, err
 		}
@@ -151,8 +154,8 @@ func rangesOf(p *Plan, stage, segment int, key string, o *MaskOptions) (*Mask, e
 }
 
 // rangeOf reports whether a filter is a range of a column in which a document has at most one value, and some
-// are in the range.
-func rangeOf(r *MaskRange, p *Plan, view *index.View, n node) (ok bool, err error) {
+// are in the range; or a set of values in at most some runs.
+func rangeOf(r *MaskRange, p *Plan, view *index.View, n node, runs int) (ok bool, err error) {
 	source := rangeSourceOf(p, n.(*constant).child)
 	var name string
 	switch source := source.(type) {
@@ -161,7 +164,10 @@ func rangeOf(r *MaskRange, p *Plan, view *index.View, n node) (ok bool, err erro
 	case *columnValues:
 		first, last := source.values[0], source.values[len(source.values)-1]
 		if uint64(last)-uint64(first) != uint64(len(source.values)-1) {
-			return false, nil // a set with gaps
+			if !atMostRuns(source.values, runs) {
+				return false, nil
+			}
+			r.Values = source.values
 		}
 		name, r.Lo, r.Hi = source.name, first, last
 	case *ordinalRange:
@@ -186,6 +192,18 @@ func rangeOf(r *MaskRange, p *Plan, view *index.View, n node) (ok bool, err erro
 	}
 	lo, hi := r.Column.Bounds()
 	return r.Lo <= hi && r.Hi >= lo, nil
+}
+
+// atMostRuns reports whether rising values are at most n runs of consecutive ones.
+func atMostRuns(values []int64, n int) bool {
+	for i, v := range values {
+		if i == 0 || v != values[i-1]+1 {
+			if n--; n < 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // rangeSourceOf returns the source of a set, and of a term of a keyword the range of its value; nil: neither.

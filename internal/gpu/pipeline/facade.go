@@ -36,6 +36,9 @@ const (
 	FormImage  = residency.FormImage
 )
 
+// MaxRuns is residency.MaxRuns.
+const MaxRuns = residency.MaxRuns
+
 // ParseSelection is residency.ParseSelection.
 func ParseSelection(text string) (Selection, error) { return residency.ParseSelection(text) }
 

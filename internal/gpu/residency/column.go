@@ -3,6 +3,7 @@ package residency
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -12,13 +13,18 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// ColumnRange is the documents of a segment with a value from Lo to Hi in a column.
+// ColumnRange is the documents of a segment with a value from Lo to Hi in a column, or with one of Values.
 type ColumnRange struct {
 	Column *column.Column
 	Name   string
 	Number int // of the column in its segment
 	Lo, Hi int64
+	// Values, if not nil, rise from Lo to Hi, in at most MaxRuns runs of consecutive ones.
+	Values []int64
 }
+
+// MaxRuns is the maximum number of runs in ColumnRange.Values.
+const MaxRuns = 16
 
 // On a device a column has one number for each document of the shard: 0 without a value, else the value
 // less the least one, plus 1, in 16, 32 or 64 bits.
@@ -41,23 +47,46 @@ func flatBytes(c *column.Column) int64 {
 // IsFlat reports whether a device can hold the column of a range.
 func (r *ColumnRange) IsFlat() bool { return flatBytes(r.Column) > 0 }
 
-// bounds returns the numbers of the range; no number is from lo to hi if no value is in it.
-func (r *ColumnRange) bounds() (lo, hi uint64) {
-	least, most := r.Column.Bounds()
-	if r.Lo > most || r.Hi < least || r.Lo > r.Hi {
-		return 1, 0
+// runs sets the numbers of the range, and returns how many runs they are.
+func (r *ColumnRange) runs(to *[MaxRuns]run) (n int, err error) {
+	if r.Values == nil {
+		return r.appendRun(to, 0, r.Lo, r.Hi), nil
 	}
-	return uint64(max(r.Lo, least)) - uint64(least) + 1, uint64(min(r.Hi, most)) - uint64(least) + 1
+	for from := 0; from < len(r.Values); {
+		last := from
+		for last+1 < len(r.Values) && r.Values[last+1] == r.Values[last]+1 {
+			last++
+		}
+		if n == MaxRuns {
+			return 0, fmt.Errorf("more than %d runs of values: %w", MaxRuns, base.ErrBadInput)
+		}
+		n = r.appendRun(to, n, r.Values[from], r.Values[last])
+		from = last + 1
+	}
+	return n, nil
 }
+
+// appendRun adds the values from lo to hi that the column may have.
+func (r *ColumnRange) appendRun(to *[MaxRuns]run, n int, lo, hi int64) int {
+	least, most := r.Column.Bounds()
+	if lo > most || hi < least || lo > hi {
+		return n
+	}
+	to[n] = run{uint64(max(lo, least)) - uint64(least) + 1, uint64(min(hi, most)) - uint64(least) + 1}
+	return n + 1
+}
+
+// run mirrors ResidencyRun.
+type run struct{ lo, hi uint64 }
 
 // rangeParams mirrors ResidencyRangeParams.
 type rangeParams struct {
 	values         cuda.Ptr[uint32]
 	bits           cuda.Ptr[uint32]
 	total          cuda.Ptr[uint32]
-	lo, hi         uint64
 	count, n, keep uint32
-	_              uint32
+	numRuns        uint32
+	runs           [MaxRuns]run
 }
 
 const rangeThreads = 256
@@ -88,7 +117,11 @@ func (r *ranger) close() error { return r.module.Unload() }
 // unless this is zero.
 func (r *ranger) mark(s *cuda.Stream, of *ColumnRange, e *Entry, count uint32, bits, total cuda.Buffer[uint32], keep bool) error {
 	p := rangeParams{values: e.packed.bits.Ptr(), bits: bits.Ptr(), total: total.Ptr(), count: count, n: uint32(bits.Len())}
-	p.lo, p.hi = of.bounds()
+	runs, err := of.runs(&p.runs)
+	if err != nil {
+		return err
+	}
+	p.numRuns = uint32(runs)
 	if keep {
 		p.keep = 1
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -87,13 +88,24 @@ func TestRanges(t *testing.T) {
 					return lo + int64(rng.Float64()*float64(uint64(hi)-uint64(lo)))
 				}
 				r.Lo, r.Hi = bound(), bound()
-				ranges = append(ranges, r)
 				one := make([]uint64, len(want))
-				if r.Lo <= r.Hi {
+				if rng.IntN(3) == 0 {
+					for range 1 + rng.IntN(MaxRuns/2) { // of one or two values
+						v := bound()
+						r.Values = append(r.Values, v, v+rng.Int64N(2))
+					}
+					slices.Sort(r.Values)
+					r.Values = slices.Compact(r.Values)
+					r.Lo, r.Hi = r.Values[0], r.Values[len(r.Values)-1]
+					if err := r.Column.Set(r.Values, one); err != nil {
+						t.Fatal(err)
+					}
+				} else if r.Lo <= r.Hi {
 					if err := r.Column.Range(r.Lo, r.Hi, one); err != nil {
 						t.Fatal(err)
 					}
 				}
+				ranges = append(ranges, r)
 				for i := range want {
 					want[i] &= one[i]
 				}

@@ -21,16 +21,23 @@ GRIFFIN_KERNEL(residency_rebase, ResidencyRebaseParams, 256) {
     }
 }
 
+/* maxRuns in column.go. */
+constexpr uint32_t kMaxRuns = 16;
+
+struct ResidencyRun {
+    uint64_t lo, hi; /* lo is at least 1 */
+};
+
 /* Mirrored by rangeParams in column.go. */
 struct ResidencyRangeParams {
     const void* values; /* [count]: 0: no value */
     uint32_t* bits;     /* [numWords] */
     uint32_t* total;    /* the number of documents is added, unless it is null */
-    uint64_t lo, hi;    /* lo is at least 1 */
     uint32_t count;
     uint32_t numWords; /* of 32 documents, at least count / 32, rounded up */
     uint32_t keep;     /* 1: clears bits only */
-    uint32_t padding;
+    uint32_t numRuns;
+    ResidencyRun runs[kMaxRuns];
 };
 
 /* A warp has 32 words; lane i writes word i. */
@@ -44,7 +51,11 @@ __device__ __forceinline__ void residency_range(const ResidencyRangeParams& p) {
     for (uint32_t i = 0; i < 32; i++) {
         const uint32_t doc = (first + i) * 32 + lane;
         const uint64_t value = doc < p.count ? values[doc] : 0;
-        const uint32_t word = __ballot_sync(0xffffffffU, value >= p.lo && value <= p.hi);
+        bool in = false;
+        for (uint32_t r = 0; r < p.numRuns; r++) {
+            in = in || (value >= p.runs[r].lo && value <= p.runs[r].hi);
+        }
+        const uint32_t word = __ballot_sync(0xffffffffU, in);
         own = i == lane ? word : own;
     }
     if (first + lane < p.numWords) {
@@ -60,7 +71,7 @@ __device__ __forceinline__ void residency_range(const ResidencyRangeParams& p) {
 }
 
 /*
- * Computes the bitmap of the documents whose value is from lo to hi, and may count them.
+ * Computes the bitmap of the documents whose value is in one of the runs, and may count them.
  *
  * Grid: one thread per word of 32 documents. Block: 256 threads. No shared memory. CPU reference:
  * column.Column.Range.
