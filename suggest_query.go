@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/spelling"
 	"github.com/griffin-search/griffin/query"
 )
@@ -49,7 +49,7 @@ func (s *search) didYouMean(ctx context.Context) ([]string, error) {
 			found = append(found, v)
 		}
 	}
-	slices.SortStableFunc(found, func(x, y variant) int {
+	base.SortFew(found, func(x, y variant) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.matches, x.matches), strings.Compare(x.text, y.text))
 	})
 	var out []string
@@ -179,7 +179,7 @@ func (c *correcter) find(f *suggestField, w typedWord, typed string) error {
 		}
 		words = append(words, writtenWord{text, spelling.Similarity(strings.ToLower(typed), text)})
 	}
-	slices.SortStableFunc(words, func(x, y writtenWord) int { return cmp.Compare(y.score, x.score) })
+	base.SortFew(words, func(x, y writtenWord) int { return cmp.Compare(y.score, x.score) })
 	c.words = append(c.words, words[:min(len(words), maxCorrections)])
 	return nil
 }

@@ -53,7 +53,7 @@ func (r *Run) AddRanking(query string, entries []RunEntry) error {
 			return fmt.Errorf("query %q: document %q: score is not a number: %w", query, e.DocNo, base.ErrBadInput)
 		}
 	}
-	slices.SortFunc(ranking, compareEntries)
+	base.Sort(ranking, compareEntries)
 	if r.rankings == nil {
 		r.rankings = make(map[string][]RunEntry)
 	}
@@ -178,6 +178,6 @@ func rankLines(query string, lines []runLine) ([]RunEntry, error) {
 		}
 		ranking[i] = l.RunEntry
 	}
-	slices.SortFunc(ranking, compareEntries)
+	base.Sort(ranking, compareEntries)
 	return ranking, nil
 }

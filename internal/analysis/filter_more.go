@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // keepMapper keeps words of a list only.
@@ -152,7 +154,7 @@ func (f *fingerprintFilter) rewrite(dst, words []word, m *memory) []word {
 		f.terms = append(f.terms, words[i].term)
 		out.start, out.end = min(out.start, words[i].start), max(out.end, words[i].end)
 	}
-	slices.SortFunc(f.terms, bytes.Compare)
+	base.Sort(f.terms, bytes.Compare)
 	f.terms = slices.CompactFunc(f.terms, bytes.Equal)
 	from := len(m.buffer)
 	for i, term := range f.terms {

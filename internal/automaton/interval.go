@@ -2,13 +2,14 @@ package automaton
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 func sorted(list []runeRange) []runeRange {
-	slices.SortFunc(list, func(x, y runeRange) int { return cmp.Compare(x.from, y.from) })
+	base.Sort(list, func(x, y runeRange) int { return cmp.Compare(x.from, y.from) })
 	return list
 }
 

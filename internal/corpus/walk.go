@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
@@ -38,7 +37,7 @@ func newWalk(root string) *walker {
 		w.links = w.links[1:]
 		w.follow(link)
 	}
-	slices.SortFunc(w.files, func(a, b input) int { return cmp.Compare(a.id, b.id) })
+	base.Sort(w.files, func(a, b input) int { return cmp.Compare(a.id, b.id) })
 	return w
 }
 

@@ -3,7 +3,6 @@ package index
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
@@ -174,6 +173,6 @@ func (g *livePostings) fill() error {
 			g.window = append(g.window, p)
 		}
 	}
-	slices.SortFunc(g.window, func(a, b livePosting) int { return cmp.Compare(a.rank, b.rank) })
+	base.Sort(g.window, func(a, b livePosting) int { return cmp.Compare(a.rank, b.rank) })
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/segment"
 )
@@ -47,7 +48,7 @@ func dropDuplicates(partials []*partial) ([]superseded, error) {
 		}
 		same = append(same, ref)
 	}
-	slices.SortFunc(found, func(a, b superseded) int { return cmp.Compare(a.earlier, b.earlier) })
+	base.Sort(found, func(a, b superseded) int { return cmp.Compare(a.earlier, b.earlier) })
 	for _, s := range found {
 		partials[s.earlier.partial()].drop(int(s.earlier.doc()))
 	}

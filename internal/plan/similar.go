@@ -240,7 +240,7 @@ func beginning(s *index.Snapshot, id base.FieldID, prefix []byte, most int) ([][
 			return nil, err
 		}
 	}
-	slices.SortFunc(all, bytes.Compare)
+	base.Sort(all, bytes.Compare)
 	all = slices.CompactFunc(all, bytes.Equal)
 	return all[:min(most, len(all))], nil
 }

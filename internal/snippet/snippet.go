@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // Fragment is a passage of a text.
@@ -177,7 +178,7 @@ func (m *Maker) Make(text string) []Fragment {
 	if len(passages) == 0 {
 		passages = append(passages, cutter.widen(0, 0))
 	}
-	slices.SortFunc(passages, func(a, b passage) int { return a.start - b.start })
+	base.Sort(passages, func(a, b passage) int { return a.start - b.start })
 	passages = separate(passages)
 	fragments := make([]Fragment, len(passages))
 	for i, p := range passages {

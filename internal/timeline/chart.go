@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // Kind is the kind of a lane.
@@ -75,7 +76,7 @@ func Of(t *griffin.Trace) *Chart {
 			c.add(Bus, string(Bus), bus(s))
 		}
 	}
-	slices.SortStableFunc(c.Lanes, func(a, b Lane) int {
+	base.SortFew(c.Lanes, func(a, b Lane) int {
 		order := []Kind{CPU, Wait, Bus, GPU}
 		return cmp.Or(slices.Index(order, a.Kind)-slices.Index(order, b.Kind), strings.Compare(a.Name, b.Name))
 	})

@@ -1,6 +1,10 @@
 package residency
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
 
 const (
 	// stretchBytes is the minimum size for evictStretch; smaller extents are found without it.
@@ -61,7 +65,7 @@ func (s *stretches) set(heap entryHeap) {
 	for _, e := range heap {
 		s.spots = append(s.spots, spot{e.extent, e, e.worth(0)})
 	}
-	slices.SortFunc(s.spots, func(a, b spot) int { return a.extent.compare(b.extent) })
+	base.Sort(s.spots, func(a, b spot) int { return a.extent.compare(b.extent) })
 }
 
 // evictStretch drops the contiguous stretch of lists of at least size bytes with the least
