@@ -14,7 +14,7 @@ import (
 // on the GPU, gets the error of that context. After a panic all runs begin again when they are
 // run.
 func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
-	b := &r.led
+	leds, b := r.d.led, r.d.led.take()
 	done := false
 	defer func() {
 		if !done {
@@ -22,6 +22,7 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 			b.helpers.abandon()
 		}
 		b.reset()
+		leds.put(b)
 	}()
 	began := time.Now()
 	for _, w := range all { // all of them before anything can panic
@@ -62,6 +63,25 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 		}
 	}
 	done = true
+}
+
+// ledBatches is memory for the batches that runs lead, one for each lane.
+type ledBatches chan *batch
+
+func (l ledBatches) take() *batch {
+	select {
+	case b := <-l:
+		return b
+	default:
+		return new(batch)
+	}
+}
+
+func (l ledBatches) put(b *batch) {
+	select {
+	case l <- b:
+	default:
+	}
 }
 
 // more: the next stage has to answer.

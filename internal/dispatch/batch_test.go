@@ -182,7 +182,7 @@ func TestRunsReleaseMemory(t *testing.T) {
 	outcomes := make([]error, len(works))
 	leader := runs[0]
 	leader.RunBatch(t.Context(), works, outcomes)
-	b := &leader.led
+	b := <-leader.d.led
 	for _, q := range b.queries[:cap(b.queries)] {
 		if q != nil {
 			t.Fatal("the leader has a query of a batch that has ended")

@@ -32,7 +32,8 @@ type Dispatcher struct {
 	policy policy
 	ratio  float64
 	slots  chan struct{} // of batchSlots; nil: allCPUs
-	parts  atomic.Int64  // of batches that are with the GPU, or are planned for it
+	led    ledBatches
+	parts  atomic.Int64 // of batches that are with the GPU, or are planned for it
 
 	start       time.Time
 	preloader   preloader
@@ -126,7 +127,7 @@ func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
 	if g != nil {
 		lanes, slots = g.lanes, min(slots, idleCPUs())
 	}
-	d.slots = make(chan struct{}, slots)
+	d.slots, d.led = make(chan struct{}, slots), make(ledBatches, max(lanes, 0))
 	var err error
 	d.pool, err = sched.NewPool(sched.Options{
 		Policy: d.Policy(), CPUs: o.CPUs, Lanes: lanes, MaxQueue: o.MaxQueue, Deadline: o.Deadline, Window: o.Window, Pin: o.Pin,
@@ -136,13 +137,15 @@ func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
 }
 
 const (
-	// launchBeside is the number of queries for each busy lane that a launch beside them is worth: on an H100 a launch takes about as
-	// long as ten more queries in one.
-	launchBeside = 32
-	// maxLaunch is far below deadlines of 10 ms, and takes some hundred queries.
-	maxLaunch = 3 * time.Millisecond
-	// gpuPatience is the time at a busy GPU up to which queries wait there although a CPU is idle.
-	gpuPatience = 2 * time.Millisecond
+	// launchBeside is the number of queries for each busy lane that a launch beside them is worth: on an H200 a launch takes 1 ms and
+	// 15 µs for each query, nearly as long beside others as alone.
+	launchBeside = 16
+	// maxLaunch is below deadlines of 10 ms, and takes some hundred queries. The launches of several lanes share a GPU, and
+	// predictions are of one alone.
+	maxLaunch = 6 * time.Millisecond
+	// gpuPatience is the time at a busy GPU up to which queries wait there although a CPU is idle. It is longer than the waits
+	// of a GPU that keeps up with its queries: a query takes a CPU as long as about a hundred queries that it feeds to the GPU.
+	gpuPatience = 20 * time.Millisecond
 )
 
 // hasSpareCPU reports whether a CPU may take what a GPU can do.

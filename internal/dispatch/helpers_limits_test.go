@@ -184,7 +184,7 @@ func TestBatchOfRunsEnds(t *testing.T) {
 			}
 			second += r.stage
 		}
-		if err := runs[0].led.helpers.err; errors.Is(err, errAbandoned) != panics || second == 0 && !panics {
+		if err := (<-runs[0].d.led).helpers.err; errors.Is(err, errAbandoned) != panics || second == 0 && !panics {
 			t.Errorf("panics %v: helpers %v; %d runs in their second stage", panics, err, second)
 		}
 	}
@@ -205,8 +205,8 @@ func TestBatchOfRunsHelped(t *testing.T) {
 		r.RunBatch(t.Context(), []sched.Work{r}, make([]error, 1))
 		open()
 		wg.Wait()
-		if r.led.helpers.besides != c.want {
-			t.Errorf("%+v: CPUs help %v", c, r.led.helpers.besides)
+		if besides := (<-d.led).helpers.besides; besides != c.want {
+			t.Errorf("%+v: CPUs help %v", c, besides)
 		}
 		r.end()
 	}

@@ -119,11 +119,11 @@ type Scratch struct {
 
 // NewScratch returns a Scratch for indexes with the analyzer of that name.
 func NewScratch(analyzer string) (*Scratch, error) {
-	sc, err := plan.NewScratch(analyzer)
-	if err != nil {
+	sc := new(Scratch)
+	if err := sc.Begin(analyzer); err != nil {
 		return nil, err
 	}
-	return &Scratch{Scratch: *sc}, nil
+	return sc, nil
 }
 
 // Prepare plans a query. Errors wrap base.ErrBadInput, or base.ErrCorrupt if the dictionary or a

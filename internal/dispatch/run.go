@@ -33,7 +33,6 @@ type queryRun struct {
 	trace     tracer
 	gpu       gpuState
 	overrun   overrun // of the present stage
-	led       batch   // by this run
 }
 
 // position is the stage, the finished lists in its order, and the remaining candidates of a

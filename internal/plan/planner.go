@@ -95,10 +95,17 @@ type Scratch struct {
 // NewScratch returns a Scratch for indexes with an analyzer of that name, which their settings can
 // define.
 func NewScratch(analyzer string) (*Scratch, error) {
+	sc := new(Scratch)
+	return sc, sc.Begin(analyzer)
+}
+
+// Begin is NewScratch in the memory of a zero Scratch.
+func (sc *Scratch) Begin(analyzer string) error {
 	if analyzer == "" {
-		return nil, fmt.Errorf("queries: no analyzer: %w", base.ErrBadInput)
+		return fmt.Errorf("queries: no analyzer: %w", base.ErrBadInput)
 	}
-	return &Scratch{compiler: compiler{analyzers: analyzers{scheme: analysis.NewScheme(nil, analyzer)}}}, nil
+	sc.compiler.analyzers.scheme = analysis.NewScheme(nil, analyzer)
+	return nil
 }
 
 // Analyzer is the one of a field's documents in the index of the last query, for snippets.
