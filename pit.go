@@ -52,8 +52,8 @@ func (p *PointInTime) Search(ctx context.Context, q Query) (_ *Results, err erro
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.index.beginSearchOf(snapshot, &q)
-	if err != nil {
+	s := new(search)
+	if err := beginOf(s, p.index, snapshot, &q); err != nil {
 		return nil, err
 	}
 	return s.answer(ctx, began)

@@ -71,9 +71,11 @@ type DocID uint32
 
 // Hit is one document of the results.
 type Hit struct {
-	ID    string  `json:"id"`
-	DocID DocID   `json:"doc_id"`
-	Score float64 `json:"score"`
+	ID    string `json:"id"`
+	DocID DocID  `json:"doc_id"`
+	// NoScore: Score is unknown, since the hits are ordered by fields.
+	NoScore bool    `json:"no_score,omitempty"`
+	Score   float64 `json:"score"`
 	// Title and Fields as stored; Query.Load can leave them out.
 	Title  string  `json:"title,omitempty"`
 	Fields []Field `json:"fields,omitempty"`
@@ -83,8 +85,6 @@ type Hit struct {
 	Group json.RawMessage `json:"group,omitempty"`
 	// InnerHits are documents of the group, by the names of Query.InnerHits.
 	InnerHits map[string]InnerResult `json:"-"`
-	// NoScore: Score is unknown, since the hits are ordered by fields.
-	NoScore bool `json:"no_score,omitempty"`
 	// Highlights are the passages of Query.Highlight, by field.
 	Highlights map[string][]Snippet `json:"highlights,omitempty"`
 	// Snippet is set if Query.SnippetLength is.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/dispatch"
@@ -189,12 +190,26 @@ func ParseFilter(ix *Index, text string) (query.Node, error) {
 func (ix *Index) Search(ctx context.Context, q Query) (_ *Results, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := time.Now()
-	s, err := ix.beginSearch(ctx, &q)
-	if err != nil {
+	a := askedMemory.Get().(*asked)
+	a.query = q
+	if err := beginIn(ctx, &a.search, ix, &a.query); err != nil {
 		return nil, err
 	}
-	return s.answer(ctx, began)
+	r, err := a.search.answer(ctx, began)
+	if err == nil && !a.query.Trace && !a.query.needsMatches() { // other results may refer to the query
+		*a = asked{}
+		askedMemory.Put(a)
+	}
+	return r, err
 }
+
+// asked is a search and its query, whose memory other searches use again.
+type asked struct {
+	search search
+	query  Query
+}
+
+var askedMemory = sync.Pool{New: func() any { return new(asked) }}
 
 // answer runs and ends the search.
 func (s *search) answer(ctx context.Context, began time.Time) (*Results, error) {
@@ -248,27 +263,34 @@ type search struct {
 
 // beginSearch takes a snapshot and a scratch; the caller releases them.
 func (ix *Index) beginSearch(ctx context.Context, q *Query) (*search, error) {
+	s := new(search)
+	return s, beginIn(ctx, s, ix, q)
+}
+
+// beginIn is beginSearch in the memory of s.
+func beginIn(ctx context.Context, s *search, ix *Index, q *Query) error {
 	if err := q.check(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	snapshot, err := ix.ix.Snapshot()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return ix.beginSearchOf(snapshot, q)
+	return beginOf(s, ix, snapshot, q)
 }
 
-// beginSearchOf takes over a reference to the snapshot.
-func (ix *Index) beginSearchOf(snapshot *index.Snapshot, q *Query) (*search, error) {
+// beginOf takes over a reference to the snapshot.
+func beginOf(s *search, ix *Index, snapshot *index.Snapshot, q *Query) error {
 	sc, err := ix.scratch(snapshot.Options.Analyzer)
 	if err != nil {
 		snapshot.Release()
-		return nil, err
+		return err
 	}
-	return &search{index: ix, snapshot: snapshot, searcher: ix.searcher(snapshot), sc: sc, query: q}, nil
+	*s = search{index: ix, snapshot: snapshot, searcher: ix.searcher(snapshot), sc: sc, query: q}
+	return nil
 }
 
 // searcher returns the Searcher of a snapshot, which its searches share. The snapshot keeps it, and not the index, which

@@ -206,8 +206,8 @@ func (s *search) matchesOfText(ctx context.Context, text string) (int64, error) 
 	if err := q.check(); err != nil {
 		return 0, err
 	}
-	other, err := s.index.beginSearchOf(s.snapshot.Retain(), &q)
-	if err != nil {
+	other := new(search)
+	if err := beginOf(other, s.index, s.snapshot.Retain(), &q); err != nil {
 		return 0, err
 	}
 	r, err := other.answer(ctx, time.Now())

@@ -263,10 +263,11 @@ func (t *indexTarget) DoBatch(ctx context.Context, first, n int) (o load.Outcome
 }
 
 func outcomeOf(err error) (load.Outcome, error) {
+	if err == nil {
+		return load.Answered, nil // without the memory of the rest
+	}
 	var overload *griffin.Overload
 	switch {
-	case err == nil:
-		return load.Answered, nil
 	case errors.As(err, &overload) && overload.Reason == griffin.ReasonExpired:
 		return load.Expired, err
 	case errors.As(err, &overload):

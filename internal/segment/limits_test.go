@@ -415,7 +415,7 @@ func TestRenumbererSort(t *testing.T) {
 }
 
 func TestListCacheSets(t *testing.T) {
-	for terms, want := range map[uint64]int{0: 1, 3: 1, 4: 2, 7: 2, 8: 4, 1 << 40: maxCacheSets} {
+	for terms, want := range map[uint64]int{0: 1, 1: 2, 3: 4, 4: 8, 7: 8, 8: 16, maxCacheSets / 2: maxCacheSets, 1 << 40: maxCacheSets} {
 		if got := len(newListCache(terms).sets); got != want {
 			t.Errorf("%d terms: %d sets, want %d", terms, got, want)
 		}

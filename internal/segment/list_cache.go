@@ -33,7 +33,7 @@ type cachedList struct {
 }
 
 func newListCache(numTerms uint64) *listCache {
-	sets := min(maxCacheSets, 1<<bits.Len64(numTerms/cacheWays))
+	sets := min(maxCacheSets, 1<<bits.Len64(min(numTerms, maxCacheSets))) // more than one term a set would replace each other in some
 	return &listCache{seed: maphash.MakeSeed(), sets: make([][cacheWays]atomic.Pointer[cachedList], sets)}
 }
 

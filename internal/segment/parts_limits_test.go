@@ -44,7 +44,7 @@ func TestFindCachesLists(t *testing.T) {
 
 // A new list takes a free slot of its set, whatever other sets hold.
 func TestListCacheFillsFreeSlots(t *testing.T) {
-	c := newListCache(cacheWays)
+	c := newListCache(1)
 	if len(c.sets) != 2 {
 		t.Fatalf("%d sets, the test needs 2", len(c.sets))
 	}
