@@ -36,6 +36,7 @@ type template struct {
 	match, unmatch         []func(name string) bool // of the last part of a name
 	pathMatch, pathUnmatch []func(name string) bool
 	mapping                json.RawMessage
+	sample                 []Field // of some name; nil if the mapping has placeholders
 }
 
 // SplitDetection takes the members of a Detection from the JSON of a mapping. d keeps those of before that the JSON does not
@@ -164,15 +165,45 @@ func (d *Detection) addTemplate(raw json.RawMessage) error {
 	if t.kind == "*" {
 		t.kind = ""
 	}
-	sample := t.kind
-	if sample == "" {
-		sample = "string"
-	}
-	if _, err := t.fields("sample", sample, ""); err != nil {
+	if err := t.try(); err != nil {
 		return fmt.Errorf("dynamic template [%s]: %w", t.name, err)
 	}
 	d.templates = append(d.templates, t)
 	return nil
+}
+
+// try returns an error if the mapping is not valid for any type that the template matches.
+func (t *template) try() (err error) {
+	for _, kind := range []string{"string", "long", "double", "boolean", "date", "object"} {
+		if t.kind != "" && t.kind != kind {
+			continue
+		}
+		sample, wrong := t.fields("sample", kind, "")
+		if wrong == nil {
+			if !strings.Contains(string(t.mapping), "{name}") && !strings.Contains(string(t.mapping), "{dynamic") {
+				t.sample = sample
+			}
+			return nil
+		}
+		if err == nil {
+			err = wrong
+		}
+	}
+	return err
+}
+
+// Samples returns fields as the templates without placeholders make them. They have the names of the templates.
+func (d *Detection) Samples() (fields []Field) {
+	if d == nil {
+		return nil
+	}
+	for i := range d.templates {
+		for _, f := range d.templates[i].sample {
+			f.Name = d.templates[i].name
+			fields = append(fields, f)
+		}
+	}
+	return fields
 }
 
 func namePatterns(raw json.RawMessage, isRegexp bool) ([]func(string) bool, error) {
@@ -189,6 +220,10 @@ func namePatterns(raw json.RawMessage, isRegexp bool) ([]func(string) bool, erro
 	for _, pattern := range list {
 		if !isRegexp {
 			pattern = strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")
+		}
+		_, err := regexp.Compile(pattern) // alone, for the error
+		if err != nil {
+			return nil, bad("pattern %.80q: %v", pattern, err)
 		}
 		r, err := regexp.Compile(`\A(?s:` + pattern + `)\z`)
 		if err != nil {
@@ -208,7 +243,7 @@ func (t *template) matches(name, kind string) bool {
 		!in(t.unmatch, last) && !in(t.pathUnmatch, name)
 }
 
-// fields are those of a name. format is of a detected date.
+// fields are those of a name. format is of a detected date. The fields of copy_to are not looked up.
 func (t *template) fields(name, kind, format string) ([]Field, error) {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	fill := strings.NewReplacer("{name}", last, "{dynamic_type}", templateKinds[kind], "{dynamicType}", templateKinds[kind])
@@ -231,7 +266,7 @@ func (t *template) fields(name, kind, format string) ([]Field, error) {
 	if f := &p.fields[0]; f.Type == Date && f.Format == "" && format != DefaultFormat {
 		f.Format = format
 	}
-	m, err := New("", p.fields)
+	m, err := NewUpdate("", p.fields)
 	if err != nil {
 		return nil, err
 	}

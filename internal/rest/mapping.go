@@ -248,21 +248,34 @@ func (m *meta) parseUpdate(raw json.RawMessage) *Error {
 		if f.Name[0] == '_' {
 			return badRequest(typeMapperParsing, "Field [%s] is reserved: a name must not start with _", f.Name)
 		}
-		for _, name := range []string{f.Analyzer, f.SearchAnalyzer} {
-			if err := m.checkAnalyzer(f.Name, name); err != nil {
-				return err
-			}
-		}
-		if f.Normalizer != "" && !m.analysis.Has(analysis.NormalizerPrefix+f.Normalizer) {
-			return badRequest(typeMapperParsing, "normalizer [%s] not found for field [%s]: there are %s", f.Normalizer, f.Name, strings.Join(m.analysis.NormalizerNames(), ", "))
+		if err := m.checkNames(f); err != nil {
+			return err
 		}
 		if f.Analyzer != "" {
 			m.Analyzers[f.Name] = f.Analyzer
 		}
 	}
+	for _, f := range detection.Samples() {
+		if err := m.checkNames(&f); err != nil {
+			return err
+		}
+	}
 	var apiErr *Error
 	m.fields, apiErr = declared(mapping.NewUpdate("", fields))
 	return apiErr
+}
+
+// checkNames returns an error if an analyzer or a normalizer of a field does not exist.
+func (m *meta) checkNames(f *mapping.Field) *Error {
+	for _, name := range []string{f.Analyzer, f.SearchAnalyzer} {
+		if err := m.checkAnalyzer(f.Name, name); err != nil {
+			return err
+		}
+	}
+	if f.Normalizer != "" && !m.analysis.Has(analysis.NormalizerPrefix+f.Normalizer) {
+		return badRequest(typeMapperParsing, "normalizer [%s] not found for field [%s]: there are %s", f.Normalizer, f.Name, strings.Join(m.analysis.NormalizerNames(), ", "))
+	}
+	return nil
 }
 
 // mappings is the answer of GET /{index} and of GET /{index}/_mapping.

@@ -53,7 +53,7 @@ func (x *Index) document(to *griffin.Write, id, source string) *Error {
 	if len(w.added) == 0 {
 		return nil
 	}
-	added, err := declare(w.added)
+	added, err := declared(mapping.NewUpdate("", w.added)) // a template can copy to fields of the index
 	if err != nil {
 		return err
 	}

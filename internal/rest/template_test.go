@@ -83,3 +83,59 @@ func TestDynamicTemplates(t *testing.T) {
 		}
 	}
 }
+
+// Targets of copy_to are looked up in the mapping of the index.
+func TestDynamicTemplatesCopy(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /a", `{"mappings":{"dynamic_templates":[{"full":{"path_match":"name.*","path_unmatch":"*.middle","mapping":{"type":"text","copy_to":"full_name"}}},
+		{"lost":{"match":"lost","mapping":{"type":"text","copy_to":"nowhere"}}}],"properties":{"full_name":{"type":"text"}}}}`)
+	n.must(201, "PUT /a/_doc/1?refresh=true", `{"name":{"first":"John","middle":"Winston","last":"Lennon"}}`)
+	n.must(201, "PUT /a/_doc/2?refresh=true", `{"name":{"first":"Alice"}}`)
+	for query, hits := range map[string]any{
+		`{"match":{"full_name":{"query":"john lennon","operator":"and"}}}`: 1.0,
+		`{"match":{"full_name":"winston"}}`:                                0.0,
+		`{"match":{"full_name":"alice"}}`:                                  1.0,
+	} {
+		if got := n.hits("a", query); got != hits {
+			t.Errorf("%s: %v hits, want %v", query, got, hits)
+		}
+	}
+	if w := n.do("PUT /a/_doc/3", `{"lost":"x"}`); w.Code != 400 || !strings.Contains(w.Body.String(), "there is no field [nowhere]") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	n = n.restart()
+	n.must(201, "PUT /a/_doc/4?refresh=true", `{"name":{"nick":"walrus"}}`)
+	if got := n.hits("a", `{"match":{"full_name":"walrus"}}`); got != 1.0 {
+		t.Errorf("%v hits after a restart", got)
+	}
+}
+
+// A template is valid if it is for one of the types that it matches.
+func TestDynamicTemplatesOfAnyType(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /a", `{"mappings":{"dynamic_templates":[{"no_doc_values":{"match_mapping_type":"*","mapping":{"type":"{dynamic_type}","doc_values":false}}}]}}`)
+	n.must(201, "PUT /a/_doc/1", `{"n":1}`)
+	if w := n.do("PUT /a/_doc/2", `{"s":"x"}`); w.Code != 400 || !strings.Contains(w.Body.String(), "[doc_values]") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	n.must(200, "PUT /b", `{"mappings":{"dynamic_templates":[{"own":{"match":"*","mapping":{"analyzer":"{name}"}}}]}}`)
+	n.must(201, "PUT /b/_doc/1", `{"english":"x"}`)
+	for template, reason := range map[string]string{
+		`{"match":"*","mapping":{"type":"text","analyzer":"nothing"}}`:                                  "analyzer [nothing] has not been configured in mappings of field [t]",
+		`{"match":"*","mapping":{"type":"text","search_analyzer":"nothing"}}`:                           "analyzer [nothing]",
+		`{"match":"*","mapping":{"type":"keyword","normalizer":"nothing"}}`:                             "normalizer [nothing] not found for field [t]",
+		`{"match":"*","mapping":{"type":"text","fields":{"k":{"type":"keyword","normalizer":"none"}}}}`: "normalizer [none]",
+		`{"match":"[","match_pattern":"regex","mapping":{}}`:                                            "missing closing ]: `[`",
+		`{"match":"a)(b","match_pattern":"regex","mapping":{}}`:                                         "unexpected )",
+	} {
+		for _, request := range []string{"PUT /bad", "PUT /a/_mapping"} {
+			body := `{"dynamic_templates":[{"t":` + template + `}]}`
+			if request == "PUT /bad" {
+				body = `{"mappings":` + body + `}`
+			}
+			if w := n.do(request, body); w.Code != 400 || !strings.Contains(w.Body.String(), reason) {
+				t.Errorf("%s %s: status %d: %s", request, template, w.Code, w.Body)
+			}
+		}
+	}
+}
