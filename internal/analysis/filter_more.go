@@ -23,16 +23,11 @@ func newKeep(p *parameters) filterMaker {
 	if !given {
 		p.fail("parameter [keep_words] is missing")
 	}
-	fold := p.boolean("keep_words_case", false) // brings the list to lower case, as in OpenSearch
-	if fold {
-		for i := range list {
-			list[i] = string(appendLower(nil, []byte(list[i])))
-		}
-	}
-	return fresh(func() filter { return &keepMapper{newWordSet(list, false)} })
+	fold := p.boolean("keep_words_case", false) // of the list and of the words, as in OpenSearch
+	return fresh(func() filter { return &keepMapper{newWordSet(list, fold)} })
 }
 
-// repeater makes two of each word, of which stemmers leave the first.
+// repeater emits each word twice; stemmers do not change the first copy.
 type repeater struct{}
 
 var _ rewriter = repeater{}
@@ -95,7 +90,9 @@ func newStemmerOverride(p *parameters) filterMaker {
 			if fold {
 				word = string(appendLower(nil, []byte(word)))
 			}
-			stems[word] = stem
+			if stems[word] == "" { // the first rule of a word wins
+				stems[word] = stem
+			}
 		}
 	}
 	return fresh(func() filter { return &overrideMapper{stems: stems, fold: fold} })

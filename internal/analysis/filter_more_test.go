@@ -8,6 +8,7 @@ func TestFiltersTogether(t *testing.T) {
 		{`["keyword_repeat", "porter_stem"]`, "running cats run", "running@0 run@0 cats@1 cat@1 run@2"},
 		{`["keyword_repeat", "porter_stem", "remove_duplicates"]`, "run", "run@0"},
 		{`[{"type": "stemmer_override", "rules": ["running, runs => jog"]}, "porter_stem"]`, "running runs cats", "jog@0 jog@1 cat@2"},
+		{`[{"type": "stemmer_override", "rules": ["runs => jog", "runs, cats => hop"]}]`, "runs cats", "jog@0 hop@1"},
 		{`[{"type": "stemmer_override", "rules": "RUNNING => Jogging", "ignore_case": true}, "lowercase", "porter_stem"]`, "Running jogging", "jogging@0 jog@1"},
 		{`["stop", {"type": "shingle", "max_shingle_size": 3}]`, "please divide the sentence", "please@0 please divide@0 please divide _@0 divide@1 divide _@1 divide _ sentence@1 _ sentence@2 sentence@3"},
 		{`["stop", {"type": "shingle"}]`, "the a of cat", "_ cat@0 cat@1"},

@@ -10,8 +10,9 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// NormalizerPrefix begins the name of an analyzer that makes one term of a text by a normalizer.
-const NormalizerPrefix = "normalizer "
+// NormalizerPrefix begins the name of an analyzer that makes one term of a text by a normalizer. Names in settings and requests
+// are UTF-8, so none of them begins with it.
+const NormalizerPrefix = "\xffnormalizer "
 
 // lowercaseNormalizer is defined without settings, as in OpenSearch.
 const lowercaseNormalizer = "lowercase"

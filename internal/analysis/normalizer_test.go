@@ -65,3 +65,25 @@ func TestNormalizers(t *testing.T) {
 		t.Error("an analyzer of no normalizer")
 	}
 }
+
+// A normalizer does not hide an analyzer, whatever its name is.
+func TestNormalizerNames(t *testing.T) {
+	name, err := json.Marshal(NormalizerPrefix + "lowercase")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{string(name), `"normalizer lowercase"`} {
+		s, err := ParseSettings([]byte(`{"analyzer": {`+name+`: {"type": "custom", "tokenizer": "whitespace"}}}`), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for defined := range s.analyzers {
+			if got := mustNew(t, s, defined, Documents).Tokens(nil, []byte("A B")); len(got) != 2 || string(got[0].Term) != "A" {
+				t.Errorf("%q: tokens %v", defined, got)
+			}
+		}
+	}
+	if (*Settings)(nil).Has("normalizer lowercase") {
+		t.Error("the prefix is a name")
+	}
+}

@@ -155,7 +155,7 @@ func TestParts(t *testing.T) {
 		{"no shingle", filterOf(`{"type": "shingle", "output_unigrams": false}`), "a", ""},
 		{"shingles of sizes", filterOf(`{"type": "shingle", "min_shingle_size": 3, "max_shingle_size": 3}`), "a b c d", "a@0 a b c@0 b@1 b c d@1 c@2 d@3"},
 		{"keep", filterOf(`{"type": "keep", "keep_words": ["a", "C"]}`), "a b C c", "a@0 C@2"},
-		{"keep in lower case", filterOf(`{"type": "keep", "keep_words": ["A"], "keep_words_case": true}`), "a A", "a@0"},
+		{"keep in any case", filterOf(`{"type": "keep", "keep_words": ["Whale", "É"], "keep_words_case": true}`), "whale a Whale é", "whale@0 Whale@2 é@3"},
 		{"decimal_digit", filterOf(`"decimal_digit"`), "٣٤ ५ 𝟘𝟡 a1", "34@0 5@1 09@2 a1@3"},
 		{"fingerprint", filterOf(`{"type": "fingerprint", "separator": "-"}`), "b a b C", "C-a-b@0"},
 		{"long fingerprint", filterOf(`{"type": "fingerprint", "max_output_size": 4}`), "b a c", ""},
