@@ -17,7 +17,7 @@ type heuristic struct {
 	superset bool // the background must include the bucket
 }
 
-// heuristics are OpenSearch's, by name. That without a parameter is jlh.
+// heuristics are OpenSearch's, by name. The default is jlh.
 var heuristics = []string{"chi_square", "gnd", "jlh", "mutual_information", "percentage"}
 
 func (p *params) heuristic() heuristic {
