@@ -122,8 +122,6 @@ func (b *Batch) Add(q *Query) (int, error) {
 		err = b.kernels.wide()
 	} else if q.some() {
 		err = b.kernels.words()
-	} else if q.Filter.Ptr() != 0 {
-		err = b.kernels.filters()
 	}
 	if err != nil {
 		return 0, err

@@ -48,10 +48,14 @@ type Kernels struct {
 	tallyErr  error
 }
 
-// Load loads the kernels; Batch.Add loads the kernels of wide queries, and of those with Parts or a filter.
+// Load loads the kernels; Batch.Add loads the kernels of wide queries, and of those with Parts.
 func Load(d *cuda.Device) (*Kernels, error) {
 	k := &Kernels{device: d, maxWindow: maxWindow}
-	if err := k.load(); err != nil {
+	var filters sync.WaitGroup
+	filters.Go(func() { _ = k.filters() }) // beside the others: a driver compiles them in seconds
+	err := k.load()
+	filters.Wait()
+	if err = errors.Join(err, k.filters()); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
 	return k, nil
@@ -112,7 +116,8 @@ func loadEntries(m *cuda.Module, entries ...entry) (err error) {
 	return nil
 }
 
-// rareKernels are loaded for the first query that needs them: the driver compiles slowly. Those without a use are nil.
+// rareKernels are loaded once; but for filters, by the first query that needs them: the driver compiles slowly. Those
+// without a use are nil.
 type rareKernels struct {
 	once                 sync.Once
 	ranges, probe, count *cuda.Kernel
