@@ -79,6 +79,7 @@ func (s *search) fetchParts(ctx context.Context, plan *dispatch.Query, hits []ba
 // keeps the memory of all.
 const sharedIDs = 32
 
+// fetchIDs also reads the versions, if the query wants them.
 func (s *search) fetchIDs(ctx context.Context, hits []base.Hit, out []Hit) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -90,6 +91,13 @@ func (s *search) fetchIDs(ctx context.Context, hits []base.Hit, out []Hit) error
 		id, err := view.ID(h.DocID - view.Base)
 		if err != nil {
 			return err
+		}
+		if s.query.LoadVersions {
+			version, err := view.Version(h.DocID - view.Base)
+			if err != nil {
+				return err
+			}
+			out[i].SeqNo, out[i].Version = version.Seq, max(version.Number, 1)
 		}
 		text = append(text, id...)
 		ends[i] = len(text)

@@ -76,6 +76,9 @@ type Hit struct {
 	// NoScore: Score is unknown, since the hits are ordered by fields.
 	NoScore bool    `json:"no_score,omitempty"`
 	Score   float64 `json:"score"`
+	// SeqNo and Version are as of VersionedDocument, if Query.LoadVersions is set.
+	SeqNo   uint64 `json:"seq_no,omitempty"`
+	Version uint64 `json:"version,omitempty"`
 	// Title and Fields as stored; Query.Load can leave them out.
 	Title  string  `json:"title,omitempty"`
 	Fields []Field `json:"fields,omitempty"`

@@ -41,6 +41,8 @@ type Query struct {
 	Suggest bool
 	// Load is the part of documents that hits have; default LoadFields.
 	Load Load
+	// LoadVersions sets Hit.SeqNo and Hit.Version, unless Load is LoadNone.
+	LoadVersions bool
 	// SnippetLength is the length of snippets in characters, such as
 	// DefaultSnippetLength; 0: none.
 	SnippetLength int
@@ -84,8 +86,9 @@ type Query struct {
 	// ParseQuery reads the queries of the aggregations filter and filters. Without it, they are
 	// {"query_string": {"query": TEXT}} and {"match_all": {}}.
 	ParseQuery func(raw json.RawMessage) (query.Node, error)
-	// ParseHits checks the options of top_hits and InnerHits besides size, from, sort and track_scores, which are for who writes
-	// the hits, and returns the passages that they ask for; nil: none. Without it, _source is the only such option.
+	// ParseHits checks the options of top_hits and InnerHits besides size, from, sort and track_scores. The caller applies these
+	// options when it writes the hits. ParseHits returns the passages that they ask for; nil: none. Without it, _source is the
+	// only such option.
 	ParseHits func(options json.RawMessage) (*Highlight, error)
 }
 

@@ -102,31 +102,37 @@ func (b *byQueryRun) answer() answer {
 
 // all writes the documents that the query finds now.
 func (b *byQueryRun) all(ctx context.Context, q searchQuery) *Error {
-	ids, err := b.find(ctx, q)
+	found, err := b.find(ctx, q)
 	if err != nil {
 		return b.r.h.explain(ctx, b.x, err)
 	}
-	b.total = len(ids)
-	for len(ids) > 0 && len(b.failures) == 0 {
-		n := min(len(ids), byQueryBatch)
-		if err := b.write(ctx, ids[:n]); err != nil {
+	b.total = len(found)
+	for len(found) > 0 && len(b.failures) == 0 {
+		n := min(len(found), byQueryBatch)
+		if err := b.write(ctx, found[:n]); err != nil {
 			return err
 		}
-		ids = ids[n:]
+		found = found[n:]
 		b.batches++
 	}
 	return nil
 }
 
-func (b *byQueryRun) find(ctx context.Context, q searchQuery) (ids []string, err error) {
+// foundDocument is a document that the query matches. seqNo is 0 if every version of it matches.
+type foundDocument struct {
+	id    string
+	seqNo uint64
+}
+
+func (b *byQueryRun) find(ctx context.Context, q searchQuery) (found []foundDocument, err error) {
 	if q.all {
 		for doc, err := range b.x.ix.Documents(ctx) {
 			if err != nil {
 				return nil, err
 			}
-			ids = append(ids, doc.ID)
+			found = append(found, foundDocument{id: doc.ID})
 		}
-		return ids, nil
+		return found, nil
 	}
 	counted, err := b.x.ix.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: 1, Count: true, Load: griffin.LoadNone})
 	if err != nil || counted.Matches == 0 {
@@ -135,21 +141,22 @@ func (b *byQueryRun) find(ctx context.Context, q searchQuery) (ids []string, err
 	if counted.Matches > griffin.MaxK {
 		return nil, illegal("the query finds %d documents, more than %d", counted.Matches, griffin.MaxK)
 	}
-	results, err := b.x.ix.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: int(counted.Matches), Load: griffin.LoadIDs})
+	results, err := b.x.ix.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: int(counted.Matches), Load: griffin.LoadIDs, LoadVersions: true})
 	if err != nil {
 		return nil, err
 	}
 	for _, hit := range results.Hits {
-		ids = append(ids, hit.ID)
+		found = append(found, foundDocument{hit.ID, hit.SeqNo})
 	}
-	return ids, nil
+	return found, nil
 }
 
 // write deletes documents, or writes them again, unless they have changed since they were found.
-func (b *byQueryRun) write(ctx context.Context, ids []string) *Error {
+func (b *byQueryRun) write(ctx context.Context, found []foundDocument) *Error {
 	h := b.r.h
 	var writes []griffin.Write
-	for _, id := range ids {
+	for _, f := range found {
+		id := f.id
 		doc, err := b.x.ix.Versioned(ctx, id)
 		if errors.Is(err, griffin.ErrNotFound) {
 			b.conflict(id, "the document was deleted")
@@ -157,6 +164,10 @@ func (b *byQueryRun) write(ctx context.Context, ids []string) *Error {
 		}
 		if err != nil {
 			return h.explain(ctx, b.x, err)
+		}
+		if f.seqNo != 0 && doc.SeqNo != f.seqNo {
+			b.conflict(id, "the document has changed since it was found")
+			continue
 		}
 		w := griffin.Write{Kind: griffin.WriteDelete, Document: griffin.Document{ID: id}, IfSeqNo: doc.SeqNo}
 		if b.update {

@@ -66,7 +66,7 @@ func (w *hitWriter) appendWith(dst []byte, hit *griffin.Hit, source []byte) []by
 	dst = appendString(append(dst, `{"_index":`...), w.x.name)
 	dst = appendString(append(dst, `,"_id":`...), hit.ID)
 	if s.version || s.seqNo {
-		dst = w.appendVersion(dst, hit)
+		dst = s.appendVersion(dst, hit)
 	}
 	dst = append(dst, `,"_score":`...)
 	if hit.NoScore {
@@ -98,19 +98,12 @@ func (w *hitWriter) appendWith(dst []byte, hit *griffin.Hit, source []byte) []by
 }
 
 // appendVersion appends the version and the number of the write that made the document.
-func (w *hitWriter) appendVersion(dst []byte, hit *griffin.Hit) []byte {
-	doc, err := w.x.ix.Versioned(w.ctx, hit.ID)
-	if err != nil {
-		if !errors.Is(err, griffin.ErrNotFound) && w.err == nil { // deleted since
-			w.err = err
-		}
-		return dst
+func (s *searchRequest) appendVersion(dst []byte, hit *griffin.Hit) []byte {
+	if s.version {
+		dst = strconv.AppendUint(append(dst, `,"_version":`...), hit.Version, 10)
 	}
-	if w.request.version {
-		dst = strconv.AppendUint(append(dst, `,"_version":`...), doc.Version, 10)
-	}
-	if w.request.seqNo {
-		dst = strconv.AppendUint(append(dst, `,"_seq_no":`...), seqNo(doc.SeqNo), 10)
+	if s.seqNo {
+		dst = strconv.AppendUint(append(dst, `,"_seq_no":`...), seqNo(hit.SeqNo), 10)
 		dst = append(dst, `,"_primary_term":1`...)
 	}
 	return dst

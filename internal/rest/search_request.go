@@ -46,7 +46,7 @@ type searchRank struct {
 
 // isPlain reports whether a match_all can be answered by listing the documents.
 func (s *searchRequest) isPlain() bool {
-	return s.rank.sort == nil && s.rank.after == nil && s.aggs == nil && s.postFilter == nil && s.rank.collapse == "" && s.rank.minScore == 0 && !s.explain && s.highlight == nil && s.suggest == nil
+	return s.rank.sort == nil && s.rank.after == nil && s.aggs == nil && s.postFilter == nil && s.rank.collapse == "" && s.rank.minScore == 0 && !s.explain && !s.version && !s.seqNo && s.highlight == nil && s.suggest == nil
 }
 
 func newSearchRequest() searchRequest {
@@ -310,7 +310,7 @@ func (s *searchRequest) griffinQuery(x *Index) griffin.Query {
 	q := griffin.Query{
 		Node: s.query.node, Mode: s.query.mode, K: max(s.size, 1), Offset: s.from, Count: s.totals != 0, Load: griffin.LoadIDs,
 		Sort: s.rank.sort, SearchAfter: s.rank.after, TrackScores: s.rank.trackScores, Collapse: s.rank.collapse, InnerHits: s.rank.inner, PostFilter: s.postFilter, MinScore: s.rank.minScore,
-		Aggregations: s.aggs,
+		Aggregations: s.aggs, LoadVersions: s.version || s.seqNo || s.aggs != nil || len(s.rank.inner) > 0, // top_hits and inner_hits can have them
 	}
 	if s.aggs != nil {
 		q.ParseQuery = func(raw json.RawMessage) (query.Node, error) {
