@@ -40,6 +40,8 @@ func withLane(d *device, f func(l *lane)) {
 // A batch that fits into the reserved memory of the previous one uses it; a larger one gets new
 // memory.
 func TestReserve(t *testing.T) {
+	least := leastBatch
+	growsFromNothing(t)
 	c := newCollection(t, 300, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
 	v := c.attach(t, e)
@@ -86,12 +88,24 @@ func TestReserve(t *testing.T) {
 		if l.limits.Terms != 512 {
 			t.Errorf("room for %d terms, want that of 64 queries with 4 terms and their parts", l.limits.Terms)
 		}
+		leastBatch = least
+		if err := l.reserve(batch(1, 1, 1)); err != nil || l.limits != least {
+			t.Errorf("a small batch has room for %+v, want %+v (%v)", l.limits, least, err)
+		}
 	})
+}
+
+// growsFromNothing lets batches grow from the first query on.
+func growsFromNothing(t *testing.T) {
+	least := leastBatch
+	t.Cleanup(func() { leastBatch = least })
+	leastBatch = imagesearch.Limits{}
 }
 
 // A growing batch is answered. If the memory of the old one cannot be freed, or there is none
 // for the new one, the queries fail, and the next batches are answered, of the old size too.
 func TestGrowingBatch(t *testing.T) {
+	growsFromNothing(t)
 	c := newCollection(t, 300, 2, "")
 	small, large := c.imageBatch(t, fewQueries+1), c.imageBatch(t, 10*fewQueries)
 	for _, call := range []string{"", "cuMemFree_v2", "cuMemFreeHost", "cuEventDestroy_v2", "cuMemAlloc_v2", "cuMemHostAlloc"} {

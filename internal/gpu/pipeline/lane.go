@@ -393,9 +393,9 @@ func (l *lane) elapsed() error {
 	return err
 }
 
-// reserve grows the batch, up to maxBatch.
+// reserve grows the batch, from leastBatch up to maxBatch.
 func (l *lane) reserve(queries []*Query) error {
-	need := imagesearch.Limits{Queries: min(len(queries), maxBatch.Queries)}
+	need := imagesearch.Limits{Queries: len(queries)}
 	for _, q := range queries {
 		need.Terms += q.NumTerms
 		if q.Parts != nil {
@@ -403,7 +403,9 @@ func (l *lane) reserve(queries []*Query) error {
 		}
 		need.Hits += q.K
 	}
-	need.Terms, need.Hits = min(need.Terms, maxBatch.Terms), min(need.Hits, maxBatch.Hits)
+	need.Queries = min(max(need.Queries, leastBatch.Queries), maxBatch.Queries)
+	need.Terms = min(max(need.Terms, leastBatch.Terms), maxBatch.Terms)
+	need.Hits = min(max(need.Hits, leastBatch.Hits), maxBatch.Hits)
 	have := &l.limits
 	if l.batch != nil && have.Queries >= need.Queries && have.Terms >= need.Terms && have.Hits >= need.Hits {
 		return nil
@@ -425,6 +427,10 @@ func (l *lane) reserve(queries []*Query) error {
 	l.batch, l.limits = b, larger
 	return nil
 }
+
+// leastBatch has the size of launches under a high load, about 2 MiB a lane: each time that a lane grows, the driver waits for
+// the kernels of all lanes.
+var leastBatch = imagesearch.Limits{Queries: 1 << 9, Terms: 1 << 12, Hits: 1 << 13}
 
 // maxBatch limits one launch: large enough to keep a device busy for milliseconds, with at
 // most 100 MiB of page-locked memory.
