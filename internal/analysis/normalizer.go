@@ -71,9 +71,27 @@ func (n *Normalizer) Normalize(value []byte) []byte {
 	return w.term
 }
 
+// maxGrowth bounds the bytes of the normal form of a byte. A mapping or a replacement has no bound.
+const maxGrowth = 32
+
+// NormalLength returns the length of the normal form of a keyword if it is above most, else any number up to most. It is safe for
+// concurrent use, and fast for short keywords unless there are character filters. The error is as of Normalizer.
+func (s *Settings) NormalLength(name, value string, most int) (int, error) {
+	if len(value) <= most/maxGrowth && (!s.definesNormalizer(name) || len(s.normalizers[name].charFilters) == 0) {
+		return len(value), nil
+	}
+	n, err := s.Normalizer(name)
+	if err != nil {
+		return 0, err
+	}
+	return len(n.Normalize([]byte(value))), nil
+}
+
+func (s *Settings) definesNormalizer(name string) bool { return s != nil && s.normalizers[name] != nil }
+
 // normalizer returns nil if there is none.
 func (s *Settings) normalizer(name string) *blueprint {
-	if s != nil && s.normalizers[name] != nil {
+	if s.definesNormalizer(name) {
 		return s.normalizers[name]
 	}
 	if name != lowercaseNormalizer {

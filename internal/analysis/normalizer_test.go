@@ -87,3 +87,43 @@ func TestNormalizerNames(t *testing.T) {
 		t.Error("the prefix is a name")
 	}
 }
+
+// No filter, or two after another, makes more than maxGrowth bytes of a byte.
+func TestNormalGrowth(t *testing.T) {
+	greatest := 0
+	for _, first := range normalizing["filter"] {
+		var grown []rune
+		for r := rune(1); r < 0x30000; r++ {
+			if r >= 0xd800 && r < 0xe000 {
+				continue
+			}
+			grown = append(grown, r)
+		}
+		for _, second := range append([]string{""}, normalizing["filter"]...) {
+			filters, _ := json.Marshal(strings.Fields(first + " " + second))
+			s, err := ParseSettings([]byte(`{"normalizer": {"n": {"filter": `+string(filters)+`}}}`), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := s.Normalizer("n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var next []rune
+			for _, r := range grown {
+				text := string(r)
+				length := len(n.Normalize([]byte(text)))
+				if length > len(text) {
+					next = append(next, r)
+				}
+				greatest = max(greatest, length/len(text))
+			}
+			if second == "" {
+				grown = next
+			}
+		}
+	}
+	if greatest != 11 || greatest > maxGrowth { // U+FDFA
+		t.Errorf("a byte grows to %d bytes, at most %d", greatest, maxGrowth)
+	}
+}

@@ -126,7 +126,11 @@ func (s *Schema) checkMapped(d *corpus.Document) error {
 		if value == "" {
 			return nil
 		}
-		if err := s.Mapping.Check(name, value, d.Declared); err != nil {
+		err := s.Mapping.Check(name, value, d.Declared)
+		if err == nil {
+			err = s.checkNormal(name, value, d.Declared)
+		}
+		if err != nil {
 			return fmt.Errorf("document %q: %w", d.ID, err)
 		}
 		return nil
@@ -142,6 +146,26 @@ func (s *Schema) checkMapped(d *corpus.Document) error {
 		}
 		if err := s.checkOneVector(d, i); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkNormal returns an error if the normal form of a keyword is too long.
+func (s *Schema) checkNormal(name, value string, declared int) error {
+	targets := s.Mapping.Targets(name)
+	for i := range targets {
+		t := &targets[i]
+		f := t.Field
+		if f.Normalizer == "" || f.Ignores(value) || declared != 0 && t.Since+1 >= declared {
+			continue
+		}
+		n, err := s.Analysis.NormalLength(f.Normalizer, value, mapping.MaxKeywordBytes)
+		if err != nil {
+			return err
+		}
+		if n > mapping.MaxKeywordBytes {
+			return f.TooLong(value, n)
 		}
 	}
 	return nil
@@ -227,7 +251,7 @@ func (v *inverter) addValue(t *mapping.Target, doc uint32, value string) error {
 			return nil
 		}
 		if term = bytesOf(value); v.typed.normalizers[t.Number] != nil {
-			if term = v.typed.normalizers[t.Number].Normalize(term); len(term) == 0 || len(term) > mapping.MaxKeywordBytes {
+			if term = v.typed.normalizers[t.Number].Normalize(term); len(term) == 0 { // Check rejects a long one
 				return nil
 			}
 		}

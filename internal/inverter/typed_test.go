@@ -313,3 +313,61 @@ func TestTypedValuesThatDoNotFit(t *testing.T) {
 		t.Errorf("a long title: %v", err)
 	}
 }
+
+// A normal form that is too long refuses the document, as a value that is too long does.
+func TestLongNormalForms(t *testing.T) {
+	m, err := mapping.Parse([]byte(`{"properties": {"long": {"type": "keyword", "normalizer": "wide"}, "short": {"type": "keyword", "normalizer": "wide", "ignore_above": 100},
+		"folded": {"type": "keyword", "normalizer": "folded"}, "lower": {"type": "keyword", "normalizer": "lowercase"}, "from": {"type": "keyword", "copy_to": "long"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := analysis.ParseSettings([]byte(`{"char_filter": {"x": {"type": "mapping", "mappings": ["x => `+strings.Repeat("y", 1000)+`"]}},
+		"normalizer": {"wide": {"char_filter": "x"}, "folded": {"filter": "icu_normalizer"}}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Schema{Analyzer: "simple", Analysis: settings, Fields: append([]string{""}, m.TermFields()...), Mapping: m}
+	a, err := analysis.New(s.Analyzer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := newInverter(s, a, vfs.OS, &tempNames{dir: t.TempDir()})
+	for _, c := range []struct{ name, value, field string }{
+		{"long", strings.Repeat("x", 32), ""},
+		{"long", strings.Repeat("x", 33), "long"},
+		{"from", strings.Repeat("x", 33), "long"},
+		{"short", strings.Repeat("x", 101), ""},
+		{"short", strings.Repeat("x", 100), "short"},
+		{"folded", strings.Repeat("\ufdfa", 900), ""},
+		{"folded", strings.Repeat("\ufdfa", 2000), "folded"}, // 3 bytes become 33
+		{"lower", strings.Repeat("\u023a", mapping.MaxKeywordBytes/3), ""},
+		{"lower", strings.Repeat("\u023a", mapping.MaxKeywordBytes/3+1), "lower"}, // 2 bytes become 3
+	} {
+		d := corpus.Document{ID: "7", Extra: []corpus.Field{{Name: c.name, Value: c.value}}}
+		err := s.Check(&d)
+		var e *mapping.ValueError
+		if c.field == "" {
+			if err != nil {
+				t.Errorf("%s of %d bytes: %v", c.name, len(c.value), err)
+			}
+			continue
+		}
+		if !errors.As(err, &e) || e.Field != c.field || e.Value != c.value || !strings.Contains(err.Error(), "bytes, at most 32768: set ignore_above") {
+			t.Errorf("%s of %d bytes: %v", c.name, len(c.value), err)
+		}
+		if added := v.add(&d); added == nil || added.Error() != err.Error() {
+			t.Errorf("add: %v, want %v", added, err)
+		}
+		d.Declared = 1 // before the fields were declared
+		if err := s.Check(&d); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if allocs := testing.AllocsPerRun(10, func() {
+		if s.checkNormal("lower", "A keyword", 0) != nil || s.checkNormal("folded", "A keyword", 0) != nil {
+			t.Error("a short keyword")
+		}
+	}); allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}

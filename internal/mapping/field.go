@@ -100,6 +100,11 @@ func (f *Field) fail(value string, format string, args ...any) error {
 	return &ValueError{Field: f.Name, Type: f.Type, Value: value, Err: fmt.Errorf(format, args...)}
 }
 
+// TooLong is the error of a keyword that has more than MaxKeywordBytes bytes, itself or in its normal form.
+func (f *Field) TooLong(value string, numBytes int) error {
+	return f.fail(value, "%d bytes, at most %d: set ignore_above", numBytes, MaxKeywordBytes)
+}
+
 // Number returns a value as an int64; the order of these is the order of values. Whole numbers are
 // themselves, dates milliseconds since 1970 in UTC, booleans 0 and 1, others are coded as by EncodeDouble,
 // EncodeFloat and EncodePoint. The error is a *ValueError. The type must be Numeric.
@@ -145,7 +150,7 @@ func (f *Field) Bytes(value string) (b []byte, ok bool, err error) {
 			return nil, false, nil
 		}
 		if len(value) > MaxKeywordBytes {
-			return nil, false, f.fail(value, "%d bytes, at most %d: set ignore_above", len(value), MaxKeywordBytes)
+			return nil, false, f.TooLong(value, len(value))
 		}
 		return []byte(value), true, nil
 	case IP:
