@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// GeoPolygon matches documents with a point in a polygon, the edges included. Edges are straight lines in degrees, as if
+// GeoPolygon matches documents with a point in a polygon, the edges included. A stored point is rounded down to
+// multiples of 180/2^32 degrees of latitude and 360/2^32 of longitude, so a point given on an edge can be stored outside of it. Edges are straight lines in degrees, as if
 // the Earth were a plane of latitudes and longitudes, and do not cross the line of 180 degrees. A point within crossing
 // edges is in the polygon if a line from it leaves across an odd number of them.
 type GeoPolygon struct {

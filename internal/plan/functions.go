@@ -50,7 +50,14 @@ func numbersOf(c *compiler, name, what string) (*mapping.Field, error) {
 	case !f.HasNumbers() || f.Type == mapping.GeoPoint:
 		return nil, fmt.Errorf("%s: field %q is of type %s, which has no numbers: %w", what, name, f.Type, base.ErrBadInput)
 	}
-	return f, nil
+	return f, withDocValues(f, what)
+}
+
+func withDocValues(f *mapping.Field, what string) error {
+	if f.NoDocValues {
+		return fmt.Errorf("%s: field %q has doc_values false in its mapping: %w", what, f.Name, base.ErrBadInput)
+	}
+	return nil
 }
 
 // mix is the finaliser of SplitMix64.
@@ -215,6 +222,9 @@ func decayOf(c *compiler, q *query.Decay) (*decay, error) {
 	f := c.typed(q.Field)
 	if f == nil || !f.HasNumbers() {
 		return nil, fmt.Errorf("%s: the index has no field %q of numbers, dates or points: %w", query.DecayShapes[q.Shape], q.Field, base.ErrBadInput)
+	}
+	if err := withDocValues(f, query.DecayShapes[q.Shape]); err != nil {
+		return nil, err
 	}
 	d := &decay{field: f, shape: q.Shape, of: q.Of}
 	scale, err := d.parse(c, q)

@@ -13,9 +13,10 @@ import (
 // geoSource is the source of the documents with a point that contains accepts. The column is in the order of
 // latitudes, so that only the values of a band are read.
 type geoSource struct {
-	name     string
-	lo, hi   int64 // of the codes in the band
-	contains func(lat, lon float64) bool
+	name      string
+	lo, hi    int64 // of the codes in the band
+	contains  func(lat, lon float64) bool
+	pointCost int // the time to test a point, in units of about a nanosecond
 }
 
 var _ tester = (*geoSource)(nil)
@@ -58,7 +59,7 @@ func (s *geoSource) band(bottom, top float64) {
 }
 
 func newGeoBox(n *query.GeoBox) *geoSource {
-	s := &geoSource{name: n.Field}
+	s := &geoSource{name: n.Field, pointCost: pointCost}
 	s.band(n.Bottom, n.Top)
 	s.contains = func(lat, lon float64) bool {
 		if lat < n.Bottom || lat > n.Top {
@@ -79,17 +80,61 @@ func newGeoPolygon(n *query.GeoPolygon) *geoSource {
 		bottom, top, left, right = min(bottom, p.Lat), max(top, p.Lat), min(left, p.Lon), max(right, p.Lon)
 	}
 	s.band(bottom, top)
+	edges := newEdgeBands(n.Points, bottom, top)
+	s.pointCost = pointCost + edgeCost*edges.perBand()
 	s.contains = func(lat, lon float64) bool {
-		return lat >= bottom && lat <= top && lon >= left && lon <= right && inPolygon(n.Points, lat, lon)
+		return lat >= bottom && lat <= top && lon >= left && lon <= right && edges.around(lat, lon)
 	}
 	return s
 }
 
-// inPolygon counts the edges that a line to the east crosses. A point on an edge is in the polygon.
-func inPolygon(corners []query.GeoPoint, lat, lon float64) bool {
-	inside := false
+// edgeBands are the edges of a polygon by latitude: a point needs only the edges of its band.
+type edgeBands struct {
+	bottom, perDegree float64
+	corners           []query.GeoPoint
+	bands             [][]uint16 // the corners to which edges lead
+}
+
+const (
+	// maxEdgeBands bounds the memory of edges that are in all bands: 2.5 MB at query.MaxPolygonPoints.
+	maxEdgeBands = 128
+	// edgeCost is the time to test an edge, in the unit of pointCost.
+	edgeCost = 6
+)
+
+func newEdgeBands(corners []query.GeoPoint, bottom, top float64) *edgeBands {
+	e := &edgeBands{bottom: bottom, corners: corners, bands: make([][]uint16, min(1+len(corners)/8, maxEdgeBands))}
+	if top-bottom > 1e-6 {
+		e.perDegree = float64(len(e.bands)) / (top - bottom)
+	}
 	for i, to := range corners {
 		from := corners[(i+len(corners)-1)%len(corners)]
+		// The number of a band does not fall with the latitude, so all points between the ends are in these.
+		for b := e.band(min(from.Lat, to.Lat)); b <= e.band(max(from.Lat, to.Lat)); b++ {
+			e.bands[b] = append(e.bands[b], uint16(i))
+		}
+	}
+	return e
+}
+
+// band returns the number of a latitude's band; the latitude is in the polygon's range.
+func (e *edgeBands) band(lat float64) int {
+	return min(int((lat-e.bottom)*e.perDegree), len(e.bands)-1)
+}
+
+// perBand is the mean number of edges.
+func (e *edgeBands) perBand() (n int) {
+	for _, edges := range e.bands {
+		n += len(edges)
+	}
+	return n / len(e.bands)
+}
+
+// around counts the edges that a line to the east crosses. A point on an edge is in the polygon.
+func (e *edgeBands) around(lat, lon float64) bool {
+	inside := false
+	for _, i := range e.bands[e.band(lat)] {
+		from, to := e.corners[(int(i)+len(e.corners)-1)%len(e.corners)], e.corners[i]
 		// Above 0 if the point is left of the edge, 0 on its line.
 		side := float64((to.Lon-from.Lon)*(lat-from.Lat)) - float64((lon-from.Lon)*(to.Lat-from.Lat))
 		if side == 0 && min(from.Lat, to.Lat) <= lat && lat <= max(from.Lat, to.Lat) && min(from.Lon, to.Lon) <= lon && lon <= max(from.Lon, to.Lon) {
@@ -106,7 +151,7 @@ func inPolygon(corners []query.GeoPoint, lat, lon float64) bool {
 const earthRadius = 6_371_008.7714
 
 func newGeoDistance(n *query.GeoDistance) *geoSource {
-	s := &geoSource{name: n.Field}
+	s := &geoSource{name: n.Field, pointCost: pointCost}
 	// A degree of latitude is the same distance everywhere; the slack covers rounding.
 	degrees := float64(n.Meters/earthRadius*180/math.Pi*(1+1e-9)) + 1e-6
 	s.band(n.Lat-degrees, n.Lat+degrees)
@@ -146,11 +191,11 @@ func (s *geoSource) mark(m *matcher, words []uint64) error {
 	})
 }
 
-// pointCost is the time to test a point, in units of about a nanosecond.
+// pointCost is the time to test a point with a circle, a box, or a polygon without edges.
 const pointCost = 50
 
 func (s *geoSource) cost(ws *words, segment int) int {
-	return numValues(ws, segment, s.name) * pointCost / 4
+	return numValues(ws, segment, s.name) * s.pointCost / 4
 }
 
 func (s *geoSource) test(view *index.View) (func(doc base.DocID) (bool, error), error) {

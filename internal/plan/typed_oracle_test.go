@@ -22,7 +22,7 @@ import (
 )
 
 const typedMapping = `{"properties":{"n":{"type":"long"},"d":{"type":"double"},"day":{"type":"date"},"flag":{"type":"boolean"},
-	"addr":{"type":"ip"},"kind":{"type":"keyword"},"at":{"type":"geo_point"},"note":{"type":"text"},"hidden":{"type":"long","index":false}}}`
+	"addr":{"type":"ip"},"kind":{"type":"keyword"},"at":{"type":"geo_point"},"note":{"type":"text"},"hidden":{"type":"long","index":false},"scanned":{"type":"long","doc_values":false}}}`
 
 // typedDoc has the values of a document by field, as texts.
 type typedDoc map[string][]string
@@ -375,14 +375,22 @@ func TestTypedErrors(t *testing.T) {
 		{&query.Fuzzy{Field: "d", Text: "1"}, "type double"},
 		{&query.Term{Field: "hidden", Text: "1"}, "index false"},
 		{&query.Term{Field: "nothing", Text: "1"}, "no field"},
+		{&query.TermsSet{Field: "kind", Values: []string{"k1"}, AtLeast: "scanned"}, `terms_set: field "scanned" has doc_values false`},
+		{scoredBy(query.Function{Value: &query.FieldValue{Field: "scanned"}}), `field_value_factor: field "scanned" has doc_values false`},
+		{scoredBy(query.Function{Random: &query.RandomScore{Field: "scanned"}}), `random_score: field "scanned" has doc_values false`},
+		{scoredBy(query.Function{Decay: &query.Decay{Shape: query.Gauss, Field: "scanned", Origin: "1", Scale: "2"}}), `gauss: field "scanned" has doc_values false`},
 	} {
 		if _, err := s.Prepare(sc, test.node, Options{K: 1}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.node, err, test.want)
 		}
 	}
-	if names := s.Names(); !slices.Contains(names, "at") || names[0] != "" || len(names) != 10 {
+	if names := s.Names(); !slices.Contains(names, "at") || names[0] != "" || len(names) != 11 {
 		t.Errorf("names %q", names)
 	}
+}
+
+func scoredBy(f query.Function) query.Node {
+	return &query.FunctionScore{Functions: []query.Function{f}}
 }
 
 // Date maths, formats and zones of ranges.
