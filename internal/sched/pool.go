@@ -171,10 +171,17 @@ func (p *Pool) lock(j *Job) {
 	}
 }
 
-// acquire takes the lock, to be released by release.
+// acquire takes the lock, to be released by release. After a panic it is free.
 func (p *Pool) acquire() {
 	p.mu.Lock()
+	admitted := false
+	defer func() {
+		if !admitted {
+			p.release()
+		}
+	}()
 	p.inbox.admit()
+	admitted = true
 }
 
 func (p *Pool) unlock(j *Job) {

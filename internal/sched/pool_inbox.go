@@ -85,16 +85,27 @@ func (b *inbox) admitAndRing() {
 
 // admit lets the jobs of the inbox arrive. The lock is held; whoever takes it calls admit first.
 func (b *inbox) admit() {
-	if b.isEmpty() && len(b.arriving) == 0 {
+	if b.isEmpty() {
 		return
 	}
 	b.arriving = b.take(b.arriving)
-	now := b.pool.Now()
+	b.admitTaken()
+}
+
+// admitTaken goes on after a panic on the arrival of a job: nobody else looks for the jobs that were taken.
+func (b *inbox) admitTaken() {
+	now, arrived := b.pool.Now(), false
+	defer func() {
+		if !arrived {
+			b.admitTaken()
+		}
+	}()
 	for b.admitted < len(b.arriving) {
 		j := b.arriving[b.admitted]
 		b.admitted++ // before a panic
 		b.admitOne(now, j)
 	}
+	arrived = true
 	clear(b.arriving)
 	b.arriving, b.admitted = b.arriving[:0], 0
 	b.pool.dispatch(now, nil)

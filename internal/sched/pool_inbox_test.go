@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,7 +20,10 @@ func TestPoolInbox(t *testing.T) {
 		var order []int
 		var group sync.WaitGroup
 		p.mu.Lock()
-		errs := make([]error, 6)
+		errs, ended := make([]error, 6), [6]time.Duration{}
+		start := time.Now()
+		cancelled, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		for i := range errs {
 			w := &sleeper{takes: both(10*ms, Never), outcome: func(Place) error { order = append(order, i); return nil }}
 			j := w.job()
@@ -27,16 +31,26 @@ func TestPoolInbox(t *testing.T) {
 			if i == 3 {
 				j.Cost = both(Never, Never)
 			}
-			if i == 1 {
+			switch i {
+			case 1:
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, 5*ms)
 				defer cancel()
+			case 4:
+				ctx = cancelled
 			}
-			group.Go(func() { errs[i] = p.Do(ctx, j, w) })
+			group.Go(func() {
+				errs[i] = p.Do(ctx, j, w)
+				ended[i] = time.Since(start)
+			})
 			synctest.Wait() // all goroutines are durably blocked, which none is that waits for a mutex
 		}
 		if p.inbox.isEmpty() || p.s.Queued() != 0 {
 			t.Error("the jobs are not in the inbox")
+		}
+		cancel()
+		for range 1000 {
+			runtime.Gosched() // the cancelled job waits for the lock
 		}
 		p.release()
 		group.Wait()
@@ -44,8 +58,12 @@ func TestPoolInbox(t *testing.T) {
 		for i, err := range errs {
 			switch i {
 			case 1:
-				if !errors.As(err, &shed) && !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("the job with a deadline: %v", err)
+				if !errors.As(err, &shed) || shed.Reason != TooLate || ended[i] != 0 {
+					t.Errorf("the job with a deadline, after %v: %v", ended[i], err)
+				}
+			case 4:
+				if !errors.Is(err, context.Canceled) || ended[i] != 0 {
+					t.Errorf("the cancelled job, after %v: %v", ended[i], err)
 				}
 			case 3:
 				if !errors.Is(err, ErrNoPlace) {
@@ -57,7 +75,7 @@ func TestPoolInbox(t *testing.T) {
 				}
 			}
 		}
-		if got, want := fmt.Sprint(order), "[0 2 4 5]"; got != want {
+		if got, want := fmt.Sprint(order), "[0 2 5]"; got != want {
 			t.Errorf("they ran in the order %s, want %s", got, want)
 		}
 		checkIdle(t, p)
@@ -110,44 +128,67 @@ func TestPoolInboxSheds(t *testing.T) {
 	})
 }
 
-// If the scheduler panics on the arrival of a job of the inbox, the panic is of the goroutine that
-// holds the lock, and both jobs end.
+// If the scheduler panics on the arrival of a job of the inbox, the panic is of the goroutine that holds the lock. The job
+// ends, the jobs after it arrive, and the lock is free.
 func TestPoolInboxPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPool(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1})
-		var group sync.WaitGroup
-		p.mu.Lock()
-		first := &sleeper{takes: both(ms, ms)}
-		group.Go(func() {
-			if err := p.Do(t.Context(), first.job(), first); !errors.Is(err, ErrNoPlace) {
-				t.Errorf("the job on whose arrival the scheduler panicked: %v", err)
-			}
-		})
+	for name, take := range map[string]func(p *Pool){
+		"release": func(p *Pool) { p.release() },
+		"Stats":   func(p *Pool) { p.mu.Unlock(); p.Stats() },
+		"Lose":    func(p *Pool) { p.mu.Unlock(); p.Lose(GPU) },
+		"attend":  func(p *Pool) { p.mu.Unlock(); p.inbox.attend() },
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { checkInboxPanic(t, take) }) })
+	}
+}
+
+func checkInboxPanic(t *testing.T, take func(p *Pool)) {
+	p := newPool(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1})
+	var group sync.WaitGroup
+	var errs [3]error
+	p.mu.Lock()
+	for i := range errs {
+		w := &sleeper{takes: both(ms, Never)}
+		group.Go(func() { errs[i] = p.Do(t.Context(), w.job(), w) })
 		synctest.Wait()
-		var runs [NumPlaces][]run
-		for at := range runs {
-			st := &p.s.queues.places[at]
-			st.runs, runs[at] = nil, st.runs // it takes a server that does not exist
-		}
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("it does not panic")
-				}
-			}()
-			p.release()
+	}
+	var runs [NumPlaces][]run
+	for at := range runs {
+		st := &p.s.queues.places[at]
+		st.runs, runs[at] = nil, st.runs // the first job takes a server that does not exist
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("it does not panic")
+			}
 		}()
-		group.Wait()
-		for at := range runs {
-			st := &p.s.queues.places[at]
-			st.runs, st.idle = runs[at], []int32{0}
+		take(p)
+	}()
+	if !p.mu.TryLock() {
+		t.Fatal("the lock is held after a panic")
+	}
+	if p.s.Queued() == 0 {
+		t.Error("no job waits")
+	}
+	for at := range runs {
+		st := &p.s.queues.places[at]
+		st.runs, st.idle = runs[at], []int32{0}
+	}
+	p.mu.Unlock()
+	after := &sleeper{takes: both(ms, Never)}
+	if err := p.Do(t.Context(), after.job(), after); err != nil {
+		t.Errorf("a job after it: %v", err)
+	}
+	group.Wait()
+	if !errors.Is(errs[0], ErrNoPlace) {
+		t.Errorf("the job on whose arrival the scheduler panicked: %v", errs[0])
+	}
+	for _, err := range errs[1:] {
+		if err != nil && !errors.Is(err, errScheduler) {
+			t.Errorf("a job behind it: %v", err)
 		}
-		after := &sleeper{takes: both(ms, ms)}
-		if err := p.Do(t.Context(), after.job(), after); err != nil {
-			t.Errorf("a job after it: %v", err)
-		}
-		checkIdle(t, p)
-	})
+	}
+	checkIdle(t, p)
 }
 
 // Many goroutines submit at the same time; each job runs once.
