@@ -68,6 +68,25 @@ func TestGateContext(t *testing.T) {
 	})
 }
 
+// Work that waits again, because the gate has closed again before it could open it, still sees the end of its context.
+func TestGateContextAfterTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate()
+		g.Enter()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(maxCredit-time.Millisecond, func() { // more savings than the work has seen
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.credit += maxCredit
+		})
+		time.AfterFunc(maxCredit+5*time.Millisecond, cancel)
+		began := time.Now()
+		if err := g.PassContext(ctx); !errors.Is(err, context.Canceled) || time.Since(began) != maxCredit+5*time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
 // A long search delays work for maxCredit, and the next one not before minCredit is saved.
 func TestGateCredit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
