@@ -10,16 +10,19 @@ import (
 
 // collector makes the garbage collector of a process that answers searches run after so much memory was allocated, and
 // not after a share of a heap that is mostly small: each collection stops all goroutines for up to some milliseconds,
-// and then marks on all processors (docs/benchmarks/living.md, load.md). A large heap grows by as much as is live.
+// and then marks on all processors (docs/benchmarks/living.md, load.md). A large heap grows by a share
+// of the live one.
 type collector struct {
 	percent atomic.Int64 // of GOGC
 	room    uint64
+	least   int64       // percent
 	ended   atomic.Bool // a test's
 }
 
 const (
-	// leastPercent of a heap as large as the room, and mostPercent of a small one.
-	leastPercent, mostPercent = 100, 1000
+	// leastPercent of a large heap, writersLeast for processes that take writes, and mostPercent of a small one. Less for
+	// the others would mark a large heap more often than GOGC=200, with which they were measured (docs/divergence.md).
+	leastPercent, writersLeast, mostPercent = 200, 100, 1000
 	// mostRoom is allocated by searches in some seconds.
 	mostRoom = 4 << 30
 	// writersRoom is the most for processes that take writes, whose memory has a limit (docs/benchmarks/living.md).
@@ -38,11 +41,14 @@ func collectorRoom(available int64, writes bool) uint64 {
 }
 
 // tuneCollector starts it, unless the environment sets GOGC.
-func tuneCollector(room uint64) {
+func tuneCollector(available int64, writes bool) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	c := &collector{room: room}
+	c := &collector{room: collectorRoom(available, writes), least: leastPercent}
+	if writes {
+		c.least = writersLeast
+	}
 	c.collected(0)
 }
 
@@ -59,15 +65,15 @@ func (c *collector) collected(int) {
 func (c *collector) tune() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	now, want := c.percent.Load(), collectorPercent(live[0].Value.Uint64(), c.room)
+	now, want := c.percent.Load(), collectorPercent(live[0].Value.Uint64(), c.room, c.least)
 	if want-now > now/8 || now-want > now/8 {
 		c.percent.Store(want)
 		debug.SetGCPercent(int(want))
 	}
 }
 
-// collectorPercent is GOGC with which a heap that has live bytes grows by room, or by as much.
-func collectorPercent(live, room uint64) int64 {
+// collectorPercent is GOGC with which a heap that has live bytes grows by room, or by the least percent.
+func collectorPercent(live, room uint64, least int64) int64 {
 	const whole = 100
-	return max(min(int64(room*whole/max(live, 1)), mostPercent), leastPercent)
+	return max(min(int64(room*whole/max(live, 1)), mostPercent), least)
 }

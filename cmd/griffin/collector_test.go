@@ -9,9 +9,14 @@ import (
 
 func TestCollectorPercent(t *testing.T) {
 	const room = 512 << 20
-	for live, want := range map[uint64]int64{0: 1000, 10 << 20: 1000, 64 << 20: 800, 128 << 20: 400, 512 << 20: 100, 5 << 30: 100} {
-		if got := collectorPercent(live, room); got != want {
-			t.Errorf("%d MiB live: GOGC=%d, want %d", live>>20, got, want)
+	for live, want := range map[uint64][2]int64{
+		0: {1000, 1000}, 10 << 20: {1000, 1000}, 64 << 20: {800, 800}, 128 << 20: {400, 400}, 256 << 20: {200, 200}, 384 << 20: {200, 133},
+		512 << 20: {200, 100}, 5 << 30: {200, 100},
+	} {
+		for i, least := range []int64{leastPercent, writersLeast} {
+			if got := collectorPercent(live, room, least); got != want[i] {
+				t.Errorf("%d MiB live, at least %d: GOGC=%d, want %d", live>>20, least, got, want[i])
+			}
 		}
 	}
 }
@@ -40,14 +45,14 @@ func TestCollectorRoom(t *testing.T) {
 func TestTuneCollector(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	t.Setenv("GOGC", "70")
-	tuneCollector(1)
+	tuneCollector(1, false)
 	if got := debug.SetGCPercent(-1); got != -1 {
 		t.Fatalf("GOGC is %d, want none", got)
 	}
-	c := &collector{room: 32 << 20}
+	c := &collector{room: 32 << 20, least: leastPercent}
 	defer c.ended.Store(true)
 	c.collected(0)
-	live := make([]byte, 64<<20)
+	live := make([]byte, 64<<20) // more than half of the room
 	for _, small := range []bool{false, true} {
 		end := time.Now().Add(10 * time.Second)
 		for ; (c.percent.Load() > leastPercent) != small; runtime.GC() {

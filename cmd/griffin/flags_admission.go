@@ -53,7 +53,7 @@ func shareProcessors(beside int) int {
 	n := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(2*n + others + beside)
 	turns.ShortSlices()
-	tuneCollector(collectorRoom(footprint.Available(), beside > 0))
+	tuneCollector(footprint.Available(), beside > 0)
 	return n
 }
 
