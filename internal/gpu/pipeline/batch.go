@@ -51,7 +51,7 @@ func (b *batchRun) some() error {
 			continue
 		}
 		guess := b.guess(i, &query)
-		query.Threshold = max(query.Threshold, guess)
+		query.Threshold = max(query.Threshold, guess.score)
 		query.Count = query.Count && !g.off // the first run has counted
 		_, err = b.lane.batch.Add(&query)
 		if errors.Is(err, imagesearch.ErrFull) {
@@ -97,7 +97,7 @@ func (b *batchRun) flush() error {
 			r.Matches += int64(b.lane.batch.Count(number))
 		}
 		b.lane.merged = b.lane.batch.AppendHits(b.lane.merged[:0], number)
-		if g.guesses[number] > 0 && !b.confirm(i, g.guesses[number]) {
+		if guess := &g.guesses[number]; guess.score > 0 && !b.confirm(i, guess) {
 			g.again = append(g.again, i)
 			continue
 		}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -75,6 +76,69 @@ func TestFailingGuesses(t *testing.T) {
 	}
 	if made, missed := guessed(e); made != 20 || missed != 20 {
 		t.Errorf("%d thresholds were guessed, %d not reached: want 20 of the first batch", made, missed)
+	}
+}
+
+// Deletions and exclusions of the best documents of a word make guesses fail, too, as do shards without them, and
+// soon nothing is guessed.
+func TestFailingGuessesWithoutFilter(t *testing.T) {
+	const each = 20
+	for name, want := range map[string]int64{"deletions": each, "exclusions": each, "shards": (1 + 3) * each} { // the first shard has the best documents
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(103, 1))
+			const numDocs, rich = 3000, 900
+			c := newCollectionOf(t, rng, numDocs, 1, "", func(doc int) string {
+				if doc < rich { // all are better than the others
+					return "r0 r0 r0 r1"
+				}
+				return strings.Repeat("r0", doc%2) + strings.Repeat(" x", 4+rng.IntN(9))
+			})
+			if name == "deletions" {
+				live := make([]uint64, (numDocs+63)/64)
+				for d := rich; d < numDocs; d++ {
+					live[d/64] |= 1 << (d % 64)
+				}
+				c.segments[0].Live = live
+			}
+			o := Options{Memory: Memory{Bytes: 4 << 20}, Lanes: 1}
+			var e *Engine
+			if name == "shards" {
+				var err error
+				if e, err = openTwo(t, o); err != nil {
+					t.Fatal(err)
+				}
+				defer closeEngine(t, e)
+			} else {
+				e = open(t, o)
+			}
+			v := c.attach(t, e)
+			defer v.Release()
+			poor := c.some(rng, func(doc int) float64 { return float64(min(doc/rich, 1)) })
+			for range 3 {
+				var batch, same []*Query // with the same answers
+				for range each {
+					q := c.query(t, false, 0)
+					q.K, q.Count = 5, rng.IntN(2) == 0
+					same = append(same, q)
+					if name == "exclusions" {
+						one := c.query(t, false, 1, 0)
+						one.K, one.Count, one.Parts = q.K, q.Count, []Part{Excluded, Optional}
+						q.Filters, q = poor, one
+					}
+					batch = append(batch, q)
+				}
+				results := make([]Result, each)
+				if err := v.Run(t.Context(), batch, results, nil, nil); err != nil {
+					t.Fatal(err)
+				}
+				for i, q := range same {
+					c.compare(t, q, &results[i])
+				}
+			}
+			if made, missed := guessed(e); made != want || missed != each {
+				t.Errorf("%d thresholds were guessed, %d not reached: want %d, and %d of the first batch", made, missed, want, each)
+			}
+		})
 	}
 }
 

@@ -75,7 +75,7 @@ func (u *Uploader) Filter(p *Shard, f *Filter, c *Counts) (_ *Entry, err error) 
 		return nil, ErrNoRoom
 	}
 	u.making = e
-	e.packed.once, e.packed.guesses = f.Once, new(guesses)
+	e.packed.once, e.packed.guesses = f.Once, new(filterGuesses)
 	e.packed.bits = u.d.memory(e.extent).Slice(0, words)
 	total := u.d.memory(e.extent).Slice(words, int(size/4))
 	if len(columns) > 0 {
@@ -156,33 +156,17 @@ func ones(words []uint64, n int) (count int) {
 	return count
 }
 
-// guesses of thresholds are from the number of a filter's documents. A filter whose documents are related to the words of queries,
-// so that guesses often fail, gets none.
-type guesses struct {
-	numDocs      atomic.Uint32 // set before the entry's publication, or soon after: 0: unknown
-	made, failed atomic.Uint32
+// filterGuesses are of the queries with a filter.
+type filterGuesses struct {
+	Guesses
+	numDocs atomic.Uint32 // set before the entry's publication, or soon after: 0: unknown
 }
 
-// failureShare of the guesses may fail. A failure repeats the query, which takes several times as long as a guess saves.
-const failureShare = 8
+// NumDocs returns the number of documents of an entry of Filter in its shard, or 0 if it is unknown.
+func (e *Entry) NumDocs() int { return int(e.packed.guesses.numDocs.Load()) }
 
-// NumDocs returns the number of documents of an entry of Filter in its shard if a threshold may be guessed from it, else 0.
-func (e *Entry) NumDocs() int {
-	g := e.packed.guesses
-	if g.failed.Load() > 4+g.made.Load()/failureShare {
-		return 0
-	}
-	return int(g.numDocs.Load())
-}
-
-// Guessed records the outcome of a guess.
-func (e *Entry) Guessed(reached bool) {
-	g := e.packed.guesses
-	g.made.Add(1)
-	if !reached {
-		g.failed.Add(1)
-	}
-}
+// Guesses are the guesses of queries with the filter of an entry of Filter.
+func (e *Entry) Guesses() *Guesses { return &e.packed.guesses.Guesses }
 
 // Bits returns the bitmap of an entry of Filter.
 func (e *Entry) Bits() cuda.Buffer[uint32] { return e.packed.bits }

@@ -161,20 +161,19 @@ func TestFilterEviction(t *testing.T) {
 	}
 }
 
-// A filter whose guesses fail more often than every eighth time gets no more.
+// Guesses that fail more often than every eighth time are not made any more.
 func TestGuesses(t *testing.T) {
-	e := &Entry{packed: packed{guesses: new(guesses)}}
-	e.packed.guesses.numDocs.Store(7)
+	var g Guesses
 	for range 80 {
-		e.Guessed(true)
+		g.Add(true)
 	}
 	for i := range 17 {
-		if n := e.NumDocs(); n != 7 {
-			t.Errorf("%d documents after %d failures", n, i)
+		if !g.Allowed() {
+			t.Errorf("no guesses after %d failures", i)
 		}
-		e.Guessed(false)
+		g.Add(false)
 	}
-	if n := e.NumDocs(); n != 0 {
-		t.Errorf("%d documents after 17 failures of 97", n)
+	if g.Allowed() {
+		t.Error("guesses after 17 failures of 97")
 	}
 }

@@ -16,7 +16,7 @@ import (
 type packed struct {
 	bits               cuda.Buffer[uint32] // kindFilter and kindColumn only
 	once               bool                // Filter.Once
-	guesses            *guesses            // kindFilter only
+	guesses            *filterGuesses      // kindFilter only
 	payload, directory cuda.Ptr[uint32]    // device addresses
 	words              []uint32            // kindHost only: the memory
 }

@@ -29,6 +29,7 @@ type LiveDocs struct {
 	words      cuda.Buffer[uint32]
 	numLive    int
 	references int // guarded by liveDocs.mu
+	guesses    Guesses
 }
 
 // LiveDocs returns the bitmap of Segment.Live with a new reference, uploaded if the device does not
@@ -81,6 +82,9 @@ func (b *LiveDocs) Words() (words cuda.Buffer[uint32]) {
 
 // NumLive is the number of live documents.
 func (b *LiveDocs) NumLive() int { return b.numLive }
+
+// Guesses are the guesses of queries without a filter or exclusions.
+func (b *LiveDocs) Guesses() *Guesses { return &b.guesses }
 
 // Release drops a reference; no query may read the bitmap of the last one. A nil bitmap is allowed.
 func (b *LiveDocs) Release() {

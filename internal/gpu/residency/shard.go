@@ -45,6 +45,10 @@ type Shard struct {
 	live     liveDocs
 	prepared atomic.Bool    // Prepare has completed
 	columns  map[int]string // names of uploaded columns by number; guarded by mu
+
+	// Excluding are the guesses of queries with exclusions and without a filter, Plain those of queries without either
+	// and without deletions, for one of several shards.
+	Excluding, Plain Guesses
 }
 
 // Shard returns the shard of the documents [from, to) with a new reference.
