@@ -15,9 +15,9 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// facetIndex has three commits of documents with a keyword of one value or none, one of several, and a number, some of
+// facetIndex has three commits of documents with a keyword of one value of some kinds or none, one of several, and a number, some of
 // them deleted.
-func facetIndex(t *testing.T, rng *rand.Rand, r *griffin.Runtime) *griffin.Index {
+func facetIndex(t *testing.T, rng *rand.Rand, r *griffin.Runtime, kinds int) *griffin.Index {
 	t.Helper()
 	m, err := griffin.ParseMapping([]byte(`{"properties":{"kind":{"type":"keyword"},"tags":{"type":"keyword"},"n":{"type":"long"}}}`))
 	if err != nil {
@@ -36,7 +36,7 @@ func facetIndex(t *testing.T, rng *rand.Rand, r *griffin.Runtime) *griffin.Index
 		d := griffin.Document{ID: fmt.Sprint("d", i), Text: fmt.Sprintf("w%d w%d w%d", rng.IntN(4), rng.IntN(4), rng.IntN(20))}
 		d.Fields = append(d.Fields, griffin.Field{Name: "n", Value: fmt.Sprint(rng.IntN(100))})
 		if rng.IntN(5) > 0 {
-			d.Fields = append(d.Fields, griffin.Field{Name: "kind", Value: fmt.Sprint("k", rng.IntN(30))})
+			d.Fields = append(d.Fields, griffin.Field{Name: "kind", Value: fmt.Sprint("k", rng.IntN(kinds))})
 		}
 		for range rng.IntN(4) {
 			d.Fields = append(d.Fields, griffin.Field{Name: "tags", Value: fmt.Sprint("t", rng.IntN(12))})
@@ -76,11 +76,9 @@ func somePlace(t *testing.T, rng *rand.Rand, ix *griffin.Index, q griffin.Query)
 	return json.RawMessage(place)
 }
 
-// Facets and terms aggregations that a GPU counts, and hits that it sorts by a field, are the CPU's, with the same
-// matches, and the result says where they come from.
-func TestFacetsOnGPU(t *testing.T) {
+func gpuRuntime(t *testing.T) *griffin.Runtime {
+	t.Helper()
 	t.Setenv(libraryVariable, gputest.Library(t).Path())
-	rng := rand.New(rand.NewPCG(98, 1))
 	runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{
 		GPU: griffin.GPUOptions{Device: "0", Memory: griffin.MemorySize{Bytes: 4 << 20}}, Policy: griffin.PolicyGPU, CostDir: t.TempDir(),
 	})
@@ -92,7 +90,15 @@ func TestFacetsOnGPU(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	ix := facetIndex(t, rng, runtime)
+	return runtime
+}
+
+// Facets and terms aggregations that a GPU counts, and hits that it sorts by a field, are the CPU's, with the same
+// matches, and the result says where they come from.
+func TestFacetsOnGPU(t *testing.T) {
+	rng := rand.New(rand.NewPCG(98, 1))
+	runtime := gpuRuntime(t)
+	ix := facetIndex(t, rng, runtime, 30)
 	onGPU := 0
 	for range sampletest.Rounds(40, 400) {
 		q := griffin.Query{Text: fmt.Sprintf("w%d w%d", rng.IntN(4), rng.IntN(20)), K: []int{1, 10}[rng.IntN(2)], Mode: []griffin.Mode{griffin.ModeOr, griffin.ModeAnd, griffin.ModeAndOr}[rng.IntN(3)]}
@@ -167,5 +173,55 @@ func TestFacetsOnGPU(t *testing.T) {
 	}
 	if onGPU < 5 {
 		t.Errorf("%d searches were counted by the GPU", onGPU)
+	}
+}
+
+// Pages of hits in the order of two keys are the CPU's, where more documents have a value of the first than the GPU is asked for
+// at first: from the beginning, and from the last documents with a value.
+func TestPagesOfTiesOnGPU(t *testing.T) {
+	rng := rand.New(rand.NewPCG(99, 1))
+	ix := facetIndex(t, rng, gpuRuntime(t), 2)
+	for _, sort := range []string{`["kind","n"]`, `[{"kind":"desc"},{"n":"desc"}]`} {
+		q := griffin.Query{Text: "w0 w1 w2", K: 600, Sort: json.RawMessage(sort), Policy: griffin.PolicyCPU}
+		all, err := ix.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := func(i int) string {
+			value, _, _ := strings.Cut(string(all.Hits[i].Sort), ",")
+			return value
+		}
+		places := []json.RawMessage{nil}
+		for i := range len(all.Hits) - 4 {
+			if kind(i) == kind(i+3) && kind(i) != kind(i+4) {
+				places = append(places, all.Hits[i].Sort)
+			}
+		}
+		if len(places) != 3 { // two kinds, and none
+			t.Fatalf("%d places", len(places))
+		}
+		q.K = 10
+		for _, place := range places {
+			q.SearchAfter = place
+			for page := range 3 {
+				want, err := ix.Search(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				onGPU := q
+				onGPU.Policy = ""
+				got, err := ix.Search(t.Context(), onGPU)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.CountedBy != "gpu" {
+					t.Fatalf("%s, page %d after %s: counted by %q", sort, page, place, got.CountedBy)
+				}
+				if len(want.Hits) != q.K || !reflect.DeepEqual(got.Hits, want.Hits) || got.Matches != want.Matches {
+					t.Fatalf("%s, page %d after %s: the GPU has\n%+v, the CPU\n%+v", sort, page, place, got.Hits, want.Hits)
+				}
+				q.SearchAfter = want.Hits[q.K-1].Sort
+			}
+		}
 	}
 }

@@ -52,7 +52,8 @@ func (a *FieldAfter) in(c *column.Column, desc bool) (at pipeline.After, found b
 type Selected struct {
 	Matches  int64
 	Segments [][]base.DocID // of the segment, rising; of small segments all matches
-	// AtAfter is the number of documents with the value of FieldOrder.After, without small segments.
+	// AtAfter is the number of documents with the value of FieldOrder.After, without small segments, counted up to more than
+	// pipeline.MaxK.
 	AtAfter int
 }
 
@@ -115,7 +116,7 @@ func (t *selecting) run(ctx context.Context, v *pipeline.View, stage int) (refus
 		}
 		slices.Sort(t.docs[i])
 	}
-	if err := t.countAtAfter(); err != nil {
+	if err := t.countAtAfter(ctx); err != nil {
 		return "", err
 	}
 	for _, i := range q.gpu.small {
@@ -141,14 +142,21 @@ func (t *selecting) findAfter() (err error) {
 }
 
 // countAtAfter sets atAfter.
-func (t *selecting) countAtAfter() error {
+func (t *selecting) countAtAfter(ctx context.Context) error {
 	t.atAfter = 0
+	const between = 4096 // documents, for which a look at the context does not count
 	for i, docs := range t.docs {
 		if len(docs) == 0 || t.after == nil || !t.found[i] {
 			continue
 		}
 		cursor, at := t.columns[i].Column.Cursor(), &t.after[i]
-		for _, d := range docs {
+		for n, d := range docs {
+			if t.atAfter > pipeline.MaxK { // no GPU takes as many
+				return nil
+			}
+			if n%between == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
 			v, ok, err := cursor.Value(d)
 			if err != nil {
 				return err
