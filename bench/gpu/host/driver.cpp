@@ -135,8 +135,8 @@ uint32_t hitScore(const QueryParams& q, uint32_t i) {
 }
 
 uint32_t hitDoc(const SearchParams& p, const QueryParams& q, uint32_t i) {
-    uint64_t stride = p.numDocs / std::max(q.k, 1u),
-             from = (q.firstTerm * 2654435761u ^ q.bucketShift * 40503u) % std::max<uint64_t>(stride, 1);
+    uint64_t stride = std::max(p.numDocs / std::max(q.k, 1u), 1u),
+             from = (q.firstTerm * 2654435761u ^ q.bucketShift * 40503u) % stride;
     return static_cast<uint32_t>(i * stride + from) % p.numDocs;
 }
 
@@ -211,7 +211,9 @@ void launch(Kernel* k, Stream* s, unsigned blocks, const void* params) {
 }
 
 Work workOf(const std::string& name) {
-    if (name == "imagesearch_ranges_one" || name == "imagesearch_ranges_few") return Work::oneAnswer;
+    for (const char* one : {"imagesearch_ranges_one", "imagesearch_ranges_few"}) {
+        if (name.starts_with(one)) return Work::oneAnswer;  // with and without a filter
+    }
     if (name == "imagesearch_probe_one") return Work::oneResult;
     if (name.starts_with("imagesearch_probe")) return Work::batchProbe;
     if (name.starts_with("imagesearch_ranges") || name.starts_with("imagesearch_count")) return Work::batchRanges;
