@@ -52,7 +52,11 @@ func use(t *testing.T, s *column.Set) {
 			continue
 		}
 		counts := make([]uint32, c.NumTerms())
-		for _, w := range [][]uint64{nil, words} {
+		few := make([]uint64, len(words)) // are read one by one
+		for i := range few {
+			few[i] = 1 << (i % 64)
+		}
+		for _, w := range [][]uint64{nil, words, few} {
 			_, err := c.CountOrdinals(w, counts)
 			note(err)
 		}
