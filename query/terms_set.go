@@ -2,7 +2,7 @@ package query
 
 import "fmt"
 
-// TermsSet matches documents with as many of the values of a keyword, or terms of a text, as a field of numbers of the document
+// TermsSet matches documents with at least the number of values of a keyword, or terms of a text, that a field of numbers of the document
 // says: its least value, and at least one. A document without a number does not match. The score is the sum over the values.
 type TermsSet struct {
 	Field  string

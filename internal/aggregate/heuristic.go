@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// frequencies are numbers of documents: those of the bucket that have a term (count), all of the bucket (size), and the
+// frequencies are numbers of documents: in the bucket with a term (count), in the bucket (size), and the
 // same of the background.
 type frequencies struct{ count, size, others, otherSize int64 }
 

@@ -23,7 +23,7 @@ var normalizing = map[string][]string{
 	"char_filter": {"icu_normalizer", "mapping", "pattern_replace"},
 }
 
-// Normalizer changes keywords before they are indexed, and those of queries. It belongs to one goroutine.
+// Normalizer changes keywords before they are indexed, and keywords of queries. It belongs to one goroutine.
 type Normalizer struct {
 	charFilters []charFilter
 	mappers     []mapper

@@ -46,7 +46,7 @@ func (s *sequence) count(set []uint64, counts []uint32) error {
 	return c.flush()
 }
 
-// wordsOf returns the words of a group, those of the last one in the memory of last and without bits after the last value.
+// wordsOf returns the words of a group. The last group's words are in the memory of last, without bits after the last value.
 func (s *sequence) wordsOf(set []uint64, group int, last *[groupLen / 64]uint64) []uint64 {
 	const size = groupLen / 64
 	set = set[size*group:]

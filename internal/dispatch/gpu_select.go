@@ -151,7 +151,7 @@ func (t *selecting) countAtAfter(ctx context.Context) error {
 		}
 		cursor, at := t.columns[i].Column.Cursor(), &t.after[i]
 		for n, d := range docs {
-			if t.atAfter > pipeline.MaxK { // no GPU takes as many
+			if t.atAfter > pipeline.MaxK { // too many for a GPU
 				return nil
 			}
 			if n%between == 0 && ctx.Err() != nil {

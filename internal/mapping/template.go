@@ -39,7 +39,7 @@ type template struct {
 	sample                 []Field // of some name; nil if the mapping has placeholders
 }
 
-// SplitDetection takes the members of a Detection from the JSON of a mapping. d keeps those of before that the JSON does not
+// SplitDetection takes the members of a Detection from the JSON of a mapping. d keeps earlier members that the JSON does not
 // have. The error wraps base.ErrBadInput.
 func SplitDetection(text []byte, before *Detection) (rest []byte, d *Detection, err error) {
 	top, err := members(text)

@@ -52,7 +52,7 @@ func termsSet(c *compiler, n *query.TermsSet, boost float64) (node, error) {
 	return g.simplify(), nil
 }
 
-// coverSource is the source of the documents with as many terms as a number of theirs.
+// coverSource is the source of the documents with at least a number of terms, which the document states.
 type coverSource struct {
 	field   base.FieldID
 	terms   []coverTerm

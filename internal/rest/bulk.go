@@ -20,7 +20,7 @@ import (
 const (
 	batchBytes = 2 << 20
 	batchItems = 4096
-	// So many requests can have a batch above smallBatchBytes, which bounds the memory; others do not read on
+	// At most maxLargeBatches requests can have a batch above smallBatchBytes, which bounds the memory; the others stop reading
 	// meanwhile. A client that sends slowly keeps them waiting only with that much.
 	maxLargeBatches = 16
 	smallBatchBytes = 256 << 10

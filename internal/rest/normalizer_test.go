@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A keyword with a normalizer has its values and those of queries in their normal form; _source keeps them.
+// A keyword with a normalizer has its values, and the values of queries, in their normal form; _source keeps them.
 func TestNormalizer(t *testing.T) {
 	n := newNode(t)
 	n.must(200, "PUT /a", `{"settings":{"analysis":{"char_filter":{"amp":{"type":"mapping","mappings":["& => and"]}},

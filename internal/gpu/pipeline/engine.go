@@ -39,7 +39,7 @@ type Options struct {
 }
 
 // DefaultLanes fills a GPU with launches of some tens of queries, each of which waits for its slowest query: on an H200,
-// 8 launches of 25 at the same time answer 1.8 times as many OR queries as 4.
+// 8 launches of 25 at the same time answer 1.8 times the OR queries of 4.
 const DefaultLanes = 8
 
 // uploadLanes is the maximum number of lanes of a run that brings lists: more of them share too little memory.

@@ -46,7 +46,7 @@ type Shard struct {
 	prepared atomic.Bool    // Prepare has completed
 	columns  map[int]string // names of uploaded columns by number; guarded by mu
 
-	// Excluding are the guesses of queries with exclusions and without a filter, Plain those of queries without either
+	// Excluding counts guesses of queries with exclusions and without a filter, Plain of queries without either
 	// and without deletions, for one of several shards.
 	Excluding, Plain Guesses
 }
