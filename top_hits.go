@@ -3,6 +3,7 @@ package griffin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,7 +78,13 @@ const maxTopHits = 100
 func (s *sortedSearch) topHits(ctx context.Context, raw json.RawMessage) (aggregate.HitRanker, error) {
 	const defaultSize = 3
 	var r topHitsRequest
-	if err := json.Unmarshal(raw, &r); err != nil {
+	var wrong *json.UnmarshalTypeError
+	switch err := json.Unmarshal(raw, &r); {
+	case errors.As(err, &wrong) && wrong.Field == "track_scores":
+		return nil, fmt.Errorf("[%s]: want true or false: %w", wrong.Field, ErrBadInput)
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return nil, fmt.Errorf("[%s]: want a whole number: %w", wrong.Field, ErrBadInput)
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", err, ErrBadInput)
 	}
 	highlight, err := s.query.parseHits(raw)

@@ -90,11 +90,15 @@ func (h *hinter) word(word, next string) {
 	case word == "NEAR" || strings.HasPrefix(word, "NEAR/"):
 		h.add(`no operator NEAR: it is searched as a word (use a phrase with a distance, such as "a b"~5, or quote the word)`)
 		return
-	case word == "&&" || word == "||":
-		h.add(`no operator %q: write %s`, word, map[string]string{"&&": "AND", "||": "OR"}[word])
+	case strings.HasPrefix(word, "&&"):
+		h.add(`no operator "&&": write AND`)
 		return
-	case word[0] == '!' && len(word) > 1 && word[1] != '!':
-		h.add(`no operator "!": write -%s to exclude, or \!%[1]s for the text`, word[1:])
+	case strings.HasPrefix(word, "||"):
+		h.add(`no operator "||": write OR`)
+		return
+	}
+	sign := word[:len(word)-len(strings.TrimLeft(word, "+-"))]
+	if h.exclusion(sign, word[len(sign):], next) {
 		return
 	}
 	word = strings.TrimLeft(word, "+-")
@@ -102,9 +106,23 @@ func (h *hinter) word(word, next string) {
 		return
 	}
 	name, value, ok := cutField(word, next)
-	if ok && name != existsName && name != idName && !slices.Contains(h.fields, name) {
+	switch {
+	case ok && name != existsName && name != idName && !slices.Contains(h.fields, name):
 		h.unknownField(name, name+":"+value)
+	case ok:
+		h.exclusion(name+":", value, next)
 	}
+}
+
+// exclusion adds a hint about ! at the start of a word, after a sign or a field. Other marks alone are text, such as !!!.
+func (h *hinter) exclusion(before, word, next string) bool {
+	marks := len(word) - len(strings.TrimLeft(word, "!"))
+	group := len(word) == marks && next != "" && (next[0] == '"' || next[0] == '(')
+	if marks == 0 || len(word) == marks && !group {
+		return false
+	}
+	h.add(`no operator "!": write -%s%s to exclude, or %[3]s\%[4]s for the text`, strings.Trim(before, "+-"), word[marks:], before, word)
+	return true
 }
 
 // pattern adds a hint about a pattern of names of fields, such as book.*:word and book.\*:word.

@@ -19,6 +19,15 @@ func TestHints(t *testing.T) {
 		{`a && b`, `no operator "&&": write AND`},
 		{`a || b`, `no operator "||": write OR`},
 		{`!a`, `no operator "!": write -a to exclude, or \!a for the text`},
+		{`!!a`, `no operator "!": write -a to exclude, or \!!a for the text`},
+		{`+!a`, `no operator "!": write -a to exclude, or +\!a for the text`},
+		{`-!a`, `no operator "!": write -a to exclude, or -\!a for the text`},
+		{`!(a b)`, `no operator "!"`},
+		{`title:!y`, `no operator "!": write -title:y to exclude, or title:\!y for the text`},
+		{`title:!"x y"`, `no operator "!"`},
+		{`a &&& b`, `no operator "&&": write AND`},
+		{`a &&b`, `no operator "&&": write AND`},
+		{`a ||| b`, `no operator "||": write OR`},
 	} {
 		t.Run(c.query, func(t *testing.T) {
 			got := Hints(c.query, fields)
@@ -30,7 +39,7 @@ func TestHints(t *testing.T) {
 	for _, text := range []string{
 		"", "zebra", "title:x", `meta.author:"a:b*"`, "title:(a b)", "std::vector", "http://host/a?b=c", "http://host/", "note: this", "zeb*", "z?bra", "title:*ra", "zebr~", "zebr~0.8", `"a b"~5`, "/zeb.*a/", "title:[10 TO 20]", "title:>10", "*:*", "*",
 		"_exists_:title", "_id:7", "title:/a b:c|d/", "/a b:c/",
-		"12:30", `C:\temp`, "what is it?", "why?!", "a * b", "5 * 3", "C++", "a/b", "/usr/lib/", "~/notes", "wow!", "nearly", "a~b",
+		"12:30", `C:\temp`, "what is it?", "why?!", "wow !!!", "a&&b a||b", `title:\!y`, `+\!a`, "a * b", "5 * 3", "C++", "a/b", "/usr/lib/", "~/notes", "wow!", "nearly", "a~b",
 		`titel\:x`, `zeb\*`, `z\?bra`, `zebr\~`, `\/re\/`, `\*`, `\!a`, `"zeb*" "titel:x"`, "(a) [1]", "**", "x:",
 	} {
 		t.Run("no hint for "+text, func(t *testing.T) {

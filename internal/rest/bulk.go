@@ -20,8 +20,7 @@ import (
 const (
 	batchBytes = 2 << 20
 	batchItems = 4096
-	// At most maxLargeBatches requests can have a batch above smallBatchBytes, which bounds the memory; the others stop reading
-	// meanwhile. A client that sends slowly keeps them waiting only with that much.
+	// At most maxLargeBatches requests can have a batch above smallBatchBytes; others apply their batch at that size.
 	maxLargeBatches = 16
 	smallBatchBytes = 256 << 10
 	// maxBulkItems bounds the memory of the answer.
@@ -115,41 +114,26 @@ func (b *bulkRun) read(lines *bulkReader) *Error {
 		if apiErr := b.add(&item); apiErr != nil {
 			return apiErr
 		}
-		if b.bytes >= batchBytes || len(b.batch) >= batchItems {
+		if b.bytes >= batchBytes || len(b.batch) >= batchItems || b.bytes >= smallBatchBytes && !b.enter() {
 			if err := b.apply(); err != nil {
 				return err
 			}
 			b.r.deadlines()
-		} else if err := b.enter(); err != nil {
-			return b.stopped(err)
 		}
 	}
 }
 
-// enter waits until the batch may become large.
-func (b *bulkRun) enter() error {
-	if b.large || b.bytes < smallBatchBytes {
-		return nil
+// enter reports whether the batch may become large.
+func (b *bulkRun) enter() bool {
+	if !b.large {
+		select {
+		case b.r.h.batches <- struct{}{}:
+			b.large = true
+		default:
+		}
 	}
-	select {
-	case b.r.h.batches <- struct{}{}:
-		b.large = true
-		return nil
-	default:
-	}
-	ctx, cancel := b.r.limit()
-	defer cancel()
-	select {
-	case b.r.h.batches <- struct{}{}:
-		b.large = true
-		b.r.deadlines()
-		return nil
-	case <-ctx.Done():
-		return errManyBatches
-	}
+	return b.large
 }
-
-var errManyBatches = fmt.Errorf("%d bulk requests with more than %d bytes are already running", maxLargeBatches, smallBatchBytes)
 
 func (b *bulkRun) leave() {
 	if b.large {
@@ -174,8 +158,6 @@ func (b *bulkRun) stopped(err error) *Error {
 		e.Reason = err.Error()
 	case b.r.Context().Err() != nil:
 		return &Error{Status: statusClientGone, Type: "client_gone", Reason: "the client left"}
-	case errors.Is(err, errManyBatches):
-		e = TooBusy(err.Error(), time.Second)
 	default:
 		e = illegal("%v", err)
 	}

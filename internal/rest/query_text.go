@@ -205,8 +205,14 @@ func inFields(leaf query.Node, fields []query.FieldWeight, sum bool, tie, boost 
 	return b
 }
 
-// inZone sets the time zone of ranges of dates.
+// inZone sets the time zone of ranges of dates, also of excluded ones.
 func (x *Index) inZone(node query.Node, zone string) {
+	if b, ok := node.(*query.Boolean); ok {
+		for _, c := range b.Clauses {
+			x.inZone(c.Node, zone)
+		}
+		return
+	}
 	query.EachLeaf(node, func(leaf query.Node) {
 		r, ok := leaf.(*query.Range)
 		if !ok {
@@ -250,9 +256,6 @@ func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
 			b.AtLeast = m
 		}
 	}
-	if zone, ok := o.text("time_zone"); ok {
-		p.x.inZone(node, zone)
-	}
 	node = query.WithOccur(node, occur)
 	tie := o.number("tie_breaker", 0, 0, 1)
 	switch kind, given := o.text("type"); {
@@ -267,7 +270,24 @@ func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
 	case fields != nil:
 		node = query.InFields(node, fields, tie)
 	}
-	return boosted(node, o.boost()), o.err
+	if zone, ok := o.text("time_zone"); ok {
+		if _, err := mapping.ParseZone(zone); err != nil {
+			o.fail("[query_string] query has the [time_zone] %s: %v", zone, err)
+		}
+		p.x.inZone(node, zone)
+	}
+	return boosted(notOnlyExclusions(node), o.boost()), o.err
+}
+
+// notOnlyExclusions makes a query that only excludes match the other documents.
+func notOnlyExclusions(node query.Node) query.Node {
+	b, ok := node.(*query.Boolean)
+	if !ok || len(b.Clauses) == 0 || slices.ContainsFunc(b.Clauses, func(c query.Clause) bool { return c.Occur != query.MustNot }) {
+		return node
+	}
+	with := *b
+	with.Clauses = append(slices.Clone(b.Clauses), query.Clause{Occur: query.Must, Node: &query.MatchAll{Boost: 1}})
+	return &with
 }
 
 func boosted(node query.Node, boost float64) query.Node {
@@ -289,15 +309,19 @@ func (x *Index) fieldNames() (names []string) {
 // or a field is an error.
 func (x *Index) parseText(text string, lenient bool) (query.Node, *Error) {
 	fields := x.fieldNames()
-	text = query.Lucene(text, fields)
-	node, remarks := query.ParseLenient(text, fields)
+	rewritten := query.Lucene(text, fields)
+	node, remarks := query.ParseLenient(rewritten, fields)
 	if lenient {
 		return node, nil
 	}
 	if len(remarks) > 0 {
-		return nil, badRequest(typeShardException, "Failed to parse query [%s]: %v", text, remarks[0]).of(x.name)
+		fault := *remarks[0]
+		if fault.Text != "" {
+			fault.Text, fault.Offset = text, query.LuceneOffset(text, fields, fault.Offset)
+		}
+		return nil, badRequest(typeShardException, "Failed to parse query [%s]: %v", text, &fault).of(x.name)
 	}
-	if hints := query.Hints(text, fields); len(hints) > 0 {
+	if hints := query.Hints(rewritten, fields); len(hints) > 0 {
 		return nil, badRequest(typeShardException, "Failed to parse query [%s]: %s", text, strings.Join(hints, "; ")).of(x.name)
 	}
 	return node, nil
@@ -322,6 +346,7 @@ func (x *Index) queryString(text, operator, field string) (q searchQuery, err *E
 		}
 		q.node = query.InFields(q.node, []query.FieldWeight{{Name: field}}, 0)
 	}
+	q.node = notOnlyExclusions(q.node)
 	if all, ok := q.node.(*query.MatchAll); ok {
 		q.all, q.boost = true, all.Boost
 	}

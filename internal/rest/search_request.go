@@ -367,6 +367,9 @@ func (s *searchRequest) parseFields(x *Index, key string, raw json.RawMessage) *
 		}
 		name, ok := scalarText(o["field"])
 		format, formatted := scalarText(o["format"])
+		if raw := o["format"]; raw != nil && !formatted && string(raw) != "null" {
+			return illegal("[%s] of field [%s] has the [format] %.60s: want a text", key, name, raw)
+		}
 		delete(o, "field")
 		delete(o, "format")
 		for option := range o {
