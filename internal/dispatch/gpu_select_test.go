@@ -2,6 +2,8 @@ package dispatch
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -181,5 +183,35 @@ func checkSelected(t *testing.T, p *gpuPair, node query.Node, o Options, by Fiel
 	}
 	if got.Matches != matches || got.AtAfter > atAfter || by.K > atAfter && got.AtAfter < atAfter {
 		t.Fatalf("%s, %+v: %d matches, %d at the place; want %d, %d", node, by, got.Matches, got.AtAfter, matches, atAfter)
+	}
+}
+
+// The documents at a place are counted until no GPU takes as many, or the context ends.
+func TestCountAtAfter(t *testing.T) {
+	snapshot := indextest.Snapshot(t, facetIndex(t, rand.New(rand.NewPCG(112, 1)), 100, 1))
+	c, _, err := snapshot.Segments[0].Column("n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := base.DocID(0)
+	v, ok, err := c.Cursor().Value(doc)
+	for ; !ok && err == nil; v, ok, err = c.Cursor().Value(doc) {
+		doc++
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := selecting{after: []pipeline.After{{Value: v}}, found: []bool{true}}
+	s.columns = []pipeline.Ordinals{{Column: c}}
+	ctx, cancel := context.WithCancel(t.Context())
+	for n, want := range map[int]int{3: 3, 2 * pipeline.MaxK: pipeline.MaxK + 1} {
+		s.docs = [][]base.DocID{slices.Repeat([]base.DocID{doc}, n)}
+		if err := s.countAtAfter(ctx); err != nil || s.atAfter != want {
+			t.Errorf("%d documents: %d, %v, want %d", n, s.atAfter, err, want)
+		}
+	}
+	cancel()
+	if err := s.countAtAfter(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
 	}
 }
