@@ -451,4 +451,3 @@ EXPORT int cuEventElapsedTime(float* ms, void* from, void* to) {
     *ms = static_cast<float>(static_cast<double>(static_cast<Event*>(to)->at - static_cast<Event*>(from)->at) / 1e6);
     return success;
 }
-
