@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/sealed"
 	"github.com/griffin-search/griffin/internal/turns"
@@ -183,6 +184,9 @@ func TestMergeDamagedTables(t *testing.T) {
 
 // What a merge allocates does not grow with the documents by more than four bytes each.
 func TestMergeMemory(t *testing.T) {
+	if sampletest.Race {
+		t.Skip("under the race detector a sync.Pool drops memory at random")
+	}
 	dir := t.TempDir()
 	allocated := func(n int) int64 {
 		var sources []Source
