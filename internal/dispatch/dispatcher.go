@@ -137,8 +137,8 @@ func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
 }
 
 const (
-	// launchBeside is the number of queries for each busy lane that a launch beside them is worth: on an H200 a launch takes 1 ms and
-	// 15 µs for each query, nearly as long beside others as alone.
+	// launchBeside is the number of queries for each busy lane that a launch beside them is worth: on an H200, 8 launches at
+	// the same time take 1.4 ms each with 25 OR queries, and 3.9 ms with 100 (docs/benchmarks/load.md).
 	launchBeside = 16
 	// maxLaunch is below deadlines of 10 ms, and takes some hundred queries. The launches of several lanes share a GPU, and
 	// predictions are of one alone.

@@ -186,7 +186,7 @@ func checkSelected(t *testing.T, p *gpuPair, node query.Node, o Options, by Fiel
 	}
 }
 
-// The documents at a place are counted until no GPU takes as many, or the context ends.
+// The count of documents at a place ends at the maximum of a GPU, or with the context.
 func TestCountAtAfter(t *testing.T) {
 	snapshot := indextest.Snapshot(t, facetIndex(t, rand.New(rand.NewPCG(112, 1)), 100, 1))
 	c, _, err := snapshot.Segments[0].Column("n")

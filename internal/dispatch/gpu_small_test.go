@@ -158,7 +158,7 @@ func damage(q *Query, segment int) {
 	legs := q.Stage(0).Legs(segment)
 	for i := range legs {
 		damaged := *legs[i].List
-		damaged.DocFreq = base.MaxDocs // no block has so many
+		damaged.DocFreq = base.MaxDocs // more than a block has
 		legs[i].List = &damaged
 	}
 }

@@ -3,6 +3,7 @@ package sched
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -39,9 +40,7 @@ func (b *inbox) take(dst []*Job) []*Job {
 		dst = append(dst, j)
 		j = older
 	}
-	for i, k := from, len(dst)-1; i < k; i, k = i+1, k-1 {
-		dst[i], dst[k] = dst[k], dst[i]
-	}
+	slices.Reverse(dst[from:])
 	return dst
 }
 

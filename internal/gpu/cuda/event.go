@@ -17,8 +17,8 @@ type Event struct {
 // costs more.
 func (d *Device) NewEvent(timing bool) (*Event, error) { return d.newEvent(timing, 0) }
 
-// NewSleepingEvent creates an event with timing whose Synchronize lets the thread sleep. That of others polls, which
-// ends the wait some microseconds earlier, but takes a processor.
+// NewSleepingEvent creates an event with timing whose Synchronize lets the thread sleep. Other events poll: their waits end
+// some microseconds earlier, but take a processor.
 func (d *Device) NewSleepingEvent() (*Event, error) {
 	return d.newEvent(true /* timing */, eventBlockingSync)
 }

@@ -39,8 +39,9 @@ type Kernels struct {
 	// Blocks that can run at the same time: for batches, and for a single query.
 	resident, residentOne int
 
-	// Of wide queries, of queries with Parts, and of others with a filter.
-	wides, parts, filtered rareKernels
+	// Of wide queries, of queries with Parts, and of others with a filter. The first query loads wides and parts: the
+	// driver compiles slowly.
+	wides, parts, filtered variantKernels
 
 	// The kernels of Tally, guarded by loadTally.
 	loadTally sync.Once
@@ -116,16 +117,15 @@ func loadEntries(m *cuda.Module, entries ...entry) (err error) {
 	return nil
 }
 
-// rareKernels are loaded once; but for filters, by the first query that needs them: the driver compiles slowly. Those
-// without a use are nil.
-type rareKernels struct {
+// variantKernels are kernels of a module for some queries, loaded once. Kernels without a variant are nil.
+type variantKernels struct {
 	once                 sync.Once
 	ranges, probe, count *cuda.Kernel
 	rangesOne, rangesFew *cuda.Kernel
 	err                  error
 }
 
-func (r *rareKernels) load(k *Kernels, name string, image []byte, entries ...entry) error {
+func (r *variantKernels) load(k *Kernels, name string, image []byte, entries ...entry) error {
 	r.once.Do(func() {
 		var m *cuda.Module
 		if m, r.err = k.module(name, image); r.err == nil {

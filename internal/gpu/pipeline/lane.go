@@ -428,8 +428,8 @@ func (l *lane) reserve(queries []*Query) error {
 	return nil
 }
 
-// leastBatch has the size of launches under a high load, about 2 MiB a lane: each time that a lane grows, the driver waits for
-// the kernels of all lanes.
+// leastBatch has the size of launches under a high load, about 2 MiB a lane: each time that a lane grows, the driver can wait
+// for the kernels of all lanes.
 var leastBatch = imagesearch.Limits{Queries: 1 << 9, Terms: 1 << 12, Hits: 1 << 13}
 
 // maxBatch limits one launch: large enough to keep a device busy for milliseconds, with at
