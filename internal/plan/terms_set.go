@@ -62,7 +62,7 @@ type coverSource struct {
 // coverTerm counts the times that a query has a term.
 type coverTerm struct {
 	term  []byte
-	count uint16
+	count uint32
 }
 
 var _ source = (*coverSource)(nil)
@@ -90,7 +90,7 @@ func (s *coverSource) mark(m *matcher, words []uint64) error {
 			lists = append(lists, l)
 		}
 	}
-	counts := make([]uint16, min(coverWindow, view.NumDocs()))
+	counts := make([]uint32, min(coverWindow, view.NumDocs()))
 	for from := 0; from < view.NumDocs() && len(lists) > 0; from += coverWindow {
 		if err := m.stop.Err(); err != nil {
 			return err
@@ -125,12 +125,12 @@ func (s *coverSource) mark(m *matcher, words []uint64) error {
 type coverList struct {
 	list   *postings.List
 	cursor *postings.Cursor
-	count  uint16
+	count  uint32
 	doc    base.DocID
 }
 
 // add adds to the counts of a window of documents.
-func (l *coverList) add(counts []uint16, from base.DocID) error {
+func (l *coverList) add(counts []uint32, from base.DocID) error {
 	end := from + base.DocID(len(counts))
 	for l.doc < end {
 		counts[l.doc-from] += l.count

@@ -352,6 +352,20 @@ func TestTestedCandidates(t *testing.T) {
 	}
 }
 
+// A value counts as often as a query has it, up to the greatest number of values.
+func TestTermsSetOfEqualValues(t *testing.T) {
+	s, _, _ := typedIndex(t, rand.New(rand.NewPCG(85, 1)), 300, 1)
+	sc := testScratch(t, "whitespace")
+	hits := func(n int) []base.Hit {
+		node := &query.TermsSet{Field: "kind", Values: slices.Repeat([]string{"k1"}, n), AtLeast: "n"}
+		return answer(t, s, sc, node, Options{K: 300}).Hits
+	}
+	few, many := hits(1000), hits(query.MaxValues)
+	if len(few) == 0 || len(many) < len(few) {
+		t.Errorf("%d hits with %d equal values, %d with 1,000", len(many), query.MaxValues, len(few))
+	}
+}
+
 // What a field cannot hold, and what it cannot be searched by, is an error that names it.
 func TestTypedErrors(t *testing.T) {
 	s, _, _ := typedIndex(t, rand.New(rand.NewPCG(83, 1)), 10, 1)
