@@ -5,9 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sort"
-	"sync"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/sealed"
@@ -103,22 +100,13 @@ func (r *StoredReader) block(i int) (storedBlock, error) {
 	return b, err
 }
 
-// decoder decodes up to GOMAXPROCS blocks concurrently.
-var decoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true))
-	if err != nil {
-		panic(err) // the options above are valid
-	}
-	return d
-})
-
 func (b *storedBlock) decode(scratch *[]byte) (raw []byte, err error) {
 	// With spare bytes the decoder copies words.
 	const spare = 64
 	if cap(*scratch) < b.rawLen+spare {
 		*scratch = make([]byte, 0, b.rawLen+b.rawLen/8+spare)
 	}
-	raw, err = decoder().DecodeAll(b.frame, (*scratch)[:0:b.rawLen+spare])
+	raw, err = decompress((*scratch)[:0:b.rawLen+spare], b.frame)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, base.ErrCorrupt)
 	}

@@ -3,9 +3,6 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
-	"sync"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -38,18 +35,6 @@ const (
 	storedEntryLen   = 16
 	storedTrailerLen = 16
 )
-
-// compressor encodes up to GOMAXPROCS blocks concurrently. It takes hundreds of KiB for each.
-var compressor = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil,
-		zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithEncoderCRC(false), // sealed has its own checksums
-		zstd.WithSingleSegment(true))
-	if err != nil {
-		panic(err) // the options above are valid
-	}
-	return e
-})
 
 // StoredWriter writes stored documents for a segment or a partial index. It is not safe for
 // concurrent use; several may run concurrently.
@@ -115,7 +100,7 @@ func (w *StoredWriter) flush() error {
 		return nil
 	}
 	w.raw = append(append(w.raw[:0], w.sizes...), w.docs...)
-	w.frame = compressor().EncodeAll(w.raw, w.frame[:0])
+	w.frame = compress(w.frame[:0], w.raw)
 	err := w.addFrame(w.frame, w.first, len(w.raw))
 	w.first, w.sizes, w.docs = w.numDocs, w.sizes[:0], w.docs[:0]
 	if cap(w.raw) > 64*storedBlockLen { // release memory after a giant document
