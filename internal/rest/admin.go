@@ -189,6 +189,9 @@ func catIndices(r *request) (answer, *Error) {
 		}
 		return ok(out)
 	case "", "text":
+		if err := r.whole(); err != nil {
+			return answer{}, err
+		}
 	default:
 		return answer{}, illegal("format [%s] is not supported: there are text and json", format)
 	}

@@ -96,6 +96,9 @@ func appendMembers(dst []byte, object string) []byte {
 // exportIndex sends all documents as lines. It is not of OpenSearch. An answer that was cut off lacks the end of the
 // chunks of HTTP, which clients notice.
 func exportIndex(r *request) (answer, *Error) {
+	if err := r.whole(); err != nil {
+		return answer{}, err
+	}
 	x, err := r.h.dir.find(r.PathValue("index"))
 	if err != nil {
 		return answer{}, err

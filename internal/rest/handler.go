@@ -99,14 +99,15 @@ type request struct {
 	w      http.ResponseWriter
 	values url.Values
 	began  time.Time
-	ends   []func() // called when the route has answered
+	chosen *pathFilter // parts of the answer, by filter_path; nil: all
+	ends   []func()    // called when the route has answered
 }
 
 type action func(r *request) (answer, *Error)
 
-// everywhere are parameters that all routes accept. The first three format answers, the others
+// everywhere are parameters that all routes accept. The first four format answers, the others
 // change nothing on one machine.
-var everywhere = []string{"pretty", "human", "error_trace", "timeout", "master_timeout", "cluster_manager_timeout", "wait_for_active_shards", "ignore_unavailable", "allow_no_indices", "expand_wildcards"}
+var everywhere = []string{"filter_path", "pretty", "human", "error_trace", "timeout", "master_timeout", "cluster_manager_timeout", "wait_for_active_shards", "ignore_unavailable", "allow_no_indices", "expand_wildcards"}
 
 func (h *Handler) routes() {
 	on := func(mux *http.ServeMux) func(pattern string, f action, parameters ...string) {
@@ -177,7 +178,13 @@ func (h *Handler) serve(w http.ResponseWriter, req *http.Request, f action, para
 		_, _ = io.WriteString(w, a.text) // the client may have left
 		return
 	}
-	h.write(w, req, a.status, a.body)
+	body := a.body
+	if r.chosen != nil {
+		if text, err := encode(body); err == nil {
+			body = rawJSON(r.chosen.apply(text))
+		}
+	}
+	h.write(w, req, a.status, body)
 	if req.ProtoMajor == 1 { // the connection of HTTP/2 may still read a body that a client has given up
 		a.memory.release()
 	}
@@ -208,6 +215,12 @@ func (r *request) run(f action, parameters []string) (answer, *Error) {
 			return answer{}, illegal("request [%s] has parameter [%s] more than once", r.URL.Path, name)
 		}
 	}
+	if text := r.values.Get("filter_path"); text != "" {
+		var err *Error
+		if r.chosen, err = newPathFilter(text); err != nil {
+			return answer{}, err
+		}
+	}
 	if r.ContentLength != 0 {
 		kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 		switch strings.ToLower(strings.TrimSpace(kind)) {
@@ -234,16 +247,10 @@ func (h *Handler) Fail(w http.ResponseWriter, r *http.Request, e *Error) {
 }
 
 func (h *Handler) write(w http.ResponseWriter, r *http.Request, status int, body any) {
-	text, raw := body.(rawJSON)
-	if !raw {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(body); err != nil {
-			h.log.Error("an answer cannot be encoded", "error", err)
-			status, b = http.StatusInternalServerError, *bytes.NewBufferString("{}")
-		}
-		text = b.Bytes()
+	text, err := encode(body)
+	if err != nil {
+		h.log.Error("an answer cannot be encoded", "error", err)
+		status, text = http.StatusInternalServerError, []byte("{}")
 	}
 	if strings.Contains(r.URL.RawQuery, "pretty") {
 		if query := r.URL.Query(); query.Has("pretty") && query.Get("pretty") != "false" {
@@ -260,6 +267,18 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, status int, body
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(text) // the client may have left
 	}
+}
+
+// encode returns an answer as JSON.
+func encode(body any) ([]byte, error) {
+	if text, raw := body.(rawJSON); raw {
+		return text, nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(body)
+	return b.Bytes(), err
 }
 
 // contentTypeJSON is shared by all answers.
