@@ -5,26 +5,31 @@ import (
 	"testing"
 )
 
-// The one used last is taken first, and at most GOMAXPROCS are kept.
+// The one used last is taken first, and GOMAXPROCS are kept.
 func TestFreeList(t *testing.T) {
 	made := 0
 	l := freeList[int]{make: func() int { made++; return made }}
-	a, b := l.get(), l.get()
-	if a != 1 || b != 2 {
-		t.Fatalf("got %d and %d, want new ones", a, b)
-	}
-	l.put(a)
-	l.put(b)
-	for _, want := range []int{b, a, 3} {
-		if got := l.get(); got != want {
-			t.Errorf("got %d, want %d", got, want)
-		}
-	}
 	most := runtime.GOMAXPROCS(0)
-	for i := range 2 * most {
-		l.put(i)
+	var taken []int
+	for range most {
+		n, kept := l.get()
+		if !kept {
+			t.Errorf("%d is not kept", n)
+		}
+		taken = append(taken, n)
 	}
-	if len(l.free) != most {
-		t.Errorf("%d are kept, want %d", len(l.free), most)
+	extra, kept := l.get()
+	if kept || extra != most+1 {
+		t.Errorf("got %d, kept: %t, want a new one", extra, kept)
+	}
+	l.put(extra, kept)
+	for _, n := range taken {
+		l.put(n, true)
+	}
+	if n, kept := l.get(); n != taken[most-1] || !kept {
+		t.Errorf("got %d, want the one used last, %d", n, taken[most-1])
+	}
+	if made != most+1 {
+		t.Errorf("%d were made, want %d", made, most+1)
 	}
 }
