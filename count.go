@@ -15,16 +15,24 @@ import (
 // does not read words that cannot change the matches, and takes the count of a single word from the dictionary.
 func Count(ctx context.Context, ix *Index, q Query) (n int64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
-	q = Query{
-		Text: q.Text, Node: q.Node, Mode: q.Mode, Lenient: q.Lenient, Filter: q.Filter, Policy: q.Policy, K: q.K, Load: LoadNone, Count: true,
+	a := askedMemory.Get().(*asked)
+	a.query.Text, a.query.Node, a.query.Mode, a.query.Lenient = q.Text, q.Node, q.Mode, q.Lenient
+	a.query.Filter, a.query.Policy, a.query.K, a.query.Load, a.query.Count = q.Filter, q.Policy, q.K, LoadNone, true
+	if n, err = a.count(ctx, ix); err == nil {
+		*a = asked{}
+		askedMemory.Put(a)
 	}
+	return n, err
+}
+
+func (a *asked) count(ctx context.Context, ix *Index) (n int64, err error) {
+	s := &a.search
 	began := time.Now()
-	s, err := ix.beginSearch(ctx, &q)
-	if err != nil {
+	if err := beginIn(ctx, s, ix, &a.query); err != nil {
 		return 0, err
 	}
 	if !s.searcher.Dispatcher().Plain() {
-		s.noHits = q.Mode != ModeAndOr && s.searcher.Dispatcher().Engine() == nil
+		s.noHits = a.query.Mode != ModeAndOr && s.searcher.Dispatcher().Engine() == nil
 		r, err := s.answer(ctx, began)
 		if err != nil {
 			return 0, err
@@ -34,6 +42,7 @@ func Count(ctx context.Context, ix *Index, q Query) (n int64, err error) {
 	defer s.snapshot.Release()
 	ix.runtime.gate.Enter()
 	defer ix.runtime.gate.Leave()
+	s.plain = true
 	if _, err = s.prepare(&s.sc.query, false /* cached */); err == nil {
 		n, err = plan.CountMatches(ctx, &s.sc.query.Plan, &s.sc.search.Scratch)
 	}

@@ -262,6 +262,7 @@ type search struct {
 	began    time.Time
 	trace    *plan.Trace
 	noHits   bool // only matches are counted
+	plain    bool // likewise, by plan.CountMatches
 }
 
 // beginSearch takes a snapshot and a scratch; the caller releases them.
@@ -362,6 +363,7 @@ func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err er
 	if s.noHits {
 		o.K = 0
 	}
+	o.MatchesOnly = s.plain
 	if err = s.searcher.PrepareInto(q, s.sc.search, node, o); err != nil {
 		return nil, err
 	}

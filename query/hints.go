@@ -15,7 +15,7 @@ import (
 // !. A backslash before the character removes the remark. Hints takes no memory without such
 // characters.
 func Hints(text string, fields []string) []string {
-	if len(text) > MaxBytes || !strings.ContainsAny(text, hintMarks) && !strings.Contains(text, "NEAR") {
+	if len(text) > MaxBytes || !mayHint(text) {
 		return nil
 	}
 	h := hinter{fields: fields}
@@ -42,6 +42,21 @@ func Hints(text string, fields []string) []string {
 	return h.hints
 }
 
+// mayHint reports whether a text has a character of an operator, or NEAR.
+func mayHint(text string) bool {
+	for i := range len(text) {
+		switch text[i] {
+		case ':', '&', '|', '!':
+			return true
+		case 'N':
+			if strings.HasPrefix(text[i:], "NEAR") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // regexp returns the length of a regular expression at the start of text, after a known field or not, or 0.
 func (h *hinter) regexp(text string) int {
 	p := parser{text: text}
@@ -53,9 +68,6 @@ func (h *hinter) regexp(text string) int {
 	}
 	return 0
 }
-
-// Every hint but NEAR has one.
-const hintMarks = ":&|!"
 
 // Before a blank, quote or parenthesis that is not escaped.
 func wordEnd(text string) int {

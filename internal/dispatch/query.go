@@ -18,13 +18,14 @@ import (
 // Options describe the wanted answer of a query, and how it is found. They repeat the fields of
 // plan.Options, so that callers fill one struct.
 type Options struct {
-	// See plan.Options for Mode, K, Traversal, Accumulators, Budget and Count.
+	// See plan.Options for Mode, K, Traversal, Accumulators, Budget, Count and MatchesOnly.
 	Mode         plan.Mode
 	K            int
 	Traversal    string
 	Accumulators string
 	Budget       saat.Budget
 	Count        bool
+	MatchesOnly  bool
 	// CPU keeps the query off GPUs.
 	CPU bool
 	// Cached lets the answer come from the Searcher's result cache and be stored there. It has
@@ -39,7 +40,7 @@ type Options struct {
 }
 
 func (o *Options) plan() plan.Options {
-	return plan.Options{Mode: o.Mode, K: o.K, Traversal: o.Traversal, Accumulators: o.Accumulators, Budget: o.Budget, Count: o.Count}
+	return plan.Options{Mode: o.Mode, K: o.K, Traversal: o.Traversal, Accumulators: o.Accumulators, Budget: o.Budget, Count: o.Count, MatchesOnly: o.MatchesOnly}
 }
 
 func (o *Options) cacheable() bool {

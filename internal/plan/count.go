@@ -66,16 +66,26 @@ func (r *stageRun) count(segment int, w *Work) (int64, error) {
 	}
 	view := &r.plan.planner.snapshot.Segments[segment]
 	n := counted(r.st.root)
-	if l, ok := n.(*leaf); ok && !l.isPhrase() && view.Live == nil {
-		return int64(r.plan.words.list(segment, l.terms[0]).DocFreq), nil
+	if l, ok := n.(*leaf); ok && !l.isPhrase() {
+		return int64(view.Deletions.DocFreq(r.plan.words.list(segment, l.terms[0]))), nil
 	}
 	g, ok := n.(*group)
-	if ok && (g.atLeast > 1 || len(g.required)+len(g.excluded) == 0) || !ok && !hasPhrase(n) {
+	anyOf := ok && g.atLeast <= 1 && len(g.required)+len(g.excluded) == 0
+	if ok && g.atLeast > 1 || !ok && !hasPhrase(n) {
 		words, err := r.matches(segment, w)
 		return ones(words), err
 	}
 	m := r.sc.begin(&r.plan.words, segment, r.stop)
-	found, err := narrower{m}.documentsOf(n)
+	count, err := 0, error(nil)
+	if anyOf {
+		count, err = r.countAny(segment, g.optional)
+	} else {
+		var found documents
+		found, err = narrower{m}.documentsOf(n)
+		if count = found.count; err == nil && count > 0 && view.Live != nil {
+			count = r.live(found).count
+		}
+	}
 	w.Add(m.work)
 	if err != nil {
 		if ended := r.stop.Err(); ended != nil {
@@ -83,10 +93,52 @@ func (r *stageRun) count(segment int, w *Work) (int64, error) {
 		}
 		return 0, fmt.Errorf("segment %s: query %s: %w", view.Name, r.plan.query, err)
 	}
-	if found.count == 0 || view.Live == nil {
-		return int64(found.count), nil
+	return int64(count), nil
+}
+
+// countAny counts the live documents of at least one node. How many have the most frequent of the nodes' terms is known, so
+// that only those of them are looked for that other nodes have.
+//
+// On 300,000 passages, the unions of search-benchmark-game take 33 instead of 54 µs (one thread of a Zen 5).
+func (r *stageRun) countAny(segment int, nodes []node) (int, error) {
+	m, view := &r.sc.matcher, r.view(segment)
+	x := narrower{m}
+	longest, most := -1, uint32(0)
+	for i, n := range nodes {
+		if l, ok := n.(*leaf); ok && !l.isPhrase() {
+			if f := m.words.list(segment, l.terms[0]).DocFreq; f > most {
+				longest, most = i, f
+			}
+		}
 	}
-	return int64(r.live(found).count), nil
+	var others [8]node // more are allocated
+	rest := others[:0]
+	for i, n := range nodes {
+		if i != longest && m.docFreq(n) > 0 {
+			rest = append(rest, n)
+		}
+	}
+	var found documents
+	var err error
+	switch len(rest) {
+	case 0:
+	case 1:
+		found, err = x.documentsOf(rest[0])
+	default:
+		found, err = x.marked(rest...)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if found.count > 0 && view.Live != nil {
+		found = r.live(found)
+	}
+	if longest < 0 {
+		return found.count, nil
+	}
+	term := nodes[longest].(*leaf).terms[0]
+	common, err := x.countCommon(found, term)
+	return found.count + int(view.Deletions.DocFreq(m.words.list(segment, term))) - common, err
 }
 
 // counted returns a node with the same matches as n: a single required node without the optional ones.

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/index"
@@ -43,6 +45,12 @@ func TestCount(t *testing.T) {
 			if n, err := CountMatches(t.Context(), p, sc); err != nil || n != want {
 				t.Fatalf("%s in mode %s, k=%d: %d documents are counted, %v, want %d", q, mode, k, n, err, want)
 			}
+			if p, err = s.Prepare(sc, q, Options{Mode: mode, K: k, MatchesOnly: true}); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := CountMatches(t.Context(), p, sc); err != nil || n != want {
+				t.Fatalf("%s in mode %s, k=%d: %d documents are counted without a plan for hits, %v, want %d", q, mode, k, n, err, want)
+			}
 		}
 		if all.Traversal != treeTraversal {
 			flat++
@@ -53,5 +61,88 @@ func TestCount(t *testing.T) {
 	}
 	if a := answer(t, s, sc, plantest.Parse(t, "w1"), Options{K: 10}); a.Matches != 0 {
 		t.Errorf("%d matches were counted without Options.Count", a.Matches)
+	}
+}
+
+// The count of a union is the number of its marked documents, with deleted documents and terms of all frequencies.
+func TestCountUnions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(32, 1))
+	s, sc := foundIndex(t, rng, false), testScratch(t, "whitespace")
+	tested, lookedUp := 0, 0
+	for range 400 {
+		var parts []string
+		for range 1 + rng.IntN(5) {
+			switch rng.IntN(8) {
+			case 0:
+				p := rng.IntN(5)
+				parts = append(parts, fmt.Sprintf(`"p%d p%d"`, p, p+1))
+			case 1:
+				parts = append(parts, plantest.RandomWord(rng))
+			case 2:
+				parts = append(parts, "nowhere")
+			default:
+				parts = append(parts, fmt.Sprintf("p%d", rng.IntN(12)))
+			}
+		}
+		if rng.IntN(8) == 0 {
+			parts[0] = "+" + parts[0]
+		}
+		text := strings.Join(parts, " ")
+		for _, only := range []bool{false, true} {
+			p := prepare(t, s, sc, text, Options{K: 10, MatchesOnly: only})
+			want := int64(0)
+			err := p.Matches(t.Context(), sc, func(_ int, words []uint64) error {
+				want += ones(words)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := CountMatches(t.Context(), p, sc); err != nil || n != want {
+				t.Fatalf("%s: %d documents are counted, %v, want %d", text, n, err, want)
+			}
+			if work := sc.counted; work.PostingsDecoded > 0 && len(parts) == 2 {
+				all := int64(0)
+				for i := range s.Snapshot().Segments {
+					for j := range p.words.terms {
+						all += int64(p.words.list(i, j).DocFreq)
+					}
+				}
+				if work.PostingsDecoded < all {
+					lookedUp++
+				} else {
+					tested++
+				}
+			}
+		}
+	}
+	if tested < 10 || lookedUp < 10 {
+		t.Errorf("the longest lists of %d unions were read, of %d parts", tested, lookedUp)
+	}
+}
+
+// Bits of dense and other blocks are set alike.
+func TestSetBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 1))
+	for range 200 {
+		words, want := make([]uint64, 256), make([]uint64, 256)
+		var docs []uint32
+		for d, gap := 0, 1+rng.IntN(40); len(docs) < rng.IntN(129); {
+			if d += 1 + rng.IntN(gap); d >= 64*len(words) {
+				break
+			}
+			docs = append(docs, uint32(d))
+			want[d/64] |= 1 << (d % 64)
+		}
+		for i := range words {
+			words[i] = rng.Uint64() & 0x5555_3333_0f0f_00ff
+			want[i] |= words[i]
+		}
+		setBits(words, docs)
+		for i := range words {
+			if words[i] != want[i] {
+				t.Fatalf("%d documents: word %d is %x, want %x", len(docs), i, words[i], want[i])
+			}
+		}
 	}
 }

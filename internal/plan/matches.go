@@ -280,12 +280,33 @@ func (m *matcher) markList(words []uint64, l *postings.List) error {
 	c := &m.cursor
 	c.Reset(l, nil)
 	for c.NextBlock() != base.NoDocID {
-		for _, d := range c.BlockDocIDs() {
-			words[d/64] |= 1 << (d % 64)
-		}
+		setBits(words, c.BlockDocIDs())
 	}
 	m.countWork(c)
 	return c.Err()
+}
+
+// denseGap is a mean distance of documents.
+const denseGap = 16
+
+// setBits sets the bits of rising documents. Several in a word are gathered first: otherwise each waits for the store of the
+// last one.
+func setBits(words []uint64, docs []uint32) {
+	if len(docs) == 0 || docs[len(docs)-1]-docs[0] > denseGap*uint32(len(docs)) {
+		for _, d := range docs {
+			words[d/64] |= 1 << (d % 64)
+		}
+		return
+	}
+	at, bits := docs[0]/64, uint64(0)
+	for _, d := range docs {
+		if d/64 != at {
+			words[at] |= bits
+			at, bits = d/64, 0
+		}
+		bits |= 1 << (d % 64)
+	}
+	words[at] |= bits
 }
 
 func (m *matcher) countWork(c *postings.Cursor) {

@@ -28,6 +28,15 @@ func (o *output) add(doc uint32) {
 	o.words[doc/64] |= 1 << (doc % 64)
 }
 
+func (o *output) addAll(docs []uint32) {
+	o.count += len(docs)
+	if o.words == nil {
+		o.docs = append(o.docs, docs...)
+		return
+	}
+	setBits(o.words, docs)
+}
+
 // inList returns the documents of d with a term.
 func (x narrower) inList(d documents, term int) (documents, error) {
 	l := x.m.words.list(x.m.segment, term)
@@ -41,16 +50,47 @@ func (x narrower) inList(d documents, term int) (documents, error) {
 	c.Reset(l, nil)
 	out := x.output(min(d.count, int(l.DocFreq)))
 	var err error
-	if d.words != nil && int(l.DocFreq) <= d.count*lookUpCost {
+	if d.isTested(l) {
 		err = x.selectFrom(&out, c, d.words)
 	} else {
-		err = x.lookUp(&out, c, d)
+		err = x.lookUp(c, d, out.addAll)
 	}
 	x.m.countWork(c)
 	if err != nil {
 		return documents{}, err
 	}
 	return x.compact(out.documents), x.m.termError(term, c.Err())
+}
+
+// isTested reports whether testing the documents of a list costs less than looking d up in it.
+func (d *documents) isTested(l *postings.List) bool {
+	return d.words != nil && int(l.DocFreq) <= d.count*lookUpCost
+}
+
+// countCommon counts the documents of d with a term.
+func (x narrower) countCommon(d documents, term int) (n int, err error) {
+	l := x.m.words.list(x.m.segment, term)
+	if d.count == 0 || l.DocFreq == 0 {
+		return 0, x.m.stop.Err()
+	}
+	c := &x.m.cursor
+	c.Reset(l, nil)
+	if d.isTested(l) {
+		blocks := pulse{stop: x.m.stop}
+		for c.NextBlock() != base.NoDocID && !blocks.stopped() {
+			for _, doc := range c.BlockDocIDs() {
+				n += int(d.words[doc/64] >> (doc % 64) & 1)
+			}
+		}
+		err = blocks.err
+	} else {
+		err = x.lookUp(c, d, func(common []uint32) { n += len(common) })
+	}
+	x.m.countWork(c)
+	if err != nil {
+		return 0, err
+	}
+	return n, x.m.termError(term, c.Err())
 }
 
 // selectFrom adds the documents of a list that are in words. The error is stop's.
@@ -75,8 +115,8 @@ func (x narrower) selectFrom(o *output, c *postings.Cursor, words []uint64) erro
 // lookUpLen documents, which are in as many blocks at most, are looked up together.
 const lookUpLen = pulsePeriod
 
-// lookUp adds the documents of d that are in a list. The error is stop's.
-func (x narrower) lookUp(out *output, c *postings.Cursor, d documents) error {
+// lookUp calls f for the documents of d that are in a list, in parts. The error is stop's.
+func (x narrower) lookUp(c *postings.Cursor, d documents, f func(common []uint32)) error {
 	if x.m.looked == nil {
 		x.m.looked = make([]uint32, 2*lookUpLen)
 	}
@@ -93,14 +133,7 @@ func (x narrower) lookUp(out *output, c *postings.Cursor, d documents) error {
 			return err
 		}
 		common = c.AppendCommon(common[:0], part, &x.m.matched)
-		if out.words == nil {
-			out.docs = append(out.docs, common...)
-		} else {
-			for _, doc := range common {
-				out.words[doc/64] |= 1 << (doc % 64)
-			}
-		}
-		out.count += len(common)
+		f(common)
 	}
 }
 

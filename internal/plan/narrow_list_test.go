@@ -32,7 +32,7 @@ func TestInListStops(t *testing.T) {
 			return x.selectFrom(out, &x.m.cursor, every)
 		},
 		"looked up": func(x narrower, out *output) error {
-			return x.lookUp(out, &x.m.cursor, documents{docs: docs, count: len(docs)})
+			return x.lookUp(&x.m.cursor, documents{docs: docs, count: len(docs)}, out.addAll)
 		},
 	} {
 		for _, n := range []int{1, 3} {

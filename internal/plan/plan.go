@@ -27,6 +27,8 @@ type Options struct {
 	Budget       saat.Budget
 	// Count requests the exact number of matches and reads every posting.
 	Count bool
+	// MatchesOnly makes a plan for Matches and CountMatches only, in less time. It has no effect in ModeSaat.
+	MatchesOnly bool
 }
 
 // Plan is a query with its lists and weights for a snapshot's segments, safe for concurrent
@@ -37,6 +39,7 @@ type Plan struct {
 	mode    Mode
 	k       int
 	counts  bool // Options.Count
+	matches bool // Options.MatchesOnly
 	notes   []string
 	words   words
 	stages  []Stage     // one, or up to two in ModeAndOr
@@ -101,6 +104,7 @@ func (s *Planner) Compile(p *Plan, sc *Scratch, q query.Node, opts Options) erro
 		return fmt.Errorf("k is %d: %w", opts.K, base.ErrBadInput)
 	}
 	p.planner, p.query, p.mode, p.k, p.counts = s, q, opts.Mode, opts.K, opts.Count
+	p.matches = opts.MatchesOnly && opts.Mode != ModeSaat
 	p.words.planner = s
 	p.stages = p.stages[:0]
 	p.memory.reset()
@@ -124,7 +128,7 @@ func (p *Plan) Bind(opts Options) (err error) {
 	if opts.Mode == ModeSaat {
 		return p.saat.prepare(p, opts)
 	}
-	if err := p.words.find(phraseTerms(p.stages, len(p.words.terms))); err != nil {
+	if err := p.words.find(phraseTerms(p.stages, len(p.words.terms)), unusedTerms(p)); err != nil {
 		return err
 	}
 	for i := range p.stages {
@@ -138,11 +142,34 @@ func (p *Plan) Bind(opts Options) (err error) {
 		if failed != nil {
 			return failed
 		}
+		if p.matches {
+			continue
+		}
 		if err := p.stages[i].makeLegs(p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unusedTerms reports the terms that are in no stage, in which counted left them out; nil: none.
+func unusedTerms(p *Plan) []bool {
+	if !p.matches || len(p.words.terms) < 2 {
+		return nil
+	}
+	ws := &p.words
+	ws.unused = slices.Grow(ws.unused[:0], len(ws.terms))[:len(ws.terms)]
+	for i := range ws.unused {
+		ws.unused[i] = true
+	}
+	for i := range p.stages {
+		walkLeaves(p.stages[i].root, false, func(l *leaf, _ bool) {
+			for _, t := range l.terms {
+				ws.unused[t] = false
+			}
+		})
+	}
+	return ws.unused
 }
 
 // Query returns the query tree as given.
@@ -176,10 +203,16 @@ func compilePlan(p *Plan, c *compiler, opts Options) error {
 		if err != nil {
 			return err
 		}
+		if p.matches {
+			root = counted(root)
+		}
 		p.stages = append(p.stages, Stage{mode: mode, root: root})
 	}
 	if len(p.stages) == 2 && sameNode(p.stages[0].root, p.stages[1].root) {
 		p.stages = p.stages[:1] // the second stage cannot find more
+	}
+	if p.matches {
+		return nil
 	}
 	for i := range p.stages {
 		if err := p.stages[i].flatten(opts.Traversal, &p.memory); err != nil {

@@ -18,10 +18,11 @@ type words struct {
 	terms    []term
 	docFreqs []uint64        // by term, over all segments, of live documents
 	lists    []postings.List // by segment, then term; empty if a segment has none
+	unused   []bool          // memory of unusedTerms
 }
 
-// phrases reports the terms of phrases; nil: none.
-func (ws *words) find(phrases []bool) error {
+// phrases reports the terms of phrases, unused those without lists; nil: none.
+func (ws *words) find(phrases, unused []bool) error {
 	segments := ws.planner.snapshot.Segments
 	ws.docFreqs = append(ws.docFreqs[:0], make([]uint64, len(ws.terms))...)
 	ws.lists = slices.Grow(ws.lists[:0], len(segments)*len(ws.terms))[:len(segments)*len(ws.terms)]
@@ -35,6 +36,10 @@ func (ws *words) find(phrases []bool) error {
 				parts |= segment.Frontiers
 			}
 			l := ws.list(i, t)
+			if unused != nil && unused[t] {
+				*l = postings.List{}
+				continue
+			}
 			found, err := segments[i].FindParts(term.field, term.bytes, parts, l)
 			if err != nil {
 				return err
