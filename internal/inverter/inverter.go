@@ -219,6 +219,7 @@ type inverter struct {
 	ids      map[string]base.FieldID // of the fields but the default one
 	docs     docTable
 	words    wordNumbers
+	mirror   mirror
 	typed    typedFields
 
 	// Stored documents go to a file at once: only the merge reads them.
@@ -302,6 +303,7 @@ func (v *inverter) reset() {
 		v.fields[i].reset()
 	}
 	v.docs.reset()
+	v.mirror.reset()
 	v.typed.reset()
 	clear(v.words.numbers)
 }
@@ -343,7 +345,7 @@ func (v *inverter) closeStored() (name string, err error) {
 func (v *inverter) numDocs() int { return v.docs.len() }
 
 func (v *inverter) usedBytes() int64 {
-	n := v.docs.usedBytes() + v.typed.usedBytes()
+	n := v.docs.usedBytes() + v.mirror.usedBytes() + v.typed.usedBytes()
 	for i := range v.fields {
 		n += v.fields[i].usedBytes()
 	}
@@ -383,10 +385,15 @@ func (v *inverter) add(d *corpus.Document) error {
 		return v.addMapped(d, doc)
 	}
 	next := uint32(0) // position of the text's first word
+	mirrored, titleLength := v.mirrored(d), uint32(0)
 	if d.Title != "" {
 		tokens := v.analyze(d.Title)
 		numbers := v.number(tokens)
-		next = v.addTitle(doc, tokens, numbers, next)
+		if mirrored {
+			next, titleLength = after(tokens), numTerms(numbers)
+		} else {
+			next = v.addTitle(doc, tokens, numbers, next)
+		}
 		if id, ok := v.fieldID(d, TitleField); ok {
 			v.addField(id, doc, tokens, numbers)
 		}
@@ -397,15 +404,26 @@ func (v *inverter) add(d *corpus.Document) error {
 	}
 	tokens := v.analyze(d.Text)
 	numbers := v.number(tokens)
-	main.addNumbered(doc, tokens, numbers, next)
+	textLength := numTerms(numbers)
+	if !mirrored {
+		main.addNumbered(doc, tokens, numbers, next)
+	}
 	analyzed := d.Text
 	for i := range d.Extra {
-		if id, ok := v.fieldID(d, d.Extra[i].Name); ok {
-			if value := d.Extra[i].Value; value != analyzed {
-				tokens, numbers, analyzed = v.analyze(value), nil, value
-			}
-			v.addField(id, doc, tokens, numbers)
+		id, ok := v.fieldID(d, d.Extra[i].Name)
+		if !ok {
+			continue
 		}
+		if value := d.Extra[i].Value; value != analyzed {
+			tokens, numbers, analyzed = v.analyze(value), nil, value
+			if mirrored && value == d.Text {
+				numbers = v.number(tokens)
+			}
+		}
+		v.addField(id, doc, tokens, numbers)
+	}
+	if mirrored {
+		v.addMirrored(d, doc, next, titleLength, textLength)
 	}
 	return nil
 }

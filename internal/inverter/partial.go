@@ -103,8 +103,11 @@ func (r *partial) spill(w io.Writer, file io.ReaderAt, offset int64) (int64, err
 
 // partialWriter keeps its memory for inverters' partial indexes.
 type partialWriter struct {
+	main   []termKey // of the default field
 	keys   []termKey
 	buf    []byte
+	refs   [2][]listRef // of the fields that the default field mirrors: title and text, by term
+	mirror mirrorLayout
 	hashes []byte
 	ends   []byte
 }
@@ -119,28 +122,23 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 	slices.SortFunc(v.docs.hashes, compareHash)
 	r := &partial{schema: v.schema, numDocs: v.numDocs(), fields: make([]partialField, len(v.fields)), fs: v.fs, stored: stored}
 	w.buf = w.buf[:0]
-	starts := make([]int, 0, 2*len(v.fields)+1)
-	for i := range v.fields {
-		f := &v.fields[i]
-		w.keys = f.table.appendSorted(w.keys[:0])
-		starts = append(starts, len(w.buf))
-		w.appendLists(f)
-		starts = append(starts, len(w.buf))
-		if f.withPositions {
-			w.appendPositions(f)
-		}
-	}
-	starts = append(starts, len(w.buf))
+	spans := w.layOut(v)
 	for i := range v.fields {
 		f := &v.fields[i]
 		if f.numTokens > 0 {
 			f.pad(r.numDocs)
 		}
-		r.fields[i] = partialField{
+		p := partialField{
 			numTerms: f.table.len(), numPostings: f.numPostings, numTokens: f.numTokens, lengths: f.lengths, withPositions: f.withPositions,
-			lists:     memoryRegion(w.buf[starts[2*i]:starts[2*i+1]]),
-			positions: memoryRegion(w.buf[starts[2*i+1]:starts[2*i+2]]),
+			lists:     memoryRegion(w.buf[spans[i].lists:spans[i].positions]),
+			positions: memoryRegion(w.buf[spans[i].positions:spans[i].end]),
 		}
+		if i == 0 && v.mirror.numDocs > 0 {
+			m := &w.mirror
+			p.numTerms, p.numPostings = m.numTerms, m.numPostings
+			p.lists, p.positions = memoryRegion(m.lists), memoryRegion(m.positions)
+		}
+		r.fields[i] = p
 	}
 	w.hashes, w.ends = w.hashes[:0], w.ends[:0]
 	for _, h := range v.docs.hashes {
@@ -158,31 +156,139 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 	return r, r.columns.encode(v)
 }
 
-func (w *partialWriter) appendLists(f *fieldInverter) {
+// listSpan is where buf has the lists and positions of a field.
+type listSpan struct{ lists, positions, end int }
+
+// layOut encodes the lists of all fields, and of the default field last, which can mirror others.
+func (w *partialWriter) layOut(v *inverter) []listSpan {
+	w.main = v.fields[0].table.appendSorted(w.main[:0])
+	spans := make([]listSpan, len(v.fields))
+	for i := 1; i < len(v.fields); i++ {
+		f := &v.fields[i]
+		var refs []listRef
+		if base.FieldID(i) == v.mirror.title {
+			refs = w.makeRefs(0, f)
+		} else if base.FieldID(i) == v.mirror.text {
+			refs = w.makeRefs(1, f)
+		}
+		w.sort(f)
+		spans[i] = w.appendField(f, w.keys, refs)
+	}
+	if v.mirror.numDocs > 0 {
+		w.appendMirrored(v)
+	} else {
+		spans[0] = w.appendField(&v.fields[0], w.main, nil)
+	}
+	return spans
+}
+
+func (w *partialWriter) makeRefs(i int, f *fieldInverter) []listRef {
+	n := f.table.len()
+	w.refs[i] = slices.Grow(w.refs[i][:0], n)[:n]
+	return w.refs[i]
+}
+
+// sort sets keys to the terms of a field. Most have all of them from the default field, in whose order they are.
+func (w *partialWriter) sort(f *fieldInverter) {
+	w.keys = w.keys[:0]
+	if len(f.twins) > 0 {
+		for _, k := range w.main {
+			if int(k.number) < len(f.twins) && f.twins[k.number] != 0 {
+				w.keys = append(w.keys, termKey{k.prefix, f.twins[k.number] - 1})
+			}
+		}
+	}
+	if len(w.keys) < f.table.len() {
+		w.keys = f.table.appendSorted(w.keys[:0])
+	}
+}
+
+// appendField appends the lists of terms, then their positions. refs, if not nil, gets where they are.
+func (w *partialWriter) appendField(f *fieldInverter, keys []termKey, refs []listRef) (s listSpan) {
+	s.lists = len(w.buf)
 	var previous []byte
-	for _, k := range w.keys {
+	for _, k := range keys {
 		term, st := f.table.term(k.number), &f.states[k.number]
 		f.finishPosting(st)
-		shared := 0
-		for shared < min(len(previous), len(term)) && previous[shared] == term[shared] {
-			shared++
+		size := f.docs.size(&st.chain)
+		w.buf = appendListHeader(w.buf, previous, term, st.docFreq, size)
+		if refs != nil {
+			refs[k.number] = listRef{docs: len(w.buf), docBytes: uint32(size), docFreq: st.docFreq}
 		}
-		w.buf = binary.AppendUvarint(w.buf, uint64(shared))
-		w.buf = binary.AppendUvarint(w.buf, uint64(len(term)-shared))
-		w.buf = append(w.buf, term[shared:]...)
-		w.buf = binary.AppendUvarint(w.buf, uint64(st.docFreq))
-		w.buf = binary.AppendUvarint(w.buf, uint64(f.docs.size(&st.chain)))
 		w.buf = f.docs.appendTo(w.buf, &st.chain)
+		previous = term
+	}
+	s.positions = len(w.buf)
+	if f.withPositions {
+		for _, k := range keys {
+			c := &f.posStates[k.number].chain
+			size := f.positions.size(c)
+			w.buf = binary.AppendUvarint(w.buf, uint64(size))
+			if refs != nil {
+				refs[k.number].positions, refs[k.number].positionLen = len(w.buf), uint32(size)
+			}
+			w.buf = f.positions.appendTo(w.buf, c)
+		}
+	}
+	s.end = len(w.buf)
+	return s
+}
+
+// appendListHeader appends what is before the postings of a list.
+func appendListHeader(dst, previous, term []byte, docFreq uint32, size int) []byte {
+	shared := 0
+	for shared < min(len(previous), len(term)) && previous[shared] == term[shared] {
+		shared++
+	}
+	dst = appendVarint(dst, uint64(shared))
+	dst = appendVarint(dst, uint64(len(term)-shared))
+	dst = append(dst, term[shared:]...)
+	dst = appendVarint(dst, uint64(docFreq))
+	return appendVarint(dst, uint64(size))
+}
+
+// appendMirrored encodes the default field, after the fields that it mirrors.
+func (w *partialWriter) appendMirrored(v *inverter) {
+	f, l := &v.fields[0], &w.mirror
+	l.reset(v)
+	var previous []byte
+	for _, k := range w.main {
+		st := &f.states[k.number]
+		f.finishPosting(st)
+		l.own.docs, l.own.positions = f.docs.appendTo(l.own.docs[:0], &st.chain), l.own.positions[:0]
+		if l.withPositions {
+			l.own.positions = f.positions.appendTo(l.own.positions, &f.posStates[k.number].chain)
+		}
+		l.join(l.own, w.twin(v, 0, v.mirror.title, k.number), w.twin(v, 1, v.mirror.text, k.number))
+		if l.docFreq == 0 {
+			continue
+		}
+		term := f.table.term(k.number)
+		l.lists = append(appendListHeader(l.lists, previous, term, l.docFreq, len(l.docs)), l.docs...)
+		if l.withPositions {
+			l.positions = append(appendVarint(l.positions, uint64(len(l.gaps))), l.gaps...)
+		}
+		l.numTerms++
+		l.numPostings += uint64(l.docFreq)
 		previous = term
 	}
 }
 
-func (w *partialWriter) appendPositions(f *fieldInverter) {
-	for _, k := range w.keys {
-		c := &f.posStates[k.number].chain
-		w.buf = binary.AppendUvarint(w.buf, uint64(f.positions.size(c)))
-		w.buf = f.positions.appendTo(w.buf, c)
+// twin returns the list of a field with refs for a term of the default field.
+func (w *partialWriter) twin(v *inverter, i int, field base.FieldID, number uint32) (l encodedList) {
+	if field == 0 || int(number) >= len(v.fields[field].twins) {
+		return l
 	}
+	n := v.fields[field].twins[number]
+	if n == 0 {
+		return l
+	}
+	ref := &w.refs[i][n-1]
+	l.docs, l.docFreq = w.buf[ref.docs:ref.docs+int(ref.docBytes)], ref.docFreq
+	if w.mirror.withPositions {
+		l.positions = w.buf[ref.positions : ref.positions+int(ref.positionLen)]
+	}
+	return l
 }
 
 var (

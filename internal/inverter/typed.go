@@ -88,10 +88,15 @@ func (t *typedFields) full(maxBytes int) bool {
 // addMapped is the part of add for an index with a mapping.
 func (v *inverter) addMapped(d *corpus.Document, doc uint32) error {
 	next := uint32(0) // position of the text's first word
+	mirrored, titleLength := v.mirrored(d), uint32(0)
 	if d.Title != "" {
 		tokens := v.analyze(d.Title)
 		numbers := v.number(tokens)
-		next = v.addTitle(doc, tokens, numbers, next)
+		if mirrored {
+			next, titleLength = after(tokens), numTerms(numbers)
+		} else {
+			next = v.addTitle(doc, tokens, numbers, next)
+		}
 		if _, _, err := v.addTyped(d, doc, TitleField, d.Title, tokens, numbers); err != nil {
 			return err
 		}
@@ -102,12 +107,19 @@ func (v *inverter) addMapped(d *corpus.Document, doc uint32) error {
 	}
 	tokens := v.analyze(d.Text)
 	numbers := v.number(tokens)
-	v.fields[0].addNumbered(doc, tokens, numbers, next)
+	textLength := numTerms(numbers)
+	if !mirrored {
+		v.fields[0].addNumbered(doc, tokens, numbers, next)
+	}
 	analyzed := d.Text
 	for i := range d.Extra {
 		f := &d.Extra[i]
 		if f.Value != analyzed {
 			tokens, numbers = nil, nil
+		}
+		if mirrored && tokens == nil && f.Value == d.Text {
+			tokens = v.analyze(f.Value)
+			numbers = v.number(tokens)
 		}
 		var err error
 		if tokens, numbers, err = v.addTyped(d, doc, f.Name, f.Value, tokens, numbers); err != nil {
@@ -116,6 +128,9 @@ func (v *inverter) addMapped(d *corpus.Document, doc uint32) error {
 		if tokens != nil {
 			analyzed = f.Value
 		}
+	}
+	if mirrored {
+		v.addMirrored(d, doc, next, titleLength, textLength)
 	}
 	return nil
 }

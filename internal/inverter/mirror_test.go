@@ -1,0 +1,156 @@
+package inverter
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/mapping"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+const mirrorMapping = `{"properties": {
+	"title": {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 64}}},
+	"body": {"type": "text"},
+	"other": {"type": "text", "copy_to": "body"},
+	"own": {"type": "text", "analyzer": "whitespace"},
+	"hidden": {"type": "text", "index": false},
+	"number": {"type": "long"}
+}}`
+
+// mirrorDocs returns documents, most of which have their text in a field as well.
+func mirrorDocs(rng *rand.Rand, n int, plain bool) []corpus.Document {
+	words := func(most int) string {
+		var b []string
+		for range rng.IntN(most + 1) {
+			word := []string{"red", "Blue", "ink-pot", "...", strings.Repeat("x", 1+rng.IntN(9)), fmt.Sprint("w", rng.IntN(300))}[rng.IntN(6)]
+			b = append(b, word)
+		}
+		if rng.IntN(20) == 0 {
+			b = append(b, strings.Repeat("long", maxTermBytes)) // no term
+		}
+		return strings.Join(b, " ")
+	}
+	docs := make([]corpus.Document, n)
+	for i := range docs {
+		d := &docs[i]
+		d.ID, d.Text = fmt.Sprint(i), words(40)
+		if rng.IntN(4) > 0 {
+			d.Title = words(6)
+		}
+		body := "body"
+		if !plain && rng.IntN(5) == 0 {
+			body = []string{"other", "own", "hidden", "unknown", "title", "number"}[rng.IntN(6)]
+		}
+		if body != "number" {
+			d.Extra = append(d.Extra, corpus.Field{Name: body, Value: d.Text})
+		}
+		if plain {
+			continue
+		}
+		for range rng.IntN(3) {
+			name := []string{"title", "body", "other", "own", "unknown"}[rng.IntN(5)]
+			d.Extra = slices.Insert(d.Extra, rng.IntN(len(d.Extra)+1), corpus.Field{Name: name, Value: words(4)})
+		}
+		if rng.IntN(5) == 0 {
+			d.Declared = 1 + rng.IntN(7)
+		}
+	}
+	return docs
+}
+
+// The default field is the same as without other fields, whose postings it has.
+func TestMirrorEqualsInversion(t *testing.T) {
+	m, err := mapping.Parse([]byte(mirrorMapping))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mirrored, inverted, mixed := 0, 0, 0
+	var w, wantWriter partialWriter // their memory is used again
+	for seed := range uint64(120) {
+		rng := rand.New(rand.NewPCG(seed, 18))
+		positions, plain := seed%3 > 0, seed%4 == 0
+		docs := mirrorDocs(rng, 1+rng.IntN(200), plain)
+		s := &Schema{Analyzer: "simple", Fields: append([]string{""}, m.TermFields()...), Positions: positions, Mapping: m}
+		if seed%5 == 0 {
+			s.Fields, s.Mapping = []string{"", "own", "title", "other", "body"}, nil
+		}
+		alone := &Schema{Analyzer: "simple", Fields: []string{""}, Positions: positions}
+		v := newInverter(s, analyzerOf(t, s), vfs.OS, nil)
+		want := newInverter(alone, analyzerOf(t, alone), vfs.OS, nil)
+		for i := range docs {
+			if err := v.add(&docs[i]); err != nil {
+				t.Fatal(err)
+			}
+			if err := want.add(&docs[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch n := v.mirror.numDocs; {
+		case n == len(docs):
+			mirrored++
+		case n == 0:
+			inverted++
+		default:
+			mixed++
+		}
+		if plain && v.mirror.numDocs < len(docs)*9/10 {
+			t.Errorf("seed %d: %d documents of %d are mirrored", seed, v.mirror.numDocs, len(docs))
+		}
+		got, err := w.finish(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expected, err := wantWriter.finish(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, e := &got.fields[0], &expected.fields[0]
+		if g.numTerms != e.numTerms || g.numPostings != e.numPostings || g.numTokens != e.numTokens || !slices.Equal(g.lengths, e.lengths) {
+			t.Errorf("seed %d: %d terms, %d postings, %d tokens, want %d, %d, %d, or the lengths differ", seed, g.numTerms, g.numPostings, g.numTokens, e.numTerms, e.numPostings, e.numTokens)
+		}
+		if !bytes.Equal(g.lists.data, e.lists.data) || !bytes.Equal(g.positions.data, e.positions.data) {
+			t.Errorf("seed %d: other lists or positions", seed)
+		}
+		if v.mirror.numDocs > 0 && len(v.fields[0].docs.slab) > 0 && v.mirror.numDocs == len(docs) {
+			t.Errorf("seed %d: the default field has postings of its own", seed)
+		}
+		v.reset()
+		want.reset()
+	}
+	if mirrored == 0 || mixed < 20 {
+		t.Errorf("%d partial indexes are mirrored, %d in part, %d not", mirrored, mixed, inverted)
+	}
+}
+
+// The terms of fields are in order, also without the order of the default field.
+func TestMirrorOrder(t *testing.T) {
+	m, err := mapping.Parse([]byte(mirrorMapping))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Schema{Analyzer: "simple", Fields: append([]string{""}, m.TermFields()...), Mapping: m}
+	rng := rand.New(rand.NewPCG(3, 18))
+	for range 20 {
+		v := newInverter(s, analyzerOf(t, s), vfs.OS, nil)
+		docs := mirrorDocs(rng, 50, false)
+		for i := range docs {
+			if err := v.add(&docs[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var w partialWriter
+		w.layOut(v)
+		for i := range v.fields {
+			f := &v.fields[i]
+			w.sort(f)
+			if got, want := w.keys, f.table.appendSorted(nil); !slices.Equal(got, want) {
+				t.Fatalf("field %q: %d terms, want %d in order", s.Fields[i], len(got), len(want))
+			}
+		}
+	}
+}
