@@ -58,6 +58,7 @@ type partition struct {
 
 // A verified transducer.
 type loadedFST struct {
+	data    []byte
 	fst     *vellum.FST
 	readers sync.Pool // *vellum.Reader
 }
@@ -158,7 +159,7 @@ func (d *dictionary) load(p *partition) (l *loadedFST, err error) {
 	if err != nil {
 		return nil, d.fstError(p, err)
 	}
-	l = &loadedFST{fst: fst}
+	l = &loadedFST{data: data, fst: fst}
 	l.readers.New = func() any {
 		r, err := fst.Reader()
 		if err != nil {
@@ -243,9 +244,11 @@ type TermIterator struct {
 	filter vellum.Automaton // of the terms; nil: all
 	next   int              // next partition to open
 	part   *partition
-	fst    *vellum.FSTIterator // nil: no open FST
-	fresh  bool                // fst stands on its first term, which Next has not returned
-	given  uint64              // number of terms of part returned
+	opened bool                // part has terms left
+	fst    *vellum.FSTIterator // nil: all terms, by walker
+	walker fstWalker
+	fresh  bool   // fst stands on its first term, which Next has not returned
+	given  uint64 // number of terms of part returned
 	term   []byte
 	offset uint64
 	err    error
@@ -270,13 +273,13 @@ func (d *dictionary) iteratorFrom(field base.FieldID, start []byte) *TermIterato
 // Next moves to the next term; false at the end or on an error.
 func (it *TermIterator) Next() bool {
 	for it.err == nil {
-		if it.fst == nil && !it.open() {
+		if !it.opened && !it.open() {
 			return false
 		}
 		if it.step(); it.err != nil {
 			return false
 		}
-		if it.fst != nil { // terms begin at the prefix: those with it come first
+		if it.opened { // terms begin at the prefix: those with it come first
 			return bytes.HasPrefix(it.term, it.prefix)
 		}
 	}
@@ -296,6 +299,15 @@ func (it *TermIterator) open() bool {
 		return false
 	}
 	defer it.d.recoverFST(it.part, &it.err)
+	it.given = 0
+	if it.filter == nil && len(it.start) == 0 {
+		if err := it.walker.reset(l.data); err != nil {
+			it.err = it.d.fstError(it.part, err)
+			return false
+		}
+		it.opened = true
+		return true
+	}
 	fst, err := it.search(l.fst)
 	switch {
 	case errors.Is(err, vellum.ErrIteratorDone):
@@ -304,7 +316,7 @@ func (it *TermIterator) open() bool {
 		it.err = it.d.fstError(it.part, err)
 		return false
 	}
-	it.fst, it.fresh, it.given = fst, true, 0
+	it.fst, it.fresh, it.opened = fst, true, true
 	return true
 }
 
@@ -315,28 +327,44 @@ func (it *TermIterator) search(fst *vellum.FST) (*vellum.FSTIterator, error) {
 	return fst.Search(it.filter, it.start, nil)
 }
 
-// step moves fst to its next term; at the end fst becomes nil.
+// step moves to the next term of the partition; at the end it is no longer open.
 func (it *TermIterator) step() {
-	if it.fst == nil {
+	if !it.opened {
 		return
 	}
 	defer it.d.recoverFST(it.part, &it.err)
+	var err error
+	if it.fst == nil {
+		it.term, it.offset, it.opened, err = it.walker.next()
+	} else {
+		err = it.stepFST()
+	}
+	if err != nil {
+		it.err = it.d.fstError(it.part, err)
+		return
+	}
+	if !it.opened {
+		return
+	}
+	if it.given++; it.term == nil || it.given > it.part.numTerms {
+		it.err = it.d.fstError(it.part, fmt.Errorf("term %d of %d", it.given, it.part.numTerms))
+	}
+}
+
+func (it *TermIterator) stepFST() error {
 	if !it.fresh {
 		err := it.fst.Next()
 		if errors.Is(err, vellum.ErrIteratorDone) {
-			it.fst = nil
-			return
+			it.fst, it.opened = nil, false
+			return nil
 		}
 		if err != nil {
-			it.err = it.d.fstError(it.part, err)
-			return
+			return err
 		}
 	}
 	it.fresh = false
 	it.term, it.offset = it.fst.Current()
-	if it.given++; it.term == nil || it.given > it.part.numTerms {
-		it.err = it.d.fstError(it.part, fmt.Errorf("term %d of %d", it.given, it.part.numTerms))
-	}
+	return nil
 }
 
 // Term returns the current term, valid until Next.

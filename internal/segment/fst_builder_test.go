@@ -68,6 +68,7 @@ func TestFSTLikeVellum(t *testing.T) {
 			if got := b.finish(); !bytes.Equal(got, want.Bytes()) {
 				t.Fatalf("%d keys: %d bytes that differ from vellum's %d", len(set), len(got), want.Len())
 			}
+			walkLikeVellum(t, want.Bytes())
 		})
 	}
 }

@@ -1,0 +1,148 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// fstWalker returns all keys of a transducer that vellum accepts, in order. A key takes 88 ns, with vellum's iterator 835
+// (BenchmarkFSTWalk, 2-core EPYC), in which merges spent a sixth of their time. It panics if an address is outside of
+// the data.
+type fstWalker struct {
+	data []byte
+	path []fstPlace
+	key  []byte
+	// The next key is the empty one.
+	root      bool
+	rootValue uint64
+}
+
+// fstPlace is a state of the path to the current key.
+type fstPlace struct {
+	n, taken int    // transitions
+	last     byte   // input of the transition taken last
+	value    uint64 // sum of the outputs before the state
+
+	// Of one transition: its input, target and output.
+	one bool
+	in  byte
+	to  int
+	out uint64
+	// Of others: offsets of the lists (fstBuilder.encode), whose elements have sizes.
+	ins, addrs, outs, start int
+	addrSize, outSize       int
+}
+
+const (
+	fstFooter = 16 // number of keys, address of the root
+	fstNone   = 1  // address of the root without keys
+)
+
+func (w *fstWalker) reset(data []byte) (err error) {
+	w.data, w.path, w.key, w.root = data, w.path[:0], w.key[:0], false
+	root := binary.LittleEndian.Uint64(data[len(data)-8:])
+	if root == fstNone {
+		return nil
+	}
+	w.root, w.rootValue, err = w.push(int(root), len(data)-fstFooter, 0)
+	return err
+}
+
+// next moves to the next key, which is valid until the next call; ok is false at the end.
+func (w *fstWalker) next() (key []byte, value uint64, ok bool, err error) {
+	if w.root {
+		w.root = false
+		return w.key[:0:0], w.rootValue, true, nil
+	}
+	for len(w.path) > 0 {
+		p := &w.path[len(w.path)-1]
+		if p.taken == p.n {
+			w.path = w.path[:len(w.path)-1]
+			w.key = w.key[:max(len(w.key), 1)-1]
+			continue
+		}
+		in, to, out := p.in, p.to, p.out
+		if !p.one {
+			i := p.n - 1 - p.taken
+			in, out = w.data[p.ins+i], unpack(w.data, p.outs+i*p.outSize, p.outSize)
+			if to = int(unpack(w.data, p.addrs+i*p.addrSize, p.addrSize)); to != fstEmpty {
+				to = p.start - to
+			}
+		}
+		if p.taken > 0 && in <= p.last {
+			return nil, 0, false, fmt.Errorf("input %d after %d: not in order: %w", in, p.last, base.ErrCorrupt)
+		}
+		p.taken, p.last = p.taken+1, in
+		w.key = append(w.key, in)
+		final, value, err := w.push(to, p.start, p.value+out)
+		if err != nil || final {
+			return w.key, value, err == nil, err
+		}
+	}
+	return nil, 0, false, nil
+}
+
+// push appends the state at an address, which is below a limit, and returns whether a key ends there, with its value.
+func (w *fstWalker) push(at, limit int, value uint64) (final bool, _ uint64, err error) {
+	if len(w.path) == cap(w.path) {
+		w.path = append(w.path, fstPlace{})
+	} else {
+		w.path = w.path[:len(w.path)+1]
+	}
+	p := &w.path[len(w.path)-1]
+	*p = fstPlace{value: value}
+	if at == fstEmpty {
+		return true, value, nil
+	}
+	if at < fstHeader || at >= limit {
+		return false, 0, fmt.Errorf("state at %d, want %d to %d: %w", at, fstHeader, limit-1, base.ErrCorrupt)
+	}
+	header := w.data[at]
+	if header&fstOne != 0 {
+		w.pushOne(p, at, header)
+		return false, 0, nil
+	}
+	p.n = int(header & fstMaxCount)
+	if p.n == 0 {
+		at--
+		if p.n = int(w.data[at]); p.n == 1 {
+			p.n = fstMaxBranch
+		}
+	}
+	at--
+	p.addrSize, p.outSize = int(w.data[at]>>4), int(w.data[at]&15)
+	p.ins = at - p.n
+	p.addrs = p.ins - p.n*p.addrSize
+	p.outs = p.addrs - p.n*p.outSize
+	p.start = p.outs
+	if header&fstFinal == 0 {
+		return false, 0, nil
+	}
+	p.start -= p.outSize
+	return true, value + unpack(w.data, p.start, p.outSize), nil
+}
+
+func (w *fstWalker) pushOne(p *fstPlace, at int, header byte) {
+	p.one, p.n = true, 1
+	if p.in = header & fstMaxCount; p.in == 0 {
+		at--
+		p.in = w.data[at]
+	} else {
+		p.in = fstCommon[p.in-1]
+	}
+	if header&fstAdjacent != 0 {
+		p.start, p.to = at, at-1
+		return
+	}
+	at--
+	addrSize, outSize := int(w.data[at]>>4), int(w.data[at]&15)
+	at -= addrSize
+	p.to = int(unpack(w.data, at, addrSize))
+	at -= outSize
+	p.out, p.start = unpack(w.data, at, outSize), at
+	if p.to != fstEmpty {
+		p.to = at - p.to
+	}
+}
