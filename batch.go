@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/dispatch"
@@ -33,7 +34,13 @@ func (r BatchResult) MarshalJSON() ([]byte, error) {
 // documents, such as Sort. Limits.Waiting and Limits.Deadline do not apply. Answers come from the result cache (Options.ResultCache), but are not added to
 // it. Hits of several results share memory. The error is the error of ctx, or of an index that
 // is closed; then there are no results.
-func (ix *Index) SearchBatch(ctx context.Context, queries []Query) (_ []BatchResult, err error) {
+func (ix *Index) SearchBatch(ctx context.Context, queries []Query) ([]BatchResult, error) {
+	return ix.SearchBatchInto(ctx, queries, nil)
+}
+
+// SearchBatchInto is SearchBatch in the memory of memory, the results of a former call, with their Hits, which nobody may use any
+// longer. A program that answers batch after batch makes less garbage with it.
+func (ix *Index) SearchBatchInto(ctx context.Context, queries []Query, memory []BatchResult) (_ []BatchResult, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := time.Now()
 	if err := ctx.Err(); err != nil {
@@ -47,7 +54,8 @@ func (ix *Index) SearchBatch(ctx context.Context, queries []Query) (_ []BatchRes
 	ix.runtime.gate.Enter()
 	defer ix.runtime.gate.Leave()
 	b := batch{
-		ctx: ctx, index: ix, snapshot: snapshot, searcher: ix.searcher(snapshot), queries: queries, results: make([]BatchResult, len(queries)),
+		ctx: ctx, index: ix, snapshot: snapshot, searcher: ix.searcher(snapshot), queries: queries,
+		results: slices.Grow(memory[:0], len(queries))[:len(queries)],
 	}
 	sc, ok := ix.batches.Get().(*dispatch.BatchScratch)
 	if !ok {
@@ -70,8 +78,8 @@ type batch struct {
 	index    *Index
 	snapshot *index.Snapshot
 	searcher *dispatch.Searcher
-	queries  []Query // of the caller
-	results  []BatchResult
+	queries  []Query       // of the caller
+	results  []BatchResult // those without a call of Prepare or Fail have old contents
 }
 
 func (b *batch) Len() int { return len(b.queries) }
@@ -96,7 +104,7 @@ func (w *batchWorker) Scratch() *dispatch.Scratch { return w.search }
 // Release leaves nothing of the batch in the scratch.
 func (w *batchWorker) Release() {
 	ix := w.batch.index
-	w.batch, w.slab, w.batched = nil, nil, Query{}
+	w.batch, w.slab, w.former, w.batched = nil, nil, nil, Query{}
 	ix.scratches.Put((*scratch)(w))
 }
 
@@ -106,8 +114,8 @@ func (w *batchWorker) begin(q *Query) search {
 }
 
 func (w *batchWorker) Prepare(i int, into *dispatch.Query) (*dispatch.Query, error) {
-	q := &w.batched
-	*q = w.batch.queries[i]
+	q, r := &w.batched, &w.batch.results[i]
+	*q, *r = w.batch.queries[i], BatchResult{Results: Results{Hits: r.Hits[:0]}}
 	if q.Trace {
 		return nil, fmt.Errorf("a query of a batch cannot be traced: %w", ErrBadInput)
 	}
@@ -122,18 +130,18 @@ func (w *batchWorker) Prepare(i int, into *dispatch.Query) (*dispatch.Query, err
 	if err != nil {
 		return nil, err
 	}
-	w.batch.results[i].Notes = notes
+	r.Notes = notes
 	return into, nil
 }
 
 func (w *batchWorker) Complete(i int, p *dispatch.Query, a *plan.Answer) error {
 	b := w.batch
-	s := w.begin(&b.queries[i])
+	s, r := w.begin(&b.queries[i]), &b.results[i].Results
+	w.former = r.Hits
 	hits, err := s.fetch(b.ctx, p, a.Hits[min(s.query.Offset, len(a.Hits)):])
 	if err != nil {
 		return err
 	}
-	r := &b.results[i].Results
 	s.fill(r, p, a, hits)
 	return nil
 }
@@ -141,8 +149,13 @@ func (w *batchWorker) Complete(i int, p *dispatch.Query, a *plan.Answer) error {
 // slabHits is the number of hits of a batch that share an allocation.
 const slabHits = 160
 
-// In a batch, hits share allocations.
+// In a batch, hits have the memory of former ones, or share allocations.
 func (sc *scratch) newHits(n int) []Hit {
+	if n > 0 && cap(sc.former) >= n {
+		hits := sc.former[:n]
+		clear(hits)
+		return hits
+	}
 	if sc.batch == nil || n == 0 || n > slabHits/4 {
 		return make([]Hit, n)
 	}

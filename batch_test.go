@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,8 +29,13 @@ func TestSearchBatch(t *testing.T) {
 					Query{Node: query.All(&query.Term{Text: fmt.Sprint("w", i%50)}, &query.Words{Text: "w1 w2"}), Count: true, Load: Load(i % 4)})
 			}
 			queries = append(queries, Query{Text: `"w1 w2"`, SnippetLength: 80}, Query{Text: "(w1"}, Query{Text: "w1", K: -1}, Query{Text: "w1", Mode: ModeSaat}, Query{}, Query{Text: "no:field"})
-			for _, queries := range [][]Query{{{Text: "nowhere"}}, queries, queries} {
-				got, err := ix.SearchBatch(t.Context(), queries)
+			var got []BatchResult
+			for round, queries := range [][]Query{{{Text: "nowhere"}}, queries, queries, queries[3:], {{Text: "nowhere"}}, queries} {
+				if round < 3 {
+					got = nil
+				}
+				var err error
+				got, err = ix.SearchBatchInto(t.Context(), queries, got)
 				if err != nil || len(got) != len(queries) {
 					t.Fatalf("%d results, %v", len(got), err)
 				}
@@ -49,6 +55,36 @@ func TestSearchBatch(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Results in the memory of former ones keep nothing of these.
+func TestSearchBatchIntoFormer(t *testing.T) {
+	ix := newTestIndexWith(t, truncationDocs(), Settings{}, Options{})
+	query := func(q Query) []Query { return slices.Repeat([]Query{q}, 3) }
+	got, err := ix.SearchBatch(t.Context(), query(Query{Text: "w1 w2", K: 8, LoadVersions: true, SnippetLength: 60, Count: true}))
+	if err != nil || len(got[0].Hits) != 8 || got[0].Hits[0].ID == "" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	first := &got[0].Hits[0]
+	for _, q := range []Query{{Text: "w1", K: 5, Load: LoadNone}, {Text: "w2 w3", K: 8, Load: LoadIDs}} {
+		if got, err = ix.SearchBatchInto(t.Context(), query(q), got); err != nil {
+			t.Fatal(err)
+		}
+		want, err := ix.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Took, got[0].Took = 0, 0
+		if !reflect.DeepEqual(&got[0].Results, want) {
+			t.Errorf("got %+v\nwant %+v", got[0].Results, *want)
+		}
+		if &got[0].Hits[0] != first {
+			t.Error("the hits have other memory")
+		}
+	}
+	if got, err = ix.SearchBatchInto(t.Context(), query(Query{Text: "(w1"}), got); err != nil || got[0].Err == nil || got[0].Hits != nil {
+		t.Errorf("a fault of syntax: %+v, %v", got, err)
 	}
 }
 

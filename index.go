@@ -46,6 +46,7 @@ type scratch struct {
 	batch   *batch
 	batched Query
 	slab    []Hit
+	former  []Hit // of the result
 }
 
 // Create makes a new, empty index in the folder dir. It writes nothing before the

@@ -56,6 +56,7 @@ func (w *preparedBatches) answer(ctx context.Context, from, to int) error {
 type searchBatches struct {
 	*benchmark
 	queries []griffin.Query
+	results []griffin.BatchResult
 }
 
 func (w *searchBatches) answer(ctx context.Context, from, to int) error {
@@ -63,10 +64,11 @@ func (w *searchBatches) answer(ctx context.Context, from, to int) error {
 	for i := range n {
 		w.queries[i] = w.query((from + i) % len(w.nodes))
 	}
-	results, err := w.index.SearchBatch(ctx, w.queries[:n])
+	results, err := w.index.SearchBatchInto(ctx, w.queries[:n], w.results)
 	if err != nil {
 		return err
 	}
+	w.results = results
 	for i := range results {
 		if results[i].Err != nil {
 			return fmt.Errorf("query %s: %w", w.ids[(from+i)%len(w.nodes)], results[i].Err)
