@@ -11,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
@@ -101,13 +102,18 @@ func TestDamagedLists(t *testing.T) {
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 500, 2, true)), nil)
 	sc := testScratch(t, "whitespace")
 	damage := func(p *Plan, term int) (repair func()) {
-		old := slices.Clone(p.words.lists)
+		old := map[*postings.List]codec.Codec{}
 		for segment := range s.snapshot.Segments {
 			if l := p.words.list(segment, term); l.DocFreq > 0 {
+				old[l] = l.Codec
 				l.Codec = brokenCodec{l.Codec}
 			}
 		}
-		return func() { copy(p.words.lists, old) }
+		return func() {
+			for l, c := range old {
+				l.Codec = c
+			}
+		}
 	}
 	for _, text := range []string{"w0", "w0 w1", "w0 -w1", `"w0 w1"`, `w2 "w0 w1"`, "+(w0 w1) +w2", "(w0 w1) -(+w2 +w3)"} {
 		for _, mode := range []Mode{ModeOr, ModeAnd} {

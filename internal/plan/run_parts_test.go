@@ -89,7 +89,7 @@ func TestMaskPays(t *testing.T) {
 	snapshot := indextest.Snapshot(t, indexOf(t, numbered(docsOf(700, "w0")), 1))
 	pays := 0
 	for range 2000 {
-		ws := words{planner: New(snapshot, nil), terms: make([]term, 4), lists: make([]postings.List, 4)}
+		ws := words{planner: New(snapshot, nil), terms: make([]term, 4), lists: []*postings.List{{}, {}, {}, {}}}
 		st := &Stage{flatQuery: flatQuery{conjunctive: rng.IntN(2) == 0}}
 		df := [4]int{rng.IntN(20), rng.IntN(20), rng.IntN(40)}
 		leaves := 1 + rng.IntN(2)

@@ -16,18 +16,25 @@ import (
 type words struct {
 	planner  *Planner
 	terms    []term
-	docFreqs []uint64        // by term, over all segments, of live documents
-	lists    []postings.List // by segment, then term; empty if a segment has none
-	unused   []bool          // memory of unusedTerms
+	docFreqs []uint64 // by term, over all segments, of live documents
+	// lists are by segment, then term; noList if a segment has none. Queries share lists, which nobody changes, unless
+	// they have further parts: these are in own.
+	lists []*postings.List
+	own   arena[postings.List]
+
+	unused []bool // memory of unusedTerms
 }
+
+var noList = new(postings.List)
 
 // phrases reports the terms of phrases, unused those without lists; nil: none.
 func (ws *words) find(phrases, unused []bool) error {
 	segments := ws.planner.snapshot.Segments
 	ws.docFreqs = append(ws.docFreqs[:0], make([]uint64, len(ws.terms))...)
-	ws.lists = slices.Grow(ws.lists[:0], len(segments)*len(ws.terms))[:len(segments)*len(ws.terms)]
+	ws.lists = slices.Grow(ws.lists[:0], len(segments)*len(ws.terms))[:0]
+	ws.own.reset()
 	for i := range segments {
-		for t, term := range ws.terms {
+		for t := range ws.terms {
 			var parts segment.Parts
 			if phrases != nil && phrases[t] {
 				parts |= segment.Positions
@@ -35,27 +42,39 @@ func (ws *words) find(phrases, unused []bool) error {
 			if ws.planner.ownBounds {
 				parts |= segment.Frontiers
 			}
-			l := ws.list(i, t)
 			if unused != nil && unused[t] {
-				*l = postings.List{}
+				ws.lists = append(ws.lists, noList)
 				continue
 			}
-			found, err := segments[i].FindParts(term.field, term.bytes, parts, l)
+			l, err := ws.open(segments[i].Segment, &ws.terms[t], parts)
 			if err != nil {
 				return err
 			}
-			if !found {
-				*l = postings.List{}
-			}
 			l.Prefetch()
+			ws.lists = append(ws.lists, l)
 			ws.docFreqs[t] += segments[i].Deletions.DocFreq(l)
 		}
 	}
 	return nil
 }
 
+func (ws *words) open(s *segment.Segment, t *term, parts segment.Parts) (l *postings.List, err error) {
+	found := false
+	if parts == 0 {
+		l, err = segment.FindShared(s, t.field, t.bytes)
+		found = l != nil
+	} else {
+		l = ws.own.one()
+		found, err = s.FindParts(t.field, t.bytes, parts, l)
+	}
+	if !found {
+		l = noList
+	}
+	return l, err
+}
+
 func (ws *words) list(segment, term int) *postings.List {
-	return &ws.lists[segment*len(ws.terms)+term]
+	return ws.lists[segment*len(ws.terms)+term]
 }
 
 // maxWeight limits idf*boost of a leaf so that a contribution fits 32 bits (score.Term). Only a

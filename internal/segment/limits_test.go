@@ -428,13 +428,13 @@ func TestListCacheSets(t *testing.T) {
 	}
 	kept := 0
 	for i := range cacheWays + 1 {
-		if c.get(7, 0, []byte{byte(i)}, &l) {
+		if l := c.get(7, 0, []byte{byte(i)}); l != nil {
 			if kept++; int(l.DocFreq) != i+1 {
 				t.Errorf("list %d has %d documents", i, l.DocFreq)
 			}
 		}
 	}
-	if last := byte(cacheWays); kept != cacheWays || !c.get(7, 0, []byte{last}, &l) || c.get(7, 1, []byte{last}, &l) || c.get(8, 0, []byte{last}, &l) {
+	if last := byte(cacheWays); kept != cacheWays || c.get(7, 0, []byte{last}) == nil || c.get(7, 1, []byte{last}) != nil || c.get(8, 0, []byte{last}) != nil {
 		t.Errorf("%d lists are kept, want %d", kept, cacheWays)
 	}
 }

@@ -45,25 +45,27 @@ func (c *listCache) set(hash uint64) *[cacheWays]atomic.Pointer[cachedList] {
 	return &c.sets[hash&uint64(len(c.sets)-1)]
 }
 
-func (c *listCache) get(hash uint64, f base.FieldID, term []byte, l *postings.List) bool {
+// get returns nil if the list is not there.
+func (c *listCache) get(hash uint64, f base.FieldID, term []byte) *postings.List {
 	set := c.set(hash)
 	for i := range set {
 		e := set[i].Load()
 		if e != nil && e.hash == hash && e.field == f && bytes.Equal(e.term, term) {
-			*l = e.list
-			return true
+			return &e.list
 		}
 	}
-	return false
+	return nil
 }
 
-func (c *listCache) put(hash uint64, f base.FieldID, term []byte, l *postings.List) {
+// put returns the list in the cache.
+func (c *listCache) put(hash uint64, f base.FieldID, term []byte, l *postings.List) *postings.List {
 	e := &cachedList{hash: hash, field: f, term: bytes.Clone(term), list: *l}
 	set := c.set(hash)
 	for i := range set {
 		if set[i].Load() == nil && set[i].CompareAndSwap(nil, e) {
-			return
+			return &e.list
 		}
 	}
 	set[c.next.Add(1)%cacheWays].Store(e)
+	return &e.list
 }

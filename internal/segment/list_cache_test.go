@@ -24,13 +24,11 @@ func TestListCache(t *testing.T) {
 					n := 1 + rng.Uint32N(200)
 					f, term := base.FieldID(n%3), fmt.Appendf(nil, "term%d", n/3)
 					hash := c.hash(f, term)
-					var l postings.List
-					if c.get(hash, f, term, &l) && l.DocFreq != n {
+					if l := c.get(hash, f, term); l != nil && l.DocFreq != n {
 						t.Errorf("list of %d documents, want %d", l.DocFreq, n)
 						return
 					}
-					l = postings.List{Meta: postings.Meta{DocFreq: n}}
-					c.put(hash, f, term, &l)
+					c.put(hash, f, term, &postings.List{Meta: postings.Meta{DocFreq: n}})
 				}
 			})
 		}
@@ -38,12 +36,11 @@ func TestListCache(t *testing.T) {
 		for n := range uint32(200) {
 			f, term := base.FieldID(n%3), fmt.Appendf(nil, "last%d", n)
 			hash := c.hash(f, term)
-			c.put(hash, f, term, &postings.List{Meta: postings.Meta{DocFreq: n}})
-			var l postings.List
-			if !c.get(hash, f, term, &l) || l.DocFreq != n {
+			put := c.put(hash, f, term, &postings.List{Meta: postings.Meta{DocFreq: n}})
+			if l := c.get(hash, f, term); l == nil || l != put || l.DocFreq != n {
 				t.Fatalf("%d terms: list %d is not there", numTerms, n)
 			}
-			if other := f + 1; c.get(c.hash(other, term), other, term, &l) {
+			if other := f + 1; c.get(c.hash(other, term), other, term) != nil {
 				t.Fatalf("list %d is there in another field", n)
 			}
 		}

@@ -19,7 +19,7 @@ func TestFindCachesLists(t *testing.T) {
 	s := openSmall(t)
 	var l postings.List
 	cached := func(term string) bool {
-		return s.lists.get(s.lists.hash(0, []byte(term)), 0, []byte(term), new(postings.List))
+		return s.lists.get(s.lists.hash(0, []byte(term)), 0, []byte(term)) != nil
 	}
 	for range 2 {
 		if found, err := s.Find(0, []byte("q"), &l); found || err != nil || cached("q") {
@@ -29,8 +29,18 @@ func TestFindCachesLists(t *testing.T) {
 	if found, err := s.FindParts(0, []byte("b"), Positions, &l); !found || err != nil || cached("b") {
 		t.Errorf("with positions: found %t, %v, cached %t", found, err, cached("b"))
 	}
+	for range 2 {
+		shared, err := FindShared(s, 0, []byte("q"))
+		if again, _ := FindShared(s, 0, []byte("q")); shared != nil || err != nil || again != nil {
+			t.Errorf("a shared list of no term: %v, %v", shared, err)
+		}
+	}
 	if found, err := s.Find(0, []byte("a"), &l); !found || err != nil || !cached("a") {
 		t.Errorf("without parts: found %t, %v, cached %t", found, err, cached("a"))
+	}
+	first, err := FindShared(s, 0, []byte("a"))
+	if again, _ := FindShared(s, 0, []byte("a")); err != nil || first == nil || first != again || first.DocFreq != l.DocFreq {
+		t.Errorf("the shared list: %v, %v, then %v", first, err, again)
 	}
 	if found, err := s.FindParts(0, []byte("a"), Positions|Frontiers, &l); !found || err != nil || !l.HasPositions() {
 		t.Errorf("with positions, after a list without them: found %t, %v", found, err)
@@ -57,7 +67,7 @@ func TestListCacheFillsFreeSlots(t *testing.T) {
 		}
 	}
 	for term := range byte(3) {
-		if !c.get(0, 0, []byte{term}, &l) {
+		if c.get(0, 0, []byte{term}) == nil {
 			t.Errorf("list %d is not there, although its set has free slots", term)
 		}
 	}

@@ -233,9 +233,12 @@ func (s *Segment) Find(f base.FieldID, term []byte, l *postings.List) (found boo
 
 // FindParts is Find with further parts.
 func (s *Segment) FindParts(f base.FieldID, term []byte, parts Parts, l *postings.List) (found bool, err error) {
-	hash := s.lists.hash(f, term)
-	if parts == 0 && s.lists.get(hash, f, term, l) {
-		return true, nil
+	if parts == 0 {
+		shared, err := FindShared(s, f, term)
+		if shared != nil {
+			*l = *shared
+		}
+		return shared != nil, err
 	}
 	m, found, err := s.dict.meta(f, term)
 	if err == nil && found {
@@ -244,10 +247,28 @@ func (s *Segment) FindParts(f base.FieldID, term []byte, parts Parts, l *posting
 	if err != nil {
 		return false, s.listError(f, term, err)
 	}
-	if found && parts == 0 {
-		s.lists.put(hash, f, term, l)
-	}
 	return found, nil
+}
+
+// FindShared is Find without a copy: nobody may change the list, which the segment keeps for others. It returns nil if
+// the segment does not have the term.
+func FindShared(s *Segment, f base.FieldID, term []byte) (*postings.List, error) {
+	hash := s.lists.hash(f, term)
+	if l := s.lists.get(hash, f, term); l != nil {
+		return l, nil
+	}
+	var l postings.List
+	m, found, err := s.dict.meta(f, term)
+	if err == nil && found {
+		err = s.openList(f, &m, 0, &l)
+	}
+	if err != nil {
+		return nil, s.listError(f, term, err)
+	}
+	if !found {
+		return nil, nil
+	}
+	return s.lists.put(hash, f, term, &l), nil
 }
 
 func (s *Segment) listError(f base.FieldID, term []byte, err error) error {
