@@ -87,14 +87,33 @@ func (r *record) there(k kind) bool {
 type records struct {
 	mu sync.RWMutex
 	m  map[recordKey]*record
+	// recent finds most records without the lock, whose counter of readers would go from core to core. Each list has one
+	// place in it, which it shares with others.
+	recent [recentRecords]atomic.Pointer[record]
+}
+
+const recentRecords = 1 << 14
+
+// recentAt returns the place of a record in records.recent.
+func (n recordKey) recentAt() uint64 {
+	const odd = 0x9e3779b97f4a7c15 // 2^64 by the golden ratio
+	h := (n.list ^ n.shard<<40) * odd
+	return (h ^ h>>32) * odd >> (64 - 14)
 }
 
 func newRecords() *records { return &records{m: map[recordKey]*record{}} }
 
 func (r *records) find(n recordKey) *record {
+	recent := &r.recent[n.recentAt()]
+	if known := recent.Load(); known != nil && known.name == n && !known.gone.Load() {
+		return known
+	}
 	r.mu.RLock()
 	known := r.m[n]
 	r.mu.RUnlock()
+	if known != nil {
+		recent.Store(known)
+	}
 	return known
 }
 

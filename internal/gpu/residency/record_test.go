@@ -66,6 +66,41 @@ func TestRecordOfLeg(t *testing.T) {
 	}
 }
 
+// Lists that share a place of records.recent are found in turn, and not after their removal.
+func TestRecentRecords(t *testing.T) {
+	r := newRecords()
+	first := &Entry{key: listKey{shard: 3, list: 1}}
+	second := &Entry{key: listKey{shard: 3, list: 2}}
+	for second.key.name().recentAt() != first.key.name().recentAt() {
+		second.key.list++
+	}
+	r.add(first)
+	r.add(second)
+	for range 2 {
+		for _, e := range []*Entry{first, second} {
+			if known := r.find(e.key.name()); known == nil || known.held[kindImage].Load() != e {
+				t.Fatalf("list %d: record %+v", e.key.list, known)
+			}
+		}
+	}
+	r.remove(second)
+	if r.find(second.key.name()) != nil {
+		t.Error("a removed record is found")
+	}
+	again := &Entry{key: second.key}
+	r.add(again)
+	if known := r.find(again.key.name()); known == nil || known.held[kindImage].Load() != again {
+		t.Error("the record of the second time is not found")
+	}
+	places := map[uint64]bool{}
+	for list := range uint64(1 << 12) { // lists are tens of bytes apart
+		places[recordKey{2, 40 * list}.recentAt()] = true
+	}
+	if len(places) < 3000 {
+		t.Errorf("4,096 lists have %d places", len(places))
+	}
+}
+
 func TestPins(t *testing.T) {
 	r := new(record)
 	if r.pinned(kindImage) != nil || r.there(kindImage) || (*record)(nil).there(kindImage) {
