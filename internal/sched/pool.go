@@ -86,7 +86,7 @@ func NewPool(o Options) (*Pool, error) {
 		return nil, err
 	}
 	p := &Pool{start: time.Now(), s: s, wakeAt: Never, one: make([]*Job, 0, 1), bells: new(bells)}
-	p.inbox.pool, p.reminder = p, reminder{pool: p, at: Never}
+	p.inbox.pool, p.inbox.turn, p.reminder = p, admitsInTurn, reminder{pool: p, at: Never}
 	if o.Pin {
 		p.cores = newCores(s.o.CPUs)
 	}

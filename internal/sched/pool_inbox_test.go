@@ -82,6 +82,49 @@ func TestPoolInbox(t *testing.T) {
 	})
 }
 
+// A goroutine that has admitted many jobs leaves the next ones to the goroutine of one of them.
+func TestPoolInboxPassesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1, MaxQueue: -1})
+		release := occupy(t, p, CPU)
+		var group sync.WaitGroup
+		arrive := func(n int) {
+			p.mu.Lock()
+			for range n {
+				w := &sleeper{takes: both(ms, Never)}
+				group.Go(func() {
+					if err := p.Do(t.Context(), w.job(), w); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			synctest.Wait() // they are in the inbox
+			p.mu.Unlock()
+		}
+		arrive(3)
+		left, more := p.inbox.look(2)
+		if left != -1 || !more || p.s.Queued() != 3 {
+			t.Errorf("%d left, more %t, %d admitted", left, more, p.s.Queued())
+		}
+		arrive(4)
+		if left, more = p.inbox.look(left); left != -1 || more {
+			t.Errorf("after its turn: %d left, more %t", left, more)
+		}
+		synctest.Wait()
+		if !p.inbox.isEmpty() || p.s.Queued() != 7 {
+			t.Errorf("%d of 7 jobs are admitted", p.s.Queued())
+		}
+		p.mu.Lock()
+		p.inbox.passOn() // nothing is there
+		if left, more = p.inbox.look(1); left != 1 || more {
+			t.Errorf("an empty inbox: %d left, more %t", left, more)
+		}
+		release()
+		group.Wait()
+		checkIdle(t, p)
+	})
+}
+
 // A job of the inbox is shed at its deadline, and by a full queue, as one that takes the lock.
 func TestPoolInboxSheds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -193,7 +236,14 @@ func checkInboxPanic(t *testing.T, take func(p *Pool)) {
 
 // Many goroutines submit at the same time; each job runs once.
 func TestPoolInboxUnderContention(t *testing.T) {
+	for _, turn := range []int{admitsInTurn, 1} {
+		t.Run(fmt.Sprint("turn=", turn), func(t *testing.T) { contend(t, turn) })
+	}
+}
+
+func contend(t *testing.T, turn int) {
 	p := newPool(t, Options{CPUs: 2, Lanes: 2, MaxQueue: -1, Deadline: time.Minute})
+	p.inbox.turn = turn
 	var group sync.WaitGroup
 	var ran atomic.Int64
 	const clients, each = 64, 200

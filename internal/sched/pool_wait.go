@@ -87,7 +87,8 @@ func (p *Pool) watch(ctx context.Context, j *Job, w *waiter, last, now time.Dura
 			if v != undecided {
 				return nil
 			}
-			// A batch that ran it has failed, or the deadline is near.
+			// A batch that ran it has failed, or the deadline is near, or it has the duty of the inbox.
+			p.inbox.attend()
 			now, last = p.Now(), time.Duration(atomic.LoadInt64(&t.last))
 		case <-w.lateAfter(last, now):
 			if overload := p.expire(j); overload != nil {
