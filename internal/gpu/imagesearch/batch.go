@@ -19,6 +19,9 @@ type Limits struct {
 	Queries int
 	Terms   int // of all queries
 	Hits    int // the sum of K
+	// Keys is the device memory, in words of 64 bits, for the hits of blocks that share a query; 0: MaxKeys. With fewer, fewer
+	// queries get several blocks.
+	Keys int
 }
 
 // Stats counts the work of a query.
@@ -82,8 +85,11 @@ const (
 
 // NewBatch allocates the memory of a batch.
 func (k *Kernels) NewBatch(limits Limits) (*Batch, error) {
-	if limits.Queries < 1 || limits.Terms < 1 || limits.Hits < 0 {
+	if limits.Queries < 1 || limits.Terms < 1 || limits.Hits < 0 || limits.Keys < 0 {
 		return nil, fmt.Errorf("batch of %+v: %w", limits, base.ErrBadInput)
+	}
+	if limits.Keys == 0 {
+		limits.Keys = MaxKeys
 	}
 	b := &Batch{kernels: k, limits: limits, answers: make([]answer, limits.Queries), failed: true, sorted: make([]uint64, 0, MaxTerms)}
 	for i := range b.jobs {

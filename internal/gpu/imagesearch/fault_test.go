@@ -18,7 +18,7 @@ func TestRefusedLaunch(t *testing.T) {
 	b, err := c.kernels.NewBatch(limits)
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
-	s, err := c.kernels.NewSingle()
+	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	q := c.query(Or, 10, nil, c.Saturation.AvgLen, 1)

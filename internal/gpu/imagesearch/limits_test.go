@@ -32,7 +32,7 @@ func TestWeightsNear32Bits(t *testing.T) {
 	b, err := c.kernels.NewBatch(limits)
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
-	s, err := c.kernels.NewSingle()
+	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	wide := 0
@@ -63,7 +63,7 @@ func TestSegmentSizes(t *testing.T) {
 	b, err := kernels.NewBatch(limits)
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
-	s, err := kernels.NewSingle()
+	s, err := kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	for _, numDocs := range []int{1, superDocs, superDocs + 1, 1 << 31, MaxDocs, MaxDocs + 1, base.MaxDocs} {

@@ -15,7 +15,7 @@ type batchMemory struct {
 	hits    cuda.HostBuffer[uint64]
 	// On the device.
 	states cuda.Buffer[splitState] // all 0 between launches, unless one failed
-	keys   cuda.Buffer[uint64]     // allocated by reserve
+	keys   cuda.Buffer[uint64]     // reserve makes it larger
 
 	begun, ended *cuda.Event
 }
@@ -39,6 +39,9 @@ func (m *batchMemory) allocate(k *Kernels, l Limits) (err error) {
 		return err
 	}
 	if m.states, err = cuda.Alloc[splitState](d, l.Queries); err != nil {
+		return err
+	}
+	if m.keys, err = cuda.Alloc[uint64](d, min(LeastKeys, l.Keys)); err != nil {
 		return err
 	}
 	if m.begun, err = d.NewEvent(true); err != nil {

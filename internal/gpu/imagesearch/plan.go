@@ -17,8 +17,11 @@ const spareFactor = 2
 // spareBlocks returns the maximum number of blocks of a launch beyond one per query.
 func (k *Kernels) spareBlocks() int { return spareFactor * k.resident }
 
-// maxSpareKeys limits the keys of the blocks of a launch that share queries: 128 MiB.
-const maxSpareKeys = 1 << 24
+// Limits of the keys of the blocks of a launch that share queries: up to 128 MiB, allocated from 512 KiB on.
+const (
+	MaxKeys   = 1 << 24
+	LeastKeys = 1 << 16
+)
 
 // hasKeys reports whether the blocks of a job that share a query need keys for their hits.
 func hasKeys(kind int) bool { return kind < jobCount }
@@ -57,7 +60,7 @@ func (b *Batch) plan() (most int) {
 	for kind, jobs := range b.jobs {
 		spare := b.kernels.spareBlocks()
 		if hasKeys(kind) { // spare blocks share fewer queries than they are, and each of these has one block more
-			spare = min(spare, maxSpareKeys/2/max(b.maxK*kinds, 1))
+			spare = max(min(spare, b.limits.Keys/2/max(b.maxK*kinds, 1)), 1)
 		}
 		total := uint64(0)
 		for i := range jobs {
@@ -96,7 +99,7 @@ func (b *Batch) reserve() (err error) {
 	if n <= b.memory.keys.Len() {
 		return nil
 	}
-	n = max(n, min(2*b.memory.keys.Len(), maxSpareKeys), 1<<16)
+	n = max(n, min(8*b.memory.keys.Len(), b.limits.Keys)) // the driver can wait for all kernels
 	if err := b.memory.keys.Free(); err != nil {
 		return err
 	}

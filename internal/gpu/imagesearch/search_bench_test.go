@@ -73,7 +73,7 @@ func benchBatch(b *testing.B, c *collection, batch *Batch, queries []testQuery) 
 }
 
 func benchSingle(b *testing.B, c *collection, queries []testQuery) {
-	s, err := c.kernels.NewSingle()
+	s, err := c.kernels.NewSingle(0)
 	must(b, err)
 	defer func() { must(b, s.Close()) }()
 	var hits []base.Hit

@@ -100,7 +100,7 @@ func TestRandomCollections(t *testing.T) {
 			b, err := c.kernels.NewBatch(limits)
 			must(t, err)
 			defer func() { must(t, b.Close()) }()
-			s, err := c.kernels.NewSingle()
+			s, err := c.kernels.NewSingle(0)
 			must(t, err)
 			defer func() { must(t, s.Close()) }()
 			queries := randomQueries(t, rng, c, tt.queries)
@@ -130,7 +130,7 @@ func TestSparseClusters(t *testing.T) {
 	lists[6] = randomList(rng, numDocs, density{0.01, false}, 9)
 	c := newCollection(t, rng, numDocs, false, lists)
 	c.toDevice()
-	s, err := c.kernels.NewSingle()
+	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	for _, terms := range [][]int{{5}, {4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5, 6}, {3, 6}} {
@@ -228,7 +228,7 @@ func TestQueriesDoNotAllocate(t *testing.T) {
 	b, err := c.kernels.NewBatch(Limits{Queries: 4, Terms: 32, Hits: 40})
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
-	s, err := c.kernels.NewSingle()
+	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	q := c.query(And, 10, nil, c.Saturation.AvgLen, 0, 1, 2)
@@ -292,7 +292,7 @@ func TestSegments(t *testing.T) {
 				if need := queue.Need(); need > 0 {
 					q.gpu.Threshold = need - 1
 				}
-				s, err := c.kernels.NewSingle()
+				s, err := c.kernels.NewSingle(0)
 				must(t, err)
 				must(t, s.Search(c.Stream, c.segment, &q.gpu))
 				for _, h := range s.AppendHits(nil) {

@@ -27,9 +27,9 @@ type Single struct {
 // singleWait exceeds the time of all but the longest queries.
 const singleWait = 5 * time.Millisecond
 
-// NewSingle allocates the memory for one query.
-func (k *Kernels) NewSingle() (*Single, error) {
-	b, err := k.NewBatch(Limits{Queries: 1, Terms: MaxTerms, Hits: MaxK})
+// NewSingle allocates the memory for one query. keys is as of Limits.
+func (k *Kernels) NewSingle(keys int) (*Single, error) {
+	b, err := k.NewBatch(Limits{Queries: 1, Terms: MaxTerms, Hits: MaxK, Keys: keys})
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +135,9 @@ func (s *Single) splits(kind int, j *job) int {
 	n := b.maxSplits()
 	if kind == jobProbe || kind == jobProbeWide || kind == jobProbeWords {
 		n = int(min(j.cost*(probeBlock/threads/2), uint64(b.kernels.residentOne)))
+	}
+	if hasKeys(kind) {
+		n = min(n, max(b.limits.Keys/max(b.maxK, 1), 1))
 	}
 	return min(n, b.kernels.residentOne)
 }

@@ -14,7 +14,7 @@ func TestSingleAnswers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 12))
 	c := randomCollection(t, rng, 3000, 4, false, 9)
 	c.toDevice()
-	s, err := c.kernels.NewSingle()
+	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	if slices.Max(s.answer.Data()) != 0 {
@@ -51,7 +51,7 @@ func TestSingleWithoutAnswer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 13))
 	c := randomCollection(t, rng, 300, 4, false, 9)
 	c.toDevice()
-	s, err := c.kernels.NewSingle()
+	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	s.wait = time.Microsecond

@@ -17,7 +17,7 @@ func searchers(tb testing.TB, c *collection) (*Batch, *Single) {
 	b, err := c.kernels.NewBatch(limits)
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, b.Close()) })
-	s, err := c.kernels.NewSingle()
+	s, err := c.kernels.NewSingle(0)
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, s.Close()) })
 	return b, s

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"errors"
+	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
@@ -65,10 +67,10 @@ func TestReserve(t *testing.T) {
 			{16, 2, 4, true, imagesearch.Limits{Queries: 16, Terms: 32, Hits: 64}},
 			{16, 2, 4, false, imagesearch.Limits{Queries: 16, Terms: 32, Hits: 64}},
 			{3, 1, 1, false, imagesearch.Limits{Queries: 16, Terms: 32, Hits: 64}},
-			{17, 1, 1, true, imagesearch.Limits{Queries: 32, Terms: 32, Hits: 64}},
-			{11, 3, 1, true, imagesearch.Limits{Queries: 32, Terms: 64, Hits: 64}},
-			{5, 1, 13, true, imagesearch.Limits{Queries: 32, Terms: 64, Hits: 128}},
-			{32, 2, 4, false, imagesearch.Limits{Queries: 32, Terms: 64, Hits: 128}},
+			{17, 1, 1, true, imagesearch.Limits{Queries: 64, Terms: 32, Hits: 64}},
+			{11, 3, 1, true, imagesearch.Limits{Queries: 64, Terms: 128, Hits: 64}},
+			{5, 1, 13, true, imagesearch.Limits{Queries: 64, Terms: 128, Hits: 256}},
+			{32, 2, 4, false, imagesearch.Limits{Queries: 64, Terms: 128, Hits: 256}},
 		} {
 			if err := l.reserve(batch(test.queries, test.terms, test.k)); err != nil {
 				t.Fatal(err)
@@ -77,6 +79,9 @@ func TestReserve(t *testing.T) {
 				t.Errorf("%+v: limits %+v, new memory: %t", test, l.limits, l.batch != last)
 			}
 			last = l.batch
+		}
+		if got := [...]int{grown(8, 9, 16), grown(8, 17, 16), grown(4, 5, 64), grown(0, 5, 64)}; got != [...]int{16, 32, 16, 8} {
+			t.Errorf("room grows to %v", got)
 		}
 		parts := batch(64, 4, 1)
 		for _, q := range parts {
@@ -100,6 +105,64 @@ func growsFromNothing(t *testing.T) {
 	least := leastBatch
 	t.Cleanup(func() { leastBatch = least })
 	leastBatch = imagesearch.Limits{}
+}
+
+// After the first batch of each lane, a load of single queries and batches of all sizes, kinds and k allocates nothing: the driver
+// would wait for the kernels of other lanes.
+func TestLoadAllocatesNothing(t *testing.T) {
+	c := newCollection(t, 2000, 2, "")
+	var faults cuda.Faults
+	const lanes = 2
+	e := open(t, Options{HostMemory: HostMemory{None: true}, Lanes: lanes, Faults: &faults})
+	v := c.attach(t, e)
+	defer v.Release()
+	rng := rand.New(rand.NewPCG(20, 26))
+	random := func(n int) (queries []*Query) {
+		for range n {
+			q := c.query(t, rng.IntN(2) == 0, rng.IntN(numWords), rng.IntN(numWords), rng.IntN(numWords))
+			q.K = []int{1, 10, 100, 1000}[rng.IntN(4)]
+			queries = append(queries, q)
+		}
+		return queries
+	}
+	var all []*Query
+	for word := range numWords { // bring all lists
+		all = append(all, c.query(t, false, word))
+	}
+	for range lanes { // lanes take turns
+		run(t, v, all)
+	}
+	calls := func() (n [4]int) {
+		for i, call := range []string{"cuMemAlloc_v2", "cuMemHostAlloc", "cuMemFree_v2", "cuMemFreeHost"} {
+			n[i] = faults.Calls()[call]
+		}
+		return n
+	}
+	before := calls()
+	if before[0] == 0 || before[1] == 0 {
+		t.Fatalf("the driver was called %v times", before)
+	}
+	for round := range 8 {
+		var group sync.WaitGroup
+		for range lanes + 1 {
+			queries := random([]int{1, 2, 20, 60}[(round+rng.IntN(2))%4])
+			results := make([]Result, len(queries))
+			group.Go(func() {
+				if err := v.Run(t.Context(), queries, results, nil, nil); err != nil {
+					t.Error(err)
+				}
+			})
+			defer func() {
+				for i, q := range queries {
+					c.compare(t, q, &results[i])
+				}
+			}()
+		}
+		group.Wait()
+	}
+	if after := calls(); after != before {
+		t.Errorf("calls of the driver: %v, then %v", before, after)
+	}
 }
 
 // A growing batch is answered. If the memory of the old one cannot be freed, or there is none

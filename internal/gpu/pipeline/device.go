@@ -19,8 +19,11 @@ type device struct {
 	packed   *packedsearch.Kernels
 	lanes    chan *lane
 	numLanes int
-	tight    atomic.Bool   // a batch did not fit into memory
-	waiting  chan struct{} // held by the run that waits for memory (shortage)
+	tight    atomic.Bool // a batch did not fit into memory
+	// Of a lane's single query and of its batches (imagesearch.Limits). Their sum over the lanes is within Device.Work, except
+	// for the least of 1 MiB a lane.
+	singleKeys, batchKeys int
+	waiting               chan struct{} // held by the run that waits for memory (shortage)
 
 	inPlace, queries, packedRuns, steps, tallies, launches, busy atomic.Int64
 	guesses, missed                                              atomic.Int64 // thresholds of queries
@@ -31,11 +34,15 @@ type device struct {
 func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *device, err error) {
 	memory, err := residency.OpenDevice(lib, ordinal, residency.DeviceOptions{
 		Memory: o.Memory, HostMemory: o.HostMemory, IndexBytes: o.IndexBytes, Uploaders: o.Lanes, Faults: o.Faults,
+		Work: 8 * imagesearch.MaxKeys * int64(o.Lanes),
 	}, devices)
 	if err != nil {
 		return nil, err
 	}
 	d := &device{Device: memory, images: memory.Images(), lanes: make(chan *lane, o.Lanes), waiting: make(chan struct{}, 1)}
+	keys := int(memory.Work() / 8 / int64(o.Lanes))
+	d.singleKeys = max(keys/8, imagesearch.LeastKeys)
+	d.batchKeys = max(keys-d.singleKeys, imagesearch.LeastKeys)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.close())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 )
 
 func openTwo(t *testing.T, o Options) (*Engine, error) {
@@ -221,6 +222,24 @@ func checkFreed(t *testing.T, what string, calls map[string]int) {
 	for made, released := range resources {
 		if calls[made] != calls[released] {
 			t.Errorf("%s: %d calls of %s, %d of %s", what, calls[made], made, calls[released], released)
+		}
+	}
+}
+
+// The keys of all lanes are within the memory limit of the device, but for 1 MiB a lane.
+func TestKeysWithinLimit(t *testing.T) {
+	for _, c := range []struct {
+		memory int64
+		lanes  int
+	}{{1 << 20, 3}, {1 << 30, 2}, {1 << 30, 8}, {1 << 40, 8}} {
+		e := open(t, Options{Memory: Memory{Bytes: c.memory}, HostMemory: HostMemory{None: true}, Lanes: c.lanes})
+		d := e.devices[0]
+		s, keys := d.Stats(), int64(d.singleKeys+d.batchKeys)
+		if s.LimitBytes > c.memory || d.Limit()+d.Work() >= s.LimitBytes {
+			t.Errorf("%d bytes: %d for lists and %d for keys of %d", c.memory, d.Limit(), d.Work(), s.LimitBytes)
+		}
+		if most := max(d.Work(), int64(c.lanes)<<20); 8*keys*int64(c.lanes) > most || d.batchKeys > imagesearch.MaxKeys || d.singleKeys < imagesearch.LeastKeys {
+			t.Errorf("%d bytes: %d lanes with %d and %d keys, %d bytes", c.memory, c.lanes, d.singleKeys, d.batchKeys, most)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func newLane(d *device, number int) (_ *lane, err error) {
 	if l.ended, err = d.CUDA().NewEvent(true /* timing */); err != nil {
 		return nil, err
 	}
-	if l.single, err = d.images.NewSingle(); err != nil {
+	if l.single, err = d.images.NewSingle(d.singleKeys); err != nil {
 		return nil, err
 	}
 	l.uploader = d.Uploader(number)
@@ -411,7 +411,9 @@ func (l *lane) reserve(queries []*Query) error {
 		return nil
 	}
 	larger := imagesearch.Limits{
-		Queries: powerOfTwo(max(need.Queries, have.Queries)), Terms: powerOfTwo(max(need.Terms, have.Terms)), Hits: powerOfTwo(max(need.Hits, have.Hits)),
+		Queries: grown(have.Queries, need.Queries, maxBatch.Queries),
+		Terms:   grown(have.Terms, need.Terms, maxBatch.Terms),
+		Hits:    grown(have.Hits, need.Hits, maxBatch.Hits),
 	}
 	if l.batch != nil {
 		err := l.batch.Close()
@@ -420,7 +422,9 @@ func (l *lane) reserve(queries []*Query) error {
 			return err
 		}
 	}
-	b, err := l.d.images.NewBatch(larger)
+	with := larger
+	with.Keys = l.d.batchKeys
+	b, err := l.d.images.NewBatch(with)
 	if err != nil {
 		return err
 	}
@@ -428,12 +432,20 @@ func (l *lane) reserve(queries []*Query) error {
 	return nil
 }
 
-// leastBatch has the size of launches under a high load, about 2 MiB a lane: each time that a lane grows, the driver can wait
-// for the kernels of all lanes.
-var leastBatch = imagesearch.Limits{Queries: 1 << 9, Terms: 1 << 12, Hits: 1 << 13}
+// leastBatch has the size of launches under a high load, about 2 MiB of page-locked memory a lane: each time that a lane grows,
+// the driver can wait for the kernels of all lanes.
+var leastBatch = imagesearch.Limits{Queries: 1 << 9, Terms: 1 << 12, Hits: 1 << 17}
 
 // maxBatch limits one launch: large enough to keep a device busy for milliseconds, with at
 // most 100 MiB of page-locked memory.
 var maxBatch = imagesearch.Limits{Queries: 1 << 13, Terms: 1 << 18, Hits: 1 << 22}
+
+// grown returns room for need, a power of two. Room that was not enough becomes at least four times as large.
+func grown(have, need, most int) int {
+	if need <= have {
+		return have
+	}
+	return max(min(4*have, most), powerOfTwo(need))
+}
 
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }

@@ -37,6 +37,7 @@ type Device struct {
 	slabs     []cuda.Buffer[uint32]
 	slabBytes [2]int64 // main, reserve
 	limit     [2]atomic.Int64
+	work      int64 // of the limit, for the batches
 
 	uploaded, errors atomic.Int64
 	failed           atomic.Pointer[error] // non-nil: the device is no longer used
@@ -54,7 +55,9 @@ type DeviceOptions struct {
 	HostMemory HostMemory // total of all devices
 	IndexBytes int64
 	Uploaders  int // excluding the promoter's
-	Faults     *cuda.Faults
+	// Work is the memory that the caller wants for batches; Device.Work is its share of Memory.
+	Work   int64
+	Faults *cuda.Faults
 }
 
 const (
@@ -62,7 +65,9 @@ const (
 	imageSlack = 8
 	// reserveShare: lists that are not admitted get 1/reserveShare of the memory.
 	reserveShare = 8
-	slabUnit     = 256 << 20
+	// workShare: batches get up to 1/workShare of the memory.
+	workShare = 64
+	slabUnit  = 256 << 20
 )
 
 // OpenDevice opens one of the given number of devices.
@@ -84,7 +89,8 @@ func OpenDevice(lib *cuda.Library, ordinal int, o DeviceOptions, devices int) (_
 	}
 	limit := o.Memory.limit(free, cmp.Or(o.IndexBytes, int64(total)))
 	d.limit[1].Store(limit / reserveShare)
-	d.limit[0].Store(limit - limit/reserveShare)
+	d.work = min(o.Work, limit/workShare)
+	d.limit[0].Store(limit - limit/reserveShare - d.work)
 	host := footprint.Available()
 	d.records = newRecords()
 	d.cache = newCache(d.records, d.grow, d.settle)
@@ -213,7 +219,7 @@ func (d *Device) Stats() MemoryStats {
 	info := d.dev.Info()
 	s := MemoryStats{
 		Name: d.name, GPU: info.Name, Driver: info.Driver(), Cache: d.cache.snapshot(), Host: d.host.stats(),
-		LimitBytes: d.limit[0].Load() + d.limit[1].Load(), BytesUploaded: d.uploaded.Load(), Errors: d.errors.Load(),
+		LimitBytes: d.limit[0].Load() + d.limit[1].Load() + d.work, BytesUploaded: d.uploaded.Load(), Errors: d.errors.Load(),
 	}
 	if err := d.Lost(); err != nil {
 		s.Lost = err.Error()
@@ -276,7 +282,10 @@ func (d *Device) CountLists(hit, missed int) {
 	d.cache.misses.Add(int64(missed))
 }
 
-// Limit is the memory limit for lists in bytes, without the streaming reserve.
+// Work is the part of DeviceOptions.Work, in bytes, that the memory limit has room for.
+func (d *Device) Work() int64 { return d.work }
+
+// Limit is the memory limit for lists in bytes, without the streaming reserve and Work.
 func (d *Device) Limit() int64 { return d.limit[0].Load() }
 
 // Name is the name of the device, such as "gpu0".
