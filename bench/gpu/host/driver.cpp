@@ -70,6 +70,7 @@ struct Settings {
     Nanos launchCall = setting("HOST_LAUNCH_CALL_US", 2.5);  // processor time of driver calls
     Nanos recordCall = setting("HOST_RECORD_CALL_US", 0.7);
     Nanos wake = setting("HOST_WAKE_US", 8);  // from the end of a launch to a thread that sleeps
+    bool logs = getenv("HOST_LOG") != nullptr;  // of allocations, on standard error
     int count = getenv("HOST_DEVICES") ? atoi(getenv("HOST_DEVICES")) : 1;
 } settings;
 
@@ -242,6 +243,11 @@ int release(uint64_t address) {
     return success;
 }
 
+void log(const char* call, size_t bytes) {
+    static const Nanos begun = now();
+    if (settings.logs) fprintf(stderr, "%.1f ms: %s %zu\n", static_cast<double>(now() - begun) / 1e6, call, bytes);
+}
+
 constexpr size_t totalBytes = size_t{80} << 30;
 
 int attribute(int number) {
@@ -351,12 +357,14 @@ EXPORT int cuLaunchKernel(void* f, unsigned x, unsigned, unsigned, unsigned, uns
 }
 
 EXPORT int cuMemAlloc_v2(uint64_t* p, size_t n) {
+    log("cuMemAlloc", n);
     return allocate(p, n);
 }
 EXPORT int cuMemFree_v2(uint64_t p) {
     return release(p);
 }
 EXPORT int cuMemAllocAsync(uint64_t* p, size_t n, void*) {
+    log("cuMemAllocAsync", n);
     return allocate(p, n);
 }
 EXPORT int cuMemFreeAsync(uint64_t p, void*) {
@@ -375,6 +383,7 @@ EXPORT int cuMemPoolTrimTo(void*, size_t) {
     return success;
 }
 EXPORT int cuMemHostAlloc(void** p, size_t n, unsigned) {
+    log("cuMemHostAlloc", n);
     return *p = aligned_alloc(4096, (n + 4095) / 4096 * 4096), success;
 }
 EXPORT int cuMemFreeHost(void* p) {
