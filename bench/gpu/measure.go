@@ -251,7 +251,7 @@ func (t *target) compare(queries []imagesearch.Query, want [][]base.Hit) error {
 	if err != nil {
 		return err
 	}
-	s, err := t.kernels.NewSingle()
+	s, err := t.kernels.NewSingle(0)
 	if err != nil {
 		return err
 	}
@@ -405,7 +405,7 @@ func (t *target) bytes(q *imagesearch.Query, s imagesearch.Stats) float64 {
 }
 
 func (t *target) singles(f *figure, queries []imagesearch.Query) error {
-	s, err := t.kernels.NewSingle()
+	s, err := t.kernels.NewSingle(0)
 	if err != nil {
 		return err
 	}
