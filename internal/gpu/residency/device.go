@@ -35,9 +35,8 @@ type Device struct {
 
 	// slabs are the cache's memory, by slab number. They grow with cache.mu held.
 	slabs     []cuda.Buffer[uint32]
-	slabBytes [2]int64 // main, reserve
-	limit     [2]atomic.Int64
-	work      int64 // of the limit, for the batches
+	slabBytes [2]int64        // main, reserve
+	limit     [3]atomic.Int64 // main, reserve, batches
 
 	uploaded, errors atomic.Int64
 	failed           atomic.Pointer[error] // non-nil: the device is no longer used
@@ -89,8 +88,9 @@ func OpenDevice(lib *cuda.Library, ordinal int, o DeviceOptions, devices int) (_
 	}
 	limit := o.Memory.limit(free, cmp.Or(o.IndexBytes, int64(total)))
 	d.limit[1].Store(limit / reserveShare)
-	d.work = min(o.Work, limit/workShare)
-	d.limit[0].Store(limit - limit/reserveShare - d.work)
+	work := min(o.Work, limit/workShare)
+	d.limit[2].Store(work)
+	d.limit[0].Store(limit - limit/reserveShare - work)
 	host := footprint.Available()
 	d.records = newRecords()
 	d.cache = newCache(d.records, d.grow, d.settle)
@@ -219,7 +219,7 @@ func (d *Device) Stats() MemoryStats {
 	info := d.dev.Info()
 	s := MemoryStats{
 		Name: d.name, GPU: info.Name, Driver: info.Driver(), Cache: d.cache.snapshot(), Host: d.host.stats(),
-		LimitBytes: d.limit[0].Load() + d.limit[1].Load() + d.work, BytesUploaded: d.uploaded.Load(), Errors: d.errors.Load(),
+		LimitBytes: d.limit[0].Load() + d.limit[1].Load() + d.limit[2].Load(), BytesUploaded: d.uploaded.Load(), Errors: d.errors.Load(),
 	}
 	if err := d.Lost(); err != nil {
 		s.Lost = err.Error()
@@ -283,7 +283,7 @@ func (d *Device) CountLists(hit, missed int) {
 }
 
 // Work is the part of DeviceOptions.Work, in bytes, that the memory limit has room for.
-func (d *Device) Work() int64 { return d.work }
+func (d *Device) Work() int64 { return d.limit[2].Load() }
 
 // Limit is the memory limit for lists in bytes, without the streaming reserve and Work.
 func (d *Device) Limit() int64 { return d.limit[0].Load() }
