@@ -184,7 +184,7 @@ func TestTwoIndexesShareAGPU(t *testing.T) {
 		t.Errorf("a closed index holds %d bytes of %d", left, size)
 	}
 
-	shared := newGPU(size * 3 / 2)
+	shared := newGPU(size * 5 / 3) // a part is for batches, and a part for lists that have no room
 	indexes := []*griffin.Index{create(shared, 1), create(shared, 2)}
 	ask := func(ix *griffin.Index, i int) (onGPU bool) {
 		q := griffin.Query{Text: fmt.Sprintf("w%d w%d w%d", i%numWords, i*5%numWords, i*7%numWords), Mode: []griffin.Mode{griffin.ModeOr, griffin.ModeAnd}[i%2], K: 5}
