@@ -77,6 +77,8 @@ type sortedSearch struct {
 	matches  [][]uint64     // by segment
 	hits     [][]uint64     // of PostFilter
 	selected [][]base.DocID // rising; in place of hits if a GPU has found them
+	// answer is the ranking by score if allMatches has found it.
+	answer   *plan.Answer
 	keys     []collect.Key
 	scorer   *plan.Scorer
 	mapping  *mapping.Mapping
@@ -118,7 +120,7 @@ func (s *sortedSearch) run(ctx context.Context) (*Results, error) {
 	if r, err := s.counted(ctx, notes); r != nil || err != nil {
 		return r, err
 	}
-	if s.matches, err = s.allMatches(ctx, s.plan, s.sc); err != nil {
+	if err := findMatches(ctx, s); err != nil {
 		return nil, err
 	}
 	if s.query.MinScore > 0 {
@@ -155,18 +157,6 @@ func (s *sortedSearch) scratch() (*scratch, error) {
 		s.borrowed = append(s.borrowed, sc)
 	}
 	return sc, err
-}
-
-// allMatches returns the matching documents of a plan, one bitmap a segment, in the memory of sc.
-func (s *sortedSearch) allMatches(ctx context.Context, q *dispatch.Query, sc *scratch) ([][]uint64, error) {
-	n := len(s.snapshot.Segments)
-	sc.bitmaps = append(sc.bitmaps, make([][]uint64, max(0, n-len(sc.bitmaps)))...)
-	out := sc.bitmaps[:n]
-	err := q.Matches(ctx, &sc.search.Scratch, func(segment int, words []uint64) error {
-		out[segment] = append(out[segment][:0], words...)
-		return nil
-	})
-	return out, err
 }
 
 // matchesOf returns the live documents that match another query.
@@ -350,6 +340,9 @@ func sortJSON(keys []collect.Key, values []collect.Value) json.RawMessage {
 // rankByScore finds the hits as a search without a sort.
 func (s *sortedSearch) rankByScore(ctx context.Context, r *Results) (plan.Answer, error) {
 	q, sc := s.plan, s.sc
+	if s.answer != nil {
+		return s.ranked(ctx, r, sc, *s.answer, nil)
+	}
 	if s.hits != nil && s.searcher.Dispatcher().Plain() {
 		answer, ok, err := plan.RankMatches(ctx, &q.Plan, &sc.search.Scratch, s.hits, sc.hits)
 		if ok {

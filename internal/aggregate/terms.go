@@ -426,16 +426,25 @@ func (t *terms) build(bucket uint32) (*Result, error) {
 func (t *terms) candidatesOfKeys() (list []candidate, total int64) {
 	least := t.minCount
 	if len(t.order) == 1 && t.order[0].by == byCount && t.order[0].desc && t.size < len(t.ofKeys) {
-		var best topk.Queue
+		best := new(topk.Queue)
 		best.Reset(t.size)
-		need := base.Score(1)
+		enough := base.Score(max(least, 1))
+		need := enough
 		for key, count := range t.ofKeys {
+			total += count
 			if base.Score(count) >= need {
 				best.Add(base.Hit{DocID: base.DocID(key), Score: base.Score(count)})
-				need = max(best.Need(), 1)
+				need = max(best.Need(), enough)
 			}
 		}
-		least = max(least, int64(need-1))
+		if t.keys.lexicon.single >= 0 { // keys are in the order of their terms, so that ties are resolved
+			list = make([]candidate, 0, best.Len())
+			for _, h := range best.AppendSorted(nil) {
+				list = append(list, candidate{number: noBucket, key: int64(h.DocID), count: int64(h.Score)})
+			}
+			return list, total
+		}
+		least, total = max(least, int64(need-1)), 0
 	}
 	n := 0
 	for _, count := range t.ofKeys {

@@ -157,6 +157,19 @@ func (q *Queue) addWide(h base.Hit) bool {
 	return q.wide.add(h, q.k)
 }
 
+// Each calls f for the hits of a queue without Ties, in any order. f must not use the queue.
+func Each(q *Queue, f func(h base.Hit)) {
+	if q.isWide {
+		for _, h := range q.wide {
+			f(h)
+		}
+		return
+	}
+	for _, k := range q.keys {
+		f(hit(k))
+	}
+}
+
 // AppendSorted appends the hits to dst, best first, and leaves the queue unchanged. It
 // allocates only if dst is too small, or for the first queue of this length.
 func (q *Queue) AppendSorted(dst []base.Hit) []base.Hit {
