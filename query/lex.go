@@ -7,6 +7,22 @@ import (
 
 var keywords = [...]string{"AND", "OR", "NOT"}
 
+// plainWord reads a word of small letters and digits without operators around it, as most are, and returns "" if there is
+// none.
+func (p *parser) plainWord() string {
+	start, i := p.pos, p.pos
+	for ; i < len(p.text); i++ {
+		if c := p.text[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			break
+		}
+	}
+	if i < len(p.text) && p.text[i] != ' ' && p.text[i] != ')' {
+		return ""
+	}
+	p.pos = i
+	return p.text[start:i]
+}
+
 // word reads at least one byte up to a blank, quote, parenthesis or boost, and returns its text
 // unescaped.
 func (p *parser) word() string {

@@ -202,9 +202,13 @@ func (p *parser) clause() (c Clause, ok bool) {
 
 // operand returns nil for an empty group.
 func (p *parser) operand() Node {
+	offset := p.pos
+	if text := p.plainWord(); text != "" && p.field != idName {
+		return p.leaf(offset, &Term{Field: p.field, Text: text, Boost: 1})
+	}
+	p.pos = offset
 	outer := p.field
 	defer func() { p.field = outer }()
-	offset := p.pos
 	if n := p.special(); n != nil {
 		return p.leaf(offset, n)
 	}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"errors"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -249,5 +250,25 @@ func checkTree(t *testing.T, node Node) {
 		}
 	default:
 		t.Fatalf("node of type %T", node)
+	}
+}
+
+// Words of small letters, which have a way of their own through the parser, give the tree of other words.
+func TestPlainWords(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 1))
+	fields := []string{"", "title"}
+	parts := []string{"X", "Xy", "X9", " ", " ", "(", ")", "+", "-", `"`, "^2", "~1", "*", "title:", "_id:", " OR ", " AND ", " NOT ", "\\", "é"}
+	for range 20_000 {
+		var b strings.Builder
+		for range 1 + rng.IntN(9) {
+			b.WriteString(parts[rng.IntN(len(parts))])
+		}
+		text := b.String()
+		plain := strings.NewReplacer("Xy", "xy", "X", "x").Replace(text)
+		want, faults := ParseLenient(text, fields)
+		got, plainFaults := ParseLenient(plain, fields)
+		if lower := strings.NewReplacer("Xy", "xy", "X", "x").Replace(want.String()); got.String() != lower || len(plainFaults) != len(faults) {
+			t.Fatalf("%q is %s, want %s; faults %v, want %v", plain, got, lower, plainFaults, faults)
+		}
 	}
 }

@@ -87,6 +87,7 @@
 //     with the count. No stored documents are read.
 //   - One thread. An engine is warmed up with each command for -warm-up, and until a round of all queries is no longer
 //     faster than earlier ones. Then the engines' rounds alternate. Of each query the least of the rounds counts.
+//     A round begins with a query whose time does not count.
 //   - Lucene measures itself, scores with Griffin's BM25, has no cache of queries, and may stop counting after K
 //     matches if no count is asked for. TOP_100_COUNT takes the faster of two ways: a search that visits all
 //     matches, or a search for the hits and IndexSearcher.count.
