@@ -13,7 +13,7 @@ import (
 const (
 	// A word of a conjunction is rare if it is in one of docsPerRare documents. Matches of more frequent words are found faster
 	// by bitmaps, and ranked faster in a pass of their own, which skips most of them.
-	docsPerRare = 16
+	docsPerRare = 24
 	// maxRare bounds the memory for matches with scores, 8 bytes each.
 	maxRare = 1 << 16
 )
