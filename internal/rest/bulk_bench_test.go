@@ -7,6 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -26,12 +29,49 @@ func BenchmarkBulk(b *testing.B) {
 	}
 }
 
+// BenchmarkBulkServer is BenchmarkBulk for passages that are written again under new ids, so that segments are merged, with
+// the GOMAXPROCS that "griffin serve" has.
+func BenchmarkBulkServer(b *testing.B) {
+	const numPassages, times, perRequest = 150_000, 3, 1300
+	passages := bulkPassages(b, numPassages)
+	processors := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(processors)
+	for b.Loop() {
+		runtime.GOMAXPROCS(processors) // as the writer counts them
+		n := newNode(b)
+		runtime.GOMAXPROCS(2*processors + 12)
+		sendBulk(b, n, "1s", (numPassages*times+perRequest-1)/perRequest, func(request int, body []byte) []byte {
+			for i := request * perRequest; i < min((request+1)*perRequest, numPassages*times); i++ {
+				body = appendWrite(body, strconv.Itoa(i), passages[i%numPassages].source)
+			}
+			return body
+		})
+	}
+}
+
 func benchmarkBulk(b *testing.B, interval string) {
 	const numDocs, perRequest = 50_000, 1000
+	passages := bulkPassages(b, numDocs)
 	var bodies [][]byte
-	size := 0
-	var body []byte
-	for i, line := range plantest.WikiSlice(b, numDocs) {
+	for chunk := range slices.Chunk(passages, perRequest) {
+		var body []byte
+		for _, p := range chunk {
+			body = appendWrite(body, p.id, p.source)
+		}
+		bodies = append(bodies, body)
+	}
+	for b.Loop() {
+		sendBulk(b, newNode(b), interval, len(bodies), func(i int, _ []byte) []byte { return bodies[i] })
+	}
+}
+
+type bulkPassage struct {
+	id     string
+	source []byte
+}
+
+func bulkPassages(b *testing.B, n int) (passages []bulkPassage) {
+	for _, line := range plantest.WikiSlice(b, n) {
 		var d struct {
 			ID    string `json:"id,omitempty"`
 			Title string `json:"title"`
@@ -40,52 +80,59 @@ func benchmarkBulk(b *testing.B, interval string) {
 		if err := json.Unmarshal([]byte(line), &d); err != nil {
 			b.Fatal(err)
 		}
-		body = fmt.Appendf(body, "{\"index\":{\"_id\":%q}}\n", d.ID)
+		p := bulkPassage{id: d.ID}
 		d.ID = ""
-		source, err := json.Marshal(d)
-		if err != nil {
+		var err error
+		if p.source, err = json.Marshal(d); err != nil {
 			b.Fatal(err)
 		}
-		body = append(append(body, source...), '\n')
-		if (i+1)%perRequest == 0 {
-			bodies, size, body = append(bodies, body), size+len(body), nil
-		}
+		passages = append(passages, p)
 	}
-	for b.Loop() {
-		n := newNode(b)
-		n.must(http.StatusOK, "PUT /wiki", fmt.Sprintf(`{"settings":{"refresh_interval":%q},"mappings":{"properties":{"title":{"type":"text"},"text":{"type":"text"}}}}`, interval))
-		server := httptest.NewServer(n.h)
-		began, cpu := time.Now(), processorTime(b)
-		var next atomic.Int64
-		var clients sync.WaitGroup
-		for range 4 {
-			clients.Go(func() {
-				for {
-					i := int(next.Add(1)) - 1
-					if i >= len(bodies) {
-						return
-					}
-					r, err := http.Post(server.URL+"/wiki/_bulk", "application/x-ndjson", bytes.NewReader(bodies[i]))
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					answer, err := io.ReadAll(r.Body)
-					if err != nil || r.StatusCode != http.StatusOK || !bytes.Contains(answer[:64], []byte(`"errors":false`)) {
-						b.Errorf("status %d, %v: %.200s", r.StatusCode, err, answer)
-					}
-					_ = r.Body.Close()
+	return passages
+}
+
+func appendWrite(body []byte, id string, source []byte) []byte {
+	body = fmt.Appendf(body, "{\"index\":{\"_id\":%q}}\n", id)
+	return append(append(body, source...), '\n')
+}
+
+// sendBulk sends requests, for each of which body returns the body, in the memory of a former one if it likes.
+func sendBulk(b *testing.B, n *node, interval string, numRequests int, body func(i int, former []byte) []byte) {
+	n.must(http.StatusOK, "PUT /wiki", fmt.Sprintf(`{"settings":{"refresh_interval":%q},"mappings":{"properties":{"title":{"type":"text"},"text":{"type":"text"}}}}`, interval))
+	server := httptest.NewServer(n.h)
+	defer server.Close()
+	began, cpu := time.Now(), processorTime(b)
+	var next, size atomic.Int64
+	var clients sync.WaitGroup
+	for range 4 {
+		clients.Go(func() {
+			var data []byte
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= numRequests {
+					return
 				}
-			})
-		}
-		clients.Wait()
-		n.must(http.StatusOK, "POST /wiki/_refresh", "")
-		mb := float64(size) / 1e6
-		b.ReportMetric(mb/time.Since(began).Seconds(), "MB/s")
-		n.close()
-		b.ReportMetric((processorTime(b)-cpu).Seconds()*1000/mb, "cpu-ms/MB")
-		server.Close()
+				data = body(i, data[:0])
+				size.Add(int64(len(data)))
+				r, err := http.Post(server.URL+"/wiki/_bulk", "application/x-ndjson", bytes.NewReader(data))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				answer, err := io.ReadAll(r.Body)
+				if err != nil || r.StatusCode != http.StatusOK || !bytes.Contains(answer[:64], []byte(`"errors":false`)) {
+					b.Errorf("status %d, %v: %.200s", r.StatusCode, err, answer)
+				}
+				_ = r.Body.Close()
+			}
+		})
 	}
+	clients.Wait()
+	n.must(http.StatusOK, "POST /wiki/_refresh", "")
+	mb := float64(size.Load()) / 1e6
+	b.ReportMetric(mb/time.Since(began).Seconds(), "MB/s")
+	n.close()
+	b.ReportMetric((processorTime(b)-cpu).Seconds()*1000/mb, "cpu-ms/MB")
 }
 
 // processorTime is what this process has used on all processors.
