@@ -3,9 +3,11 @@ package griffin
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
@@ -57,6 +59,44 @@ func (p *PointInTime) Search(ctx context.Context, q Query) (_ *Results, err erro
 		return nil, err
 	}
 	return s.answer(ctx, began)
+}
+
+// Versions iterates over the ids and versions of all documents, without the other parts, in the order of their
+// DocIDs. An error ends the iteration; it is the error of ctx, ErrClosed, or ErrCorrupt.
+func (p *PointInTime) Versions(ctx context.Context) iter.Seq2[VersionedDocument, error] {
+	return func(yield func(VersionedDocument, error) bool) {
+		snapshot, err := p.retain()
+		if err != nil {
+			yield(VersionedDocument{}, err)
+			return
+		}
+		defer snapshot.Release()
+		for i := range snapshot.Segments {
+			view := &snapshot.Segments[i]
+			for doc := range view.NumDocs() {
+				if view.Live != nil && !view.Live.Has(doc) {
+					continue
+				}
+				d, err := readVersion(ctx, view, base.DocID(doc))
+				if !yield(d, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func readVersion(ctx context.Context, view *index.View, doc base.DocID) (_ VersionedDocument, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	if err := ctx.Err(); err != nil {
+		return VersionedDocument{}, err
+	}
+	id, err := view.ID(doc)
+	if err != nil {
+		return VersionedDocument{}, err
+	}
+	version, err := view.Version(doc)
+	return VersionedDocument{Document: Document{ID: string(id)}, SeqNo: version.Seq, Version: max(version.Number, 1)}, err
 }
 
 // NumDocs is the number of documents.

@@ -136,7 +136,8 @@ type Write struct {
 	Kind WriteKind
 	// Document of a WriteDelete has an ID only.
 	Document Document
-	// IfSeqNo, if not 0, is the SeqNo that the document must have. Else the error is ErrConflict.
+	// IfSeqNo, if not 0, is the SeqNo that the document must have. Else the error is ErrConflict. 1 is also for a
+	// document with the SeqNo 0, which no Writer wrote.
 	IfSeqNo uint64
 	// ExternalVersion, if not 0, becomes the Version of the document. It must be higher than
 	// before, or at least equal with ExternalEqual.
@@ -248,7 +249,7 @@ func (d *Document) corpus() *corpus.Document {
 	return c
 }
 
-// VersionedDocument is a document with its version.
+// VersionedDocument is a document with its version. SeqNo is 0 if no Writer wrote it.
 type VersionedDocument struct {
 	Document
 	SeqNo, Version uint64

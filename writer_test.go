@@ -142,3 +142,55 @@ func TestWriterRefreshes(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// The versions of a point in time stay, and merges do not change their order.
+func TestPointInTimeVersions(t *testing.T) {
+	ix, w := newWriter(t, WriterOptions{RefreshInterval: -1})
+	ctx := t.Context()
+	for _, id := range []string{"a", "b", "c", "b"} {
+		applyOne(t, w, Write{Document: Document{ID: id, Text: "griffin"}})
+		if err := w.Refresh(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pit, err := ix.PointInTime()
+	if err != nil {
+		t.Fatal(err)
+	}
+	applyOne(t, w, Write{Kind: WriteDelete, Document: Document{ID: "a"}})
+	if err := w.Merge(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for v, err := range pit.Versions(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += fmt.Sprintf("%s %d %d,", v.ID, v.SeqNo, v.Version)
+	}
+	if want := "a 1 1,c 3 1,b 4 2,"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for range pit.Versions(ctx) { // it can end early
+		break
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	for v, err := range pit.Versions(cancelled) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%+v, %v", v, err)
+		}
+	}
+	if err := errors.Join(pit.Close(), w.Close(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for v, err := range pit.Versions(ctx) {
+		if n++; !errors.Is(err, ErrClosed) {
+			t.Errorf("%+v, %v", v, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d errors after Close", n)
+	}
+}

@@ -39,6 +39,8 @@ type BuildOptions struct {
 	// OnDuplicate, if set, is called in corpus order for documents dropped for a later one with
 	// their id.
 	OnDuplicate func(id string, earlier, later corpus.Location)
+
+	accepted bool // as inverter.Options.Accepted
 }
 
 const (
@@ -122,7 +124,7 @@ func (ix *Index) Build(ctx context.Context, reader corpus.Reader, opts BuildOpti
 	started = true // Invert closes the reader
 	partials, err := inverter.Invert(ctx, reader, inverter.Options{
 		Schema: options.Schema(), FS: ix.fs, Dir: dir, MemoryBytes: opts.MemoryBytes, Threads: opts.Threads,
-		MaxErrors: opts.MaxErrors, OnBadRecord: opts.OnBadRecord, Counts: &m.counts,
+		MaxErrors: opts.MaxErrors, OnBadRecord: opts.OnBadRecord, Counts: &m.counts, Accepted: opts.accepted,
 	})
 	if err != nil {
 		return Report{}, err

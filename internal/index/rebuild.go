@@ -57,7 +57,7 @@ func (s *Snapshot) Rebuild(ctx context.Context, dir string, opts RebuildOptions)
 	if err != nil {
 		return err
 	}
-	_, err = ix.Build(ctx, stored, BuildOptions{MemoryBytes: opts.MemoryBytes, Threads: opts.Threads, Progress: opts.Progress})
+	_, err = ix.Build(ctx, stored, BuildOptions{MemoryBytes: opts.MemoryBytes, Threads: opts.Threads, Progress: opts.Progress, accepted: true})
 	return err
 }
 

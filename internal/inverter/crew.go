@@ -29,7 +29,9 @@ func NewCrew(schema *Schema, n int) (*Crew, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.free <- &crewWorker{inverter: newInverter(schema, a, nil, nil)}
+		w := &crewWorker{inverter: newInverter(schema, a, nil, nil)}
+		w.inverter.accepted = true
+		c.free <- w
 	}
 	return c, nil
 }
@@ -89,8 +91,9 @@ func (b *CrewBatch) Schema() *Schema { return b.options.Schema }
 // (mapping.Mapping.Shape).
 func (b *CrewBatch) Former() int { return b.partials.numBefore(b.reshaped) }
 
-// Add adds a document, which must not change until Partials returns, and which Schema.Check
-// accepts. sizeBytes is about the size of its strings, where those that are parts of others do not count.
+// Add adds a document, which must not change until Partials returns, and which Schema.Check accepted when it was
+// written. A value that its field does not take today, because an earlier version checked it, is stored and not
+// indexed. sizeBytes is about the size of its strings, where those that are parts of others do not count.
 func (b *CrewBatch) Add(d *corpus.Document, v segment.Version, sizeBytes int) {
 	b.isNew = append(b.isNew, false)
 	b.add(d, v, sizeBytes)

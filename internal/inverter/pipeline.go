@@ -31,6 +31,9 @@ type Options struct {
 	OnBadRecord func(*corpus.RecordError)
 	// Counts, if set, is updated meanwhile.
 	Counts *Counts
+	// Accepted: Check accepted the documents when they were written, perhaps an earlier version's. They are not checked
+	// again, and a value that its field does not take today is stored and not indexed. Always so in a CrewBatch.
+	Accepted bool
 	// Gate is passed before each document of a CrewBatch; nil: none.
 	Gate *turns.Gate
 }
@@ -228,6 +231,7 @@ func (p *pipeline) work(ctx context.Context, chunks <-chan chunk) (err error) {
 		return err
 	}
 	w := &worker{pipeline: p, ctx: ctx, inverter: newInverter(p.Schema, analyzer, p.FS, &p.files)}
+	w.inverter.accepted = p.Accepted
 	defer func() { err = errors.Join(err, w.inverter.abort(), w.spill.finish()) }()
 	for c := range chunks {
 		if err := w.invert(c); err != nil {

@@ -205,7 +205,7 @@ func (s *Schema) checkOneVector(d *corpus.Document, i int) error {
 
 // addTyped adds a value of a document to the fields that get it. An empty one is none. tokens and numbers are as of addField
 // for the analyzer of the index, nil if it has not analysed the value yet; it returns those that
-// are valid afterwards. The document was checked.
+// are valid afterwards.
 func (v *inverter) addTyped(d *corpus.Document, doc uint32, name, value string, tokens []analysis.Token, numbers []uint32) (after []analysis.Token, _ []uint32, err error) {
 	if value == "" {
 		return tokens, numbers, nil
@@ -217,7 +217,7 @@ func (v *inverter) addTyped(d *corpus.Document, doc uint32, name, value string, 
 			continue
 		}
 		if t.Field.Type != mapping.Text {
-			if err := v.addValue(t, doc, value); err != nil {
+			if err := v.addValue(t, doc, value); err != nil && !v.accepted {
 				return nil, nil, fmt.Errorf("document %q: %w", d.ID, err)
 			}
 			continue
@@ -241,9 +241,10 @@ func (v *inverter) addTyped(d *corpus.Document, doc uint32, name, value string, 
 // addValue adds a value to the posting lists and the column of a field that is not a text.
 func (v *inverter) addValue(t *mapping.Target, doc uint32, value string) error {
 	if t.Field.Type.Vector() {
+		f := &v.fields[v.typed.ids[t.Number]]
 		tokens, err := t.Field.Vector(value)
-		if err == nil {
-			v.fields[v.typed.ids[t.Number]].addVector(doc, tokens)
+		if err == nil && f.length(doc) == 0 { // else checkOneVector rejects it
+			f.addVector(doc, tokens)
 		}
 		return err
 	}
@@ -266,9 +267,12 @@ func (v *inverter) addValue(t *mapping.Target, doc uint32, value string) error {
 			return nil
 		}
 		if term = bytesOf(value); v.typed.normalizers[t.Number] != nil {
-			if term = v.typed.normalizers[t.Number].Normalize(term); len(term) == 0 { // Check rejects a long one
+			if term = v.typed.normalizers[t.Number].Normalize(term); len(term) == 0 {
 				return nil
 			}
+		}
+		if len(term) > mapping.MaxKeywordBytes {
+			return t.Field.TooLong(value, len(term))
 		}
 	} else {
 		var err error

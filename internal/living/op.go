@@ -37,7 +37,8 @@ type Op struct {
 	Fields []mapping.Field
 	// Update changes fields that are declared, or fails if they cannot be changed so.
 	Update bool
-	// IfSeq, if not 0, is the Seq that the id's version must have.
+	// IfSeq, if not 0, is the Seq that the id's version must have. A document without one, which no Store wrote, counts
+	// as 1.
 	IfSeq uint64
 	// External, if not 0, becomes the Number of the version. It must be higher than the Number
 	// before, or at least equal with ExternalEqual.
@@ -170,7 +171,7 @@ func (e *entry) decide(now state) (ok bool) {
 	switch {
 	case op.Kind == Create && exists:
 		return e.conflict("the document exists, with version %d", now.version.Number)
-	case op.IfSeq != 0 && (op.IfSeq != now.version.Seq || !exists):
+	case op.IfSeq != 0 && (op.IfSeq != max(now.version.Seq, 1) || !exists):
 		return e.conflict("the last write has the sequence number %d, not %d", now.version.Seq, op.IfSeq)
 	case op.External != 0 && (op.External < now.version.Number || op.External == now.version.Number && !op.ExternalEqual):
 		return e.conflict("the current version %d is not below %d", now.version.Number, op.External)

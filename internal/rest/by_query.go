@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"time"
 
@@ -102,77 +103,87 @@ func (b *byQueryRun) answer() answer {
 
 // all writes the documents that the query finds now.
 func (b *byQueryRun) all(ctx context.Context, q searchQuery) *Error {
-	found, err := b.find(ctx, q)
+	pit, err := b.x.ix.PointInTime()
 	if err != nil {
 		return b.r.h.explain(ctx, b.x, err)
 	}
-	b.total = len(found)
-	for len(found) > 0 && len(b.failures) == 0 {
-		n := min(len(found), byQueryBatch)
-		if err := b.write(ctx, found[:n]); err != nil {
+	defer pit.Close()
+	batch := make([]foundDocument, 0, byQueryBatch)
+	flush := func() *Error {
+		b.batches++
+		failed := b.write(ctx, batch)
+		batch = batch[:0]
+		return failed
+	}
+	for found, err := range b.find(ctx, pit, q) {
+		if err != nil {
+			return b.r.h.explain(ctx, b.x, err)
+		}
+		if batch = append(batch, found); len(batch) < byQueryBatch {
+			continue
+		}
+		if err := flush(); err != nil || len(b.failures) > 0 {
 			return err
 		}
-		found = found[n:]
-		b.batches++
 	}
-	return nil
+	if len(batch) == 0 {
+		return nil
+	}
+	return flush()
 }
 
-// foundDocument is a document that the query matches. seqNo is 0 if every version of it matches.
+// foundDocument is a document that the query matches. seqNo is for griffin.Write.IfSeqNo.
 type foundDocument struct {
 	id    string
 	seqNo uint64
 }
 
-func (b *byQueryRun) find(ctx context.Context, q searchQuery) (found []foundDocument, err error) {
-	if q.all {
-		for doc, err := range b.x.ix.Documents(ctx) {
-			if err != nil {
-				return nil, err
+// find sets total and iterates over the documents of a point in time that the query matches.
+func (b *byQueryRun) find(ctx context.Context, pit *griffin.PointInTime, q searchQuery) iter.Seq2[foundDocument, error] {
+	return func(yield func(foundDocument, error) bool) {
+		if q.all {
+			b.total, _ = pit.NumDocs() // it is open
+			for doc, err := range pit.Versions(ctx) {
+				if !yield(foundDocument{doc.ID, writtenSeqNo(doc.SeqNo)}, err) {
+					return
+				}
 			}
-			found = append(found, foundDocument{id: doc.ID})
+			return
 		}
-		return found, nil
+		counted, err := pit.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: 1, Count: true, Load: griffin.LoadNone})
+		if err == nil && counted.Matches > griffin.MaxK {
+			err = illegal("the query finds %d documents, more than %d", counted.Matches, griffin.MaxK)
+		}
+		if err != nil {
+			yield(foundDocument{}, err)
+			return
+		}
+		if b.total = int(counted.Matches); b.total == 0 {
+			return
+		}
+		results, err := pit.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: b.total, Load: griffin.LoadIDs, LoadVersions: true})
+		if err != nil {
+			yield(foundDocument{}, err)
+			return
+		}
+		for _, hit := range results.Hits {
+			if !yield(foundDocument{hit.ID, writtenSeqNo(hit.SeqNo)}, nil) {
+				return
+			}
+		}
 	}
-	counted, err := b.x.ix.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: 1, Count: true, Load: griffin.LoadNone})
-	if err != nil || counted.Matches == 0 {
-		return nil, err
-	}
-	if counted.Matches > griffin.MaxK {
-		return nil, illegal("the query finds %d documents, more than %d", counted.Matches, griffin.MaxK)
-	}
-	results, err := b.x.ix.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: int(counted.Matches), Load: griffin.LoadIDs, LoadVersions: true})
-	if err != nil {
-		return nil, err
-	}
-	for _, hit := range results.Hits {
-		found = append(found, foundDocument{hit.ID, hit.SeqNo})
-	}
-	return found, nil
 }
 
 // write deletes documents, or writes them again, unless they have changed since they were found.
 func (b *byQueryRun) write(ctx context.Context, found []foundDocument) *Error {
 	h := b.r.h
-	var writes []griffin.Write
+	writes := make([]griffin.Write, 0, len(found))
 	for _, f := range found {
-		id := f.id
-		doc, err := b.x.ix.Versioned(ctx, id)
-		if errors.Is(err, griffin.ErrNotFound) {
-			b.conflict(id, "the document was deleted")
-			continue
-		}
-		if err != nil {
-			return h.explain(ctx, b.x, err)
-		}
-		if f.seqNo != 0 && doc.SeqNo != f.seqNo {
-			b.conflict(id, "the document has changed since it was found")
-			continue
-		}
-		w := griffin.Write{Kind: griffin.WriteDelete, Document: griffin.Document{ID: id}, IfSeqNo: doc.SeqNo}
+		w := griffin.Write{Kind: griffin.WriteDelete, Document: griffin.Document{ID: f.id}, IfSeqNo: f.seqNo}
 		if b.update {
-			if failed := b.again(&w, &doc); failed != nil {
-				b.failures = append(b.failures, failure{Index: b.x.name, ID: id, Cause: failed.cause(), Status: failed.Status})
+			if ok, err := b.read(ctx, f, &w); err != nil {
+				return err
+			} else if !ok {
 				continue
 			}
 		}
@@ -199,6 +210,26 @@ func (b *byQueryRun) write(ctx context.Context, found []foundDocument) *Error {
 		}
 	}
 	return nil
+}
+
+// read sets w to write a document again, unless it is not as it was found.
+func (b *byQueryRun) read(ctx context.Context, f foundDocument, w *griffin.Write) (ok bool, failed *Error) {
+	doc, err := b.x.ix.Versioned(ctx, f.id)
+	switch {
+	case errors.Is(err, griffin.ErrNotFound):
+		b.conflict(f.id, "the document was deleted")
+		return false, nil
+	case err != nil:
+		return false, b.r.h.explain(ctx, b.x, err)
+	case writtenSeqNo(doc.SeqNo) != f.seqNo:
+		b.conflict(f.id, "the document has changed since it was found")
+		return false, nil
+	}
+	if failed := b.again(w, &doc); failed != nil {
+		b.failures = append(b.failures, failure{Index: b.x.name, ID: f.id, Cause: failed.cause(), Status: failed.Status})
+		return false, nil
+	}
+	return true, nil
 }
 
 // again sets w to write a document with the fields of today's mapping. One that this API did not write

@@ -42,7 +42,10 @@ type conditions struct {
 const primaryTerm = 1
 
 // seqNo numbers writes from 0, as OpenSearch does; the index numbers them from 1.
-func seqNo(seq uint64) uint64 { return max(seq, 1) - 1 }
+func seqNo(seq uint64) uint64 { return writtenSeqNo(seq) - 1 }
+
+// writtenSeqNo is for griffin.Write.IfSeqNo.
+func writtenSeqNo(seq uint64) uint64 { return max(seq, 1) }
 
 func (c *conditions) apply(w *griffin.Write) *Error {
 	if (c.ifSeqNo == nil) != (c.ifTerm == nil) {

@@ -70,29 +70,3 @@ func TestVersionOfHitBesideWrites(t *testing.T) {
 		}
 	}
 }
-
-// A document that no longer matches when it is written stays.
-func TestByQueryOfChangedDocument(t *testing.T) {
-	n := newNode(t)
-	n.must(201, "PUT /ix/_doc/a?refresh=true", `{"n":1}`)
-	x, e := n.d.find("ix")
-	if e != nil {
-		t.Fatal(e)
-	}
-	s := newSearchRequest()
-	if err := s.parseBody(x, []byte(`{"query":{"range":{"n":{"lte":1}}}}`)); err != nil {
-		t.Fatal(err)
-	}
-	b := byQueryRun{r: &request{h: n.h}, x: x}
-	found, err := b.find(t.Context(), s.query)
-	if err != nil || len(found) != 1 {
-		t.Fatalf("found %v, %v", found, err)
-	}
-	n.must(200, "PUT /ix/_doc/a?refresh=true", `{"n":2}`)
-	if err := b.write(t.Context(), found); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := x.ix.Versioned(t.Context(), "a"); err != nil || b.conflicts != 1 || b.done != 0 {
-		t.Errorf("%d conflicts, %d writes, %v", b.conflicts, b.done, err)
-	}
-}

@@ -1,0 +1,95 @@
+package rest
+
+import (
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin"
+)
+
+// A document that changes between the search of a _delete_by_query or _update_by_query and its write is a conflict, for
+// each kind of query, whether the change is visible by then or not.
+func TestByQueryWritesWhatItFound(t *testing.T) {
+	for _, body := range []string{`{"query":{"match_all":{}}}`, `{"query":{"match":{"t":"all"}}}`} {
+		for _, update := range []bool{false, true} {
+			for _, refresh := range []string{"true", "false"} {
+				n := newNode(t)
+				for _, id := range []string{"1", "2", "3"} {
+					n.must(201, "PUT /a/_doc/"+id+"?refresh=true", `{"t":"all"}`)
+				}
+				x, failed := n.d.find("a")
+				if failed != nil {
+					t.Fatal(failed)
+				}
+				q, failed := x.bodyQuery([]byte(body), true /* required */)
+				if failed != nil {
+					t.Fatal(failed)
+				}
+				pit, err := x.ix.PointInTime()
+				if err != nil {
+					t.Fatal(err)
+				}
+				run := byQueryRun{r: &request{Request: httptest.NewRequest("POST", "/", nil), h: n.h}, x: x, update: update, proceed: true}
+				var found []foundDocument
+				for f, err := range run.find(t.Context(), pit, q) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					found = append(found, f)
+				}
+				n.must(200, "PUT /a/_doc/2?refresh="+refresh, `{"t":"all changed"}`)
+				n.must(200, "DELETE /a/_doc/3?refresh="+refresh, "")
+				if failed := run.write(t.Context(), found); failed != nil {
+					t.Fatal(failed)
+				}
+				if run.total != 3 || run.done != 1 || run.conflicts != 2 || len(run.failures) != 0 {
+					t.Errorf("%s, update %t, refresh %s: %+v", body, update, refresh, run)
+				}
+				if got := n.do("GET /a/_doc/2", "").Body.String(); !strings.Contains(got, "all changed") || !strings.Contains(got, `"_version":2`) {
+					t.Errorf("%s, update %t, refresh %s: %s", body, update, refresh, got)
+				}
+				n.must(404, "GET /a/_doc/3", "")
+				if err := pit.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// Documents that griffin index wrote have no sequence number, and conditions hold for them too.
+func TestConditionsOfUnnumberedDocuments(t *testing.T) {
+	dir := t.TempDir()
+	ix, err := griffin.Create(filepath.Join(dir, "a"), griffin.Settings{}, griffin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"1", "2", "3"} {
+		if err := ix.Add(t.Context(), griffin.Document{ID: id, Text: "all"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ix.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n := openNode(t, dir, Options{})
+	if out := n.must(200, "GET /a/_doc/1", ""); out["_seq_no"] != 0.0 {
+		t.Fatalf("%v", out)
+	}
+	n.must(409, "PUT /a/_doc/1?if_seq_no=5&if_primary_term=1", `{"t":"x"}`)
+	n.must(201, "PUT /a/_doc/4", `{"t":"x"}`)
+	n.must(200, "PUT /a/_doc/1?if_seq_no=0&if_primary_term=1", `{"t":"x"}`)
+	n.must(409, "PUT /a/_doc/1?if_seq_no=0&if_primary_term=1", `{"t":"x"}`)
+	n.must(409, "PUT /a/_doc/none?if_seq_no=0&if_primary_term=1", `{"t":"x"}`)
+	n.must(200, "POST /a/_update/2?if_seq_no=0&if_primary_term=1", `{"doc":{"u":"y"}}`)
+	out := n.must(409, "POST /a/_delete_by_query?conflicts=abort", `{"query":{"match_all":{}}}`)
+	if out["deleted"] != 1.0 || out["version_conflicts"] != 2.0 {
+		t.Errorf("%v", out)
+	}
+	n.must(404, "GET /a/_doc/3", "")
+}
