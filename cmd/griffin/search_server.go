@@ -103,7 +103,13 @@ func (e *serverError) Unwrap() error {
 const (
 	typeNoIndex = "index_not_found_exception"
 	typeBlocked = "cluster_block_exception" // the disk takes no writes
+	typeBadName = "invalid_index_name_exception"
 )
+
+// ofDocument reports whether the error of an item is one of its document alone: others may be written.
+func (e *serverError) ofDocument() bool {
+	return e.status < http.StatusInternalServerError && e.Type != typeNoIndex && e.Type != typeBlocked && e.Type != typeBadName
+}
 
 const maxAnswerBytes = 64 << 20
 
@@ -183,6 +189,9 @@ func (s *serverIndex) apply(ctx context.Context, writes []griffin.Write) ([]grif
 			results[i] = griffin.WriteResult{ID: writes[i].Document.ID, Outcome: griffin.WriteOutcome(item.Result), SeqNo: item.SeqNo, Version: item.Version}
 			if item.Error != nil {
 				item.Error.status = item.Status
+				if !item.Error.ofDocument() {
+					return nil, item.Error
+				}
 				results[i].Err = item.Error
 			}
 			s.written = s.written || item.Error == nil

@@ -47,6 +47,21 @@ func TestServerFlag(t *testing.T) {
 			{"POST /notes/_bulk", "", `{"items":[{"index":{"status":400,"error":{"reason":"no"}}},{"index":{"status":201,"result":"created"}}]}`},
 			refresh,
 		}, 0, exitInput, ""},
+		{"bad name", "add Notes " + docs, []exchange{
+			{"GET /Notes/_mapping", "", `{"error":{"type":"index_not_found_exception","reason":"no such index [Notes]"},"status":404}`},
+			{"POST /Notes/_bulk", "", `{"errors":true,"items":[{"index":{"status":400,"error":{"type":"invalid_index_name_exception","reason":"must be lowercase"}}},{"index":{"status":400,"error":{"type":"invalid_index_name_exception","reason":"must be lowercase"}}}]}`},
+		}, 404, exitInput, ""},
+		{"broken item", "add notes " + docs, []exchange{
+			mapping,
+			{"POST /notes/_bulk", "", `{"errors":true,"items":[{"index":{"_id":"1","result":"updated","status":200}},{"index":{"_id":"2","status":503,"error":{"type":"unavailable_shards_exception","reason":"no"}}}]}`},
+			refresh,
+		}, 0, exitFailure, ""},
+		{"full disk", "add notes " + docs, []exchange{
+			mapping,
+			{"POST /notes/_bulk", "", `{"errors":true,"items":[{"index":{"status":429,"error":{"type":"cluster_block_exception","reason":"full"}}},{"index":{"status":429,"error":{"type":"cluster_block_exception","reason":"full"}}}]}`},
+			{"POST /notes/_bulk", "", `{"items":[{"index":{"_id":"1","result":"created","status":201}},{"index":{"_id":"2","result":"created","status":201}}]}`},
+			refresh,
+		}, 0, exitOK, "2 documents added"},
 		{"delete", "delete notes 1 2", []exchange{
 			{"POST /notes/_bulk", `{"delete":{"_id":"1"}}` + "\n" + `{"delete":{"_id":"2"}}` + "\n", `{"items":[{"delete":{"result":"deleted","status":200}},{"delete":{"result":"not_found","status":404}}]}`},
 			refresh,
