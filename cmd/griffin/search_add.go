@@ -163,7 +163,10 @@ func (a *app) addTo(ctx context.Context, s sink, o *indexOptions, in corpus.Opti
 		bar.indexing(p)
 	}
 	err = f.feed(ctx, reader)
-	err = errors.Join(err, reader.Close(), s.close(context.WithoutCancel(ctx)))
+	err = errors.Join(err, reader.Close())
+	if closing := s.close(context.WithoutCancel(ctx)); closing != nil && (err == nil || closing.Error() != err.Error()) { // a server has one error for both
+		err = errors.Join(err, closing)
+	}
 	bar.close()
 	result.FilesReport = griffin.FilesReport{
 		Docs: f.docs, InputBytes: f.bytes, BadRecords: f.bad, Replaced: f.replaced, Skipped: reader.Skipped(), Took: time.Since(began),

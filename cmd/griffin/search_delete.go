@@ -88,7 +88,10 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, dir string, ids []st
 	}
 	d := deletion{console: a.console, target: target, options: o}
 	query := griffin.Query{Text: o.query, Mode: mode}
-	return d.run(ctx, &query, ids, dir)
+	if err = d.run(ctx, &query, ids, dir); err != nil && o.server.url == "" {
+		return ofDisk(dir, err)
+	}
+	return err
 }
 
 func (o *deleteOptions) open(index string) (deleteTarget, error) {

@@ -119,6 +119,19 @@ func TestServerFlag(t *testing.T) {
 			}
 		})
 	}
+	full := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, mapping.answer)
+			return
+		}
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"error":{"type":"cluster_block_exception","reason":"read-only"},"status":403}`)
+	}))
+	defer full.Close()
+	var once bytes.Buffer
+	if code := realMain([]string{"add", "notes", docs, "--server", full.URL}, terminal{in: strings.NewReader(""), out: &once, err: &once}); code != exitFailure || strings.Count(once.String(), "read-only") != 1 {
+		t.Errorf("exit code %d, the error is there %d times: %s", code, strings.Count(once.String(), "read-only"), &once)
+	}
 	var out bytes.Buffer
 	if code := realMain([]string{"merge", "notes", "--server", "localhost"}, terminal{out: &out, err: &out}); code != exitUsage {
 		t.Errorf("a URL without a scheme: exit code %d", code)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"syscall"
 	"time"
 
 	"github.com/griffin-search/griffin"
@@ -66,9 +67,9 @@ func (e refusedByDisk) Unwrap() error { return e.error }
 // ofDisk adds a hint to the error of a disk that takes no writes.
 func ofDisk(dir string, err error) error {
 	switch {
-	case errors.Is(err, griffin.ErrFull):
+	case errors.Is(err, griffin.ErrFull), errors.Is(err, syscall.ENOSPC):
 		return hintedError{refusedByDisk{err, dir + ": the disk is full"}, "free space on the disk and run the command again"}
-	case errors.Is(err, griffin.ErrReadOnly):
+	case errors.Is(err, griffin.ErrReadOnly), errors.Is(err, syscall.EROFS):
 		return hintedError{refusedByDisk{err, dir + ": the file system is read-only"}, "make it writable and run the command again"}
 	case errors.Is(err, fs.ErrPermission):
 		text := dir + ": permission denied"

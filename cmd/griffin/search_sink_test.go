@@ -46,6 +46,8 @@ func TestErrorsOfDisk(t *testing.T) {
 	}{
 		{fmt.Errorf("%w: %w", griffin.ErrFull, syscall.ENOSPC), "disk is full", "free space"},
 		{fmt.Errorf("%w: %w", griffin.ErrReadOnly, syscall.EROFS), "read-only", "make it writable"},
+		{&fs.PathError{Op: "unlinkat", Path: "x/tmp", Err: syscall.EROFS}, "x: the file system is read-only", "make it writable"}, // of a merge
+		{&fs.PathError{Op: "write", Path: "x/tmp/1", Err: syscall.ENOSPC}, "x: the disk is full", "free space"},
 		{fmt.Errorf("%w: %w", griffin.ErrDenied, &fs.PathError{Op: "open", Path: "x/LOCK", Err: syscall.EACCES}), "x/LOCK: permission denied", "owner or mode"},
 	} {
 		err := ofDisk("x", test.err)

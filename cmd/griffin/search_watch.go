@@ -114,6 +114,14 @@ func (a *app) watch(ctx context.Context, o *watchOptions, flags *pflag.FlagSet, 
 	if err := o.check(flags, folders); err != nil {
 		return err
 	}
+	err := a.follow(ctx, o, flags, folders)
+	if err != nil && o.server.url == "" {
+		return ofDisk(o.out, err)
+	}
+	return err
+}
+
+func (a *app) follow(ctx context.Context, o *watchOptions, flags *pflag.FlagSet, folders []string) error {
 	r := &watchReport{console: a.console, options: o, folders: folders, began: time.Now(), bar: a.newProgress()}
 	defer r.bar.close()
 	target, in, err := a.openWatched(ctx, o, flags, folders)

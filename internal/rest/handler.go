@@ -415,6 +415,8 @@ func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...
 		route(method+" /_flush", flushIndex, "force", "wait_if_ongoing")
 	}
 	route("POST /{index}/_forcemerge", mergeIndex, "max_num_segments", "flush")
+	route("POST /_forcemerge", mergeIndex, "max_num_segments", "flush")
+	route("GET /{index}/_settings", getSettings)
 	for _, method := range []string{"PUT", "POST"} {
 		route(method+" /{index}/_mapping", putMapping, "write_index_only")
 	}

@@ -25,6 +25,8 @@ type meta struct {
 	Replicas int    `json:"number_of_replicas"`
 	// Async does not wait for the log to be durable.
 	Async bool `json:"async,omitempty"`
+	// SyncInterval makes it durable at this interval, such as "5s", if Async; "" means soon after.
+	SyncInterval string `json:"sync_interval,omitempty"`
 	// Dynamic is about fields that are not declared: "" or one of dynamicFalse and
 	// dynamicStrict.
 	Dynamic string `json:"dynamic,omitempty"`
@@ -42,6 +44,9 @@ type meta struct {
 
 // defaultAnalyzer has stop words, so that people find what they type.
 const defaultAnalyzer = "english-full"
+
+// minSyncInterval is OpenSearch's.
+const minSyncInterval = 100 * time.Millisecond
 
 // settings belong to the index.
 func (m *meta) settings() (griffin.Settings, error) {
@@ -95,6 +100,13 @@ func (m *meta) writer() (griffin.WriterOptions, error) {
 	o := griffin.WriterOptions{}
 	if m.Async {
 		o.Sync = griffin.SyncAsync
+		if m.SyncInterval != "" {
+			d, err := parseTime(m.SyncInterval)
+			if err != nil {
+				return o, err
+			}
+			o.Sync, o.SyncInterval = griffin.SyncInterval, d
+		}
 	}
 	if m.Refresh == "" {
 		return o, nil
@@ -207,13 +219,18 @@ func (m *meta) set(name, value string, analyzer *string) *Error {
 			return illegal("setting [index.translog.durability] is [%s]: want request or async", value)
 		}
 		m.Async = value == "async"
+	case "translog.sync_interval":
+		if d, err := parseTime(value); err != nil || d < minSyncInterval {
+			return illegal("setting [index.translog.sync_interval] is [%s]: want a time of at least %v, such as 5s", value, minSyncInterval)
+		}
+		m.SyncInterval = value
 	case "analyzer", "analysis.analyzer.default.type":
 		if !m.analysis.Has(value) {
 			return illegal("analyzer [%s] in the settings: there are %s", value, strings.Join(m.analysis.Names(), ", "))
 		}
 		*analyzer = value
 	default:
-		return illegal("unknown setting [index.%s]: there are refresh_interval, number_of_shards, number_of_replicas, translog.durability, analyzer", name)
+		return illegal("unknown setting [index.%s]: there are refresh_interval, number_of_shards, number_of_replicas, translog.durability, translog.sync_interval, analyzer, analysis", name)
 	}
 	return nil
 }
@@ -309,8 +326,15 @@ func (m *meta) settingsAnswer(name string) map[string]any {
 	if m.Refresh != "" {
 		index["refresh_interval"] = m.Refresh
 	}
+	translog := map[string]any{}
 	if m.Async {
-		index["translog"] = map[string]any{"durability": "async"}
+		translog["durability"] = "async"
+	}
+	if m.SyncInterval != "" {
+		translog["sync_interval"] = m.SyncInterval
+	}
+	if len(translog) > 0 {
+		index["translog"] = translog
 	}
 	return map[string]any{"index": index}
 }

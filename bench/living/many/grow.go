@@ -183,6 +183,10 @@ func (b *bench) apply(ctx context.Context, s *stream, n int) error {
 		total += size
 	}
 	results, err := b.w.Apply(ctx, writes...)
+	for errors.Is(err, griffin.ErrBusy) { // as a client of the server does
+		time.Sleep(100 * time.Millisecond)
+		results, err = b.w.Apply(ctx, writes...)
+	}
 	for i := range results {
 		err = errors.Join(err, results[i].Err)
 	}
