@@ -54,7 +54,11 @@ func TestUpdate(t *testing.T) {
 		{`{"doc":{"d":null,"a":{"c":"y"}}}`, "updated", `{"a":{"b":1,"c":"y"},"d":null}`, 200},
 	} {
 		out := n.must(c.status, "POST /a/_update/1", c.body)
-		if out["result"] != c.result {
+		wrote := 1.0
+		if c.result == "noop" {
+			wrote = 0
+		}
+		if out["result"] != c.result || at(out, "_shards.total") != wrote || at(out, "_shards.successful") != wrote {
 			t.Errorf("%s: %v, want %s", c.body, out, c.result)
 		}
 		if w := n.do("GET /a/_doc/1", ""); !strings.Contains(w.Body.String(), `"_source":`+c.source+"}") {

@@ -348,12 +348,13 @@ func (b *bulkRun) report(p *pending) {
 		b.answer = append(append(append(out, `,"error":`...), cause...), '}', '}')
 		return
 	}
-	result := string(p.reply.Outcome)
+	result, shards := string(p.reply.Outcome), "1"
 	if p.noop {
-		result = resultNoop
+		result, shards = resultNoop, "0" // none was written to
 	}
 	out = strconv.AppendUint(append(out, `,"_version":`...), p.reply.Version, 10)
-	out = append(append(append(out, `,"result":"`...), result...), `","_shards":{"total":1,"successful":1,"failed":0},"_seq_no":`...)
+	out = append(append(append(out, `,"result":"`...), result...), `","_shards":{"total":`...)
+	out = append(append(append(append(out, shards...), `,"successful":`...), shards...), `,"failed":0},"_seq_no":`...)
 	out = strconv.AppendUint(out, seqNo(p.reply.SeqNo), 10)
 	out = strconv.AppendInt(append(out, `,"_primary_term":1,"status":`...), int64(statusOf(p.reply.Outcome)), 10)
 	b.answer = append(out, '}', '}')

@@ -217,6 +217,9 @@ func TestBulkOperations(t *testing.T) {
 		if at(item, "status") != w.status || at(item, "result") != w.result {
 			t.Errorf("item %d: %v, want %+v", i, items[i], w)
 		}
+		if shards := at(item, "_shards.total"); w.result != nil && shards != map[bool]float64{true: 0, false: 1}[w.result == "noop"] {
+			t.Errorf("item %d: %v shards", i, shards)
+		}
 		if w.result == nil && at(item, "error.type") == nil {
 			t.Errorf("item %d has no error: %v", i, item)
 		}

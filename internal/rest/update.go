@@ -160,7 +160,7 @@ func updateDocument(r *request) (answer, *Error) {
 	body := x.written(&result)
 	body.ForcedRefresh = forced
 	if noop {
-		body.Result = resultNoop
+		body.Result, body.Shards = resultNoop, shards{} // none was written to
 	}
 	return answer{status: statusOf(result.Outcome), body: body}, nil
 }
