@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -31,7 +32,7 @@ func TestByQueryWritesWhatItFound(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				run := byQueryRun{r: &request{Request: httptest.NewRequest("POST", "/", nil), h: n.h}, x: x, update: update, proceed: true}
+				run := byQueryRun{r: &request{Request: httptest.NewRequest(http.MethodPost, "/", nil), h: n.h}, x: x, update: update, proceed: true}
 				var found []foundDocument
 				for f, err := range run.find(t.Context(), pit, q) {
 					if err != nil {
