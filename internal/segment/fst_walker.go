@@ -9,7 +9,7 @@ import (
 
 // fstWalker returns all keys of a transducer that vellum accepts, in order. A key takes 88 ns, with vellum's iterator 835
 // (BenchmarkFSTWalk, 2-core EPYC), in which merges spent a sixth of their time. It panics if an address is outside of
-// the data.
+// the data. Each path ends with a key or an error, so a call takes time for one key.
 type fstWalker struct {
 	data []byte
 	path []fstPlace
@@ -87,6 +87,9 @@ func (w *fstWalker) next() (key []byte, value uint64, ok bool, err error) {
 // push appends the state at an address, which is below a limit, and returns whether a key ends there, with its value.
 func (w *fstWalker) push(at, limit int, value uint64) (final bool, _ uint64, err error) {
 	if len(w.path) == cap(w.path) {
+		if len(w.path) > maxTermLen {
+			return false, 0, fmt.Errorf("key of more than %d bytes: %w", maxTermLen, base.ErrCorrupt)
+		}
 		w.path = append(w.path, fstPlace{})
 	} else {
 		w.path = w.path[:len(w.path)+1]
@@ -118,6 +121,9 @@ func (w *fstWalker) push(at, limit int, value uint64) (final bool, _ uint64, err
 	p.outs = p.addrs - p.n*p.outSize
 	p.start = p.outs
 	if header&fstFinal == 0 {
+		if p.n == 0 && len(w.path) > 1 { // 2^n paths of n states could lead here, and none is a key
+			return false, 0, fmt.Errorf("state at %d without a key: %w", at, base.ErrCorrupt)
+		}
 		return false, 0, nil
 	}
 	p.start -= p.outSize

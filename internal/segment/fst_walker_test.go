@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -84,6 +85,37 @@ func TestFSTWalkOfDamage(t *testing.T) {
 	}
 	if failed == 0 {
 		t.Error("no damage was found")
+	}
+}
+
+// Each of 2^64 paths leads to a state without a key.
+func TestFSTWalkOfDeadEnds(t *testing.T) {
+	data := append(make([]byte, fstHeader), 0, 0, 0) // sizes, count and header of no transitions, not final
+	for range 64 {
+		data = append(data, 1, 1, 'b', 'a', 1<<4, 2) // both to the state before
+	}
+	root := len(data) - 1
+	data = binary.LittleEndian.AppendUint64(data, 1)
+	data = binary.LittleEndian.AppendUint64(data, uint64(root))
+	if err := walkAll(data); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A path is not longer than a term, so that damage takes little memory.
+func TestFSTWalkOfLongKeys(t *testing.T) {
+	for _, extra := range []int{0, 1 << 18} {
+		b := newFSTBuilder()
+		b.reset()
+		if err := b.insert(bytes.Repeat([]byte("e"), maxTermLen+extra), 7); err != nil {
+			t.Fatal(err)
+		}
+		data := bytes.Clone(b.finish())
+		if extra == 0 {
+			walkLikeVellum(t, data)
+		} else if err := walkAll(data); !errors.Is(err, base.ErrCorrupt) {
+			t.Errorf("%d bytes more: error %v", extra, err)
+		}
 	}
 }
 
