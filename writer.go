@@ -131,13 +131,16 @@ const (
 	WriteDelete
 )
 
+// Unnumbered is Write.IfSeqNo for a document with the SeqNo 0: the error is ErrConflict if a Writer has written it.
+const Unnumbered = living.Unnumbered
+
 // Write is one change of an index.
 type Write struct {
 	Kind WriteKind
 	// Document of a WriteDelete has an ID only.
 	Document Document
 	// IfSeqNo, if not 0, is the SeqNo that the document must have. Else the error is ErrConflict. 1 is also for a
-	// document with the SeqNo 0, which no Writer wrote.
+	// document with the SeqNo 0, which no Writer wrote; Unnumbered is for such a document only.
 	IfSeqNo uint64
 	// ExternalVersion, if not 0, becomes the Version of the document. It must be higher than
 	// before, or at least equal with ExternalEqual.

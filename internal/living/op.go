@@ -3,6 +3,7 @@ package living
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -27,6 +28,9 @@ const (
 	Declare
 )
 
+// Unnumbered is Op.IfSeq for a document that no Store wrote. 1 does not tell it from the first write of a Store.
+const Unnumbered uint64 = math.MaxUint64
+
 // Op is one write.
 type Op struct {
 	Kind Kind
@@ -38,7 +42,7 @@ type Op struct {
 	// Update changes fields that are declared, or fails if they cannot be changed so.
 	Update bool
 	// IfSeq, if not 0, is the Seq that the id's version must have. A document without one, which no Store wrote, counts
-	// as 1.
+	// as 1. Unnumbered is for such a document only.
 	IfSeq uint64
 	// External, if not 0, becomes the Number of the version. It must be higher than the Number
 	// before, or at least equal with ExternalEqual.
@@ -171,7 +175,9 @@ func (e *entry) decide(now state) (ok bool) {
 	switch {
 	case op.Kind == Create && exists:
 		return e.conflict("the document exists, with version %d", now.version.Number)
-	case op.IfSeq != 0 && (op.IfSeq != max(now.version.Seq, 1) || !exists):
+	case op.IfSeq == Unnumbered && (now.version.Seq != 0 || !exists):
+		return e.conflict("the last write has the sequence number %d, not none", now.version.Seq)
+	case op.IfSeq != 0 && op.IfSeq != Unnumbered && (op.IfSeq != max(now.version.Seq, 1) || !exists):
 		return e.conflict("the last write has the sequence number %d, not %d", now.version.Seq, op.IfSeq)
 	case op.External != 0 && (op.External < now.version.Number || op.External == now.version.Number && !op.ExternalEqual):
 		return e.conflict("the current version %d is not below %d", now.version.Number, op.External)

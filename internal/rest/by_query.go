@@ -144,7 +144,7 @@ func (b *byQueryRun) find(ctx context.Context, pit *griffin.PointInTime, q searc
 		if q.all {
 			b.total, _ = pit.NumDocs() // it is open
 			for doc, err := range pit.Versions(ctx) {
-				if !yield(foundDocument{doc.ID, writtenSeqNo(doc.SeqNo)}, err) {
+				if !yield(foundDocument{doc.ID, unchanged(doc.SeqNo)}, err) {
 					return
 				}
 			}
@@ -167,7 +167,7 @@ func (b *byQueryRun) find(ctx context.Context, pit *griffin.PointInTime, q searc
 			return
 		}
 		for _, hit := range results.Hits {
-			if !yield(foundDocument{hit.ID, writtenSeqNo(hit.SeqNo)}, nil) {
+			if !yield(foundDocument{hit.ID, unchanged(hit.SeqNo)}, nil) {
 				return
 			}
 		}
@@ -221,7 +221,7 @@ func (b *byQueryRun) read(ctx context.Context, f foundDocument, w *griffin.Write
 		return false, nil
 	case err != nil:
 		return false, b.r.h.explain(ctx, b.x, err)
-	case writtenSeqNo(doc.SeqNo) != f.seqNo:
+	case unchanged(doc.SeqNo) != f.seqNo:
 		b.conflict(f.id, "the document has changed since it was found")
 		return false, nil
 	}

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -60,8 +61,9 @@ func TestByQueryWritesWhatItFound(t *testing.T) {
 	}
 }
 
-// Documents that griffin index wrote have no sequence number, and conditions hold for them too.
-func TestConditionsOfUnnumberedDocuments(t *testing.T) {
+// unnumberedIndex returns a folder with an index "a" of documents that no Writer wrote.
+func unnumberedIndex(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	ix, err := griffin.Create(filepath.Join(dir, "a"), griffin.Settings{}, griffin.Options{})
 	if err != nil {
@@ -78,7 +80,12 @@ func TestConditionsOfUnnumberedDocuments(t *testing.T) {
 	if err := ix.Close(); err != nil {
 		t.Fatal(err)
 	}
-	n := openNode(t, dir, Options{})
+	return dir
+}
+
+// Documents that griffin index wrote have no sequence number, and conditions hold for them too.
+func TestConditionsOfUnnumberedDocuments(t *testing.T) {
+	n := openNode(t, unnumberedIndex(t), Options{})
 	if out := n.must(200, "GET /a/_doc/1", ""); out["_seq_no"] != 0.0 {
 		t.Fatalf("%v", out)
 	}
@@ -93,4 +100,67 @@ func TestConditionsOfUnnumberedDocuments(t *testing.T) {
 		t.Errorf("%v", out)
 	}
 	n.must(404, "GET /a/_doc/3", "")
+}
+
+// The first write of an index that griffin index made gets the sequence number 0 of the API, which the documents before
+// it have, too. A document that it changes after it was found is a conflict all the same.
+func TestByQueryOfFirstWrite(t *testing.T) {
+	for _, update := range []bool{false, true} {
+		n := openNode(t, unnumberedIndex(t), Options{})
+		x, failed := n.d.find("a")
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		pit, err := x.ix.PointInTime()
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := byQueryRun{r: &request{Request: httptest.NewRequest(http.MethodPost, "/", nil), h: n.h}, x: x, update: update, proceed: true}
+		var found []foundDocument
+		for f, err := range run.find(t.Context(), pit, searchQuery{all: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, f)
+		}
+		if out := n.must(200, "PUT /a/_doc/1", `{"t":"changed"}`); out["_seq_no"] != 0.0 {
+			t.Fatalf("%v", out)
+		}
+		if failed := run.write(t.Context(), found); failed != nil {
+			t.Fatal(failed)
+		}
+		if run.done != 2 || run.conflicts != 1 {
+			t.Errorf("update %t: %d writes, %d conflicts", update, run.done, run.conflicts)
+		}
+		if got := n.do("GET /a/_doc/1", "").Body.String(); !strings.Contains(got, "changed") || !strings.Contains(got, `"_version":2`) {
+			t.Errorf("update %t: %s", update, got)
+		}
+		if err := pit.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A write with the condition Unnumbered, as of an update, holds for documents that no Writer wrote.
+func TestConditionUnnumbered(t *testing.T) {
+	n := openNode(t, unnumberedIndex(t), Options{})
+	x, failed := n.d.find("a")
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	apply := func(id string) error {
+		results, err := x.writer.Apply(t.Context(), griffin.Write{Document: griffin.Document{ID: id, Text: "new"}, IfSeqNo: griffin.Unnumbered})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return results[0].Err
+	}
+	if err := apply("1"); err != nil {
+		t.Error(err)
+	}
+	for _, id := range []string{"1", "none"} {
+		if err := apply(id); !errors.Is(err, griffin.ErrConflict) {
+			t.Errorf("document %s: %v", id, err)
+		}
+	}
 }

@@ -42,10 +42,24 @@ type conditions struct {
 const primaryTerm = 1
 
 // seqNo numbers writes from 0, as OpenSearch does; the index numbers them from 1.
-func seqNo(seq uint64) uint64 { return writtenSeqNo(seq) - 1 }
+func seqNo(seq uint64) uint64 {
+	if seq == griffin.Unnumbered {
+		return 0
+	}
+	return writtenSeqNo(seq) - 1
+}
 
-// writtenSeqNo is for griffin.Write.IfSeqNo.
+// writtenSeqNo is what a client's condition, plus 1, is compared with.
 func writtenSeqNo(seq uint64) uint64 { return max(seq, 1) }
+
+// unchanged is the griffin.Write.IfSeqNo for a document with a SeqNo. The first write of an index that griffin index
+// made is a conflict, though the API has the number 0 for it and for the document before it.
+func unchanged(seq uint64) uint64 {
+	if seq == 0 {
+		return griffin.Unnumbered
+	}
+	return seq
+}
 
 func (c *conditions) apply(w *griffin.Write) *Error {
 	if (c.ifSeqNo == nil) != (c.ifTerm == nil) {

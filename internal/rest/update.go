@@ -88,15 +88,14 @@ func (h *Handler) tryUpdate(ctx context.Context, x *Index, u *updateRequest) (re
 		return result, false, h.explain(ctx, x, getErr)
 	default:
 		merged, changed := mergeObjects(string(sourceOf(old.Title, old.Text, old.Fields)), u.doc)
-		now := writtenSeqNo(old.SeqNo)
-		if u.ifSeqNo > 0 && u.ifSeqNo != now {
+		if u.ifSeqNo > 0 && u.ifSeqNo != writtenSeqNo(old.SeqNo) {
 			result := griffin.WriteResult{SeqNo: old.SeqNo, Version: old.Version, Err: griffin.ErrConflict}
 			return result, false, h.explainWrite(ctx, x, &griffin.Write{IfSeqNo: u.ifSeqNo, Document: w.Document}, &result)
 		}
 		if !changed && !u.keepIdentical {
 			return griffin.WriteResult{ID: u.id, Outcome: griffin.WriteUpdated, SeqNo: old.SeqNo, Version: old.Version}, true, nil
 		}
-		source, w.IfSeqNo = merged, now
+		source, w.IfSeqNo = merged, unchanged(old.SeqNo)
 	}
 	if err = x.document(&w, u.id, source); err != nil {
 		return result, false, err
