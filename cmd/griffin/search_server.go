@@ -184,18 +184,23 @@ func (s *serverIndex) apply(ctx context.Context, writes []griffin.Write) ([]grif
 		return nil, fmt.Errorf("%s/_bulk: %d items for %d writes", s.url, len(answer.Items), len(writes))
 	}
 	results := make([]griffin.WriteResult, len(writes))
+	var failed *serverError // of the index
 	for i, byKind := range answer.Items {
 		for _, item := range byKind {
 			results[i] = griffin.WriteResult{ID: writes[i].Document.ID, Outcome: griffin.WriteOutcome(item.Result), SeqNo: item.SeqNo, Version: item.Version}
-			if item.Error != nil {
-				item.Error.status = item.Status
-				if !item.Error.ofDocument() {
-					return nil, item.Error
-				}
-				results[i].Err = item.Error
+			if item.Error == nil {
+				s.written = true
+				continue
 			}
-			s.written = s.written || item.Error == nil
+			item.Error.status = item.Status
+			results[i].Err = item.Error
+			if failed == nil && !item.Error.ofDocument() {
+				failed = item.Error
+			}
 		}
+	}
+	if failed != nil {
+		return nil, failed
 	}
 	return s.repeat(ctx, writes, results)
 }

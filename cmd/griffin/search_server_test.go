@@ -56,6 +56,11 @@ func TestServerFlag(t *testing.T) {
 			{"POST /notes/_bulk", "", `{"errors":true,"items":[{"index":{"_id":"1","result":"updated","status":200}},{"index":{"_id":"2","status":503,"error":{"type":"unavailable_shards_exception","reason":"no"}}}]}`},
 			refresh,
 		}, 0, exitFailure, ""},
+		{"broken first item", "add notes " + docs, []exchange{
+			mapping,
+			{"POST /notes/_bulk", "", `{"errors":true,"items":[{"index":{"_id":"1","status":503,"error":{"type":"unavailable_shards_exception","reason":"no"}}},{"index":{"_id":"2","result":"updated","status":200}}]}`},
+			refresh,
+		}, 0, exitFailure, ""},
 		{"full disk", "add notes " + docs, []exchange{
 			mapping,
 			{"POST /notes/_bulk", "", `{"errors":true,"items":[{"index":{"status":429,"error":{"type":"cluster_block_exception","reason":"full"}}},{"index":{"status":429,"error":{"type":"cluster_block_exception","reason":"full"}}}]}`},
