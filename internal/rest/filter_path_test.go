@@ -4,10 +4,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestPathFilter(t *testing.T) {
-	const text = `{"took":1,"hits":{"total":{"value":2,"relation":"eq"},"hits":[{"_id":"a","_source":{"title":"x","meta":{"by":"y"}}},{"_id":"b","_source":{}}]},"list":[1,[2,3],{}],"_shards":{"total":1}}`
+	const text = `{"took":1,"hits":{"total":{"value":2,"relation":"eq"},"hits":[{"_id":"a","_source":{"title":"x","meta":{"by":"y"}}},{"_id":"b","_source":{}}]},"list":[1,[2,3],{}],"_shards":{"total":1},"v.1":{"x":[],"y":{"z":{"z":3}}}}`
 	for paths, want := range map[string]string{
 		"took":                          `{"took":1}`,
 		"took,hits.total":               `{"took":1,"hits":{"total":{"value":2,"relation":"eq"}}}`,
@@ -20,13 +21,18 @@ func TestPathFilter(t *testing.T) {
 		"list":                          `{"list":[1,[2,3],{}]}`,
 		"list.x":                        `{}`,
 		"nothing":                       `{}`,
-		"-hits,-list":                   `{"took":1,"_shards":{"total":1}}`,
-		"-hits.hits._source,-hits.t*":   `{"took":1,"hits":{"hits":[{"_id":"a"},{"_id":"b"}]},"list":[1,[2,3],{}],"_shards":{"total":1}}`,
+		"-hits,-list,-_shards.t*":       `{"took":1,"v.1":{"x":[],"y":{"z":{"z":3}}}}`,
+		"-hits.hits._source,-hits.t*":   `{"took":1,"hits":{"hits":[{"_id":"a"},{"_id":"b"}]},"list":[1,[2,3],{}],"_shards":{"total":1},"v.1":{"x":[],"y":{"z":{"z":3}}}}`,
 		"hits.hits,-hits.hits._source":  `{"hits":{"hits":[{"_id":"a"},{"_id":"b"}]}}`,
 		"hits.hits,-**.meta":            `{"hits":{"hits":[{"_id":"a","_source":{"title":"x"}},{"_id":"b","_source":{}}]}}`,
 		"_shards,-_shards.total":        `{}`,
 		"**":                            text,
 		"-**":                           `{}`,
+		" took , list.x":                `{"took":1}`,
+		"**.**.by":                      `{"hits":{"hits":[{"_source":{"meta":{"by":"y"}}}]}}`,
+		"hits.**.*.**.by,hits.**.**":    `{"hits":{"total":{"value":2,"relation":"eq"},"hits":[{"_id":"a","_source":{"title":"x","meta":{"by":"y"}}},{"_id":"b","_source":{}}]}}`,
+		`v\.1.x,-v.1`:                   `{"v.1":{"x":[]}}`,
+		`-hits,-list,-v\.*`:             `{"took":1,"_shards":{"total":1}}`,
 		"hits.total.value,hits.total.*": `{"hits":{"total":{"value":2,"relation":"eq"}}}`,
 	} {
 		f, err := newPathFilter(paths)
@@ -41,6 +47,32 @@ func TestPathFilter(t *testing.T) {
 		if _, err := newPathFilter(bad); err == nil {
 			t.Errorf("%q is no error", bad)
 		}
+	}
+}
+
+// The time is proportional to the text and to the filter, whatever the depth and the number of **.
+func TestPathFilterTime(t *testing.T) {
+	const depth = 9000
+	deep := strings.Repeat(`{"a":[`, depth/2) + `"` + strings.Repeat("x", 4<<20) + `"` + strings.Repeat(`]}`, depth/2)
+	for paths, want := range map[string]string{
+		strings.Repeat("**.*.", 30) + "b": "{}",
+		strings.Repeat("**.", 1000) + "b": "{}",
+		"-" + strings.Repeat("**.", 100) + "b,-b," + strings.Repeat("-**.*.a.b,", 20) + "-c": deep,
+	} {
+		f, err := newPathFilter(paths)
+		if err != nil {
+			t.Fatal(err.Reason)
+		}
+		began := time.Now()
+		if got := string(f.apply([]byte(deep))); got != want+"\n" {
+			t.Errorf("%.40s: %.80s", paths, got)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("%.40s takes %v", paths, took)
+		}
+	}
+	if _, err := newPathFilter(strings.Repeat("a,", maxFilterPath/2) + "a"); err == nil {
+		t.Error("a long filter is no error")
 	}
 }
 
