@@ -364,6 +364,9 @@ func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err er
 		o.K = 0
 	}
 	o.MatchesOnly = s.plain
+	if s.query.needsMatches() && s.searcher.Dispatcher().Plain() {
+		o.Count = false // the matches are found anyway
+	}
 	if err = s.searcher.PrepareInto(q, s.sc.search, node, o); err != nil {
 		return nil, err
 	}

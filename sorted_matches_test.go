@@ -44,6 +44,10 @@ func TestHitsBesideFacets(t *testing.T) {
 				checked("aggregations", func(q *griffin.Query) {
 					q.Aggregations = json.RawMessage(`{"k": {"terms": {"field": "kind"}, "aggs": {"best": {"top_hits": {"size": 2}}}}, "f": {"filter": {"query_string": {"query": "w1 w2 +w3"}}}}`)
 				})
+				uncounted := checked("facets without a count", func(q *griffin.Query) { q.Facets, q.Count = []griffin.Facet{{Field: "kind"}}, false })
+				if r.Traversal != uncounted.Traversal || r.Total != uncounted.Total {
+					t.Fatalf("%s: with a count, facets and hits are found by %s, without by %s; %v and %v match", text, r.Traversal, uncounted.Traversal, r.Total, uncounted.Total)
+				}
 				checked("sort", func(q *griffin.Query) { q.Sort = json.RawMessage(`["_score"]`) })
 				checked("min_score", func(q *griffin.Query) { q.MinScore = 1e-9 })
 				if n, err := griffin.Count(t.Context(), ix, griffin.Query{Text: text, Mode: griffin.ModeAnd}); err != nil || n != want.Matches {
