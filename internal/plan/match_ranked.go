@@ -24,7 +24,8 @@ var matchQueues = sync.Pool{New: func() any { return new(topk.Queue) }}
 // MatchRanked is Matches and then RunCPU, in one pass over the lists. If the plan is other than a conjunction of words with
 // a rare one, it does nothing and reports false. The error is RunCPU's or f's.
 //
-// On 100,000 passages, a facet of the matches of two words and the best 10 take 36 instead of 44 µs (one thread of a Zen 5).
+// On 100,000 passages, a facet of the matches of two words and the best 10 took 36 instead of 44 µs (one thread of a Zen 5),
+// with docsPerRare of 16.
 func MatchRanked(ctx context.Context, p *Plan, sc *Scratch, dst []base.Hit, f func(segment int, words []uint64) error) (a Answer, ok bool, err error) {
 	if p.mode == ModeSaat || len(p.stages) != 1 || p.k == 0 || p.counts || p.matches {
 		return a, false, nil
