@@ -10,8 +10,13 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// byQueryBatch is the number of documents that are read and written together.
-const byQueryBatch = 1000
+const (
+	// byQueryBatch is the number of documents that are found together.
+	byQueryBatch = 1000
+	// byQueryBytes is the size of documents that are read and written together. An update of 100 documents of 3 MB left a
+	// heap of 2,190 MiB when they were read together, and of 443 in parts.
+	byQueryBytes = 8 << 20
+)
 
 // byQueryRun is one _delete_by_query or _update_by_query.
 type byQueryRun struct {
@@ -176,22 +181,58 @@ func (b *byQueryRun) find(ctx context.Context, pit *griffin.PointInTime, q searc
 
 // write deletes documents, or writes them again, unless they have changed since they were found.
 func (b *byQueryRun) write(ctx context.Context, found []foundDocument) *Error {
-	h := b.r.h
-	writes := make([]griffin.Write, 0, len(found))
-	for _, f := range found {
-		w := griffin.Write{Kind: griffin.WriteDelete, Document: griffin.Document{ID: f.id}, IfSeqNo: f.seqNo}
-		if b.update {
-			if ok, err := b.read(ctx, f, &w); err != nil {
-				return err
-			} else if !ok {
+	for writes, err := range b.parts(ctx, found) {
+		if err != nil {
+			return err
+		}
+		if err := b.apply(ctx, writes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts iterates over the writes, in parts of byQueryBytes and one document more at most. A part is valid until the next.
+func (b *byQueryRun) parts(ctx context.Context, found []foundDocument) iter.Seq2[[]griffin.Write, *Error] {
+	return func(yield func([]griffin.Write, *Error) bool) {
+		var writes []griffin.Write
+		size := 0
+		for _, f := range found {
+			w := griffin.Write{Kind: griffin.WriteDelete, Document: griffin.Document{ID: f.id}, IfSeqNo: f.seqNo}
+			if b.update {
+				if ok, err := b.read(ctx, f, &w); err != nil {
+					yield(nil, err)
+					return
+				} else if !ok {
+					continue
+				}
+			}
+			writes = append(writes, w)
+			if size += sizeBytes(&w.Document); size < byQueryBytes {
 				continue
 			}
+			if !yield(writes, nil) {
+				return
+			}
+			clear(writes)
+			writes, size = writes[:0], 0
 		}
-		writes = append(writes, w)
+		if len(writes) > 0 {
+			yield(writes, nil)
+		}
 	}
-	if len(writes) == 0 {
-		return nil
+}
+
+func sizeBytes(d *griffin.Document) int {
+	n := len(d.Title) + len(d.Text)
+	for i := range d.Fields {
+		n += len(d.Fields[i].Value)
 	}
+	return n
+}
+
+func (b *byQueryRun) apply(ctx context.Context, writes []griffin.Write) *Error {
+	h := b.r.h
 	results, err := b.x.writer.Apply(ctx, writes...)
 	if err != nil {
 		return h.explain(ctx, b.x, err)

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -161,6 +162,51 @@ func TestConditionUnnumbered(t *testing.T) {
 	for _, id := range []string{"1", "none"} {
 		if err := apply(id); !errors.Is(err, griffin.ErrConflict) {
 			t.Errorf("document %s: %v", id, err)
+		}
+	}
+}
+
+// Few large documents are read at a time.
+func TestByQueryOfLargeDocuments(t *testing.T) {
+	n := newNode(t)
+	const numDocs, docBytes = 5, 3 << 20
+	for id := range numDocs {
+		n.must(201, fmt.Sprintf("PUT /a/_doc/%d", id), `{"t":"`+strings.Repeat("large ", docBytes/6)+`"}`)
+	}
+	n.must(200, "POST /a/_refresh", "")
+	x, failed := n.d.find("a")
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	run := byQueryRun{r: &request{Request: httptest.NewRequest(http.MethodPost, "/", nil), h: n.h}, x: x, update: true}
+	var found []foundDocument
+	for id := range numDocs {
+		found = append(found, foundDocument{fmt.Sprint(id), uint64(id) + 1})
+	}
+	numParts, written := 0, 0
+	for writes, err := range run.parts(t.Context(), found) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := 0
+		for i := range writes[1:] {
+			size += sizeBytes(&writes[i].Document)
+		}
+		if size >= byQueryBytes {
+			t.Errorf("%d documents are %d bytes without the last one", len(writes), size)
+		}
+		numParts, written = numParts+1, written+len(writes)
+	}
+	if numParts < 2 || written != numDocs {
+		t.Errorf("%d documents in %d parts", written, numParts)
+	}
+	out := n.must(200, "POST /a/_update_by_query?refresh=true", "")
+	if out["updated"] != float64(numDocs) || out["batches"] != 1.0 {
+		t.Errorf("%v", out)
+	}
+	for id := range numDocs {
+		if got := n.must(200, fmt.Sprintf("GET /a/_doc/%d", id), "")["_version"]; got != 2.0 {
+			t.Errorf("document %d: version %v", id, got)
 		}
 	}
 }
