@@ -90,26 +90,32 @@ func (b *inbox) look(left int) (_ int, more bool) {
 	if b.isEmpty() || !b.pool.mu.TryLock() {
 		return left, false
 	}
+	return b.lookInside(left)
+}
+
+// lookInside is look with the lock, which it releases.
+func (b *inbox) lookInside(left int) (_ int, more bool) {
 	if left <= 0 {
-		b.passOn()
-		return left, false
+		return left, !b.passOn()
 	}
 	return left - b.admitAndRing(), true
 }
 
-// passOn releases the lock and rings for a job in the inbox. None leaves it without the lock.
-func (b *inbox) passOn() {
-	var bell chan struct{}
-	if j := b.newest.Load(); j != nil {
-		bell = j.task.bell
+// passOn releases the lock and rings for a job in the inbox, which none leaves without the lock. If none is there, it returns
+// false: a job that arrives before the release counts on the caller.
+func (b *inbox) passOn() (passed bool) {
+	j := b.newest.Load()
+	if j == nil {
+		b.pool.mu.Unlock()
+		return false
 	}
+	bell := j.task.bell
 	b.pool.mu.Unlock()
-	if bell != nil {
-		select {
-		case bell <- struct{}{}:
-		default: // an unread signal has the same effect
-		}
+	select {
+	case bell <- struct{}{}:
+	default: // an unread signal has the same effect
 	}
+	return true
 }
 
 func (b *inbox) admitAndRing() (admitted int) {

@@ -114,8 +114,13 @@ func TestPoolInboxPassesOn(t *testing.T) {
 		if !p.inbox.isEmpty() || p.s.Queued() != 7 {
 			t.Errorf("%d of 7 jobs are admitted", p.s.Queued())
 		}
-		p.mu.Lock()
-		p.inbox.passOn() // nothing is there
+		for _, turn := range []int{0, 1} { // another goroutine took the jobs before this one had the lock; the next can arrive before it is free
+			p.mu.Lock()
+			left, more = p.inbox.lookInside(turn)
+			if left != turn || !more {
+				t.Errorf("nothing is there: %d left of %d, more %t", left, turn, more)
+			}
+		}
 		if left, more = p.inbox.look(1); left != 1 || more {
 			t.Errorf("an empty inbox: %d left, more %t", left, more)
 		}
