@@ -120,7 +120,18 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 		within = max(min(within, time.Until(at)), 1)
 	}
 	j.task = task{work: w}
-	defer p.unlockAfterPanic(j)
+	returned := false
+	defer func() {
+		if !returned {
+			p.leaveAfterPanic(j)
+		}
+	}()
+	err := p.do(ctx, j, within)
+	returned = true
+	return err
+}
+
+func (p *Pool) do(ctx context.Context, j *Job, within time.Duration) error {
 	if err := p.arrive(ctx, j, within); err != nil {
 		return err
 	}
@@ -189,13 +200,12 @@ func (p *Pool) unlock(j *Job) {
 	p.release()
 }
 
-// unlockAfterPanic lets other queries continue if the scheduler panicked while
-// the job's goroutine held the lock.
-func (p *Pool) unlockAfterPanic(j *Job) {
-	if j.task.locks {
-		defer p.unlock(j)
-		p.giveUp(j)
-	}
+// leaveAfterPanic lets other queries continue if the scheduler panicked on the goroutine of the job, with or without the
+// lock: no other goroutine may start the job after Do.
+func (p *Pool) leaveAfterPanic(j *Job) {
+	p.lock(j)
+	defer p.unlock(j)
+	p.giveUp(j)
 }
 
 // dispatch gives work to idle servers. self is the job of the calling

@@ -61,17 +61,8 @@ func (b *inbox) post(ctx context.Context, j *Job, within time.Duration) error {
 
 // deliver puts a job into the inbox, and empties it if nobody else does.
 func (b *inbox) deliver(j *Job) {
-	p, delivered := b.pool, false
-	defer func() {
-		if !delivered { // the scheduler panicked here
-			p.lock(j)
-			defer p.unlock(j)
-			p.giveUp(j)
-		}
-	}()
 	b.push(j)
 	b.attend()
-	delivered = true
 }
 
 // attend empties the inbox, unless another goroutine holds the lock, which then does so: it looks again after

@@ -239,6 +239,38 @@ func checkInboxPanic(t *testing.T, take func(p *Pool)) {
 	checkIdle(t, p)
 }
 
+// A job leaves the queue if the scheduler panics while its goroutine empties the inbox for others.
+func TestPoolInboxPanicsAfterPassing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1, MaxQueue: -1})
+		release := occupy(t, p, CPU)
+		var group sync.WaitGroup
+		var panics [2]any
+		p.mu.Lock()
+		for i := range panics {
+			w := &sleeper{takes: both(ms, Never)}
+			group.Go(func() {
+				defer func() { panics[i] = recover() }()
+				if err := p.Do(t.Context(), w.job(), w); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		p.s.expired = append(p.s.expired, nil) // the next dispatch panics
+		p.inbox.passOn()
+		synctest.Wait()
+		checkUnlocked(t, p)
+		if n := p.Stats().Places[CPU].Queued; n != 1 || panics[0] != nil || panics[1] == nil {
+			t.Errorf("%d jobs wait, want the first; panics %v", n, panics)
+		}
+		release()
+		time.Sleep(time.Second)
+		checkIdle(t, p)
+		group.Wait()
+	})
+}
+
 // Many goroutines submit at the same time; each job runs once.
 func TestPoolInboxUnderContention(t *testing.T) {
 	for _, turn := range []int{admitsInTurn, 1} {
