@@ -229,7 +229,7 @@ func (t *team) add(w *worker, from, to base.DocID, perTask float64) {
 	defer t.mu.Unlock()
 	t.owner.sc.queue.AddRange(&w.queue, from, to)
 	const outlier = 4 // the system may have stopped the thread meanwhile
-	t.perTask += (min(perTask, float64(outlier*t.perTask)) - t.perTask) / outlier
+	t.perTask += float64((min(perTask, outlier*t.perTask) - t.perTask) / outlier)
 }
 
 // inRanges runs ranges of a segment's documents, the first ones with own, which leaves its hits in the queue. When

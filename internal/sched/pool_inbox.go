@@ -20,7 +20,7 @@ type inbox struct {
 	turn     int    // admitsInTurn, except in tests
 }
 
-// admitsInTurn is the number of jobs, about 0.3 µs each, after which a goroutine that empties the inbox leaves the rest to
+// admitsInTurn is the number of jobs after which a goroutine that empties the inbox leaves the rest to
 // one that waits: jobs can arrive as fast as they are admitted.
 const admitsInTurn = 256
 
