@@ -69,7 +69,7 @@ struct Settings {
     Nanos probe = setting("HOST_AND_US", 1.8);
     Nanos launchCall = setting("HOST_LAUNCH_CALL_US", 2.5);  // processor time of driver calls
     Nanos recordCall = setting("HOST_RECORD_CALL_US", 0.7);
-    Nanos wake = setting("HOST_WAKE_US", 8);  // from the end of a launch to a thread that sleeps
+    Nanos wake = setting("HOST_WAKE_US", 8);    // from the end of a launch to a thread that sleeps
     bool logs = getenv("HOST_LOG") != nullptr;  // of allocations, on standard error
     int count = getenv("HOST_DEVICES") ? atoi(getenv("HOST_DEVICES")) : 1;
 } settings;
