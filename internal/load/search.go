@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"strings"
 	"time"
 )
@@ -134,7 +135,7 @@ func Probe(ctx context.Context, target Target, queries int, limit time.Duration)
 			refused = cmp.Or(refused, err)
 			query++
 			continue
-		case inTime.Err() == nil: // otherwise the error is the end of the time
+		case inTime.Err() == nil && (failed == nil || !timedOut(err)): // otherwise the error is the end of the time
 			failed = err
 		}
 		select {
@@ -144,6 +145,12 @@ func Probe(ctx context.Context, target Target, queries int, limit time.Duration)
 		}
 	}
 	return fmt.Errorf("%w: %w", errNoTarget, refused)
+}
+
+// timedOut returns whether the time for a connection has ended, which can be a moment before the context's.
+func timedOut(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
 }
 
 // noAnswer is the error when limit has passed, or ctx has ended before.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,6 +193,22 @@ func TestProbeOfSilence(t *testing.T) {
 		err := Probe(t.Context(), silent, 1, 2*time.Second)
 		if took := time.Since(began); took != 2*time.Second || err == nil || err.Error() != "no query was answered within 2s" {
 			t.Errorf("after %v: %v", took, err)
+		}
+	})
+}
+
+// A connection that fails at the end of the time does not hide why the earlier ones failed.
+func TestProbeOfClosedPort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		closed := targetFunc(func(context.Context, int) (Outcome, error) {
+			if time.Since(began) < time.Second {
+				return Failed, syscall.ECONNREFUSED
+			}
+			return Failed, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+		})
+		if err := Probe(t.Context(), closed, 1, 1500*time.Millisecond); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("%v", err)
 		}
 	})
 }
