@@ -38,7 +38,7 @@ func (ix *Index) SearchBatch(ctx context.Context, queries []Query) ([]BatchResul
 	return ix.SearchBatchInto(ctx, queries, nil)
 }
 
-// SearchBatchInto is SearchBatch in the memory of memory, the results of a former call, with their Hits, which nobody may use any
+// SearchBatchInto is SearchBatch that reuses memory, the results of a former call, with their Hits, which nobody may use any
 // longer. A program that answers batch after batch makes less garbage with it.
 func (ix *Index) SearchBatchInto(ctx context.Context, queries []Query, memory []BatchResult) (_ []BatchResult, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)

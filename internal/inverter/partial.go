@@ -234,7 +234,7 @@ func (w *partialWriter) appendField(f *fieldInverter, keys []termKey, refs []lis
 	return s
 }
 
-// appendListHeader appends what is before the postings of a list.
+// appendListHeader appends a term with its document frequency and the size of its postings.
 func appendListHeader(dst, previous, term []byte, docFreq uint32, size int) []byte {
 	shared := 0
 	for shared < min(len(previous), len(term)) && previous[shared] == term[shared] {
