@@ -153,7 +153,7 @@ func createWords(t *testing.T, r *griffin.Runtime, seed uint64) *griffin.Index {
 	return ix
 }
 
-// The GPU has memory for one and a half of the indexes. Closing one frees its lists and does
+// The GPU has memory for one and a half of the indexes. Each gets its lists there. Closing one frees its lists and does
 // not disturb the other.
 func TestTwoIndexesShareAGPU(t *testing.T) {
 	t.Setenv(libraryVariable, gputest.Library(t).Path())
@@ -184,7 +184,7 @@ func TestTwoIndexesShareAGPU(t *testing.T) {
 		t.Errorf("a closed index holds %d bytes of %d", left, size)
 	}
 
-	shared := newGPU(size * 5 / 3) // a part is for batches, and a part for lists that have no room
+	shared := newGPU(size * 3 / 2)
 	indexes := []*griffin.Index{create(shared, 1), create(shared, 2)}
 	ask := func(ix *griffin.Index, i int) (onGPU bool) {
 		q := griffin.Query{Text: fmt.Sprintf("w%d w%d w%d", i%numWords, i*5%numWords, i*7%numWords), Mode: []griffin.Mode{griffin.ModeOr, griffin.ModeAnd}[i%2], K: 5}
@@ -200,26 +200,27 @@ func TestTwoIndexesShareAGPU(t *testing.T) {
 		}
 		return got.Traversal == "gpu"
 	}
+	// One at a time, no query waits, so that no CPU helps.
+	for i := range sharedWords {
+		for n, ix := range indexes {
+			if !ask(ix, i) {
+				t.Errorf("search %d of index %d runs on the CPU", i, n)
+			}
+		}
+	}
+	// Several at a time form batches, and idle CPUs answer queries of a batch while lists are brought to the GPU.
 	searches := sampletest.UnderRace(120, 30)
-	var onGPU [2]atomic.Int64
 	var wg sync.WaitGroup
-	for n, ix := range indexes {
+	for _, ix := range indexes {
 		for g := range 2 {
 			wg.Go(func() {
 				for i := range searches / 2 {
-					if ask(ix, i+g*searches) {
-						onGPU[n].Add(1)
-					}
+					ask(ix, i+g*searches)
 				}
 			})
 		}
 	}
 	wg.Wait()
-	for n := range onGPU {
-		if got := onGPU[n].Load(); got < int64(searches*9/10) {
-			t.Errorf("index %d: %d of %d searches on the GPU", n, got, searches)
-		}
-	}
 	both := resident(shared)
 	if err := indexes[0].Close(); err != nil {
 		t.Fatal(err)
