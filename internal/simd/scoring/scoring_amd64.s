@@ -309,18 +309,15 @@ DATA lasts16<>+28(SB)/4, $0x0000007f
 GLOBL lasts16<>(SB), RODATA|NOPTR, $32
 
 // func contributionsAVX512(dst *uint32, docIDs *uint32, freqs *uint32, lengths *uint32, n int, weight float32, c0 float32, c1 float32)
-// Requires: AVX, AVX512F, BMI2, SSE
+// Requires: AVX, AVX512F, BMI2
 TEXT ·contributionsAVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst+0(FP), AX
 	MOVQ         freqs+16(FP), CX
-	MOVSS        weight+40(FP), X0
-	VBROADCASTSS X0, Z0
+	VBROADCASTSS weight+40(FP), Z0
 	MOVQ         docIDs+8(FP), DX
 	MOVQ         lengths+24(FP), BX
-	MOVSS        c0+44(FP), X1
-	VBROADCASTSS X1, Z1
-	MOVSS        c1+48(FP), X2
-	VBROADCASTSS X2, Z2
+	VBROADCASTSS c0+44(FP), Z1
+	VBROADCASTSS c1+48(FP), Z2
 	MOVL         $0x3f000000, SI
 	VMOVD        SI, X3
 	VPBROADCASTD X3, Z3
@@ -379,12 +376,11 @@ done:
 	RET
 
 // func contributionsAVX512Linear(dst *uint32, docIDs *uint32, freqs *uint32, lengths *uint32, n int, weight float32, c0 float32, c1 float32)
-// Requires: AVX, AVX512F, BMI2, SSE
+// Requires: AVX, AVX512F, BMI2
 TEXT ·contributionsAVX512Linear(SB), NOSPLIT, $0-52
 	MOVQ         dst+0(FP), AX
 	MOVQ         freqs+16(FP), CX
-	MOVSS        weight+40(FP), X0
-	VBROADCASTSS X0, Z0
+	VBROADCASTSS weight+40(FP), Z0
 	MOVL         $0x3f000000, DX
 	VMOVD        DX, X1
 	VPBROADCASTD X1, Z1
@@ -425,18 +421,15 @@ done:
 	RET
 
 // func contributionsAVX2(dst *uint32, docIDs *uint32, freqs *uint32, lengths *uint32, n int, weight float32, c0 float32, c1 float32)
-// Requires: AVX, AVX2, SSE
+// Requires: AVX, AVX2
 TEXT ·contributionsAVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst+0(FP), AX
 	MOVQ         freqs+16(FP), CX
-	MOVSS        weight+40(FP), X0
-	VBROADCASTSS X0, Y0
+	VBROADCASTSS weight+40(FP), Y0
 	MOVQ         docIDs+8(FP), DX
 	MOVQ         lengths+24(FP), BX
-	MOVSS        c0+44(FP), X1
-	VBROADCASTSS X1, Y1
-	MOVSS        c1+48(FP), X2
-	VBROADCASTSS X2, Y2
+	VBROADCASTSS c0+44(FP), Y1
+	VBROADCASTSS c1+48(FP), Y2
 	MOVL         $0x3f000000, SI
 	VMOVD        SI, X3
 	VPBROADCASTD X3, Y3
@@ -489,12 +482,11 @@ loop:
 	RET
 
 // func contributionsAVX2Linear(dst *uint32, docIDs *uint32, freqs *uint32, lengths *uint32, n int, weight float32, c0 float32, c1 float32)
-// Requires: AVX, AVX2, SSE
+// Requires: AVX, AVX2
 TEXT ·contributionsAVX2Linear(SB), NOSPLIT, $0-52
 	MOVQ         dst+0(FP), AX
 	MOVQ         freqs+16(FP), CX
-	MOVSS        weight+40(FP), X0
-	VBROADCASTSS X0, Y0
+	VBROADCASTSS weight+40(FP), Y0
 	MOVL         $0x3f000000, DX
 	VMOVD        DX, X1
 	VPBROADCASTD X1, Y1
