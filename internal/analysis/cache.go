@@ -35,6 +35,7 @@ type termCache struct {
 	arena     []byte // terms, and before the term of a long word its surface
 	overflow  []byte // terms that were not stored
 	word      []byte // a word, folded
+	touched   uint64 // of touch
 	epoch     uint64 // how often words moved to other slots
 }
 
@@ -95,17 +96,44 @@ func (c *termCache) sweep() {
 // More words grow or fill the table.
 func (c *termCache) capacity() int { return len(c.slots) / 4 * 3 }
 
+// A wordKey is a word and, unless it is long, its key and the hash of that.
+type wordKey struct {
+	lo, hi     uint64 // lo is 0 for a long word
+	hash       uint64
+	start, end int32
+}
+
+// makeKey folds A to Z, if told to.
+func makeKey(text []byte, start, end int, fold bool) wordKey {
+	k := wordKey{start: int32(start), end: int32(end)}
+	if end-start > 16 {
+		return k
+	}
+	k.lo, k.hi = loadWord(text, start, end-start)
+	if fold {
+		k.lo, k.hi = foldASCII8(k.lo), foldASCII8(k.hi)
+	}
+	k.hash = hashKey(k.lo, k.hi)
+	return k
+}
+
+// touch reads the slots of words, so that the processor fetches them at the same time.
+func (c *termCache) touch(keys []wordKey) {
+	slots, mask := c.slots, uint64(len(c.slots)-1)
+	touched := uint64(0)
+	for i := range keys {
+		touched += slots[keys[i].hash>>c.shift&mask].lo
+	}
+	c.touched = touched
+}
+
 // lookup returns no term for a stop word. number is the slot's, from 1; 0 if the word is in none.
-func (c *termCache) lookup(text []byte, start, end int) (term []byte, number uint32) {
-	n := end - start
-	if n > 16 {
-		return c.lookupLong(text[start:end])
+func (c *termCache) lookup(text []byte, k *wordKey) (term []byte, number uint32) {
+	lo, hi := k.lo, k.hi
+	if lo == 0 {
+		return c.lookupLong(text[k.start:k.end])
 	}
-	lo, hi := loadWord(text, start, n)
-	if c.foldASCII {
-		lo, hi = foldASCII8(lo), foldASCII8(hi)
-	}
-	i := hashKey(lo, hi) >> c.shift
+	i := k.hash >> c.shift
 	for range maxProbes {
 		slot := &c.slots[i&uint64(len(c.slots)-1)]
 		if slot.lo == lo && slot.hi == hi {
@@ -122,7 +150,7 @@ func (c *termCache) lookup(text []byte, start, end int) (term []byte, number uin
 	var key [16]byte
 	binary.LittleEndian.PutUint64(key[:], lo)
 	binary.LittleEndian.PutUint64(key[8:], hi)
-	c.word = append(c.word[:0], key[:n]...)
+	c.word = append(c.word[:0], key[:k.end-k.start]...)
 	return c.insert(lo, hi, c.word, false /* long */)
 }
 

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -91,6 +92,65 @@ func (s *segmenter) next() (start, end int, ok bool) {
 	}
 	s.pos = i
 	return 0, 0, false
+}
+
+// keys sets keys to the next words, and returns their number: less than len(keys) at the end of the text.
+func (s *segmenter) keys(keys []wordKey, fold bool) (n int) {
+	for n < len(keys) {
+		if k := &keys[n]; s.letters(k, fold) {
+			n++
+			continue
+		}
+		start, end, ok := s.next()
+		if !ok {
+			break
+		}
+		keys[n] = makeKey(s.text, start, end, fold)
+		n++
+	}
+	return n
+}
+
+// letters is next and makeKey for a word of up to 16 ASCII letters, without a branch for each. If the next word is
+// another one, or near the end of the text, it returns false.
+func (s *segmenter) letters(k *wordKey, fold bool) bool {
+	const ones = 0x0101010101010101
+	text, i := s.text, s.pos
+	for i < len(text) && byteClass[text[i]]&(wordByte|highByte) == 0 {
+		i++
+	}
+	s.pos = i
+	if i+17 > len(text) {
+		return false
+	}
+	lo, hi := binary.LittleEndian.Uint64(text[i:]), uint64(0)
+	n := bits.TrailingZeros64(^letterBits(lo)&(0x80*ones)) / 8
+	if n == 8 {
+		hi = binary.LittleEndian.Uint64(text[i+8:])
+		m := bits.TrailingZeros64(^letterBits(hi)&(0x80*ones)) / 8
+		hi &= 1<<(8*uint(m)) - 1
+		n += m
+	} else {
+		lo &= 1<<(8*uint(n)) - 1
+	}
+	if n == 0 || byteClass[text[i+n]]&(wordByte|midLetterBit|highByte) != 0 {
+		return false
+	}
+	if fold {
+		lo, hi = foldASCII8(lo), foldASCII8(hi)
+	}
+	*k = wordKey{lo, hi, hashKey(lo, hi), int32(i), int32(i + n)}
+	s.pos = i + n
+	return true
+}
+
+// letterBits returns 0x80 for each byte that is an ASCII letter, and 0 for others.
+func letterBits(x uint64) uint64 {
+	const ones = 0x0101010101010101
+	low7 := (x | 0x20*ones) & (0x7f * ones)
+	fromA := low7 + (0x80-'a')*ones   // bit 7: byte >= 'a'
+	pastZ := low7 + (0x80-'z'-1)*ones // bit 7: byte > 'z'
+	return (fromA ^ pastZ) &^ x & (0x80 * ones)
 }
 
 // The end of the word that starts at start, and whether it is kept.

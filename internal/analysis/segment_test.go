@@ -89,6 +89,37 @@ func checkSegmenter(t *testing.T, text []byte) {
 	if !slices.Equal(got, want) {
 		t.Fatalf("words of %q:\n got %q\nwant %q", text, cut(text, got), cut(text, want))
 	}
+	// The end of the text is read in another way.
+	for _, padding := range []string{"", "; in the words after it", "and letters right after it"} {
+		padded := append(text[:len(text):len(text)], padding...)
+		checkKeys(t, padded, false /* fold */)
+		checkKeys(t, padded, true /* fold */)
+	}
+}
+
+// checkKeys compares keys, a few at a time, with next and makeKey.
+func checkKeys(t *testing.T, text []byte, fold bool) {
+	t.Helper()
+	var s segmenter
+	s.reset(text)
+	var keys [3]wordKey
+	n, at := len(keys), len(keys)
+	for _, r := range segmentedWords(text) {
+		if at == n && n == len(keys) {
+			n, at = s.keys(keys[:], fold), 0
+		}
+		want := makeKey(text, r[0], r[1], fold)
+		if at == n || keys[at] != want {
+			t.Fatalf("%d keys of %q: %+v, want at %d %+v", n, text, keys[:n], at, want)
+		}
+		at++
+	}
+	if at == n && n == len(keys) {
+		n, at = s.keys(keys[:], fold), 0
+	}
+	if at != n {
+		t.Fatalf("keys of %q: %+v, want %d", text, keys[:n], at)
+	}
 }
 
 func cut(text []byte, ranges [][2]int) (words []string) {

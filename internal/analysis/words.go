@@ -12,7 +12,12 @@ type wordAnalyzer struct {
 	name  string
 	words segmenter
 	terms termCache
+	keys  [wordsAhead]wordKey
 }
+
+// wordsAhead is how many words are cut before they are looked up, so that the processor fetches their slots at the
+// same time.
+const wordsAhead = 32
 
 var _ Analyzer = (*wordAnalyzer)(nil)
 
@@ -29,19 +34,24 @@ func (a *wordAnalyzer) Tokens(dst []Token, text []byte) []Token {
 	a.words.reset(text)
 	a.terms.begin()
 	first, epoch := len(dst), a.terms.epoch
-	for position := uint32(0); ; position++ {
-		start, end, ok := a.words.next()
-		if !ok {
-			a.words.reset(nil)
-			if a.terms.epoch != epoch { // the cache has grown
-				for i := range dst[first:] {
-					dst[first+i].Word = 0
-				}
+	position := uint32(0)
+	for more := true; more; {
+		n := a.words.keys(a.keys[:], a.terms.foldASCII)
+		more = n == len(a.keys)
+		a.terms.touch(a.keys[:n])
+		for i := range a.keys[:n] {
+			k := &a.keys[i]
+			if term, word := a.terms.lookup(text, k); len(term) > 0 {
+				dst = append(dst, Token{Term: term, Start: k.start, End: k.end, Position: position, Word: word})
 			}
-			return dst
-		}
-		if term, word := a.terms.lookup(text, start, end); len(term) > 0 {
-			dst = append(dst, Token{Term: term, Start: int32(start), End: int32(end), Position: position, Word: word})
+			position++
 		}
 	}
+	a.words.reset(nil)
+	if a.terms.epoch != epoch { // the cache has grown
+		for i := range dst[first:] {
+			dst[first+i].Word = 0
+		}
+	}
+	return dst
 }
