@@ -158,10 +158,14 @@ func (b *CrewBatch) invert(w *crewWorker, schema *Schema, docs []corpus.Document
 	v.fs, v.files = b.options.FS, &b.files
 	v.use(schema)
 	defer v.reset()
-	for i := range docs {
-		b.options.Gate.Pass()
-		if err := v.add(&docs[i]); err != nil {
-			return nil, errors.Join(err, v.abort())
+	// The documents were checked (Add). All are stored before the first is inverted, because compression and inversion
+	// have tables that would displace each other from the processor's caches.
+	for _, each := range []func(*corpus.Document) error{v.store, v.invert} {
+		for i := range docs {
+			b.options.Gate.Pass()
+			if err := each(&docs[i]); err != nil {
+				return nil, errors.Join(err, v.abort())
+			}
 		}
 	}
 	v.docs.versions = append(v.docs.versions[:0], versions...)

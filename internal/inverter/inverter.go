@@ -104,11 +104,14 @@ func (f *fieldInverter) addTokens(doc uint32, tokens []analysis.Token, first uin
 const noTerm = ^uint32(0)
 
 // number returns the number of a term, which it adds to the table.
-func (f *fieldInverter) number(term []byte) uint32 {
+func (f *fieldInverter) number(term []byte) uint32 { return f.numberHashed(term, hashTerm(term)) }
+
+// numberHashed is number for a term whose hash is known.
+func (f *fieldInverter) numberHashed(term []byte, hash uint32) uint32 {
 	if n := len(term); n == 0 || n > maxTermBytes {
 		return noTerm
 	}
-	n, isNew := f.table.insert(term)
+	n, isNew := f.table.insertHashed(term, hash)
 	if isNew {
 		f.states = append(f.states, termState{})
 		if f.withPositions {
@@ -374,10 +377,18 @@ func (v *inverter) add(d *corpus.Document) error {
 			return err
 		}
 	}
-	doc := uint32(v.docs.len())
 	if err := v.store(d); err != nil {
 		return err
 	}
+	return v.invert(d)
+}
+
+// invert is add for a document that was checked and stored.
+func (v *inverter) invert(d *corpus.Document) error {
+	if v.typed.err != nil {
+		return v.typed.err
+	}
+	doc := uint32(v.docs.len())
 	v.docs.add(d.ID, d.Source)
 	main := &v.fields[0]
 	if v.schema.WeightScale != 0 {
@@ -455,34 +466,3 @@ func (v *inverter) analyze(text string) []analysis.Token {
 
 // bytesOf shares the memory of a text.
 func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
-
-// wordNumbers are the numbers of terms in the default field, plus 1, by analysis.Token.Word: for most
-// words, they take the place of the search in the table.
-type wordNumbers struct {
-	epoch   uint64
-	numbers []uint32
-	out     []uint32
-}
-
-// number returns the numbers of terms in the default field, valid until the next call.
-func (v *inverter) number(tokens []analysis.Token) []uint32 {
-	w, main := &v.words, &v.fields[0]
-	if epoch := analysis.Epoch(v.analyzer); epoch != w.epoch {
-		clear(w.numbers)
-		w.epoch = epoch
-	}
-	w.out = w.out[:0]
-	for i := range tokens {
-		word := int(tokens[i].Word)
-		if word >= len(w.numbers) {
-			w.numbers = append(w.numbers, make([]uint32, word+1-len(w.numbers))...)
-		}
-		n := w.numbers[word] - 1
-		if n == noTerm || word == 0 {
-			n = main.number(tokens[i].Term)
-			w.numbers[word] = n + 1
-		}
-		w.out = append(w.out, n)
-	}
-	return w.out
-}

@@ -214,7 +214,7 @@ func TestTermTable(t *testing.T) {
 				t.Fatalf("insert(%q) = %d, %v; want %d, %v", term, number, isNew, want, !known)
 			}
 		}
-		keys := table.appendSorted(nil)
+		keys := table.appendSorted(nil, new(termSorter))
 		if len(keys) != len(numbers) {
 			t.Fatalf("%d terms, want %d", len(keys), len(numbers))
 		}

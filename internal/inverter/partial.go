@@ -105,6 +105,7 @@ func (r *partial) spill(w io.Writer, file io.ReaderAt, offset int64) (int64, err
 type partialWriter struct {
 	main   []termKey // of the default field
 	keys   []termKey
+	sorter termSorter
 	buf    []byte
 	refs   [2][]listRef // of the fields that the default field mirrors: title and text, by term
 	mirror mirrorLayout
@@ -161,7 +162,7 @@ type listSpan struct{ lists, positions, end int }
 
 // layOut encodes the lists of all fields, and of the default field last, which can mirror others.
 func (w *partialWriter) layOut(v *inverter) []listSpan {
-	w.main = v.fields[0].table.appendSorted(w.main[:0])
+	w.main = v.fields[0].table.appendSorted(w.main[:0], &w.sorter)
 	spans := make([]listSpan, len(v.fields))
 	for i := 1; i < len(v.fields); i++ {
 		f := &v.fields[i]
@@ -199,7 +200,7 @@ func (w *partialWriter) sort(f *fieldInverter) {
 		}
 	}
 	if len(w.keys) < f.table.len() {
-		w.keys = f.table.appendSorted(w.keys[:0])
+		w.keys = f.table.appendSorted(w.keys[:0], &w.sorter)
 	}
 }
 
