@@ -10,6 +10,10 @@ import (
 const (
 	// A level has up to this many segments; one more, and they are merged into one of a higher level.
 	segmentsPerLevel = 8
+	// From this level on, 4,096 documents, a level has up to largePerLevel segments: their merges take most of the time, and
+	// a query of so many documents takes little longer for more segments.
+	firstLargeLevel = 4
+	largePerLevel   = 16
 	// So many bytes weigh as much as a document. A segment of one small document has fewer.
 	weightBytes = 4096
 	// Segments with more deleted documents, in percent, are written again.
@@ -26,10 +30,18 @@ func weight(s index.SegmentSize) int64 {
 	return int64(s.NumLive) + s.Bytes/weightBytes*int64(s.NumLive)/int64(max(s.NumDocs, 1))
 }
 
-// level is how often a segment's weight is segmentsPerLevel times 1.
+// perLevel is the number of segments that a level has at most, and how many times heavier those of the next level are.
+func perLevel(level int) int {
+	if level < firstLargeLevel {
+		return segmentsPerLevel
+	}
+	return largePerLevel
+}
+
+// level is how often weight can be divided by the number of segments of a level.
 func level(s index.SegmentSize) (n int) {
-	for w := weight(s); w >= segmentsPerLevel && n < numLevels-1; w /= segmentsPerLevel {
-		n++
+	for w := weight(s); n < numLevels-1 && w >= int64(perLevel(n)); n++ {
+		w /= int64(perLevel(n))
 	}
 	return n
 }
@@ -39,7 +51,7 @@ func level(s index.SegmentSize) (n int) {
 // of lower ones between higher ones, those that cost least; else a segment with too many deleted documents.
 // The highest level of them is of, unless that is anyLevel.
 //
-// A document is merged about once per level, of which there are log(weight)/log(segmentsPerLevel).
+// A document is merged about once for each level above the one of its first segment.
 func choose(sizes []index.SegmentSize, most, of int) (from, to int) {
 	levels := make([]int, len(sizes))
 	top, n := 0, 0 // a merge that runs counts as the segment that it makes
@@ -84,7 +96,7 @@ func crowded(levels []int, level int) (from, to int) {
 				n++
 			}
 		}
-		if n > segmentsPerLevel {
+		if n > perLevel(level) {
 			return at, i
 		}
 	}
