@@ -35,16 +35,14 @@ const maxWidth = bitpack.MaxWidth
 
 // AppendDocIDs implements Codec.
 func (SIMDBP) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
-	var gaps [BlockLen]uint32
 	var all uint32
 	prev := base
-	for i, d := range docIDs {
-		gaps[i] = d - prev - 1
-		all |= gaps[i]
+	for _, d := range docIDs {
+		all |= d - prev - 1
 		prev = d
 	}
 	width := uint8(bits.Len32(all))
-	return bitpack.Append(dst, gaps[:len(docIDs)], width), width
+	return bitpack.AppendGaps(dst, base, docIDs, width), width
 }
 
 // DecodeDocIDs implements Codec.
@@ -82,14 +80,12 @@ func checkRising(name string, docIDs []uint32, base uint32) error {
 
 // AppendFreqs implements Codec.
 func (SIMDBP) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
-	var less [BlockLen]uint32
 	var all uint32
-	for i, f := range freqs {
-		less[i] = f - 1
-		all |= less[i]
+	for _, f := range freqs {
+		all |= f - 1
 	}
 	width := uint8(bits.Len32(all))
-	return bitpack.Append(dst, less[:len(freqs)], width), width
+	return bitpack.AppendLess(dst, freqs, width), width
 }
 
 // DecodeFreqs implements Codec.

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
 func TestFrontierAgainstDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
+	var set frontierSet
 	for range 2000 {
 		maxFreq, maxLength := 1+rng.Uint32N(130), 1+rng.Uint32N(60)
 		pairs := make([]pair, 1+rng.IntN(128))
@@ -28,7 +30,11 @@ func TestFrontierAgainstDefinition(t *testing.T) {
 			}
 		}
 		slices.SortFunc(want, func(a, b pair) int { return int(int64(a.freq) - int64(b.freq)) })
-		if got := frontier(slices.Clone(pairs)); !slices.Equal(got, want) {
+		for _, p := range pairs {
+			set.add(p.freq, p.length)
+		}
+		former := pair{1, 1}
+		if got := set.take([]pair{former}); got[0] != former || !slices.Equal(got[1:], want) {
 			t.Fatalf("frontier of %v is %v, want %v", pairs, got, want)
 		}
 	}
@@ -36,14 +42,18 @@ func TestFrontierAgainstDefinition(t *testing.T) {
 
 func TestKthBestAgainstSort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	for _, n := range []int{0, 1, 9, 10, 11, 99, 100, 101, 999, 1000, 1001, 3999, 4000, 4001, 20000} {
+	for _, n := range []int{0, 1, 9, 10, 11, 99, 100, 101, 999, 1000, 1001, 3999, 4000, 4001, 4127, 4128, 20000} {
 		for _, distinct := range []uint32{1, 2, 30, 1 << 16} {
 			var b kthBest
 			b.reset()
 			values := make([]score.Bound, n)
 			for i := range values {
 				values[i] = score.Bound(rng.Uint32N(distinct))
-				b.add(values[i])
+			}
+			for rest := values; len(rest) > 0; {
+				size := min(1+rng.IntN(codec.BlockLen), len(rest))
+				b.add(rest[:size])
+				rest = rest[size:]
 			}
 			slices.Sort(values)
 			slices.Reverse(values)
@@ -72,8 +82,8 @@ func BenchmarkKthBest(b *testing.B) {
 			var k kthBest
 			for at := 0; b.Loop(); at = (at + n) % (len(values) - n) {
 				k.reset()
-				for _, v := range values[at : at+n] {
-					k.add(v)
+				for block := range slices.Chunk(values[at:at+n], codec.BlockLen) {
+					k.add(block)
 				}
 				k.result()
 			}
@@ -85,10 +95,15 @@ func BenchmarkKthBest(b *testing.B) {
 func TestBoundTable(t *testing.T) {
 	for _, s := range []score.Saturation{{BM25: score.DefaultBM25, AvgLen: 100}, {BM25: score.BM25{K1: 0, B: 0}}, {Linear: true}} {
 		table := new(boundTable)
-		for range 2 {
+		for round := range 2 {
 			for freq := uint32(1); freq < 8; freq++ {
 				for _, length := range []uint32{0, 1, 2, 99, 510, 511, 512, 1 << 31} {
-					lower, upper := table.of(&s, freq, length)
+					lower, upper := table.known(freq, length)
+					if upper == 0 {
+						lower, upper = table.compute(&s, freq, length)
+					} else if round == 0 {
+						t.Errorf("%+v: frequency %d, length %d: known before it is computed", s, freq, length)
+					}
 					if wantLower, wantUpper := s.Bounds(freq, length); lower != wantLower || upper != wantUpper {
 						t.Errorf("%+v: frequency %d, length %d: %d to %d, want %d to %d", s, freq, length, lower, upper, wantLower, wantUpper)
 					}

@@ -16,48 +16,52 @@ import (
 // mean lengths.
 type pair struct{ freq, length uint32 }
 
-// frontier reduces pairs, in place, to distinct ones that no other dominates, strictly rising
-// in both members. Only the shortest length of each freq matters. A table covers small freqs,
-// nearly all; a sort covers the rest.
-func frontier(pairs []pair) []pair {
-	if len(pairs) == 1 {
-		return pairs
+// frontierSet gathers pairs. Its frontier are the distinct ones that no other dominates: only the shortest length of each
+// freq matters. A table covers small freqs, nearly all; a sort covers the rest.
+type frontierSet struct {
+	shortest [smallFreqs]uint32 // by freq in seen
+	seen     uint64
+	high     []pair
+}
+
+const smallFreqs = 64
+
+// add costs no branch that depends on the length.
+func (s *frontierSet) add(freq, length uint32) {
+	if freq >= smallFreqs {
+		s.high = append(s.high, pair{freq, length})
+		return
 	}
-	const small = 64
-	var shortest [small]uint32 // by freq in seen
-	var seen uint64
-	high := 0
-	for _, p := range pairs {
-		if p.freq >= small {
-			pairs[high] = p
-			high++
-		} else if bit := uint64(1) << p.freq; seen&bit == 0 || p.length < shortest[p.freq] {
-			seen |= bit
-			shortest[p.freq] = p.length
-		}
-	}
-	n := 0 // Invariant: pairs[:n] falls in both Freq and length
-	add := func(p pair) {
-		if n == 0 || p.length < pairs[n-1].length {
-			pairs[n] = p
-			n++
-		}
-	}
-	if high > 0 {
-		slices.SortFunc(pairs[:high], func(a, b pair) int {
+	unseen := uint32(s.seen>>freq&1) - 1 // all bits, or 0
+	s.shortest[freq] = min(s.shortest[freq]|unseen, length)
+	s.seen |= 1 << freq
+}
+
+// take appends the frontier, strictly rising in both members, and empties s.
+func (s *frontierSet) take(dst []pair) []pair {
+	start := len(dst)
+	// Invariant: dst[start:] falls in both freq and length
+	if len(s.high) > 0 {
+		slices.SortFunc(s.high, func(a, b pair) int {
 			return cmp.Or(cmp.Compare(b.freq, a.freq), cmp.Compare(a.length, b.length))
 		})
-		for _, p := range pairs[:high] {
-			add(p)
+		for _, p := range s.high {
+			if n := len(dst); n == start || p.length < dst[n-1].length {
+				dst = append(dst, p)
+			}
+		}
+		s.high = s.high[:0]
+	}
+	for s.seen != 0 {
+		freq := uint32(bits.Len64(s.seen) - 1)
+		s.seen &^= 1 << freq
+		length := s.shortest[freq]
+		if n := len(dst); n == start || length < dst[n-1].length {
+			dst = append(dst, pair{freq, length})
 		}
 	}
-	for seen != 0 {
-		freq := uint32(bits.Len64(seen) - 1)
-		seen &^= 1 << freq
-		add(pair{freq, shortest[freq]})
-	}
-	slices.Reverse(pairs[:n])
-	return pairs[:n]
+	slices.Reverse(dst[start:])
+	return dst
 }
 
 func appendFrontier(dst []byte, pairs []pair) []byte {

@@ -1,6 +1,10 @@
 package postings
 
-import "github.com/griffin-search/griffin/internal/score"
+import (
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/score"
+)
 
 // kthBest selects the Kth best of a stream of bounds. A full buffer, four times the largest k,
 // is thinned, so most values cost one comparison.
@@ -11,16 +15,39 @@ type kthBest struct {
 
 func (b *kthBest) reset() { b.best, b.floor = b.best[:0], 0 }
 
-func (b *kthBest) add(v score.Bound) {
-	if v <= b.floor {
-		return
+// add adds up to codec.BlockLen values. It costs no branch that depends on a value.
+func (b *kthBest) add(values []score.Bound) {
+	n := len(b.best)
+	b.best = slices.Grow(b.best, len(values))[:n+len(values)]
+	for _, v := range values {
+		b.best[n] = v
+		if v > b.floor {
+			n++
+		}
 	}
-	b.best = append(b.best, v)
-	if keep := Kth[len(Kth)-1]; len(b.best) >= 4*keep {
-		selectBest(b.best, keep)
-		b.best = b.best[:keep]
-		b.floor = b.best[keep-1]
+	b.best = b.best[:n]
+	if n >= 4*Kth[len(Kth)-1] {
+		b.thin()
 	}
+}
+
+// thin keeps the values that can change the result.
+func (b *kthBest) thin() {
+	var kth [len(Kth)]score.Bound
+	countBest(b.best, &kth)
+	keep := Kth[len(Kth)-1]
+	b.floor = kth[len(Kth)-1]
+	n := 0 // Invariant: fewer than keep values are above the floor
+	for _, v := range b.best {
+		b.best[n] = v
+		if v > b.floor {
+			n++
+		}
+	}
+	for ; n < keep; n++ {
+		b.best[n] = b.floor
+	}
+	b.best = b.best[:keep]
 }
 
 // result returns the Kth[i]-th best values, 0 if there are fewer.
@@ -42,29 +69,31 @@ const minCounted = 20
 // countBest sets the Kth[i]-th best values of which there are as many: it counts values by their high bytes, and
 // those with the high byte of a result by their low bytes. Comparisons would be harder to predict.
 func countBest(values []score.Bound, kth *[len(Kth)]score.Bound) {
-	var highs, lows [1 << 8]uint16 // at most 4*Kth[len(Kth)-1] values
+	var highs, lows [1 << 8]uint16 // at most 4*Kth[len(Kth)-1]+codec.BlockLen values
+	best := score.Bound(0)
 	for _, v := range values {
 		highs[v>>8]++
+		best = max(best, v)
 	}
-	high, above := len(highs), 0 // above counts values with a higher byte than high
+	high, above := int(best>>8), 0 // above counts values with a higher byte than high
 	counted := -1
 	for i, k := range Kth {
 		if len(values) < k {
 			return
 		}
-		for high == len(highs) || above+int(highs[high]) < k {
-			if high < len(highs) {
-				above += int(highs[high])
-			}
+		for above+int(highs[high]) < k {
+			above += int(highs[high])
 			high--
 		}
 		if counted != high {
 			counted = high
 			lows = [1 << 8]uint16{}
 			for _, v := range values {
+				same := uint16(0)
 				if int(v>>8) == high {
-					lows[v&0xff]++
+					same = 1
 				}
+				lows[v&0xff] += same
 			}
 		}
 		low, rest := len(lows), k-above

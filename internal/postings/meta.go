@@ -64,6 +64,10 @@ func (r *metaReader) uint(field string, limit uint64) uint64 {
 	if r.field != "" {
 		return 0
 	}
+	if r.at < len(r.src) && r.src[r.at] < 0x80 && uint64(r.src[r.at]) <= limit { // most fields
+		r.at++
+		return uint64(r.src[r.at-1])
+	}
 	v, n := binary.Uvarint(r.src[r.at:])
 	if n <= 0 || v > limit {
 		r.field = field

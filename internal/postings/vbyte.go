@@ -33,6 +33,15 @@ func skipVbytes(src []byte, from, n int) int {
 	return from
 }
 
+// VbytesLen returns the size of src's first n vbytes; false if there are fewer.
+func VbytesLen(src []byte, n uint64) (size int, ok bool) {
+	if n > uint64(len(src)) {
+		return 0, false
+	}
+	size = skipVbytes(src, 0, int(n))
+	return size, size >= 0
+}
+
 // readVbyte returns the vbyte at from and the offset after it, or -1 if src ends early or the
 // value exceeds 32 bits.
 func readVbyte(src []byte, from int) (value uint32, next int) {

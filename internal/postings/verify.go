@@ -48,7 +48,8 @@ type verifier struct {
 
 	listDocIDs    []uint32 // with a ListCodec: all DocIDs so far
 	docIDs, freqs [codec.BlockLen]uint32
-	pairs         [codec.BlockLen]pair
+	pairs         frontierSet
+	lowers        [codec.BlockLen]score.Bound
 	buf           []byte
 	positions     []uint32
 }
@@ -96,16 +97,17 @@ func (v *verifier) block(i int) error {
 		}
 		lower, upper := v.sat.Bounds(v.freqs[j], v.lengths[d])
 		bound = max(bound, upper)
-		v.kth.add(lower)
-		v.pairs[j] = pair{v.freqs[j], v.lengths[d]}
+		v.lowers[j] = lower
+		v.pairs.add(v.freqs[j], v.lengths[d])
 		v.collFreq += uint64(v.freqs[j])
 	}
 	if e.Bound != bound {
 		return corrupt("block %d: bound %d, %d expected", i, e.Bound, bound)
 	}
+	v.kth.add(v.lowers[:n])
 	v.maxBound = max(v.maxBound, bound)
 	v.prev = e.Last
-	if err := v.frontier(i, frontier(v.pairs[:n])); err != nil {
+	if err := v.frontier(i, v.pairs.take(nil)); err != nil {
 		return err
 	}
 	return v.blockPositions(i, v.freqs[:n])

@@ -53,26 +53,36 @@ type Writer struct {
 
 	buf   []byte
 	block struct {
-		pairs  [codec.BlockLen]pair
-		bounds boundTable
+		frontier frontierSet
+		pairs    []pair
+		lengths  [codec.BlockLen]uint32
+		lowers   [codec.BlockLen]score.Bound
+		bounds   boundTable
 	}
 }
 
 // boundTable has the bounds of frequent pairs, which take two divisions.
-type boundTable [boundFreqs][boundLengths]struct{ lower, upper score.Bound } // upper 0: unknown
+type boundTable [boundFreqs * boundLengths]struct{ lower, upper score.Bound } // upper 0: unknown
 
 const boundFreqs, boundLengths = 4, 512
 
-// of is Saturation.Bounds.
-func (t *boundTable) of(s *score.Saturation, freq, length uint32) (lower, upper score.Bound) {
-	if freq > boundFreqs || length >= boundLengths {
-		return s.Bounds(freq, length)
+// known returns what compute returned for the pair; upper is 0 if it has to be called.
+func (t *boundTable) known(freq, length uint32) (lower, upper score.Bound) {
+	if freq-1 >= boundFreqs || length >= boundLengths {
+		return 0, 0
 	}
-	known := &t[freq-1][length]
-	if known.upper == 0 {
-		known.lower, known.upper = s.Bounds(freq, length)
+	b := t[(freq-1)*boundLengths+length]
+	return b.lower, b.upper
+}
+
+// compute is Saturation.Bounds.
+func (t *boundTable) compute(s *score.Saturation, freq, length uint32) (lower, upper score.Bound) {
+	lower, upper = s.Bounds(freq, length)
+	if freq-1 < boundFreqs && length < boundLengths {
+		b := &t[(freq-1)*boundLengths+length]
+		b.lower, b.upper = lower, upper
 	}
-	return known.lower, known.upper
+	return lower, upper
 }
 
 type output struct {
@@ -131,16 +141,18 @@ func (w *Writer) AddBlock(docIDs, freqs []uint32, positions []byte) error {
 	if len(docIDs) != len(freqs) {
 		return fmt.Errorf("%d DocIDs with %d frequencies: %w", len(docIDs), len(freqs), base.ErrBadInput)
 	}
+	lastSeen := w.lastSeen
 	for i, d := range docIDs {
-		if uint64(d) < uint64(w.lastSeen+1) || uint64(d) >= uint64(len(w.lengths)) || freqs[i] == 0 {
+		if uint64(d) < uint64(lastSeen+1) || uint64(d) >= uint64(len(w.lengths)) || freqs[i] == 0 {
 			return fmt.Errorf("posting with DocID %d after %d, frequency %d, of %d documents: %w",
-				d, int64(w.lastSeen+1)-1 /* -1: none */, freqs[i], len(w.lengths), base.ErrBadInput)
+				d, int64(lastSeen+1)-1 /* -1: none */, freqs[i], len(w.lengths), base.ErrBadInput)
 		}
 		if w.opts.Saturation.Linear && freqs[i] > uint32(score.MaxBound) { // more than a bound can hold
 			return fmt.Errorf("posting with DocID %d: weight %d, at most %d: %w", d, freqs[i], score.MaxBound, base.ErrBadInput)
 		}
-		w.lastSeen = d
+		lastSeen = d
 	}
+	w.lastSeen = lastSeen
 	for len(docIDs) > 0 {
 		if w.pending == codec.BlockLen { // a further block follows
 			if err := w.flushBlock(true /* directory */); err != nil {
@@ -174,10 +186,8 @@ func positionsSize(src []byte, freqs []uint32) (int, error) {
 	for _, f := range freqs {
 		n += uint64(f)
 	}
-	if n <= uint64(len(src)) {
-		if size := skipVbytes(src, 0, int(n)); size >= 0 {
-			return size, nil
-		}
+	if size, ok := VbytesLen(src, n); ok {
+		return size, nil
 	}
 	return 0, fmt.Errorf("%d positions in %d bytes: %w", n, len(src), base.ErrBadInput)
 }
@@ -296,21 +306,18 @@ func (w *Writer) flushBlock(directory bool) error {
 	}
 	e.Offset = uint32(offset)
 
-	for i, f := range freqs {
-		length := w.lengths[docIDs[i]]
-		lower, upper := w.block.bounds.of(&w.opts.Saturation, f, length)
-		e.Bound = max(e.Bound, upper)
-		w.kth.add(lower)
-		w.block.pairs[i] = pair{f, length}
-		w.meta.CollFreq += uint64(f)
-	}
+	e.Bound = w.addBounds(docIDs, freqs)
 	w.meta.DocFreq += uint32(n)
 	w.meta.Max = max(w.meta.Max, e.Bound)
+	if int(w.meta.DocFreq) >= Kth[0] { // otherwise this is all of the list, and there is none
+		w.kth.add(w.block.lowers[:n])
+	}
 
 	if err := w.writeBlock(&e, docIDs, freqs, directory); err != nil {
 		return err
 	}
-	w.buf = appendFrontier(w.buf[:0], frontier(w.block.pairs[:n]))
+	w.block.pairs = w.block.frontier.take(w.block.pairs[:0])
+	w.buf = appendFrontier(w.buf[:0], w.block.pairs)
 	if err := w.frontiers.write(w.buf); err != nil {
 		return err
 	}
@@ -325,6 +332,27 @@ func (w *Writer) flushBlock(directory bool) error {
 	w.last = e.Last
 	w.pending = 0
 	return nil
+}
+
+// addBounds returns the upper bound of a block. It sets the lower ones of its postings and adds to its frontier.
+func (w *Writer) addBounds(docIDs, freqs []uint32) (bound score.Bound) {
+	b, collFreq := &w.block, uint64(0)
+	for i, d := range docIDs { // a loop of its own: reads that miss the cache overlap
+		b.lengths[i] = w.lengths[d]
+	}
+	for i, f := range freqs {
+		length := b.lengths[i]
+		lower, upper := b.bounds.known(f, length)
+		if upper == 0 {
+			lower, upper = b.bounds.compute(&w.opts.Saturation, f, length)
+		}
+		bound = max(bound, upper)
+		b.lowers[i] = lower
+		b.frontier.add(f, length)
+		collFreq += uint64(f)
+	}
+	w.meta.CollFreq += collFreq
+	return bound
 }
 
 // writeBlock completes the directory entry and writes the block, unless writeList will.

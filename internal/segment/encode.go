@@ -330,7 +330,7 @@ func (r *renumberer) findPositions() error {
 	start := 0
 	for _, f := range r.freqs {
 		r.posStarts = append(r.posStarts, uint64(start))
-		size, ok := vbytesLen(r.posBytes[start:], uint64(f))
+		size, ok := postings.VbytesLen(r.posBytes[start:], uint64(f))
 		if !ok {
 			return fmt.Errorf("positions end early: %w", base.ErrBadInput)
 		}

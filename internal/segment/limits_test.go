@@ -168,23 +168,6 @@ func TestByteReader(t *testing.T) {
 	}
 }
 
-func TestVbytesLen(t *testing.T) {
-	src := []byte{1, 0x80, 0x80, 2, 0x7f}
-	for n, want := range []int{0, 1, 4, 5} {
-		if got, ok := vbytesLen(src, uint64(n)); got != want || !ok {
-			t.Errorf("%d numbers take %d bytes, %t, want %d", n, got, ok, want)
-		}
-	}
-	for _, n := range []uint64{4, 5, 6} {
-		if _, ok := vbytesLen(src, n); ok {
-			t.Errorf("%d numbers are found", n)
-		}
-	}
-	if _, ok := vbytesLen([]byte{0x80}, 1); ok {
-		t.Error("a cut number is found")
-	}
-}
-
 // A stored writer takes base.MaxDocs documents and large ones up to the limit.
 func TestStoredWriterLimits(t *testing.T) {
 	newWriter := func() *StoredWriter {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/turns"
 )
 
@@ -350,7 +351,7 @@ func (m *merger) appendKept(docs *docMap, b *PostingBlock) error {
 		size := 0
 		if m.positions {
 			var ok bool
-			if size, ok = vbytesLen(positions, uint64(b.Freqs[i])); !ok {
+			if size, ok = postings.VbytesLen(positions, uint64(b.Freqs[i])); !ok {
 				return fmt.Errorf("document %d: positions end early: %w", doc, base.ErrBadInput)
 			}
 		}

@@ -145,22 +145,9 @@ func (it *segmentLists) blockPositions(b *PostingBlock, n int) ([]byte, error) {
 	for _, f := range b.Freqs[:n] {
 		numPositions += uint64(f)
 	}
-	size, ok := vbytesLen(src, numPositions)
+	size, ok := postings.VbytesLen(src, numPositions)
 	if !ok {
 		return nil, fmt.Errorf("block %d: positions end early: %w", it.block, base.ErrCorrupt)
 	}
 	return src[:size], nil
-}
-
-// vbytesLen returns the size of src's first n vbytes; false if there are fewer.
-func vbytesLen(src []byte, n uint64) (size int, ok bool) {
-	for ; n > 0; size++ {
-		if size >= len(src) {
-			return 0, false
-		}
-		if src[size] < 0x80 {
-			n--
-		}
-	}
-	return size, true
 }

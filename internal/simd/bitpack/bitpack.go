@@ -1,6 +1,9 @@
 package bitpack
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 const (
 	// Len is the number of values of a block.
@@ -14,20 +17,67 @@ func PackedSize(n int, width uint8) int { return (n*int(width) + 7) / 8 }
 
 // Append packs values below 2^width; unused bits after the last are 0.
 func Append(dst []byte, values []uint32, width uint8) []byte {
-	var word uint64
-	var filled uint8 // bits of word, below 8 between values
+	dst, out := grow(dst, len(values), width)
+	word, filled := uint64(0), uint8(0)
 	for _, v := range values {
-		word |= uint64(v) << filled
-		filled += width
-		for ; filled >= 8; filled -= 8 {
-			dst = append(dst, byte(word))
-			word >>= 8
+		word |= uint64(v) << (filled & 63)
+		if filled += width; filled >= 32 {
+			out, word, filled = put(out, word), word>>32, filled-32
 		}
 	}
-	if filled > 0 {
-		dst = append(dst, byte(word))
-	}
+	putRest(out, word)
 	return dst
+}
+
+// AppendGaps is Append of the gaps minus one between rising values, the first one after base.
+func AppendGaps(dst []byte, base uint32, values []uint32, width uint8) []byte {
+	dst, out := grow(dst, len(values), width)
+	word, filled := uint64(0), uint8(0)
+	for _, v := range values {
+		word |= uint64(v-base-1) << (filled & 63)
+		base = v
+		if filled += width; filled >= 32 {
+			out, word, filled = put(out, word), word>>32, filled-32
+		}
+	}
+	putRest(out, word)
+	return dst
+}
+
+// AppendLess is Append of values minus one.
+func AppendLess(dst []byte, values []uint32, width uint8) []byte {
+	dst, out := grow(dst, len(values), width)
+	word, filled := uint64(0), uint8(0)
+	for _, v := range values {
+		word |= uint64(v-1) << (filled & 63)
+		if filled += width; filled >= 32 {
+			out, word, filled = put(out, word), word>>32, filled-32
+		}
+	}
+	putRest(out, word)
+	return dst
+}
+
+// grow returns dst with n packed values at its end, and the room for them.
+func grow(dst []byte, n int, width uint8) (grown, room []byte) {
+	start := len(dst)
+	size := PackedSize(n, width)
+	dst = slices.Grow(dst, size)[:start+size]
+	return dst, dst[start:]
+}
+
+// put writes 32 bits: a loop of bytes takes about four times as long.
+func put(out []byte, word uint64) []byte {
+	binary.LittleEndian.PutUint32(out, uint32(word))
+	return out[4:]
+}
+
+// putRest writes the last 0 to 4 bytes.
+func putRest(out []byte, word uint64) {
+	for i := range out {
+		out[i] = byte(word)
+		word >>= 8
+	}
 }
 
 // At returns value i of the values of width bits, at most MaxWidth, that start src, which must

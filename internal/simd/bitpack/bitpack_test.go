@@ -1,6 +1,7 @@
 package bitpack_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -81,6 +82,43 @@ func checkUnpack(t *testing.T, src []byte, width uint8, n int, base uint32) {
 	}
 }
 
+// checkAppend compares with a loop over bits, after other bytes, with and without room for words.
+func checkAppend(t *testing.T, values []uint32, width uint8) {
+	t.Helper()
+	want := make([]byte, 3+bitpack.PackedSize(len(values), width))
+	want[1] = 7
+	for i, v := range values {
+		for bit := range int(width) {
+			at := i*int(width) + bit
+			want[3+at/8] |= byte(v>>bit&1) << (at % 8)
+		}
+	}
+	base, docIDs, more := uint32(5), make([]uint32, len(values)), make([]uint32, len(values))
+	for i, v := range values {
+		more[i] = v + 1
+		docIDs[i] = base + v + 1 // modulo 2^32
+		if i > 0 {
+			docIDs[i] = docIDs[i-1] + v + 1
+		}
+	}
+	for _, room := range []int{0, 1, 600} {
+		full := bytes.Repeat([]byte{0xee}, 3+room)
+		dst := func() []byte { return append(full[:0], 0, 7, 0) }
+		for name, got := range map[string][]byte{
+			"Append":     bitpack.Append(dst(), values, width),
+			"AppendGaps": bitpack.AppendGaps(dst(), base, docIDs, width),
+			"AppendLess": bitpack.AppendLess(dst(), more, width),
+		} {
+			if !bytes.Equal(got, want) {
+				t.Fatalf("%s: %d values of %d bits: %x, want %x", name, len(values), width, got, want)
+			}
+			if rest := full[min(len(got), len(full)):]; len(bytes.Trim(rest, "\xee")) > 0 {
+				t.Fatalf("%s: %d values of %d bits: bytes after them are changed", name, len(values), width)
+			}
+		}
+	}
+}
+
 func TestUnpack(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
@@ -98,6 +136,7 @@ func TestUnpack(t *testing.T) {
 				t.Fatalf("width %d: Append does not give back what was unpacked", width)
 			}
 			for n := 1; n <= bitpack.Len; n++ {
+				checkAppend(t, plain[:n], width)
 				checkUnpack(t, src, width, n, rng.Uint32())
 			}
 		}
@@ -171,6 +210,24 @@ func FuzzUnpack(f *testing.F) {
 			checkUnpack(t, src, width, n, base)
 		}
 	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, width := range []uint8{1, 7, 12} {
+		for _, n := range []int{2, bitpack.Len} {
+			b.Run(fmt.Sprintf("width=%d/n=%d", width, n), func(b *testing.B) {
+				values := make([]uint32, n)
+				for i := range values {
+					values[i] = rng.Uint32() >> (32 - width)
+				}
+				var dst []byte
+				for b.Loop() {
+					dst = bitpack.Append(dst[:0], values, width)
+				}
+			})
+		}
+	}
 }
 
 func BenchmarkUnpack(b *testing.B) {
