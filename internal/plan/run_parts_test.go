@@ -279,8 +279,8 @@ func TestTraceSteps(t *testing.T) {
 // An answer has the traversal of the segment with the most postings, and flat queries run as
 // trees only where masks do not pay.
 func TestMainTraversal(t *testing.T) {
-	small, large := docsOf(500, "w3"), docsOf(900, "w0 w1")
-	s, sc := segmentsOf(t, append(small, docsOf(20, "w0 w1")...), append(large, docsOf(1, "w2")...)), testScratch(t, "whitespace")
+	small, large := docsOf(1400, "w3"), docsOf(1500, "w0 w1")
+	s, sc := segmentsOf(t, append(small, docsOf(60, "w0 w1")...), append(large, docsOf(1, "w2")...)), testScratch(t, "whitespace")
 	for _, c := range []struct {
 		query, named, main string
 		steps              []string

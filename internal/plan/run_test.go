@@ -243,14 +243,14 @@ func TestCancelledContext(t *testing.T) {
 // A named traversal applies to all segments.
 func TestTraversalOfEachSegment(t *testing.T) {
 	var docs []corpus.Document
-	for i := range 1200 {
+	for i := range 2800 {
 		text := "w0 w1"
-		if i >= 650 {
+		if i >= 1450 {
 			text = "w2"
 		}
 		docs = append(docs, corpus.Document{ID: fmt.Sprint(i), Text: text})
 	}
-	s := New(indextest.Snapshot(t, indexOf(t, docs, 2)), nil) // 1200 postings and 100
+	s := New(indextest.Snapshot(t, indexOf(t, docs, 2)), nil) // 2800 postings and 100
 	sc := testScratch(t, "whitespace")
 	for _, tt := range []struct {
 		query, named  string

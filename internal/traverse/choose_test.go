@@ -24,16 +24,19 @@ func TestChoose(t *testing.T) {
 		{traverse.And, []uint32{30000, 400000}, 10, "svs"},
 		{traverse.Or, nil, 10, "block-max-maxscore"},
 		{traverse.Or, []uint32{0, 0, 0}, 10, "block-max-maxscore"},
-		{traverse.Or, []uint32{384, 0}, 10, "merged-scores"}, // one list
-		{traverse.Or, []uint32{385, 0}, 10, "block-max-maxscore"},
-		{traverse.Or, []uint32{0, 500}, 500, "merged-scores"},
-		{traverse.Or, []uint32{0, 501}, 500, "block-max-maxscore"},
-		{traverse.Or, []uint32{100, 924}, 10, "merged-scores"},
-		{traverse.Or, []uint32{100, 925}, 10, "block-max-maxscore"},
-		{traverse.Or, []uint32{100, 12, 400}, 10, "merged-scores"},
-		{traverse.Or, []uint32{100, 13, 400}, 10, "block-max-maxscore"},
-		{traverse.Or, []uint32{0, 1024}, 1 << 20, "merged-scores"},
-		{traverse.Or, []uint32{0, 1025}, 1 << 20, "block-max-maxscore"},
+		{traverse.Or, []uint32{1280, 0}, 10, "merged-scores"}, // one list
+		{traverse.Or, []uint32{1281, 0}, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{100, 1948}, 10, "merged-scores"},
+		{traverse.Or, []uint32{100, 1949}, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{2000, 96, 2000}, 10, "merged-scores"},
+		{traverse.Or, []uint32{2000, 97, 2000}, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{64, 64, 64, 64, 64, 64, 64, 64}, 10, "merged-scores"},
+		{traverse.Or, []uint32{64, 64, 64, 64, 64, 64, 64, 64, 0}, 10, "merged-scores"},
+		{traverse.Or, []uint32{64, 64, 64, 64, 64, 64, 64, 63, 1}, 10, "merged-scores"},
+		{traverse.Or, []uint32{64, 64, 64, 64, 64, 64, 64, 64, 1}, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{64, 64, 64, 64, 64, 64, 64, 64, 1}, 513, "merged-scores"},
+		{traverse.Or, []uint32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1016}, 1 << 20, "block-max-maxscore"},
+		{traverse.Or, []uint32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1015}, 1 << 20, "merged-scores"},
 	} {
 		legs := legsOf(tt.docFreqs, false)
 		if got := traverse.Choose(tt.mode, legs, tt.k).Name(); got != tt.want {
