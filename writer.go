@@ -59,11 +59,10 @@ type WriterOptions struct {
 }
 
 func (o *WriterOptions) options() (living.Options, error) {
-	modes := map[Sync]wal.Mode{"": wal.ModeRequest, SyncRequest: wal.ModeRequest, SyncAsync: wal.ModeAsync, SyncInterval: wal.ModeInterval}
-	mode, ok := modes[o.Sync]
+	mode, err := o.Sync.mode()
 	switch {
-	case !ok:
-		return living.Options{}, fmt.Errorf("sync %q: want %s, %s or %s: %w", o.Sync, SyncRequest, SyncAsync, SyncInterval, ErrBadInput)
+	case err != nil:
+		return living.Options{}, err
 	case o.SyncInterval < 0, o.MemoryBytes < 0, o.FlushBytes < 0, o.MergeBytesPerSecond < 0:
 		return living.Options{}, fmt.Errorf("writer: negative limits: %w", ErrBadInput)
 	case o.MemoryBytes > 0 && o.MemoryBytes < minWriterMemory:
@@ -73,6 +72,18 @@ func (o *WriterOptions) options() (living.Options, error) {
 		Sync: mode, SyncInterval: o.SyncInterval, RefreshInterval: o.RefreshInterval, MemoryBytes: o.MemoryBytes,
 		FlushBytes: o.FlushBytes, MergeBytesPerSecond: o.MergeBytesPerSecond, OnError: o.OnError,
 	}, nil
+}
+
+func (s Sync) mode() (wal.Mode, error) {
+	switch s {
+	case "", SyncRequest:
+		return wal.ModeRequest, nil
+	case SyncAsync:
+		return wal.ModeAsync, nil
+	case SyncInterval:
+		return wal.ModeInterval, nil
+	}
+	return 0, fmt.Errorf("sync %q: want %s, %s or %s: %w", s, SyncRequest, SyncAsync, SyncInterval, ErrBadInput)
 }
 
 const minWriterMemory = 4 << 20
@@ -303,6 +314,24 @@ func (ix *Index) versioned(ctx context.Context, id string) (v VersionedDocument,
 	v.SeqNo, v.Version = version.Seq, max(version.Number, 1)
 	v.Document, err = readDocument(ctx, &snapshot.Segments[view], local, &stored)
 	return v, err
+}
+
+// SetRefreshInterval changes WriterOptions.RefreshInterval. The error wraps ErrClosed.
+func (w *Writer) SetRefreshInterval(interval time.Duration) error {
+	return w.store.SetRefreshInterval(interval)
+}
+
+// SetSync changes WriterOptions.Sync and SyncInterval. If it returns nil for SyncRequest, writes that were
+// acknowledged before are durable. The error wraps ErrBadInput or ErrClosed, or is as of Apply.
+func (w *Writer) SetSync(s Sync, interval time.Duration) error {
+	mode, err := s.mode()
+	if err == nil && interval < 0 {
+		err = fmt.Errorf("sync at intervals of %v: want 0 or more: %w", interval, ErrBadInput)
+	}
+	if err != nil {
+		return err
+	}
+	return w.store.SetSync(mode, interval)
 }
 
 // Refresh makes all acknowledged writes visible to searches of this process.

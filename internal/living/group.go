@@ -290,7 +290,7 @@ func (q *queue) room(s *Store) int64 {
 	if s.replaying.Load() {
 		return s.memoryBytes()
 	}
-	return min(s.memoryBytes(), q.pace.room(s.opts.RefreshInterval))
+	return min(s.memoryBytes(), q.pace.room(s.work.every.get()))
 }
 
 func (s *Store) full() (why string) {

@@ -28,11 +28,14 @@ const (
 // Kept is a Store that is opened again after a failed sync, after which a Store accepts and commits
 // nothing. Between, operations fail with ErrDown. It is safe for concurrent use.
 type Kept struct {
-	open func() (*Store, error)
+	open func(Options) (*Store, error)
 	dir  string
 	send func(error) // Options.OnError
 
+	changing sync.Mutex // held while opts and those of the store are changed
+
 	mu     sync.Mutex
+	opts   Options
 	store  *Store // nil: down
 	err    error  // why it is down
 	closed bool
@@ -55,7 +58,8 @@ func Keep(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Kep
 		}
 		k.failed(err)
 	}
-	k.open = func() (*Store, error) { return Open(k.ctx, fsys, ix, opts) }
+	k.opts = opts
+	k.open = func(o Options) (*Store, error) { return Open(k.ctx, fsys, ix, o) }
 	s, err := Open(ctx, fsys, ix, opts)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -106,7 +110,10 @@ func (k *Kept) goDown(why error) {
 			case <-time.After(wait):
 			}
 			began := time.Now()
-			s, err := k.open()
+			k.mu.Lock()
+			opts := k.opts
+			k.mu.Unlock()
+			s, err := k.open(opts)
 			// An attempt can copy and index much before it fails.
 			wait = max(min(2*wait, maxReopenWait), min(4*time.Since(began), maxWorkWait))
 			if k.ctx.Err() != nil && err != nil {
@@ -117,11 +124,55 @@ func (k *Kept) goDown(why error) {
 			}
 			k.mu.Lock()
 			k.store, k.err = s, err
+			if err == nil { // the options may have changed meanwhile
+				s.work.every.set(k.opts.RefreshInterval)
+				if err := s.log.SetMode(k.opts.Sync, k.opts.SyncInterval); err != nil {
+					r.failed(err)
+				}
+			}
 			k.mu.Unlock()
 			if err == nil {
 				return
 			}
 		}
+	})
+}
+
+// change changes options, and those of the store, if it is not down.
+func (k *Kept) change(options func(*Options), ofStore func(*Store) error) error {
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	k.mu.Lock()
+	options(&k.opts)
+	s, closed := k.store, k.closed
+	k.mu.Unlock()
+	switch {
+	case closed:
+		return errClosed
+	case s == nil:
+		return nil
+	}
+	err := ofStore(s)
+	k.failed(err)
+	if errors.Is(err, base.ErrClosed) { // it went down meanwhile, and is opened again with the options
+		return nil
+	}
+	return err
+}
+
+// SetRefreshInterval changes Options.RefreshInterval. A store that is down gets it when it is opened again.
+func (k *Kept) SetRefreshInterval(interval time.Duration) error {
+	return k.change(func(o *Options) { o.RefreshInterval = interval }, func(s *Store) error {
+		s.work.every.set(interval)
+		return nil
+	})
+}
+
+// SetSync changes Options.Sync and SyncInterval. If it returns nil for wal.ModeRequest, what was acknowledged before is
+// durable. A store that is down gets it when it is opened again.
+func (k *Kept) SetSync(mode wal.Mode, interval time.Duration) error {
+	return k.change(func(o *Options) { o.Sync, o.SyncInterval = mode, interval }, func(s *Store) error {
+		return s.explain(s.log.SetMode(mode, interval))
 	})
 }
 

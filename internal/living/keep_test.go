@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -188,4 +189,87 @@ func TestKeepLocked(t *testing.T) {
 	}
 	check(t, s.Close(t.Context()))
 	check(t, ix.Close())
+}
+
+// The refresh interval and the mode of the log change at once, and a store that is down gets them when it is opened
+// again.
+func TestChangeOptions(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d := vfstest.NewDisk()
+		ix := create(t, d, "ix")
+		k, err := Keep(t.Context(), d, ix, Options{RefreshInterval: -1})
+		check(t, err)
+		m := &model{states: map[string]state{}}
+		visibleAfter := func(id string, interval time.Duration) {
+			t.Helper()
+			before := visibleDocs(t, ix)
+			check(t, m.put(t, k, id))
+			time.Sleep(interval - time.Millisecond)
+			if n := visibleDocs(t, ix); n != before {
+				t.Errorf("%s is visible before %v", id, interval)
+			}
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			if n := visibleDocs(t, ix); n != before+1 {
+				t.Errorf("%s is not visible after %v", id, interval)
+			}
+		}
+		durable := func() bool {
+			s := k.store.log.Stats()
+			return s.Durable == s.Last
+		}
+		check(t, m.put(t, k, "a"))
+		time.Sleep(time.Hour)
+		if n := visibleDocs(t, ix); n != 0 {
+			t.Errorf("%d documents are visible without an interval", n)
+		}
+		check(t, k.SetRefreshInterval(100*time.Millisecond))
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		visibleAfter("b", 100*time.Millisecond)
+		check(t, k.SetRefreshInterval(time.Minute))
+		synctest.Wait()
+		visibleAfter("c", time.Minute)
+		check(t, k.SetRefreshInterval(0)) // a second
+		synctest.Wait()
+		visibleAfter("d", time.Second)
+		if !durable() {
+			t.Error("a write is not durable when it is acknowledged")
+		}
+		check(t, k.SetSync(wal.ModeInterval, time.Hour))
+		check(t, m.put(t, k, "e"))
+		if durable() {
+			t.Error("the log does not wait for the interval")
+		}
+		check(t, k.SetSync(wal.ModeRequest, 0))
+		if !durable() {
+			t.Error("an acknowledged write is not durable with ModeRequest")
+		}
+		check(t, k.Refresh(t.Context()))
+
+		d.Change(func(f *vfstest.DiskFaults) { f.FailSyncs = 1 })
+		if err := m.put(t, k, "unknown"); !errors.Is(err, wal.ErrFailed) {
+			t.Errorf("a write whose sync failed: %v", err)
+		}
+		check(t, k.SetSync(wal.ModeInterval, time.Hour)) // while it is down
+		check(t, k.SetRefreshInterval(-1))
+		time.Sleep(2 * minReopenWait)
+		check(t, m.put(t, k, "f"))
+		if durable() {
+			t.Error("the mode is lost")
+		}
+		before := visibleDocs(t, ix)
+		time.Sleep(time.Hour)
+		if n := visibleDocs(t, ix); n != before {
+			t.Errorf("%d documents are visible after an hour without an interval, %d before", n, before)
+		}
+		check(t, k.Close(t.Context()))
+		if err := k.SetRefreshInterval(1); !errors.Is(err, base.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+		if err := k.SetSync(wal.ModeAsync, 0); !errors.Is(err, base.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+		check(t, ix.Close())
+	})
 }

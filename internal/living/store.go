@@ -52,6 +52,7 @@ type background struct {
 	flush   chan struct{}           // the log is long
 	save    chan struct{}           // much is visible since the last checkpoint
 	hurry   signals                 // writers wait for a merge
+	every   interval                // of refreshes
 	again   [numParts]chan struct{} // somebody waits for what fails to be published
 	quit    chan struct{}
 	ctx     context.Context
@@ -65,7 +66,7 @@ type background struct {
 
 func (w *background) begin(ctx context.Context) {
 	w.sealed, w.quit = make(chan *batch), make(chan struct{})
-	w.flush, w.save = make(chan struct{}, 1), make(chan struct{}, 1)
+	w.flush, w.save, w.every.changed = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	for part := range w.again {
 		w.again[part] = make(chan struct{}, 1)
 	}
@@ -85,6 +86,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	s.queue.init(&s.mu)
 	s.groups.init()
 	s.work.begin(ctx)
+	s.work.every.now.Store(int64(s.opts.RefreshInterval))
 	s.slow = &slowFS{FS: s.fs, perSecond: max(s.opts.MergeBytesPerSecond, 0), quit: s.work.quit}
 	var err error
 	if s.live, err = ix.Live(); err != nil {
@@ -119,9 +121,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 		s.work.workers.Go(func() { s.merge(level) })
 	}
 	s.work.workers.Go(s.flushes)
-	if s.opts.RefreshInterval > 0 {
-		s.work.workers.Go(s.refreshes)
-	}
+	s.work.workers.Go(s.refreshes)
 	return s, nil
 }
 
@@ -253,18 +253,11 @@ func (s *Store) newBatch() (*batch, error) {
 
 // refreshes makes writes visible in intervals.
 func (s *Store) refreshes() {
-	ticker := time.NewTicker(s.opts.RefreshInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.work.quit:
-			return
-		case <-ticker.C:
-			if err := s.refresh(s.work.ctx, maxPublishWait/4, s.failures.stuck); err != nil && s.work.ctx.Err() == nil && !s.failures.stuck() { // else it was reported
-				s.opts.OnError(fmt.Errorf("refresh: %w", err))
-			}
+	s.work.every.each(s.work.quit, func() {
+		if err := s.refresh(s.work.ctx, maxPublishWait/4, s.failures.stuck); err != nil && s.work.ctx.Err() == nil && !s.failures.stuck() { // else it was reported
+			s.opts.OnError(fmt.Errorf("refresh: %w", err))
 		}
-	}
+	})
 }
 
 // flushIfLong is called after writes, and when they are visible: a commit contains no others.

@@ -47,14 +47,6 @@ func getIndex(r *request) (answer, *Error) {
 	}})
 }
 
-func getSettings(r *request) (answer, *Error) {
-	x, err := r.h.dir.find(r.PathValue("index"))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(map[string]any{x.name: map[string]any{"settings": x.meta().settingsAnswer(x.name)}})
-}
-
 // each runs f for the index of the path, or for all.
 func (r *request) each(f func(ctx context.Context, x *Index) error) (answer, *Error) {
 	names := []string{r.PathValue("index")}

@@ -292,7 +292,8 @@ func (d *Directory) begin(ctx context.Context, name string, m meta, ix *griffin.
 	if err != nil {
 		return nil, errors.Join(err, ix.Close())
 	}
-	x := &Index{name: name, ix: ix, writer: w, refresh: refresher{writer: w, interval: refreshWait(o.RefreshInterval)}}
+	x := &Index{name: name, ix: ix, writer: w, refresh: refresher{writer: w}}
+	x.refresh.interval.Store(int64(refreshWait(o.RefreshInterval)))
 	x.now.Store(&m)
 	x.refreshFields() // those of the log
 	return x, nil

@@ -417,6 +417,9 @@ func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...
 	route("POST /{index}/_forcemerge", mergeIndex, "max_num_segments", "flush")
 	route("POST /_forcemerge", mergeIndex, "max_num_segments", "flush")
 	route("GET /{index}/_settings", getSettings)
+	route("GET /_settings", getSettings)
+	route("PUT /{index}/_settings", putSettings, "preserve_existing")
+	route("PUT /_settings", putSettings, "preserve_existing")
 	for _, method := range []string{"PUT", "POST"} {
 		route(method+" /{index}/_mapping", putMapping, "write_index_only")
 	}

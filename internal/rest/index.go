@@ -45,7 +45,7 @@ func (x *Index) close(ctx context.Context) error {
 // a refresh.
 type refresher struct {
 	writer   *griffin.Writer
-	interval time.Duration
+	interval atomic.Int64 // a time.Duration
 
 	mu   sync.Mutex
 	next *sharedRefresh // not yet begun
@@ -73,7 +73,7 @@ func (r *refresher) wait(ctx context.Context) error {
 	if s == nil {
 		s = &sharedRefresh{done: make(chan struct{})}
 		r.next = s
-		time.AfterFunc(r.interval, func() {
+		time.AfterFunc(time.Duration(r.interval.Load()), func() {
 			r.mu.Lock()
 			r.next = nil
 			r.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -161,12 +160,15 @@ func parseCreate(body []byte) (meta, *Error) {
 		return m, err
 	}
 	analyzer := ""
-	flat := map[string]string{}
-	if err := flatten(flat, "", top.Settings); err != nil {
-		return m, err
+	flat, apiErr := flatSettings(top.Settings)
+	if apiErr != nil {
+		return m, apiErr
 	}
 	for name, value := range flat {
-		if err := m.set(strings.TrimPrefix(name, "index."), value, &analyzer); err != nil {
+		if value == nil {
+			continue // the default
+		}
+		if err := m.set(name, *value, &analyzer); err != nil {
 			return m, err
 		}
 	}
@@ -176,63 +178,6 @@ func parseCreate(body []byte) (meta, *Error) {
 		}
 	}
 	return m, m.chooseAnalyzer(analyzer)
-}
-
-// flatten gives nested settings their dotted names.
-func flatten(out map[string]string, prefix string, settings map[string]any) *Error {
-	for name, v := range settings {
-		switch v := v.(type) {
-		case map[string]any:
-			if err := flatten(out, prefix+name+".", v); err != nil {
-				return err
-			}
-		case string:
-			out[prefix+name] = v
-		case float64, bool:
-			out[prefix+name] = fmt.Sprint(v)
-		default:
-			return illegal("setting [%s%s] is not a text, a number or a boolean", prefix, name)
-		}
-	}
-	return nil
-}
-
-func (m *meta) set(name, value string, analyzer *string) *Error {
-	switch name {
-	case "refresh_interval":
-		m.Refresh = value
-		if _, err := m.writer(); err != nil {
-			return illegal("%v", err)
-		}
-	case "number_of_shards":
-		if value != "1" {
-			return illegal("setting [index.number_of_shards] is [%s]: an index has 1 shard", value)
-		}
-	case "number_of_replicas":
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 0 {
-			return illegal("setting [index.number_of_replicas] is [%s]: want a number", value)
-		}
-		m.Replicas = n
-	case "translog.durability":
-		if value != "request" && value != "async" {
-			return illegal("setting [index.translog.durability] is [%s]: want request or async", value)
-		}
-		m.Async = value == "async"
-	case "translog.sync_interval":
-		if d, err := parseTime(value); err != nil || d < minSyncInterval {
-			return illegal("setting [index.translog.sync_interval] is [%s]: want a time of at least %v, such as 5s", value, minSyncInterval)
-		}
-		m.SyncInterval = value
-	case "analyzer", "analysis.analyzer.default.type":
-		if !m.analysis.Has(value) {
-			return illegal("analyzer [%s] in the settings: there are %s", value, strings.Join(m.analysis.Names(), ", "))
-		}
-		*analyzer = value
-	default:
-		return illegal("unknown setting [index.%s]: there are refresh_interval, number_of_shards, number_of_replicas, translog.durability, translog.sync_interval, analyzer, analysis", name)
-	}
-	return nil
 }
 
 // parseMappings reads the mapping of a new index. The analyzers of fields are also in Analyzers.
@@ -312,31 +257,6 @@ func (m *meta) shown() *mapping.Mapping {
 		return shown
 	}
 	return m.fields
-}
-
-func (m *meta) settingsAnswer(name string) map[string]any {
-	index := map[string]any{
-		"uuid": m.UUID, "provided_name": name, "creation_date": strconv.FormatInt(m.Created.UnixMilli(), 10),
-		"number_of_shards": "1", "number_of_replicas": strconv.Itoa(m.Replicas),
-		"analysis": map[string]any{"analyzer": map[string]any{"default": map[string]any{"type": m.Analyzer}}},
-	}
-	if m.Analysis != nil {
-		index["analysis"] = m.Analysis
-	}
-	if m.Refresh != "" {
-		index["refresh_interval"] = m.Refresh
-	}
-	translog := map[string]any{}
-	if m.Async {
-		translog["durability"] = "async"
-	}
-	if m.SyncInterval != "" {
-		translog["sync_interval"] = m.SyncInterval
-	}
-	if len(translog) > 0 {
-		index["translog"] = translog
-	}
-	return map[string]any{"index": index}
 }
 
 // objectKeys returns the keys of a JSON object, sorted.

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -51,5 +52,94 @@ func TestDurabilitySettings(t *testing.T) {
 	out := n.must(200, "POST /_forcemerge?max_num_segments=1", "")
 	if got := at(out, "_shards.successful"); got != 5.0 {
 		t.Errorf("%v indexes were merged", got)
+	}
+}
+
+// Dynamic settings change at once and outlive a restart. Others are errors by name, and then none changes.
+func TestPutSettings(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /a", `{"settings":{"refresh_interval":"-1","number_of_replicas":1}}`)
+	n.must(201, "PUT /b/_doc/1", `{"t":"x"}`)
+	shown := func(index, name string) any {
+		t.Helper()
+		return at(n.must(200, "GET /"+index+"/_settings", ""), index+".settings.index."+name)
+	}
+	// visible reports whether a write of the id becomes visible without a request.
+	visible := func(id string, most time.Duration) bool {
+		t.Helper()
+		n.must(201, "PUT /a/_doc/"+id, `{"t":"x"}`)
+		for until := time.Now().Add(most); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+			if n.do("GET /a/_doc/"+id+"?realtime=false", "").Code == 200 {
+				return true
+			}
+		}
+		return false
+	}
+	if visible("1", 1500*time.Millisecond) {
+		t.Error("refresh_interval -1 makes writes visible")
+	}
+	if out := n.must(200, "PUT /a/_settings", `{"index":{"refresh_interval":"20ms","translog":{"durability":"async","sync_interval":"5s"}}}`); out["acknowledged"] != true {
+		t.Errorf("%v", out)
+	}
+	if !visible("2", time.Minute) {
+		t.Error("refresh_interval 20ms has no effect")
+	}
+	for range 2 {
+		x, failed := n.d.find("a")
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		o, err := x.meta().writer()
+		if err != nil || o.Sync != griffin.SyncInterval || o.SyncInterval != 5*time.Second || o.RefreshInterval != 20*time.Millisecond {
+			t.Errorf("%+v, %v", o, err)
+		}
+		if got := shown("a", "refresh_interval"); got != "20ms" {
+			t.Errorf("refresh_interval %v", got)
+		}
+		if got := shown("a", "number_of_replicas"); got != "1" {
+			t.Errorf("number_of_replicas %v", got)
+		}
+		n = n.restart()
+	}
+	if !visible("3", time.Minute) {
+		t.Error("refresh_interval is lost after a restart")
+	}
+
+	for body, want := range map[string]string{
+		`{"index.number_of_shards":1,"refresh_interval":"7s"}`:                 "Can't update non dynamic settings [[index.number_of_shards]] for open indices [[a/",
+		`{"refresh_interval":"7s","analysis":{"analyzer":{"x":{"type":"y"}}}}`: "Can't update non dynamic settings [[index.analysis.analyzer.x.type]] for open indices [[a/",
+		`{"settings":{"uuid":"x","creation_date":1}}`:                          "Can't update non dynamic settings [[index.creation_date, index.uuid]] for open indices [[a/",
+		`{"refresh_interval":"7s","index":{"max_result_window":5}}`:            "unknown setting [index.max_result_window]: these can be changed: refresh_interval, number_of_replicas, translog.durability, translog.sync_interval",
+		`{"refresh_interval":"7s","index.refresh_interval":"8s"}`:              "setting [index.refresh_interval] is given more than once",
+		`{"settings":{"refresh_interval":"7s"},"index":{}}`:                    "malformed settings request: [index] is beside [settings]",
+		`{"refresh_interval":"7s","translog.durability":"never"}`:              "setting [index.translog.durability] is [never]: want request or async",
+		`{"refresh_interval":"7s","translog.sync_interval":"1ms"}`:             "setting [index.translog.sync_interval] is [1ms]: want a time of at least 100ms, such as 5s",
+		`{"refresh_interval":"0"}`:                                             "refresh_interval [0]: want a time such as 1s, or -1",
+		`{"refresh_interval":["7s"]}`:                                          "setting [refresh_interval] is not a text, a number or a boolean",
+		`{}`:                                                                   "Validation Failed: 1: no settings to update;",
+		`[]`:                                                                   "the body: ",
+		``:                                                                     "the body: ",
+	} {
+		if got, _ := at(n.must(400, "PUT /a/_settings", body), "error.reason").(string); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", body, got)
+		}
+		if got := shown("a", "refresh_interval"); got != "20ms" {
+			t.Fatalf("%s: refresh_interval %v", body, got)
+		}
+	}
+	n.must(404, "PUT /none/_settings", `{"refresh_interval":"1s"}`)
+	n.must(400, "PUT /a/_settings?reopen=true", `{"refresh_interval":"1s"}`)
+
+	n.must(200, "PUT /_settings?preserve_existing=true", `{"refresh_interval":"9s"}`)
+	if a, b := shown("a", "refresh_interval"), shown("b", "refresh_interval"); a != "20ms" || b != "9s" {
+		t.Errorf("preserve_existing: %v, %v", a, b)
+	}
+	n.must(200, "PUT /_all/_settings", `{"settings":{"index":{"refresh_interval":null,"number_of_replicas":0,"translog":{"durability":null,"sync_interval":null}}}}`)
+	n = n.restart()
+	all := n.must(200, "GET /_settings", "")
+	for _, index := range []string{"a", "b"} {
+		if at(all, index+".settings.index.refresh_interval") != nil || at(all, index+".settings.index.translog") != nil || at(all, index+".settings.index.number_of_replicas") != "0" {
+			t.Errorf("reset: %v", at(all, index))
+		}
 	}
 }

@@ -276,9 +276,11 @@ func (l *Dir) Close() error {
 	for l.leading || l.pending.waiting > 0 {
 		l.idle.Wait()
 	}
-	l.mu.Unlock()
-	<-l.syncer.done
-	l.mu.Lock()
+	if l.syncer.running {
+		l.mu.Unlock()
+		<-l.syncer.done
+		l.mu.Lock()
+	}
 	defer l.mu.Unlock()
 	err := l.failed
 	if err == nil && l.files.current != nil {

@@ -40,14 +40,13 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Dir, error) {
 	}
 	l := &Dir{fs: fsys, dir: dir, opts: opts, lock: lock}
 	l.pool.room.L, l.idle.L, l.files.released.L, l.syncer.wake.L = &l.mu, &l.mu, &l.mu, &l.mu
-	l.syncer.stop, l.syncer.done = make(chan struct{}), make(chan struct{})
+	l.syncer.stop, l.syncer.done, l.syncer.changed = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	l.replacePending()
 	if err := l.recover(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	if opts.Mode == ModeRequest {
-		close(l.syncer.done)
-	} else {
+	l.syncer.running = opts.Mode != ModeRequest
+	if l.syncer.running {
 		go l.run()
 	}
 	return l, nil

@@ -10,19 +10,44 @@ import (
 
 // syncer syncs in the background.
 type syncer struct {
-	wake  sync.Cond // there is something to sync, or the log closes
-	stop  chan struct{}
-	done  chan struct{}
-	count uint64 // of syncs of records
+	wake    sync.Cond // there is something to sync, or the log closes
+	running bool      // the goroutine was started, which closes done
+	stop    chan struct{}
+	done    chan struct{}
+	changed chan struct{} // closed and replaced by SetMode
+	count   uint64        // of syncs of records
 }
 
-// run is the goroutine of ModeAsync and ModeInterval.
+// SetMode changes when appended records become durable. If it returns nil for ModeRequest, all records that were
+// acknowledged before are durable. interval is as in Options.
+func (l *Dir) SetMode(mode Mode, interval time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	l.opts.Mode, l.opts.Interval = mode, interval
+	l.opts.setDefaults()
+	close(l.syncer.changed)
+	l.syncer.changed = make(chan struct{})
+	if mode == ModeRequest {
+		return l.syncWritten()
+	}
+	if !l.syncer.running {
+		l.syncer.running = true
+		go l.run()
+	}
+	l.syncer.wake.Signal()
+	return nil
+}
+
+// run is the goroutine of ModeAsync and ModeInterval. It waits while the mode is ModeRequest.
 func (l *Dir) run() {
 	defer close(l.syncer.done)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
-		for !l.closed && l.failed == nil && (l.durable == l.written.seq || l.files.current == nil) {
+		for !l.closed && l.failed == nil && (l.opts.Mode == ModeRequest || l.durable == l.written.seq || l.files.current == nil) {
 			l.syncer.wake.Wait()
 		}
 		if l.closed || l.failed != nil {
@@ -35,14 +60,16 @@ func (l *Dir) run() {
 	}
 }
 
-// pause waits for the interval. It reports false if the log closes.
+// pause waits for the interval, or until SetMode changes it. It reports false if the log closes.
 func (l *Dir) pause() bool {
+	timer, changed := time.NewTimer(l.opts.Interval), l.syncer.changed
 	l.mu.Unlock()
 	defer l.mu.Lock()
-	timer := time.NewTimer(l.opts.Interval)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
+	case <-changed:
 		return true
 	case <-l.syncer.stop:
 		return false

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
@@ -305,4 +307,99 @@ func TestConcurrent(t *testing.T) {
 			mustClose(t, l)
 		})
 	}
+}
+
+// SetMode takes effect for the next Append, and for what was acknowledged before.
+func TestSetMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, l := slowLog(t, Options{})
+		set := func(mode Mode, interval time.Duration) {
+			t.Helper()
+			if err := l.SetMode(mode, interval); err != nil {
+				t.Fatal(err)
+			}
+		}
+		durable := func(want bool) {
+			t.Helper()
+			synctest.Wait()
+			if s := l.Stats(); (s.Durable == s.Last) != want {
+				t.Errorf("durable to %d of %d, want all: %t", s.Durable, s.Last, want)
+			}
+		}
+		set(ModeInterval, time.Hour)
+		mustAppend(t, l, "a")
+		time.Sleep(time.Minute)
+		durable(false)
+		set(ModeInterval, time.Second) // the hour ends
+		time.Sleep(slowSync)
+		durable(true)
+		mustAppend(t, l, "b")
+		time.Sleep(time.Second - time.Millisecond)
+		durable(false)
+		time.Sleep(time.Millisecond + slowSync)
+		durable(true)
+		set(ModeInterval, 0) // a second
+		mustAppend(t, l, "c")
+		start := time.Now()
+		set(ModeRequest, 0)
+		durable(true)
+		mustAppend(t, l, "d")
+		durable(true)
+		if took := time.Since(start); took != 2*slowSync {
+			t.Errorf("two syncs took %v", took)
+		}
+		syncs := l.Stats().Syncs
+		time.Sleep(time.Hour)
+		if now := l.Stats().Syncs; now != syncs {
+			t.Errorf("%d syncs of nothing", now-syncs)
+		}
+		set(ModeAsync, 0)
+		mustAppend(t, l, "e")
+		durable(false)
+		time.Sleep(slowSync)
+		durable(true)
+		mustClose(t, l)
+		if err := l.SetMode(ModeAsync, 0); !errors.Is(err, base.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	})
+}
+
+// Appends beside changes of the mode: nothing is lost, and what was acknowledged before ModeRequest is durable.
+func TestSetModeBesideAppends(t *testing.T) {
+	d := vfstest.NewDisk()
+	l := mustOpen(t, d, Options{FileBytes: 4 << 10})
+	var acknowledged atomic.Uint64
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for !stop.Load() {
+				last := uint64(mustAppend(t, l, "a", "b")) + 1
+				for now := acknowledged.Load(); now < last && !acknowledged.CompareAndSwap(now, last); now = acknowledged.Load() {
+				}
+			}
+		})
+	}
+	for i := range 600 {
+		if err := l.SetMode(Mode(i%3), time.Duration(i%7)*time.Millisecond); err != nil {
+			t.Error(err)
+		}
+		if Mode(i%3) != ModeRequest {
+			continue
+		}
+		now := Seq(acknowledged.Load())
+		if s := l.Stats(); s.Durable < now {
+			t.Errorf("change %d: durable to %d, acknowledged to %d", i, s.Durable, now)
+		}
+	}
+	stop.Store(true)
+	wg.Wait()
+	last := l.Stats().Last
+	mustClose(t, l)
+	l = mustOpen(t, d, Options{})
+	if s := l.Stats(); s.Last != last || s.Durable != last || Seq(acknowledged.Load()) != last {
+		t.Errorf("%d records after opening, %d before, %d acknowledged", s.Last, last, acknowledged.Load())
+	}
+	mustClose(t, l)
 }
