@@ -97,7 +97,7 @@ func (s *search) fetchIDs(ctx context.Context, hits []base.Hit, out []Hit) error
 			if err != nil {
 				return err
 			}
-			out[i].SeqNo, out[i].Version = version.Seq, max(version.Number, 1)
+			out[i].SeqNo, out[i].Version = version.Seq, version.Count()
 		}
 		text = append(text, id...)
 		ends[i] = len(text)

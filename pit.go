@@ -96,7 +96,7 @@ func readVersion(ctx context.Context, view *index.View, doc base.DocID) (_ Versi
 		return VersionedDocument{}, err
 	}
 	version, err := view.Version(doc)
-	return VersionedDocument{Document: Document{ID: string(id)}, SeqNo: version.Seq, Version: max(version.Number, 1)}, err
+	return VersionedDocument{Document: Document{ID: string(id)}, SeqNo: version.Seq, Version: version.Count()}, err
 }
 
 // NumDocs is the number of documents.

@@ -145,16 +145,19 @@ const (
 // Unnumbered is Write.IfSeqNo for a document with the SeqNo 0: the error is ErrConflict if a Writer has written it.
 const Unnumbered = living.Unnumbered
 
+// ExternalZero is Write.ExternalVersion for the Version 0.
+const ExternalZero = living.ExternalZero
+
 // Write is one change of an index.
 type Write struct {
 	Kind WriteKind
 	// Document of a WriteDelete has an ID only.
 	Document Document
-	// IfSeqNo, if not 0, is the SeqNo that the document must have. Else the error is ErrConflict. 1 is also for a
-	// document with the SeqNo 0, which no Writer wrote; Unnumbered is for such a document only.
+	// IfSeqNo, if not 0, is the SeqNo that the document must have. Else the error is ErrConflict. Unnumbered is for a
+	// document with the SeqNo 0, which no Writer wrote.
 	IfSeqNo uint64
 	// ExternalVersion, if not 0, becomes the Version of the document. It must be higher than
-	// before, or at least equal with ExternalEqual.
+	// before, or at least equal with ExternalEqual. ExternalZero is for the Version 0.
 	ExternalVersion uint64
 	ExternalEqual   bool
 	// AddFields declares fields before the document is added, as Writer.AddFields does, unless they
@@ -311,10 +314,14 @@ func (ix *Index) versioned(ctx context.Context, id string) (v VersionedDocument,
 		return v, err
 	}
 	var stored segment.StoredDoc
-	v.SeqNo, v.Version = version.Seq, max(version.Number, 1)
+	v.SeqNo, v.Version = version.Seq, version.Count()
 	v.Document, err = readDocument(ctx, &snapshot.Segments[view], local, &stored)
 	return v, err
 }
+
+// Base is the number of a commit from when the Writer began. Documents with the SeqNo 0 are of this commit or of one before.
+// If a Writer has to open the log again and another process has written to the index meanwhile, Base changes.
+func (w *Writer) Base() uint64 { return w.store.Base() }
 
 // SetRefreshInterval changes WriterOptions.RefreshInterval. The error wraps ErrClosed.
 func (w *Writer) SetRefreshInterval(interval time.Duration) error {

@@ -36,6 +36,7 @@ type Kept struct {
 
 	mu     sync.Mutex
 	opts   Options
+	base   uint64
 	store  *Store // nil: down
 	err    error  // why it is down
 	closed bool
@@ -63,6 +64,7 @@ func Keep(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Kep
 	s, err := Open(ctx, fsys, ix, opts)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.base = generation(ix)
 	switch {
 	case err == nil:
 		k.store = s
@@ -125,6 +127,7 @@ func (k *Kept) goDown(why error) {
 			k.mu.Lock()
 			k.store, k.err = s, err
 			if err == nil { // the options may have changed meanwhile
+				k.base = generation(s.ix)
 				s.work.every.set(k.opts.RefreshInterval)
 				if err := s.log.SetMode(k.opts.Sync, k.opts.SyncInterval); err != nil {
 					r.failed(err)
@@ -136,6 +139,24 @@ func (k *Kept) goDown(why error) {
 			}
 		}
 	})
+}
+
+// generation is the number of the newest commit.
+func generation(ix *index.Index) uint64 {
+	s, err := ix.Snapshot()
+	if err != nil { // it is closed
+		return 0
+	}
+	defer s.Release()
+	return s.Generation
+}
+
+// Base is the generation of a commit from when the store was opened. It has the documents that no Store wrote: while the
+// store is open, no others come.
+func (k *Kept) Base() uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.base
 }
 
 // change changes options, and those of the store, if it is not down.

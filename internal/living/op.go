@@ -28,8 +28,11 @@ const (
 	Declare
 )
 
-// Unnumbered is Op.IfSeq for a document that no Store wrote. 1 does not tell it from the first write of a Store.
+// Unnumbered is Op.IfSeq for a document that no Store wrote.
 const Unnumbered uint64 = math.MaxUint64
+
+// ExternalZero is Op.External for the number 0.
+const ExternalZero uint64 = math.MaxUint64
 
 // Op is one write.
 type Op struct {
@@ -41,11 +44,11 @@ type Op struct {
 	Fields []mapping.Field
 	// Update changes fields that are declared, or fails if they cannot be changed so.
 	Update bool
-	// IfSeq, if not 0, is the Seq that the id's version must have. A document without one, which no Store wrote, counts
-	// as 1. Unnumbered is for such a document only.
+	// IfSeq, if not 0, is the Seq that the id's version must have. Unnumbered is for a document without one, which no
+	// Store wrote.
 	IfSeq uint64
 	// External, if not 0, becomes the Number of the version. It must be higher than the Number
-	// before, or at least equal with ExternalEqual.
+	// before, or at least equal with ExternalEqual. ExternalZero is for the number 0.
 	External      uint64
 	ExternalEqual bool
 }
@@ -172,19 +175,27 @@ func (e *entry) decide(now state) (ok bool) {
 	op, r := &e.op, e.result
 	r.Version = now.version
 	exists := now.doc != nil
+	counted := exists || now.version.Seq != 0 // else the id is new
+	external := op.External
+	if external == ExternalZero {
+		external = 0
+	}
 	switch {
 	case op.Kind == Create && exists:
 		return e.conflict("the document exists, with version %d", now.version.Number)
 	case op.IfSeq == Unnumbered && (now.version.Seq != 0 || !exists):
 		return e.conflict("the last write has the sequence number %d, not none", now.version.Seq)
-	case op.IfSeq != 0 && op.IfSeq != Unnumbered && (op.IfSeq != max(now.version.Seq, 1) || !exists):
+	case op.IfSeq != 0 && op.IfSeq != Unnumbered && (op.IfSeq != now.version.Seq || !exists):
 		return e.conflict("the last write has the sequence number %d, not %d", now.version.Seq, op.IfSeq)
-	case op.External != 0 && (op.External < now.version.Number || op.External == now.version.Number && !op.ExternalEqual):
-		return e.conflict("the current version %d is not below %d", now.version.Number, op.External)
+	case op.External == 0 || !counted:
+	case external == now.version.Number && !op.ExternalEqual:
+		return e.conflict("the current version %d is not below %d", now.version.Number, external)
+	case external < now.version.Number:
+		return e.conflict("the current version %d is above %d", now.version.Number, external)
 	}
 	e.state.version = segment.Version{Number: now.version.Number + 1}
 	if op.External != 0 {
-		e.state.version.Number = op.External
+		e.state.version.Number = external
 	}
 	switch {
 	case op.Kind == Delete && exists:

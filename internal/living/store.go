@@ -156,7 +156,7 @@ func (s *Store) state(id string) (st state, pending bool, err error) {
 		return state{}, false, err
 	}
 	v, err := snapshot.Segments[view].Version(doc)
-	v.Number = max(v.Number, 1) // of an index that had no versions
+	v.Number = v.Count()
 	return state{version: v, doc: visible}, false, err
 }
 

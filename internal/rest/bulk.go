@@ -236,6 +236,7 @@ func (b *bulkRun) prepare(p *pending, item *bulkItem) *Error {
 		}
 		b.touched[p.name] = p.index
 	}
+	c.settle(&p.write, p.index)
 	switch p.op {
 	case bulkIndex, bulkCreate:
 		err = p.index.document(&p.write, p.id, string(item.source))
@@ -354,8 +355,8 @@ func (b *bulkRun) report(p *pending) {
 	}
 	out = strconv.AppendUint(append(out, `,"_version":`...), p.reply.Version, 10)
 	out = append(append(append(out, `,"result":"`...), result...), `","_shards":{"total":`...)
-	out = append(append(append(append(out, shards...), `,"successful":`...), shards...), `,"failed":0},"_seq_no":`...)
-	out = strconv.AppendUint(out, seqNo(p.reply.SeqNo), 10)
-	out = strconv.AppendInt(append(out, `,"_primary_term":1,"status":`...), int64(statusOf(p.reply.Outcome)), 10)
+	out = append(append(append(append(out, shards...), `,"successful":`...), shards...), `,"failed":0}`...)
+	out = b.touched[p.name].appendNumbers(out, p.reply.SeqNo)
+	out = strconv.AppendInt(append(out, `,"status":`...), int64(statusOf(p.reply.Outcome)), 10)
 	b.answer = append(out, '}', '}')
 }

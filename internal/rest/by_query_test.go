@@ -84,27 +84,83 @@ func unnumberedIndex(t *testing.T) string {
 	return dir
 }
 
-// Documents that griffin index wrote have no sequence number, and conditions hold for them too.
+// Documents that griffin index wrote have a term of their own, with the number of the commit. Conditions hold for them, and
+// for nothing else: the first write of the API, which has the number 0, is told from them.
 func TestConditionsOfUnnumberedDocuments(t *testing.T) {
 	n := openNode(t, unnumberedIndex(t), Options{})
-	if out := n.must(200, "GET /a/_doc/1", ""); out["_seq_no"] != 0.0 {
-		t.Fatalf("%v", out)
+	first := n.must(200, "GET /a/_doc/1", "")
+	if first["_primary_term"] != float64(unloggedTerm) || first["_seq_no"] == nil {
+		t.Fatalf("%v", first)
+	}
+	unlogged := fmt.Sprintf("if_seq_no=%v&if_primary_term=%d", first["_seq_no"], unloggedTerm)
+	out := n.must(200, "POST /a/_search", `{"query":{"ids":{"values":["1"]}},"seq_no_primary_term":true}`)
+	if hit := at(out, "hits.hits.0"); at(hit, "_seq_no") != first["_seq_no"] || at(hit, "_primary_term") != first["_primary_term"] {
+		t.Errorf("the hit %v has other numbers than the document %v", hit, first)
 	}
 	n.must(409, "PUT /a/_doc/1?if_seq_no=5&if_primary_term=1", `{"t":"x"}`)
-	n.must(201, "PUT /a/_doc/4", `{"t":"x"}`)
-	n.must(200, "PUT /a/_doc/1?if_seq_no=0&if_primary_term=1", `{"t":"x"}`)
-	n.must(409, "PUT /a/_doc/1?if_seq_no=0&if_primary_term=1", `{"t":"x"}`)
-	n.must(409, "PUT /a/_doc/none?if_seq_no=0&if_primary_term=1", `{"t":"x"}`)
-	n.must(200, "POST /a/_update/2?if_seq_no=0&if_primary_term=1", `{"doc":{"u":"y"}}`)
-	out := n.must(409, "POST /a/_delete_by_query?conflicts=abort", `{"query":{"match_all":{}}}`)
-	if out["deleted"] != 1.0 || out["version_conflicts"] != 2.0 {
+	if out := n.must(201, "PUT /a/_doc/4", `{"t":"x"}`); out["_seq_no"] != 0.0 || out["_primary_term"] != 1.0 {
+		t.Errorf("the first write: %v", out)
+	}
+	// The condition of a client that has read the first write does not hold for a document of griffin index, nor the reverse.
+	for _, request := range []string{"PUT /a/_doc/1", "DELETE /a/_doc/1", "PUT /a/_doc/none", "DELETE /a/_doc/none"} {
+		n.must(409, request+"?if_seq_no=0&if_primary_term=1", strings.Repeat(`{"t":"lost"}`, strings.Count(request, "PUT")))
+	}
+	n.must(409, "POST /a/_update/1?if_seq_no=0&if_primary_term=1", `{"doc":{"t":"lost"}}`)
+	n.must(409, "PUT /a/_doc/4?"+unlogged, `{"t":"lost"}`)
+	reason := at(n.must(409, "POST /a/_update/4?"+unlogged, `{"doc":{"t":"lost"}}`), "error.reason")
+	if want := fmt.Sprintf("[4]: version conflict, required seqNo [%v], primary term [%d]. current document has seqNo [0] and primary term [1]", first["_seq_no"], unloggedTerm); reason != want {
+		t.Errorf("%v, want %s", reason, want)
+	}
+	n.must(409, "PUT /a/_doc/none?"+unlogged, `{"t":"lost"}`)
+	n.must(409, fmt.Sprintf("PUT /a/_doc/1?if_seq_no=%v&if_primary_term=%d", first["_seq_no"].(float64)+1, unloggedTerm), `{"t":"lost"}`)
+
+	n.must(200, "PUT /a/_doc/1?"+unlogged, `{"t":"x"}`)
+	n.must(409, "PUT /a/_doc/1?"+unlogged, `{"t":"lost"}`)
+	if out := n.must(200, "POST /a/_update/2?"+unlogged, `{"doc":{}}`); out["result"] != "noop" || out["_primary_term"] != float64(unloggedTerm) {
+		t.Errorf("an update of nothing: %v", out)
+	}
+	n.must(200, "POST /a/_update/2?"+unlogged, `{"doc":{"u":"y"}}`)
+	n.must(409, "POST /a/_update/2?"+unlogged, `{"doc":{"u":"lost"}}`)
+	bulk := fmt.Sprintf(`{"index":{"_index":"a","_id":"%%s","if_seq_no":%v,"if_primary_term":%d}}`+"\n{}\n", first["_seq_no"], unloggedTerm)
+	out = n.must(200, "POST /_bulk", fmt.Sprintf(bulk+bulk, "2", "3"))
+	if at(out, "items.0.index.status") != 409.0 || at(out, "items.1.index.status") != 200.0 || at(out, "items.1.index._primary_term") != 1.0 {
 		t.Errorf("%v", out)
 	}
-	n.must(404, "GET /a/_doc/3", "")
+	out = n.must(409, "POST /a/_delete_by_query?conflicts=abort", `{"query":{"match_all":{}}}`)
+	if out["deleted"] != 0.0 || out["version_conflicts"] != 3.0 {
+		t.Errorf("%v", out)
+	}
+	for _, c := range []string{"if_seq_no=18446744073709551615&if_primary_term=1", "if_seq_no=-2&if_primary_term=1", "if_seq_no=0"} {
+		n.must(400, "PUT /a/_doc/1?"+c, `{"t":"lost"}`)
+	}
+	out = n.must(200, "POST /a/_bulk", `{"index":{"_id":"1","if_seq_no":18446744073709551615,"if_primary_term":1}}`+"\n{}\n"+`{"index":{"_id":"1","version":18446744073709551615,"version_type":"external"}}`+"\n{}\n")
+	if at(out, "items.0.index.status") != 400.0 || at(out, "items.1.index.status") != 400.0 {
+		t.Errorf("%v", out)
+	}
 }
 
-// The first write of an index that griffin index made gets the sequence number 0 of the API, which the documents before
-// it have, too. A document that it changes after it was found is a conflict all the same.
+// A document that griffin index has replaced while no server ran is not the one that a client has read before.
+func TestUnnumberedDocumentReplaced(t *testing.T) {
+	dir := unnumberedIndex(t)
+	n := openNode(t, dir, Options{})
+	before := n.must(200, "GET /a/_doc/1", "")
+	n.close()
+	ix, err := griffin.Open(filepath.Join(dir, "a"), griffin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(ix.Add(t.Context(), griffin.Document{ID: "1", Text: "replaced"}), ix.Commit(t.Context()), ix.Close()); err != nil {
+		t.Fatal(err)
+	}
+	n = openNode(t, dir, Options{})
+	condition := func(doc map[string]any) string {
+		return fmt.Sprintf("?if_seq_no=%v&if_primary_term=%v", doc["_seq_no"], fmt.Sprint(int64(doc["_primary_term"].(float64))))
+	}
+	n.must(409, "PUT /a/_doc/1"+condition(before), `{"t":"lost"}`)
+	n.must(200, "PUT /a/_doc/1"+condition(n.must(200, "GET /a/_doc/1", "")), `{"t":"x"}`)
+}
+
+// A document of griffin index that the first write changes after an operation by query has found it is a conflict.
 func TestByQueryOfFirstWrite(t *testing.T) {
 	for _, update := range []bool{false, true} {
 		n := openNode(t, unnumberedIndex(t), Options{})

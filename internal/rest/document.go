@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -38,22 +39,35 @@ type conditions struct {
 	versionType              string
 }
 
-// primaryTerm is the same for ever: an index has one owner.
-const primaryTerm = 1
+const (
+	// primaryTerm is the same for all writes of the API: an index has one owner.
+	primaryTerm = 1
+	// unloggedTerm is the term of documents that griffin index wrote, without a number. It is above all terms that
+	// changes of the owner could reach. Clients send both numbers back, so that such a document cannot be confused with a
+	// write of the API.
+	unloggedTerm = math.MaxInt32
+	// noWrite is a griffin.Write.IfSeqNo that no write has.
+	noWrite = 1<<63 + 1
+)
 
-// seqNo numbers writes from 0, as OpenSearch does; the index numbers them from 1.
-func seqNo(seq uint64) uint64 {
-	if seq == griffin.Unnumbered {
-		return 0
+// numbers returns _seq_no and _primary_term of the document that a write made. Writes are numbered from 0, as in
+// OpenSearch; the index numbers them from 1. Documents of griffin index have the number of the commit that the server found:
+// if they were replaced while no server ran, it is another one.
+func (x *Index) numbers(seq uint64) (seqNo uint64, term int) {
+	if seq == 0 || seq == griffin.Unnumbered {
+		return x.writer.Base(), unloggedTerm
 	}
-	return writtenSeqNo(seq) - 1
+	return seq - 1, primaryTerm
 }
 
-// writtenSeqNo is what a client's condition, plus 1, is compared with.
-func writtenSeqNo(seq uint64) uint64 { return max(seq, 1) }
+// appendNumbers appends them to a JSON object.
+func (x *Index) appendNumbers(dst []byte, seq uint64) []byte {
+	number, term := x.numbers(seq)
+	dst = strconv.AppendUint(append(dst, `,"_seq_no":`...), number, 10)
+	return strconv.AppendInt(append(dst, `,"_primary_term":`...), int64(term), 10)
+}
 
-// unchanged is the griffin.Write.IfSeqNo for a document with a SeqNo. The first write of an index that griffin index
-// made is a conflict, though the API has the number 0 for it and for the document before it.
+// unchanged is the griffin.Write.IfSeqNo for a document with a SeqNo.
 func unchanged(seq uint64) uint64 {
 	if seq == 0 {
 		return griffin.Unnumbered
@@ -65,10 +79,19 @@ func (c *conditions) apply(w *griffin.Write) *Error {
 	if (c.ifSeqNo == nil) != (c.ifTerm == nil) {
 		return badRequest(typeValidation, "Validation Failed: 1: ifSeqNo and primaryTerm must be set together;")
 	}
+	for name, n := range map[string]*uint64{"if_seq_no": c.ifSeqNo, "if_primary_term": c.ifTerm, "version": c.version} {
+		if n != nil && *n > math.MaxInt64 {
+			return illegal("[%s] is [%d], more than [%d]", name, *n, int64(math.MaxInt64))
+		}
+	}
 	if c.ifSeqNo != nil {
-		w.IfSeqNo = *c.ifSeqNo + 1
-		if *c.ifTerm != primaryTerm {
-			w.IfSeqNo = 1<<63 - 1 // no write has it
+		switch *c.ifTerm {
+		case primaryTerm:
+			w.IfSeqNo = *c.ifSeqNo + 1
+		case unloggedTerm:
+			w.IfSeqNo = griffin.Unnumbered // see settle
+		default:
+			w.IfSeqNo = noWrite
 		}
 	}
 	switch c.versionType {
@@ -77,13 +100,16 @@ func (c *conditions) apply(w *griffin.Write) *Error {
 			return badRequest(typeValidation, "Validation Failed: 1: internal versioning can not be used for optimistic concurrency control. Please use `if_seq_no` and `if_primary_term` instead;")
 		}
 	case "external", "external_gte", "external_gt":
-		if c.version == nil || *c.version == 0 {
-			return badRequest(typeValidation, "Validation Failed: 1: version type [%s] needs a version of at least 1;", c.versionType)
+		if c.version == nil {
+			return badRequest(typeValidation, "Validation Failed: 1: version type [%s] needs a [version] of at least 0;", c.versionType)
 		}
 		if c.ifSeqNo != nil {
 			return badRequest(typeValidation, "Validation Failed: 1: compare and write operations can not use version type [%s];", c.versionType)
 		}
 		w.ExternalVersion, w.ExternalEqual = *c.version, c.versionType == "external_gte"
+		if *c.version == 0 {
+			w.ExternalVersion = griffin.ExternalZero
+		}
 	default:
 		return illegal("No version type match [%s]", c.versionType)
 	}
@@ -91,6 +117,13 @@ func (c *conditions) apply(w *griffin.Write) *Error {
 		return badRequest(typeValidation, "Validation Failed: 1: create operations do not support compare and set. use index instead;")
 	}
 	return nil
+}
+
+// settle completes the condition of a write to an index.
+func (c *conditions) settle(w *griffin.Write, x *Index) {
+	if w.IfSeqNo == griffin.Unnumbered && *c.ifSeqNo != x.writer.Base() {
+		w.IfSeqNo = noWrite
+	}
 }
 
 func (r *request) conditions() (c conditions, err *Error) {
@@ -169,6 +202,7 @@ func (r *request) put(kind griffin.WriteKind) (answer, *Error) {
 	if err = x.document(&w, id, string(raw)); err != nil {
 		return answer{}, err
 	}
+	c.settle(&w, x)
 	return r.apply(ctx, x, &w)
 }
 
@@ -222,19 +256,39 @@ func (h *Handler) explainWrite(ctx context.Context, x *Index, w *griffin.Write, 
 	case w.Kind == griffin.WriteCreate:
 		e.Reason = fmt.Sprintf("[%s]: version conflict, document already exists (current version [%d])", id, result.Version)
 	case w.ExternalVersion > 0:
-		e.Reason = fmt.Sprintf("[%s]: version conflict, current version [%d] is higher or equal to the one provided [%d]", id, result.Version, w.ExternalVersion)
-	case result.SeqNo == 0:
-		e.Reason = fmt.Sprintf("[%s]: version conflict, required seqNo [%d], primary term [%d]. but no document was found", id, seqNo(w.IfSeqNo), primaryTerm)
+		provided, relation := w.ExternalVersion, "higher or equal to"
+		if provided == griffin.ExternalZero {
+			provided = 0
+		}
+		if w.ExternalEqual {
+			relation = "higher than"
+		}
+		e.Reason = fmt.Sprintf("[%s]: version conflict, current version [%d] is %s the one provided [%d]", id, result.Version, relation, provided)
 	default:
-		e.Reason = fmt.Sprintf("[%s]: version conflict, required seqNo [%d], primary term [%d]. current document has seqNo [%d] and primary term [%d]", id, seqNo(w.IfSeqNo), primaryTerm, seqNo(result.SeqNo), primaryTerm)
+		e.Reason = fmt.Sprintf("[%s]: version conflict, %s", id, x.mismatch(w.IfSeqNo, result))
 	}
 	return e
 }
 
+// mismatch describes a condition that does not hold.
+func (x *Index) mismatch(required uint64, result *griffin.WriteResult) string {
+	text := "the required seqNo and primary term are of no write"
+	if required != noWrite {
+		number, term := x.numbers(required)
+		text = fmt.Sprintf("required seqNo [%d], primary term [%d]", number, term)
+	}
+	if result.SeqNo == 0 && result.Version == 0 {
+		return text + ". but no document was found"
+	}
+	number, term := x.numbers(result.SeqNo)
+	return text + fmt.Sprintf(". current document has seqNo [%d] and primary term [%d]", number, term)
+}
+
 func (x *Index) written(result *griffin.WriteResult) written {
+	number, term := x.numbers(result.SeqNo)
 	return written{
 		Index: x.name, ID: result.ID, Version: result.Version, Result: string(result.Outcome), Shards: oneShard,
-		SeqNo: seqNo(result.SeqNo), PrimaryTerm: primaryTerm,
+		SeqNo: number, PrimaryTerm: term,
 	}
 }
 
@@ -307,6 +361,7 @@ func deleteDocument(r *request) (answer, *Error) {
 	if err != nil {
 		return answer{}, err
 	}
+	c.settle(&w, x)
 	ctx, cancel := r.limit()
 	defer cancel()
 	return r.apply(ctx, x, &w)
@@ -344,8 +399,7 @@ func getDocument(r *request) (answer, *Error) {
 		return answer{}, r.h.explain(ctx, x, getErr)
 	}
 	out = strconv.AppendUint(append(out, `,"_version":`...), doc.Version, 10)
-	out = strconv.AppendUint(append(out, `,"_seq_no":`...), seqNo(doc.SeqNo), 10)
-	out = append(out, `,"_primary_term":1,"found":true`...)
+	out = append(x.appendNumbers(out, doc.SeqNo), `,"found":true`...)
 	if source {
 		out = append(append(out, `,"_source":`...), sourceOf(doc.Title, doc.Text, doc.Fields)...)
 	}

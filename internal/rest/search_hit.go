@@ -66,7 +66,7 @@ func (w *hitWriter) appendWith(dst []byte, hit *griffin.Hit, source []byte) []by
 	dst = appendString(append(dst, `{"_index":`...), w.x.name)
 	dst = appendString(append(dst, `,"_id":`...), hit.ID)
 	if s.version || s.seqNo {
-		dst = s.appendVersion(dst, hit)
+		dst = w.x.appendVersion(dst, s, hit)
 	}
 	dst = append(dst, `,"_score":`...)
 	if hit.NoScore {
@@ -98,13 +98,12 @@ func (w *hitWriter) appendWith(dst []byte, hit *griffin.Hit, source []byte) []by
 }
 
 // appendVersion appends the version and the number of the write that made the document.
-func (s *searchRequest) appendVersion(dst []byte, hit *griffin.Hit) []byte {
+func (x *Index) appendVersion(dst []byte, s *searchRequest, hit *griffin.Hit) []byte {
 	if s.version {
 		dst = strconv.AppendUint(append(dst, `,"_version":`...), hit.Version, 10)
 	}
 	if s.seqNo {
-		dst = strconv.AppendUint(append(dst, `,"_seq_no":`...), seqNo(hit.SeqNo), 10)
-		dst = append(dst, `,"_primary_term":1`...)
+		dst = x.appendNumbers(dst, hit.SeqNo)
 	}
 	return dst
 }

@@ -88,7 +88,7 @@ func (h *Handler) tryUpdate(ctx context.Context, x *Index, u *updateRequest) (re
 		return result, false, h.explain(ctx, x, getErr)
 	default:
 		merged, changed := mergeObjects(string(sourceOf(old.Title, old.Text, old.Fields)), u.doc)
-		if u.ifSeqNo > 0 && u.ifSeqNo != writtenSeqNo(old.SeqNo) {
+		if u.ifSeqNo > 0 && u.ifSeqNo != unchanged(old.SeqNo) {
 			result := griffin.WriteResult{SeqNo: old.SeqNo, Version: old.Version, Err: griffin.ErrConflict}
 			return result, false, h.explainWrite(ctx, x, &griffin.Write{IfSeqNo: u.ifSeqNo, Document: w.Document}, &result)
 		}
@@ -138,7 +138,6 @@ func updateDocument(r *request) (answer, *Error) {
 		return answer{}, err
 	}
 	const maxRetries = 1000
-	u.id, u.retry, u.ifSeqNo = id, int(min(retry, maxRetries)), w.IfSeqNo
 	ctx, cancel := r.limit()
 	defer cancel()
 	x, err := r.h.dir.find(r.PathValue("index"))
@@ -148,6 +147,8 @@ func updateDocument(r *request) (answer, *Error) {
 	if err != nil {
 		return answer{}, err
 	}
+	c.settle(&w, x)
+	u.id, u.retry, u.ifSeqNo = id, int(min(retry, maxRetries)), w.IfSeqNo
 	result, noop, err := r.h.update(ctx, x, u)
 	if err != nil {
 		return answer{}, err

@@ -13,8 +13,16 @@ import (
 type Version struct {
 	// Seq is the number of the write in the index's log; 0: not from a log.
 	Seq uint64
-	// Number counts the writes of the id, from 1; 0: not counted.
+	// Number counts the writes of the id, from 1, or is a number of the caller; 0 without a Seq: not counted.
 	Number uint64
+}
+
+// Count is Number, or 1 if it was not counted.
+func (v Version) Count() uint64 {
+	if v.Seq == 0 {
+		return max(v.Number, 1)
+	}
+	return v.Number
 }
 
 // Versioned is a Source whose documents can have versions.
