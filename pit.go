@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math/bits"
 	"sync"
 	"time"
 
@@ -78,6 +79,67 @@ func (p *PointInTime) Versions(ctx context.Context) iter.Seq2[VersionedDocument,
 					continue
 				}
 				d, err := readVersion(ctx, view, base.DocID(doc))
+				if !yield(d, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Matches returns the number of the documents that a query matches, and an iteration over their ids and versions in the
+// order of their DocIDs. Of q, Text, Node, Lenient, Filter and Mode apply; ModeAndOr finds documents with any of the words
+// if none has all. The errors are as of Search and Versions; ModeSaat is ErrBadInput.
+func (p *PointInTime) Matches(ctx context.Context, q Query) (n int64, docs iter.Seq2[VersionedDocument, error], err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	q = Query{Text: q.Text, Node: q.Node, Lenient: q.Lenient, Filter: q.Filter, Mode: q.Mode, K: 1}
+	if err := q.check(); err != nil {
+		return 0, nil, err
+	}
+	if q.Mode == ModeSaat {
+		return 0, nil, fmt.Errorf("mode saat does not find all matches: %w", ErrBadInput)
+	}
+	snapshot, err := p.retain()
+	if err != nil {
+		return 0, nil, err
+	}
+	s := new(search)
+	if err := beginOf(s, p.index, snapshot, &q); err != nil {
+		return 0, nil, err
+	}
+	matches, err := matching(ctx, s)
+	if err != nil {
+		return 0, nil, publicError(err)
+	}
+	return ones(matches), func(yield func(VersionedDocument, error) bool) { p.versions(ctx, matches, yield) }, nil
+}
+
+// matching returns the documents that the query of a search matches, a bitmap for each segment, and ends the search.
+func matching(ctx context.Context, s *search) ([][]uint64, error) {
+	defer s.snapshot.Release()
+	gate := s.index.runtime.gate
+	gate.Enter()
+	defer gate.Leave()
+	out := make([][]uint64, len(s.snapshot.Segments))
+	_, err := s.prepare(&s.sc.query, false /* cached */)
+	if err == nil {
+		err = s.sc.query.Matches(ctx, &s.sc.search.Scratch, copyTo(out))
+	}
+	s.index.scratches.Put(s.sc) // not deferred, as in answer
+	return out, err
+}
+
+func (p *PointInTime) versions(ctx context.Context, matches [][]uint64, yield func(VersionedDocument, error) bool) {
+	snapshot, err := p.retain()
+	if err != nil {
+		yield(VersionedDocument{}, err)
+		return
+	}
+	defer snapshot.Release()
+	for i, words := range matches {
+		for at, word := range words {
+			for ; word != 0; word &= word - 1 {
+				d, err := readVersion(ctx, &snapshot.Segments[i], base.DocID(64*at+bits.TrailingZeros64(word)))
 				if !yield(d, err) || err != nil {
 					return
 				}

@@ -2,17 +2,23 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/griffin-search/griffin"
 )
 
 const (
-	// byQueryBatch is the number of documents that are found together.
-	byQueryBatch = 1000
+	// byQueryBatch is the default of scroll_size, the number of documents that are written together, and maxByQueryBatch its
+	// limit.
+	byQueryBatch    = 1000
+	maxByQueryBatch = 10_000
 	// byQueryBytes is the size of documents that are read and written together. An update of 100 documents of 3 MB left a
 	// heap of 2,190 MiB when they were read together, and of 443 in parts.
 	byQueryBytes = 8 << 20
@@ -24,6 +30,8 @@ type byQueryRun struct {
 	x         *Index
 	update    bool
 	proceed   bool // conflicts=proceed
+	batch     int  // documents
+	most      int  // documents; 0: all
 	total     int
 	done      int
 	batches   int
@@ -52,29 +60,11 @@ func (r *request) byQuery(update bool) (answer, *Error) {
 	if err != nil {
 		return answer{}, err
 	}
-	run := byQueryRun{r: r, x: x, update: update, failures: []failure{}}
-	switch v := r.values.Get("conflicts"); v {
-	case "", "abort":
-	case "proceed":
-		run.proceed = true
-	default:
-		return answer{}, illegal("conflicts may only be \"proceed\" or \"abort\" but was [%s]", v)
-	}
-	if wait, err := r.boolean("wait_for_completion", true); err != nil {
-		return answer{}, err
-	} else if !wait {
-		return answer{}, illegal("[wait_for_completion] false is not supported: there are no tasks")
-	}
-	body, err := r.searchBody()
-	if err != nil {
+	run := byQueryRun{r: r, x: x, update: update, batch: byQueryBatch, failures: []failure{}}
+	if err := run.options(); err != nil {
 		return answer{}, err
 	}
-	var q searchQuery
-	if r.values.Has("q") && len(body) == 0 {
-		q, err = x.queryString(r.values.Get("q"), r.values.Get("default_operator"), r.values.Get("df"))
-	} else {
-		q, err = x.bodyQuery(body, !update /* required */)
-	}
+	q, err := run.query()
 	if err != nil {
 		return answer{}, err
 	}
@@ -86,6 +76,106 @@ func (r *request) byQuery(update bool) (answer, *Error) {
 		return answer{}, err
 	}
 	return run.answer(), nil
+}
+
+// options reads the parameters of the address.
+func (b *byQueryRun) options() *Error {
+	r := b.r
+	if err := b.onConflict(r.values.Get("conflicts")); err != nil {
+		return err
+	}
+	if wait, err := r.boolean("wait_for_completion", true); err != nil {
+		return err
+	} else if !wait {
+		return illegal("[wait_for_completion] false is not supported: there are no tasks")
+	}
+	if n, given, err := r.number("scroll_size"); err != nil {
+		return err
+	} else if given {
+		if n == 0 || n > maxByQueryBatch {
+			return illegal("[scroll_size] is [%d]: want 1 to %d", n, maxByQueryBatch)
+		}
+		b.batch = int(n)
+	}
+	if n, given, err := r.number("max_docs"); err != nil {
+		return err
+	} else if given {
+		if err := b.limit(n); err != nil {
+			return err
+		}
+	}
+	if v := r.values.Get("slices"); v != "" && v != "1" && v != "auto" {
+		return illegal("[slices] is [%s]: an index is 1 slice; leave it out, or send 1 or auto", v)
+	}
+	if v := r.values.Get("requests_per_second"); v != "" && v != "-1" {
+		return illegal("[requests_per_second] is [%s]: there is no limit of the rate; leave it out, or send -1", v)
+	}
+	return nil
+}
+
+func (b *byQueryRun) onConflict(v string) *Error {
+	switch v {
+	case "", "abort":
+	case "proceed":
+		b.proceed = true
+	default:
+		return illegal("conflicts may only be \"proceed\" or \"abort\" but was [%s]", v)
+	}
+	return nil
+}
+
+// limit is max_docs, in the address or the body.
+func (b *byQueryRun) limit(n uint64) *Error {
+	switch {
+	case n == 0:
+		return illegal("[max_docs] is [0]: want 1 or more; all matches are written without it")
+	case b.most > 0 && b.most != int(n):
+		return illegal("[max_docs] set to two different values [%d] and [%d]", b.most, n)
+	}
+	b.most = int(n)
+	return nil
+}
+
+// query reads the body: a query, conflicts and max_docs. The query can be in the address.
+func (b *byQueryRun) query() (q searchQuery, err *Error) {
+	body, err := b.r.searchBody()
+	if err != nil {
+		return q, err
+	}
+	o := map[string]json.RawMessage{}
+	if len(body) > 0 {
+		var e error
+		if o, e = decodeObject(body); e != nil {
+			return q, badRequest(typeParsing, "the body: %s", jsonReason(e))
+		}
+	}
+	if raw, found := o["conflicts"]; found {
+		var v string
+		if json.Unmarshal(raw, &v) != nil || v == "" {
+			return q, illegal("conflicts may only be \"proceed\" or \"abort\" but was [%.60s]", raw)
+		}
+		if err := b.onConflict(v); err != nil {
+			return q, err
+		}
+		delete(o, "conflicts")
+	}
+	if raw, found := o["max_docs"]; found {
+		n, e := strconv.ParseUint(string(raw), 10, 63)
+		if e != nil {
+			return q, illegal("[max_docs] is [%.60s]: want a number", raw)
+		}
+		if err := b.limit(n); err != nil {
+			return q, err
+		}
+		delete(o, "max_docs")
+	}
+	if !b.r.values.Has("q") {
+		return b.x.objectQuery(o, !b.update /* required */)
+	}
+	if len(o) > 0 {
+		return q, illegal("the address has a query in [q], and the body has [%s]: send one query", slices.Sorted(maps.Keys(o))[0])
+	}
+	return b.x.queryString(b.r.values.Get("q"), b.r.values.Get("default_operator"), b.r.values.Get("df"))
 }
 
 func (b *byQueryRun) answer() answer {
@@ -113,7 +203,8 @@ func (b *byQueryRun) all(ctx context.Context, q searchQuery) *Error {
 		return b.r.h.explain(ctx, b.x, err)
 	}
 	defer pit.Close()
-	batch := make([]foundDocument, 0, byQueryBatch)
+	batch := make([]foundDocument, 0, b.batch)
+	left := b.most
 	flush := func() *Error {
 		b.batches++
 		failed := b.write(ctx, batch)
@@ -124,7 +215,11 @@ func (b *byQueryRun) all(ctx context.Context, q searchQuery) *Error {
 		if err != nil {
 			return b.r.h.explain(ctx, b.x, err)
 		}
-		if batch = append(batch, found); len(batch) < byQueryBatch {
+		batch = append(batch, found)
+		if left--; left == 0 {
+			break
+		}
+		if len(batch) < b.batch {
 			continue
 		}
 		if err := flush(); err != nil || len(b.failures) > 0 {
@@ -147,7 +242,8 @@ type foundDocument struct {
 func (b *byQueryRun) find(ctx context.Context, pit *griffin.PointInTime, q searchQuery) iter.Seq2[foundDocument, error] {
 	return func(yield func(foundDocument, error) bool) {
 		if q.all {
-			b.total, _ = pit.NumDocs() // it is open
+			numDocs, _ := pit.NumDocs() // it is open
+			b.found(numDocs)
 			for doc, err := range pit.Versions(ctx) {
 				if !yield(foundDocument{doc.ID, unchanged(doc.SeqNo)}, err) {
 					return
@@ -155,27 +251,24 @@ func (b *byQueryRun) find(ctx context.Context, pit *griffin.PointInTime, q searc
 			}
 			return
 		}
-		counted, err := pit.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: 1, Count: true, Load: griffin.LoadNone})
-		if err == nil && counted.Matches > griffin.MaxK {
-			err = illegal("the query finds %d documents, more than %d", counted.Matches, griffin.MaxK)
-		}
+		matches, docs, err := pit.Matches(ctx, griffin.Query{Node: q.node, Mode: q.mode})
 		if err != nil {
 			yield(foundDocument{}, err)
 			return
 		}
-		if b.total = int(counted.Matches); b.total == 0 {
-			return
-		}
-		results, err := pit.Search(ctx, griffin.Query{Node: q.node, Mode: q.mode, K: b.total, Load: griffin.LoadIDs, LoadVersions: true})
-		if err != nil {
-			yield(foundDocument{}, err)
-			return
-		}
-		for _, hit := range results.Hits {
-			if !yield(foundDocument{hit.ID, unchanged(hit.SeqNo)}, nil) {
+		b.found(int(matches))
+		for doc, err := range docs {
+			if !yield(foundDocument{doc.ID, unchanged(doc.SeqNo)}, err) {
 				return
 			}
 		}
+	}
+}
+
+// found sets total for a number of matches.
+func (b *byQueryRun) found(matches int) {
+	if b.total = matches; b.most > 0 {
+		b.total = min(b.total, b.most)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/sampletest"
 )
 
 // A document that changes between the search of a _delete_by_query or _update_by_query and its write is a conflict, for
@@ -264,5 +265,116 @@ func TestByQueryOfLargeDocuments(t *testing.T) {
 		if got := n.must(200, fmt.Sprintf("GET /a/_doc/%d", id), "")["_version"]; got != 2.0 {
 			t.Errorf("document %d: version %v", id, got)
 		}
+	}
+}
+
+// max_docs and scroll_size, in the address or the body, and a query in the address. What is not supported is an error by
+// name, and then nothing is written.
+func TestByQueryOptions(t *testing.T) {
+	n := newNode(t)
+	fill := func() {
+		for id := range 7 {
+			n.do(fmt.Sprintf("PUT /a/_doc/%d", id), fmt.Sprintf(`{"t":"all","n":%d}`, id))
+		}
+		n.must(200, "POST /a/_refresh", "")
+	}
+	fill()
+	for _, c := range []struct {
+		request, body        string
+		total, batches, done float64
+	}{
+		{"_update_by_query?max_docs=4&scroll_size=3&slices=1&requests_per_second=-1&refresh=true", ``, 4, 2, 4},
+		{"_update_by_query?scroll_size=3&slices=auto&refresh=true", `{"query":{"match":{"t":"all"}}}`, 7, 3, 7},
+		{"_update_by_query?max_docs=9&refresh=true", `{"max_docs":9,"query":{"range":{"n":{"gte":3}}},"conflicts":"proceed"}`, 4, 1, 4},
+		{"_delete_by_query?q=all&scroll_size=2&refresh=true", `{"max_docs":4}`, 4, 2, 4},
+		{"_delete_by_query?q=all&refresh", ``, 3, 1, 3},
+		{"_delete_by_query?refresh=true", `{"query":{"match_all":{}},"max_docs":5}`, 0, 0, 0},
+	} {
+		out := n.must(200, "POST /a/"+c.request, c.body)
+		done := out["deleted"]
+		if strings.HasPrefix(c.request, "_update") {
+			done = out["updated"]
+		}
+		if out["total"] != c.total || out["batches"] != c.batches || done != c.done {
+			t.Errorf("%s %s: %v", c.request, c.body, out)
+		}
+	}
+	fill()
+	for request, want := range map[string]string{
+		"_delete_by_query?max_docs=0 {}":                                            "[max_docs] is [0]: want 1 or more",
+		"_delete_by_query?max_docs=-1 {}":                                           "Failed to parse int parameter [max_docs] with value [-1]",
+		"_delete_by_query?max_docs=2 {\"max_docs\":3,\"query\":{\"match_all\":{}}}": "[max_docs] set to two different values [2] and [3]",
+		"_delete_by_query {\"max_docs\":\"3\",\"query\":{\"match_all\":{}}}":        "[max_docs] is [\"3\"]: want a number",
+		"_delete_by_query?scroll_size=0 {\"query\":{\"match_all\":{}}}":             "[scroll_size] is [0]: want 1 to 10000",
+		"_delete_by_query?scroll_size=10001 {\"query\":{\"match_all\":{}}}":         "[scroll_size] is [10001]: want 1 to 10000",
+		"_delete_by_query?slices=2 {\"query\":{\"match_all\":{}}}":                  "[slices] is [2]: an index is 1 slice",
+		"_delete_by_query?requests_per_second=5 {\"query\":{\"match_all\":{}}}":     "[requests_per_second] is [5]: there is no limit of the rate",
+		"_delete_by_query?wait_for_completion=false {\"query\":{\"match_all\":{}}}": "[wait_for_completion] false is not supported: there are no tasks",
+		"_delete_by_query?q=all {\"query\":{\"match_all\":{}}}":                     "the address has a query in [q], and the body has [query]: send one query",
+		"_delete_by_query {\"query\":{\"match_all\":{}},\"conflicts\":\"never\"}":   "conflicts may only be \"proceed\" or \"abort\" but was [never]",
+		"_delete_by_query {\"query\":{\"match_all\":{}},\"conflicts\":1}":           "conflicts may only be \"proceed\" or \"abort\" but was [1]",
+		"_update_by_query {\"script\":{\"source\":\"ctx._source.n++\"}}":            "request does not support [script]",
+		"_update_by_query {\"slice\":{\"id\":0,\"max\":2}}":                         "request does not support [slice]",
+		"_update_by_query?pipeline=p ":                                              "request [/a/_update_by_query] contains unrecognized parameter: [pipeline]",
+		"_update_by_query?scroll=5m ":                                               "request [/a/_update_by_query] contains unrecognized parameter: [scroll]",
+	} {
+		target, body, _ := strings.Cut(request, " ")
+		if got, _ := at(n.must(400, "POST /a/"+target, body), "error.reason").(string); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", request, got)
+		}
+	}
+	if out := n.must(200, "GET /a/_count", ""); out["count"] != 7.0 {
+		t.Errorf("errors deleted documents: %v", out)
+	}
+}
+
+// An operation by query has no limit of matches. With GRIFFIN_TEST_ALL=1 there are more than a search can return.
+func TestByQueryOfManyDocuments(t *testing.T) {
+	numDocs := sampletest.Rounds(20_000, griffin.MaxK+500)
+	n := newNode(t)
+	n.must(200, "PUT /a", `{"settings":{"refresh_interval":"-1","translog.durability":"async"},"mappings":{"properties":{"n":{"type":"long"}}}}`)
+	var body strings.Builder
+	for id := range numDocs {
+		fmt.Fprintf(&body, "{\"index\":{\"_id\":\"%d\"}}\n{\"n\":%d}\n", id, id%2)
+		if body.Len() > 4<<20 || id == numDocs-1 {
+			if out := n.must(200, "POST /a/_bulk", body.String()); out["errors"] != false {
+				t.Fatal("errors in a bulk request")
+			}
+			body.Reset()
+		}
+		if id == numDocs/3 {
+			n.must(200, "POST /a/_refresh", "")
+		}
+	}
+	n.must(200, "POST /a/_refresh", "")
+	even := float64((numDocs + 1) / 2)
+	for _, c := range []struct {
+		request, body string
+		total         float64
+	}{
+		{"_update_by_query?max_docs=1500&refresh=true", `{"query":{"range":{"n":{"gte":0}}}}`, 1500},
+		{"_delete_by_query?refresh=true&max_docs=777", `{"query":{"term":{"n":1}}}`, 777},
+		{"_delete_by_query?refresh=true", `{"query":{"range":{"n":{"gte":0}}}}`, float64(numDocs - 777)},
+	} {
+		if c.total > 2000 { // all that are left, more than a search returns
+			out := n.must(200, "GET /a/_count", "")
+			if out["count"] != c.total {
+				t.Fatalf("%v documents are left, want %v", out["count"], c.total)
+			}
+			if out := n.must(200, "POST /a/_count", `{"query":{"term":{"n":0}}}`); out["count"] != even {
+				t.Errorf("%v", out)
+			}
+		}
+		out := n.must(200, "POST /a/"+c.request, c.body)
+		done := out["deleted"]
+		if strings.HasPrefix(c.request, "_update") {
+			done = out["updated"]
+		}
+		if out["total"] != c.total || done != c.total || out["version_conflicts"] != 0.0 {
+			t.Errorf("%s: %v", c.request, out)
+		}
+	}
+	if out := n.must(200, "GET /a/_count", ""); out["count"] != 0.0 {
+		t.Errorf("%v", out)
 	}
 }

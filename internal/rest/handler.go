@@ -435,7 +435,7 @@ func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...
 	route("GET /_cat/indices/{index}", catIndices, "format", "v")
 	route("GET /_cluster/health", health, "wait_for_status", "level", "local")
 	route("GET /_cluster/health/{index}", health, "wait_for_status", "level", "local")
-	byQuery := []string{"refresh", "conflicts", "wait_for_completion", "q", "default_operator", "df"}
+	byQuery := []string{"refresh", "conflicts", "wait_for_completion", "q", "default_operator", "df", "max_docs", "scroll_size", "slices", "requests_per_second"}
 	route("POST /{index}/_delete_by_query", deleteByQuery, byQuery...)
 	route("POST /{index}/_update_by_query", updateByQuery, byQuery...)
 }

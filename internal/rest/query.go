@@ -148,6 +148,11 @@ func (x *Index) bodyQuery(body []byte, required bool) (q searchQuery, err *Error
 	if e != nil {
 		return q, badRequest(typeParsing, "the body: %s", jsonReason(e))
 	}
+	return x.objectQuery(o, required)
+}
+
+// objectQuery is bodyQuery for a decoded object.
+func (x *Index) objectQuery(o map[string]json.RawMessage, required bool) (q searchQuery, err *Error) {
 	for key := range o {
 		if key != "query" {
 			return q, badRequest(typeParsing, "request does not support [%s]", key)
