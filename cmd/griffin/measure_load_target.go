@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -211,6 +212,13 @@ type indexTarget struct {
 	ix         *griffin.Index
 	closeIndex func() error
 	queries    []griffin.Query
+	batches    sync.Pool // of *loadBatch
+}
+
+// loadBatch is the memory of a batch, for later ones.
+type loadBatch struct {
+	queries []griffin.Query
+	results []griffin.BatchResult
 }
 
 // check runs before the load begins.
@@ -242,15 +250,23 @@ func (t *indexTarget) Do(ctx context.Context, query int) (load.Outcome, error) {
 }
 
 func (t *indexTarget) DoBatch(ctx context.Context, first, n int) (o load.Outcome, failed int, err error) {
-	queries := make([]griffin.Query, n)
-	for i := range queries {
-		queries[i] = t.queries[(first+i)%len(t.queries)]
+	memory, _ := t.batches.Get().(*loadBatch)
+	if memory == nil {
+		memory = new(loadBatch)
 	}
-	results, err := t.ix.SearchBatch(ctx, queries)
+	queries := memory.queries[:0]
+	for i := range n {
+		queries = append(queries, t.queries[(first+i)%len(t.queries)])
+	}
+	results, err := t.ix.SearchBatchInto(ctx, queries, memory.results)
 	if err != nil {
 		o, err = outcomeOf(err)
 		return o, 0, err
 	}
+	defer func() {
+		memory.queries, memory.results = queries, results
+		t.batches.Put(memory)
+	}()
 	for i := range results {
 		if e := results[i].Err; e != nil {
 			failed++

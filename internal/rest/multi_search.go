@@ -24,6 +24,8 @@ const (
 	maxSearches    = 10_000
 	maxFound       = 1_000_000
 	maxAnswerBytes = 256 << 20
+	// maxKeptBytes bounds the answers whose memory is kept for a later multi-search.
+	maxKeptBytes = 4 << 20
 )
 
 // multiSearch is a request with many searches.
@@ -233,11 +235,11 @@ func (m *multiSearch) run(ctx context.Context, limit int) error {
 	}
 	for _, x := range indexes {
 		searches := together[x]
-		queries := make([]griffin.Query, len(searches))
-		for i, s := range searches {
-			queries[i] = s.planned
+		memory, _ := batchMemories.Get().(*batchMemory)
+		for _, s := range searches {
+			memory.queries = append(memory.queries, s.planned)
 		}
-		results, err := x.ix.SearchBatch(ctx, queries)
+		results, err := x.ix.SearchBatchInto(ctx, memory.queries, memory.results)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
@@ -251,11 +253,28 @@ func (m *multiSearch) run(ctx context.Context, limit int) error {
 				m.finish(ctx, s, func() error { return s.write(ctx, x, s.planned, &results[i].Results, &s.out) })
 			}
 		})
+		if err == nil && m.answered.Load() <= maxKeptBytes {
+			memory.release(results)
+		}
 	}
 	parallel(single, limit, func(_ int, s *oneSearch) {
 		m.finish(ctx, s, func() error { return s.answer(ctx, s.index, &s.out) })
 	})
 	return ctx.Err()
+}
+
+// batchMemory is the memory of a batch. It is kept for a later one, of any index, when the answers are written.
+type batchMemory struct {
+	queries []griffin.Query
+	results []griffin.BatchResult
+}
+
+var batchMemories = sync.Pool{New: func() any { return new(batchMemory) }}
+
+func (m *batchMemory) release(results []griffin.BatchResult) {
+	clear(m.queries) // they refer to parts of the request
+	m.queries, m.results = m.queries[:0], results
+	batchMemories.Put(m)
 }
 
 // parallel calls f for each search, at most limit at the same time.
