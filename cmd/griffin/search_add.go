@@ -287,11 +287,10 @@ func (f *feeder) flush(ctx context.Context) error {
 		}
 	}
 	results, err := applyPatiently(ctx, f.sink, f.batch)
-	if err != nil {
-		return err
-	}
 	for i, r := range results {
 		switch {
+		case err != nil && r.Outcome == griffin.WriteFailed:
+			continue // the batch ended before it
 		case r.Err != nil:
 			if err := f.reject(&corpus.RecordError{Location: f.places[i], Err: r.Err}); err != nil {
 				return err
@@ -301,6 +300,9 @@ func (f *feeder) flush(ctx context.Context) error {
 			f.replaced++
 		}
 		f.docs++
+	}
+	if err != nil {
+		return err
 	}
 	f.batch, f.places, f.kinds, f.batchBytes = f.batch[:0], f.places[:0], f.kinds[:0], 0
 	return nil

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -184,7 +183,7 @@ func (s *serverIndex) apply(ctx context.Context, writes []griffin.Write) ([]grif
 		return nil, fmt.Errorf("%s/_bulk: %d items for %d writes", s.url, len(answer.Items), len(writes))
 	}
 	results := make([]griffin.WriteResult, len(writes))
-	var failed *serverError // of the index
+	var failed error // of the index, or the first for which there was no room
 	for i, byKind := range answer.Items {
 		for _, item := range byKind {
 			results[i] = griffin.WriteResult{ID: writes[i].Document.ID, Outcome: griffin.WriteOutcome(item.Result), SeqNo: item.SeqNo, Version: item.Version}
@@ -194,39 +193,12 @@ func (s *serverIndex) apply(ctx context.Context, writes []griffin.Write) ([]grif
 			}
 			item.Error.status = item.Status
 			results[i].Err = item.Error
-			if failed == nil && !item.Error.ofDocument() {
+			if stops := !item.Error.ofDocument(); stops && !errors.Is(item.Error, griffin.ErrBusy) || failed == nil && (stops || errors.Is(item.Error, griffin.ErrBusy)) {
 				failed = item.Error
 			}
 		}
 	}
-	if failed != nil {
-		return nil, failed
-	}
-	return s.repeat(ctx, writes, results)
-}
-
-// repeat sends the writes again for which the server had no room.
-func (s *serverIndex) repeat(ctx context.Context, writes []griffin.Write, results []griffin.WriteResult) ([]griffin.WriteResult, error) {
-	var again []griffin.Write
-	var places []int
-	for i := range results {
-		if errors.Is(results[i].Err, griffin.ErrBusy) {
-			again, places = append(again, writes[i]), append(places, i)
-		}
-	}
-	if len(again) == 0 {
-		return results, nil
-	}
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-time.After(time.Second):
-	}
-	repeated, err := applyPatiently(ctx, s, again)
-	for i := range repeated {
-		results[places[i]] = repeated[i]
-	}
-	return results, err
+	return results, failed
 }
 
 // bulkBody has a line for each action, and one for each document.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"syscall"
 	"time"
 
@@ -16,7 +17,8 @@ const defaultWriterMemory = 256 << 20
 
 // sink takes writes.
 type sink interface {
-	// apply makes the writes durable, as griffin.Writer.Apply does.
+	// apply makes the writes durable, as griffin.Writer.Apply does. With an error there can be results: those that have
+	// an Outcome or an Err other than griffin.ErrBusy are final.
 	apply(ctx context.Context, writes []griffin.Write) ([]griffin.WriteResult, error)
 	// close commits what was applied.
 	close(ctx context.Context) error
@@ -25,28 +27,77 @@ type sink interface {
 // maxFullWait is how long a command waits for space on a disk, or for permission to write.
 const maxFullWait = 10 * time.Second
 
-// applyPatiently repeats writes for which there is no room in memory yet.
+// applyPatiently repeats writes for which there is no room in memory yet, and no others. With an error it also returns
+// the results until then; those without Outcome and Err were not acknowledged.
 func applyPatiently(ctx context.Context, s sink, writes []griffin.Write) ([]griffin.WriteResult, error) {
+	results := make([]griffin.WriteResult, len(writes))
+	left := make([]int, len(writes))
+	for i := range left {
+		left[i] = i
+	}
 	var refused time.Time // since when the disk takes no writes
 	for {
-		results, err := s.apply(ctx, writes)
-		if !errors.Is(err, griffin.ErrBusy) {
-			return results, err
+		part := writes
+		if len(left) < len(writes) {
+			part = make([]griffin.Write, len(left))
+			for i, at := range left {
+				part[i] = writes[at]
+			}
 		}
+		answers, err := s.apply(ctx, part)
+		if err == nil {
+			for i := range answers {
+				results[left[i]] = answers[i]
+			}
+			return results, nil
+		}
+		left = settle(results, left, answers, writes)
 		switch {
+		case !errors.Is(err, griffin.ErrBusy):
+			return results, err
+		case len(left) == 0 && len(writes) > 0:
+			return results, nil
 		case !diskRefuses(err):
 			refused = time.Time{}
 		case refused.IsZero():
 			refused = time.Now()
 		case time.Since(refused) >= maxFullWait:
-			return nil, err
+			return results, err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return results, ctx.Err()
 		case <-time.After(time.Second):
 		}
 	}
+}
+
+// settle stores the answers to the writes at the places of left, and returns the places that are left. A write that was
+// refused, before a write of the same id that was not, would undo that one when it is repeated: it counts as replaced.
+func settle(results []griffin.WriteResult, left []int, answers []griffin.WriteResult, writes []griffin.Write) []int {
+	again := []int{}
+	latest := map[string]int{} // places of those that were written
+	for i, at := range left {
+		if i >= len(answers) || answers[i].Outcome == griffin.WriteFailed && (answers[i].Err == nil || errors.Is(answers[i].Err, griffin.ErrBusy)) {
+			again = append(again, at)
+			continue
+		}
+		results[at] = answers[i]
+		if answers[i].Err == nil {
+			latest[writes[at].Document.ID] = at
+		}
+	}
+	return slices.DeleteFunc(again, func(at int) bool {
+		later, written := latest[writes[at].Document.ID]
+		if written = written && later > at; written {
+			results[at] = griffin.WriteResult{ID: results[later].ID, Outcome: results[later].Outcome, SeqNo: results[later].SeqNo, Version: results[later].Version}
+			if results[later].Outcome != griffin.WriteCreated {
+				return true
+			}
+			results[later].Outcome = griffin.WriteUpdated // the first of the two made the document
+		}
+		return written
+	})
 }
 
 func diskRefuses(err error) bool {

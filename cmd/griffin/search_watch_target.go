@@ -147,12 +147,16 @@ func (t *watchedServer) Seqs(ctx context.Context, ids []string) ([]uint64, error
 	for i, id := range ids {
 		var answer struct {
 			SeqNo uint64 `json:"_seq_no"`
+			Term  uint64 `json:"_primary_term"`
 		}
 		found, err := t.get(ctx, "/_doc/"+url.PathEscape(id)+"?_source=false", &answer)
 		if err != nil {
 			return nil, err
 		}
-		if found {
+		switch {
+		case found && answer.Term > 1: // griffin index wrote it
+			seqs[i] = math.MaxUint64
+		case found:
 			seqs[i] = answer.SeqNo + 1 // servers number from 0
 		}
 	}
