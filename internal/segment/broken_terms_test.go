@@ -79,7 +79,7 @@ func iterateFST(data, prefix []byte, limit int) (n int, err error) {
 }
 
 // TestTermsOfBrokenFST changes each bit of a transducer. If vellum returns an error, panics, or
-// gives too many terms, so does the iterator, with ErrCorrupt, and vellum's reason if it has a prefix.
+// gives too many terms, so does the iterator, with ErrCorrupt.
 func TestTermsOfBrokenFST(t *testing.T) {
 	names := []string{"a", "abc", "b", "bcd", "bcf", "xyz"}
 	terms, records := dictionaryPayloads(t, [][]string{names})
@@ -99,12 +99,12 @@ func TestTermsOfBrokenFST(t *testing.T) {
 				switch err := it.Err(); {
 				case want != nil:
 					failed++
-					if !errors.Is(err, base.ErrCorrupt) || prefix != "" && !strings.Contains(err.Error(), want.Error()) {
+					if !errors.Is(err, base.ErrCorrupt) {
 						t.Errorf("byte %d, bit %d, prefix %q: error %v, want %v", i, bit, prefix, err, want)
 					}
 				case n > len(names):
 					tooMany++
-					if !errors.Is(err, base.ErrCorrupt) || got > len(names) || prefix != "" && got != len(names) {
+					if !errors.Is(err, base.ErrCorrupt) || got > len(names) {
 						t.Errorf("byte %d, bit %d, prefix %q: %d terms, %v, want %d and an error", i, bit, prefix, got, err, len(names))
 					}
 				case err == nil && got != n:

@@ -3,7 +3,6 @@ package segment
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"sort"
 	"sync"
@@ -244,10 +243,8 @@ type TermIterator struct {
 	filter vellum.Automaton // of the terms; nil: all
 	next   int              // next partition to open
 	part   *partition
-	opened bool                // part has terms left
-	fst    *vellum.FSTIterator // nil: all terms, by walker
+	opened bool // part has terms left
 	walker fstWalker
-	fresh  bool   // fst stands on its first term, which Next has not returned
 	given  uint64 // number of terms of part returned
 	term   []byte
 	offset uint64
@@ -300,31 +297,12 @@ func (it *TermIterator) open() bool {
 	}
 	defer it.d.recoverFST(it.part, &it.err)
 	it.given = 0
-	if it.filter == nil && len(it.start) == 0 {
-		if err := it.walker.reset(l.data); err != nil {
-			it.err = it.d.fstError(it.part, err)
-			return false
-		}
-		it.opened = true
-		return true
-	}
-	fst, err := it.search(l.fst)
-	switch {
-	case errors.Is(err, vellum.ErrIteratorDone):
-		return true // step continues with the next partition
-	case err != nil:
+	if err := it.walker.reset(l.data, it.start, it.filter, it.part.numTerms); err != nil {
 		it.err = it.d.fstError(it.part, err)
 		return false
 	}
-	it.fst, it.fresh, it.opened = fst, true, true
+	it.opened = true
 	return true
-}
-
-func (it *TermIterator) search(fst *vellum.FST) (*vellum.FSTIterator, error) {
-	if it.filter == nil {
-		return fst.Iterator(it.start, nil)
-	}
-	return fst.Search(it.filter, it.start, nil)
 }
 
 // step moves to the next term of the partition; at the end it is no longer open.
@@ -334,37 +312,16 @@ func (it *TermIterator) step() {
 	}
 	defer it.d.recoverFST(it.part, &it.err)
 	var err error
-	if it.fst == nil {
-		it.term, it.offset, it.opened, err = it.walker.next()
-	} else {
-		err = it.stepFST()
-	}
-	if err != nil {
+	if it.term, it.offset, it.opened, err = it.walker.next(); err != nil {
 		it.err = it.d.fstError(it.part, err)
 		return
 	}
 	if !it.opened {
 		return
 	}
-	if it.given++; it.term == nil || it.given > it.part.numTerms {
+	if it.given++; it.given > it.part.numTerms {
 		it.err = it.d.fstError(it.part, fmt.Errorf("term %d of %d", it.given, it.part.numTerms))
 	}
-}
-
-func (it *TermIterator) stepFST() error {
-	if !it.fresh {
-		err := it.fst.Next()
-		if errors.Is(err, vellum.ErrIteratorDone) {
-			it.fst, it.opened = nil, false
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	it.fresh = false
-	it.term, it.offset = it.fst.Current()
-	return nil
 }
 
 // Term returns the current term, valid until Next.

@@ -4,19 +4,27 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/blevesearch/vellum"
+
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// fstWalker returns all keys of a transducer that vellum accepts, in order. A key takes 88 ns, with vellum's iterator 835
-// (BenchmarkFSTWalk, 2-core EPYC), in which merges spent a sixth of their time. It panics if an address is outside of
-// the data. Each path ends with a key or an error, so a call takes time for one key.
+// fstWalker returns the keys of a transducer that vellum accepts, in order: those from a start on that a filter matches. A
+// key takes 88 ns, with vellum's iterator 835 (BenchmarkFSTWalk, 2-core EPYC), in which merges spent a sixth of their time.
+// It panics if an address is outside of the data. Each path ends with a key or an error, so without a filter a call takes
+// time for one key. A filter can leave paths before their keys: then visited bounds the states.
 type fstWalker struct {
 	data []byte
 	path []fstPlace
 	key  []byte
-	// The next key is the empty one.
-	root      bool
-	rootValue uint64
+	// The next key is the one that the path has.
+	pending      bool
+	pendingValue uint64
+
+	filter vellum.Automaton // nil: all keys
+	// visited are the states of each depth that were reached, if there is a filter. Each of them has a key of its own.
+	visited []uint64
+	numKeys uint64
 }
 
 // fstPlace is a state of the path to the current key.
@@ -24,6 +32,7 @@ type fstPlace struct {
 	n, taken int    // transitions
 	last     byte   // input of the transition taken last
 	value    uint64 // sum of the outputs before the state
+	accepts  int    // state of the filter
 
 	// Of one transition: its input, target and output.
 	one bool
@@ -40,23 +49,109 @@ const (
 	fstNone   = 1  // address of the root without keys
 )
 
-func (w *fstWalker) reset(data []byte) (err error) {
-	w.data, w.path, w.key, w.root = data, w.path[:0], w.key[:0], false
+// reset starts before the first key of data that is not less than start and that a filter, if not nil, matches. numKeys
+// is the number of all keys at most.
+func (w *fstWalker) reset(data, start []byte, filter vellum.Automaton, numKeys uint64) error {
+	w.data, w.path, w.key, w.pending = data, w.path[:0], w.key[:0], false
+	w.filter, w.visited, w.numKeys = filter, w.visited[:0], numKeys
 	root := binary.LittleEndian.Uint64(data[len(data)-8:])
 	if root == fstNone {
 		return nil
 	}
-	w.root, w.rootValue, err = w.push(int(root), len(data)-fstFooter, 0)
-	return err
+	final, value, err := w.push(int(root), len(data)-fstFooter, 0)
+	if err != nil {
+		return err
+	}
+	if filter != nil {
+		p := &w.path[0]
+		p.accepts = filter.Start()
+		final = final && filter.IsMatch(p.accepts)
+	}
+	for i, in := range start {
+		if final, value, err = w.seek(in); err != nil || len(w.key) == i {
+			return err
+		}
+	}
+	w.pending, w.pendingValue = final, value
+	return nil
+}
+
+// seek leaves the transitions with lower inputs behind, and takes the one with this input, if there is one that the filter
+// accepts.
+func (w *fstWalker) seek(input byte) (final bool, value uint64, err error) {
+	p := &w.path[len(w.path)-1]
+	for i := 1; i < p.n; i++ { // those after the input, too: else it could be among them
+		if before, in := w.data[p.ins+p.n-i], w.data[p.ins+p.n-1-i]; in <= before {
+			return false, 0, fmt.Errorf("input %d after %d: not in order: %w", in, before, base.ErrCorrupt)
+		}
+	}
+	for p.taken < p.n {
+		in, to, out, err := w.transition(p)
+		if err != nil {
+			return false, 0, err
+		}
+		if in > input {
+			break
+		}
+		p.taken, p.last = p.taken+1, in
+		if in == input {
+			return w.follow(p, in, to, out)
+		}
+	}
+	return false, 0, nil
+}
+
+// transition returns the next transition of a state.
+func (w *fstWalker) transition(p *fstPlace) (in byte, to int, out uint64, err error) {
+	in, to, out = p.in, p.to, p.out
+	if !p.one {
+		i := p.n - 1 - p.taken
+		in, out = w.data[p.ins+i], unpack(w.data, p.outs+i*p.outSize, p.outSize)
+		if to = int(unpack(w.data, p.addrs+i*p.addrSize, p.addrSize)); to != fstEmpty {
+			to = p.start - to
+		}
+	}
+	if p.taken > 0 && in <= p.last {
+		err = fmt.Errorf("input %d after %d: not in order: %w", in, p.last, base.ErrCorrupt)
+	}
+	return in, to, out, err
+}
+
+// follow appends the state of a transition to the path, unless the filter leaves it out. It returns whether a key ends there
+// that the filter matches.
+func (w *fstWalker) follow(p *fstPlace, in byte, to int, out uint64) (final bool, value uint64, err error) {
+	accepts := 0
+	if w.filter != nil {
+		if accepts = w.filter.Accept(p.accepts, in); !w.filter.CanMatch(accepts) {
+			return false, 0, nil
+		}
+	}
+	w.key = append(w.key, in)
+	final, value, err = w.push(to, p.start, p.value+out)
+	if err != nil || w.filter == nil {
+		return final, value, err
+	}
+	depth := len(w.path) - 1
+	w.path[depth].accepts = accepts
+	for len(w.visited) <= depth {
+		w.visited = append(w.visited, 0)
+	}
+	if w.visited[depth]++; w.visited[depth] > w.numKeys {
+		return false, 0, fmt.Errorf("more than %d beginnings of %d bytes: %w", w.numKeys, depth, base.ErrCorrupt)
+	}
+	return final && w.filter.IsMatch(accepts), value, nil
 }
 
 // next moves to the next key, which is valid until the next call; ok is false at the end.
 func (w *fstWalker) next() (key []byte, value uint64, ok bool, err error) {
-	if w.root {
-		w.root = false
-		return w.key[:0:0], w.rootValue, true, nil
+	if w.pending {
+		w.pending = false
+		return w.key, w.pendingValue, true, nil
 	}
-	for len(w.path) > 0 {
+	if w.filter != nil {
+		return w.nextMatching()
+	}
+	for len(w.path) > 0 { // as nextMatching, without calls
 		p := &w.path[len(w.path)-1]
 		if p.taken == p.n {
 			w.path = w.path[:len(w.path)-1]
@@ -77,6 +172,28 @@ func (w *fstWalker) next() (key []byte, value uint64, ok bool, err error) {
 		p.taken, p.last = p.taken+1, in
 		w.key = append(w.key, in)
 		final, value, err := w.push(to, p.start, p.value+out)
+		if err != nil || final {
+			return w.key, value, err == nil, err
+		}
+	}
+	return nil, 0, false, nil
+}
+
+// nextMatching is next with a filter.
+func (w *fstWalker) nextMatching() (key []byte, value uint64, ok bool, err error) {
+	for len(w.path) > 0 {
+		p := &w.path[len(w.path)-1]
+		if p.taken == p.n {
+			w.path = w.path[:len(w.path)-1]
+			w.key = w.key[:max(len(w.key), 1)-1]
+			continue
+		}
+		in, to, out, err := w.transition(p)
+		if err != nil {
+			return nil, 0, false, err
+		}
+		p.taken, p.last = p.taken+1, in
+		final, value, err := w.follow(p, in, to, out)
 		if err != nil || final {
 			return w.key, value, err == nil, err
 		}

@@ -20,7 +20,7 @@ func walkLikeVellum(t *testing.T, data []byte) {
 		t.Fatal(err)
 	}
 	var w fstWalker
-	if err := w.reset(data); err != nil {
+	if err := w.reset(data, nil, nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	it, err := fst.Iterator(nil, nil)
@@ -126,7 +126,7 @@ func walkAll(data []byte) (err error) {
 		}
 	}()
 	var w fstWalker
-	if err := w.reset(data); err != nil {
+	if err := w.reset(data, nil, nil, 0); err != nil {
 		return err
 	}
 	for range 1 << 16 {
@@ -164,7 +164,7 @@ func BenchmarkFSTWalk(b *testing.B) {
 	b.Run("walker", func(b *testing.B) {
 		var w fstWalker
 		for b.Loop() {
-			if err := w.reset(data); err != nil {
+			if err := w.reset(data, nil, nil, 0); err != nil {
 				b.Fatal(err)
 			}
 			for ok := true; ok; {
