@@ -127,20 +127,21 @@ func (l *living) load(ctx context.Context, e livingEngine, rate float64, beside 
 	var group sync.WaitGroup
 	for i := range l.clients {
 		group.Go(func() {
-			for time.Now().Before(until) && errs[i] == nil {
+			for n := 0; (n == 0 || time.Now().Before(until)) && errs[i] == nil; {
 				if due := time.Duration(float64(bytes.Load()) / rate * 1e9); rate > 0 && time.Since(began) < due {
 					time.Sleep(min(due-time.Since(began), 20*time.Millisecond))
 					continue
 				}
 				sent := time.Now()
-				n, err := l.write(ctx, e, 0)
+				size, err := l.write(ctx, e, 0)
 				if errs[i] = err; err != nil {
 					cancel()
 					return
 				}
 				now := time.Now()
+				n++
 				ack.Record(now.Sub(sent))
-				bytes.Add(n)
+				bytes.Add(size)
 				mu.Lock()
 				pause, last = max(pause, now.Sub(last)), now
 				mu.Unlock()
@@ -176,7 +177,7 @@ func (l *living) write(ctx context.Context, e livingEngine, limit int) (size int
 	return size, e.write(ctx, batch)
 }
 
-// search runs queries, one after another, at most at the rate.
+// search runs queries, at least one, one after another, at most at the rate.
 func (l *living) search(ctx context.Context, e livingEngine, until time.Time, took *latency.Histogram) (noResult int, err error) {
 	began := time.Now()
 	for n := 0; ; n++ {
@@ -184,7 +185,7 @@ func (l *living) search(ctx context.Context, e livingEngine, until time.Time, to
 			time.Sleep(time.Until(began.Add(time.Duration(float64(n) / l.queryRate * 1e9))))
 		}
 		started := time.Now()
-		if !started.Before(until) {
+		if n > 0 && !started.Before(until) {
 			return noResult, nil
 		}
 		hits, err := e.search(ctx, l.queries[n%len(l.queries)])

@@ -154,7 +154,7 @@ func (b *bench) load(ctx context.Context, rate float64, duration time.Duration, 
 	for i := range b.o.clients {
 		group.Go(func() {
 			var buffer []byte
-			for time.Now().Before(until) && errs[i] == nil {
+			for n := 0; (n == 0 || time.Now().Before(until)) && errs[i] == nil; {
 				if due := time.Duration(float64(total.Load()) / rate * 1e9); rate > 0 && time.Since(began) < due {
 					time.Sleep(min(due-time.Since(began), 20*time.Millisecond))
 					continue
@@ -165,6 +165,7 @@ func (b *bench) load(ctx context.Context, rate float64, duration time.Duration, 
 					cancel()
 					return
 				}
+				n++
 				m.acknowledged(sent)
 				total.Add(loads[i].bytes - bytes)
 			}
@@ -239,7 +240,7 @@ func (b *bench) write(ctx context.Context, buffer []byte, l *load) ([]byte, erro
 
 // probeUntil writes documents, one after another, and searches them after a refresh.
 func (b *bench) probeUntil(ctx context.Context, until time.Time) error {
-	for ; time.Now().Before(until); time.Sleep(b.o.probeInterval) {
+	for ; b.probes == 0 || time.Now().Before(until); time.Sleep(b.o.probeInterval) {
 		name := fmt.Sprintf("probe%dq", b.probes)
 		began := time.Now()
 		err := b.server.put(ctx, name, `{"title":"a probe","text":"`+name+`"}`)

@@ -23,7 +23,7 @@ type queryJob struct {
 	Rate float64 `json:"rate"`
 	// Warm runs all queries once, before.
 	Warm bool `json:"warm"`
-	// Count is the number of queries; 0: until Until.
+	// Count is the number of queries; 0: until Until, at least one.
 	Count int       `json:"count"`
 	Until time.Time `json:"until"`
 }
@@ -62,7 +62,7 @@ func (j *queryJob) run(ctx context.Context) (times latency.Summary, err error) {
 	}
 	var took latency.Histogram
 	began := time.Now()
-	for n := 0; j.Count > 0 && n < j.Count || j.Count == 0 && time.Now().Before(j.Until); n++ {
+	for n := 0; j.Count > 0 && n < j.Count || j.Count == 0 && (n == 0 || time.Now().Before(j.Until)); n++ {
 		due := time.Now()
 		if j.Rate > 0 { // a late one counts from its time
 			due = began.Add(time.Duration(float64(n) / j.Rate * 1e9))

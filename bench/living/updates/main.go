@@ -210,7 +210,7 @@ func (b *bench) phase(ctx context.Context, length time.Duration, rate int) (p ph
 		updates.Go(func() { p.Updates, updateErr = b.update(ctx, began, until, rate) })
 	}
 	var took [len(modes)][]time.Duration
-	for i := 0; time.Now().Before(until) && err == nil; i++ {
+	for i := 0; (i < len(modes) || time.Now().Before(until)) && err == nil; i++ {
 		mode := i % len(modes)
 		var d time.Duration
 		d, err = b.search(ctx, i/len(modes), modes[mode])
@@ -228,10 +228,15 @@ func (b *bench) phase(ctx context.Context, length time.Duration, rate int) (p ph
 	return p, errors.Join(err, updateErr, statsErr)
 }
 
-// update replaces documents, some at a time, as they are due.
+// update replaces documents, some at a time, as they are due. At the end it replaces all that were due by then.
 func (b *bench) update(ctx context.Context, began, until time.Time, rate int) (n int, err error) {
 	const pause = 20 * time.Millisecond
-	for now := time.Now(); now.Before(until); now = time.Now() {
+	for {
+		now := time.Now()
+		last := !now.Before(until)
+		if last {
+			now = until
+		}
 		due := int(now.Sub(began).Seconds() * float64(rate))
 		var writes []griffin.Write
 		for ; n < due; n++ {
@@ -242,9 +247,11 @@ func (b *bench) update(ctx context.Context, began, until time.Time, rate int) (n
 				return n, err
 			}
 		}
+		if last {
+			return n, nil
+		}
 		time.Sleep(pause)
 	}
-	return n, nil
 }
 
 func (b *bench) document() griffin.Document {

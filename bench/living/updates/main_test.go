@@ -36,7 +36,7 @@ func TestMeasure(t *testing.T) {
 				t.Fatal(err)
 			}
 			u := &r.Updating
-			if r.Documents != 300 || r.Idle.Or.Queries == 0 || r.Idle.And.P50 <= 0 || u.Or.Queries == 0 || u.And.Max < u.And.P99 || u.Updates < 50 || r.RatioOrP50 <= 0 || r.After.Updates != 0 || r.After.Or.Queries == 0 {
+			if r.Documents != 300 || r.Idle.Or.Queries == 0 || r.Idle.And.P50 <= 0 || u.Or.Queries == 0 || u.And.Max < u.And.P99 || u.Updates != 200 || r.RatioOrP50 <= 0 || r.After.Updates != 0 || r.After.Or.Queries == 0 {
 				t.Errorf("%+v", r)
 			}
 			if device == "cpu" {
