@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/griffin-search/griffin/query"
@@ -49,12 +50,14 @@ func TestRuntimeClose(t *testing.T) {
 }
 
 // Yield waits for a search, but not without end, and returns at once if there is none.
-func TestRuntimeYield(t *testing.T) {
+func TestRuntimeYield(t *testing.T) { synctest.Test(t, testRuntimeYield) }
+
+func testRuntimeYield(t *testing.T) {
 	r := newTestRuntime(t, RuntimeOptions{})
-	ix := newTestIndexWith(t, animals, Settings{}, Options{Runtime: r})
+	ix := newTestIndexWith(t, animals, Settings{NoStored: true}, Options{Runtime: r})
 	waited := time.Duration(0)
 	_, err := ix.Search(t.Context(), Query{
-		Text: "cat", Aggregations: json.RawMessage(`{"a":{"filter":{"match":{}}}}`),
+		Text: "cat", Load: LoadIDs, Aggregations: json.RawMessage(`{"a":{"filter":{"match":{}}}}`),
 		ParseQuery: func(json.RawMessage) (query.Node, error) {
 			began := time.Now()
 			r.Yield()
@@ -65,15 +68,12 @@ func TestRuntimeYield(t *testing.T) {
 	if err != nil || waited < 10*time.Millisecond {
 		t.Errorf("waited for %v beside a search; %v", waited, err)
 	}
-	time.Sleep(10 * time.Millisecond) // the answer has left
-	r.gate.Enter()
-	r.gate.Leave()
-	done := make(chan struct{})
-	go func() {
-		r.Yield()
-		close(done)
-	}()
-	<-done
+	time.Sleep(time.Second) // the answer has left
+	began := time.Now()
+	r.Yield()
+	if took := time.Since(began); took != 0 {
+		t.Errorf("waited for %v without a search", took)
+	}
 }
 
 func TestOpenOrCreate(t *testing.T) {

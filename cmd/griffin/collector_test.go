@@ -54,7 +54,7 @@ func TestTuneCollector(t *testing.T) {
 	c.collected(0)
 	live := make([]byte, 64<<20) // more than half of the room
 	for _, small := range []bool{false, true} {
-		end := time.Now().Add(10 * time.Second)
+		end := time.Now().Add(patience)
 		for ; (c.percent.Load() > leastPercent) != small; runtime.GC() {
 			if time.Now().After(end) {
 				t.Fatalf("GOGC is %d after collections; small: %t", c.percent.Load(), small)

@@ -243,13 +243,13 @@ func TestCalibrate(t *testing.T) {
 
 func TestCalibrateHelpers(t *testing.T) {
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rand.New(rand.NewPCG(91, 4)), 300, 1, false))
-	samples := func(helpers int) (n int) {
+	samples := func(helpers int, pause time.Duration) (n int) {
 		d := testDispatcher(t, nil, dispatch.Config{})
 		o := Options{Limit: longWait, Queries: 60, Helpers: helpers}
 		var most int
 		o.Progress = func(done, _ int64) {
-			if helpers > 0 && done == 30 {
-				time.Sleep(200 * time.Millisecond) // time for some queries
+			if done == 30 {
+				time.Sleep(pause)
 			}
 		}
 		if err := Run(t.Context(), d, snapshot, o); err != nil {
@@ -260,8 +260,15 @@ func TestCalibrateHelpers(t *testing.T) {
 		}
 		return most
 	}
-	if alone, helped := samples(-1), samples(3); helped <= alone {
-		t.Errorf("%d samples alone, %d with helpers", alone, helped)
+	// The helpers get more time until it is enough for some queries.
+	for alone, pause := samples(-1, 0), 100*time.Millisecond; ; pause *= 2 {
+		helped := samples(3, pause)
+		if helped > alone {
+			break
+		}
+		if pause > longWait {
+			t.Fatalf("%d samples alone, %d with helpers", alone, helped)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	d := testDispatcher(t, nil, dispatch.Config{})

@@ -251,12 +251,8 @@ func TestReadyIsBounded(t *testing.T) {
 	l.must(err)
 	g.readyFor[0] = 10 * time.Millisecond
 	m := &g.views.of(s, 1).postings[0]
-	m.mu.Lock() // the next commit waits for the former view
-	began := time.Now()
-	l.publish(0, 4)
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the commit took %v", took)
-	}
+	m.mu.Lock()     // the next commit waits for the former view
+	l.publish(0, 4) // would wait without end
 	next, err := l.ix.Snapshot()
 	l.must(err)
 	m.mu.Unlock()

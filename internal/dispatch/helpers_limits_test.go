@@ -102,7 +102,7 @@ func together(t *testing.T, n int64, function string) context.Context {
 		}
 		select {
 		case <-all:
-		case <-time.After(5 * time.Second):
+		case <-time.After(longWait):
 			t.Error("no other query runs")
 		}
 	}}
@@ -136,7 +136,7 @@ func TestHelpersBesideGPU(t *testing.T) {
 	onGPU := askedContext{t.Context(), "pipeline.(*View).runOn", func() {
 		select {
 		case <-answered:
-		case <-time.After(5 * time.Second):
+		case <-time.After(longWait):
 			t.Error("no CPU begins while the GPU is busy")
 		}
 	}}

@@ -170,7 +170,7 @@ func TestCurl(t *testing.T) {
 	case err != nil:
 		t.Skip("there is no curl")
 	}
-	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), patience, defaultLimits)
+	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), patience, patientLimits())
 	version, err := exec.Command(curl, "--version").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -29,28 +29,33 @@ func TestHTTP2(t *testing.T) {
 	release := make(chan struct{})
 	letGo := sync.OnceFunc(func() { close(release) })
 	defer letGo()
+	atOnce, two := make(chan struct{}), make(chan struct{})
+	close(atOnce)
+	together := sync.OnceFunc(func() { close(two) })
 	h := newHandler(Options{Logger: quiet(), Timeout: MaxTimeout, MaxWait: MaxTimeout}, fakeSearch(func(ctx context.Context, r searchRequest) (*griffin.Results, error) {
-		for n := running.Add(1); ; {
-			if old := most.Load(); n <= old || most.CompareAndSwap(old, n) {
-				break
-			}
+		n := running.Add(1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 		}
 		defer running.Add(-1)
-		answer := release
-		if r.Text != "last" {
-			short := make(chan struct{})
-			time.AfterFunc(20*time.Millisecond, func() { close(short) })
-			answer = short
+		waited := atOnce
+		switch {
+		case r.Text == "last":
+			waited = release
+		case strings.HasPrefix(r.Text, "word"): // until another one is open
+			if n > 1 {
+				together()
+			}
+			waited = two
 		}
 		select {
-		case <-answer:
+		case <-waited:
 			return &griffin.Results{Query: strings.Repeat(r.Text, 3000)}, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}))
 	var connections atomic.Int64
-	l := defaultLimits
+	l := patientLimits()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -123,38 +128,27 @@ func TestHTTP2(t *testing.T) {
 
 // A connection is told how many requests it may have open, and a client with more of them opens others.
 func TestHTTP2Streams(t *testing.T) {
-	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(20 * time.Millisecond) })
-	l := defaultLimits
+	l := patientLimits()
+	var running atomic.Int64
+	more, once := make(chan struct{}), sync.Once{} // closed when more requests are open than one connection may have
+	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if running.Add(1) > int64(l.streams) {
+			once.Do(func() { close(more) })
+		}
+		defer running.Add(-1)
+		select {
+		case <-more:
+		case <-time.After(patience):
+			t.Errorf("%d requests are open, no more", l.streams)
+		}
+	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var connections atomic.Int64
 	address := startOn(t, countingListener{listener, &connections}, h, patience, l).addr
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(c, preface+settings); err != nil {
-		t.Fatal(err)
-	}
-	header := make([]byte, len(settings))
-	if _, err := io.ReadFull(c, header); err != nil || header[3] != settings[3] {
-		t.Fatalf("% x, %v, want a settings frame", header, err)
-	}
-	sent := make([]byte, int(header[0])<<16|int(header[1])<<8|int(header[2]))
-	if _, err := io.ReadFull(c, sent); err != nil {
-		t.Fatal(err)
-	}
-	told := map[uint16]uint32{}
-	for ; len(sent) >= 6; sent = sent[6:] {
-		told[binary.BigEndian.Uint16(sent)] = binary.BigEndian.Uint32(sent[2:])
-	}
-	if got := told[maxConcurrentStreams]; got != uint32(l.streams) {
+	if got := toldSettings(t, address)[maxConcurrentStreams]; got != uint32(l.streams) {
 		t.Errorf("%d requests of a connection may be open, want %d", got, l.streams)
 	}
 	client := http2Client()
@@ -177,6 +171,45 @@ func TestHTTP2Streams(t *testing.T) {
 	if n := connections.Load(); n < 2 {
 		t.Errorf("%d connections, want 2 or more", n)
 	}
+}
+
+// toldSettings returns the settings that a server sends at the beginning of a connection.
+func toldSettings(t *testing.T, address string) map[uint16]uint32 {
+	t.Helper()
+	header := make([]byte, len(settings))
+	var c net.Conn
+	for began := time.Now(); ; {
+		var err error
+		if c, err = net.Dial("tcp", address); err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = io.WriteString(c, preface+settings); err == nil {
+			_, err = io.ReadFull(c, header)
+		}
+		if err == nil {
+			break
+		}
+		// net/http closes connections from which it read no settings for two seconds.
+		if time.Since(began) > patience {
+			t.Fatal(err)
+		}
+	}
+	if header[3] != settings[3] {
+		t.Fatalf("% x, want a settings frame", header)
+	}
+	sent := make([]byte, int(header[0])<<16|int(header[1])<<8|int(header[2]))
+	if _, err := io.ReadFull(c, sent); err != nil {
+		t.Fatal(err)
+	}
+	told := map[uint16]uint32{}
+	for ; len(sent) >= 6; sent = sent[6:] {
+		told[binary.BigEndian.Uint16(sent)] = binary.BigEndian.Uint32(sent[2:])
+	}
+	return told
 }
 
 // waitFor waits until n requests are running.
@@ -247,7 +280,7 @@ func TestOpenRequests(t *testing.T) {
 		running.Add(1)
 		<-release
 	})
-	l := defaultLimits
+	l := patientLimits()
 	l.requests = limit
 	address := "http://" + start(t, h, patience, l).addr
 	client := http2Client()

@@ -56,7 +56,7 @@ func (r *running) wait(t *testing.T) error {
 }
 
 func TestServeStopsWhenIdle(t *testing.T) {
-	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), patience, defaultLimits)
+	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), patience, patientLimits())
 	resp, err := http.Get("http://" + r.addr + "/healthz")
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestServeStopsWhenIdle(t *testing.T) {
 
 // Every answered request gets a complete answer during shutdown.
 func TestServeDrainsUnderLoad(t *testing.T) {
-	h := newHandler(Options{Logger: quiet(), MaxConcurrent: 64, Timeout: MaxTimeout}, fakeSearch(func(ctx context.Context, _ searchRequest) (*griffin.Results, error) {
+	h := newHandler(Options{Logger: quiet(), MaxConcurrent: 64, Timeout: MaxTimeout, MaxWait: MaxTimeout}, fakeSearch(func(ctx context.Context, _ searchRequest) (*griffin.Results, error) {
 		select {
 		case <-time.After(20 * time.Millisecond):
 			return &griffin.Results{Query: strings.Repeat("x", 10000)}, nil
@@ -81,7 +81,7 @@ func TestServeDrainsUnderLoad(t *testing.T) {
 			return nil, ctx.Err()
 		}
 	}))
-	r := start(t, h, patience, defaultLimits)
+	r := start(t, h, patience, patientLimits())
 	var answered atomic.Int64
 	var wg sync.WaitGroup
 	for range 16 {
@@ -120,7 +120,7 @@ func TestServeCutsOffAfterGrace(t *testing.T) {
 		<-ctx.Done() // the server cancels it long before Timeout
 		return nil, ctx.Err()
 	}))
-	l := defaultLimits
+	l := patientLimits()
 	l.told = patience
 	r := start(t, h, 50*time.Millisecond, l)
 	answers := make(chan string, clients)
@@ -160,7 +160,7 @@ func TestServeClosesOnRequestsThatGoOn(t *testing.T) {
 		close(started)
 		<-release
 	})
-	l := defaultLimits
+	l := patientLimits()
 	l.told = 20 * time.Millisecond
 	r := start(t, h, 20*time.Millisecond, l)
 	go func() {
@@ -184,6 +184,13 @@ func TestServeReportsBrokenListener(t *testing.T) {
 	if err := Serve(t.Context(), listener, http.NotFoundHandler(), time.Second); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got %v, want %v", err, net.ErrClosed)
 	}
+}
+
+// patientLimits are for tests of something else, on a slow, busy machine.
+func patientLimits() limits {
+	l := defaultLimits
+	l.readHeader, l.read, l.idle = patience, patience, patience
+	return l
 }
 
 // getSoon repeats a request until it is answered: a server with short limits may close the
@@ -250,7 +257,7 @@ func TestSlowClients(t *testing.T) {
 
 func TestMalformedRequests(t *testing.T) {
 	t.Parallel()
-	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, defaultLimits)
+	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, patientLimits())
 	for name, c := range map[string]struct{ request, want string }{
 		"one megabyte of query": {"GET /search?q=" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 431"},
 		"large header":          {"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n\r\n", "HTTP/1.1 431"},
@@ -291,7 +298,7 @@ func TestMalformedRequests(t *testing.T) {
 // net/http allows 4 KiB of headers beyond MaxHeaderBytes. In the first request of a connection, it does not count the bytes in
 // which it looks for the preface of HTTP/2.
 func TestHeaderLimit(t *testing.T) {
-	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, defaultLimits)
+	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, patientLimits())
 	limit := defaultLimits.headerBytes + 4<<10
 	if limit != 36<<10 {
 		t.Errorf("the limit is %d bytes, docs/guides/serving.md says 36 KiB", limit)

@@ -130,8 +130,12 @@ func TestLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := settings{timeout: 3 * time.Second, limit: 1, run: "F"}
+	s := settings{limit: 1, run: "F"}
 	for what, want := range map[string]verdict{"assignment removed": late, "< becomes >=": killed, "< becomes <=": survived} {
+		s.timeout = 3 * time.Minute
+		if want == late {
+			s.timeout = 3 * time.Second
+		}
 		i := slices.IndexFunc(all, func(m mutant) bool { return m.what == what })
 		if got, by, err := judge(t.Context(), s, &all[i], []string{"."}, nil); got != want || err != nil {
 			t.Errorf("%s: verdict %d by %q, %v; want %d", what, got, by, err, want)
