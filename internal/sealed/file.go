@@ -29,6 +29,7 @@ func Open(fs vfs.FS, name, kind string, maxVersion uint32) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	prefetchEnds(m)
 	l, err := parse(m.Bytes(), kind, maxVersion)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), m.Close())
@@ -40,6 +41,14 @@ func Open(fs vfs.FS, name, kind string, maxVersion uint32) (*File, error) {
 		layout:  l,
 		checked: make([]atomic.Uint64, (numChunks(l.payloadLen)+63)/64),
 	}, nil
+}
+
+// prefetchEnds begins to read what Open does: the header, the table of checksums and the footer.
+func prefetchEnds(m *vfs.Mapping) {
+	n := len(m.Bytes())
+	tail := footerLen + 4 + 4*int(numChunks(uint64(n)))
+	_ = m.Prefetch(0, min(headerLen, n)) // they are read anyway
+	_ = m.Prefetch(max(n-tail, 0), n)
 }
 
 // Name is the name given to Open.
@@ -73,6 +82,7 @@ func (f *File) Check(offset, length uint64) error {
 		return nil
 	}
 	last := (offset + length - 1) / ChunkLen
+	prefetched := uint64(0) // the first chunk that was not
 	for i := offset / ChunkLen; i <= last; {
 		good := f.checked[i/64].Load()
 		switch {
@@ -80,6 +90,10 @@ func (f *File) Check(offset, length uint64) error {
 			i = (i/64 + 1) * 64
 			continue
 		case good&(1<<(i%64)) == 0:
+			if i >= prefetched {
+				prefetched = min(i+prefetchChunks, last+1)
+				f.prefetch(i, prefetched)
+			}
 			if err := f.checkChunk(i); err != nil {
 				return err
 			}
@@ -87,6 +101,15 @@ func (f *File) Check(offset, length uint64) error {
 		i++
 	}
 	return nil
+}
+
+// prefetchChunks are 4 MiB: the disk reads them at once, and the rest of a large range while they are verified.
+const prefetchChunks = 64
+
+// prefetch begins to read the chunks [from, to) from the disk. Measured with files that were not in memory, the first
+// search of 3.6 million documents took 0.24 s without it, because the system read 8 MiB around each place.
+func (f *File) prefetch(from, to uint64) {
+	_ = f.mapping.Prefetch(headerLen+int(from*ChunkLen), headerLen+int(min(to*ChunkLen, f.payloadLen))) // they are read anyway
 }
 
 // Range returns a checked range of the payload; its capacity extends to the end of the file.

@@ -23,6 +23,7 @@ func mapFile(f *os.File, size int) (*Mapping, error) {
 		mappings.remove(m) // before others can get the address
 		return unix.Munmap(data)
 	})
+	mapping.prefetch = func(data []byte) error { return unix.Madvise(data, unix.MADV_WILLNEED) }
 	mapping.drop = func(data []byte) error { return unix.Madvise(data, unix.MADV_DONTNEED) }
 	return mapping, nil
 }

@@ -3,6 +3,7 @@ package vfs
 import (
 	"errors"
 	"io"
+	"os"
 	"time"
 )
 
@@ -69,7 +70,8 @@ type File interface {
 type Mapping struct {
 	data    []byte
 	release func([]byte) error
-	drop    func([]byte) error // nil: the content is not a file's
+	// nil: the content is not a file's
+	prefetch, drop func([]byte) error
 }
 
 // NewMapping wraps data; release, if not nil, frees it.
@@ -79,6 +81,17 @@ func NewMapping(data []byte, release func([]byte) error) *Mapping {
 
 // Bytes returns the content, valid until Close.
 func (m *Mapping) Bytes() []byte { return m.data }
+
+// Prefetch begins to read the bytes [from, to) from the disk into memory, and nothing else. Without it, whoever reads the
+// first byte waits until the system has read as much around it as it assumes to be needed: 8 MiB with some settings of
+// Linux. It takes about a microsecond for 64 KiB that are in memory.
+func (m *Mapping) Prefetch(from, to int) error {
+	if m.prefetch == nil || from >= to {
+		return nil
+	}
+	from -= from % os.Getpagesize()
+	return m.prefetch(m.data[from:to])
+}
 
 // Drop frees the memory until the content is read again, from the file. It may run beside readers.
 func (m *Mapping) Drop() error {
@@ -91,7 +104,7 @@ func (m *Mapping) Drop() error {
 // Close releases the memory; later calls do nothing.
 func (m *Mapping) Close() error {
 	data, release := m.data, m.release
-	m.data, m.release, m.drop = nil, nil, nil
+	m.data, m.release, m.prefetch, m.drop = nil, nil, nil, nil
 	if release == nil {
 		return nil
 	}

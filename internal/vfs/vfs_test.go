@@ -211,6 +211,30 @@ func TestFaultyFailsAsPlanned(t *testing.T) {
 	}
 }
 
+// A range that is read ahead has the content of the file, wherever it begins; without a file nothing happens.
+func TestPrefetch(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	data := bytes.Repeat([]byte("0123456789abcdef"), 1<<14)
+	if err := vfs.WriteFile(vfs.OS, name, data); err != nil {
+		t.Fatal(err)
+	}
+	m, err := vfs.OS.Map(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range [][2]int{{0, len(data)}, {1, 2}, {5000, 9000}, {len(data) - 1, len(data)}, {7, 7}, {len(data), len(data)}} {
+		if err := m.Prefetch(r[0], r[1]); err != nil {
+			t.Errorf("%v: %v", r, err)
+		}
+	}
+	if !bytes.Equal(m.Bytes(), data) {
+		t.Error("other content")
+	}
+	if err := errors.Join(m.Close(), m.Prefetch(0, 1), vfs.NewMapping(data, nil).Prefetch(0, 1)); err != nil {
+		t.Error(err)
+	}
+}
+
 // Dropped pages come back from the file, also beside readers.
 func TestDrop(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
