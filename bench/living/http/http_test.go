@@ -136,3 +136,54 @@ func TestReadBodies(t *testing.T) {
 		}
 	}
 }
+
+// A copy of a server's folder has the same files, and what the server changes in it does not change the original.
+func TestLinkData(t *testing.T) {
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	files := map[string]string{"wiki/MANIFEST": "1", "wiki/log/wal-000001": "2", "wiki/seg-000001/postings": "3"}
+	for name, content := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(from, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(from, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := linkData(to, from); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		if got, err := os.ReadFile(filepath.Join(to, name)); err != nil || string(got) != content {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"wiki/MANIFEST", "wiki/log/wal-000001"} {
+		if err := os.WriteFile(filepath.Join(to, name), []byte("changed"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(to, "wiki/seg-000001")); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		if got, err := os.ReadFile(filepath.Join(from, name)); err != nil || string(got) != content {
+			t.Errorf("original of %s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// The slowest queries are kept in order, and not more of them than a report has.
+func TestKeepSlowest(t *testing.T) {
+	var kept []slowQuery
+	for i := range 3 * numSlowest {
+		kept = keepSlowest(kept, slowQuery{Millis: float64(i * 7 % (3 * numSlowest))})
+	}
+	if len(kept) != numSlowest {
+		t.Fatalf("%d queries", len(kept))
+	}
+	for i, q := range kept {
+		if want := float64(3*numSlowest - 1 - i); q.Millis != want {
+			t.Errorf("query %d took %g ms, want %g", i, q.Millis, want)
+		}
+	}
+}

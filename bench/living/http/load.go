@@ -22,6 +22,8 @@ type bench struct {
 	data    string       // folder of the index
 	next    atomic.Int64 // request
 	ids     atomic.Int64 // documents written by requests
+	found   int          // documents of --from
+	first   int64        // number of the first document of requests
 	probes  int
 	// priority is whether the processes of the queries take a processor at once.
 	priority bool
@@ -31,21 +33,7 @@ type bench struct {
 }
 
 func (b *bench) phases(ctx context.Context, r *report) (err error) {
-	for b.ids.Load() < int64(b.o.base) {
-		if _, err := b.write(ctx, nil, &load{}); err != nil {
-			return err
-		}
-	}
-	if err := b.server.post(ctx, "/_forcemerge?max_num_segments=1"); err != nil {
-		return err
-	}
-	if r.Single, err = b.singles(ctx); err != nil {
-		return err
-	}
-	if err := b.server.post(ctx, "/_forcemerge?max_num_segments=1"); err != nil {
-		return err
-	}
-	if r.Queries.Idle, err = b.idle(ctx); err != nil {
+	if err := b.before(ctx, r); err != nil {
 		return err
 	}
 	before := b.server.process.WrittenBytes()
@@ -53,13 +41,16 @@ func (b *bench) phases(ctx context.Context, r *report) (err error) {
 		return err
 	}
 	r.Visible, r.Probe = b.visible.Summary(), b.probe.Summary()
+	if b.o.keep != "" {
+		return nil
+	}
 	rate := r.Full.MBPerSecond / 2
 	if b.o.besideRate > 0 {
 		rate = b.o.besideRate
 	}
 	r.Half, err = b.load(ctx, rate*1e6, b.o.beside, func(ctx context.Context, until time.Time) (err error) {
-		r.Queries.Beside, err = b.search(ctx, queryJob{Until: until})
-		r.Queries.AtOnce = b.priority
+		times, err := b.search(ctx, queryJob{Until: until})
+		r.Queries.Beside, r.Queries.Slowest, r.Queries.AtOnce = times.Times, times.Slowest, b.priority
 		return err
 	})
 	if err != nil {
@@ -74,22 +65,61 @@ func (b *bench) phases(ctx context.Context, r *report) (err error) {
 	if r.Queries.After, err = b.idle(ctx); err != nil {
 		return err
 	}
-	began := time.Now()
-	if err := b.server.post(ctx, "/_forcemerge?max_num_segments=1"); err != nil {
-		return err
-	}
-	r.MergeMillis = ms(time.Since(began))
-	if r.Queries.Merged, err = b.idle(ctx); err != nil {
+	if err := b.mergeAll(ctx, r); err != nil {
 		return err
 	}
 	r.Memory = b.server.process.Memory()
 	if r.Documents, err = b.server.count(ctx); err != nil {
 		return err
 	}
-	if want := int(b.ids.Load()) + b.o.singleCount + b.probes; r.Documents != want {
+	if want := b.found + int(b.ids.Load()) + b.o.singleCount + b.probes; r.Documents != want {
 		return fmt.Errorf("%d documents, want %d", r.Documents, want)
 	}
 	return nil
+}
+
+// mergeAll measures queries after a merge of everything.
+func (b *bench) mergeAll(ctx context.Context, r *report) (err error) {
+	if b.o.noMerge {
+		return nil
+	}
+	began := time.Now()
+	if err := b.server.post(ctx, "/_forcemerge?max_num_segments=1"); err != nil {
+		return err
+	}
+	r.MergeMillis = ms(time.Since(began))
+	r.Queries.Merged, err = b.idle(ctx)
+	return err
+}
+
+// before writes the base documents, unless there are documents, and measures single documents and queries without writes.
+func (b *bench) before(ctx context.Context, r *report) (err error) {
+	if b.o.from != "" {
+		if b.found, err = b.server.count(ctx); err != nil {
+			return err
+		}
+		b.first = int64(b.found)
+	}
+	for b.ids.Load() < int64(b.o.base) {
+		if _, err := b.write(ctx, nil, &load{}); err != nil {
+			return err
+		}
+	}
+	if b.o.from == "" {
+		if err := b.server.post(ctx, "/_forcemerge?max_num_segments=1"); err != nil {
+			return err
+		}
+	}
+	if r.Single, err = b.singles(ctx); err != nil {
+		return err
+	}
+	if b.o.from == "" {
+		if err := b.server.post(ctx, "/_forcemerge?max_num_segments=1"); err != nil {
+			return err
+		}
+	}
+	r.Queries.Idle, err = b.idle(ctx)
+	return err
 }
 
 // singles measures writes of one document at a time.
@@ -100,7 +130,7 @@ func (b *bench) singles(ctx context.Context) (latency.Summary, error) {
 	source = source[:strings.IndexByte(string(source), '\n')]
 	for i := range b.o.singleCount {
 		began := time.Now()
-		if err := b.server.put(ctx, fmt.Sprintf("single-%d", i), string(source)); err != nil {
+		if err := b.server.put(ctx, fmt.Sprintf("single-%d-%d", b.found, i), string(source)); err != nil {
 			return latency.Summary{}, err
 		}
 		took.Record(time.Since(began))
@@ -110,7 +140,8 @@ func (b *bench) singles(ctx context.Context) (latency.Summary, error) {
 
 // idle measures queries without writes, after all have run once.
 func (b *bench) idle(ctx context.Context) (latency.Summary, error) {
-	return b.search(ctx, queryJob{Warm: true, Count: b.o.queryCount})
+	times, err := b.search(ctx, queryJob{Warm: true, Count: b.o.queryCount})
+	return times.Times, err
 }
 
 // meter counts the acknowledgements of a load.
@@ -226,7 +257,7 @@ func (b *bench) write(ctx context.Context, buffer []byte, l *load) ([]byte, erro
 	n := b.next.Add(1) - 1
 	body := b.bodies[n%int64(len(b.bodies))]
 	first := b.ids.Add(int64(len(body.ids))) - int64(len(body.ids))
-	buffer = body.number(buffer, first)
+	buffer = body.number(buffer, b.first+first)
 	for {
 		err := b.server.bulk(ctx, buffer)
 		if !errors.Is(err, errBusy) {
@@ -241,7 +272,7 @@ func (b *bench) write(ctx context.Context, buffer []byte, l *load) ([]byte, erro
 // probeUntil writes documents, one after another, and searches them after a refresh.
 func (b *bench) probeUntil(ctx context.Context, until time.Time) error {
 	for ; b.probes == 0 || time.Now().Before(until); time.Sleep(b.o.probeInterval) {
-		name := fmt.Sprintf("probe%dq", b.probes)
+		name := fmt.Sprintf("probe%d-%dq", b.found, b.probes)
 		began := time.Now()
 		err := b.server.put(ctx, name, `{"title":"a probe","text":"`+name+`"}`)
 		if errors.Is(err, errBusy) {

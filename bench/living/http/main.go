@@ -31,6 +31,8 @@ import (
 
 type options struct {
 	griffin, dir, json string
+	from, keep         string
+	noMerge            bool
 	passages           []string
 	queries            string
 	duration, quiet    time.Duration
@@ -66,6 +68,9 @@ func parseOptions() (o options) {
 	flag.StringVar(&passages, "passages", "", "files with JSON Lines of title and text, plain or .zst, separated by commas")
 	flag.StringVar(&o.queries, "queries", "", "id, tab and query in each line")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "folder for the indexes")
+	flag.StringVar(&o.from, "from", "", "folder of a server with documents before the measurement, which --keep has made; it is not changed")
+	flag.StringVar(&o.keep, "keep", "", "make this folder, with the documents of the writes at the highest rate, and end")
+	flag.BoolVar(&o.noMerge, "no-merge", false, "end without _forcemerge and the queries after it")
 	flag.StringVar(&o.json, "json", "", "write the result to this file instead of standard output")
 	seconds := flag.Float64("seconds", 600, "duration of the writes at the highest rate")
 	flag.DurationVar(&o.beside, "beside", 0, "duration of the writes beside queries (0: a quarter of --seconds)")
@@ -136,6 +141,11 @@ func measure(ctx context.Context, o options) (r *report, err error) {
 		Command: command(), Clients: o.clients, BodyBytes: o.bodyBytes, QueryRate: o.queryRate,
 	}
 	b.data = filepath.Join(dir, "data")
+	if o.from != "" {
+		if err := linkData(b.data, o.from); err != nil {
+			return nil, err
+		}
+	}
 	if b.server, err = startServer(ctx, o.griffin, b.data); err != nil {
 		return nil, err
 	}
@@ -145,6 +155,11 @@ func measure(ctx context.Context, o options) (r *report, err error) {
 	began := time.Now()
 	if err := b.server.stop(); err != nil {
 		return nil, err
+	}
+	if o.keep != "" {
+		if err := os.Rename(b.data, o.keep); err != nil {
+			return nil, err
+		}
 	}
 	r.StopMillis = ms(time.Since(began))
 	return r, nil

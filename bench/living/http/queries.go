@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/bench/living/process"
@@ -41,16 +43,37 @@ func runQueries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(os.Stdout).Encode(queryTimes{Count: times.Count, Times: times})
+	return json.NewEncoder(os.Stdout).Encode(times)
 }
 
 // queryTimes is the result of a queryJob. A Summary has no count in JSON.
 type queryTimes struct {
-	Count int             `json:"count"`
-	Times latency.Summary `json:"times_us"`
+	Count   int             `json:"count"`
+	Times   latency.Summary `json:"times_us"`
+	Slowest []slowQuery     `json:"slowest"`
 }
 
-func (j *queryJob) run(ctx context.Context) (times latency.Summary, err error) {
+// slowQuery is a query and when it was sent, in seconds since the first one.
+type slowQuery struct {
+	At     float64 `json:"at"`
+	Millis float64 `json:"ms"` // without the wait for the one before
+	Query  string  `json:"query"`
+}
+
+// numSlowest is how many of the slowest queries a report has.
+const numSlowest = 20
+
+// keepSlowest adds a query to the slowest ones, which are in order.
+func keepSlowest(slowest []slowQuery, q slowQuery) []slowQuery {
+	at, _ := slices.BinarySearchFunc(slowest, q.Millis, func(a slowQuery, ms float64) int { return cmp.Compare(ms, a.Millis) })
+	if at == numSlowest {
+		return slowest
+	}
+	slowest = slices.Insert(slowest, at, q)
+	return slowest[:min(len(slowest), numSlowest)]
+}
+
+func (j *queryJob) run(ctx context.Context) (times queryTimes, err error) {
 	s := &server{url: j.URL, client: newClient()}
 	defer s.client.CloseIdleConnections()
 	if j.Warm {
@@ -68,17 +91,22 @@ func (j *queryJob) run(ctx context.Context) (times latency.Summary, err error) {
 			due = began.Add(time.Duration(float64(n) / j.Rate * 1e9))
 			time.Sleep(time.Until(due))
 		}
-		if _, err := s.search(ctx, j.Queries[n%len(j.Queries)]); err != nil {
+		query, sent := j.Queries[n%len(j.Queries)], time.Now()
+		if _, err := s.search(ctx, query); err != nil {
 			return times, err
 		}
-		took.Record(time.Since(due))
+		now := time.Now()
+		took.Record(now.Sub(due))
+		times.Slowest = keepSlowest(times.Slowest, slowQuery{At: sent.Sub(began).Seconds(), Millis: ms(now.Sub(sent)), Query: query})
 	}
-	return took.Summary(), nil
+	times.Times = took.Summary()
+	times.Count = times.Times.Count
+	return times, nil
 }
 
 // search runs a job of the bench's queries in a process of its own, which takes a processor at once if
 // that is permitted, as a client on another machine has one of its own.
-func (b *bench) search(ctx context.Context, job queryJob) (times latency.Summary, err error) {
+func (b *bench) search(ctx context.Context, job queryJob) (times queryTimes, err error) {
 	job.URL, job.Queries, job.Rate = b.server.url, b.queries, b.o.queryRate
 	in, err := json.Marshal(job)
 	if err != nil {
@@ -99,8 +127,7 @@ func (b *bench) search(ctx context.Context, job queryJob) (times latency.Summary
 	if err != nil {
 		return times, fmt.Errorf("queries: %w: %s", errors.Join(err, ctx.Err()), bytes.TrimSpace(failure.Bytes()))
 	}
-	var r queryTimes
-	err = json.Unmarshal(out.Bytes(), &r)
-	r.Times.Count = r.Count
-	return r.Times, err
+	err = json.Unmarshal(out.Bytes(), &times)
+	times.Times.Count = times.Count
+	return times, err
 }

@@ -44,8 +44,10 @@ type queries struct {
 	AtOnce bool            `json:"at_once"`
 	Idle   latency.Summary `json:"idle_us"`   // on the merged base documents
 	Beside latency.Summary `json:"beside_us"` // writes at half rate
-	After  latency.Summary `json:"after_us"`  // on the segments that the writes left
-	Merged latency.Summary `json:"merged_us"` // after _forcemerge
+	// Slowest are the slowest of them, without the wait for the query before.
+	Slowest []slowQuery     `json:"beside_slowest"`
+	After   latency.Summary `json:"after_us"`  // on the segments that the writes left
+	Merged  latency.Summary `json:"merged_us"` // after _forcemerge
 }
 
 // load is a phase of writes.
