@@ -319,7 +319,8 @@ func (ix *Index) versioned(ctx context.Context, id string) (v VersionedDocument,
 	return v, err
 }
 
-// Base is the number of a commit from when the Writer began. Documents with the SeqNo 0 are of this commit or of one before.
+// Base is a number, up to 2^31-1, of a commit from when the Writer began. Documents with the SeqNo 0 are of this commit or of
+// one before. An index that was built anew has other numbers.
 // If a Writer has to open the log again and another process has written to the index meanwhile, Base changes.
 func (w *Writer) Base() uint64 { return w.store.Base() }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"sync"
 	"time"
 
@@ -64,7 +66,7 @@ func Keep(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Kep
 	s, err := Open(ctx, fsys, ix, opts)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.base = generation(ix)
+	k.base = commitNumber(ix)
 	switch {
 	case err == nil:
 		k.store = s
@@ -127,7 +129,7 @@ func (k *Kept) goDown(why error) {
 			k.mu.Lock()
 			k.store, k.err = s, err
 			if err == nil { // the options may have changed meanwhile
-				k.base = generation(s.ix)
+				k.base = commitNumber(s.ix)
 				s.work.every.set(k.opts.RefreshInterval)
 				if err := s.log.SetMode(k.opts.Sync, k.opts.SyncInterval); err != nil {
 					r.failed(err)
@@ -141,18 +143,21 @@ func (k *Kept) goDown(why error) {
 	})
 }
 
-// generation is the number of the newest commit.
-func generation(ix *index.Index) uint64 {
+// commitNumber is a number of the newest commit, up to 2^31-1. Each commit of an index has another one. Those of an index
+// that was built anew count on from another number.
+func commitNumber(ix *index.Index) uint64 {
 	s, err := ix.Snapshot()
 	if err != nil { // it is closed
 		return 0
 	}
 	defer s.Release()
-	return s.Generation
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(s.IndexID()))
+	return (uint64(h.Sum32()) + s.Generation) & math.MaxInt32
 }
 
-// Base is the generation of a commit from when the store was opened. It has the documents that no Store wrote: while the
-// store is open, no others come.
+// Base is the number of a commit from when the store was opened. It has the documents that no Store wrote: while the store
+// is open, no others come.
 func (k *Kept) Base() uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()

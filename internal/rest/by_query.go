@@ -22,6 +22,9 @@ const (
 	// byQueryBytes is the size of documents that are read and written together. An update of 100 documents of 3 MB left a
 	// heap of 2,190 MiB when they were read together, and of 443 in parts.
 	byQueryBytes = 8 << 20
+	// maxByQueryRetries is how often a refused write is repeated, after byQueryPause.
+	maxByQueryRetries = 10
+	byQueryPause      = time.Second
 )
 
 // byQueryRun is one _delete_by_query or _update_by_query.
@@ -31,17 +34,18 @@ type byQueryRun struct {
 	update    bool
 	proceed   bool // conflicts=proceed
 	batch     int  // documents
-	most      int  // documents; 0: all
+	most      int  // documents that are written; 0: all
 	total     int
 	done      int
 	batches   int
+	retries   int
 	conflicts int
 	failures  []failure
 }
 
 type failure struct {
 	Index  string     `json:"index"`
-	ID     string     `json:"id"`
+	ID     string     `json:"id,omitempty"`
 	Cause  errorCause `json:"cause"`
 	Status int        `json:"status"`
 }
@@ -69,13 +73,22 @@ func (r *request) byQuery(update bool) (answer, *Error) {
 		return answer{}, err
 	}
 	_ = http.NewResponseController(r.w).SetWriteDeadline(time.Time{}) // its time depends on the matches
-	if err := run.all(r.Context(), q); err != nil {
+	if err := run.stopped(run.all(r.Context(), q)); err != nil {
 		return answer{}, err
 	}
 	if _, err := r.refresh(r.Context(), x); err != nil {
 		return answer{}, err
 	}
 	return run.answer(), nil
+}
+
+// stopped makes an error a failure if documents were written before: the answer has their number.
+func (b *byQueryRun) stopped(err *Error) *Error {
+	if err == nil || b.done == 0 {
+		return err
+	}
+	b.failures = append(b.failures, failure{Index: b.x.name, Cause: err.cause(), Status: err.Status})
+	return nil
 }
 
 // options reads the parameters of the address.
@@ -181,7 +194,7 @@ func (b *byQueryRun) query() (q searchQuery, err *Error) {
 func (b *byQueryRun) answer() answer {
 	out := map[string]any{
 		"took": time.Since(b.r.began).Milliseconds(), "timed_out": false, "total": b.total, "batches": b.batches,
-		"version_conflicts": b.conflicts, "noops": 0, "retries": map[string]int{"bulk": 0, "search": 0},
+		"version_conflicts": b.conflicts, "noops": 0, "retries": map[string]int{"bulk": b.retries, "search": 0},
 		"throttled_millis": 0, "requests_per_second": -1.0, "throttled_until_millis": 0, "failures": b.failures, "deleted": 0,
 	}
 	if b.update {
@@ -204,7 +217,6 @@ func (b *byQueryRun) all(ctx context.Context, q searchQuery) *Error {
 	}
 	defer pit.Close()
 	batch := make([]foundDocument, 0, b.batch)
-	left := b.most
 	flush := func() *Error {
 		b.batches++
 		failed := b.write(ctx, batch)
@@ -215,14 +227,10 @@ func (b *byQueryRun) all(ctx context.Context, q searchQuery) *Error {
 		if err != nil {
 			return b.r.h.explain(ctx, b.x, err)
 		}
-		batch = append(batch, found)
-		if left--; left == 0 {
-			break
-		}
-		if len(batch) < b.batch {
+		if batch = append(batch, found); len(batch) < b.room() {
 			continue
 		}
-		if err := flush(); err != nil || len(b.failures) > 0 {
+		if err := flush(); err != nil || len(b.failures) > 0 || b.room() == 0 {
 			return err
 		}
 	}
@@ -230,6 +238,14 @@ func (b *byQueryRun) all(ctx context.Context, q searchQuery) *Error {
 		return nil
 	}
 	return flush()
+}
+
+// room is the number of documents of the next batch. Conflicts do not count for max_docs.
+func (b *byQueryRun) room() int {
+	if b.most == 0 {
+		return b.batch
+	}
+	return min(b.batch, b.most-b.done)
 }
 
 // foundDocument is a document that the query matches. seqNo is for griffin.Write.IfSeqNo.
@@ -326,7 +342,7 @@ func sizeBytes(d *griffin.Document) int {
 
 func (b *byQueryRun) apply(ctx context.Context, writes []griffin.Write) *Error {
 	h := b.r.h
-	results, err := b.x.writer.Apply(ctx, writes...)
+	results, err := b.patiently(ctx, func() ([]griffin.WriteResult, error) { return b.x.writer.Apply(ctx, writes...) })
 	if err != nil {
 		return h.explain(ctx, b.x, err)
 	}
@@ -344,6 +360,22 @@ func (b *byQueryRun) apply(ctx context.Context, writes []griffin.Write) *Error {
 		}
 	}
 	return nil
+}
+
+// patiently repeats a write that is refused because others wait for memory or merges. Each attempt waits for them, too.
+func (b *byQueryRun) patiently(ctx context.Context, write func() ([]griffin.WriteResult, error)) ([]griffin.WriteResult, error) {
+	for n := 0; ; n++ {
+		results, err := write()
+		if !errors.Is(err, griffin.ErrBusy) || blocked(b.x.name, err) != nil || n == maxByQueryRetries {
+			return results, err
+		}
+		b.retries++
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(byQueryPause):
+		}
+	}
 }
 
 // read sets w to write a document again, unless it is not as it was found.

@@ -1,13 +1,18 @@
 package rest
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/sampletest"
@@ -93,7 +98,7 @@ func TestConditionsOfUnnumberedDocuments(t *testing.T) {
 	if first["_primary_term"] != float64(unloggedTerm) || first["_seq_no"] == nil {
 		t.Fatalf("%v", first)
 	}
-	unlogged := fmt.Sprintf("if_seq_no=%v&if_primary_term=%d", first["_seq_no"], unloggedTerm)
+	unlogged := fmt.Sprintf("if_seq_no=%.0f&if_primary_term=%d", first["_seq_no"], unloggedTerm)
 	out := n.must(200, "POST /a/_search", `{"query":{"ids":{"values":["1"]}},"seq_no_primary_term":true}`)
 	if hit := at(out, "hits.hits.0"); at(hit, "_seq_no") != first["_seq_no"] || at(hit, "_primary_term") != first["_primary_term"] {
 		t.Errorf("the hit %v has other numbers than the document %v", hit, first)
@@ -109,11 +114,11 @@ func TestConditionsOfUnnumberedDocuments(t *testing.T) {
 	n.must(409, "POST /a/_update/1?if_seq_no=0&if_primary_term=1", `{"doc":{"t":"lost"}}`)
 	n.must(409, "PUT /a/_doc/4?"+unlogged, `{"t":"lost"}`)
 	reason := at(n.must(409, "POST /a/_update/4?"+unlogged, `{"doc":{"t":"lost"}}`), "error.reason")
-	if want := fmt.Sprintf("[4]: version conflict, required seqNo [%v], primary term [%d]. current document has seqNo [0] and primary term [1]", first["_seq_no"], unloggedTerm); reason != want {
+	if want := fmt.Sprintf("[4]: version conflict, required seqNo [%.0f], primary term [%d]. current document has seqNo [0] and primary term [1]", first["_seq_no"], unloggedTerm); reason != want {
 		t.Errorf("%v, want %s", reason, want)
 	}
 	n.must(409, "PUT /a/_doc/none?"+unlogged, `{"t":"lost"}`)
-	n.must(409, fmt.Sprintf("PUT /a/_doc/1?if_seq_no=%v&if_primary_term=%d", first["_seq_no"].(float64)+1, unloggedTerm), `{"t":"lost"}`)
+	n.must(409, fmt.Sprintf("PUT /a/_doc/1?if_seq_no=%.0f&if_primary_term=%d", first["_seq_no"].(float64)+1, unloggedTerm), `{"t":"lost"}`)
 
 	n.must(200, "PUT /a/_doc/1?"+unlogged, `{"t":"x"}`)
 	n.must(409, "PUT /a/_doc/1?"+unlogged, `{"t":"lost"}`)
@@ -122,7 +127,7 @@ func TestConditionsOfUnnumberedDocuments(t *testing.T) {
 	}
 	n.must(200, "POST /a/_update/2?"+unlogged, `{"doc":{"u":"y"}}`)
 	n.must(409, "POST /a/_update/2?"+unlogged, `{"doc":{"u":"lost"}}`)
-	bulk := fmt.Sprintf(`{"index":{"_index":"a","_id":"%%s","if_seq_no":%v,"if_primary_term":%d}}`+"\n{}\n", first["_seq_no"], unloggedTerm)
+	bulk := fmt.Sprintf(`{"index":{"_index":"a","_id":"%%s","if_seq_no":%.0f,"if_primary_term":%d}}`+"\n{}\n", first["_seq_no"], unloggedTerm)
 	out = n.must(200, "POST /_bulk", fmt.Sprintf(bulk+bulk, "2", "3"))
 	if at(out, "items.0.index.status") != 409.0 || at(out, "items.1.index.status") != 200.0 || at(out, "items.1.index._primary_term") != 1.0 {
 		t.Errorf("%v", out)
@@ -155,10 +160,27 @@ func TestUnnumberedDocumentReplaced(t *testing.T) {
 	}
 	n = openNode(t, dir, Options{})
 	condition := func(doc map[string]any) string {
-		return fmt.Sprintf("?if_seq_no=%v&if_primary_term=%v", doc["_seq_no"], fmt.Sprint(int64(doc["_primary_term"].(float64))))
+		return fmt.Sprintf("?if_seq_no=%.0f&if_primary_term=%.0f", doc["_seq_no"], doc["_primary_term"])
 	}
 	n.must(409, "PUT /a/_doc/1"+condition(before), `{"t":"lost"}`)
 	n.must(200, "PUT /a/_doc/1"+condition(n.must(200, "GET /a/_doc/1", "")), `{"t":"x"}`)
+}
+
+// A document of an index that was built anew while no server ran is not the one that a client has read before, though the
+// commits have the same generation.
+func TestUnnumberedDocumentOfAnotherIndex(t *testing.T) {
+	n := openNode(t, unnumberedIndex(t), Options{})
+	before := n.must(200, "GET /a/_doc/1", "")
+	n.close()
+	n = openNode(t, unnumberedIndex(t), Options{})
+	after := n.must(200, "GET /a/_doc/1", "")
+	n.must(409, fmt.Sprintf("PUT /a/_doc/1?if_seq_no=%.0f&if_primary_term=%d", before["_seq_no"], unloggedTerm), `{"t":"lost"}`)
+	for _, doc := range []map[string]any{before, after} { // clients can have 32 bits for it
+		if number := doc["_seq_no"].(float64); number > math.MaxInt32 {
+			t.Errorf("_seq_no %.0f", number)
+		}
+	}
+	n.must(200, fmt.Sprintf("PUT /a/_doc/1?if_seq_no=%.0f&if_primary_term=%d", after["_seq_no"], unloggedTerm), `{"t":"x"}`)
 }
 
 // A document of griffin index that the first write changes after an operation by query has found it is a conflict.
@@ -376,5 +398,82 @@ func TestByQueryOfManyDocuments(t *testing.T) {
 	}
 	if out := n.must(200, "GET /a/_count", ""); out["count"] != 0.0 {
 		t.Errorf("%v", out)
+	}
+}
+
+// Documents that have changed since they were found do not count for max_docs.
+func TestByQueryMaxDocsBesideConflicts(t *testing.T) {
+	for _, op := range []string{"_update_by_query", "_delete_by_query"} {
+		n := newNode(t)
+		n.must(200, "PUT /a", `{"settings":{"refresh_interval":"-1"}}`)
+		for id := range 9 {
+			n.must(201, fmt.Sprintf("PUT /a/_doc/%d", id), `{"t":"all"}`)
+		}
+		n.must(200, "POST /a/_refresh", "")
+		for id := range 4 {
+			n.must(200, fmt.Sprintf("PUT /a/_doc/%d", id), `{"t":"all"}`)
+		}
+		out := n.must(200, "POST /a/"+op+"?max_docs=3&conflicts=proceed", `{"query":{"match":{"t":"all"}}}`)
+		if out["version_conflicts"] != 4.0 || out["updated"] != nil && out["updated"] != 3.0 || out["updated"] == nil && out["deleted"] != 3.0 {
+			t.Errorf("%s: %v", op, out)
+		}
+	}
+}
+
+// A write that is refused for a time is repeated, and the answer has the number of repetitions. Others are not.
+func TestByQueryPatience(t *testing.T) {
+	for _, c := range []struct {
+		refusals, attempts int
+		err, want          error
+	}{
+		{0, 1, nil, nil},
+		{3, 4, griffin.ErrBusy, nil},
+		{100, maxByQueryRetries + 1, griffin.ErrBusy, griffin.ErrBusy},
+		{100, 1, fmt.Errorf("%w: %w", griffin.ErrBusy, griffin.ErrFull), griffin.ErrFull},
+		{100, 1, griffin.ErrDown, griffin.ErrDown},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b, attempts := byQueryRun{x: &Index{name: "a"}}, 0
+			_, err := b.patiently(t.Context(), func() ([]griffin.WriteResult, error) {
+				if attempts++; attempts <= c.refusals {
+					return nil, c.err
+				}
+				return nil, nil
+			})
+			if !errors.Is(err, c.want) || attempts != c.attempts || b.retries != c.attempts-1 {
+				t.Errorf("%v: %d attempts, %d repetitions, %v", c.err, attempts, b.retries, err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := b.patiently(ctx, func() ([]griffin.WriteResult, error) { return nil, griffin.ErrBusy }); !errors.Is(err, context.Canceled) {
+				t.Errorf("after the client has left: %v", err)
+			}
+		})
+	}
+}
+
+// An error after some writes is a failure in an answer with their number.
+func TestByQueryStopped(t *testing.T) {
+	n := newNode(t)
+	n.must(201, "PUT /a/_doc/1?refresh=true", `{"t":"all"}`)
+	x, failed := n.d.find("a")
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	r := &request{Request: httptest.NewRequest(http.MethodPost, "/", nil), h: n.h, began: time.Now()}
+	b := byQueryRun{r: r, x: x, update: true, batch: 1}
+	if err := b.stopped(TooBusy("busy", time.Second)); err == nil || err.Status != 429 {
+		t.Errorf("nothing was written: %v", err)
+	}
+	if err := b.stopped(b.all(t.Context(), searchQuery{all: true})); err != nil || b.done != 1 || len(b.failures) > 0 {
+		t.Fatalf("%v: %+v", err, b)
+	}
+	if err := b.stopped(TooBusy("busy", time.Second)); err != nil {
+		t.Errorf("after a write: %v", err)
+	}
+	out := b.answer()
+	text, err := json.Marshal(out.body)
+	if want := `"failures":[{"index":"a","cause":{"type":"rejected_execution_exception","reason":"busy"`; err != nil || out.status != 429 || !strings.Contains(string(text), want) || !strings.Contains(string(text), `"updated":1`) {
+		t.Errorf("%d: %s", out.status, text)
 	}
 }

@@ -223,6 +223,7 @@ func (d *Directory) metaFile(name string) string {
 	return filepath.Join(d.dir, MetaFolder, name+".json")
 }
 
+// writeMeta replaces the file of an index that is being made, or whose changing is held.
 func (d *Directory) writeMeta(name string, m meta) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -317,11 +318,13 @@ func (d *Directory) remove(ctx context.Context, name string) *Error {
 	if err := x.close(ctx); err != nil {
 		d.log.Warn("a deleted index did not close cleanly", "index", name, "error", err)
 	}
+	x.changing.Lock() // later changes find that the index is gone
 	trash := filepath.Join(d.dir, deletedPrefix+newID())
 	err := os.Rename(filepath.Join(d.dir, name), trash)
 	if err == nil {
-		err = errors.Join(os.RemoveAll(trash), os.RemoveAll(d.metaFile(name)))
+		err = errors.Join(os.RemoveAll(d.metaFile(name)), os.RemoveAll(trash))
 	}
+	x.changing.Unlock()
 	if err != nil {
 		d.log.Error("a deleted index cannot be removed", "index", name, "error", err)
 		return &Error{Status: http.StatusInternalServerError, Type: "exception", Index: name, Reason: "the files of the index cannot be removed; the reason is in the server's log"}

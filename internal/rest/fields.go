@@ -86,6 +86,9 @@ func putMapping(r *request) (answer, *Error) {
 func (h *Handler) changeMapping(ctx context.Context, x *Index, body []byte) *Error {
 	x.changing.Lock()
 	defer x.changing.Unlock()
+	if h.dir.gone(x) {
+		return indexNotFound(x.name)
+	}
 	now := x.meta()
 	change, apiErr := now.parseChange(body)
 	if apiErr != nil {

@@ -132,6 +132,9 @@ func flatten(out map[string]*string, prefix string, settings map[string]any) *Er
 func (h *Handler) changeSettings(ctx context.Context, x *Index, change map[string]*string, preserve bool) *Error {
 	x.changing.Lock()
 	defer x.changing.Unlock()
+	if h.dir.gone(x) { // the file can be of another index with its name
+		return indexNotFound(x.name)
+	}
 	next := *x.meta()
 	if err := next.change(x.name, change, preserve); err != nil {
 		return err.of(x.name)

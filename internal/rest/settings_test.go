@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,41 @@ func TestPutSettings(t *testing.T) {
 	for _, index := range []string{"a", "b"} {
 		if at(all, index+".settings.index.refresh_interval") != nil || at(all, index+".settings.index.translog") != nil || at(all, index+".settings.index.number_of_replicas") != "0" {
 			t.Errorf("reset: %v", at(all, index))
+		}
+	}
+}
+
+// A change of an index that is deleted meanwhile does not change another one with its name.
+func TestChangeBesideDelete(t *testing.T) {
+	for _, made := range []bool{false, true} {
+		n := newNode(t)
+		n.must(200, "PUT /a", `{"settings":{"refresh_interval":"2s"}}`)
+		x, failed := n.d.find("a")
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		n.must(200, "DELETE /a", "")
+		if made {
+			n.must(200, "PUT /a", `{"settings":{"refresh_interval":"3s"}}`)
+		}
+		async := "async"
+		if failed := n.h.changeSettings(t.Context(), x, map[string]*string{"translog.durability": &async}, false); failed == nil || failed.Status != 404 {
+			t.Errorf("settings of an index that was deleted: %v", failed)
+		}
+		if failed := n.h.changeMapping(t.Context(), x, []byte(`{"dynamic":"strict"}`)); failed == nil || failed.Status != 404 {
+			t.Errorf("mapping of an index that was deleted: %v", failed)
+		}
+		if _, err := os.Stat(n.d.metaFile("a")); made != (err == nil) {
+			t.Errorf("made again: %t; its file: %v", made, err)
+		}
+		n = n.restart()
+		if !made {
+			n.must(404, "GET /a/_settings", "")
+			continue
+		}
+		settings := at(n.must(200, "GET /a/_settings", ""), "a.settings.index")
+		if at(settings, "refresh_interval") != "3s" || at(settings, "translog") != nil {
+			t.Errorf("the new index has %v", settings)
 		}
 	}
 }
