@@ -93,13 +93,14 @@ func TestVisibility(t *testing.T) {
 	if got := ids(n.must(200, "GET /a/_search?q=x", "")); got != "" {
 		t.Errorf("found %q before a refresh", got)
 	}
-	began := time.Now()
 	n.must(201, "PUT /a/_doc/2?refresh=wait_for", `{"t":"x"}`)
 	if got := ids(n.must(200, "GET /a/_search?q=x", "")); got != "1 2" {
 		t.Errorf("found %q after wait_for", got)
 	}
-	if took := time.Since(began); took > 3*time.Minute {
-		t.Errorf("wait_for took %v", took)
+	for interval, want := range map[time.Duration]time.Duration{-1: time.Second, 0: time.Second, time.Millisecond: time.Millisecond, time.Hour: time.Second} {
+		if wait := refreshWait(interval); wait != want {
+			t.Errorf("wait_for takes %v with an interval of %v, want %v", wait, interval, want)
+		}
 	}
 }
 
