@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -177,5 +178,31 @@ func TestChangeBesideDelete(t *testing.T) {
 		if at(settings, "refresh_interval") != "3s" || at(settings, "translog") != nil {
 			t.Errorf("the new index has %v", settings)
 		}
+	}
+}
+
+// A restored index has no settings of an index with its name whose deletion was interrupted.
+func TestRestoreAfterInterruptedDelete(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /a", `{"settings":{"translog.durability":"async"}}`)
+	left, err := os.ReadFile(n.d.metaFile("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.must(200, "DELETE /a", "")
+	if err := os.WriteFile(n.d.metaFile("a"), left, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.d.restore(t.Context(), "a", func(dir string) error {
+		ix, err := griffin.Create(dir, griffin.Settings{}, griffin.Options{})
+		if err != nil {
+			return err
+		}
+		return errors.Join(ix.Add(t.Context(), griffin.Document{ID: "1", Text: "x"}), ix.Commit(t.Context()), ix.Close())
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := at(n.must(200, "GET /a/_settings", ""), "a.settings.index.translog"); got != nil {
+		t.Errorf("the restored index has %v", got)
 	}
 }

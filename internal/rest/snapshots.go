@@ -342,14 +342,17 @@ func (d *Directory) restore(ctx context.Context, name string, fill func(dir stri
 	case x != nil:
 		return errors.Join(taken, os.RemoveAll(staged))
 	}
-	if err := vfs.OS.Rename(staged, filepath.Join(d.dir, name)); err != nil {
+	err := os.RemoveAll(d.metaFile(name)) // of an index whose deletion was interrupted
+	if err == nil {
+		err = vfs.OS.Rename(staged, filepath.Join(d.dir, name))
+	}
+	if err != nil {
 		return errors.Join(err, os.RemoveAll(staged))
 	}
 	if err := vfs.OS.SyncDir(d.dir); err != nil {
 		return err
 	}
-	x, err := d.open(context.WithoutCancel(ctx), name)
-	if err != nil {
+	if x, err = d.open(context.WithoutCancel(ctx), name); err != nil {
 		return err
 	}
 	d.mu.Lock()
