@@ -263,7 +263,7 @@ func (st *Stage) makeLegs(p *Plan) error {
 	if st.main == nil {
 		st.main = traverse.Default(st.kind)
 	}
-	most := uint64(0)
+	most, all := uint64(0), uint64(0)
 	for i := range segments {
 		legs := st.Legs(i)
 		numPostings := uint64(0)
@@ -277,11 +277,12 @@ func (st *Stage) makeLegs(p *Plan) error {
 		if st.traversals[i] = st.named; st.named == nil {
 			st.traversals[i] = traverse.Choose(st.kind, legs, p.k)
 		}
+		all += numPostings
 		if numPostings > most {
 			most, st.main = numPostings, st.traversals[i]
 		}
 	}
-	st.short = p.k > 0 && !p.counts && st.isShort()
+	st.short = p.k > 0 && !p.counts && st.isShort(p.planner.crew, all)
 	return nil
 }
 

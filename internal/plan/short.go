@@ -1,13 +1,21 @@
 package plan
 
-import "github.com/griffin-search/griffin/internal/traverse"
+import (
+	"time"
 
-// Queries of a few rare words take about a microsecond, of which reading the lists is a part. Their stages run without
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// Queries of a few rare words take microseconds, of which reading the lists is a part. Their stages run without
 // traces, helpers and masks: the steps of runShort are those of a stageRun that have an effect on them.
 
-// isShort reports whether a flat stage has only short lists in all segments.
-func (st *Stage) isShort() bool {
+// isShort reports whether a flat stage has only short lists in all segments, with so few postings together that helpers
+// of a crew do not pay.
+func (st *Stage) isShort(crew *Crew, numPostings uint64) bool {
 	if st.kind != traverse.Or || st.named != nil || st.isMasked() {
+		return false
+	}
+	if crew.shares() && time.Duration(numPostings)*orTime >= crew.times.worth {
 		return false
 	}
 	for i, t := range st.traversals {

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/plan/plantest"
 	"github.com/griffin-search/griffin/internal/score"
@@ -72,5 +74,30 @@ func TestShortStages(t *testing.T) {
 	}
 	if short < 300 {
 		t.Errorf("only %d of 720 queries had short stages", short)
+	}
+}
+
+// Short lists of many segments are long together: a crew searches the segments.
+func TestShortListsOfManySegments(t *testing.T) {
+	var lists [][]corpus.Document
+	for range 30 {
+		lists = append(lists, docsOf(100, "w0"))
+	}
+	s, sc := segmentsOf(t, lists...), testScratch(t, "whitespace")
+	want := answer(t, s, sc, plantest.Parse(t, "w0"), Options{K: 10})
+	for _, c := range []struct {
+		worth  time.Duration
+		shared bool
+	}{{3000 * orTime, true}, {3001 * orTime, false}} {
+		crew := eagerCrew(2, 0)
+		crew.times.worth = c.worth
+		s.Share(crew)
+		got := answer(t, s, sc, plantest.Parse(t, "w0"), Options{K: 10})
+		if !slices.Equal(got.Hits, want.Hits) {
+			t.Errorf("%v, want %v", got.Hits, want.Hits)
+		}
+		if shared := crew.Stats().Shared > 0; shared != c.shared {
+			t.Errorf("from %v on: shared is %t, want %t", c.worth, shared, c.shared)
+		}
 	}
 }

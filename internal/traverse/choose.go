@@ -10,9 +10,9 @@ package traverse
 //   - And: svs is the fastest, or within 0.1 µs of it, at every length and every ratio from
 //     1 to 2^19. Linear merging, which griffin18 (PPoPP 2018, §2.2) prefers for similar
 //     lengths, takes 1.5 to 2 times the time there.
-//   - Or: block-max-maxscore, from about 400 postings of one list on, 1,000 of two, or 500 of
-//     three or more. With fewer, or not many more than k, merged-scores is faster: it reads the
-//     lists while the other prepares.
+//   - Or: block-max-maxscore, from a number of postings on that depends on the number of lists
+//     (fewPostings). With fewer, or at most k, merged-scores is faster: it reads the lists while
+//     the other prepares and passes through documents between postings.
 //   - Or, with external weights: from 4 lists on, block-max-pruning takes 0.3 to 0.6 times
 //     the time of block-max-maxscore for k=10 and 0.6 to 0.8 times for k=100; for k=1000
 //     they are equal. Building its derived structures costs more than the query, so they
@@ -39,7 +39,7 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 }
 
 const (
-	// With more postings, block-max-maxscore is faster even if it prunes nothing.
+	// With more hits, and more postings than fewPostings, block-max-maxscore is chosen even if it can prune nothing.
 	manyHits = 1024
 	// At least severalLists lists of weights and at most fewHits hits make block-max-pruning
 	// faster than block-max-maxscore.

@@ -95,7 +95,7 @@ func Splits(t Traversal, legs []Leg) bool {
 	return false
 }
 
-// IsShort reports whether a traversal that Choose returned takes about as long as planning it.
+// IsShort reports whether a traversal that Choose returned has so few postings that no helpers pay for it.
 func IsShort(t Traversal) bool {
 	_, is := t.(mergedScores)
 	return is
