@@ -8,9 +8,11 @@ type wordNumbers struct {
 	epoch   uint64
 	numbers []uint32
 	out     []uint32
-	unknown []int    // tokens whose numbers are searched in the table
-	hashes  []uint32 // of their terms
+	hashes  [termsAhead]uint32 // of terms whose numbers are searched in the table
 }
+
+// termsAhead is how many tokens have their slots read before the first is searched.
+const termsAhead = 64
 
 // number returns the numbers of terms in the default field, valid until the next call.
 func (v *inverter) number(tokens []analysis.Token) []uint32 {
@@ -19,28 +21,37 @@ func (v *inverter) number(tokens []analysis.Token) []uint32 {
 		clear(w.numbers)
 		w.epoch = epoch
 	}
-	w.out, w.unknown, w.hashes = w.out[:0], w.unknown[:0], w.hashes[:0]
+	w.out = w.out[:0]
+	for rest := tokens; len(rest) > 0; rest = rest[min(termsAhead, len(rest)):] {
+		w.add(main, rest[:min(termsAhead, len(rest))])
+	}
+	return w.out
+}
+
+// add appends the numbers of up to termsAhead tokens to out.
+func (w *wordNumbers) add(f *fieldInverter, tokens []analysis.Token) {
+	var unknown [termsAhead]uint8 // tokens
+	n, first := 0, len(w.out)
 	for i := range tokens {
 		word := int(tokens[i].Word)
 		if word >= len(w.numbers) {
 			w.numbers = append(w.numbers, make([]uint32, word+1-len(w.numbers))...)
 		}
-		n := w.numbers[word] - 1
-		if n == noTerm || word == 0 {
-			w.unknown = append(w.unknown, i)
-			w.hashes = append(w.hashes, hashTerm(tokens[i].Term))
+		number := w.numbers[word] - 1
+		if number == noTerm || word == 0 {
+			unknown[n], w.hashes[n] = uint8(i), hashTerm(tokens[i].Term)
+			n++
 		}
-		w.out = append(w.out, n)
+		w.out = append(w.out, number)
 	}
-	main.table.touch(w.hashes)
-	for j, i := range w.unknown {
+	f.table.touch(w.hashes[:n])
+	for j, i := range unknown[:n] {
 		word := tokens[i].Word
-		n := w.numbers[word] - 1
-		if n == noTerm || word == 0 { // else the word was there before in these tokens
-			n = main.numberHashed(tokens[i].Term, w.hashes[j])
-			w.numbers[word] = n + 1
+		number := w.numbers[word] - 1
+		if number == noTerm || word == 0 { // else the word was there before in these tokens
+			number = f.numberHashed(tokens[i].Term, w.hashes[j])
+			w.numbers[word] = number + 1
 		}
-		w.out[i] = n
+		w.out[first+int(i)] = number
 	}
-	return w.out
 }
