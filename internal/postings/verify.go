@@ -49,6 +49,7 @@ type verifier struct {
 	listDocIDs    []uint32 // with a ListCodec: all DocIDs so far
 	docIDs, freqs [codec.BlockLen]uint32
 	pairs         frontierSet
+	wanted        []pair // frontier of a block
 	lowers        [codec.BlockLen]score.Bound
 	buf           []byte
 	positions     []uint32
@@ -107,7 +108,8 @@ func (v *verifier) block(i int) error {
 	v.kth.add(v.lowers[:n])
 	v.maxBound = max(v.maxBound, bound)
 	v.prev = e.Last
-	if err := v.frontier(i, v.pairs.take(nil)); err != nil {
+	v.wanted = v.pairs.take(v.wanted[:0])
+	if err := v.frontier(i, v.wanted); err != nil {
 		return err
 	}
 	return v.blockPositions(i, v.freqs[:n])
