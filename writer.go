@@ -329,8 +329,9 @@ func (w *Writer) SetRefreshInterval(interval time.Duration) error {
 	return w.store.SetRefreshInterval(interval)
 }
 
-// SetSync changes WriterOptions.Sync and SyncInterval. If it returns nil for SyncRequest, writes that were
-// acknowledged before are durable. The error wraps ErrBadInput or ErrClosed, or is as of Apply.
+// SetSync changes WriterOptions.Sync and SyncInterval. With SyncRequest it also syncs the writes that were acknowledged
+// before, unless a sync has failed and the log is not open again: then the error is nil, and later writes fail until it
+// is. The error wraps ErrBadInput or ErrClosed, or is as of Apply.
 func (w *Writer) SetSync(s Sync, interval time.Duration) error {
 	mode, err := s.mode()
 	if err == nil && interval < 0 {

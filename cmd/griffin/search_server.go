@@ -183,7 +183,7 @@ func (s *serverIndex) apply(ctx context.Context, writes []griffin.Write) ([]grif
 		return nil, fmt.Errorf("%s/_bulk: %d items for %d writes", s.url, len(answer.Items), len(writes))
 	}
 	results := make([]griffin.WriteResult, len(writes))
-	var failed error // of the index, or the first for which there was no room
+	var failed error // the last of the index, or else the first for which there was no room
 	for i, byKind := range answer.Items {
 		for _, item := range byKind {
 			results[i] = griffin.WriteResult{ID: writes[i].Document.ID, Outcome: griffin.WriteOutcome(item.Result), SeqNo: item.SeqNo, Version: item.Version}
@@ -193,7 +193,8 @@ func (s *serverIndex) apply(ctx context.Context, writes []griffin.Write) ([]grif
 			}
 			item.Error.status = item.Status
 			results[i].Err = item.Error
-			if stops := !item.Error.ofDocument(); stops && !errors.Is(item.Error, griffin.ErrBusy) || failed == nil && (stops || errors.Is(item.Error, griffin.ErrBusy)) {
+			switch busy := errors.Is(item.Error, griffin.ErrBusy); {
+			case busy && failed == nil, !busy && !item.Error.ofDocument():
 				failed = item.Error
 			}
 		}

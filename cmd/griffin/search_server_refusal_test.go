@@ -74,7 +74,7 @@ func (s *busyServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(http.StatusOK, string(text))
 }
 
-// After a refusal, only what was not acknowledged is sent again, and a later write of an id stays the last one.
+// After a refusal, add sends only the refused writes again. The last write of an id stays the last.
 func TestContinueAfterRefusal(t *testing.T) {
 	repeated, errored := 0, 0
 	for seed := range uint64(300) {

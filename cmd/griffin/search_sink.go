@@ -89,14 +89,14 @@ func settle(results []griffin.WriteResult, left []int, answers []griffin.WriteRe
 	}
 	return slices.DeleteFunc(again, func(at int) bool {
 		later, written := latest[writes[at].Document.ID]
-		if written = written && later > at; written {
-			results[at] = griffin.WriteResult{ID: results[later].ID, Outcome: results[later].Outcome, SeqNo: results[later].SeqNo, Version: results[later].Version}
-			if results[later].Outcome != griffin.WriteCreated {
-				return true
-			}
-			results[later].Outcome = griffin.WriteUpdated // the first of the two made the document
+		if !written || later < at {
+			return false
 		}
-		return written
+		r := &results[later] // without Err
+		if results[at] = *r; r.Outcome == griffin.WriteCreated {
+			r.Outcome = griffin.WriteUpdated // the first of the two made the document
+		}
+		return true
 	})
 }
 

@@ -194,8 +194,8 @@ func (k *Kept) SetRefreshInterval(interval time.Duration) error {
 	})
 }
 
-// SetSync changes Options.Sync and SyncInterval. If it returns nil for wal.ModeRequest, what was acknowledged before is
-// durable. A store that is down gets it when it is opened again.
+// SetSync changes Options.Sync and SyncInterval. With wal.ModeRequest it also syncs the writes that were acknowledged
+// before. A store that is down gets the options when it is opened again; then nothing is synced and the error is nil.
 func (k *Kept) SetSync(mode wal.Mode, interval time.Duration) error {
 	return k.change(func(o *Options) { o.Sync, o.SyncInterval = mode, interval }, func(s *Store) error {
 		return s.explain(s.log.SetMode(mode, interval))

@@ -5,7 +5,7 @@
 // them:
 //
 //	directory.go, index.go      indexes by name: open, create, delete
-//	mapping.go                  bodies of PUT /{index}
+//	mapping.go, settings.go     bodies of PUT /{index}, _settings
 //	handler.go, errors.go       routes, limits, answers, errors
 //	source.go, json.go          a document's JSON, as text to index
 //	document.go, update.go      single documents

@@ -18,8 +18,8 @@ type syncer struct {
 	count   uint64        // of syncs of records
 }
 
-// SetMode changes when appended records become durable. If it returns nil for ModeRequest, all records that were
-// acknowledged before are durable. interval is as in Options.
+// SetMode changes when appended records become durable. With ModeRequest it syncs all acknowledged records. interval is as
+// in Options.
 func (l *Dir) SetMode(mode Mode, interval time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

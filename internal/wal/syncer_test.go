@@ -309,7 +309,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// SetMode takes effect for the next Append, and for what was acknowledged before.
+// SetMode takes effect at the next Append. ModeRequest syncs earlier records, too.
 func TestSetMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, l := slowLog(t, Options{})
@@ -365,7 +365,7 @@ func TestSetMode(t *testing.T) {
 	})
 }
 
-// Appends beside changes of the mode: nothing is lost, and what was acknowledged before ModeRequest is durable.
+// Appends beside changes of the mode lose nothing, and records from before ModeRequest are durable after it.
 func TestSetModeBesideAppends(t *testing.T) {
 	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{FileBytes: 4 << 10})

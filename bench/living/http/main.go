@@ -69,7 +69,7 @@ func parseOptions() (o options) {
 	flag.StringVar(&o.queries, "queries", "", "id, tab and query in each line")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "folder for the indexes")
 	flag.StringVar(&o.from, "from", "", "folder of a server with documents before the measurement, which --keep has made; it is not changed")
-	flag.StringVar(&o.keep, "keep", "", "make this folder, with the documents of the writes at the highest rate, and end")
+	flag.StringVar(&o.keep, "keep", "", "make this folder, on the file system of --dir, with the documents of the writes at the highest rate, and end")
 	flag.BoolVar(&o.noMerge, "no-merge", false, "end without _forcemerge and the queries after it")
 	flag.StringVar(&o.json, "json", "", "write the result to this file instead of standard output")
 	seconds := flag.Float64("seconds", 600, "duration of the writes at the highest rate")
@@ -141,6 +141,11 @@ func measure(ctx context.Context, o options) (r *report, err error) {
 		Command: command(), Clients: o.clients, BodyBytes: o.bodyBytes, QueryRate: o.queryRate,
 	}
 	b.data = filepath.Join(dir, "data")
+	if o.keep != "" {
+		if _, err := os.Lstat(o.keep); err == nil {
+			return nil, fmt.Errorf("--keep %s: it exists", o.keep)
+		}
+	}
 	if o.from != "" {
 		if err := linkData(b.data, o.from); err != nil {
 			return nil, err

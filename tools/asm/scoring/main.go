@@ -56,8 +56,8 @@ func spreadParam(name string, v reg.VecVirtual) {
 	spread(build.Load(build.Param(name), build.GP32()), v)
 }
 
-// spreadFloat broadcasts a parameter from memory. A load of it by MOVSS, an SSE instruction, takes about 100 ns on
-// Intel processors once another register's upper half is in use.
+// spreadFloat broadcasts a parameter from memory. MOVSS, an SSE instruction, took about 100 ns on an Intel Xeon when another
+// register's upper half was in use (docs/benchmarks/traversals.md).
 func spreadFloat(name string, v reg.VecVirtual) {
 	param, err := build.Param(name).Resolve()
 	if err != nil {
