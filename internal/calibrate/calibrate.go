@@ -70,7 +70,7 @@ func pays(d *dispatch.Dispatcher, listBytes int64) bool {
 // nothing.
 func Run(ctx context.Context, d *dispatch.Dispatcher, snapshot *index.Snapshot, o Options) error {
 	c := &calibration{began: time.Now(), options: o.withDefaults(runtime.GOMAXPROCS(0))}
-	if err := c.prepare(ctx, d.GPU(), snapshot); err != nil || len(c.all) == 0 {
+	if err := c.prepare(ctx, d.GPU(), snapshot, samplingTime); err != nil || len(c.all) == 0 {
 		return err
 	}
 	samples, err := c.measure(ctx)
@@ -95,10 +95,11 @@ type calibrating struct {
 	err     error
 }
 
-// prepare leaves all empty if the index has no terms.
-func (c *calibration) prepare(ctx context.Context, g *dispatch.GPU, snapshot *index.Snapshot) error {
+// prepare samples terms for up to the limit. It leaves all empty if the index
+// has no terms.
+func (c *calibration) prepare(ctx context.Context, g *dispatch.GPU, snapshot *index.Snapshot, limit time.Duration) error {
 	rng := rand.New(rand.NewPCG(uint64(snapshot.NumDocs), snapshot.Generation)) // equal queries for equal indexes
-	terms, err := sampleTerms(ctx, snapshot, rng, samplingTime)
+	terms, err := sampleTerms(ctx, snapshot, rng, limit)
 	if err != nil || len(terms.full) == 0 {
 		return err
 	}

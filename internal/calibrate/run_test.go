@@ -68,7 +68,7 @@ func TestPrepareHelpers(t *testing.T) {
 	g, snapshot := testGPU(t, testMemory), textIndex(t, index.Options{}, pairs(200))
 	draws := func() (all []string) {
 		c := &calibration{options: Options{Helpers: 2}}
-		if err := c.prepare(t.Context(), g, snapshot); err != nil {
+		if err := c.prepare(t.Context(), g, snapshot, longWait); err != nil {
 			t.Fatal(err)
 		}
 		all = make([]string, len(c.all))
@@ -133,7 +133,7 @@ func TestRunErrors(t *testing.T) {
 func begin(t *testing.T, snapshot *index.Snapshot, o Options) (*calibration, []*script) {
 	t.Helper()
 	c := &calibration{began: time.Now(), options: o}
-	if err := c.prepare(t.Context(), nil, snapshot); err != nil {
+	if err := c.prepare(t.Context(), nil, snapshot, longWait); err != nil {
 		t.Fatal(err)
 	}
 	var all []*script
