@@ -14,6 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/internal/plan"
+	kernels "github.com/griffin-search/griffin/internal/simd/column"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -393,9 +394,7 @@ const TraversalSort = "sort"
 
 func ones(bitmaps [][]uint64) (n int64) {
 	for _, words := range bitmaps {
-		for _, w := range words {
-			n += int64(bits.OnesCount64(w))
-		}
+		n += int64(kernels.Ones(words))
 	}
 	return n
 }

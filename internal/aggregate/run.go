@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/griffin-search/griffin/internal/base"
+	kernels "github.com/griffin-search/griffin/internal/simd/column"
 )
 
 // env is what the collectors of a Run share.
@@ -151,9 +152,4 @@ func has(words []uint64, doc base.DocID) bool {
 	return i < len(words) && words[i]&(1<<(doc%64)) != 0
 }
 
-func ones(words []uint64) (n int64) {
-	for _, w := range words {
-		n += int64(bits.OnesCount64(w))
-	}
-	return n
-}
+func ones(words []uint64) int64 { return int64(kernels.Ones(words)) }

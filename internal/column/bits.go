@@ -1,8 +1,9 @@
 package column
 
 import (
-	"math/bits"
 	"sync"
+
+	kernels "github.com/griffin-search/griffin/internal/simd/column"
 )
 
 // rankBits is a set of ranks or of positions of values, with two words more than their number
@@ -37,12 +38,7 @@ func (s rankBits) from(at uint64) uint64 {
 	return w
 }
 
-func (s rankBits) count() (n int) {
-	for _, w := range s {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
+func (s rankBits) count() int { return kernels.Ones(s) }
 
 // any reports whether one of the positions [from, to) is set.
 func (s rankBits) any(from, to uint64) bool {

@@ -150,7 +150,13 @@ func (c *ordinalCounter) turn() error {
 // countFew counts fewOrdinals at most, at the positions in set.
 func (c *ordinalCounter) countFew(set []uint64) error {
 	n := c.positions.List(set)
-	if done := kernels.Tally(c.counts, &c.g.Directory, c.g.src, c.positions[:n]); done < n {
+	var done int
+	if c.g.even {
+		done = kernels.TallyEven(c.counts, &c.g.Mins, c.g.src, c.g.width(0), c.positions[:n])
+	} else {
+		done = kernels.Tally(c.counts, &c.g.Directory, c.g.src, c.positions[:n])
+	}
+	if done < n {
 		return c.corrupt(c.g.index, int(c.positions[done])/blockLen, "an ordinal is too great")
 	}
 	return nil

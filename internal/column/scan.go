@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/griffin-search/griffin/internal/base"
+	kernels "github.com/griffin-search/griffin/internal/simd/column"
 )
 
 // Scan calls f with the values of the documents in words (nil: all), in document order, a few
@@ -162,10 +163,7 @@ func (c *Column) CountOrdinals(words []uint64, counts []uint32) (missing int, er
 		return 0, c.fail(err)
 	}
 	last := numWords(uint64(c.numDocs)) - 1
-	for _, w := range words[:last] {
-		missing += bits.OnesCount64(w)
-	}
-	missing += bits.OnesCount64(words[last]&lastMask(c.numDocs)) - with
+	missing = kernels.Ones(words[:last]) + bits.OnesCount64(words[last]&lastMask(c.numDocs)) - with
 	defer func() { giveBack(set) }()
 	if c.multi {
 		values, err := c.valuesOf(set)

@@ -64,7 +64,8 @@ type group struct {
 	blocks int
 	last   int // values of the last block
 	kernels.Directory
-	src []byte // the blocks, and Slack
+	src  []byte // the blocks, and Slack
+	even bool   // all blocks have the width of the first
 }
 
 // load decodes group i, whose entry is e.
@@ -80,14 +81,22 @@ func (s *sequence) load(g *group, i int, e *groupEntry) error {
 	}
 	unpack(&g.Mins, b, e.minWidth, e.lo, g.blocks)
 	unpack(&g.Spans, b[minBytes:], e.spanWidth, 0, g.blocks)
-	size := 0
+	size, width, uneven := 0, int(g.width(0)), 0
+	lo, most := uint64(e.lo), uint64(e.hi)-uint64(e.lo)
+	bad := uint64(0) // a borrow of a block
 	for j := range g.blocks {
-		least, span := g.Mins[j], uint64(g.Spans[j])
-		if uint64(least)-uint64(e.lo) > uint64(e.hi)-uint64(e.lo) || span > uint64(e.hi)-uint64(least) {
-			return corrupt("group %d, block %d: from %d, span %d, in a group from %d to %d", i, j, least, span, e.lo, e.hi)
-		}
+		above, span := uint64(g.Mins[j])-lo, uint64(g.Spans[j])
+		left, outside := bits.Sub64(most, above, 0)
+		_, wide := bits.Sub64(left, span, 0)
+		bad |= outside | wide
+		w := bits.Len64(span)
 		g.Offsets[j] = uint32(size)
-		size += blockLen / 8 * bits.Len64(span)
+		size += blockLen / 8 * w
+		uneven |= w ^ width
+	}
+	g.even = uneven == 0
+	if bad != 0 {
+		return g.outside(i, e)
 	}
 	size -= kernels.PackedSize(blockLen, g.width(g.blocks-1)) - kernels.PackedSize(g.last, g.width(g.blocks-1))
 	if b, err = read(s.data, e.offset+uint64(minBytes+spanBytes), uint64(size)); err != nil {
@@ -95,6 +104,17 @@ func (s *sequence) load(g *group, i int, e *groupEntry) error {
 	}
 	g.src, g.index = b[:size+kernels.Slack], i
 	return nil
+}
+
+// outside names the first block of group i that exceeds the group's bounds.
+func (g *group) outside(i int, e *groupEntry) error {
+	for j := range g.blocks {
+		least, span := g.Mins[j], uint64(g.Spans[j])
+		if uint64(least)-uint64(e.lo) > uint64(e.hi)-uint64(e.lo) || span > uint64(e.hi)-uint64(least) {
+			return corrupt("group %d, block %d: from %d, span %d, in a group from %d to %d", i, j, least, span, e.lo, e.hi)
+		}
+	}
+	return corrupt("group %d: other bounds than from %d to %d", i, e.lo, e.hi)
 }
 
 // loadAt is load without the entry.
@@ -172,7 +192,13 @@ func (buf *packedBuf) fill(src []byte) []byte {
 
 // unpack decodes n values; those after are undefined. src has Slack bytes after the values.
 func unpack(dst *[blockLen]int64, src []byte, width uint8, add int64, n int) {
-	if n < blockLen && width > 0 {
+	if width == 0 {
+		for i := range dst[:n] {
+			dst[i] = add
+		}
+		return
+	}
+	if n < blockLen {
 		var buf packedBuf
 		src = buf.fill(src[:kernels.PackedSize(n, width)])
 	}

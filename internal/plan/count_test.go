@@ -120,29 +120,3 @@ func TestCountUnions(t *testing.T) {
 		t.Errorf("the longest lists of %d unions were read, of %d parts", tested, lookedUp)
 	}
 }
-
-// Bits of dense and other blocks are set alike.
-func TestSetBits(t *testing.T) {
-	rng := rand.New(rand.NewPCG(33, 1))
-	for range 200 {
-		words, want := make([]uint64, 256), make([]uint64, 256)
-		var docs []uint32
-		for d, gap := 0, 1+rng.IntN(40); len(docs) < rng.IntN(129); {
-			if d += 1 + rng.IntN(gap); d >= 64*len(words) {
-				break
-			}
-			docs = append(docs, uint32(d))
-			want[d/64] |= 1 << (d % 64)
-		}
-		for i := range words {
-			words[i] = rng.Uint64() & 0x5555_3333_0f0f_00ff
-			want[i] |= words[i]
-		}
-		setBits(words, docs)
-		for i := range words {
-			if words[i] != want[i] {
-				t.Fatalf("%d documents: word %d is %x, want %x", len(docs), i, words[i], want[i])
-			}
-		}
-	}
-}

@@ -3,12 +3,12 @@ package plan
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/postings"
+	kernels "github.com/griffin-search/griffin/internal/simd/column"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
@@ -280,33 +280,10 @@ func (m *matcher) markList(words []uint64, l *postings.List) error {
 	c := &m.cursor
 	c.Reset(l, nil)
 	for c.NextBlock() != base.NoDocID {
-		setBits(words, c.BlockDocIDs())
+		kernels.Mark(words, c.BlockDocIDs())
 	}
 	m.countWork(c)
 	return c.Err()
-}
-
-// denseGap is a mean distance of documents.
-const denseGap = 16
-
-// setBits sets the bits of rising documents. Several in a word are gathered first: otherwise each waits for the store of the
-// last one.
-func setBits(words []uint64, docs []uint32) {
-	if len(docs) == 0 || docs[len(docs)-1]-docs[0] > denseGap*uint32(len(docs)) {
-		for _, d := range docs {
-			words[d/64] |= 1 << (d % 64)
-		}
-		return
-	}
-	at, bits := docs[0]/64, uint64(0)
-	for _, d := range docs {
-		if d/64 != at {
-			words[at] |= bits
-			at, bits = d/64, 0
-		}
-		bits |= 1 << (d % 64)
-	}
-	words[at] |= bits
 }
 
 func (m *matcher) countWork(c *postings.Cursor) {
@@ -358,12 +335,7 @@ func cleared(words []uint64, numDocs int) []uint64 {
 	return words
 }
 
-func ones(words []uint64) (n int64) {
-	for _, w := range words {
-		n += int64(bits.OnesCount64(w))
-	}
-	return n
-}
+func ones(words []uint64) int64 { return int64(kernels.Ones(words)) }
 
 // matches is Plan.Matches of impact-ordered lists, which have live documents only.
 func (q *ImpactQuery) matches(stop traverse.Interrupt, p *Plan, sc *Scratch, f func(segment int, words []uint64) error) error {

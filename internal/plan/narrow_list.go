@@ -6,6 +6,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
+	kernels "github.com/griffin-search/griffin/internal/simd/column"
 )
 
 // output is documents that are added in rising order: a list if there are few at most.
@@ -34,7 +35,7 @@ func (o *output) addAll(docs []uint32) {
 		o.docs = append(o.docs, docs...)
 		return
 	}
-	setBits(o.words, docs)
+	kernels.Mark(o.words, docs)
 }
 
 // inList returns the documents of d with a term.

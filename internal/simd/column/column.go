@@ -113,6 +113,21 @@ func Tally(counts []uint32, d *Directory, src []byte, positions []uint16) int {
 	return tally(counts, d, src, positions)
 }
 
+// TallyEven is Tally of blocks that all have values of width bits, at most 57, without gaps: the value at position p is at bit
+// p*width, plus mins[p/Len]. All values must have their bytes and Slack in src.
+func TallyEven(counts []uint32, mins *[Len]int64, src []byte, width uint8, positions []uint16) int {
+	if len(counts) == 0 || len(positions) == 0 {
+		return 0
+	}
+	return tallyEven(counts, mins, src, width, positions)
+}
+
+// Mark sets the bits of positions. It panics if one is not below 64*len(set).
+func Mark(set []uint64, positions []uint32) { mark(set, positions) }
+
+// Ones returns the number of bits that are set.
+func Ones(set []uint64) int { return ones(set) }
+
 // Deposit moves bit i of bits to the position of the i-th set bit of set; other bits are 0.
 func Deposit(bits, set uint64) uint64 {
 	if set == ^uint64(0) || bits == 0 {

@@ -5721,3 +5721,193 @@ loop:
 end:
 	MOVQ R8, ret+48(FP)
 	RET
+
+// func tallyEvenBMI2(counts *uint32, numCounts uint64, mins *[128]int64, src *byte, width uint64, positions *uint16, n int) int
+// Requires: BMI2
+TEXT ·tallyEvenBMI2(SB), NOSPLIT, $0-64
+	MOVQ counts+0(FP), AX
+	MOVQ numCounts+8(FP), CX
+	MOVQ mins+16(FP), DX
+	MOVQ src+24(FP), BX
+	MOVQ width+32(FP), SI
+	MOVQ positions+40(FP), DI
+	MOVQ n+48(FP), R8
+	XORQ R9, R9
+	MOVQ R8, R10
+	DECQ R10
+
+two:
+	CMPQ    R9, R10
+	JAE     one
+	MOVWQZX (DI)(R9*2), R11
+	MOVQ    R11, R12
+	SHRQ    $0x07, R11
+	IMULQ   SI, R12
+	MOVQ    R12, R13
+	SHRQ    $0x03, R13
+	ANDL    $0x07, R12
+	SHRXQ   R12, (BX)(R13*1), R12
+	BZHIQ   SI, R12, R12
+	ADDQ    (DX)(R11*8), R12
+	MOVWQZX 2(DI)(R9*2), R11
+	MOVQ    R11, R13
+	SHRQ    $0x07, R11
+	IMULQ   SI, R13
+	MOVQ    R13, R14
+	SHRQ    $0x03, R14
+	ANDL    $0x07, R13
+	SHRXQ   R13, (BX)(R14*1), R13
+	BZHIQ   SI, R13, R13
+	ADDQ    (DX)(R11*8), R13
+	CMPQ    R12, CX
+	JAE     end
+	INCL    (AX)(R12*4)
+	CMPQ    R13, CX
+	JAE     second
+	INCL    (AX)(R13*4)
+	ADDQ    $0x02, R9
+	JMP     two
+
+one:
+	CMPQ    R9, R8
+	JAE     end
+	MOVWQZX (DI)(R9*2), DI
+	MOVQ    DI, R8
+	SHRQ    $0x07, DI
+	IMULQ   SI, R8
+	MOVQ    R8, R10
+	SHRQ    $0x03, R10
+	ANDL    $0x07, R8
+	SHRXQ   R8, (BX)(R10*1), BX
+	BZHIQ   SI, BX, BX
+	ADDQ    (DX)(DI*8), BX
+	CMPQ    BX, CX
+	JAE     end
+	INCL    (AX)(BX*4)
+
+second:
+	INCQ R9
+
+end:
+	MOVQ R9, ret+56(FP)
+	RET
+
+// func markBMI2(set *uint64, numBits uint64, positions *uint32, n int) int
+// Requires: BMI2
+TEXT ·markBMI2(SB), NOSPLIT, $0-40
+	MOVQ set+0(FP), AX
+	MOVQ numBits+8(FP), CX
+	MOVQ positions+16(FP), DX
+	MOVQ n+24(FP), BX
+	LEAQ (DX)(BX*4), SI
+	LEAQ (SI)(BX*4), DI
+	LEAQ (DI)(BX*4), R8
+	MOVQ $0x00000001, R9
+	XORQ R10, R10
+	MOVQ $0x00000001, R11
+
+loop:
+	MOVL  (DX)(R10*4), R12
+	CMPQ  R12, CX
+	JAE   end
+	MOVL  R12, R13
+	ANDL  $0x07, R13
+	SHRL  $0x03, R12
+	SHLXQ R13, R9, R13
+	ORB   R13, (AX)(R12*1)
+	MOVL  (SI)(R10*4), R12
+	CMPQ  R12, CX
+	JAE   end
+	MOVL  R12, R13
+	ANDL  $0x07, R13
+	SHRL  $0x03, R12
+	SHLXQ R13, R9, R13
+	ORB   R13, (AX)(R12*1)
+	MOVL  (DI)(R10*4), R12
+	CMPQ  R12, CX
+	JAE   end
+	MOVL  R12, R13
+	ANDL  $0x07, R13
+	SHRL  $0x03, R12
+	SHLXQ R13, R9, R13
+	ORB   R13, (AX)(R12*1)
+	MOVL  (R8)(R10*4), R12
+	CMPQ  R12, CX
+	JAE   end
+	MOVL  R12, R13
+	ANDL  $0x07, R13
+	SHRL  $0x03, R12
+	SHLXQ R13, R9, R13
+	ORB   R13, (AX)(R12*1)
+	INCQ  R10
+	CMPQ  R10, BX
+	JB    loop
+	XORQ  R11, R11
+
+end:
+	MOVQ R11, ret+32(FP)
+	RET
+
+// func onesAVX512(set *uint64, n int) int
+// Requires: AVX, AVX2, AVX512F, AVX512VPOPCNTDQ
+TEXT ·onesAVX512(SB), NOSPLIT, $0-24
+	MOVQ   set+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+loop:
+	VPOPCNTQ      (AX), Z4
+	VPADDQ        Z4, Z0, Z0
+	VPOPCNTQ      64(AX), Z4
+	VPADDQ        Z4, Z1, Z1
+	VPOPCNTQ      128(AX), Z4
+	VPADDQ        Z4, Z2, Z2
+	VPOPCNTQ      192(AX), Z4
+	VPADDQ        Z4, Z3, Z3
+	ADDQ          $0x00000100, AX
+	DECQ          CX
+	JNZ           loop
+	VPADDQ        Z1, Z0, Z0
+	VPADDQ        Z3, Z2, Z2
+	VPADDQ        Z2, Z0, Z0
+	VEXTRACTI64X4 $0x01, Z0, Y1
+	VPADDQ        Y1, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X1
+	VPADDQ        X1, X0, X0
+	VMOVQ         X0, AX
+	VPEXTRQ       $0x01, X0, CX
+	ADDQ          CX, AX
+	VZEROUPPER
+	MOVQ          AX, ret+16(FP)
+	RET
+
+// func onesPOPCNT(set *uint64, n int) int
+// Requires: POPCNT
+TEXT ·onesPOPCNT(SB), NOSPLIT, $0-24
+	MOVQ set+0(FP), AX
+	MOVQ n+8(FP), CX
+	XORQ DX, DX
+	XORQ BX, BX
+	XORQ SI, SI
+	XORQ DI, DI
+
+loop:
+	POPCNTQ (AX), R8
+	ADDQ    R8, DX
+	POPCNTQ 8(AX), R8
+	ADDQ    R8, BX
+	POPCNTQ 16(AX), R8
+	ADDQ    R8, SI
+	POPCNTQ 24(AX), R8
+	ADDQ    R8, DI
+	ADDQ    $0x20, AX
+	DECQ    CX
+	JNZ     loop
+	ADDQ    BX, DX
+	ADDQ    SI, DX
+	ADDQ    DI, DX
+	MOVQ    DX, ret+16(FP)
+	RET

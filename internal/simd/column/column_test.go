@@ -400,6 +400,111 @@ func randomBlocks(rng *rand.Rand) (d *column.Directory, src []byte, values []uin
 	return d, append(src, make([]byte, column.Slack)...), values
 }
 
+func TestTallyEven(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(7, 1))
+		const most = column.Len * column.Len
+		for round := range 300 {
+			width := uint8(rng.IntN(13))
+			if round%20 == 0 {
+				width = uint8(rng.IntN(58))
+			}
+			var mins [column.Len]int64
+			for j := range mins {
+				mins[j] = int64(rng.IntN(900))
+			}
+			values := make([]uint64, most)
+			for i := range values {
+				values[i] = rng.Uint64() & (1<<width - 1)
+			}
+			src := append(column.Append(nil, values, width), make([]byte, column.Slack)...)
+			var p column.Positions
+			n := p.List(randomBits(rng, most/64))
+			counts := make([]uint32, 1+rng.IntN(3000))
+			want := make([]uint32, len(counts))
+			done := 0
+			for _, at := range p[:n] {
+				v := values[at] + uint64(mins[at/column.Len])
+				if v >= uint64(len(counts)) {
+					break
+				}
+				want[v]++
+				done++
+			}
+			if got := column.TallyEven(counts, &mins, src, width, p[:n]); got != done || !slices.Equal(counts, want) {
+				t.Fatalf("round %d, width %d: %d of %d positions, want %d, or other counts", round, width, got, n, done)
+			}
+		}
+		if n := column.TallyEven(nil, new([column.Len]int64), nil, 1, []uint16{1}); n != 0 {
+			t.Errorf("%d additions to no counts", n)
+		}
+	})
+}
+
+// Positions of all distances, in any order, are marked among bits that are set before.
+func TestMark(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(8, 1))
+		for round := range 1000 {
+			all := make([]uint64, 1+256+1)
+			words, want := all[1:257], make([]uint64, 256)
+			all[0], all[257] = canary, canary
+			var positions []uint32
+			for d, gap, n := 0, 1+rng.IntN(40), rng.IntN(129); len(positions) < n; {
+				if d += 1 + rng.IntN(gap); d >= 64*len(words) {
+					break
+				}
+				positions = append(positions, uint32(d))
+				want[d/64] |= 1 << (d % 64)
+			}
+			if round%3 == 0 {
+				rng.Shuffle(len(positions), func(i, j int) { positions[i], positions[j] = positions[j], positions[i] })
+			}
+			for i := range words {
+				words[i] = rng.Uint64() & 0x5555_3333_0f0f_00ff
+				want[i] |= words[i]
+			}
+			column.Mark(words, positions)
+			if !slices.Equal(words, want) || all[0] != canary || all[257] != canary {
+				t.Fatalf("round %d: other bits than of %d", round, positions)
+			}
+			if len(positions) == 0 {
+				continue
+			}
+			positions[rng.IntN(len(positions))] = uint32(64*len(words)) + uint32(rng.IntN(2))*rng.Uint32N(1<<31)
+			if !panics(func() { column.Mark(words, positions) }) {
+				t.Fatalf("round %d: no panic with a position that is too great", round)
+			}
+			if all[0] != canary || all[257] != canary {
+				t.Fatalf("round %d: written outside of the set", round)
+			}
+		}
+		column.Mark(nil, nil)
+	})
+}
+
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
+}
+
+func TestOnes(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(9, 1))
+		for n := range 300 {
+			set := randomBits(rng, n)
+			want := 0
+			for i := range 64 * n {
+				want += int(set[i/64] >> (i % 64) & 1)
+			}
+			if got := column.Ones(set); got != want {
+				t.Fatalf("%d bits of %d words, want %d", got, n, want)
+			}
+		}
+	})
+}
+
 // A forbidden read crashes.
 func TestTallyReadsNothingElse(t *testing.T) {
 	const size = column.Len/8*column.Len*9 + column.Slack
@@ -414,6 +519,9 @@ func TestTallyReadsNothingElse(t *testing.T) {
 		counts := make([]uint32, 512)
 		if done := column.Tally(counts, d, atEnd, p[:n]); done != n || int(counts[0]) != n {
 			t.Errorf("%d of %d zeros", counts[0], n)
+		}
+		if done := column.TallyEven(counts, &d.Mins, atEnd, 9, p[:n]); done != n || int(counts[0]) != 2*n {
+			t.Errorf("%d of %d zeros twice", counts[0], n)
 		}
 	})
 }

@@ -85,3 +85,32 @@ func tally(counts []uint32, d *Directory, src []byte, positions []uint16) int {
 	}
 	return tallyBMI2(&counts[0], uint64(len(counts)), &d.Mins, &src[0], &positions[0], len(positions))
 }
+
+func tallyEven(counts []uint32, mins *[Len]int64, src []byte, width uint8, positions []uint16) int {
+	if simd.Current() == simd.PureGo {
+		return tallyEvenGeneric(counts, mins, src, width, positions)
+	}
+	return tallyEvenBMI2(&counts[0], uint64(len(counts)), mins, &src[0], uint64(width), &positions[0], len(positions))
+}
+
+// leastMarked positions are worth a call.
+const leastMarked = 16
+
+func mark(set []uint64, positions []uint32) {
+	if n := len(positions) / 4; len(set) > 0 && n >= leastMarked/4 && simd.Current() != simd.PureGo && markBMI2(&set[0], 64*uint64(len(set)), &positions[0], n) == 0 {
+		positions = positions[4*n:]
+	}
+	markGeneric(set, positions)
+}
+
+func ones(set []uint64) (n int) {
+	switch level := simd.Current(); {
+	case level == simd.AVX512 && len(set) >= 32:
+		n = onesAVX512(&set[0], len(set)/32)
+		set = set[len(set)/32*32:]
+	case level != simd.PureGo && len(set) >= 4:
+		n = onesPOPCNT(&set[0], len(set)/4)
+		set = set[len(set)/4*4:]
+	}
+	return n + onesGeneric(set)
+}

@@ -21,3 +21,10 @@ func list(p *Positions, set []uint64) int { return listGeneric(p, set) }
 func tally(counts []uint32, d *Directory, src []byte, positions []uint16) int {
 	return tallyGeneric(counts, d, src, positions)
 }
+
+func tallyEven(counts []uint32, mins *[Len]int64, src []byte, width uint8, positions []uint16) int {
+	return tallyEvenGeneric(counts, mins, src, width, positions)
+}
+
+func mark(set []uint64, positions []uint32) { markGeneric(set, positions) }
+func ones(set []uint64) int                 { return onesGeneric(set) }

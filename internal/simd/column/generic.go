@@ -107,3 +107,43 @@ func tallyGeneric(counts []uint32, d *Directory, src []byte, positions []uint16)
 	}
 	return len(positions)
 }
+
+func tallyEvenGeneric(counts []uint32, mins *[Len]int64, src []byte, width uint8, positions []uint16) int {
+	for n, at := range positions {
+		v := uint64(mins[at/Len%Len]) + At(src, int(at), width)
+		if v >= uint64(len(counts)) {
+			return n
+		}
+		counts[v]++
+	}
+	return len(positions)
+}
+
+// denseGap is a mean distance of positions.
+const denseGap = 16
+
+// Several bits of a word are gathered first: otherwise each waits for the store of the last one.
+func markGeneric(set []uint64, positions []uint32) {
+	if len(positions) == 0 || positions[len(positions)-1]-positions[0] > denseGap*uint32(len(positions)) {
+		for _, d := range positions {
+			set[d/64] |= 1 << (d % 64)
+		}
+		return
+	}
+	at, bits := positions[0]/64, uint64(0)
+	for _, d := range positions {
+		if d/64 != at {
+			set[at] |= bits
+			at, bits = d/64, 0
+		}
+		bits |= 1 << (d % 64)
+	}
+	set[at] |= bits
+}
+
+func onesGeneric(set []uint64) (n int) {
+	for _, w := range set {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}

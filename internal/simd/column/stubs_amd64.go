@@ -59,3 +59,23 @@ func extractBMI2(word uint64, set uint64) uint64
 //
 //go:noescape
 func tallyBMI2(counts *uint32, numCounts uint64, d *[128]int64, src *byte, positions *uint16, n int) int
+
+// tallyEvenBMI2 is TallyEven of n >= 1 positions.
+//
+//go:noescape
+func tallyEvenBMI2(counts *uint32, numCounts uint64, mins *[128]int64, src *byte, width uint64, positions *uint16, n int) int
+
+// markBMI2 sets the bits of 4*n positions, n >= 1. Its result is 0, or not if a position is too great.
+//
+//go:noescape
+func markBMI2(set *uint64, numBits uint64, positions *uint32, n int) int
+
+// onesAVX512 counts the bits that are set in 32*n words, n >= 1.
+//
+//go:noescape
+func onesAVX512(set *uint64, n int) int
+
+// onesPOPCNT counts the bits that are set in 4*n words, n >= 1.
+//
+//go:noescape
+func onesPOPCNT(set *uint64, n int) int

@@ -22,6 +22,10 @@ func main() {
 	avx2()
 	moves()
 	tally()
+	tallyEven()
+	mark()
+	ones512()
+	onesPOPCNT()
 	Generate()
 }
 
@@ -81,6 +85,160 @@ func tally() {
 	JB(LabelRef("loop"))
 	Label("end")
 	Store(done, ReturnIndex(0))
+	RET()
+}
+
+// tallyEven is tally without the look-ups of widths and offsets, two positions at a time.
+func tallyEven() {
+	TEXT("tallyEvenBMI2", NOSPLIT, "func(counts *uint32, numCounts uint64, mins *[128]int64, src *byte, width uint64, positions *uint16, n int) int")
+	Doc("tallyEvenBMI2 is TallyEven of n >= 1 positions.")
+	Pragma("noescape")
+	counts, most := Load(Param("counts"), GP64()), Load(Param("numCounts"), GP64())
+	mins, src, width := Load(Param("mins"), GP64()), Load(Param("src"), GP64()), Load(Param("width"), GP64())
+	at, n := Load(Param("positions"), GP64()), Load(Param("n"), GP64())
+	done, last := GP64(), GP64()
+	XORQ(done, done)
+	MOVQ(n, last)
+	DECQ(last)
+	read := func(offset int) Register {
+		i, bit, value := GP64(), GP64(), GP64()
+		MOVWQZX(Mem{Base: at, Index: done, Scale: 2, Disp: 2 * offset}, i)
+		MOVQ(i, bit)
+		SHRQ(Imm(7), i)
+		IMULQ(width, bit)
+		block := i
+		i = GP64()
+		MOVQ(bit, i)
+		SHRQ(Imm(3), i)
+		ANDL(Imm(7), bit.As32())
+		SHRXQ(bit, Mem{Base: src, Index: i, Scale: 1}, value)
+		BZHIQ(width, value, value)
+		ADDQ(Mem{Base: mins, Index: block, Scale: 8}, value)
+		return value
+	}
+	add := func(value Register, label string) {
+		CMPQ(value, most)
+		JAE(LabelRef(label))
+		INCL(Mem{Base: counts, Index: value, Scale: 4})
+	}
+	Label("two")
+	CMPQ(done, last)
+	JAE(LabelRef("one"))
+	first, second := read(0), read(1)
+	add(first, "end")
+	add(second, "second")
+	ADDQ(Imm(2), done)
+	JMP(LabelRef("two"))
+	Label("one")
+	CMPQ(done, n)
+	JAE(LabelRef("end"))
+	add(read(0), "end")
+	Label("second")
+	INCQ(done)
+	Label("end")
+	Store(done, ReturnIndex(0))
+	RET()
+}
+
+// mark sets bits of bytes: a byte that was just written delays its next change, and four parts of the positions seldom
+// meet in one.
+func mark() {
+	TEXT("markBMI2", NOSPLIT, "func(set *uint64, numBits uint64, positions *uint32, n int) int")
+	Doc("markBMI2 sets the bits of 4*n positions, n >= 1. Its result is 0, or not if a position is too great.")
+	Pragma("noescape")
+	set, most := Load(Param("set"), GP64()), Load(Param("numBits"), GP64())
+	at, n := Load(Param("positions"), GP64()), Load(Param("n"), GP64())
+	parts := []Register{at, GP64(), GP64(), GP64()}
+	for i := 1; i < len(parts); i++ {
+		LEAQ(Mem{Base: parts[i-1], Index: n, Scale: 4}, parts[i])
+	}
+	one, i, bad := GP64(), GP64(), GP64()
+	MOVQ(U32(1), one)
+	XORQ(i, i)
+	MOVQ(U32(1), bad)
+	Label("loop")
+	for _, part := range parts {
+		d, bit := GP64(), GP64()
+		MOVL(Mem{Base: part, Index: i, Scale: 4}, d.As32())
+		CMPQ(d, most)
+		JAE(LabelRef("end"))
+		MOVL(d.As32(), bit.As32())
+		ANDL(Imm(7), bit.As32())
+		SHRL(Imm(3), d.As32())
+		SHLXQ(bit, one, bit)
+		ORB(bit.As8(), Mem{Base: set, Index: d, Scale: 1})
+	}
+	INCQ(i)
+	CMPQ(i, n)
+	JB(LabelRef("loop"))
+	XORQ(bad, bad)
+	Label("end")
+	Store(bad, ReturnIndex(0))
+	RET()
+}
+
+// onesPOPCNT adds in four sums, because POPCNT waits for its destination on some processors.
+func onesPOPCNT() {
+	TEXT("onesPOPCNT", NOSPLIT, "func(set *uint64, n int) int")
+	Doc("onesPOPCNT counts the bits that are set in 4*n words, n >= 1.")
+	Pragma("noescape")
+	set, n := Load(Param("set"), GP64()), Load(Param("n"), GP64())
+	sums := []Register{GP64(), GP64(), GP64(), GP64()}
+	for _, sum := range sums {
+		XORQ(sum, sum)
+	}
+	Label("loop")
+	for i, sum := range sums {
+		one := GP64()
+		POPCNTQ(Mem{Base: set, Disp: 8 * i}, one)
+		ADDQ(one, sum)
+	}
+	ADDQ(Imm(32), set)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	for _, sum := range sums[1:] {
+		ADDQ(sum, sums[0])
+	}
+	Store(sums[0], ReturnIndex(0))
+	RET()
+}
+
+// ones512 has four sums, as onesPOPCNT.
+func ones512() {
+	TEXT("onesAVX512", NOSPLIT, "func(set *uint64, n int) int")
+	Doc("onesAVX512 counts the bits that are set in 32*n words, n >= 1.")
+	Pragma("noescape")
+	set, n := Load(Param("set"), GP64()), Load(Param("n"), GP64())
+	sums := []VecVirtual{ZMM(), ZMM(), ZMM(), ZMM()}
+	for _, sum := range sums {
+		VPXORQ(sum, sum, sum)
+	}
+	Label("loop")
+	for i, sum := range sums {
+		one := ZMM()
+		VPOPCNTQ(Mem{Base: set, Disp: 64 * i}, one)
+		VPADDQ(one, sum, sum)
+	}
+	ADDQ(U32(256), set)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VPADDQ(sums[1], sums[0], sums[0])
+	VPADDQ(sums[3], sums[2], sums[2])
+	VPADDQ(sums[2], sums[0], sums[0])
+	half := YMM()
+	VEXTRACTI64X4(Imm(1), sums[0], half)
+	y := sums[0].AsY()
+	VPADDQ(half, y, y)
+	quarter := XMM()
+	VEXTRACTI128(Imm(1), y, quarter)
+	x := sums[0].AsX()
+	VPADDQ(quarter, x, x)
+	total, high := GP64(), GP64()
+	VMOVQ(x, total)
+	VPEXTRQ(Imm(1), x, high)
+	ADDQ(high, total)
+	VZEROUPPER()
+	Store(total, ReturnIndex(0))
 	RET()
 }
 
