@@ -312,7 +312,7 @@ __device__ __forceinline__ void imagesearch_score_portion(const ImageBlock& b, I
             b.shared->listed = 0;
             b.shared->work[kRounds]++;
         }
-        imagesearch_score_list<true>(b, listed, opened);
+        imagesearch_score_list<filters, true>(b, listed, opened);
         __syncthreads();
         if (!more) {
             break;

@@ -55,6 +55,11 @@
 // that may be among the best fit into a list, which the last launch writes. If too many have the
 // value of the last, the digits of DocIDs follow.
 //
+// A query with a filter drops, as a warp looks up a range in the lists, those lists whose documents in the range do not pass
+// the filter. The bound of the range is reduced by what they have there, and the range is dropped if that is below the
+// threshold. If 10 % of the documents pass at random, most documents of a rare term do not, and the other terms alone seldom
+// reach the threshold.
+//
 // A query with Parts has kernels of its own, so that the others stay as fast. Required terms and clauses are tested for each
 // superblock, by the bounds of a list in it, then required terms for each range, if their lists have bounds of ranges, then
 // both for its documents by the bits of the lists that the warp has looked up. Documents that reach the threshold are looked

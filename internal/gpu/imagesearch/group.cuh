@@ -13,13 +13,46 @@ struct ImageGroup {
     uint32_t active;     /* lanes with postings */
 };
 
+/* The maximum steps of a list's postings in a range. */
+__device__ __forceinline__ uint32_t imagesearch_range_max(const ImageTerm& t, uint32_t range, ImageRange found) {
+    if (t.bounded != 0) {
+        return t.maxAt[range];
+    }
+    uint32_t most = 0;
+    for (uint32_t i = 0, n = static_cast<uint32_t>(__popc(found.bits)); i < n; i++) {
+        most = max(most, static_cast<uint32_t>(t.satAt[found.rank + i]));
+    }
+    return most;
+}
+
+/* Drops from a looked-up group the lists without a document that the filter passes, and ranges whose other lists do not
+ * reach the threshold: most documents of a rare term do not pass, and the other terms alone seldom reach it. in: the
+ * lane has a term of a range. By a warp, for up to 32 terms. */
+__device__ __forceinline__ void imagesearch_pass(const ImageBlock& b, ImageGroup& g, bool in, uint32_t theta) {
+    const uint32_t passing = in ? g.found.bits & b.shared->query.filter[g.range] : 0;
+    uint32_t lost = 0;
+    if (in && g.found.bits != 0 && passing == 0) {
+        const ImageTerm& t = b.terms[b.lane % g.width];
+        lost = imagesearch_range_max(t, g.range, g.found) * t.step;
+    }
+    for (uint32_t d = 1; d < g.width; d *= 2) {
+        lost += __shfl_xor_sync(kAll, lost, static_cast<int>(d));
+    }
+    if (passing == 0 || g.bound - lost < theta) {
+        g.found = {0, 0};
+    }
+}
+
 /* Looks up ranges of the block's list in the lists of terms [0, width); ahead: prefetches all lines that scoring may
  * read. By a warp. */
+template <ImageFilters filters>
 __device__ __forceinline__ void imagesearch_look_up(const ImageBlock& b, ImageGroup& g, uint32_t first, uint32_t theta,
                                                     bool ahead = false) {
     const uint32_t slot = b.lane / g.width, term = b.lane % g.width;
     g.next = 0;
     g.found = {0, 0};
+    const bool passes = filters != kLate && b.filtered && b.numTerms <= 32;
+    bool in = false;
     if (slot < g.size) {
         const uint2 entry = b.shared->list[b.shared->listOrder[first + slot]];
         g.range = entry.x;
@@ -30,12 +63,19 @@ __device__ __forceinline__ void imagesearch_look_up(const ImageBlock& b, ImageGr
                 imagesearch_prefetch(t.lengths + entry.x * kRangeDocs);
             }
             g.found = imagesearch_range(t, entry.x);
-            if (g.found.bits != 0) { /* for imagesearch_sum_bounds */
+            in = true;
+            if (g.found.bits != 0 && !passes) { /* for imagesearch_sum_bounds */
                 imagesearch_prefetch(t.satAt + g.found.rank);
                 if (ahead && t.freqBytes != 0) {
                     imagesearch_prefetch(imagesearch_part<uint8_t>(t, t.freq) + g.found.rank * t.freqBytes);
                 }
             }
+        }
+    }
+    if (filters != kLate && passes) {
+        imagesearch_pass(b, g, in, max(theta, __shfl_sync(kAll, imagesearch_theta(b), 0)));
+        if (g.found.bits != 0) {
+            imagesearch_prefetch(b.terms[term].satAt + g.found.rank);
         }
     }
     g.active = __ballot_sync(kAll, g.found.bits != 0);

@@ -287,7 +287,7 @@ __device__ __forceinline__ uint32_t imagesearch_sort_list(const ImageBlock& b, u
 
 /* Scores the ranges of the list. By all threads, after a barrier; ends with one. alone: of a single query. opened, the
  * same for all threads: the threshold comes from the best ranges of all blocks, and few further scores raise it. */
-template <bool alone = false, bool wide = false>
+template <ImageFilters filters, bool alone = false, bool wide = false>
 __device__ __forceinline__ void imagesearch_score_list(const ImageBlock& b, uint32_t listed, bool opened = false) {
     const uint32_t count = imagesearch_sort_list<alone>(b, listed);
     ImageGroup group;
@@ -316,7 +316,7 @@ __device__ __forceinline__ void imagesearch_score_list(const ImageBlock& b, uint
                     break;
                 }
                 group.size = min(size, count - at);
-                imagesearch_look_up(b, group, at, from == 0 ? 0 : imagesearch_hear(b), alone && opened);
+                imagesearch_look_up<filters>(b, group, at, from == 0 ? 0 : imagesearch_hear(b), alone && opened);
                 from += b.numWarps * size;
                 size = most;
             }
@@ -374,7 +374,7 @@ __device__ __forceinline__ void imagesearch_window(const ImageBlock& b, uint32_t
             b.shared->work[kRounds]++;
         }
         if (listed > 0) {
-            imagesearch_score_list<false, wide>(b, listed);
+            imagesearch_score_list<filters, false, wide>(b, listed);
         }
         __syncthreads();
         room = kListRoom;
