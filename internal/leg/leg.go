@@ -94,9 +94,10 @@ func (l *Leg) LikelyKth(n float64) base.Score {
 	return l.Scale.Lower(score.Bound(likely))
 }
 
-// LikelyRank returns a number of documents of which, if a random share of them is left, probably k are: n*share, less two
-// deviations of a random choice, is k.
-func LikelyRank(k int, share float64) float64 {
-	root := float64(2*math.Sqrt(1-share)) + math.Sqrt(float64(4*(1-share))+float64(4*float64(k)))
+// LikelyRank returns a number of documents of which, if a random share of them is left, probably k are: n*share, less a
+// number of standard deviations of a random choice, is k.
+func LikelyRank(k int, share, deviations float64) float64 {
+	of := float64(deviations * math.Sqrt(1-share))
+	root := of + math.Sqrt(float64(of*of)+float64(4*float64(k)))
 	return root * root / 4 / share
 }

@@ -196,7 +196,7 @@ func (r *stageRun) guess(segment int, m *mask) base.Score {
 
 // likelyKth returns a score that k documents of a share of a segment probably reach by one of the lists, or 0.
 func likelyKth(legs []traverse.Leg, k int, share float64) base.Score {
-	return traverse.LikelyKth(legs, leg.LikelyRank(k, share))
+	return traverse.LikelyKth(legs, leg.LikelyRank(k, share, 2 /* deviations */))
 }
 
 // reached reports whether the queue, which was empty, has k hits of a score, so that no document below it

@@ -25,6 +25,10 @@ type guess struct {
 	of    *residency.Guesses
 }
 
+// deviations of a random choice by which a guess is lower than expected: with two, one guess of 44 would fail, and almost each
+// batch would have a second launch, for few queries.
+const deviations = 3
+
 // guess returns a score that K documents of the target probably reach by query i, or none.
 func (b *batchRun) guess(i int, asked *imagesearch.Query) (none guess) {
 	q, p := b.queries[i], b.target
@@ -51,7 +55,7 @@ func (b *batchRun) guess(i int, asked *imagesearch.Query) (none guess) {
 	if share <= 0 || share >= 1 { // the lists' scores are known
 		return none
 	}
-	n := leg.LikelyRank(q.K, share)
+	n := leg.LikelyRank(q.K, share, deviations)
 	best := base.Score(0)
 	for i := range asked.Terms {
 		best = max(best, asked.Terms[i].LikelyKth(n))

@@ -161,19 +161,19 @@ func TestFilterEviction(t *testing.T) {
 	}
 }
 
-// Guesses that fail more often than every eighth time are not made any more.
+// Guesses that fail more often than every 32nd time are not made any more.
 func TestGuesses(t *testing.T) {
 	var g Guesses
 	for range 80 {
 		g.Add(true)
 	}
-	for i := range 17 {
+	for i := range 7 {
 		if !g.Allowed() {
 			t.Errorf("no guesses after %d failures", i)
 		}
 		g.Add(false)
 	}
 	if g.Allowed() {
-		t.Error("guesses after 17 failures of 97")
+		t.Error("guesses after 7 failures of 87")
 	}
 }
