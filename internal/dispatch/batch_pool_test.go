@@ -142,7 +142,7 @@ func TestHelpersOptional(t *testing.T) {
 		h.reset(t.Context(), slots, items, true)
 		h.optional = true
 		h.launch([]int{0, 1, 2})
-		h.Begin([]int{0, 1}, []int{2})
+		h.Begin(0, []int{0, 1}, []int{2})
 		ended := make(chan error, 1)
 		go func() { ended <- h.wait() }()
 		select {

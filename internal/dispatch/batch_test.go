@@ -326,7 +326,7 @@ func TestHelperErrorsStayApart(t *testing.T) {
 	var h helpers
 	h.reset(t.Context(), make(chan struct{}, 2), items, true)
 	h.launch([]int{0, 1, 2})
-	h.Begin(nil, []int{0, 1, 2})
+	h.Begin(0, nil, []int{0, 1, 2})
 	if err := h.wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -354,13 +354,34 @@ func TestHelpersAnswerWhatDoesNotFit(t *testing.T) {
 	var h helpers
 	h.reset(t.Context(), slots, items, true)
 	h.launch([]int{0, 1})
-	h.Begin([]int{0}, []int{1})
+	h.Begin(0, []int{0}, []int{1})
 	if h.settle(0) || !h.settle(1) {
 		t.Errorf("CPUs have query 0: %v, query 1: %v", h.answered(0), h.answered(1))
 	}
 	<-slots
 	if err := h.wait(); err != nil || len(answers[0].Hits) != 0 || len(answers[1].Hits) == 0 {
 		t.Errorf("%d and %d hits, error %v; want only hits of query 1", len(answers[0].Hits), len(answers[1].Hits), err)
+	}
+}
+
+// A device begins once for each path of its queries; the CPUs take those of the first path first. Other devices
+// answer the same queries.
+func TestHelpersBeginTwice(t *testing.T) {
+	var h helpers
+	h.reset(t.Context(), make(chan struct{}), make([]batchItem, 9), true)
+	defer h.abandon()
+	h.slots = nil // no CPU works
+	h.launch([]int{8, 7, 6, 5, 4})
+	h.Begin(1, []int{0, 2}, nil)
+	h.Begin(0, []int{1, 3}, nil)
+	h.Begin(1, []int{4, 1}, nil)
+	if want := []int{4, 7, 8, 6}; !slices.Equal(h.order, want) {
+		t.Errorf("order %v, want %v", h.order, want)
+	}
+	h.launch([]int{3})
+	h.Begin(0, []int{0}, nil)
+	if !slices.Equal(h.order, []int{3}) {
+		t.Errorf("order of the next launch: %v", h.order)
 	}
 }
 

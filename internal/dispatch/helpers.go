@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -29,6 +30,7 @@ type helpers struct {
 	workers invariant.Group
 	mu      sync.Mutex // guards what follows
 	begun   bool       // in this launch
+	by      int        // the device that came first, if begun
 	left    []int      // items for the CPUs only, the costliest last
 	order   []int      // items; the CPUs take them from the end
 	err     error
@@ -71,15 +73,16 @@ func (h *helpers) launch(items []int) {
 	}
 }
 
-func (h *helpers) Begin(order, left []int) {
+func (h *helpers) Begin(device int, order, left []int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.besides || h.begun {
+	if !h.besides || h.begun && h.by != device {
 		return // another device came first
 	}
-	h.begun = true
-	for _, q := range order {
-		h.order = append(h.order, h.numbers[q])
+	h.begun, h.by = true, device
+	h.order = slices.Insert(h.order, 0, order...) // CPUs take the former ones first
+	for i, q := range order {
+		h.order[i] = h.numbers[q]
 	}
 	for _, q := range left { // no launch can answer them, however late the CPUs are
 		i := h.numbers[q]

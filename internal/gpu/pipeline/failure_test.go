@@ -51,8 +51,8 @@ func TestRunSkipsUnneededWait(t *testing.T) {
 // noOthers claim all queries and may be writing to their hits.
 type noOthers struct{ left []int }
 
-func (o *noOthers) Begin(_, left []int) { o.left = left }
-func (*noOthers) Take(int) bool         { return false }
+func (o *noOthers) Begin(_ int, _, left []int) { o.left = left }
+func (*noOthers) Take(int) bool                { return false }
 
 // Others may be writing to the hits of their queries, even if one of two devices has answered
 // them.

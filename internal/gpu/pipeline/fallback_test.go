@@ -123,8 +123,8 @@ func TestOthersTakePackedBatch(t *testing.T) {
 // beginning ends the context when images of a query exceed the memory.
 type beginning struct{ end context.CancelFunc }
 
-func (o beginning) Begin(_, _ []int) { o.end() }
-func (beginning) Take(int) bool      { return true }
+func (o beginning) Begin(_ int, _, _ []int) { o.end() }
+func (beginning) Take(int) bool             { return true }
 
 // A query that packedsearch cannot answer has the error of the context that ends meanwhile.
 func TestFallbackStops(t *testing.T) {
@@ -148,7 +148,7 @@ type endingOthers struct {
 	end context.CancelFunc
 }
 
-func (*endingOthers) Begin(_, _ []int) {}
+func (*endingOthers) Begin(_ int, _, _ []int) {}
 
 func (o *endingOthers) Take(query int) bool {
 	if query == o.at {
@@ -208,36 +208,45 @@ func TestMixedBatchAlone(t *testing.T) {
 }
 
 // PathAuto answers up to fewQueries queries from compressed lists if their images have no room,
-// and a larger batch by images. A conjunction with an unknown word needs no room.
+// and a larger batch by images, unless these exceed the memory many times. A conjunction with an
+// unknown word needs no room.
 func TestPathOn(t *testing.T) {
 	c := newCollection(t, 1000, 2, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
 	v := c.attach(t, e)
 	defer v.Release()
 	d := e.devices[0]
-	q := c.query(t, false, 4, 3)
 	for _, test := range []struct {
-		path    Path
-		room    bool
-		queries int
-		want    Path
+		path  Path
+		room  bool
+		and   bool
+		crowd crowd
+		want  Path
 	}{
-		{PathAuto, true, 1, PathImages},
-		{PathAuto, true, fewQueries + 1, PathImages},
-		{PathAuto, false, 1, PathPacked},
-		{PathAuto, false, fewQueries - 1, PathPacked},
-		{PathAuto, false, fewQueries, PathPacked},
-		{PathAuto, false, fewQueries + 1, PathImages},
-		{PathImages, false, 1, PathImages},
-		{PathPacked, true, 1, PathPacked},
-		{PathPacked, false, fewQueries + 1, PathPacked},
+		{PathAuto, true, false, crowd{few: true}, PathImages},
+		{PathAuto, true, false, crowd{}, PathImages},
+		{PathAuto, false, false, crowd{few: true}, PathPacked},
+		{PathAuto, false, true, crowd{few: true}, PathPacked},
+		{PathAuto, false, false, crowd{}, PathImages},
+		{PathAuto, false, true, crowd{times: crowdedAnd}, PathImages},
+		{PathAuto, false, true, crowd{times: crowdedAnd + 0.1}, PathPacked},
+		{PathAuto, true, true, crowd{times: crowdedAnd + 0.1}, PathImages},
+		{PathAuto, false, false, crowd{times: crowdedAnd + 0.1}, PathImages},
+		{PathAuto, false, false, crowd{times: crowdedOr}, PathImages},
+		{PathAuto, false, false, crowd{times: crowdedOr + 0.1}, PathPacked},
+		{PathAuto, false, true, crowd{times: crowdedOr + 0.1}, PathPacked},
+		{PathImages, false, false, crowd{few: true}, PathImages},
+		{PathImages, false, true, crowd{times: crowdedOr + 0.1}, PathImages},
+		{PathPacked, true, false, crowd{few: true}, PathPacked},
+		{PathPacked, false, false, crowd{}, PathPacked},
 	} {
+		q := c.query(t, test.and, 4, 3)
 		q.Path = test.path
 		d.Probe().SetLimit(1 << 20)
 		if !test.room {
 			d.Probe().SetLimit(0)
 		}
-		if got := v.pathOn(0, q, test.queries); got != test.want {
+		if got := v.pathOn(0, q, test.crowd); got != test.want {
 			t.Errorf("%+v: path %s", test, got)
 		}
 	}
@@ -366,17 +375,35 @@ func TestTracedFaults(t *testing.T) {
 	}
 }
 
-// Lists of exactly the limit fit together.
-func TestFitsLimit(t *testing.T) {
+// Images of exactly the limit fit together. A device without a shortage, and few queries, do not ask.
+func TestCrowd(t *testing.T) {
 	c := newCollection(t, 1000, 1, "")
 	v := c.attach(t, open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1}))
 	defer v.Release()
-	queries := []*Query{c.query(t, false, 3, 1), c.query(t, false, 3)}
+	queries := []*Query{c.query(t, false, 3, 1)}
+	for len(queries) <= fewQueries {
+		queries = append(queries, c.query(t, false, 3))
+	}
 	size := v.imageBytes(0, 0, &queries[0].Legs[0]) + v.imageBytes(0, 0, &queries[0].Legs[1])
-	for limit, want := range map[int64]bool{size - 1: false, size: true, size + 1: true} {
-		v.engine.devices[0].Probe().SetLimit(limit)
-		if got := v.fits(0, queries); got != want {
-			t.Errorf("lists of %d bytes fit into %d: %t", size, limit, got)
+	d := v.engine.devices[0]
+	for _, test := range []struct {
+		tight   bool
+		limit   int64
+		queries int
+		want    crowd
+	}{
+		{false, size / 8, len(queries), crowd{}},
+		{true, size / 8, len(queries), crowd{times: 8}},
+		{true, size - 1, len(queries), crowd{times: float64(size) / float64(size-1)}},
+		{true, size, len(queries), crowd{}},
+		{true, size + 1, len(queries), crowd{}},
+		{true, size / 8, fewQueries, crowd{few: true}},
+		{true, 0, len(queries), crowd{times: float64(size)}},
+	} {
+		d.tight.Store(test.tight)
+		d.Probe().SetLimit(test.limit)
+		if got := v.crowd(0, queries[:test.queries]); got != test.want {
+			t.Errorf("%+v: %+v", test, got)
 		}
 	}
 }

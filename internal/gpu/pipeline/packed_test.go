@@ -314,11 +314,73 @@ func TestBatchOfPaths(t *testing.T) {
 	o.query = 4
 	s := subset{numbers: []int{7, 4, 1}}
 	some := s.others(&o)
-	some.Begin([]int{2, 0}, []int{1})
+	some.Begin(0, []int{2, 0}, []int{1})
 	if fmt.Sprint(o.order, o.left) != "[1 7] [4]" || some.Take(1) || !some.Take(0) {
 		t.Errorf("Begin got %v and %v, or Take is wrong", o.order, o.left)
 	}
 }
+
+// A batch whose images exceed the memory several times reads the compressed lists of an AND, and if many times,
+// also those of an OR, but for queries with resident images. Others are offered the queries of both paths.
+func TestCrowdedBatch(t *testing.T) {
+	c := newCollection(t, 2000, 2, "")
+	for _, times := range []int64{crowdedAnd + 1, crowdedOr + 1} {
+		e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 2})
+		v := c.attach(t, e)
+		defer v.Release()
+		image := c.query(t, false, numWords-1) // the shortest list
+		if r := run(t, v, []*Query{image}); r[0].Err != nil || !v.HasImages(image) {
+			t.Fatalf("%v, image: %t", r[0].Err, v.HasImages(image))
+		}
+		queries := append(c.queries(t), image)
+		d := e.devices[0]
+		d.tight.Store(true)
+		d.Probe().SetLimit(v.need(0, queries) / times)
+		packed, paths := int64(0), make([]Path, len(queries))
+		for i, q := range queries {
+			if paths[i] = v.pathOn(0, q, v.crowd(0, queries)); paths[i] == PathPacked {
+				packed++
+			}
+		}
+		if packed == 0 || packed == int64(len(queries)) {
+			t.Fatalf("%d times: paths %v", times, paths)
+		}
+		others := new(allOthers)
+		results := make([]Result, len(queries))
+		if err := v.Run(t.Context(), queries, results, others, nil); err != nil {
+			t.Fatal(err)
+		}
+		for i, q := range queries {
+			if !errors.Is(results[i].Err, residency.ErrTooLarge) {
+				c.compare(t, q, &results[i])
+			} else if paths[i] == PathPacked {
+				t.Errorf("%d times: query %d: %v", times, i, results[i].Err)
+			}
+		}
+		if n := e.Stats().Devices[0].Packed; n != packed {
+			t.Errorf("%d times: %d of %d queries read compressed lists, want %d", times, n, len(queries), packed)
+		}
+		slices.Sort(others.offered)
+		if once := slices.Compact(slices.Clone(others.offered)); len(once) != len(others.offered) || int64(len(once)) < packed || others.device != 0 {
+			t.Errorf("%d times: offered: %v by %d", times, others.offered, others.device)
+		}
+	}
+}
+
+// allOthers take nothing.
+type allOthers struct {
+	mu      sync.Mutex
+	offered []int
+	device  int // the last one
+}
+
+func (o *allOthers) Begin(device int, order, left []int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.device, o.offered = device, append(append(o.offered, order...), left...)
+}
+
+func (*allOthers) Take(int) bool { return true }
 
 // Others may take queries of a packed batch.
 func TestPackedBatch(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 type panickingOthers struct{}
 
-func (panickingOthers) Begin([]int, []int) {}
-func (panickingOthers) Take(int) bool      { panic("others") }
+func (panickingOthers) Begin(int, []int, []int) {}
+func (panickingOthers) Take(int) bool           { panic("others") }
 
 func panics(t *testing.T, f func() error) (c *invariant.Caught) {
 	t.Helper()

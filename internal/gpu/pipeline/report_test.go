@@ -105,7 +105,7 @@ func TestFits(t *testing.T) {
 		defer v.Release()
 		limit := v.engine.devices[0].Limit()
 		want := limit >= size
-		if got := v.fits(0, queries); got != want {
+		if got := v.need(0, queries) <= limit; got != want {
 			t.Errorf("lists of %d bytes fit into %d: %t", size, limit, got)
 		}
 		terms := queries[0].terms()

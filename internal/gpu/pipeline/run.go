@@ -81,9 +81,9 @@ func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Res
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	packed := 0
+	packed, c := 0, v.crowd(i, queries)
 	for _, q := range queries {
-		if v.pathOn(i, q, len(queries)) == PathPacked {
+		if v.pathOn(i, q, c) == PathPacked {
 			packed++
 		}
 	}
@@ -93,13 +93,13 @@ func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Res
 	case len(queries):
 		return v.runPacked(ctx, i, queries, results, others, trace)
 	}
-	return v.runSplit(ctx, i, queries, results, others, trace)
+	return v.runSplit(ctx, i, queries, c, results, others, trace)
 }
 
 // runImages answers queries all at once if the lists fit, else in slices.
 func (v *View) runImages(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
 	d := v.engine.devices[i]
-	if !d.tight.Load() || v.fits(i, queries) {
+	if !d.tight.Load() || v.need(i, queries) <= d.Limit() {
 		if whole, err := v.runWhole(ctx, i, queries, results, trace); whole || err != nil {
 			return err
 		}

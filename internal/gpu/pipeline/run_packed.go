@@ -14,9 +14,39 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// queries is the number of queries in the run.
-func (v *View) pathOn(device int, q *Query, queries int) Path {
-	if q.Path == PathImages || q.Path == PathAuto && queries > fewQueries {
+// crowd describes the queries of a run together.
+type crowd struct {
+	few bool // up to fewQueries
+	// times is the size of the images of their lists in units of the device's memory; 0: the images fit, or few.
+	times float64
+}
+
+func (v *View) crowd(device int, queries []*Query) crowd {
+	d := v.engine.devices[device]
+	if len(queries) <= fewQueries || !d.tight.Load() {
+		return crowd{few: len(queries) <= fewQueries}
+	}
+	if need, limit := v.need(device, queries), d.Limit(); need > limit {
+		return crowd{times: float64(need) / float64(max(limit, 1))}
+	}
+	return crowd{}
+}
+
+// A crowd reads compressed lists over the bus if the images exceed the memory more often than this: then most images
+// would be made for a single query. An AND reads a small part of its lists, but an OR most of them
+// (docs/benchmarks/gpu-memory.md).
+const (
+	crowdedAnd = 4
+	crowdedOr  = 40
+)
+
+// readsInPlace reports whether a query with PathAuto reads compressed lists if its images have no room.
+func (c crowd) readsInPlace(q *Query) bool {
+	return c.few || q.Conjunctive && c.times > crowdedAnd || c.times > crowdedOr
+}
+
+func (v *View) pathOn(device int, q *Query, c crowd) Path {
+	if q.Path == PathImages || q.Path == PathAuto && !c.readsInPlace(q) {
 		return PathImages
 	}
 	t := q.terms()
@@ -57,11 +87,11 @@ func (v *View) imageRoom(device int, t *terms) bool {
 	return true
 }
 
-// runSplit uses both paths. others may take queries by images.
-func (v *View) runSplit(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
+// runSplit uses both paths.
+func (v *View) runSplit(ctx context.Context, i int, queries []*Query, c crowd, results []Result, others Others, trace *Trace) error {
 	var parts [2]subset
 	for j, q := range queries {
-		parts[v.pathOn(i, q, len(queries))/PathPacked].add(j, q, &results[j])
+		parts[v.pathOn(i, q, c)/PathPacked].add(j, q, &results[j])
 	}
 	var traces [2]*Trace
 	if trace != nil {
@@ -71,7 +101,7 @@ func (v *View) runSplit(ctx context.Context, i int, queries []*Query, results []
 	}
 	var group invariant.Group
 	group.Go(func() {
-		_ = v.runPacked(ctx, i, parts[1].queries, parts[1].results, nil, traces[1])
+		_ = v.runPacked(ctx, i, parts[1].queries, parts[1].results, parts[1].others(others), traces[1])
 	})
 	group.Go(func() {
 		_ = v.runImages(ctx, i, parts[0].queries, parts[0].results, parts[0].others(others), traces[0])
@@ -115,7 +145,9 @@ type subsetOthers struct {
 	numbers []int
 }
 
-func (o *subsetOthers) Begin(order, left []int) { o.others.Begin(o.inBatch(order), o.inBatch(left)) }
+func (o *subsetOthers) Begin(device int, order, left []int) {
+	o.others.Begin(device, o.inBatch(order), o.inBatch(left))
+}
 
 func (o *subsetOthers) Take(query int) bool { return o.others.Take(o.numbers[query]) }
 
@@ -140,13 +172,13 @@ func (v *View) runPacked(ctx context.Context, i int, queries []*Query, results [
 	}
 	order := byCost(queries)
 	if others != nil {
-		others.Begin(order, nil)
+		others.Begin(i, order, nil)
 	}
 	var group invariant.Group
 	var next atomic.Int64
 	var mu sync.Mutex // guards trace and rest
 	var rest subset
-	for range min(len(order), v.engine.devices[i].numLanes, uploadLanes) {
+	for range min(len(order), v.engine.devices[i].numLanes) {
 		group.Go(func() {
 			for n := int(next.Add(1)) - 1; n < len(order) && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
 				j := order[n]

@@ -17,11 +17,11 @@ import (
 // Others answer queries of a batch that the devices have not started, on idle processors.
 // Methods may be called concurrently.
 type Others interface {
-	// Begin is called at most once per device, when a batch exceeds the device's memory or runs
-	// on compressed lists. order are the queries, by number in the batch, as the device takes
-	// them: highest cost first. left are queries whose lists exceed the device's memory,
-	// largest last; only the others answer them.
-	Begin(order, left []int)
+	// A device, by number, calls Begin when a batch exceeds its memory or runs on compressed lists, and again for
+	// further queries that it answers at the same time in another way. order are the queries, by number in the
+	// batch, as the device takes them: highest cost first. left are queries whose lists exceed the
+	// device's memory, largest last; only the others answer them.
+	Begin(device int, order, left []int)
 	// Take assigns a query to the devices, false if the others have taken it.
 	Take(query int) bool
 }
@@ -57,7 +57,7 @@ const (
 func (p *slicedRun) run(ctx context.Context) error {
 	left := p.sort()
 	if p.others != nil {
-		p.others.Begin(p.order, left)
+		p.others.Begin(p.device, p.order, left)
 	}
 	for _, i := range left {
 		p.results[i].Err = residency.ErrTooLarge
@@ -240,9 +240,8 @@ func cost(q *Query) int {
 	return bits.Len64(sum) / 2
 }
 
-// fits estimates whether the queries' lists fit into a device's memory together.
-func (v *View) fits(device int, queries []*Query) bool {
-	left := v.engine.devices[device].Limit()
+// need estimates the size of the images of the queries' lists on a device.
+func (v *View) need(device int, queries []*Query) (bytes int64) {
 	seen := make(map[residency.ListKey]struct{})
 	for _, q := range queries {
 		for j := range q.Legs {
@@ -252,12 +251,10 @@ func (v *View) fits(device int, queries []*Query) bool {
 				continue
 			}
 			seen[k] = struct{}{}
-			if left -= v.imageBytes(device, j/q.NumTerms, leg); left < 0 {
-				return false
-			}
+			bytes += v.imageBytes(device, j/q.NumTerms, leg)
 		}
 	}
-	return true
+	return bytes
 }
 
 // imageBytes is an estimate, 0 if the device has no part of the segment.

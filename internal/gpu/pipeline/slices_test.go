@@ -13,7 +13,7 @@ type testOthers struct {
 	order, left []int
 }
 
-func (o *testOthers) Begin(order, left []int) {
+func (o *testOthers) Begin(_ int, order, left []int) {
 	o.order, o.left = slices.Clone(order), slices.Clone(left)
 }
 
