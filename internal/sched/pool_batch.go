@@ -41,10 +41,17 @@ func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
 
 // finishBatch releases the lane, requeues jobs whose outcome is ErrFailed if again finds
 // a place for them, and tells the rest their outcome. It reports whether the leader
-// waits again. The lock is held.
+// waits again. If the scheduler panics, the panic continues in the leader's Do, and
+// batch.abandon ends the others. The lock is held.
 func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Place, *Job) bool) (waits bool) {
 	now := p.Now()
 	at := leader.Place
+	settled, returned := 0, false
+	defer func() {
+		if !returned {
+			b.abandon(p, at, leader, settled)
+		}
+	}()
 	failed := 0
 	var lost error
 	for _, err := range b.outcomes {
@@ -64,6 +71,7 @@ func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Plac
 	}
 	p.s.Done(now, at, b.jobs, took)
 	for i, j := range b.jobs {
+		settled = i
 		err := b.outcomes[i]
 		if errors.Is(err, ErrFailed) && j != leader && j.task.gone != nil {
 			err = j.task.gone
@@ -82,6 +90,7 @@ func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Plac
 			p.tell(j, nil, ended, err)
 		}
 	}
+	returned = true
 	clear(b.jobs)
 	clear(b.works)
 	clear(b.outcomes)
@@ -91,4 +100,31 @@ func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Plac
 		p.dispatch(now, leader)
 	}
 	return waits
+}
+
+// abandon frees the lane of a batch and ends its jobs from one on, without the leader, after the
+// scheduler panicked: nothing else would end them. A job whose place failed gets errScheduler. The lock
+// is held.
+func (b *batch) abandon(p *Pool, at Place, leader *Job, from int) {
+	now := p.Now()
+	defer p.dispatch(now, leader)
+	defer func() {
+		for i := from; i < len(b.jobs); i++ {
+			if b.jobs[i] != leader {
+				b.abandonJob(p, now, i)
+			}
+		}
+	}()
+	if leader.entry.state == running { // and so do the others
+		p.s.Done(now, at, b.jobs, 0)
+	}
+}
+
+func (b *batch) abandonJob(p *Pool, now time.Duration, i int) {
+	j, err := b.jobs[i], b.outcomes[i]
+	if errors.Is(err, ErrFailed) {
+		err = errScheduler
+	}
+	defer p.tell(j, nil, ended, err) // also if there is another panic
+	p.s.Cancel(now, j)
 }

@@ -167,3 +167,94 @@ func TestPoolExpiresExactly(t *testing.T) {
 		checkIdle(t, p)
 	})
 }
+
+// saboteur leads a batch that fails in part, after which the scheduler panics.
+type saboteur struct {
+	sleeper
+	spoil func()
+}
+
+func (s *saboteur) RunBatch(ctx context.Context, all []Work, outcomes []error) {
+	works := make([]Work, len(all))
+	for i, w := range all {
+		if works[i] = w; i == 0 {
+			works[i] = &s.sleeper
+		}
+	}
+	s.sleeper.RunBatch(ctx, works, outcomes)
+	s.spoil()
+}
+
+// If the scheduler panics after a batch, the other jobs of the batch end, with their outcome or an error,
+// and the pool goes on.
+func TestPoolSchedulerPanicsAfterBatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		failure     error
+		spoil, mend func(p *Pool)
+		fails       [3]bool // jobs beside the leader
+	}{
+		"a job waits again": {
+			ErrFailed, func(p *Pool) { p.reminder.pool = nil }, func(p *Pool) { p.reminder.pool = p }, [3]bool{false, true, false},
+		},
+		"two jobs wait again": {
+			ErrFailed, func(p *Pool) { p.reminder.pool = nil }, func(p *Pool) { p.reminder.pool = p }, [3]bool{true, false, true},
+		},
+		"the place is lost": {
+			ErrLost, func(p *Pool) { p.s.queues.open.jobs = []*Job{nil} }, func(p *Pool) {
+				p.s.queues.open.jobs = nil
+				p.Regain(GPU)
+			}, [3]bool{false, true, true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
+				var group sync.WaitGroup
+				first := &sleeper{takes: both(Never, 5*ms)}
+				group.Go(func() {
+					if err := p.Do(t.Context(), first.job(), first); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+				group.Go(func() {
+					defer func() {
+						if recover() == nil {
+							t.Error("the leader does not panic")
+						}
+					}()
+					w := &saboteur{sleeper{takes: both(9*ms, 5*ms), batched: ms}, func() { c.spoil(p) }}
+					_ = p.Do(t.Context(), w.job(), w)
+				})
+				synctest.Wait()
+				for i, fails := range c.fails {
+					w := &sleeper{takes: both(9*ms, 5*ms), batched: ms, outcome: func(at Place) error {
+						if fails && at == GPU {
+							return c.failure
+						}
+						return nil
+					}}
+					group.Go(func() {
+						if err := p.Do(t.Context(), w.job(), w); errors.Is(err, errScheduler) != fails || !fails && err != nil {
+							t.Errorf("job %d, whose place failed %v: %v", i, fails, err)
+						}
+					})
+					synctest.Wait()
+				}
+				group.Wait()
+				c.mend(p)
+				for _, at := range []Place{CPU, GPU} {
+					after := &sleeper{takes: both(Never, Never)}
+					after.takes[at] = ms
+					if err := p.Do(t.Context(), after.job(), after); err != nil {
+						t.Errorf("a query after it, on the %s: %v", at, err)
+					}
+				}
+				if s := p.Stats(); s.Places[GPU].Batches != 1 || s.Arrived != s.Ended+s.Cancelled {
+					t.Errorf("%+v", s)
+				}
+				checkIdle(t, p)
+			})
+		})
+	}
+}

@@ -166,5 +166,5 @@ func (b *inbox) admitOne(now time.Duration, j *Job) {
 	}
 }
 
-// errScheduler is the error of a job on whose arrival the scheduler panicked.
+// errScheduler is the error of a job on whose arrival, or after whose batch, the scheduler panicked.
 var errScheduler = fmt.Errorf("the scheduler panicked: %w", ErrNoPlace)
