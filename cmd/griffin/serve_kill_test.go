@@ -33,6 +33,7 @@ type killed struct {
 	dir     string
 	clients []*bulkClient
 	setUp   bool
+	idle    int // rounds in which nothing was acknowledged
 	// Counts of checks.
 	kills, early, acknowledged, interrupted, kept int
 }
@@ -77,7 +78,7 @@ func TestServeKills(t *testing.T) {
 	for i := range 3 {
 		k.clients = append(k.clients, &bulkClient{name: fmt.Sprintf("c%d-", i), rng: rand.New(rand.NewPCG(seed, uint64(2+i))), docs: map[string]killedDoc{}})
 	}
-	for k.kills < kills {
+	for began := time.Now(); k.kills < kills || k.acknowledged == 0 && time.Since(began) < patience; {
 		k.round(t, rng)
 		if k.kills%100 == 0 {
 			t.Logf("%+v kills, %d of them at the start; %d acknowledged writes, %d requests without an answer, %d of them kept", k.kills, k.early, k.acknowledged, k.interrupted, k.kept)
@@ -190,14 +191,19 @@ func (k *killed) round(t *testing.T, rng *rand.Rand) {
 			}
 		})
 	}
-	time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
+	time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond << k.idle) // a slow server gets more time
 	stop()
 	_ = s.cmd.Process.Kill()
 	group.Wait()
 	k.kills++
+	before := k.acknowledged
 	for _, c := range k.clients {
 		k.acknowledged += c.acked
 		c.acked = 0
+	}
+	k.idle++
+	if k.acknowledged > before {
+		k.idle = 0
 	}
 }
 
@@ -219,6 +225,10 @@ func (c *bulkClient) run(t *testing.T, s *killedServer) {
 		status, text, err := s.ask(http.MethodPost, "/notes/_bulk", body.String())
 		if err != nil {
 			return
+		}
+		if status == http.StatusTooManyRequests { // nothing was written
+			c.trying = nil
+			continue
 		}
 		if status != http.StatusOK {
 			t.Errorf("_bulk: status %d: %s", status, text)
@@ -269,7 +279,7 @@ func (c *bulkClient) answer(ops []bulkOp, text []byte) error {
 			result = map[bool]string{true: "deleted", false: "not_found"}[before.text != ""]
 		}
 		switch {
-		case !ok && got.Status == http.StatusConflict:
+		case !ok && got.Status == http.StatusConflict, got.Status == http.StatusTooManyRequests:
 			continue
 		case !ok || got.Result != result || after.version != 0 && got.Version != after.version:
 			return fmt.Errorf("%+v: %+v, want %s and version %d", op, got, result, after.version)

@@ -31,7 +31,7 @@ func TestOverloadedProcess(t *testing.T) {
 	}
 	dir := t.TempDir()
 	queries := makeHeavyIndex(t, filepath.Join(dir, "x.idx"), filepath.Join(dir, "queries.tsv"))
-	address := startServer(t, "--timeout", "1m", "--max-concurrent", "16", "--result-cache", "0", filepath.Join(dir, "x.idx"))
+	address := startServer(t, "--timeout", "1m", "--max-wait", "1m", "--max-concurrent", "16", "--result-cache", "0", filepath.Join(dir, "x.idx"))
 	const attempts = 10
 	var costs []string
 	for {

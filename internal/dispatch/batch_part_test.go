@@ -163,7 +163,7 @@ func TestBatchContextWhileWaiting(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("error %v, want that the context ended", err)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(longWait):
 			t.Error("the batch waits on although its context has ended")
 		}
 		for range cap(d.slots) {

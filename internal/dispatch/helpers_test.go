@@ -48,8 +48,11 @@ func TestHelpersShortMemory(t *testing.T) {
 		queries += 3 * 24
 	}
 	wg.Wait()
-	p.checkBatch(t, frequentBatch(t, rng, 24), Options{K: 10, Count: true})
-	queries += 24
+	for range 3 {
+		p.checkBatch(t, frequentBatch(t, rng, 24), Options{K: 10, Count: true})
+		queries += 24
+		g.unaided = true // CPUs may have answered every query before the GPU
+	}
 	s := g.Stats()
 	d := &s.Devices[0]
 	if s.OnGPU == 0 || s.OnGPU+s.OnCPU != int64(queries) || d.Errors != 0 || d.Host.SizeBytes == 0 || d.Misses == 0 || d.SizeBytes > d.LimitBytes {

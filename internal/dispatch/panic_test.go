@@ -62,7 +62,7 @@ func checkClose(t *testing.T, d *Dispatcher) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(longWait):
 		t.Fatal("Close waits for a view or a lane that was not given back")
 	}
 }

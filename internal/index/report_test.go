@@ -62,7 +62,7 @@ func TestMeterReports(t *testing.T) {
 		if p.Phase != PhaseMerging || p.Fraction != 0.25 {
 			t.Errorf("%+v", p)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		t.Fatal("no report within a minute")
 	}
 	m.end()

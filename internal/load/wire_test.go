@@ -157,13 +157,20 @@ func TestWireContexts(t *testing.T) {
 // The end of another request's context does not race with an answer after which the server closes the connection.
 func TestWireClosedWhileInterrupted(t *testing.T) {
 	w, _, _ := wireTo(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") })
-	other, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // a timer, which nothing orders after the answer
-	defer cancel()
-	if _, _, err := w.ask(other, "/", 10); err != nil {
-		t.Fatal(err)
+	limit := 50 * time.Millisecond // of a timer, which nothing orders after the answer
+	for ; ; limit *= 2 {
+		other, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		_, _, err := w.ask(other, "/", 10)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || limit > time.Minute {
+			t.Fatal(err)
+		}
 	}
 	err := w.do(t.Context(), 10, func(dst []byte) []byte { return w.appendRequest(dst, "/") }, func(int, []byte) error {
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(limit + 100*time.Millisecond)
 		return nil
 	})
 	if err != nil || len(w.idle) > 0 || len(w.open) > 0 {

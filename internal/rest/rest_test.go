@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/griffin-search/griffin"
 )
@@ -31,7 +32,7 @@ func openNode(t testing.TB, dir string, o Options) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Directory, o.Logger = d, slog.New(slog.DiscardHandler)
+	o.Directory, o.Logger, o.Timeout = d, slog.New(slog.DiscardHandler), 10*time.Minute // for slow machines
 	n := &node{t: t, dir: dir, d: d, h: New(o)}
 	t.Cleanup(func() {
 		n.close()

@@ -284,7 +284,7 @@ func TestRunWaitsForMemory(t *testing.T) {
 	go func() { wg.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		t.Fatal("a run waits for memory although its context has ended")
 	}
 	if len(d.waiting) != 0 {

@@ -148,7 +148,7 @@ func TestRunPanics(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(time.Minute):
+			case <-time.After(3 * time.Minute):
 				t.Fatal("Close waits for a lane that was not returned")
 			}
 		})
