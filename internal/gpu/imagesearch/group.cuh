@@ -192,7 +192,8 @@ __device__ __forceinline__ uint64_t imagesearch_score(const ImageBlock& b, Image
     const uint32_t most = __shfl_sync(kAll, g.bound, static_cast<int>(from));
     g.next++;
     uint32_t active = g.active & lanes;
-    if (active == 0 || __ballot_sync(kAll, most >= imagesearch_theta(b)) == 0) {
+    /* Terms after the first 32 are looked up below. */
+    if ((active == 0 && b.numTerms <= 32) || __ballot_sync(kAll, most >= imagesearch_theta(b)) == 0) {
         return 0;
     }
     numRanges++;

@@ -309,3 +309,33 @@ func TestSegments(t *testing.T) {
 		}
 	}
 }
+
+// Documents that have only terms after the first 32 are found.
+func TestManyTerms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(63, 1))
+	const numDocs, numTerms = 40_000, 40
+	lists := make([]querytest.List, numTerms)
+	for i := range lists {
+		for d := 1000 * i; d < 1000*i+50+rng.IntN(100); d++ {
+			lists[i].DocIDs, lists[i].Freqs = append(lists[i].DocIDs, uint32(d)), append(lists[i].Freqs, 1+rng.Uint32N(9))
+		}
+	}
+	c := newCollection(t, rng, numDocs, false, lists)
+	c.toDevice()
+	b, err := c.kernels.NewBatch(Limits{Queries: 3, Terms: 3 * numTerms, Hits: 3000})
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	queries := []testQuery{}
+	for _, n := range []int{32, 33, numTerms} {
+		queries = append(queries, c.query(Or, 1000, nil, c.Saturation.AvgLen, pick(rng, n, numTerms)...))
+	}
+	runBatch(t, "many terms", c, b, queries)
+	every := make([]uint64, numDocs/64)
+	for i := range every {
+		every[i] = ^uint64(1 << (i % 64))
+	}
+	for i := range queries {
+		queries[i].filter(c, every)
+	}
+	runBatch(t, "many terms with a filter", c, b, queries)
+}
