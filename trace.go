@@ -32,7 +32,7 @@ type TraceStep struct {
 	// Processor is "cpu" or a GPU such as "gpu0", Place its kind: "cpu" or "gpu".
 	Processor string `json:"processor"`
 	Place     string `json:"place"`
-	// Segment is the name of the segment of a StepSegment.
+	// Segment is the name of the segment of a StepSegment or a StepPositions.
 	Segment string `json:"segment,omitempty"`
 	// Traversal is the algorithm of a StepSegment, or the accumulators of a StepImpacts.
 	Traversal string `json:"traversal,omitempty"`
@@ -44,7 +44,7 @@ type TraceStep struct {
 	// ranges, ids.
 	Filters []TraceFilter `json:"filters,omitempty"`
 	// Candidates is the number of documents before a StepIntersect (0: it began with the first
-	// list), Left the number after it.
+	// list) or a StepPositions, Left the number after a StepIntersect.
 	Candidates int64 `json:"candidates,omitempty"`
 	Left       int64 `json:"left,omitempty"`
 	// Batch is the number of queries that shared the step; 0: not shared.
@@ -72,6 +72,7 @@ const (
 	StepImpacts   = plan.StepImpacts   // the CPU searched impact-ordered lists
 	StepGPU       = plan.StepGPU       // a GPU searched all segments or impact-ordered lists
 	StepIntersect = plan.StepIntersect // candidates were intersected with some lists of a conjunction, in all segments
+	StepPositions = plan.StepPositions // the CPU read the positions of a phrase in a segment's candidates
 	StepOverrun   = plan.StepOverrun   // the CPU took too long, and a GPU restarted the step
 	StepFetch     = "fetch"            // stored documents were read and snippets made
 )

@@ -65,6 +65,9 @@ func (it *batchItem) onCPU(ctx context.Context, sc *plan.Scratch) (err error) {
 	if it.run != nil {
 		ctx, trace = it.run.ctx, it.run.trace.Trace
 	}
+	if it.run == nil && it.view != nil && it.query.gpu.hasCommon() {
+		return it.onBoth(ctx, it.query.searcher.dispatcher, sc)
+	}
 	a, err := it.query.RunCPU(ctx, sc, it.memory(), trace)
 	if err == nil {
 		*it.answer = a

@@ -212,7 +212,7 @@ func (p *batchPart) answer() error {
 	for i := range p.items {
 		switch it := &p.items[i]; {
 		case !it.unanswered():
-		case p.take(it):
+		case p.take(it) && !it.query.gpu.hasCommon():
 			p.waiting = append(p.waiting, i)
 		default:
 			h.add(i)

@@ -8,7 +8,8 @@
 // Before each step the policy predicts the remaining time on each processor; afterwards the
 // cost model learns from the measured time. A query that overruns on the CPU restarts on the
 // GPU. Missing lists are loaded in the background. Each of several GPUs answers queries by itself
-// (gpu_replicas.go). Filters and exclusions run there as bitmaps that the CPU computes (gpu_masks.go). The CPU answers the small segments of an index that takes writes (gpu_small.go);
+// (gpu_replicas.go). Filters and exclusions run there as bitmaps that the CPU computes (gpu_masks.go).
+// The CPU reads the positions of a phrase in candidates from a GPU (gpu_phrase.go). The CPU answers the small segments of an index that takes writes (gpu_small.go);
 // the lists that a GPU needs for a commit are brought before the commit is shown (gpu_ready.go). An engine chosen by name (package engine) answers in place of all this.
 //
 // The package does not parse or plan queries, schedule (package sched), manage GPU memory

@@ -17,8 +17,11 @@ const cpuNoGPU = "there is no GPU"
 
 // onCPU runs a whole stage by the planned traversal, or some lists of a conjunction.
 func (r *queryRun) onCPU(ctx context.Context, c *Step, began time.Time) error {
-	if r.pos == 0 && c.to == len(r.predictor.lengths) {
+	switch {
+	case r.pos == 0 && c.to == r.predictor.numSteps():
 		return r.wholeOnCPU(ctx, c)
+	case r.predictor.isCommon():
+		return positionsOnCPU(ctx, r, c)
 	}
 	p, st := r.plan, r.plan.Stage(r.stage)
 	segments := len(p.Snapshot().Segments)
@@ -67,7 +70,7 @@ func (r *queryRun) wholeOnCPU(ctx context.Context, c *Step) (err error) {
 	if r.trace.isOn() && firstStep < len(r.trace.Steps) {
 		r.trace.Steps[firstStep].Predicted = c.took
 	}
-	r.pos = len(r.predictor.lengths)
+	r.pos = r.predictor.numSteps()
 	return nil
 }
 
@@ -77,7 +80,10 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 	if err := r.attach(); err != nil {
 		return r.refuse(err)
 	}
-	if r.pos == 0 && c.to == len(r.predictor.lengths) {
+	switch {
+	case r.predictor.isCommon():
+		return candidatesOnGPU(ctx, r, c, began)
+	case r.pos == 0 && c.to == len(r.predictor.lengths):
 		return r.wholeOnGPU(ctx, c, began)
 	}
 	p := r.plan

@@ -35,7 +35,7 @@ const maxNarrowScore = math.MaxUint32 / 2
 // prepareGPU derives the queries of the stages, or notes why there are none.
 func (q *Query) prepareGPU(sc *plan.Scratch, opts *Options) {
 	q.SortTerms()
-	q.gpu.stages = [2]pipeline.Query{}
+	q.gpu.stages, q.gpu.common = [2]pipeline.Query{}, [2]bool{}
 	q.gpu.masks.reset()
 	q.gpu.refusal = q.gpuRefusal(opts)
 	q.gpu.small = q.gpu.small[:0]
@@ -49,9 +49,11 @@ func (q *Query) prepareGPU(sc *plan.Scratch, opts *Options) {
 			q.gpu.refusal = q.gpuStage(i)
 		}
 	}
-	if q.gpu.refusal == "" {
-		q.gpu.masks.prepare(q, sc)
+	if q.gpu.refusal != "" {
+		q.gpu.common = [2]bool{}
+		return
 	}
+	q.gpu.masks.prepare(q, sc)
 }
 
 // gpuRefusal returns why no query with such options runs on a GPU, "" if one may.
@@ -89,6 +91,8 @@ func (q *Query) gpuStage(stage int) string {
 	switch {
 	case st.IsEmpty():
 		return cpuNothing
+	case st.NumCommon() > 0:
+		return gpuCommon(q, stage)
 	case whyNot != "":
 		return whyNot
 	case len(words) > 0:

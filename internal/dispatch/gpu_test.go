@@ -189,8 +189,8 @@ func TestGPURefusals(t *testing.T) {
 		options  Options
 		reason   string
 	}{
-		{`"w1 w2"`, p.gpu, Options{K: 10}, "it has a phrase, whose positions the GPU does not have"},
-		{`w1 -"w2 w3"`, p.gpu, Options{K: 10}, "it has a phrase, whose positions the GPU does not have"},
+		{`w0 "w1 w2"`, p.gpu, Options{K: 10}, "it has a phrase that is not required or in a group, so that no intersection has its candidates"},
+		{`"w1 w1"`, p.gpu, Options{K: 10}, "it has a phrase, but only one word that every match has: there is nothing to intersect"},
 		{"+w1 (+w2 w3)^2 (+w4 +w5)", p.gpu, Options{K: 10}, "its groups are nested: required groups may only have alternatives, optional and excluded ones only words"},
 		{"w1 w2", p.gpu, Options{K: 10_001}, cpuK},
 		{"w1 w2", p.gpu, Options{K: 10, CPU: true}, cpuAsked},

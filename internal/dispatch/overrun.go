@@ -42,7 +42,7 @@ var _ traverse.Interrupt = (*overrun)(nil)
 
 // interrupt returns ctx if the query cannot restart elsewhere, or has restarted once.
 func (r *queryRun) interrupt(ctx context.Context) traverse.Interrupt {
-	if !r.policy.traits().restarts || r.d.overrunFactor == 0 || r.gpu.refusal != "" || r.overrun.noted || r.plan.Impacts() != nil {
+	if !r.policy.traits().restarts || r.d.overrunFactor == 0 || r.gpu.refusal != "" || r.overrun.noted || r.plan.Impacts() != nil || r.predictor.isCommon() {
 		return ctx
 	}
 	r.overrun = overrun{ctx: ctx, run: r}

@@ -87,7 +87,7 @@ func (p *predictor) describe(q *Query, stage int) {
 		for _, j := range st.Order() {
 			p.lengths = append(p.lengths, int64(q.LegDocFreq(st, j)))
 		}
-	default:
+	default: // of a stage with common words these are not the lengths of its lists, but describe it as a tree
 		for _, n := range q.DocFreqs() {
 			p.lengths = append(p.lengths, int64(n))
 		}
@@ -108,7 +108,24 @@ func (p *predictor) describe(q *Query, stage int) {
 		}
 		lists++
 	}
+	if p.isCommon() {
+		p.lengths = p.lengths[:0]
+		for i := range st.NumCommon() {
+			p.lengths = append(p.lengths, int64(plan.CommonLength(&q.Plan, stage, i)))
+		}
+	}
 	p.hasEssential = q.Mode() == plan.ModeSaat || !st.IsFlat() || st.Kind() != traverse.Or || len(p.lengths) < 2 || f.Sum <= manyPostings
+}
+
+// isCommon reports whether a GPU may find candidates of the stage, which the CPU completes.
+func (p *predictor) isCommon() bool { return p.query.gpu.common[p.stage] }
+
+// numSteps is the number of the stage's steps: its lists and, with candidates from a GPU, the positions.
+func (p *predictor) numSteps() int {
+	if p.isCommon() {
+		return len(p.lengths) + 1
+	}
+	return len(p.lengths)
 }
 
 // manyPostings is the number of postings from which essential ones are counted.
@@ -198,7 +215,12 @@ func (p *predictor) kind(at sched.Place) cost.Kind {
 // wholeOn predicts the rest of the stage at a place, on the GPU by the path that it chooses
 // itself.
 func (p *predictor) wholeOn(s *Step, at sched.Place) {
-	s.begin(len(p.lengths), pipeline.PathAuto)
+	s.begin(p.numSteps(), pipeline.PathAuto)
+	if p.done > 0 && p.isCommon() {
+		s.is(p.numSteps(), pipeline.PathAuto, p.positionsTime(float64(p.candidates)))
+		s.guessed = true
+		return
+	}
 	if p.done > 0 {
 		p.expectCandidates()
 		if at == sched.CPU {
@@ -235,7 +257,7 @@ func (p *predictor) addCount(s *Step) {
 	}
 	took := time.Duration(float64(cpuPostingTime * float64(n)))
 	if p.query.K() == 0 {
-		s.is(len(p.lengths), pipeline.PathAuto, max(took, 1))
+		s.is(p.numSteps(), pipeline.PathAuto, max(took, 1))
 	} else {
 		s.took += took
 		s.total += took

@@ -65,8 +65,8 @@ func (p *Prober) Kind(at sched.Place) cost.Kind { return p.run.predictor.kind(at
 // Splits reports whether the stage is a conjunction that can run in several steps.
 func (p *Prober) Splits() bool { return p.run.splits() }
 
-// HasGPU reports whether the query can run on a GPU.
-func (p *Prober) HasGPU() bool { return p.run.gpu.refusal == "" }
+// HasGPU reports whether the whole query can run on a GPU.
+func (p *Prober) HasGPU() bool { return p.run.gpu.refusal == "" && !p.run.plan.gpu.hasCommon() }
 
 // Attach makes the snapshot known to the GPU, if that is possible.
 func (p *Prober) Attach() bool { return p.run.attach() == nil }

@@ -242,4 +242,5 @@ type gpuPlan struct {
 	parts   [2][]pipeline.Part
 	small   []int // segments that the CPU answers (gpu_small.go)
 	masks   gpuMasks
+	common  [2]bool // stages of which the GPU finds candidates (gpu_phrase.go)
 }

@@ -153,7 +153,11 @@ func (r *queryRun) decide() {
 	}
 	r.syncPredictor()
 	r.predictor.batchShare, r.predictor.leavesCPU = 0, false
-	r.policy.choose(r)
+	if r.predictor.isCommon() {
+		chooseCommon(r)
+	} else {
+		r.policy.choose(r)
+	}
 	if r.trace.isOn() {
 		r.trace.noteChoice(r)
 	}
@@ -263,10 +267,15 @@ func (r *queryRun) advance(ctx context.Context, at sched.Place) (done bool, err 
 		r.observe(s, from, time.Since(began))
 	}
 	r.countStep(at)
-	if r.pos == len(r.predictor.lengths) || r.have != nil && r.have.Len() == 0 {
+	if r.pos == r.predictor.numSteps() || hasNoCandidates(r) {
 		return r.endStage(at), nil
 	}
 	return false, nil
+}
+
+// hasNoCandidates reports whether no candidates are left, also in segments that are searched without.
+func hasNoCandidates(r *queryRun) bool {
+	return r.have != nil && r.have.Len() == 0 && (!r.predictor.isCommon() || len(r.plan.gpu.small) == 0)
 }
 
 func (r *queryRun) countStep(at sched.Place) {
@@ -284,7 +293,7 @@ func (r *queryRun) countStep(at sched.Place) {
 
 // endStage goes to the next stage if the plan falls back to it, else it is done.
 func (r *queryRun) endStage(at sched.Place) (done bool) {
-	if r.pos < len(r.predictor.lengths) { // a conjunction without candidates
+	if r.pos < r.predictor.numSteps() { // a conjunction without candidates
 		r.answer.Hits, r.answer.Matches = r.dst[:0], 0
 		r.finished(at)
 	}

@@ -91,7 +91,10 @@ func (t *tracer) noteChoice(r *queryRun) {
 			fmt.Fprintf(&b, "%v if begun on the %s with %d of %d lists", s.total.Round(100*time.Nanosecond), at, s.to-r.pos, len(r.predictor.lengths)-r.pos)
 		default:
 			fmt.Fprintf(&b, "%v on the %s", s.total.Round(100*time.Nanosecond), at)
-			if s.path != pipeline.PathAuto {
+			switch {
+			case at == sched.GPU && r.predictor.isCommon():
+				b.WriteString(", which finds the candidates of the phrase for the cpu")
+			case s.path != pipeline.PathAuto:
 				fmt.Fprintf(&b, " (%s)", s.path)
 			}
 		}

@@ -243,10 +243,7 @@ func (b *treeBuilder) term(l *leaf) (iterator, error) {
 }
 
 func (b *treeBuilder) phrase(l *leaf) (iterator, error) {
-	fixed := l.terms
-	if l.expand > 0 {
-		fixed = l.terms[:l.expand]
-	}
+	fixed := l.fixed()
 	for _, t := range fixed {
 		if b.words.list(b.segment, t).DocFreq == 0 {
 			return nil, nil

@@ -224,7 +224,7 @@ func TestSortTermsKeepsTies(t *testing.T) {
 			t.Errorf("order %v, want %v", got, want)
 		}
 	}
-	tree := prepare(t, s, sc, `"w1 w2"`, Options{K: 10})
+	tree := prepare(t, s, sc, `w3 "w1 w2"`, Options{K: 10})
 	if tree.SortTerms(); len(tree.Stage(0).Order()) != 0 || len(tree.StageLists(0)) != 0 {
 		t.Errorf("a tree has the order %v", tree.Stage(0).Order())
 	}

@@ -59,7 +59,7 @@ func positional(required []node) bool {
 func (r *stageRun) rankMatches(segment int) (name string, w Work, ranked bool, err error) {
 	m := r.sc.begin(&r.plan.words, segment, r.stop)
 	if l, ok := r.st.root.(*leaf); ok {
-		return treeTraversal, w, true, r.rankPhrase(segment, l, &w)
+		return treeTraversal, w, true, r.rankPhrase(segment, l, nil, &w)
 	}
 	root := r.st.root.(*group)
 	m.scored = root.required
@@ -100,10 +100,10 @@ func (r *stageRun) setMatches(segment, n int) {
 	}
 }
 
-// rankPhrase adds the best documents of a phrase to the queue and counts all.
-func (r *stageRun) rankPhrase(segment int, l *leaf, w *Work) error {
+// rankPhrase adds the best documents of a phrase, among a list or with nil of all, to the queue and counts all.
+func (r *stageRun) rankPhrase(segment int, l *leaf, among *documents, w *Work) error {
 	r.setMatches(segment, 0)
-	r.phrase = phraseScores{leaf: l, scorer: r.plan.words.scorer(l)}
+	r.phrase = phraseScores{leaf: l, scorer: r.plan.words.scorer(l), among: among}
 	var err error
 	r.phrase.most, err = r.plan.words.phraseMax(&r.sc.tree.leg, segment, l, r.phrase.scorer)
 	if err != nil || r.phrase.most == 0 {
@@ -135,6 +135,7 @@ type phraseScores struct {
 	leaf   *leaf
 	scorer score.Term
 	most   base.Score
+	among  *documents // a list; nil: all
 }
 
 // phraseRange is rankPhrase in a range of documents. It adds to the matches.
@@ -149,6 +150,10 @@ func (r *stageRun) phraseRange(segment int, s *phraseScores, from, to base.DocID
 	if !r.counts {
 		where.bound = &bound
 		bound.need = queue.Need()
+	}
+	if s.among != nil {
+		docs := docsBetween(s.among.docs, from, to)
+		where.docs = &documents{docs: docs, count: len(docs)}
 	}
 	m := &r.sc.matcher
 	err := narrower{m}.findPhrase(&where, func(found *phraseFound) bool {

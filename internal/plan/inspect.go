@@ -111,7 +111,7 @@ func (p *Plan) LegDocFreq(st *Stage, leg int) uint64 {
 	return n
 }
 
-// StageLists describes a stage's lists over all segments: of its Words, or of a flat stage in the order of
+// StageLists describes a stage's lists over all segments: of its Words, of its common words, or of a flat stage in the order of
 // SortTerms, or the impact-ordered lists of ModeSaat; other stages have none.
 func (p *Plan) StageLists(stage int) []ListTrace {
 	if p.mode == ModeSaat {
@@ -125,18 +125,22 @@ func (p *Plan) StageLists(stage int) []ListTrace {
 	st := &p.stages[stage]
 	var lists []ListTrace
 	for i := range st.words {
-		lists = append(lists, listTraceOf(p, st.words[i].leaf))
+		lists = append(lists, listTraceOf(p, st.words[i].leaf.terms[0]))
 	}
 	for i := 0; i < len(st.order) && len(st.words) == 0; i++ {
-		lists = append(lists, listTraceOf(p, st.leaves[st.order[i]].(*leaf)))
+		lists = append(lists, listTraceOf(p, st.leaves[st.order[i]].(*leaf).terms[0]))
+	}
+	for _, term := range st.common {
+		lists = append(lists, listTraceOf(p, term))
 	}
 	return lists
 }
 
-func listTraceOf(p *Plan, l *leaf) (t ListTrace) {
-	t.Field, t.Term = p.planner.fields[l.field], string(p.words.terms[l.terms[0]].bytes)
+func listTraceOf(p *Plan, term int) (t ListTrace) {
+	of := &p.words.terms[term]
+	t.Field, t.Term = p.planner.fields[of.field], string(of.bytes)
 	for segment := range p.planner.snapshot.Segments {
-		list := p.words.list(segment, l.terms[0])
+		list := p.words.list(segment, term)
 		t.DocFreq += list.DocFreq
 		t.Blocks += list.NumBlocks()
 	}

@@ -349,11 +349,7 @@ func (x narrower) foundPhrase(d *documents, most int, l *leaf) (documents, error
 
 // fixedTerms returns the terms of a phrase that all its documents have, the rarest first, until the next call.
 func (x narrower) fixedTerms(l *leaf) []int {
-	fixed := l.terms
-	if l.expand > 0 {
-		fixed = fixed[:l.expand]
-	}
-	terms := append(x.m.fixed[:0], fixed...)
+	terms := append(x.m.fixed[:0], l.fixed()...)
 	x.m.fixed = terms
 	slices.Sort(terms)
 	terms = slices.Compact(terms)

@@ -59,6 +59,9 @@ func (st *Stage) splitWords(p *Plan) {
 		s.refuse(st.root)
 	}
 	if st.whyNoWords = s.whyNot; s.whyNot != "" {
+		if s.whyNot == wordsPhrase && st.named == nil {
+			st.findCommon(p)
+		}
 		return
 	}
 	if !st.flat {
@@ -132,7 +135,7 @@ func (s *splitter) exclude(nodes []node) {
 		case ok && !l.isPhrase():
 			s.words = append(s.words, Word{leaf: l, Excluded: true})
 			s.excluded = true
-		case isConstant:
+		case ok, isConstant:
 			s.masked = append(s.masked, n)
 		default:
 			s.refuse(n)
@@ -170,7 +173,7 @@ func (st *Stage) maskedBy(o *MaskOptions) []node {
 	}
 	var left []node
 	for _, n := range st.excluded {
-		if _, ok := n.(*leaf); !ok {
+		if l, ok := n.(*leaf); !ok || l.isPhrase() {
 			left = append(left, n)
 		}
 	}

@@ -66,6 +66,7 @@ type Stage struct {
 	order      []int // set by SortTerms
 	words      []Word
 	whyNoWords string
+	common     []int // terms, of a stage with a phrase (common.go)
 }
 
 const treeTraversal = "tree"

@@ -179,6 +179,10 @@ func (s *Step) format(b *strings.Builder) {
 			fmt.Fprintf(b, "; %d workers", s.Workers)
 		}
 	}
+	if s.Name == StepPositions {
+		fmt.Fprintf(b, "  %s %s: of %d candidates; postings decoded %d, scored %d; blocks decoded %d", s.Segment, s.Mode,
+			s.Candidates, s.PostingsDecoded, s.PostingsScored, s.BlocksDecoded)
+	}
 	if s.Name == StepIntersect {
 		from := "first list"
 		if s.Candidates > 0 {
@@ -241,6 +245,7 @@ const (
 	StepImpacts   = "impacts"   // impact-ordered lists searched
 	StepGPU       = "gpu"       // all segments, or impact-ordered lists, searched by a GPU
 	StepIntersect = "intersect" // candidates intersected with some lists of a conjunction, in all segments
+	StepPositions = "positions" // the positions of a phrase's candidates read in a segment
 	StepWait      = "wait"      // time in a queue
 	StepOverrun   = "overrun"   // an attempt on the CPU that a GPU restarted because it took too long
 )

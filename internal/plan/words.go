@@ -158,12 +158,8 @@ func (ws *words) leg(leg *traverse.Leg, segment, term int, scorer score.Term) er
 
 // leafDocFreq bounds the documents of a leaf in a segment.
 func (ws *words) leafDocFreq(segment int, l *leaf) int {
-	fixed := l.terms
-	if l.expand > 0 {
-		fixed = l.terms[:l.expand]
-	}
 	least := int(base.MaxDocs)
-	for _, t := range fixed {
+	for _, t := range l.fixed() {
 		least = min(least, int(ws.list(segment, t).DocFreq))
 	}
 	return least

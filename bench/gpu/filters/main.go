@@ -16,6 +16,8 @@
 // With -words only queries of other kinds are measured in the same way (words.go): exclusions, required words,
 // alternatives, counts, and up to 10,000 hits, each beside the queries of the words alone; any index serves.
 //
+// With -phrases, which needs an index with positions (griffin index without --no-positions), only phrases are measured.
+//
 // A terms facet counts the 1,000 values of the field kind over all matches of a query, and sorts find the best 10 by a
 // date, a number and a keyword, one query at a time (facets.go).
 package main
@@ -59,7 +61,7 @@ type options struct {
 	memory               int64
 	batch, threads, cpu  int
 	facets               int
-	words                bool
+	words, phrases       bool
 	seconds              float64
 	minDocFreq           uint
 }
@@ -77,6 +79,7 @@ func parseOptions(args []string) (*options, error) {
 	f.IntVar(&o.cpu, "cpu", 300, "queries to run on the CPUs and to compare")
 	f.IntVar(&o.facets, "facets", 100, "queries to facet")
 	f.BoolVar(&o.words, "words", false, "measure exclusions, required words, counts and many hits, instead of filters and facets")
+	f.BoolVar(&o.phrases, "phrases", false, "measure phrases, which need an index with positions, instead of filters and facets")
 	f.Float64Var(&o.seconds, "seconds", 2, "time for each figure")
 	f.UintVar(&o.minDocFreq, "resident", 1000, "least documents of lists that are loaded before")
 	if err := f.Parse(args); err != nil {
@@ -165,7 +168,7 @@ func run(ctx context.Context, o *options) (err error) {
 		b.report.GPU = s.Devices[0].GPU
 	}
 	fmt.Printf("%s, %d processors, %d documents, %d queries, loaded in %.0f ms\n", b.report.GPU, b.report.Processors, b.report.Docs, len(b.words), b.report.WarmMS)
-	if o.words {
+	if o.words || o.phrases {
 		if err := b.measureWords(ctx, rt); err != nil {
 			return err
 		}
@@ -256,7 +259,9 @@ func (b *bench) measureQueries(ctx context.Context, rt *griffin.Runtime, f *figu
 		busy = max(busy, after.Devices[i].Busy-before.Devices[i].Busy)
 		numQueries += after.Devices[i].Queries - before.Devices[i].Queries
 	}
-	f.Device, f.OnCPU = float64(numQueries)/busy.Seconds(), after.OnCPU-before.OnCPU
+	if f.OnCPU = after.OnCPU - before.OnCPU; busy > 0 { // else the CPUs answered them all
+		f.Device = float64(numQueries) / busy.Seconds()
+	}
 	f.FilterMiB = float64(after.Devices[0].Filters) * float64(b.report.Docs) / 8 / (1 << 20)
 	some := queries[:min(b.options.cpu, b.batch)]
 	want, err := search(ctx, b.cpu, some)
@@ -275,7 +280,7 @@ func (b *bench) measureQueries(ctx context.Context, rt *griffin.Runtime, f *figu
 	}
 	if len(b.report.Figures) > 0 {
 		plain := b.report.Figures[0]
-		f.Ratio, f.DevRatio, f.CPURatio = f.GPU/plain.GPU, f.Device/plain.Device, f.CPU/plain.CPU
+		f.Ratio, f.DevRatio, f.CPURatio = f.GPU/plain.GPU, f.Device/max(plain.Device, 1), f.CPU/plain.CPU
 	}
 	f.GPUvsCPU = f.GPU / f.CPU
 	b.report.Figures = append(b.report.Figures, f)

@@ -90,6 +90,17 @@ func TestRun(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
+	o.words, o.phrases = false, true
+	if err := run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = os.ReadFile(record); err != nil {
+		t.Fatal(err)
+	}
+	var phrases report
+	if err := json.Unmarshal(data, &phrases); err != nil || len(phrases.Figures) != len(phraseKinds) || phrases.Figures[1].MeanHits == 0 {
+		t.Errorf("%v: %+v", err, phrases)
+	}
 	if !slices.ContainsFunc(r.Facets, func(f *facet) bool { return f.Device > 0 }) { // one count in eight is timed
 		t.Error("no count was timed on the device")
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/query"
@@ -84,8 +85,35 @@ var wordsKinds = []wordsKind{
 	}},
 }
 
+// phraseKinds need an index with positions. Their ratios are to the first of them.
+var phraseKinds = []wordsKind{
+	{"phrase", func(words, _ []string) griffin.Query { return top10(phrase(words)) }},
+	{"phrase of 2", func(words, _ []string) griffin.Query { return top10(phrase(words[:min(2, len(words))])) }},
+	{"phrase~2", func(words, _ []string) griffin.Query {
+		return top10(&query.Phrase{Text: strings.Join(words, " "), Slop: 2})
+	}},
+	{"+phrase of 2 +rest", func(words, _ []string) griffin.Query {
+		n := min(2, len(words))
+		return top10(joined([]query.Clause{{Occur: query.Must, Node: phrase(words[:n])}}, clause(query.Must, words[n:]...)))
+	}},
+	{"phrase, counted", func(words, _ []string) griffin.Query {
+		q := top10(phrase(words))
+		q.Count = true
+		return q
+	}},
+	{"and -phrase", func(words, others []string) griffin.Query {
+		return top10(joined(clause(query.Must, words...), []query.Clause{{Occur: query.MustNot, Node: phrase(others)}}))
+	}},
+}
+
+func phrase(words []string) query.Node { return &query.Phrase{Text: strings.Join(words, " ")} }
+
 func (b *bench) measureWords(ctx context.Context, rt *griffin.Runtime) error {
-	for _, kind := range wordsKinds {
+	kinds := wordsKinds
+	if b.phrases {
+		kinds = phraseKinds
+	}
+	for _, kind := range kinds {
 		ask := func(i int) griffin.Query { return kind.ask(b.texts[i], b.texts[(i+1)%len(b.texts)]) }
 		if err := b.measureQueries(ctx, rt, &figure{Filter: kind.name, Share: 1}, ask); err != nil {
 			return err
