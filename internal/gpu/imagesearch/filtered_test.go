@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/querytest"
 )
 
-// Queries with filters at random and of adjacent documents equal the CPU's, alone and in batches. If few documents pass at
-// random, at most twice as many ranges are scored as without a filter, though the threshold is lower.
+// Queries with filters at random and of adjacent documents equal the CPU's, alone and in batches. A filter that few documents
+// pass at random lowers the threshold, but at most doubles the ranges that are scored.
 func TestFilters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 1))
 	const numDocs, numQueries = 40_000, 24

@@ -15,7 +15,7 @@
 // several runs compute at the same time. A run takes a lane, pins the lists of its queries,
 // uploads missing lists, makes its stream wait for uploads under way, and launches.
 //
-// If the lists of a batch exceed the memory, the batch is answered in slices, one per lane at a
+// If the images of a batch exceed the memory, the batch is answered in slices, one per lane at a
 // time: some compute while lists of others are uploaded. Queries that share long lists are in
 // the same slice or in consecutive ones (slices.go). Others, the CPUs in package dispatch,
 // answer queries not yet started.
@@ -23,7 +23,8 @@
 // # Paths
 //
 // Images answer a query (package imagesearch) while its missing images have room; else package
-// packedsearch answers it from compressed lists, and images serve batches only (PathAuto).
+// packedsearch answers it from compressed lists (PathAuto). A batch uses images, unless these exceed
+// the memory several times (crowd).
 // Lists that packedsearch cannot read (impacts, codecs other than simdbp), an Engine of several
 // devices, since a compressed list cannot be split at a document, and scores that may exceed 2^32
 // always use images.
