@@ -34,8 +34,8 @@ func run(tb testing.TB, v *View, queries []*Query) []Result {
 
 // withLane lends the only lane.
 func withLane(d *device, f func(l *lane)) {
-	l := <-d.lanes
-	defer func() { d.lanes <- l }()
+	l := d.lanes.take(nil, 1)
+	defer func() { d.lanes.put(l) }()
 	f(l)
 }
 
@@ -255,8 +255,8 @@ func TestGatherWithoutRoom(t *testing.T) {
 	v := c.attach(t, e)
 	defer v.Release()
 	d := e.devices[0]
-	holder, l := <-d.lanes, <-d.lanes
-	defer func() { d.lanes <- holder; d.lanes <- l }()
+	holder, l := d.lanes.take(nil, 1), d.lanes.take(nil, 1)
+	defer func() { d.lanes.put(holder); d.lanes.put(l) }()
 	gather := func(l *lane, results []Result, queries ...*Query) (int, error) {
 		return l.gather(v, v.targets[0], queries, results)
 	}

@@ -17,7 +17,7 @@ type device struct {
 	*residency.Device
 	images   *imagesearch.Kernels
 	packed   *packedsearch.Kernels
-	lanes    chan *lane
+	lanes    *freeLanes
 	numLanes int
 	tight    atomic.Bool // a batch did not fit into memory
 	// Of a lane's single query and of its batches (imagesearch.Limits). Their sum over the lanes is within Device.Work, except
@@ -39,7 +39,7 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *devi
 	if err != nil {
 		return nil, err
 	}
-	d := &device{Device: memory, images: memory.Images(), lanes: make(chan *lane, o.Lanes), waiting: make(chan struct{}, 1)}
+	d := &device{Device: memory, images: memory.Images(), lanes: newFreeLanes(o.Lanes), waiting: make(chan struct{}, 1)}
 	keys := int(memory.Work() / 8 / int64(o.Lanes))
 	d.singleKeys = max(keys/8, imagesearch.LeastKeys)
 	d.batchKeys = max(keys-d.singleKeys, imagesearch.LeastKeys)
@@ -56,7 +56,7 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *devi
 		if err != nil {
 			return nil, err
 		}
-		d.lanes <- l
+		d.lanes.put(l)
 		d.numLanes++
 	}
 	return d, nil
@@ -64,18 +64,13 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *devi
 
 // put first releases the leftovers of a run that panicked.
 func (d *device) put(l *lane) {
-	defer func() { d.lanes <- l }()
+	defer func() { d.lanes.put(l) }()
 	l.salvage()
 }
 
-// lane takes a lane, to be returned with put or leave, nil if ctx ends first.
-func (d *device) lane(ctx context.Context) *lane {
-	select {
-	case l := <-d.lanes:
-		return l
-	case <-ctx.Done():
-		return nil
-	}
+// lane takes a lane for queries, to be returned with put or leave, nil if ctx ends first.
+func (d *device) lane(ctx context.Context, queries int) *lane {
+	return d.lanes.take(ctx.Done(), queries)
 }
 
 func (d *device) stats() DeviceStats {
@@ -93,7 +88,7 @@ func (d *device) close() error {
 	d.StopPromoting()
 	var errs []error
 	for range d.numLanes {
-		errs = append(errs, (<-d.lanes).close())
+		errs = append(errs, d.lanes.take(nil, 1).close())
 	}
 	if d.packed != nil {
 		errs = append(errs, d.packed.Close())

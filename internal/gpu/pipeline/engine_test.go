@@ -252,8 +252,8 @@ func BenchmarkBatchOnHost(b *testing.B) {
 		queries[i].Count = false
 	}
 	results := make([]Result, len(queries))
-	l := <-e.devices[0].lanes
-	defer func() { e.devices[0].lanes <- l }()
+	l := e.devices[0].lanes.take(nil, 1)
+	defer func() { e.devices[0].lanes.put(l) }()
 	if err := l.reserve(queries); err != nil {
 		b.Fatal(err)
 	}

@@ -165,9 +165,9 @@ func TestRunStopsWaitingForLane(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
 	defer v.Release()
-	l := <-e.devices[0].lanes
+	l := e.devices[0].lanes.take(nil, 1)
 	const long = 3 * time.Minute
-	late := time.AfterFunc(long, func() { e.devices[0].lanes <- l }) // ends the test on failure
+	late := time.AfterFunc(long, func() { e.devices[0].lanes.put(l) }) // ends the test on failure
 	for _, tight := range []bool{false, true} {
 		for _, path := range []Path{PathImages, PathPacked} {
 			e.devices[0].tight.Store(tight)
@@ -177,14 +177,14 @@ func TestRunStopsWaitingForLane(t *testing.T) {
 			q := testQuery(t, s, "w0", "w1", "w2")
 			q.Path = path
 			err := v.Run(ctx, []*Query{q}, make([]Result, 1), nil, nil)
-			if !errors.Is(err, context.DeadlineExceeded) || len(e.devices[0].lanes) > 0 {
-				t.Errorf("tight %t, %s: error %v; waited for the lane: %t", tight, path, err, len(e.devices[0].lanes) > 0)
+			if !errors.Is(err, context.DeadlineExceeded) || e.devices[0].lanes.count() > 0 {
+				t.Errorf("tight %t, %s: error %v; waited for the lane: %t", tight, path, err, e.devices[0].lanes.count() > 0)
 			}
 			e.devices[0].Probe().SetLimit(limit)
 		}
 	}
 	if late.Stop() {
-		e.devices[0].lanes <- l
+		e.devices[0].lanes.put(l)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestRunWaitsForMemory(t *testing.T) {
 	defer v.Release()
 	d := e.devices[0]
 	d.tight.Store(true)
-	holder := <-d.lanes
+	holder := d.lanes.take(nil, 1)
 	holder.enter()
 	defer holder.leave()
 	if _, err := holder.gather(v, v.targets[0], []*Query{testQuery(t, s, "w1", "w2", "w3")}, make([]Result, 1)); err != nil {

@@ -202,7 +202,7 @@ func TestLocate(t *testing.T) {
 	limit := d.Probe().SetLimit(0)
 	want("without room", [4]Form{}, [4]Form{}, size, size, size, PathPacked)
 	d.Probe().SetLimit(limit)
-	lane := <-d.lanes
+	lane := d.lanes.take(nil, 1)
 	for _, i := range []int{1, 2} {
 		h, err := lane.uploader.Packed(shard(i), leg(i), &lane.counts.Counts)
 		if err != nil {
@@ -220,7 +220,7 @@ func TestLocate(t *testing.T) {
 	if _, err := lane.uploader.Warm(shard(3), &v.segments[1], leg(3), residency.UploadImage); err != nil {
 		t.Fatal(err)
 	}
-	d.lanes <- lane
+	d.lanes.put(lane)
 	want("an image", [4]Form{file, host, device, image}, [4]Form{file, host, device, file}, size-leg(3).SizeBytes(), size-s2, size-s1-s2, PathImages)
 	c.check(t, v, q, nil)
 	want("all images", [4]Form{image, image, image, image}, [4]Form{file, host, device, file}, 0, size-s2, size-s1-s2, PathImages)

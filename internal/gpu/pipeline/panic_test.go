@@ -120,13 +120,13 @@ func TestRunPanics(t *testing.T) {
 					t.Errorf("panic not from %s: %v", test.stack, bug)
 				}
 				for range d.numLanes {
-					l := <-d.lanes
+					l := d.lanes.take(nil, 1)
 					if len(l.entries)+len(l.packed.held) != 0 || l.uploader.Busy() {
 						t.Errorf("lane holds %d images and %d compressed lists; busy: %t", len(l.entries), len(l.packed.held), l.uploader.Busy())
 					}
-					d.lanes <- l
+					d.lanes.put(l)
 				}
-				if n, users := len(d.lanes), numHolders(d); n != d.numLanes || users != 0 {
+				if n, users := d.lanes.count(), numHolders(d); n != d.numLanes || users != 0 {
 					t.Fatalf("%d of %d lanes free, %d runs hold lists", n, d.numLanes, users)
 				}
 			}
@@ -178,8 +178,8 @@ func TestAttachPanics(t *testing.T) {
 		_, err := e.Attach([]Segment{{Key: "b", NumDocs: 1000, Segment: s.Segment}, s})
 		return err
 	})
-	if !strings.Contains(bug.Error(), "index out of range") || e.devices[0].Probe().Shards() != 0 || len(e.devices[0].lanes) != 1 {
-		t.Errorf("%d shards, %d free lanes: %v", e.devices[0].Probe().Shards(), len(e.devices[0].lanes), bug)
+	if !strings.Contains(bug.Error(), "index out of range") || e.devices[0].Probe().Shards() != 0 || e.devices[0].lanes.count() != 1 {
+		t.Errorf("%d shards, %d free lanes: %v", e.devices[0].Probe().Shards(), e.devices[0].lanes.count(), bug)
 	}
 	if errors.Unwrap(bug) == nil {
 		t.Error("the panic does not wrap a runtime error")

@@ -112,7 +112,7 @@ func (v *View) runImages(ctx context.Context, i int, queries []*Query, results [
 // runWhole answers queries if all their lists fit. The error is the context's.
 func (v *View) runWhole(ctx context.Context, i int, queries []*Query, results []Result, trace *Trace) (whole bool, err error) {
 	d, targets := v.engine.devices[i], v.targets[i]
-	l := d.lane(ctx)
+	l := d.lane(ctx, len(queries))
 	if l == nil {
 		return false, ctx.Err()
 	}

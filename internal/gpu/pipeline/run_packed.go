@@ -215,7 +215,7 @@ func byCost(queries []*Query) []int {
 // again reports that the query must run by images instead. mu, if not nil, guards the trace.
 func (v *View) runOnePacked(ctx context.Context, i int, q *Query, r *Result, trace *Trace, mu *sync.Mutex) (again bool, err error) {
 	d := v.engine.devices[i]
-	l := d.lane(ctx)
+	l := d.lane(ctx, 1)
 	if l == nil {
 		return false, ctx.Err()
 	}

@@ -96,7 +96,7 @@ func (v *View) Select(ctx context.Context, t *Select, trace *Trace) error {
 	}
 	t.Segments = make([]SegmentSelect, len(v.segments))
 	for i, d := range v.engine.devices {
-		l := d.lane(ctx)
+		l := d.lane(ctx, 1)
 		if l == nil {
 			return ctx.Err()
 		}

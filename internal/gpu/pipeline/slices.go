@@ -93,7 +93,7 @@ func (p *slicedRun) work(ctx context.Context) {
 func (p *slicedRun) answer(ctx context.Context, w *batchSlice, short *shortage) (ended uint64, err error) {
 	d, targets := p.view.engine.devices[p.device], p.view.targets[p.device]
 	w.reset()
-	l := d.lane(ctx)
+	l := d.lane(ctx, len(p.queries))
 	if l == nil {
 		return 0, nil
 	}

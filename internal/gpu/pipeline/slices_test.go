@@ -92,7 +92,7 @@ func TestSliceSize(t *testing.T) {
 		p := slicedRun{view: v, device: 0, queries: queries, results: make([]Result, len(queries))}
 		p.sort()
 		w := batchSlice{first: -1}
-		l := <-d.lanes
+		l := d.lanes.take(nil, 1)
 		l.enter()
 		defer l.leave()
 		if err := p.gather(l, v.targets[0], &w); err != nil {

@@ -104,7 +104,7 @@ func (v *View) Intersect(ctx context.Context, s *Step, trace *Trace) error {
 		return ctx.Err()
 	}
 	d := v.engine.devices[0]
-	l := d.lane(ctx)
+	l := d.lane(ctx, 1)
 	if l == nil {
 		return ctx.Err()
 	}

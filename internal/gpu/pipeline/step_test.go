@@ -128,13 +128,13 @@ func TestIntersectRejects(t *testing.T) {
 	if err := v.Intersect(t.Context(), &s, &trace); err != nil || s.Result.Err != nil || len(s.Result.Hits) != 0 || s.Result.Matches != 0 || trace.Devices[0].Device != "gpu0" {
 		t.Errorf("no candidates: error %v, %+v, %+v", err, s.Result, trace)
 	}
-	l := <-e.devices[0].lanes
+	l := e.devices[0].lanes.take(nil, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := v.Intersect(ctx, &s, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want Canceled", err)
 	}
-	e.devices[0].lanes <- l
+	e.devices[0].lanes.put(l)
 	lost := errors.New("lost")
 	e.devices[0].Probe().Fail(lost)
 	if err := v.Intersect(t.Context(), &s, nil); err != nil || !errors.Is(s.Result.Err, lost) {

@@ -126,7 +126,7 @@ func (v *View) Tally(ctx context.Context, t *Tally, trace *Trace) error {
 	}
 	t.reset(len(v.segments))
 	for i, d := range v.engine.devices {
-		l := d.lane(ctx)
+		l := d.lane(ctx, 1)
 		if l == nil {
 			return ctx.Err()
 		}

@@ -132,15 +132,15 @@ func checkIdle(t *testing.T, e *Engine) {
 	t.Helper()
 	for i, d := range e.devices {
 		d.WaitForPromotions()
-		if n := len(d.lanes); n != d.numLanes {
+		if n := d.lanes.count(); n != d.numLanes {
 			t.Fatalf("GPU %d: %d of %d lanes are free", i, n, d.numLanes)
 		}
 		for range d.numLanes {
-			l := <-d.lanes
+			l := d.lanes.take(nil, 1)
 			if len(l.entries)+len(l.packed.held) != 0 || l.uploader.Busy() {
 				t.Errorf("GPU %d: a lane holds %d images and %d compressed lists; busy: %t", i, len(l.entries), len(l.packed.held), l.uploader.Busy())
 			}
-			d.lanes <- l
+			d.lanes.put(l)
 		}
 		if users, runs := d.Probe().Users(), numHolders(d); users != 0 || runs != 0 {
 			t.Errorf("GPU %d: %d pins, %d runs hold lists", i, users, runs)

@@ -195,7 +195,7 @@ func (w *warming) work(ctx context.Context) {
 	devices := w.view.engine.devices
 	lanes := make([]*lane, len(devices))
 	for i, d := range devices {
-		lanes[i] = <-d.lanes
+		lanes[i] = d.lanes.take(nil, 1)
 		defer d.put(lanes[i])
 	}
 	for l := w.take(ctx); l != nil; l = w.take(ctx) {
