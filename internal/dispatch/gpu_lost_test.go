@@ -105,6 +105,8 @@ type lostLoad struct {
 	want     [][]plan.Answer // by option, then query
 	batch    int             // queries
 
+	singles, batches int // clients
+
 	single, batched, slowest atomic.Int64
 }
 
@@ -201,16 +203,16 @@ func (l *lostLoad) askBatch(ctx context.Context, s *Searcher, sc *Scratch, rng *
 }
 
 // start begins a load that ends with ctx.
-func (l *lostLoad) start(ctx context.Context, t *testing.T, s *Searcher, singles, batches int) *sync.WaitGroup {
+func (l *lostLoad) start(ctx context.Context, t *testing.T, s *Searcher) *sync.WaitGroup {
 	var wg sync.WaitGroup
-	for c := range singles + batches {
+	for c := range l.singles + l.batches {
 		sc := testScratch(t, l.snapshot.Options.Analyzer)
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(62, uint64(c)))
 			var memory BatchScratch
 			for ctx.Err() == nil {
 				var err error
-				if c < singles {
+				if c < l.singles {
 					err = l.askSingle(t.Context(), s, sc, rng)
 				} else {
 					err = l.askBatch(t.Context(), s, sc, rng, &memory)
@@ -235,7 +237,7 @@ func (l *lostLoad) phase(t *testing.T, stats func() GPUStats, d time.Duration, e
 	if event != nil {
 		event()
 	}
-	for time.Since(began) < d || l.single.Load() < 5 || l.batched.Load() < int64(2*l.batch) {
+	for time.Since(began) < d || l.singles > 0 && l.single.Load() < 5 || l.batches > 0 && l.batched.Load() < int64(2*l.batch) {
 		if t.Failed() || time.Since(began) > longWait {
 			t.Fatalf("%d single queries and %d in batches after %v", l.single.Load(), l.batched.Load(), time.Since(began))
 		}
@@ -248,15 +250,16 @@ func (l *lostLoad) phase(t *testing.T, stats func() GPUStats, d time.Duration, e
 	}
 }
 
-// openFaulty opens GPUs 0 and 1 as replicas, with faults to inject into the calls of GPU 1.
+// openFaulty opens the GPUs of o as replicas, with faults to inject into the calls of the second one.
 func openFaulty(t *testing.T, o pipeline.Options) (*GPU, *cuda.Faults) {
 	t.Helper()
 	faults := new(cuda.Faults)
 	o.HostMemory.Share = 2
 	var engines []*pipeline.Engine
-	for ordinal := range 2 {
+	for i, ordinal := range o.Devices.Ordinals {
 		o.Devices = pipeline.Selection{Ordinals: []int{ordinal}}
-		if ordinal == 1 {
+		o.Faults = nil
+		if i == 1 {
 			o.Faults = faults
 		}
 		e, err := pipeline.Open(o)
@@ -270,24 +273,43 @@ func openFaulty(t *testing.T, o pipeline.Options) (*GPU, *cuda.Faults) {
 	return g, faults
 }
 
-// One of two GPUs is lost under a load of single queries and batches. Every answer is the CPU's,
-// before, during and after it. Afterwards the other GPU answers if each has all documents, and the
+// One of several GPUs is lost under a load of single queries and batches. Every answer is the CPU's,
+// before, during and after it. Afterwards the other GPUs answer if each has all documents, and the
 // CPUs if each has a part of every segment. A real GPU is lost by an error that is injected into its
-// driver calls, and at last by a kernel that traps, which takes all GPUs from the process. The log has
-// the rates as JSON.
+// driver calls, and at last by a kernel that traps, which takes all GPUs from the process. Real GPUs
+// also lose one under single queries alone and under batches alone, which shows the share that is lost.
+// The log has the rates as JSON.
 func TestGPULostUnderLoad(t *testing.T) {
-	t.Run(LayoutReplicas, func(t *testing.T) { loseUnderLoad(t, LayoutReplicas, gputest.OnGPU()) })
-	t.Run(LayoutRanges, func(t *testing.T) { loseUnderLoad(t, LayoutRanges, false) })
+	if gputest.OnGPU() {
+		t.Run("singles", func(t *testing.T) { loseUnderLoad(t, LayoutReplicas, true, 16, 0) })
+		t.Run("batches", func(t *testing.T) { loseUnderLoad(t, LayoutReplicas, true, 0, 32) })
+	}
+	singles, batches := 2, 1
+	if gputest.OnGPU() {
+		singles, batches = 16, 4
+	}
+	t.Run(LayoutReplicas, func(t *testing.T) { loseUnderLoad(t, LayoutReplicas, gputest.OnGPU(), singles, batches) })
+	t.Run(LayoutRanges, func(t *testing.T) { loseUnderLoad(t, LayoutRanges, false, singles, batches) })
 }
 
-func loseUnderLoad(t *testing.T, layout string, inject bool) {
+// loseUnderLoad loses the second GPU while some clients ask single queries and others batches.
+func loseUnderLoad(t *testing.T, layout string, inject bool, singles, batches int) {
 	library := twoGPUs(t)
+	infos, err := library.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ordinals []int
+	for i := range infos {
+		ordinals = append(ordinals, infos[i].Ordinal)
+	}
 	l := newLostLoad(t)
-	o := pipeline.Options{Library: library.Path(), Devices: pipeline.Selection{Ordinals: []int{0, 1}}, Memory: pipeline.Memory{Bytes: 16 << 20}}
-	phase, singles, batches := 50*time.Millisecond, 2, 1
+	l.singles, l.batches = singles, batches
+	o := pipeline.Options{Library: library.Path(), Devices: pipeline.Selection{Ordinals: ordinals}, Memory: pipeline.Memory{Bytes: 16 << 20}}
+	phase := 50 * time.Millisecond
 	if gputest.OnGPU() {
 		o.Memory.Bytes, o.Lanes = 32<<30, pipeline.DefaultLanes
-		phase, singles, batches = 2*time.Second, 16, 4
+		phase = 2 * time.Second
 	}
 	var faults *cuda.Faults
 	var g *GPU
@@ -303,11 +325,11 @@ func loseUnderLoad(t *testing.T, layout string, inject bool) {
 	p, _ := dispatched(t, l.snapshot, g, Config{Policy: PolicyGPU})
 	lose := func() { faults.Fail("cuLaunchKernel", 1, cuda.LaunchFailed) }
 	if !inject {
-		lose = trapper(t, library, 1)
+		lose = trapper(t, library, ordinals[1])
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	load := l.start(ctx, t, p.gpu, singles, batches)
+	load := l.start(ctx, t, p.gpu)
 	defer load.Wait()
 	defer cancel()
 	_ = l.phase(t, g.Stats, phase/2, nil) // warm-up
@@ -324,7 +346,7 @@ func loseUnderLoad(t *testing.T, layout string, inject bool) {
 	}
 	s := g.Stats()
 	lost := slices.DeleteFunc(slices.Clone(s.Devices), func(d DeviceStats) bool { return d.Lost == "" })
-	if len(lost) == 0 || inject && (len(lost) != 1 || lost[0].Name != "gpu1") {
+	if len(lost) == 0 || inject && (len(lost) != 1 || lost[0].Name != fmt.Sprintf("gpu%d", ordinals[1])) {
 		t.Fatalf("%d lost GPUs: %+v", len(lost), s.Devices)
 	}
 
@@ -332,7 +354,7 @@ func loseUnderLoad(t *testing.T, layout string, inject bool) {
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	none, _ := dispatched(t, l.snapshot, nil, Config{Admit: true})
-	load = l.start(ctx, t, none.gpu, singles, batches)
+	load = l.start(ctx, t, none.gpu)
 	cpu := l.phase(t, func() GPUStats { return GPUStats{} }, phase, nil)
 	cancel()
 	load.Wait()
