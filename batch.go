@@ -149,9 +149,9 @@ func (w *batchWorker) Complete(i int, p *dispatch.Query, a *plan.Answer) error {
 // slabHits is the number of hits of a batch that share an allocation.
 const slabHits = 160
 
-// In a batch, hits have the memory of former ones, or share allocations.
+// Hits have the memory of former ones, or in a batch share allocations.
 func (sc *scratch) newHits(n int) []Hit {
-	if n > 0 && cap(sc.former) >= n {
+	if sc.former != nil && cap(sc.former) >= n {
 		hits := sc.former[:n]
 		clear(hits)
 		return hits

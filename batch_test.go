@@ -88,6 +88,43 @@ func TestSearchBatchIntoFormer(t *testing.T) {
 	}
 }
 
+// A result in the memory of a former one keeps nothing of it.
+func TestSearchInto(t *testing.T) {
+	ix := newTestIndexWith(t, truncationDocs(), Settings{}, Options{ResultCache: 1 << 20})
+	got, err := ix.SearchInto(t.Context(), Query{Text: "w1 w2", K: 8, LoadVersions: true, SnippetLength: 60, Count: true, Trace: true}, nil)
+	if err != nil || len(got.Hits) != 8 || got.Hits[0].ID == "" || got.Trace == nil {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	first, memory := &got.Hits[0], got
+	for _, q := range []Query{
+		{Text: "w1", K: 5, Load: LoadNone},
+		{Text: "w2 w3", K: 8, Load: LoadIDs},
+		{Text: "w1 w2", K: 8, Load: LoadIDs},
+		{Text: "w2 w3", K: 8}, // from the result cache
+		{Text: "w1", K: 3, Count: true},
+		{Text: "nothing", K: 3},
+	} {
+		if got, err = ix.SearchInto(t.Context(), q, memory); err != nil || got != memory {
+			t.Fatalf("%p for %p, %v", got, memory, err)
+		}
+		if len(got.Hits) > 0 && &got.Hits[0] != first {
+			t.Error("the hits have other memory")
+		}
+		want, err := ix.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Took, got.Took = 0, 0
+		want.Cached = got.Cached
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v\nwant %+v", *got, *want)
+		}
+	}
+	if got, err = ix.SearchInto(t.Context(), Query{Text: "(w1"}, memory); err == nil || got != nil {
+		t.Errorf("a fault of syntax: %+v, %v", got, err)
+	}
+}
+
 func TestSearchBatchErrors(t *testing.T) {
 	ix := newTestIndex(t, animals)
 	if r, err := ix.SearchBatch(t.Context(), nil); err != nil || len(r) != 0 {

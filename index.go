@@ -42,11 +42,12 @@ type scratch struct {
 	stored   segment.StoredDoc
 	bitmaps  [][]uint64 // of matching documents, by segment
 
+	former []Hit // memory for the hits
+
 	// In a batch only.
 	batch   *batch
 	batched Query
 	slab    []Hit
-	former  []Hit // of the result
 }
 
 // Create makes a new, empty index in the folder dir. It writes nothing before the

@@ -190,7 +190,13 @@ func ParseFilter(ix *Index, text string) (query.Node, error) {
 // Search answers a query. A query without words has no hits and is no error. The
 // error is a *query.Error if Text has a syntax fault, and an *Overload if a limit of
 // the Runtime is exceeded. If ctx ends, the search stops within about a millisecond.
-func (ix *Index) Search(ctx context.Context, q Query) (_ *Results, err error) {
+func (ix *Index) Search(ctx context.Context, q Query) (*Results, error) {
+	return ix.SearchInto(ctx, q, nil)
+}
+
+// SearchInto is Search that reuses memory, unless it is nil: results of a former call, with their Hits, which nobody may use any
+// longer. A program that answers many queries makes less garbage with it.
+func (ix *Index) SearchInto(ctx context.Context, q Query, memory *Results) (_ *Results, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := time.Now()
 	a := askedMemory.Get().(*asked)
@@ -198,6 +204,7 @@ func (ix *Index) Search(ctx context.Context, q Query) (_ *Results, err error) {
 	if err := beginIn(ctx, &a.search, ix, &a.query); err != nil {
 		return nil, err
 	}
+	a.search.memory = memory
 	r, err := a.search.answer(ctx, began)
 	if err == nil && !a.query.Trace && !a.query.needsMatches() { // other results may refer to the query
 		*a = asked{}
@@ -238,7 +245,7 @@ func (s *search) answer(ctx context.Context, began time.Time) (*Results, error) 
 // document.
 func (ix *Index) Explain(ctx context.Context, q Query, id string) (_ *Explanation, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
-	s, err := ix.beginSearch(ctx, &q)
+	s, err := beginSearch(ctx, ix, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -259,6 +266,7 @@ type search struct {
 	searcher *dispatch.Searcher
 	sc       *scratch
 	query    *Query
+	memory   *Results // for the results; nil: they need memory of their own
 	began    time.Time
 	trace    *plan.Trace
 	noHits   bool // only matches are counted
@@ -266,7 +274,7 @@ type search struct {
 }
 
 // beginSearch takes a snapshot and a scratch; the caller releases them.
-func (ix *Index) beginSearch(ctx context.Context, q *Query) (*search, error) {
+func beginSearch(ctx context.Context, ix *Index, q *Query) (*search, error) {
 	s := new(search)
 	return s, beginIn(ctx, s, ix, q)
 }
@@ -395,15 +403,21 @@ func (s *search) run(ctx context.Context) (*Results, error) {
 		return nil, err
 	}
 	s.sc.hits = answer.Hits
+	r := s.memory
+	if r == nil {
+		r = new(Results)
+	}
 	began := s.now()
+	s.sc.former = r.Hits
 	hits, err := s.fetch(ctx, plan, answer.Hits[min(s.query.Offset, len(answer.Hits)):])
+	s.sc.former = nil
 	if err != nil {
 		return nil, err
 	}
 	if s.trace != nil {
 		s.trace.AddStep(StepFetch, time.Since(began))
 	}
-	r := &Results{Notes: notes, Trace: newTrace(s.trace)}
+	*r = Results{Notes: notes, Trace: newTrace(s.trace)}
 	s.fill(r, plan, &answer, hits)
 	return r, nil
 }

@@ -212,6 +212,7 @@ type indexTarget struct {
 	ix         *griffin.Index
 	closeIndex func() error
 	queries    []griffin.Query
+	results    sync.Pool // of *griffin.Results
 	batches    sync.Pool // of *loadBatch
 }
 
@@ -245,7 +246,11 @@ func (t *indexTarget) check(topics []trec.Topic) error {
 }
 
 func (t *indexTarget) Do(ctx context.Context, query int) (load.Outcome, error) {
-	_, err := t.ix.Search(ctx, t.queries[query])
+	memory, _ := t.results.Get().(*griffin.Results)
+	results, err := t.ix.SearchInto(ctx, t.queries[query], memory)
+	if err == nil {
+		t.results.Put(results)
+	}
 	return outcomeOf(err)
 }
 

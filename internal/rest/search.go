@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/griffin-search/griffin"
@@ -41,12 +42,23 @@ func (s *searchRequest) answer(ctx context.Context, x *Index, out *answer) error
 		return s.everything(ctx, x, out)
 	}
 	q := s.griffinQuery(x)
-	results, err := x.ix.Search(ctx, q)
+	memory, _ := formerResults.Get().(*griffin.Results)
+	results, err := x.ix.SearchInto(ctx, q, memory)
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, x, q, results, out)
+	err = s.write(ctx, x, q, results, out)
+	if cap(results.Hits) <= keptHits {
+		formerResults.Put(results)
+	}
+	return err
 }
+
+// formerResults are *griffin.Results that were written.
+var formerResults sync.Pool
+
+// keptHits bounds the memory of formerResults.
+const keptHits = 128
 
 // admitted runs a search if it may begin.
 func (r *request) admitted(x *Index, f func(context.Context) error) *Error {
