@@ -424,12 +424,14 @@ func (t *target) singles(f *figure, queries []imagesearch.Query) error {
 		return nil
 	}
 	f.SingleRanges = 0
+	s.SetCounted(true)
 	if err := round(func(int, time.Duration) error {
 		f.SingleRanges += float64(s.Stats().Ranges) / float64(len(queries))
 		return nil
 	}); err != nil {
 		return err
 	}
+	s.SetCounted(false)
 	var took []float64
 	for range 3 {
 		if err := round(func(_ int, d time.Duration) error {

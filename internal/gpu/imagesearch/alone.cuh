@@ -349,6 +349,7 @@ __device__ __forceinline__ void imagesearch_alone(const Params& p, ImageSearch& 
     __shared__ __align__(16) uint32_t sums[kNumWarps][kWarpUnits * kUnitRanges];
     b.sums = sums[b.warp];
     imagesearch_prepare(p, &search, shared, b.sums);
+    imagesearch_clear_other(p, b.split);
     __syncthreads();
     const uint32_t numUnits = (b.numDocs - 1) / kUnitDocs + 1;
     bool opens = p.query.k <= kOpenHits;
@@ -385,5 +386,9 @@ __device__ __forceinline__ void imagesearch_alone(const Params& p, ImageSearch& 
         __syncthreads();
     }
     __syncthreads();
+    if (p.search.sends != 0) {
+        imagesearch_send(b);
+        return;
+    }
     imagesearch_end(b);
 }

@@ -61,15 +61,15 @@ struct ImageSearch {
     const uint32_t* live; /* bitmap, or null: all are live */
     ImageState* states;   /* by result, of queries with several blocks */
     uint64_t* keys;       /* of queries with several blocks: k per block */
-    /* Answer of a single query, or null: kAnswerHead + 2*k words in page-locked host memory, each with the number of
-     * the launch in its high half, by which the host detects arrival. */
+    /* Answer of a single query, or null: kAnswerHead words and two of each hit, in page-locked host memory, each with
+     * the number of the launch in its high half, by which the host detects arrival. */
     uint64_t* answer;
     uint32_t numDocs;
     uint32_t maxTerms; /* capacity of shared memory in terms, */
     uint32_t capacity; /* in keys, */
     uint32_t window;   /* and in superblocks */
-    uint32_t padding;
-    uint32_t launch; /* for ImageResult.done; 0: batch, or another job follows */
+    uint32_t sends;    /* 1: each block sends its hits to the host (imagesearch_send) */
+    uint32_t launch;   /* for ImageResult.done; 0: batch, or another job follows */
 };
 
 /* oneParams and fewParams in params.go. */

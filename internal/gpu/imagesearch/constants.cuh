@@ -20,6 +20,7 @@ constexpr uint32_t kNumWarps = 8;
 constexpr uint32_t kInFlight = 4;
 constexpr uint32_t kUnitRanges = 32;
 constexpr uint32_t kOpenHits = 128;
+constexpr uint32_t kSentHits = 32;
 constexpr uint32_t kMaxTallyTerms = 96;
 constexpr uint32_t kTallyThreads = 1024;
 constexpr uint32_t kDigitBits = 12;

@@ -30,6 +30,7 @@ func TestConstants(t *testing.T) {
 		{Name: "kInFlight", Value: inFlight},
 		{Name: "kUnitRanges", Value: unitRanges},
 		{Name: "kOpenHits", Value: openHits},
+		{Name: "kSentHits", Value: sentHits},
 		{Name: "kMaxTallyTerms", Value: maxTallyTerms},
 		{Name: "kTallyThreads", Value: tallyThreads},
 		{Name: "kDigitBits", Value: digitBits},

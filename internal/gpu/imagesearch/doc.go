@@ -33,7 +33,9 @@
 // bounds of all ranges; a block takes every nth unit of 32 ranges, because good
 // documents cluster. Each warp then scores its best range; the best scores of
 // all warps give a threshold that excludes most others. The hits go to the host
-// as words with the number of their launch, so that no fence is needed.
+// as words with the number of their launch, so that no fence is needed. If at most
+// 32 hits are wanted, each block sends its own (imagesearch_send), and the
+// host keeps the best k; else the last block sends the best of all.
 //
 // Block-max pruning over ranges: Mallia, Suel and Tonellotto, "Faster learned
 // sparse retrieval with block-max pruning", SIGIR 2024; superblocks: Carlson,

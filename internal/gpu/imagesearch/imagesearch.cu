@@ -59,7 +59,8 @@ GRIFFIN_KERNEL_BLOCKS(imagesearch_probe_one, ImageOne, 256, 4) {
     __shared__ __align__(16) ImageSearch search;
     __shared__ __align__(16) ImageQuery query;
     imagesearch_unpack(p, &search, &query);
-    imagesearch_by_probes<false>(search, &query, nullptr, blockIdx.x);
+    imagesearch_clear_other(p, blockIdx.x);
+    imagesearch_by_probes<false, false, true>(search, &query, nullptr, blockIdx.x);
 }
 
 /* Grid, block, shared memory and in: as imagesearch_ranges; And queries have their shortest list first. Out: count of

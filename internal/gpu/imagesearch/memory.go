@@ -14,11 +14,14 @@ type batchMemory struct {
 	results cuda.HostBuffer[result]
 	hits    cuda.HostBuffer[uint64]
 	// On the device.
-	states cuda.Buffer[splitState] // all 0 between launches, unless one failed
+	states cuda.Buffer[splitState] // all 0 between launches, unless one failed or sent its hits
 	keys   cuda.Buffer[uint64]     // reserve makes it larger
 
 	begun, ended *cuda.Event
 }
+
+// spareStates are states 1 and 2 of a Single. Launches that send their hits use them in turn, and each clears the other.
+const spareStates = 2
 
 // After an error, free frees the allocated part.
 func (m *batchMemory) allocate(k *Kernels, l Limits) (err error) {
@@ -38,7 +41,7 @@ func (m *batchMemory) allocate(k *Kernels, l Limits) (err error) {
 	if m.hits, err = cuda.AllocHost[uint64](d, l.Hits); err != nil {
 		return err
 	}
-	if m.states, err = cuda.Alloc[splitState](d, l.Queries); err != nil {
+	if m.states, err = cuda.Alloc[splitState](d, l.Queries+spareStates); err != nil {
 		return err
 	}
 	if m.keys, err = cuda.Alloc[uint64](d, min(LeastKeys, l.Keys)); err != nil {

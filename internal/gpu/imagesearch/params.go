@@ -102,7 +102,7 @@ type searchParams struct {
 	maxTerms uint32
 	capacity uint32
 	window   uint32
-	_        uint32
+	sends    uint32
 	launch   uint32
 }
 

@@ -113,8 +113,8 @@ __device__ __forceinline__ uint64_t imagesearch_probe_postings(const ImageBlock&
     return ImageKeys<wide>::key(b, score, docID);
 }
 
-/* By all threads of a block. */
-template <bool wide, bool words = false>
+/* alone: of a single query. By all threads of a block. */
+template <bool wide, bool words = false, bool alone = false>
 __device__ __forceinline__ void imagesearch_by_probes(const ImageSearch& search, const ImageQuery* query,
                                                       const ImageTerm* terms, uint32_t split) {
     __shared__ ImageShared shared;
@@ -143,5 +143,11 @@ __device__ __forceinline__ void imagesearch_by_probes(const ImageSearch& search,
     imagesearch_worked(b, kSupers, numLooked);
     imagesearch_worked(b, kCandidates, numCandidates);
     __syncthreads();
+    if constexpr (alone) {
+        if (search.sends != 0) {
+            imagesearch_send(b);
+            return;
+        }
+    }
     imagesearch_end<wide>(b);
 }

@@ -30,6 +30,65 @@ __device__ __forceinline__ void imagesearch_answer(const ImageBlock& b, uint32_t
     }
 }
 
+/* If blocks send their keys: clears the other one of states 1 and 2, which the launch before has used, and the next one
+ * will use. By all threads. */
+template <class Params>
+__device__ __forceinline__ void imagesearch_clear_other(const Params& p, uint32_t split) {
+    if (p.search.sends != 0 && split == p.query.splits - 1) {
+        block_clear(p.search.states + (3 - p.query.result));
+    }
+}
+
+/* Sends the block's keys to the host, which keeps the best k of all blocks: neither a barrier nor another block's
+ * memory is waited for. The last block sends the number of keys. The work is not counted. By all threads, after a
+ * barrier. */
+__device__ __forceinline__ void imagesearch_send(const ImageBlock& b) {
+    BlockTopK& top = b.shared->top;
+    const uint32_t theta = imagesearch_theta(b);
+    if (top.count > kSentHits) {
+        uint32_t numGood = 0;
+        for (uint32_t from = 0; from < top.count; from += blockDim.x) {
+            const uint32_t i = from + threadIdx.x;
+            numGood +=
+                static_cast<uint32_t>(__syncthreads_count(i < top.count && hit_score(top.keys[i]) >= theta ? 1 : 0));
+        }
+        if (numGood > kSentHits) {
+            block_topk_compact(top);
+        }
+    }
+    if (b.warp != 0) {
+        return;
+    }
+    const uint32_t count = top.count, lower = (1U << b.lane) - 1;
+    uint32_t numGood = 0;
+    for (uint32_t from = 0; from < count; from += 32) {
+        const uint32_t i = from + b.lane;
+        numGood += static_cast<uint32_t>(__popc(__ballot_sync(kAll, i < count && hit_score(top.keys[i]) >= theta)));
+    }
+    uint64_t before = 0;
+    if (b.lane == 0 && b.state != nullptr) {
+        before = atomicAdd(&b.state->joined, static_cast<uint64_t>(numGood) << 32 | 1);
+    }
+    uint32_t at = __shfl_sync(kAll, static_cast<uint32_t>(before >> 32), 0);
+    const uint64_t tag = static_cast<uint64_t>(b.search->launch) << 32;
+    uint64_t* answer = b.search->answer;
+    if (b.lane == 0 && static_cast<uint32_t>(before) + 1 == b.splits) {
+        st_relaxed_system(answer, tag | (at + numGood));
+    }
+    for (uint32_t from = 0; from < count; from += 32) {
+        const uint32_t i = from + b.lane;
+        const uint64_t key = i < count ? top.keys[i] : 0;
+        const bool good = key != 0 && hit_score(key) >= theta;
+        const uint32_t lanes = __ballot_sync(kAll, good);
+        if (good) {
+            uint64_t* to = answer + kAnswerHead + 2 * (at + static_cast<uint32_t>(__popc(lanes & lower)));
+            st_relaxed_system(to, tag | key >> 32);
+            st_relaxed_system(to + 1, tag | static_cast<uint32_t>(key));
+        }
+        at += static_cast<uint32_t>(__popc(lanes));
+    }
+}
+
 /* done, for which the host waits, is written last, after a system fence, which takes microseconds. By all threads of
  * the query's last block. */
 __device__ __forceinline__ void imagesearch_write(const ImageBlock& b) {

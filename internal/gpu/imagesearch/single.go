@@ -18,10 +18,15 @@ type Single struct {
 	wait time.Duration
 	one  oneParams
 	few  fewParams
-	// Written by queries by ranges: answerHead words, and two words per hit.
+	// Written by queries in the parameters: answerHead words, and two words per hit.
 	answer cuda.HostBuffer[uint64]
+	// The blocks of the last launch sent their hits, with this state; the next such launch uses the other one.
+	sends bool
+	state uint32
 	// Events are recorded around the launches.
 	timed bool
+	// Stats has the work.
+	counted bool
 }
 
 // singleWait exceeds the time of all but the longest queries.
@@ -34,7 +39,7 @@ func (k *Kernels) NewSingle(keys int) (*Single, error) {
 		return nil, err
 	}
 	s := &Single{batch: b, wait: singleWait}
-	if s.answer, err = cuda.AllocHost[uint64](k.device, answerHead+2*MaxK); err != nil {
+	if s.answer, err = cuda.AllocHost[uint64](k.device, answerHead+2*max(MaxK, sentHits*k.residentOne)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	clear(s.answer.Data()) // words of another Single may have the same launch numbers
@@ -72,7 +77,10 @@ func (s *Single) AppendHits(dst []base.Hit) []base.Hit { return s.batch.AppendHi
 // Count returns the number of matches, if the query had Count set.
 func (s *Single) Count() uint64 { return s.batch.Count(0) }
 
-// Stats returns the work of the query.
+// SetCounted turns Stats on or off: about a microsecond a query.
+func (s *Single) SetCounted(counted bool) { s.counted = counted }
+
+// Stats returns the work of the query, if SetCounted is on.
 func (s *Single) Stats() Stats { return s.batch.Stats(0) }
 
 // SetTimed turns the measurement of device time on or off: some microseconds a query.
@@ -107,6 +115,7 @@ func (s *Single) launch(stream *cuda.Stream) error {
 
 func (s *Single) launchJobs(stream *cuda.Stream) error {
 	b := s.batch
+	s.sends = false
 	last, keys := 0, 0
 	for kind, jobs := range b.jobs {
 		for i := range jobs {
@@ -160,16 +169,22 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 		p.blocks = b.memory.blocks.DevicePtr() + cuda.Ptr[blockParams](8*from)
 		return b.start(stream, b.kernels.kernel(kind), int(j.splits), &p)
 	}
+	one := *q
+	p.answer = s.answer.DevicePtr()
 	if kind != jobProbe {
-		p.window, p.answer = 0, s.answer.DevicePtr()
+		p.window = 0
+	}
+	if s.sends = last && q.k <= sentHits && !s.counted; s.sends {
+		s.state = spareStates + 1 - max(s.state, 1)
+		p.sends, one.result = 1, s.state
 	}
 	terms := b.memory.terms.Data()[q.firstTerm:][:q.numTerms]
 	if kernel == b.kernels.rangesFew || kernel == b.kernels.filtered.rangesFew {
 		copy(s.few.terms[:], terms)
-		return launchAlone(stream, kernel, int(j.splits), &s.few, &s.few.search, &s.few.query, &p, q)
+		return launchAlone(stream, kernel, int(j.splits), &s.few, &s.few.search, &s.few.query, &p, &one)
 	}
 	copy(s.one.terms[:], terms)
-	return launchAlone(stream, kernel, int(j.splits), &s.one, &s.one.search, &s.one.query, &p, q)
+	return launchAlone(stream, kernel, int(j.splits), &s.one, &s.one.search, &s.one.query, &p, &one)
 }
 
 // launchAlone launches a query. search and query are fields of all, whose terms are set.
@@ -241,6 +256,9 @@ func (s *Single) arrived() bool {
 		return false
 	}
 	r := &s.batch.memory.results.Data()[0]
+	if s.sends {
+		return s.gathered(r, words[answerHead:][:2*n])
+	}
 	for i, to := range []*uint32{&r.supers, &r.ranges, &r.candidates, &r.rounds} {
 		if *to, ok = word(&words[1+i], launch); !ok {
 			return false
@@ -259,6 +277,36 @@ func (s *Single) arrived() bool {
 		hits[i] = uint64(score)<<32 | uint64(low)
 	}
 	r.numHits = n
+	return true
+}
+
+// gathered copies the best k of the hits that the blocks sent, and reports whether all have arrived.
+func (s *Single) gathered(r *result, words []uint64) bool {
+	q := &s.batch.memory.queries.Data()[0]
+	hits := s.batch.memory.hits.Data()[:q.k]
+	n := 0
+	for i := 0; i < len(words); i += 2 {
+		score, ok := word(&words[i], s.batch.launches)
+		if !ok {
+			return false
+		}
+		low, ok := word(&words[i+1], s.batch.launches)
+		if !ok {
+			return false
+		}
+		key := uint64(score)<<32 | uint64(low)
+		at := n
+		if n < len(hits) {
+			n++
+		} else if at--; key < hits[at] {
+			continue
+		}
+		for ; at > 0 && hits[at-1] < key; at-- {
+			hits[at] = hits[at-1]
+		}
+		hits[at] = key
+	}
+	*r = result{numHits: uint32(n), done: r.done, count: r.count}
 	return true
 }
 

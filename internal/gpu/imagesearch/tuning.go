@@ -19,6 +19,9 @@ const (
 	// openHits is the maximum k for which the best range of each warp gives a single
 	// query its threshold.
 	openHits = 128
+	// sentHits is the maximum k for which the blocks of a single query send their hits to the host, and the maximum number of
+	// hits of a block.
+	sentHits = 32
 	// warpSums is a bound per range, in a warp's shared memory.
 	warpSums = superRanges
 )
