@@ -19,7 +19,7 @@
 // With -phrases, which needs an index with positions (griffin index without --no-positions), only phrases are measured.
 //
 // A terms facet counts the 1,000 values of the field kind over all matches of a query, and sorts find the best 10 by a
-// date, a number and a keyword, one query at a time (facets.go).
+// date, a number and a keyword, one query at a time (facets.go). With -facets-only nothing else is measured.
 package main
 
 import (
@@ -62,6 +62,7 @@ type options struct {
 	batch, threads, cpu  int
 	facets               int
 	words, phrases       bool
+	facetsOnly           bool
 	seconds              float64
 	minDocFreq           uint
 }
@@ -80,6 +81,7 @@ func parseOptions(args []string) (*options, error) {
 	f.IntVar(&o.facets, "facets", 100, "queries to facet")
 	f.BoolVar(&o.words, "words", false, "measure exclusions, required words, counts and many hits, instead of filters and facets")
 	f.BoolVar(&o.phrases, "phrases", false, "measure phrases, which need an index with positions, instead of filters and facets")
+	f.BoolVar(&o.facetsOnly, "facets-only", false, "measure facets and sorts, but not filters in batches")
 	f.Float64Var(&o.seconds, "seconds", 2, "time for each figure")
 	f.UintVar(&o.minDocFreq, "resident", 1000, "least documents of lists that are loaded before")
 	if err := f.Parse(args); err != nil {
@@ -174,8 +176,10 @@ func run(ctx context.Context, o *options) (err error) {
 		}
 		return b.write()
 	}
-	if err := b.measureFilters(ctx, rt); err != nil {
-		return err
+	if !o.facetsOnly {
+		if err := b.measureFilters(ctx, rt); err != nil {
+			return err
+		}
 	}
 	if err := b.measureFacets(ctx, rt); err != nil {
 		return err
