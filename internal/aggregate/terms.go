@@ -181,6 +181,7 @@ type terms struct {
 	ofKeys []int64 // beside the table, counts in topBucket by key: of numbers of a lexicon
 	within within
 	ords   []uint32       // counts of a segment's ordinals
+	only   []uint32       // the same, of the only segment that has terms: its ordinals are the keys. If nil, they are in ofKeys
 	all    map[int64]bool // with a minimal count of 0, the keys of all live documents
 }
 
@@ -313,12 +314,17 @@ func (t *terms) whole(segment int, words []uint64) (bool, error) {
 // addOrdinals adds the counts of a segment's ordinals, of which there are none without a column, and of the documents
 // without a value.
 func (t *terms) addOrdinals(counts []uint32, missing int64) error {
+	single := t.filter == nil && t.keys.lexicon.single >= 0 // numbers are ordinals
+	if single && t.keys.column != nil && t.only == nil && (missing == 0 || len(t.keys.missing) == 0) {
+		t.only = counts
+		return nil
+	}
 	if t.keys.column != nil {
 		if err := t.reserve(); err != nil {
 			return err
 		}
 	}
-	if t.filter == nil && t.keys.lexicon.single >= 0 && len(counts) <= len(t.ofKeys) { // numbers are ordinals
+	if single && len(counts) <= len(t.ofKeys) {
 		for ord, count := range counts {
 			t.ofKeys[ord] += int64(count)
 		}
@@ -356,8 +362,19 @@ func (t *terms) reserve() error {
 	return nil
 }
 
-// tabulate moves ofKeys to the table.
+// tabulate moves only and ofKeys to the table.
 func (t *terms) tabulate() error {
+	for key, count := range t.only {
+		if count == 0 {
+			continue
+		}
+		n, err := t.number(topBucket, int64(key))
+		if err != nil {
+			return err
+		}
+		t.counts[n] += int64(count)
+	}
+	t.only = nil
 	for key, count := range t.ofKeys {
 		if count == 0 {
 			continue
@@ -421,17 +438,17 @@ func (t *terms) build(bucket uint32) (*Result, error) {
 	return out, nil
 }
 
-// candidatesOfKeys are candidates if all buckets are in ofKeys. Of those that come after enough others, it leaves
+// candidatesOf are candidates if all buckets are in counts, by key. Of those that come after enough others, it leaves
 // out most.
-func (t *terms) candidatesOfKeys() (list []candidate, total int64) {
+func candidatesOf[N uint32 | int64](t *terms, counts []N) (list []candidate, total int64) {
 	least := t.minCount
-	if len(t.order) == 1 && t.order[0].by == byCount && t.order[0].desc && t.size < len(t.ofKeys) {
+	if len(t.order) == 1 && t.order[0].by == byCount && t.order[0].desc && t.size < len(counts) {
 		best := new(topk.Queue)
 		best.Reset(t.size)
 		enough := base.Score(max(least, 1))
 		need := enough
-		for key, count := range t.ofKeys {
-			total += count
+		for key, count := range counts {
+			total += int64(count)
 			if base.Score(count) >= need {
 				best.Add(base.Hit{DocID: base.DocID(key), Score: base.Score(count)})
 				need = max(best.Need(), enough)
@@ -447,16 +464,16 @@ func (t *terms) candidatesOfKeys() (list []candidate, total int64) {
 		least, total = max(least, int64(need-1)), 0
 	}
 	n := 0
-	for _, count := range t.ofKeys {
-		total += count
-		if count >= least {
+	for _, count := range counts {
+		total += int64(count)
+		if int64(count) >= least {
 			n++
 		}
 	}
 	list = make([]candidate, 0, n)
-	for key, count := range t.ofKeys {
-		if count >= least {
-			list = append(list, candidate{number: noBucket, key: int64(key), count: count})
+	for key, count := range counts {
+		if int64(count) >= least {
+			list = append(list, candidate{number: noBucket, key: int64(key), count: int64(count)})
 		}
 	}
 	return list, total
@@ -464,9 +481,13 @@ func (t *terms) candidatesOfKeys() (list []candidate, total int64) {
 
 // candidates returns the buckets with enough documents, and the sum of all counts.
 func (t *terms) candidates(parent uint32) (list []candidate, total int64, err error) {
-	if parent == topBucket && len(t.ofKeys) > 0 {
-		if len(t.table.keys) == 0 && t.all == nil {
-			list, total = t.candidatesOfKeys()
+	if parent == topBucket && len(t.ofKeys)+len(t.only) > 0 {
+		switch of := len(t.table.keys) == 0 && t.all == nil; {
+		case of && len(t.ofKeys) == 0:
+			list, total = candidatesOf(t, t.only)
+			return list, total, nil
+		case of && len(t.only) == 0:
+			list, total = candidatesOf(t, t.ofKeys)
 			return list, total, nil
 		}
 		if err := t.tabulate(); err != nil {
