@@ -289,11 +289,11 @@ func (f *feeder) flush(ctx context.Context) error {
 	results, err := applyPatiently(ctx, f.sink, f.batch)
 	for i, r := range results {
 		switch {
-		case err != nil && r.Outcome == griffin.WriteFailed:
+		case err != nil && r.Outcome == griffin.WriteFailed && r.Err == nil:
 			continue // the batch ended before it
 		case r.Err != nil:
-			if err := f.reject(&corpus.RecordError{Location: f.places[i], Err: r.Err}); err != nil {
-				return err
+			if tooMany := f.reject(&corpus.RecordError{Location: f.places[i], Err: r.Err}); tooMany != nil && err == nil {
+				return tooMany
 			}
 			continue
 		case r.Outcome == griffin.WriteUpdated:

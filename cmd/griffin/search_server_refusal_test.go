@@ -9,10 +9,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/corpus"
 )
 
 // busyServer is a server that refuses requests and items at random. It has no network.
@@ -138,25 +140,32 @@ func TestContinueAfterRefusal(t *testing.T) {
 	}
 }
 
-// What was acknowledged before an error is counted.
+// What was acknowledged before an error is counted, and what was refused is reported.
 func TestCountBeforeError(t *testing.T) {
 	s := partialSink{}
-	f := feeder{sink: s, maxErrors: -1}
+	var out strings.Builder
+	f := feeder{sink: s, maxErrors: -1, messages: messages{progress: &progress{out: &out}}, places: make([]corpus.Location, 5)}
 	for i := range 5 {
 		f.batch = append(f.batch, griffin.Write{Document: griffin.Document{ID: fmt.Sprint(i)}})
 	}
-	if err := f.flush(t.Context()); !errors.Is(err, errPartial) || f.docs != 2 || f.replaced != 1 {
-		t.Errorf("%v, %d documents, %d replaced", err, f.docs, f.replaced)
+	if err := f.flush(t.Context()); !errors.Is(err, errPartial) || f.docs != 2 || f.replaced != 1 || f.bad != 1 {
+		t.Errorf("%v, %d documents, %d replaced, %d bad", err, f.docs, f.replaced, f.bad)
+	}
+	if !strings.Contains(out.String(), errRefused.Error()) {
+		t.Errorf("the messages are %q", out.String())
 	}
 }
 
 type partialSink struct{}
 
-var errPartial = errors.New("partial")
+var (
+	errPartial = errors.New("partial")
+	errRefused = errors.New("does not fit")
+)
 
 func (partialSink) apply(_ context.Context, writes []griffin.Write) ([]griffin.WriteResult, error) {
 	results := make([]griffin.WriteResult, len(writes))
-	results[0].Outcome, results[3].Outcome = griffin.WriteCreated, griffin.WriteUpdated
+	results[0].Outcome, results[1].Err, results[3].Outcome = griffin.WriteCreated, errRefused, griffin.WriteUpdated
 	return results, errPartial
 }
 

@@ -281,6 +281,12 @@ func TestUnusableIndex(t *testing.T) {
 		t.Errorf("health %v, want red", got)
 	}
 	n.must(200, "GET /_cat/indices", "")
+	out := n.must(200, "GET /_settings", "")
+	if good, bad := at(out, "good.settings.index.provided_name"), at(out, "bad.settings.index.provided_name"); good != "good" || bad != "bad" {
+		t.Errorf("the settings are of %v and %v", good, bad)
+	}
+	n.must(503, "GET /bad/_settings", "")
+	n.must(503, "GET /bad/_mapping", "")
 	n.must(200, "DELETE /bad", "")
 	n.must(201, "PUT /bad/_doc/1", "{}")
 }

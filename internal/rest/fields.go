@@ -160,6 +160,8 @@ func getMapping(r *request) (answer, *Error) {
 	for _, x := range all {
 		if x.err == nil {
 			out[x.name] = map[string]any{"mappings": x.meta().mappings()}
+		} else if _, err := r.h.dir.find(x.name); r.PathValue("index") == x.name {
+			return answer{}, err
 		}
 	}
 	return ok(out)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,13 +62,27 @@ func getSettings(r *request) (answer, *Error) {
 	}
 	out := map[string]any{}
 	for _, x := range all {
+		var settings map[string]any
 		if x.err == nil {
-			out[x.name] = map[string]any{"settings": x.meta().settingsAnswer(x.name)}
+			settings = x.meta().settingsAnswer(x.name)
 		} else if _, err := r.h.dir.find(x.name); r.PathValue("index") == x.name {
 			return answer{}, err
+		} else {
+			settings = r.h.dir.settingsOfUnopened(x.name)
 		}
+		out[x.name] = map[string]any{"settings": settings}
 	}
 	return ok(out)
+}
+
+// settingsOfUnopened are the settings of an index that cannot be opened, as far as its declaration can be read.
+func (d *Directory) settingsOfUnopened(name string) map[string]any {
+	var m meta
+	text, err := os.ReadFile(d.metaFile(name))
+	if err != nil || json.Unmarshal(text, &m) != nil {
+		return map[string]any{"index": map[string]any{"provided_name": name}}
+	}
+	return m.settingsAnswer(name)
 }
 
 // parseSettings reads a body of PUT /{index}/_settings: settings with or without "settings" around.
@@ -75,6 +90,9 @@ func parseSettings(body []byte) (map[string]*string, *Error) {
 	var top map[string]any
 	if err := json.Unmarshal(body, &top); err != nil {
 		return nil, badRequest(typeParsing, "the body: %s", jsonReason(err))
+	}
+	if err := refuseDuplicates(body); err != nil {
+		return nil, err
 	}
 	if within, found := top["settings"].(map[string]any); found {
 		for key := range top {

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -49,6 +50,13 @@ func TestDurabilitySettings(t *testing.T) {
 	}
 	for _, bad := range []string{"99ms", "0", "-1", "x", ""} {
 		n.must(400, "PUT /bad", `{"settings":{"index.translog.sync_interval":"`+bad+`"}}`)
+	}
+	for _, twice := range []string{`{"number_of_replicas":0,"number_of_replicas":1}`, `{"index":{"refresh_interval":"1s"},"index":{"number_of_replicas":0}}`} {
+		for _, request := range []string{"PUT /bad", "PUT /unused/_settings"} {
+			if out := n.must(400, request, `{"settings":`+twice+`}`); !strings.Contains(fmt.Sprint(at(out, "error.reason")), "duplicate key") {
+				t.Errorf("%s with %s: %v", request, twice, out)
+			}
+		}
 	}
 	n.must(404, "GET /bad/_settings", "")
 	out := n.must(200, "POST /_forcemerge?max_num_segments=1", "")
