@@ -23,4 +23,5 @@ constexpr uint32_t kOpenHits = 128;
 constexpr uint32_t kSentHits = 32;
 constexpr uint32_t kMaxTallyTerms = 96;
 constexpr uint32_t kTallyThreads = 1024;
+constexpr uint32_t kTallyUnits = 6;
 constexpr uint32_t kDigitBits = 12;

@@ -33,6 +33,7 @@ func TestConstants(t *testing.T) {
 		{Name: "kSentHits", Value: sentHits},
 		{Name: "kMaxTallyTerms", Value: maxTallyTerms},
 		{Name: "kTallyThreads", Value: tallyThreads},
+		{Name: "kTallyUnits", Value: tallyUnits},
 		{Name: "kDigitBits", Value: digitBits},
 	})
 }

@@ -48,10 +48,12 @@
 // et al., "Efficient parallel lists intersection and index compression
 // algorithms using graphics processing units", VLDB 2011, §4.2.2).
 //
-// A Tally first marks the documents of lists without bitmaps in a bitmap of its own. A thread then has a word of 32
-// documents: the OR or AND of the dense lists' bitmaps, and that bitmap, the filter and the live documents. Each lane
-// of a warp loads the values of eight consecutive documents and adds runs of equal ones to counts in
-// shared memory, of which there are up to eight copies, or in device memory if there are too many values.
+// A Tally answers with one launch. A warp finds the matches of up to six units of 1,024 documents, whose loads wait
+// together, as fewer waits were most of the time before: the OR or AND of the dense lists' bitmaps, the documents of
+// other lists, which it marks in shared memory, the filter and the live documents. Then each lane loads the values of eight
+// consecutive documents, or, if few match, of the matches of its own words, and adds them to counts in shared memory, of
+// which there are up to eight copies, or runs of equal ones to counts in device memory if there are too many values. An AND
+// of which a list has no bitmap has a launch before, which marks the documents of the shortest list that are in all others.
 //
 // To find the best matches by a column, launches count the digits of the values, the highest first, until the documents
 // that may be among the best fit into a list, which the last launch writes. If too many have the

@@ -230,7 +230,7 @@ func (s *selection) launchStep(shared int) error {
 		return err
 	}
 	s.number()
-	s.params.tally.launch = s.launches
+	s.params.tally.launch, s.params.tally.units = s.launches, unitsOf(s.segment.NumDocs, blocks)
 	if err := cuda.Launch(s.stream, s.kernel, cuda.D1(blocks), cuda.D1(tallyThreads), shared, &s.params); err != nil {
 		return err
 	}

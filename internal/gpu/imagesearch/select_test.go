@@ -66,11 +66,13 @@ func TestSelect(t *testing.T) {
 	for _, tt := range []struct {
 		numDocs, lists, queries int
 		deleted                 float64
+		mostBlocks              int // as in TestTally
 	}{
-		{1, 2, 4, 0},
-		{4097, 10, 6, 0},
-		{20011, 20, 4, 0.3},
-		{70003, 36, 1, 0},
+		{1, 2, 4, 0, 0},
+		{4097, 10, 6, 0, 0},
+		{20011, 20, 4, 0.3, 0},
+		{70003, 36, 1, 0, 0},
+		{70003, 20, 2, 0.1, 1},
 	} {
 		t.Run(fmt.Sprintf("docs=%d/lists=%d", tt.numDocs, tt.lists), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(tt.numDocs), 79))
@@ -82,6 +84,7 @@ func TestSelect(t *testing.T) {
 			s, err := c.kernels.NewTally()
 			must(t, err)
 			defer func() { must(t, s.Close()) }()
+			s.mostBlocks = tt.mostBlocks
 			type column struct {
 				of []uint64
 				by ByValue

@@ -27,7 +27,9 @@ const (
 
 const (
 	tallyThreads = 1024
-	markThreads  = 256
+	// tallyUnits is the maximum number of units of 1,024 documents of which a warp reads all bitmaps at the same time.
+	tallyUnits  = 6
+	markThreads = 256
 	// directSlots is the maximum number of counts that a kernel writes to the host; the device copies more.
 	directSlots = 1 << 13
 	// tallyShared are the bytes of a block's counts that leave room for a second block. Several copies of the
@@ -70,6 +72,7 @@ type Tally struct {
 	begun, ended *cuda.Event
 	timed        bool
 	resident     map[residence]int
+	mostBlocks   int // of a launch in tests; 0: as many as the device runs at the same time
 	mark         markParams
 	params       tallyParams
 }
@@ -92,7 +95,7 @@ type tallyTerm struct {
 type markParams struct {
 	bits     cuda.Ptr[uint32]
 	numTerms uint32
-	all      uint32
+	_        uint32
 	terms    [maxTallyTerms]tallyTerm
 }
 
@@ -104,13 +107,14 @@ type tallyParams struct {
 	out                cuda.Ptr[uint32]
 	state, result      cuda.Ptr[uint64]
 
-	numDocs, numSlots uint32
-	copies            uint32
-	all, clear        uint32
-	launch            uint32
-	numTerms          uint32
-	_                 uint32
-	bitmaps           [maxTallyTerms]cuda.Ptr[uint32]
+	numDocs, numSlots  uint32
+	copies             uint32
+	all, clear         uint32
+	launch             uint32
+	numDense, numTerms uint32
+	units              uint32
+	_                  uint32
+	terms              [maxTallyTerms]tallyTerm
 }
 
 // tally loads the kernels once: few queries need them.
@@ -153,7 +157,7 @@ func (k *Kernels) NewTally() (*Tally, error) {
 }
 
 func (t *Tally) allocate(d *cuda.Device) (err error) {
-	if t.state, err = cuda.Alloc[uint64](d, 3); err != nil {
+	if t.state, err = cuda.Alloc[uint64](d, 2); err != nil {
 		return err
 	}
 	if t.result, err = cuda.AllocHost[uint64](d, 3); err != nil {
@@ -306,7 +310,7 @@ func (t *Tally) number() {
 	t.result.Data()[1] = 0
 }
 
-// find prepares the parameters of counts, and marks the documents of lists without bitmaps.
+// find prepares the parameters of counts; of an And query with a list without a bitmap, it marks the matches.
 func (t *Tally) find(stream *cuda.Stream, segment *Segment, q *Query) error {
 	p := &t.params
 	*p = tallyParams{
@@ -316,37 +320,38 @@ func (t *Tally) find(stream *cuda.Stream, segment *Segment, q *Query) error {
 		p.all = 1
 		return nil
 	}
-	m := &t.mark
-	m.bits, m.numTerms, m.all = t.bits.Ptr(), 0, 0
-	longest := 0
-	mark := func(term *Term) {
-		m.terms[m.numTerms] = term.tally()
-		m.numTerms++
-		longest = max(longest, term.Image.shape.DocFreq)
-	}
 	if q.Mode == And && q.intersecting() == jobProbe {
-		for _, i := range q.byLength() {
-			mark(&q.Terms[i])
-		}
-		m.all, longest = 1, int(m.terms[0].docFreq)
-	} else {
-		for i := range q.Terms {
-			if term := &q.Terms[i]; term.Image.kind == dense {
-				p.bitmaps[p.numTerms] = term.tally().docIDs
-				p.numTerms++
-			} else {
-				mark(term)
-			}
-		}
-		if q.Mode == And {
-			p.all = 1
+		return t.probe(stream, q)
+	}
+	if q.Mode == And {
+		p.all = 1
+	}
+	for i := range q.Terms {
+		if q.Terms[i].Image.kind == dense {
+			p.terms[p.numDense] = q.Terms[i].tally()
+			p.numDense++
 		}
 	}
-	if m.numTerms == 0 {
-		return nil
+	p.numTerms = p.numDense
+	for i := range q.Terms {
+		if q.Terms[i].Image.kind != dense {
+			p.terms[p.numTerms] = q.Terms[i].tally()
+			p.numTerms++
+		}
 	}
-	p.bits = m.bits
-	blocks := min((longest+markThreads-1)/markThreads, 8*t.kernels.device.Info().Multiprocessors)
+	return nil
+}
+
+// probe marks the documents of the shortest list that are in all others.
+func (t *Tally) probe(stream *cuda.Stream, q *Query) error {
+	m := &t.mark
+	m.bits, m.numTerms = t.bits.Ptr(), 0
+	for _, i := range q.byLength() {
+		m.terms[m.numTerms] = q.Terms[i].tally()
+		m.numTerms++
+	}
+	t.params.bits = m.bits
+	blocks := min((int(m.terms[0].docFreq)+markThreads-1)/markThreads, 8*t.kernels.device.Info().Multiprocessors)
 	return cuda.Launch(stream, t.kernels.mark, cuda.D1(blocks), cuda.D1(markThreads), 0, m)
 }
 
@@ -397,6 +402,7 @@ func (t *Tally) countColumn(stream *cuda.Stream, segment *Segment, columns []Val
 	if err != nil {
 		return err
 	}
+	p.units = unitsOf(segment.NumDocs, blocks)
 	return cuda.Launch(stream, kernel, cuda.D1(blocks), cuda.D1(tallyThreads), shared, &p)
 }
 

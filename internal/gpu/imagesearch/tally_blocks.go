@@ -24,7 +24,18 @@ func (t *Tally) blocks(kernel *cuda.Kernel, shared int, segment *Segment) (int, 
 		t.resident[of] = resident
 	}
 	words := (segment.NumDocs + rangeDocs - 1) / rangeDocs
-	return min(resident*t.kernels.device.Info().Multiprocessors, (words+tallyThreads-1)/tallyThreads), nil
+	blocks := min(resident*t.kernels.device.Info().Multiprocessors, (words+tallyThreads-1)/tallyThreads)
+	if t.mostBlocks > 0 {
+		blocks = min(blocks, t.mostBlocks)
+	}
+	return blocks, nil
+}
+
+// unitsOf returns the units of a warp at a time: all that it has, up to tallyUnits.
+func unitsOf(numDocs, blocks int) uint32 {
+	const unitDocs = 32 * rangeDocs
+	units, warps := (numDocs+unitDocs-1)/unitDocs, blocks*(tallyThreads/32)
+	return uint32(min((units+warps-1)/warps, tallyUnits))
 }
 
 // copiesOf is 0 if counts do not fit into the shared memory of a block.

@@ -81,14 +81,17 @@ func TestTally(t *testing.T) {
 	for _, tt := range []struct {
 		numDocs, lists, queries int
 		deleted                 float64
+		mostBlocks              int // 1: a warp has several units at a time, and several times
 	}{
-		{1, 2, 4, 0},
-		{33, 4, 6, 0.2},
-		{4097, 10, 12, 0},
-		{20011, 20, 12, 0.3},
-		{70003, 36, 3, 0},
+		{1, 2, 4, 0, 0},
+		{33, 4, 6, 0.2, 0},
+		{4097, 10, 12, 0, 0},
+		{20011, 20, 12, 0.3, 0},
+		{70003, 36, 3, 0, 0},
+		{70003, 36, 6, 0.1, 1},
+		{32*1024*tallyUnits + 40_001, 20, 6, 0, 1},
 	} {
-		t.Run(fmt.Sprintf("docs=%d/lists=%d", tt.numDocs, tt.lists), func(t *testing.T) {
+		t.Run(fmt.Sprintf("docs=%d/lists=%d/blocks=%d", tt.numDocs, tt.lists, tt.mostBlocks), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(tt.numDocs), 77))
 			c := randomCollection(t, rng, tt.numDocs, tt.lists, false, 3)
 			if tt.deleted > 0 {
@@ -103,10 +106,12 @@ func TestTally(t *testing.T) {
 				randomValues(rng, c, 300, false, true, false),
 				randomValues(rng, c, 20_000, true, true, false),
 				randomValues(rng, c, 1, false, false, false),
+				randomValues(rng, c, 70_000, true, false, true),
 			}
 			s, err := c.kernels.NewTally()
 			must(t, err)
 			defer func() { must(t, s.Close()) }()
+			s.mostBlocks = tt.mostBlocks
 			queries := randomQueries(t, rng, c, tt.queries)
 			all := c.query(Or, 0, nil, c.Saturation.AvgLen)
 			for i := range queries {
