@@ -137,7 +137,7 @@ __device__ __forceinline__ void packedsearch_begin_list(PackedGroup& g) {
     }
     __syncthreads();
     const uint32_t block = g.first / decodeBlockLen + b.lane * kNumWarps + b.warp;
-    PackedWork work = {0, make_uint4(0, 0, 0, 0), 0};
+    DecodeWork work = {0, make_uint4(0, 0, 0, 0), 0};
     uint32_t bound = 0;
     bool needed = block * decodeBlockLen < g.first + g.n;
     if (needed) {
@@ -149,7 +149,7 @@ __device__ __forceinline__ void packedsearch_begin_list(PackedGroup& g) {
     }
     const uint32_t mask = __ballot_sync(kAll, needed);
     packedsearch_worked(b, kBlocks, static_cast<uint32_t>(__popc(mask)));
-    const uint32_t numQuads = packedsearch_blocks<false>(
+    const uint32_t numQuads = decode_staged_blocks<false, kInFlight>(
         b.shared->staging[b.warp], mask, work, [&](int owner, uint4 docIDs, uint4, uint32_t n) {
             const uint32_t base = __shfl_sync(kAll, block, owner) * decodeBlockLen + 4 * b.lane;
             const uint32_t most = __shfl_sync(kAll, bound, owner);
@@ -299,7 +299,7 @@ __device__ __forceinline__ void packedsearch_intersect(PackedGroup& g) {
         const uint32_t item = first + b.lane * kNumWarps + b.warp;
         uint32_t from = 0, to = 0, block = 0;
         bool needed = false;
-        PackedWork work = {0, make_uint4(0, 0, 0, 0), 0};
+        DecodeWork work = {0, make_uint4(0, 0, 0, 0), 0};
         if (item < total) {
             from = s.items[item];
             to = s.items[item + 1];
@@ -315,7 +315,7 @@ __device__ __forceinline__ void packedsearch_intersect(PackedGroup& g) {
         }
         const uint32_t mask = __ballot_sync(kAll, needed);
         numBlocks += static_cast<uint32_t>(__popc(mask));
-        numQuads += packedsearch_blocks<false>(
+        numQuads += decode_staged_blocks<false, kInFlight>(
             b.shared->staging[b.warp], mask, work, [&](int owner, uint4 docIDs, uint4, uint32_t n) {
                 reinterpret_cast<uint4*>(s.decoded[b.warp])[b.lane] = docIDs;
                 __syncwarp();
@@ -354,9 +354,8 @@ __device__ __forceinline__ void packedsearch_settle(PackedGroup& g) {
             if (p < g.numPending) {
                 const uint32_t posting = s.postings[p][c];
                 const uint32_t n = packedsearch_size(lists[p], posting / decodeBlockLen),
-                               width = packedsearch_freq_width(entries[p].y);
-                const uint64_t bytes =
-                    uint64_t{entries[p].x} + decode_packed_size(n, packedsearch_doc_width(entries[p].y));
+                               width = decode_freq_width(entries[p].y);
+                const uint64_t bytes = uint64_t{entries[p].x} + decode_packed_size(n, decode_doc_width(entries[p].y));
                 freqs[p] = unpack_at(reinterpret_cast<const uint32_t*>(lists[p].payload),
                                      8 * bytes + posting % decodeBlockLen * width, width);
             }

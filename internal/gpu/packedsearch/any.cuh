@@ -186,7 +186,7 @@ __device__ __forceinline__ void packedsearch_range_pass(const PackedRange& r) {
         const uint32_t item = first + b.lane * kNumWarps + b.warp;
         uint32_t t = 0;
         bool needed = item < total;
-        PackedWork work = {0, make_uint4(0, 0, 0, 0), 0};
+        DecodeWork work = {0, make_uint4(0, 0, 0, 0), 0};
         if (needed) {
             while (ends[t] <= item) {
                 t++;
@@ -202,7 +202,7 @@ __device__ __forceinline__ void packedsearch_range_pass(const PackedRange& r) {
         }
         const uint32_t mask = __ballot_sync(kAll, needed);
         numBlocks += static_cast<uint32_t>(__popc(mask));
-        numQuads += packedsearch_blocks<scored>(
+        numQuads += decode_staged_blocks<scored, kInFlight>(
             b.shared->staging[b.warp], mask, work, [&](int owner, uint4 docIDs, uint4 freqs, uint32_t n) {
                 if constexpr (scored) {
                     const PackedList& list = b.shared->search.lists[__shfl_sync(kAll, t, owner)];

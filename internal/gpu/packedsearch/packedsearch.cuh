@@ -1,7 +1,7 @@
 /* Parameters, and decoding of blocks by a warp. */
 #pragma once
 
-#include "../decode/decode.cuh"
+#include "../decode/staged.cuh"
 #include "../device/block_best.cuh"
 #include "../device/bm25.cuh"
 #include "constants.cuh"
@@ -89,14 +89,6 @@ __device__ __forceinline__ uint32_t packedsearch_size(const PackedList& list, ui
     return min(decodeBlockLen, list.docFreq - block * decodeBlockLen);
 }
 
-__device__ __forceinline__ uint32_t packedsearch_doc_width(uint32_t entry) {
-    return min(entry >> 16 & 0xff, 32U);
-}
-
-__device__ __forceinline__ uint32_t packedsearch_freq_width(uint32_t entry) {
-    return min(entry >> 24, 32U);
-}
-
 __device__ __forceinline__ uint32_t packedsearch_last(const PackedList& list, uint32_t block) {
     return __ldg(reinterpret_cast<const uint32_t*>(list.directory + block) + 1);
 }
@@ -114,111 +106,4 @@ __device__ __forceinline__ uint32_t packedsearch_find(const PackedList& list, ui
         size = skipped == size ? 0 : min(step, size - skipped) - 1;
     }
     return from;
-}
-
-/* Shared memory for the bytes of a block, with padding for reads past the end. */
-constexpr uint32_t kStagingQuads = 64 + 2;
-
-struct PackedStaging {
-    uint4 quads[kStagingQuads];
-};
-
-/* By a warp. */
-__device__ __forceinline__ void packedsearch_clear(PackedStaging& s) {
-    for (uint32_t i = threadIdx.x % 32; i < kStagingQuads; i += 32) {
-        s.quads[i] = make_uint4(0, 0, 0, 0);
-    }
-    __syncwarp();
-}
-
-/* Values 4*lane to 4*lane+3 of width bits from a bit of the staging. */
-__device__ __forceinline__ uint4 packedsearch_unpack_quad(const PackedStaging& s, uint32_t bit, uint32_t width) {
-    const auto* words = reinterpret_cast<const uint32_t*>(s.quads);
-    DecodeQuad q;
-    q.bit = bit + 4 * decode_lane() * width;
-    const uint32_t at = q.bit >> 5;
-    q.word[0] = words[at];
-    q.word[1] = words[at + 1];
-    q.word[2] = words[at + 2];
-    return decode_quad_of(q, width, [&](uint32_t i) { return words[i]; });
-}
-
-struct PackedWork {
-    uint64_t payload; /* of its list */
-    uint4 entry;
-    uint32_t n; /* postings */
-};
-
-/* In quads of 16 bytes. */
-template <bool withFreqs>
-__device__ __forceinline__ uint32_t packedsearch_quads(uint32_t entry, uint32_t n) {
-    uint32_t bytes = decode_packed_size(n, packedsearch_doc_width(entry));
-    if constexpr (withFreqs) {
-        bytes += decode_packed_size(n, packedsearch_freq_width(entry));
-    }
-    return (bytes + 15) / 16;
-}
-
-/* Decodes the blocks of the lanes in mask in turn and calls each(owner, docIDs, freqs, n), where a lane has postings
- * 4*lane to 4*lane+3 of n. Loads kInFlight blocks at a time, each byte once. Returns the number of quads read. By a
- * warp. */
-template <bool withFreqs, class Each>
-__device__ __forceinline__ uint32_t packedsearch_blocks(PackedStaging& s, uint32_t mask, const PackedWork& work,
-                                                        Each each) {
-    const uint32_t lane = threadIdx.x % 32;
-    uint32_t numRead = 0;
-    while (mask != 0) {
-        uint32_t batch = mask;
-        uint4 quads[kInFlight];
-#pragma unroll
-        for (uint32_t i = 0; i < kInFlight; i++) {
-            quads[i] = make_uint4(0, 0, 0, 0);
-            if (mask != 0) {
-                const int owner = __ffs(mask) - 1;
-                mask &= mask - 1;
-                const auto* from = reinterpret_cast<const uint4*>(__shfl_sync(kAll, work.payload, owner));
-                const uint32_t first = __shfl_sync(kAll, work.entry.z, owner) / 16;
-                const uint32_t entry = __shfl_sync(kAll, work.entry.w, owner);
-                const uint32_t size = packedsearch_quads<withFreqs>(entry, __shfl_sync(kAll, work.n, owner));
-                if (lane < size) {
-                    quads[i] = __ldg(from + first + lane);
-                }
-                numRead += size;
-            }
-        }
-        batch ^= mask;
-#pragma unroll 1
-        for (uint32_t i = 0; batch != 0; i++) { /* not unrolled: the code of each is long */
-            const int owner = __ffs(batch) - 1;
-            batch &= batch - 1;
-            uint4 quad = quads[0];
-#pragma unroll
-            for (uint32_t j = 1; j < kInFlight; j++) {
-                quad = i == j ? quads[j] : quad;
-            }
-            const uint32_t entry = __shfl_sync(kAll, work.entry.w, owner), n = __shfl_sync(kAll, work.n, owner);
-            const uint32_t docID = __shfl_sync(kAll, work.entry.x, owner);
-            const uint32_t size = packedsearch_quads<withFreqs>(entry, n), docWidth = packedsearch_doc_width(entry);
-            if (lane < size) {
-                s.quads[lane] = quad;
-            }
-            if (size > 32) { /* rare: large gaps */
-                const auto* from = reinterpret_cast<const uint4*>(__shfl_sync(kAll, work.payload, owner));
-                const uint32_t first = __shfl_sync(kAll, work.entry.z, owner) / 16;
-                if (lane + 32 < size) {
-                    s.quads[lane + 32] = __ldg(from + first + 32 + lane);
-                }
-            }
-            __syncwarp();
-            const uint4 docIDs = decode_sum(packedsearch_unpack_quad(s, 0, docWidth), docID);
-            uint4 freqs = make_uint4(0, 0, 0, 0);
-            if constexpr (withFreqs) {
-                const uint32_t bit = 8 * decode_packed_size(n, docWidth);
-                freqs = decode_plus(packedsearch_unpack_quad(s, bit, packedsearch_freq_width(entry)), 1);
-            }
-            __syncwarp();
-            each(owner, docIDs, freqs, n);
-        }
-    }
-    return numRead;
 }

@@ -13,7 +13,7 @@ struct PackedShared {
     uint32_t count;
     uint32_t last;                 /* 1: this is the launch's last block */
     uint32_t buckets[kNumBuckets]; /* scores not yet in the shared histogram. Invariant: all 0 between searches */
-    PackedStaging staging[kNumWarps];
+    DecodeStaging staging[kNumWarps];
 };
 
 struct PackedBlock {
@@ -31,7 +31,7 @@ __device__ __forceinline__ void packedsearch_begin(PackedBlock& b, PackedShared&
     b.keys = griffin_dynamic_shared<uint64_t>();
     packedsearch_unpack(p, &shared.search);
     b.state = shared.search.state;
-    packedsearch_clear(shared.staging[b.warp]);
+    decode_clear_staging(shared.staging[b.warp]);
     if (threadIdx.x == 0) {
         shared.theta = shared.search.threshold;
         shared.count = 0;
