@@ -39,6 +39,8 @@ type GPUDeviceStats struct {
 	Packed  int64 `json:"packed"`
 	Steps   int64 `json:"steps"`
 	Tallies int64 `json:"tallies"`
+	// Passes describes the batches whose lists exceed the memory and were answered in bands of documents.
+	Passes GPUPassStats `json:"passes"`
 	// Queries counts the queries of this device, Launches the launched batches.
 	Queries  int64 `json:"queries"`
 	Launches int64 `json:"launches"`
@@ -48,6 +50,28 @@ type GPUDeviceStats struct {
 	// Errors counts failed driver calls. Lost is the error that made the device unusable.
 	Errors int64  `json:"errors"`
 	Lost   string `json:"lost,omitempty"`
+}
+
+// GPUPassStats count the passes over an index for queries of batches together: a band of documents after the other, with each
+// list brought once.
+type GPUPassStats struct {
+	Passes  int64 `json:"passes"`
+	Bands   int64 `json:"bands"`
+	Queries int64 `json:"queries"`
+	// Lists counts the compressed lists of each pass, Blocks their blocks of 128 postings that were decoded, and ListBytes
+	// their size.
+	Lists     int64 `json:"lists"`
+	Blocks    int64 `json:"blocks"`
+	ListBytes int64 `json:"list_bytes"`
+	// Gathering is the time for finding the lists of the queries, Planning for the plans of bands. Filling and Searching are
+	// times of kernels, which overlap: for images of bands, and for queries. Waiting is the time in which the processor
+	// waited for them, and Took that of the passes.
+	Gathering time.Duration `json:"gathering_ns"`
+	Planning  time.Duration `json:"planning_ns"`
+	Filling   time.Duration `json:"filling_ns"`
+	Searching time.Duration `json:"searching_ns"`
+	Waiting   time.Duration `json:"waiting_ns"`
+	Took      time.Duration `json:"took_ns"`
 }
 
 // GPUCacheStats describe the posting lists in the memory of a GPU.
@@ -213,7 +237,7 @@ func newGPUStats(s *dispatch.GPUStats) GPUStats {
 		out.Devices = append(out.Devices, GPUDeviceStats{
 			Name: d.Name, GPU: d.GPU, Driver: d.Driver, GPUCacheStats: GPUCacheStats(d.CacheStats), UsedBytes: d.UsedBytes,
 			LimitBytes: d.LimitBytes, Host: HostMemoryStats(d.Host), Asked: ListForms(d.Asked), BytesUploaded: d.BytesUploaded,
-			BytesInPlace: d.BytesInPlace, Packed: d.Packed, Steps: d.Steps, Tallies: d.Tallies, Queries: d.Queries, Launches: d.Launches,
+			BytesInPlace: d.BytesInPlace, Packed: d.Packed, Steps: d.Steps, Tallies: d.Tallies, Passes: GPUPassStats(d.Passes), Queries: d.Queries, Launches: d.Launches,
 			Busy: d.Busy, Errors: d.Errors, Lost: d.Lost,
 		})
 	}

@@ -17,7 +17,7 @@ func gpuStatsOf(s *griffin.GPUStats) dispatch.GPUStats {
 		out.Devices = append(out.Devices, dispatch.DeviceStats{
 			Name: d.Name, GPU: d.GPU, Driver: d.Driver, CacheStats: dispatch.CacheStats(d.GPUCacheStats), UsedBytes: d.UsedBytes,
 			LimitBytes: d.LimitBytes, Host: dispatch.HostStats(d.Host), Asked: dispatch.FormStats(d.Asked), BytesUploaded: d.BytesUploaded,
-			BytesInPlace: d.BytesInPlace, Packed: d.Packed, Steps: d.Steps, Tallies: d.Tallies, Queries: d.Queries, Launches: d.Launches,
+			BytesInPlace: d.BytesInPlace, Packed: d.Packed, Steps: d.Steps, Tallies: d.Tallies, Passes: dispatch.PassStats(d.Passes), Queries: d.Queries, Launches: d.Launches,
 			Busy: d.Busy, Errors: d.Errors, Lost: d.Lost,
 		})
 	}

@@ -205,6 +205,9 @@ type HostStats = pipeline.HostStats
 // FormStats counts the lists of queries by their form.
 type FormStats = pipeline.FormStats
 
+// PassStats count passes over an index.
+type PassStats = pipeline.PassStats
+
 // GPUStats counts the work of a GPU since it was opened.
 type GPUStats struct {
 	// OnGPU and OnCPU count queries by the processor that answered them.

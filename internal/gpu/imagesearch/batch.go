@@ -359,19 +359,19 @@ func (k *Kernels) kernel(kind int) *cuda.Kernel {
 	case jobProbe:
 		return k.probe
 	case jobProbeWide:
-		return k.wides.probe
+		return k.variants.wides.probe
 	case jobRangesWide:
-		return k.wides.ranges
+		return k.variants.wides.ranges
 	case jobProbeWords:
-		return k.parts.probe
+		return k.variants.parts.probe
 	case jobRangesWords:
-		return k.parts.ranges
+		return k.variants.parts.ranges
 	case jobRangesFiltered:
-		return k.filtered.ranges
+		return k.variants.filtered.ranges
 	case jobCount:
 		return k.count
 	case jobCountWords:
-		return k.parts.count
+		return k.variants.parts.count
 	}
 	return k.ranges
 }

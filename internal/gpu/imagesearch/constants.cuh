@@ -25,3 +25,7 @@ constexpr uint32_t kMaxTallyTerms = 96;
 constexpr uint32_t kTallyThreads = 1024;
 constexpr uint32_t kTallyUnits = 6;
 constexpr uint32_t kDigitBits = 12;
+constexpr uint32_t kBounded = 1;
+constexpr uint32_t kDense = 2;
+constexpr uint32_t kFillThreads = 128;
+constexpr uint32_t kMaxBandSupers = 48;

@@ -35,5 +35,9 @@ func TestConstants(t *testing.T) {
 		{Name: "kTallyThreads", Value: tallyThreads},
 		{Name: "kTallyUnits", Value: tallyUnits},
 		{Name: "kDigitBits", Value: digitBits},
+		{Name: "kBounded", Value: int(bounded)},
+		{Name: "kDense", Value: int(dense)},
+		{Name: "kFillThreads", Value: fillThreads},
+		{Name: "kMaxBandSupers", Value: maxBandSupers},
 	})
 }

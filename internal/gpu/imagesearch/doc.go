@@ -12,6 +12,7 @@
 //   - [Batch] answers queries over one [Segment] together, with one thread
 //     block per query, or several for costly queries.
 //   - [Single] runs one query on the whole device, with minimum latency.
+//   - [Pass] answers a batch of queries whose images exceed the memory, in bands of documents.
 //   - [Tally] counts the values of columns over all matches of a query, and finds the best matches by a column.
 //
 // # How a query is answered
@@ -70,6 +71,12 @@
 // up in the excluded lists. Counts are the AND of the clauses' bitmaps, each of which is the OR of its lists', whose sparse ones
 // are marked in shared memory.
 //
+// A Pass makes images of the documents of a band, for all lists, and searches them for all queries; then of the next band. A
+// band is filled while the one before is searched. Each posting has a place in the image by its compressed block, so that
+// blocks are decoded independently, each by a warp. Of a query, the hits and the threshold go from band to band. What a band
+// costs beside the work for its postings and hits is the longest tile of the fill and the longest block of the search. So tiles
+// are small, and costly queries have several blocks.
+//
 // Sums of bounds have 32 bits. If the sum can exceed 2^32, the query is wide:
 // its bounds are in units of a power of two, and separate kernels sum its
 // scores in 64 bits.
@@ -77,6 +84,8 @@
 // # Kernels
 //
 //	imagesearch_build                   a block per superblock of a list: Encode
+//	imagesearch_band_fill               a block of 128 threads per tile: a list in a band, or a part of it
+//	imagesearch_band_search             the ranges, in a band: imagesearch_band.cu
 //	imagesearch_ranges                  Or, And of dense lists: ranges.cuh, group.cuh
 //	imagesearch_ranges_one, _ranges_few the same, one query: alone.cuh, group.cuh
 //	imagesearch_probe, _probe_one       And with a sparse list: probe.cuh
@@ -87,14 +96,14 @@
 //	imagesearch_mark, _tally16, _tally32  counts of the values of columns: imagesearch_tally.cu
 //	imagesearch_select16, _32, _64      the best matches by a column: the same
 //
-// Blocks have 256 threads (imagesearch_build: 128), 12 KiB of static shared
+// Blocks have 256 threads (imagesearch_build and imagesearch_band_fill: 128), 12 KiB of static shared
 // memory (21 for a single query) and sharedBytes of dynamic shared memory. The
 // _one and _few kernels have a query of up to 30 and 8 terms in their
 // parameters. Reference of all searches: package traverse, exhaustive-daat.
 //
 // # Concurrency
 //
-// Kernels is safe for concurrent use. A Batch, a Single or a Tally is not; it keeps its
+// Kernels is safe for concurrent use. A Batch, a Single, a Pass or a Tally is not; it keeps its
 // memory between uses and allocates only if a batch is larger than all before.
 // Launches share images, which must stay until they have ended.
 package imagesearch

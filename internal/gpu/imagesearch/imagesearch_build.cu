@@ -1,4 +1,4 @@
-#include "imagesearch.cuh"
+#include "steps.cuh"
 
 /* buildParams in params.go. */
 struct ImageBuildParams {
@@ -7,38 +7,9 @@ struct ImageBuildParams {
     const uint32_t* lengths; /* [numDocs]; not read if linear */
     ImageTerm term;          /* destination and layout */
     uint32_t numDocs;
-    uint32_t linear;
-    uint32_t max;  /* maximum frequency if linear */
-    float c0, c1;  /* K = c0 + c1*length */
-    float perUnit; /* steps of a saturation of 1 */
+    ImageSteps steps;
     uint32_t padding[2];
 };
-
-/* The first posting in [from, to) with a DocID of at least target, or to. */
-__device__ static uint32_t imagesearch_first(const uint32_t* docIDs, uint32_t from, uint32_t to, uint32_t target) {
-    while (from < to) {
-        const uint32_t middle = from + (to - from) / 2;
-        if (docIDs[middle] < target) {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
-    }
-    return from;
-}
-
-/* In steps, rounded up: 1 to 255. As eighth in encode.go. */
-__device__ static uint32_t imagesearch_eighth(const ImageBuildParams& p, uint32_t freq, uint32_t docID) {
-    if (p.linear != 0) {
-        return p.max <= 255 ? freq : (freq * 255 + p.max - 1) / p.max;
-    }
-    const float f = static_cast<float>(freq);
-    const float k = __fadd_rn(p.c0, __fmul_rn(p.c1, static_cast<float>(p.lengths[docID])));
-    const float v = __fmul_rn(__fdiv_rn(f, __fadd_rn(f, k)), p.perUnit);
-    uint32_t steps = __float2uint_rz(v);
-    steps += static_cast<float>(steps) < v ? 1 : 0;
-    return max(min(steps, 255U), 1U);
-}
 
 /* Inserts into the hash table. */
 __device__ static void imagesearch_keep_long(const ImageTerm& t, uint32_t posting, uint32_t freq) {
@@ -49,11 +20,6 @@ __device__ static void imagesearch_keep_long(const ImageTerm& t, uint32_t postin
             return;
         }
     }
-}
-
-template <class T>
-__device__ __forceinline__ T* imagesearch_write(const ImageTerm& t, uint32_t part) {
-    return const_cast<T*>(imagesearch_part<T>(t, part));
 }
 
 /* Builds the image of a list.
@@ -71,7 +37,7 @@ GRIFFIN_KERNEL(imagesearch_build, ImageBuildParams, 128) {
     if (threadIdx.x < 2) {
         const uint64_t target = static_cast<uint64_t>(super + threadIdx.x) * kSuperDocs;
         borders[threadIdx.x] =
-            target >= p.numDocs ? t.docFreq : imagesearch_first(p.docIDs, 0, t.docFreq, static_cast<uint32_t>(target));
+            target >= p.numDocs ? t.docFreq : imagesearch_search(p.docIDs, 0, t.docFreq, static_cast<uint32_t>(target));
     }
     maxima[threadIdx.x] = 0;
     bits[threadIdx.x] = 0;
@@ -83,7 +49,7 @@ GRIFFIN_KERNEL(imagesearch_build, ImageBuildParams, 128) {
     uint32_t best = 0;
     for (uint32_t i = from + threadIdx.x; i < to; i += kSuperRanges) {
         const uint32_t docID = p.docIDs[i], freq = p.freqs[i];
-        const uint32_t steps = imagesearch_eighth(p, freq, docID);
+        const uint32_t steps = imagesearch_eighth(p.steps, freq, p.steps.linear != 0 ? 0 : p.lengths[docID]);
         best = max(best, steps);
         imagesearch_write<uint8_t>(t, t.sat)[i] = static_cast<uint8_t>(steps);
         if (t.freqBytes == 1) {
@@ -138,7 +104,7 @@ GRIFFIN_KERNEL(imagesearch_build, ImageBuildParams, 128) {
     const uint32_t numBuckets = ((p.numDocs - 1) >> t.shift) + 1;
     const uint64_t bucket = ((start + (1ULL << t.shift) - 1) >> t.shift) + threadIdx.x;
     if (bucket < numBuckets && bucket << t.shift < start + kSuperDocs) {
-        starts[bucket] = imagesearch_first(p.docIDs, from, to, static_cast<uint32_t>(bucket << t.shift));
+        starts[bucket] = imagesearch_search(p.docIDs, from, to, static_cast<uint32_t>(bucket << t.shift));
     }
     if (last && threadIdx.x == 0) {
         starts[numBuckets] = t.docFreq;

@@ -21,6 +21,8 @@ var (
 	wordsImage []byte
 	//go:embed image/imagesearch_filtered.ptx.zst
 	filteredImage []byte
+	//go:embed image/imagesearch_band.ptx.zst
+	bandImages []byte
 )
 
 // Kernels are this package's kernels on one device. Safe for concurrent use.
@@ -41,7 +43,8 @@ type Kernels struct {
 
 	// Of wide queries, of queries with Parts, and of others with a filter. The first query loads wides and parts: the
 	// driver compiles slowly.
-	wides, parts, filtered variantKernels
+	variants variants
+	passes   passKernels
 
 	// The kernels of Tally, guarded by loadTally.
 	loadTally sync.Once
@@ -52,11 +55,13 @@ type Kernels struct {
 // Load loads the kernels; Batch.Add loads the kernels of wide queries, and of those with Parts.
 func Load(d *cuda.Device) (*Kernels, error) {
 	k := &Kernels{device: d, maxWindow: maxWindow}
-	var filters sync.WaitGroup
-	filters.Go(func() { _ = k.filters() }) // beside the others: a driver compiles them in seconds
+	k.passes.unit = bandUnit
+	var others sync.WaitGroup
+	others.Go(func() { _ = k.filters() }) // beside the others: a driver compiles them in seconds
+	others.Go(func() { _ = k.bands() })
 	err := k.load()
-	filters.Wait()
-	if err = errors.Join(err, k.filters()); err != nil {
+	others.Wait()
+	if err = errors.Join(err, k.filters(), k.bands()); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
 	return k, nil
@@ -136,14 +141,14 @@ func (r *variantKernels) load(k *Kernels, name string, image []byte, entries ...
 }
 
 func (k *Kernels) wide() error {
-	r := &k.wides
+	r := &k.variants.wides
 	return r.load(k, "imagesearch_wide", wideImage,
 		entry{&r.ranges, "imagesearch_ranges_wide", cuda.LoadKernel[searchParams]},
 		entry{&r.probe, "imagesearch_probe_wide", cuda.LoadKernel[searchParams]})
 }
 
 func (k *Kernels) words() error {
-	r := &k.parts
+	r := &k.variants.parts
 	return r.load(k, "imagesearch_words", wordsImage,
 		entry{&r.ranges, "imagesearch_ranges_words", cuda.LoadKernel[searchParams]},
 		entry{&r.probe, "imagesearch_probe_words", cuda.LoadKernel[searchParams]},
@@ -151,11 +156,37 @@ func (k *Kernels) words() error {
 }
 
 func (k *Kernels) filters() error {
-	r := &k.filtered
+	r := &k.variants.filtered
 	return r.load(k, "imagesearch_filtered", filteredImage,
 		entry{&r.ranges, "imagesearch_ranges_filtered", cuda.LoadKernel[searchParams]},
 		entry{&r.rangesOne, "imagesearch_ranges_one_filtered", cuda.LoadKernel[oneParams]},
 		entry{&r.rangesFew, "imagesearch_ranges_few_filtered", cuda.LoadKernel[fewParams]})
+}
+
+// variants are the kernels of some queries.
+type variants struct {
+	wides, parts, filtered variantKernels
+}
+
+// passKernels are the kernels of a Pass.
+type passKernels struct {
+	unit         int // of bands, in superblocks; other than bandUnit in tests
+	once         sync.Once
+	fill, search *cuda.Kernel
+	err          error
+}
+
+func (k *Kernels) bands() error {
+	r := &k.passes
+	r.once.Do(func() {
+		var m *cuda.Module
+		if m, r.err = k.module("imagesearch_band", bandImages); r.err == nil {
+			r.err = loadEntries(m,
+				entry{&r.fill, "imagesearch_band_fill", cuda.LoadKernel[fillParams]},
+				entry{&r.search, "imagesearch_band_search", cuda.LoadKernel[bandSearchParams]})
+		}
+	})
+	return r.err
 }
 
 func (k *Kernels) module(name string, image []byte) (*cuda.Module, error) {

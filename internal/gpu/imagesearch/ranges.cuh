@@ -84,8 +84,9 @@ __device__ __forceinline__ void imagesearch_sparse_bounds(const ImageBlock& b, u
     }
 }
 
-/* open: ranges with postings. By a warp. */
-template <bool words>
+/* open: ranges with postings; band: also for And queries of lists that are not dense, whose bits are all 1 in every. By
+ * a warp. */
+template <bool words, bool band = false>
 __device__ __forceinline__ ImageBounds imagesearch_bounds(const ImageBlock& b, uint32_t super) {
     ImageBounds bounds = {{0, 0, 0, 0}, 0};
     uint32_t every = kAll;
@@ -121,6 +122,9 @@ __device__ __forceinline__ ImageBounds imagesearch_bounds(const ImageBlock& b, u
         bool has = b.all ? in : bounds.sums[i] > 0;
         if constexpr (words) {
             has = has && in;
+        }
+        if constexpr (band) {
+            has = has && bounds.sums[i] > 0;
         }
         bounds.open |= has ? 1U << i : 0;
     }
@@ -333,7 +337,7 @@ __device__ __forceinline__ void imagesearch_score_list(const ImageBlock& b, uint
 }
 
 /* The block's superblocks from window to window + size. By all threads. */
-template <bool wide, ImageFilters filters, bool words>
+template <bool wide, ImageFilters filters, bool words, bool band = false>
 __device__ __forceinline__ void imagesearch_window(const ImageBlock& b, uint32_t window, uint32_t size) {
     const ImageQuery& q = b.shared->query;
     const uint32_t count = imagesearch_order<words>(b, window, size);
@@ -363,7 +367,7 @@ __device__ __forceinline__ void imagesearch_window(const ImageBlock& b, uint32_t
                 break;
             }
             super = (window + i) * b.splits + b.split;
-            bounds = imagesearch_bounds<words>(b, super);
+            bounds = imagesearch_bounds<words, band>(b, super);
             numSupers++;
         }
         more = __syncthreads_or(bounds.open != 0 || at < count) != 0;

@@ -179,7 +179,7 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 		p.sends, one.result = 1, s.state
 	}
 	terms := b.memory.terms.Data()[q.firstTerm:][:q.numTerms]
-	if kernel == b.kernels.rangesFew || kernel == b.kernels.filtered.rangesFew {
+	if kernel == b.kernels.rangesFew || kernel == b.kernels.variants.filtered.rangesFew {
 		copy(s.few.terms[:], terms)
 		return launchAlone(stream, kernel, int(j.splits), &s.few, &s.few.search, &s.few.query, &p, &one)
 	}
@@ -210,9 +210,9 @@ func (k *Kernels) kernelOne(kind int, q *queryParams) *cuda.Kernel {
 	case kind == jobRanges:
 		return k.rangesOne
 	case kind == jobRangesFiltered && q.numTerms <= maxFewTerms:
-		return k.filtered.rangesFew
+		return k.variants.filtered.rangesFew
 	case kind == jobRangesFiltered:
-		return k.filtered.rangesOne
+		return k.variants.filtered.rangesOne
 	}
 	return nil
 }

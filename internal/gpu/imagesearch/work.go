@@ -24,6 +24,14 @@ func (s *Single) Launches(visit func(kernel string)) {
 	}
 }
 
+// Launches visits the kernels of the last Run, each as often as it was launched.
+func (p *Pass) Launches(visit func(kernel string)) {
+	for range p.stats.Bands {
+		visit(p.kernels.passes.fill.Name())
+		visit(p.kernels.passes.search.Name())
+	}
+}
+
 // Bytes returns the bytes that the device reads from host memory and writes to it.
 func (b *Batch) Bytes() (to, from int64) {
 	to = int64(b.numParams)*queryBytes + int64(b.numTerms)*termBytes

@@ -28,7 +28,8 @@ type device struct {
 	inPlace, queries, packedRuns, steps, tallies, launches, busy atomic.Int64
 	guesses, missed                                              atomic.Int64 // thresholds of queries
 
-	asked residency.FormCounts
+	asked  residency.FormCounts
+	passes passes
 }
 
 func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *device, err error) {
@@ -40,6 +41,7 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *devi
 		return nil, err
 	}
 	d := &device{Device: memory, images: memory.Images(), lanes: newFreeLanes(o.Lanes), waiting: make(chan struct{}, 1)}
+	d.passes.turn, d.passes.arrived = make(chan struct{}, 1), make(chan struct{}, 1)
 	keys := int(memory.Work() / 8 / int64(o.Lanes))
 	d.singleKeys = max(keys/8, imagesearch.LeastKeys)
 	d.batchKeys = max(keys-d.singleKeys, imagesearch.LeastKeys)
@@ -78,7 +80,7 @@ func (d *device) stats() DeviceStats {
 	return DeviceStats{
 		Name: m.Name, GPU: m.GPU, Driver: m.Driver, CacheStats: m.Cache, UsedBytes: m.UsedBytes, LimitBytes: m.LimitBytes,
 		Host: m.Host, Asked: d.asked.Stats(), BytesUploaded: m.BytesUploaded, BytesInPlace: d.inPlace.Load(),
-		Packed: d.packedRuns.Load(), Steps: d.steps.Load(), Tallies: d.tallies.Load(), Queries: d.queries.Load(), Launches: d.launches.Load(),
+		Packed: d.packedRuns.Load(), Steps: d.steps.Load(), Tallies: d.tallies.Load(), Passes: d.passes.stats(), Queries: d.queries.Load(), Launches: d.launches.Load(),
 		Busy: time.Duration(d.busy.Load()), Errors: m.Errors, Lost: m.Lost,
 	}
 }
@@ -89,6 +91,9 @@ func (d *device) close() error {
 	var errs []error
 	for range d.numLanes {
 		errs = append(errs, d.lanes.take(nil, 1).close())
+	}
+	if d.passes.pass != nil {
+		errs = append(errs, d.passes.pass.Close())
 	}
 	if d.packed != nil {
 		errs = append(errs, d.packed.Close())

@@ -25,6 +25,9 @@
 // Images answer a query (package imagesearch) while its missing images have room; else package
 // packedsearch answers it from compressed lists (PathAuto). A batch uses images, unless these exceed
 // the memory several times (crowd).
+// Then a large batch of OR queries goes by bands of documents whose images fit (imagesearch.Pass), which bring each list once for
+// all queries (PathBands). A device has one such pass at a time, and the next one answers the queries of all runs that wait. Others
+// do not help: a pass takes hardly less time for fewer queries.
 // Lists that packedsearch cannot read (impacts, codecs other than simdbp), an Engine of several
 // devices, since a compressed list cannot be split at a document, and scores that may exceed 2^32
 // always use images.

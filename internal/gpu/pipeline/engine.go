@@ -189,6 +189,7 @@ type DeviceStats struct {
 	Packed        int64         `json:"packed"`
 	Steps         int64         `json:"steps"`
 	Tallies       int64         `json:"tallies"`
+	Passes        PassStats     `json:"passes"`
 	Queries       int64         `json:"queries"`
 	Launches      int64         `json:"launches"`
 	Busy          time.Duration `json:"busy_ns"`
@@ -223,6 +224,7 @@ func (s Stats) Since(before *Stats) Stats {
 		d.Packed -= b.Packed
 		d.Steps -= b.Steps
 		d.Tallies -= b.Tallies
+		d.Passes = d.Passes.since(&b.Passes)
 		d.Evictions -= b.Evictions
 		d.Refused -= b.Refused
 		d.BytesUploaded -= b.BytesUploaded

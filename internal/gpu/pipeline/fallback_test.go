@@ -12,7 +12,7 @@ import (
 )
 
 func TestPathNames(t *testing.T) {
-	for path, want := range map[Path]string{PathAuto: "auto", PathImages: "images", PathPacked: "packed", PathPacked + 1: "Path(3)"} {
+	for path, want := range map[Path]string{PathAuto: "auto", PathImages: "images", PathPacked: "packed", PathBands: "bands", PathBands + 1: "Path(4)"} {
 		if got := path.String(); got != want {
 			t.Errorf("path %d is %q, want %q", uint8(path), got, want)
 		}

@@ -8,7 +8,7 @@ import (
 type Path uint8
 
 const (
-	// PathAuto selects images for batches, and for queries whose missing images have room
+	// PathAuto selects images for batches that fit or nearly fit (crowd), and for queries whose missing images have room
 	// (Located.ImageRoom); else compressed lists if possible.
 	PathAuto Path = iota
 	// PathImages uploads missing images, with evictions if necessary.
@@ -17,11 +17,14 @@ const (
 	// packedsearch), or by images for lists that packedsearch cannot read (impacts, codecs
 	// other than simdbp) and with several devices.
 	PathPacked
+	// PathBands answers the queries of a batch together, in bands of documents whose images fit (imagesearch.Pass), or by
+	// images where a pass cannot.
+	PathBands
 )
 
 func (p Path) String() string {
-	if p <= PathPacked {
-		return [...]string{"auto", "images", "packed"}[p]
+	if p <= PathBands {
+		return [...]string{"auto", "images", "packed", "bands"}[p]
 	}
 	return fmt.Sprintf("Path(%d)", uint8(p))
 }

@@ -75,6 +75,16 @@ func TestRunPanics(t *testing.T) {
 				return runAll(t, v, nil, broken(PathPacked, 3, 2), broken(PathPacked, 5, 2), broken(PathPacked, 5, 4))
 			}, "lane).listOf",
 		},
+		"bands": {
+			4 << 20, nil,
+			func(v *View) error {
+				uncounted := sound(PathBands, 5)
+				uncounted.Count = false
+				wrong := broken(PathBands, 3, 2)
+				wrong.Count = false
+				return runAll(t, v, nil, uncounted, wrong)
+			}, "bandRun).list",
+		},
 		"step": {
 			4 << 10, nil,
 			func(v *View) error {

@@ -81,19 +81,28 @@ func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Res
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	packed, c := 0, v.crowd(i, queries)
+	var counts [PathBands + 1]int
+	c := v.crowd(i, queries)
 	for _, q := range queries {
-		if v.pathOn(i, q, c) == PathPacked {
-			packed++
+		counts[v.pathOn(i, q, c)]++
+	}
+	for path, n := range counts {
+		if n == len(queries) {
+			return v.runBy(ctx, Path(path), i, queries, results, others, trace)
 		}
 	}
-	switch packed {
-	case 0:
-		return v.runImages(ctx, i, queries, results, others, trace)
-	case len(queries):
-		return v.runPacked(ctx, i, queries, results, others, trace)
-	}
 	return v.runSplit(ctx, i, queries, c, results, others, trace)
+}
+
+// runBy answers queries on a path, which is not PathAuto.
+func (v *View) runBy(ctx context.Context, path Path, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
+	switch path {
+	case PathPacked:
+		return v.runPacked(ctx, i, queries, results, others, trace)
+	case PathBands:
+		return v.runBands(ctx, i, queries, results, others, trace)
+	}
+	return v.runImages(ctx, i, queries, results, others, trace)
 }
 
 // runImages answers queries all at once if the lists fit, else in slices.

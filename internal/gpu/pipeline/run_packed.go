@@ -16,7 +16,8 @@ import (
 
 // crowd describes the queries of a run together.
 type crowd struct {
-	few bool // up to fewQueries
+	few  bool // up to fewQueries
+	many bool // at least bandQueries
 	// times is the size of the images of their lists in units of the device's memory; 0: the images fit, or few.
 	times float64
 }
@@ -27,7 +28,7 @@ func (v *View) crowd(device int, queries []*Query) crowd {
 		return crowd{few: len(queries) <= fewQueries}
 	}
 	if need, limit := v.need(device, queries), d.Limit(); need > limit {
-		return crowd{times: float64(need) / float64(max(limit, 1))}
+		return crowd{many: len(queries) >= bandQueries, times: float64(need) / float64(max(limit, 1))}
 	}
 	return crowd{}
 }
@@ -40,13 +41,26 @@ const (
 	crowdedOr  = 40
 )
 
+// The OR queries of a crowd of at least bandQueries go by bands, which bring each list once, if the images exceed the memory
+// more often than this. A pass takes tens of milliseconds, for one query or for thousands.
+const (
+	crowdedBands = 4
+	bandQueries  = 128
+)
+
+// inBands reports whether a query with PathAuto goes by bands.
+func (c crowd) inBands(q *Query) bool { return c.many && !q.Conjunctive && c.times > crowdedBands }
+
 // readsInPlace reports whether a query with PathAuto reads compressed lists if its images have no room.
 func (c crowd) readsInPlace(q *Query) bool {
 	return c.few || q.Conjunctive && c.times > crowdedAnd || c.times > crowdedOr
 }
 
 func (v *View) pathOn(device int, q *Query, c crowd) Path {
-	if q.Path == PathImages || q.Path == PathAuto && !c.readsInPlace(q) {
+	if (q.Path == PathBands || q.Path == PathAuto && c.inBands(q)) && v.inBands(device, q) {
+		return PathBands
+	}
+	if q.Path == PathImages || q.Path == PathBands || q.Path == PathAuto && !c.readsInPlace(q) {
 		return PathImages
 	}
 	t := q.terms()
@@ -87,33 +101,34 @@ func (v *View) imageRoom(device int, t *terms) bool {
 	return true
 }
 
-// runSplit uses both paths.
+// runSplit uses several paths.
 func (v *View) runSplit(ctx context.Context, i int, queries []*Query, c crowd, results []Result, others Others, trace *Trace) error {
-	var parts [2]subset
+	var parts [PathBands + 1]subset
 	for j, q := range queries {
-		parts[v.pathOn(i, q, c)/PathPacked].add(j, q, &results[j])
+		parts[v.pathOn(i, q, c)].add(j, q, &results[j])
 	}
-	var traces [2]*Trace
-	if trace != nil {
-		for j := range traces {
-			traces[j] = &Trace{Devices: make([]DeviceTrace, len(trace.Devices))}
-		}
-	}
+	var traces [PathBands + 1]*Trace
 	var group invariant.Group
-	group.Go(func() {
-		_ = v.runPacked(ctx, i, parts[1].queries, parts[1].results, parts[1].others(others), traces[1])
-	})
-	group.Go(func() {
-		_ = v.runImages(ctx, i, parts[0].queries, parts[0].results, parts[0].others(others), traces[0])
-	})
+	for path := range parts {
+		p := &parts[path]
+		if len(p.queries) == 0 {
+			continue
+		}
+		if trace != nil {
+			traces[path] = &Trace{Devices: make([]DeviceTrace, len(trace.Devices))}
+		}
+		group.Go(func() {
+			_ = v.runBy(ctx, Path(path), i, p.queries, p.results, p.others(others), traces[path])
+		})
+	}
 	group.Wait()
 	for j := range parts {
 		parts[j].give(results)
-		if trace != nil {
+		if traces[j] != nil {
 			trace.Devices[i].merge(&traces[j].Devices[i])
 		}
 	}
-	return ctx.Err() // the only error of both
+	return ctx.Err() // the only error of each
 }
 
 type subset struct {

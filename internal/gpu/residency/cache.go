@@ -135,6 +135,8 @@ func (s *CacheStats) count(k kind, n int64) {
 	case kindColumn:
 		s.Columns += n
 		return
+	case kindLent:
+		return
 	case kindPacked, kindHost:
 		s.Compressed += n
 	}

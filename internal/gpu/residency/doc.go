@@ -26,6 +26,7 @@
 //	kindFilter     device               a bit a document both, for queries with a filter
 //	kindColumn     device               2, 4 or 8 bytes      residency_range16, 32 and 64;
 //	                                    a document or value  imagesearch_tally16 and 32
+//	kindLent       device               most of it           passes of package imagesearch (Loan)
 //
 // If package decode lacks the codec, the CPU decodes lists for images. A compressed list is
 // copied once from the index's file to page-locked memory, where kernels read it over the bus.

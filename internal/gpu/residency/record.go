@@ -22,6 +22,8 @@ const (
 	kindFilter
 	// kindColumn is a column on the device (column.go); its list is the column's number in the segment.
 	kindColumn
+	// kindLent is memory for other data (Loan); it has no record.
+	kindLent
 	numKinds
 )
 

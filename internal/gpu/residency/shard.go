@@ -45,6 +45,7 @@ type Shard struct {
 	live     liveDocs
 	prepared atomic.Bool    // Prepare has completed
 	columns  map[int]string // names of uploaded columns by number; guarded by mu
+	cuts     listCuts
 
 	// Excluding counts guesses of queries with exclusions and without a filter, Plain of queries without either
 	// and without deletions, for one of several shards.
