@@ -305,10 +305,11 @@ echo "1 Q0 d 1 $([ -e "$FAKE/wrong" ] && echo "$devices" || echo 2.5) griffin" >
 	}
 	var turns []string
 	for l := range strings.Lines(log) {
-		if _, rest, found := strings.Cut(l, "--device "); found && strings.Contains(l, "--batch 1000 --threads ") && strings.Contains(l, "--runs 600 ") && !strings.Contains(l, "--gpu-layout") {
+		if _, rest, found := strings.Cut(l, "--device "); found && strings.Contains(l, "--resident=1000 --batch 1000 --threads ") && !strings.Contains(l, "--runs 1200 ") && !strings.Contains(l, "--gpu-layout") {
 			turns = append(turns, strings.Fields(rest)[0])
-			if threads := map[string]string{"0": "8", "0,2": "16"}[turns[len(turns)-1]]; !strings.Contains(l, "--threads "+threads+" ") {
-				t.Errorf("want %s threads: %s", threads, l)
+			want := map[string]string{"0": "--threads 8 --runs 1000 ", "0,2": "--threads 16 --runs 2000 "}[turns[len(turns)-1]]
+			if !strings.Contains(l, want) {
+				t.Errorf("want %s: %s", want, l)
 			}
 		}
 	}
