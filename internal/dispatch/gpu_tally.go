@@ -194,14 +194,14 @@ func (t *tallying) tally(stage int) *pipeline.Tally {
 }
 
 // Times of counting. On the CPU a posting is decoded and its bit set; then the column is decoded and the values of matches
-// are counted. Measured on one Xeon core and an H100 (docs/benchmarks/gpu-typed.md), over 25.2 million documents: 3.46
+// are counted. Measured on one Xeon core and an H200 (docs/benchmarks/gpu-typed.md), over 25.2 million documents: 3.46
 // million matches of words took 2.4 ms, their values another 13.3 ms, the values of 35,000 matches 6 ms; a count on
-// the GPU takes 50 µs more than its kernels.
+// the GPU takes 30 µs more than its kernels.
 const (
 	cpuPostingTime  = 0.6  // ns
 	cpuDocumentTime = 0.25 // of a field
 	cpuValueTime    = 2.1
-	gpuTallyTime    = 50 * time.Microsecond
+	gpuTallyTime    = 30 * time.Microsecond
 	gpuUploadSpeed  = 10 // bytes/ns
 	// tallyReuse is the number of counts among which the upload of a list or a column is shared.
 	tallyReuse = 8

@@ -474,9 +474,9 @@ func (t *Tally) Elapsed() (time.Duration, error) {
 	return t.ended.Elapsed(t.begun)
 }
 
-// TallyTime predicts the device time of a Count of one column, roughly. On an H100, of 25.2 million documents, counts took
-// 74 µs with few matches and 81 µs with 3.46 million (docs/benchmarks/gpu-typed.md).
+// TallyTime predicts the device time of a Count of one column, roughly. On an H200, of 25.2 million documents, counts took
+// 28 µs with 3.46 million matches of 3.74 million postings, and 19 µs with 1 % of them (docs/benchmarks/gpu-typed.md).
 func TallyTime(numDocs int, postings uint64) time.Duration {
-	ns := 15_000 + float64(numDocs)/430 + float64(postings)/500
+	ns := 8_000 + float64(numDocs)/2_500 + float64(postings)/370
 	return time.Duration(min(ns, math.MaxInt64/2))
 }
