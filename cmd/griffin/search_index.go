@@ -108,7 +108,7 @@ func (o *indexOptions) registerSettings(f *pflag.FlagSet) {
 	f.StringVar(&o.analysis, "analysis", "", "JSON `FILE` that defines analyzers, as OpenSearch's analysis settings")
 	f.StringVar(&o.codec, "codec", "simdbp", "compression of posting lists: "+strings.Join(griffin.Codecs(), ", "))
 	f.StringSliceVar(&o.fields, "fields", []string{"title"}, "fields that queries can name, as in title:word")
-	f.StringVar(&o.mapping.name, "mapping", "", "`FILE` with the types of fields, as a mapping of OpenSearch in JSON, in place of --fields")
+	f.StringVar(&o.mapping.name, "mapping", "", "`FILE` with the types of fields, as a mapping of OpenSearch in JSON, in place of --fields; it may also be the body of a request that creates an index, with mappings and analysis settings")
 	f.BoolVar(&o.noPositions, "no-positions", false, "leave out the positions of words: the index is smaller, and \"phrases\" are errors")
 	f.Bool("positions", true, "the default")
 	_ = f.MarkHidden("positions") // it was needed before positions became the default
@@ -169,6 +169,12 @@ func (o *indexOptions) checkInput(flags *pflag.FlagSet) error {
 		}
 		if err := o.mapping.read(griffin.ParseMapping); err != nil {
 			return err
+		}
+		if o.mapping.analysis {
+			if flags.Changed("analysis") {
+				return usagef("--analysis beside --mapping %s, which has analysis settings, too", o.mapping.name)
+			}
+			o.analysis = o.mapping.name
 		}
 	}
 	if o.weights != 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"slices"
@@ -57,6 +58,9 @@ that are added later.`,
 				if err := update.read(griffin.ParseMappingUpdate); err != nil {
 					return err
 				}
+				if update.analysis {
+					return usagef("mapping %s: analysis settings are fixed when an index is made", update.name)
+				}
 			}
 			ix, err := openIndex(args[0], griffin.Options{})
 			if err != nil {
@@ -80,21 +84,62 @@ that are added later.`,
 	return c
 }
 
-// mappingFile is the file of --mapping.
+// mappingFile is the file of --mapping or --update.
 type mappingFile struct {
-	name   string
-	parsed *griffin.Mapping // nil: none
+	name     string
+	parsed   *griffin.Mapping // nil: none
+	analysis bool             // the file also has analysis settings, for griffin.ReadAnalysis
 }
 
+// read also accepts the body of a request that creates an index of OpenSearch, with mappings and analysis settings.
 func (f *mappingFile) read(parse func([]byte) (*griffin.Mapping, error)) error {
 	text, err := os.ReadFile(f.name)
 	if err != nil {
+		return err
+	}
+	if text, err = f.takeSettings(text); err != nil {
 		return err
 	}
 	if f.parsed, err = parse(text); err != nil {
 		return usagef("mapping %s: %s", f.name, base.Message(err))
 	}
 	return nil
+}
+
+// takeSettings returns the mappings of the body of a request that creates an index, and text if it is none.
+func (f *mappingFile) takeSettings(text []byte) ([]byte, error) {
+	body := membersOf(text)
+	if body["settings"] == nil || body["mappings"] == nil {
+		return text, nil
+	}
+	for name := range body {
+		if name != "settings" && name != "mappings" {
+			return nil, usagef("mapping %s: [%s] beside [settings] and [mappings]: griffin index reads only these", f.name, name)
+		}
+	}
+	settings := body["settings"]
+	for _, within := range []string{"settings", "settings.index"} {
+		members := membersOf(settings)
+		if members == nil {
+			return nil, usagef("mapping %s: [%s] is not a JSON object", f.name, within)
+		}
+		for name := range members {
+			if name != "analysis" && (name != "index" || within != "settings") {
+				return nil, usagef("mapping %s: [%s.%s] is no analysis setting; griffin index takes other settings as flags", f.name, within, name)
+			}
+		}
+		f.analysis = f.analysis || members["analysis"] != nil
+		if settings = members["index"]; settings == nil {
+			break
+		}
+	}
+	return body["mappings"], nil
+}
+
+// membersOf returns the members of a JSON object; nil if text is none.
+func membersOf(text []byte) (members map[string]json.RawMessage) {
+	_ = json.Unmarshal(text, &members) // sets nothing after an error
+	return members
 }
 
 // mappedBy returns what reading a corpus has to know of a mapping; nil if it has texts only.
