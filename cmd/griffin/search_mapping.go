@@ -138,7 +138,7 @@ func (f *mappingFile) takeSettings(text []byte) ([]byte, error) {
 
 // membersOf returns the members of a JSON object; nil if text is none.
 func membersOf(text []byte) (members map[string]json.RawMessage) {
-	_ = json.Unmarshal(text, &members) // sets nothing after an error
+	_ = json.Unmarshal(text, &members) // members stays nil after an error
 	return members
 }
 

@@ -140,7 +140,7 @@ func TestContinueAfterRefusal(t *testing.T) {
 	}
 }
 
-// What was acknowledged before an error is counted, and what was refused is reported.
+// After an error, the command counts the acknowledged documents and reports the refused ones.
 func TestCountBeforeError(t *testing.T) {
 	s := partialSink{}
 	var out strings.Builder

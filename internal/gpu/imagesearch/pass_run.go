@@ -27,9 +27,6 @@ func (p *Pass) Run(memory cuda.Buffer[byte], uploads func(*cuda.Stream) error, s
 	return errors.Join(err, p.memory.fill.Synchronize(), p.memory.search.Synchronize())
 }
 
-// PassMemory is the size of the memory of a Pass whose bands have at most size bytes.
-func PassMemory(size int64) int64 { return passBuffers * size }
-
 func (p *Pass) run(memory cuda.Buffer[byte], uploads func(*cuda.Stream) error, stopped func() bool) error {
 	if len(p.queries) == 0 {
 		return nil
@@ -259,7 +256,7 @@ func (p *Pass) enqueue(band int, step *passStep, memory cuda.Buffer[byte]) error
 	return m.search.Record(step.searched)
 }
 
-// inOrder makes calls up to the first that fails: a kernel must not run on what was not copied.
+// inOrder makes calls until one fails, because a kernel must not run after a failed copy.
 func inOrder(calls ...func() error) error {
 	for _, call := range calls {
 		if err := call(); err != nil {

@@ -80,7 +80,7 @@ func (p *Pass) passBytes(units int) int {
 	for ; ; size += size/8 + 128 {
 		b := bandPlanner{p: p}
 		if b.divide(size) == nil && b.bands[0].to >= min(units, p.numUnits(), p.mostUnits()) {
-			return int(PassMemory((size + 255) &^ 255))
+			return int(passBuffers * ((size + 255) &^ 255))
 		}
 	}
 }

@@ -72,7 +72,7 @@ type Tally struct {
 	begun, ended *cuda.Event
 	timed        bool
 	resident     map[residence]int
-	mostBlocks   int // of a launch in tests; 0: as many as the device runs at the same time
+	mostBlocks   int // limit of a launch in tests; 0: none
 	mark         markParams
 	params       tallyParams
 }

@@ -168,7 +168,7 @@ func TestBandsCancelled(t *testing.T) {
 	c.compareAll(t, queries, results)
 }
 
-// Runs that wait share a pass, and a leader waits shortly for as many queries as the last pass had.
+// Waiting runs share a pass. A leader waits a short time, until there are as many queries as in the last pass.
 func TestBandsTogether(t *testing.T) {
 	c := newCollection(t, 20_000, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 8 << 20}})

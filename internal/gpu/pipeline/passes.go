@@ -122,8 +122,8 @@ func (p *passes) answer(r *passRequest, device int) error {
 	return r.ctx.Err()
 }
 
-// Programs that wait for their batches send the next ones soon after a pass. So a leader waits a small share of a pass, until
-// there are as many queries as in the last one: most of the time of a pass does not depend on their number.
+// A pass takes almost the same time for few and for many queries, and programs send their next batches soon after it. So a
+// leader waits up to this share of a pass for the number of queries of the last one.
 const (
 	awaitShare  = 8
 	longestWait = 10 * time.Millisecond

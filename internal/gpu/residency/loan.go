@@ -33,9 +33,6 @@ const lentGain = 1e18
 // Memory returns the memory, aligned to 256 bytes.
 func (l *Loan) Memory() cuda.Buffer[byte] { return l.memory }
 
-// IsZero reports whether nothing is lent.
-func (l *Loan) IsZero() bool { return l.e == nil }
-
 // Return ends the loan, after all work on the memory. It may be repeated.
 func (l *Loan) Return() {
 	if l.e != nil {
