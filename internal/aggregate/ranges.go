@@ -91,7 +91,7 @@ func parseRange(r *Request, p *params) (func(e *env) (collector, error), error) 
 		}
 		list = append(list, v)
 	}
-	slices.SortStableFunc(list, func(a, b valueRange) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	base.SortStable(list, func(a, b valueRange) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	return func(e *env) (collector, error) {
 		n, err := e.numbersOf(r, &o.numberParams)
 		if err != nil {
@@ -129,7 +129,7 @@ func parseDateRange(r *Request, p *params) (func(e *env) (collector, error), err
 			}
 			c.list = append(c.list, v)
 		}
-		slices.SortStableFunc(c.list, func(a, b valueRange) int {
+		base.SortStable(c.list, func(a, b valueRange) int {
 			return cmp.Or(cmp.Compare(a.dateFrom, b.dateFrom), cmp.Compare(a.dateTo, b.dateTo))
 		})
 		c.within, err = e.within(r)

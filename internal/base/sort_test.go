@@ -22,6 +22,24 @@ func TestSort(t *testing.T) {
 	}
 }
 
+// SortStable orders lists as slices.SortStableFunc does.
+func TestSortStable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 4))
+	for n := range 100 {
+		list := make([][2]int, n)
+		for i := range list {
+			list[i] = [2]int{rng.IntN(5), i}
+		}
+		want := slices.Clone(list)
+		byFirst := func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) }
+		SortStable(list, byFirst)
+		slices.SortStableFunc(want, byFirst)
+		if !slices.Equal(list, want) {
+			t.Fatalf("%v, want %v", list, want)
+		}
+	}
+}
+
 // SortFew is stable.
 func TestSortFew(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))

@@ -135,26 +135,26 @@ func (b *Batch) finishPartial() error {
 
 func (r *partial) find(id string) (doc uint32, found bool, err error) {
 	hash := hashID([]byte(id))
-	entry := func(i int) (idHash, error) {
+	entry := func(i int) (keyed, error) {
 		b, err := r.hashes.bytes(int64(i)*idHashBytes, idHashBytes)
 		if err != nil {
-			return idHash{}, err
+			return keyed{}, err
 		}
-		return idHash{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:])}, nil
+		return keyed{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:])}, nil
 	}
 	first := sort.Search(r.numDocs, func(i int) bool {
 		e, entryErr := entry(i)
 		err = errors.Join(err, entryErr)
-		return e.hash >= hash
+		return e.key >= hash
 	})
 	for i := first; i < r.numDocs && err == nil; i++ {
-		var e idHash
-		if e, err = entry(i); err != nil || e.hash != hash {
+		var e keyed
+		if e, err = entry(i); err != nil || e.key != hash {
 			break
 		}
 		var other string
-		if other, err = r.readID(e.doc); err == nil && other == id {
-			doc, found = e.doc, true
+		if other, err = r.readID(e.number); err == nil && other == id {
+			doc, found = e.number, true
 		}
 	}
 	return doc, found, err

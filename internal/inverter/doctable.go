@@ -12,15 +12,9 @@ import (
 type docTable struct {
 	idBytes   []byte
 	idEnds    []uint32
-	hashes    []idHash
+	hashes    []keyed // of ids, for finding duplicates
 	locations locationWriter
 	versions  []segment.Version // of all documents, or none
-}
-
-// For finding duplicates.
-type idHash struct {
-	hash uint64
-	doc  uint32
 }
 
 const idHashBytes = 12 // in a spill file
@@ -47,20 +41,20 @@ func (t *docTable) reset() {
 }
 
 func (t *docTable) add(id string, source corpus.Location) {
-	t.hashes = append(t.hashes, idHash{xxh3.HashString(id), uint32(len(t.idEnds))})
+	t.hashes = append(t.hashes, keyed{xxh3.HashString(id), uint32(len(t.idEnds))})
 	t.idBytes = append(t.idBytes, id...)
 	t.idEnds = append(t.idEnds, uint32(len(t.idBytes)))
 	t.locations.add(source)
 }
 
-func compareHash(a, b idHash) int {
+func compareHash(a, b keyed) int {
 	switch {
-	case a.hash < b.hash:
+	case a.key < b.key:
 		return -1
-	case a.hash > b.hash:
+	case a.key > b.key:
 		return 1
 	}
-	return int(a.doc) - int(b.doc)
+	return int(a.number) - int(b.number)
 }
 
 // locationWriter encodes each document's location:

@@ -103,8 +103,8 @@ func (r *partial) spill(w io.Writer, file io.ReaderAt, offset int64) (int64, err
 
 // partialWriter keeps its memory for inverters' partial indexes.
 type partialWriter struct {
-	main   []termKey // of the default field
-	keys   []termKey
+	main   []keyed // of the default field
+	keys   []keyed
 	sorter termSorter
 	buf    []byte
 	refs   [2][]listRef // of the fields that the default field mirrors: title and text, by term
@@ -143,8 +143,8 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 	}
 	w.hashes, w.ends = w.hashes[:0], w.ends[:0]
 	for _, h := range v.docs.hashes {
-		w.hashes = binary.LittleEndian.AppendUint64(w.hashes, h.hash)
-		w.hashes = binary.LittleEndian.AppendUint32(w.hashes, h.doc)
+		w.hashes = binary.LittleEndian.AppendUint64(w.hashes, h.key)
+		w.hashes = binary.LittleEndian.AppendUint32(w.hashes, h.number)
 	}
 	for _, end := range v.docs.idEnds {
 		w.ends = binary.LittleEndian.AppendUint32(w.ends, end)
@@ -195,7 +195,7 @@ func (w *partialWriter) sort(f *fieldInverter) {
 	if len(f.twins) > 0 {
 		for _, k := range w.main {
 			if int(k.number) < len(f.twins) && f.twins[k.number] != 0 {
-				w.keys = append(w.keys, termKey{k.prefix, f.twins[k.number] - 1})
+				w.keys = append(w.keys, keyed{k.key, f.twins[k.number] - 1})
 			}
 		}
 	}
@@ -205,7 +205,7 @@ func (w *partialWriter) sort(f *fieldInverter) {
 }
 
 // appendField appends the lists of terms, then their positions. refs, if not nil, gets where they are.
-func (w *partialWriter) appendField(f *fieldInverter, keys []termKey, refs []listRef) (s listSpan) {
+func (w *partialWriter) appendField(f *fieldInverter, keys []keyed, refs []listRef) (s listSpan) {
 	s.lists = len(w.buf)
 	var previous []byte
 	for _, k := range keys {

@@ -35,7 +35,7 @@ func (s *uniqueSource) Columns() (*column.Set, error) {
 // base.ErrBadInput for an id that cannot be indexed.
 func DropDuplicates(src segment.Source, report func(id string, earlier, later corpus.Location)) (segment.Source, error) {
 	u := &uniqueSource{Source: src, dropped: src.Dropped()}
-	var hashes []idHash
+	var hashes []keyed
 	for doc := range src.NumDocs() {
 		if src.Dropped().Has(doc) {
 			continue
@@ -44,12 +44,12 @@ func DropDuplicates(src segment.Source, report func(id string, earlier, later co
 		if len(id) == 0 || len(id) > MaxIDBytes {
 			return nil, fmt.Errorf("document %d: id of %d bytes, want 1 to %d: %w", doc, len(id), MaxIDBytes, base.ErrBadInput)
 		}
-		hashes = append(hashes, idHash{hashID(id), uint32(doc)})
+		hashes = append(hashes, keyed{hashID(id), uint32(doc)})
 	}
 	slices.SortFunc(hashes, compareHash)
 	for i := range hashes {
-		for j := i + 1; j < len(hashes) && hashes[j].hash == hashes[i].hash; j++ {
-			earlier, later := int(hashes[i].doc), int(hashes[j].doc)
+		for j := i + 1; j < len(hashes) && hashes[j].key == hashes[i].key; j++ {
+			earlier, later := int(hashes[i].number), int(hashes[j].number)
 			id := bytes.Clone(src.ID(earlier))
 			if !bytes.Equal(id, src.ID(later)) {
 				continue

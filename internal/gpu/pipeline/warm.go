@@ -260,7 +260,7 @@ func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(wanted, func(a, b warmList) int { return cmp.Compare(b.docFreq, a.docFreq) })
+	base.SortStable(wanted, func(a, b warmList) int { return cmp.Compare(b.docFreq, a.docFreq) })
 	return wanted, nil
 }
 
