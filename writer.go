@@ -188,7 +188,7 @@ const (
 type WriteResult struct {
 	ID      string
 	Outcome WriteOutcome
-	// SeqNo numbers the writes of the index, Version the writes of the ID. After a conflict
+	// SeqNo numbers the writes of the index, with a gap after a crash that may have lost some; Version the writes of the ID. After a conflict
 	// they belong to the document that exists.
 	SeqNo, Version uint64
 	// Err wraps ErrConflict, ErrTooManyFields, or ErrBadInput if the document cannot be indexed.

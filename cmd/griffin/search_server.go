@@ -15,6 +15,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/wal"
 )
 
 // serverFlag is the address of a server with OpenSearch's paths.
@@ -165,7 +166,16 @@ type bulkItem struct {
 	Status  int          `json:"status"`
 	Version uint64       `json:"_version"`
 	SeqNo   uint64       `json:"_seq_no"`
+	Term    uint64       `json:"_primary_term"`
 	Error   *serverError `json:"error"`
+}
+
+// number is the number of the write from 0, with its term in the high bits; 0 if there was none.
+func (i *bulkItem) number() uint64 {
+	if seq, ok := wal.SeqOf(i.Term, i.SeqNo); ok {
+		return uint64(seq) - 1
+	}
+	return 0
 }
 
 func (s *serverIndex) apply(ctx context.Context, writes []griffin.Write) ([]griffin.WriteResult, error) {
@@ -186,7 +196,7 @@ func (s *serverIndex) apply(ctx context.Context, writes []griffin.Write) ([]grif
 	var failed error // the last of the index, or else the first for which there was no room
 	for i, byKind := range answer.Items {
 		for _, item := range byKind {
-			results[i] = griffin.WriteResult{ID: writes[i].Document.ID, Outcome: griffin.WriteOutcome(item.Result), SeqNo: item.SeqNo, Version: item.Version}
+			results[i] = griffin.WriteResult{ID: writes[i].Document.ID, Outcome: griffin.WriteOutcome(item.Result), SeqNo: item.number(), Version: item.Version}
 			if item.Error == nil {
 				s.written = true
 				continue

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/wal"
 	"github.com/griffin-search/griffin/internal/watch"
 )
 
@@ -153,11 +154,11 @@ func (t *watchedServer) Seqs(ctx context.Context, ids []string) ([]uint64, error
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case found && answer.Term > 1: // griffin index wrote it
-			seqs[i] = math.MaxUint64
-		case found:
-			seqs[i] = answer.SeqNo + 1 // servers number from 0
+		if found {
+			seqs[i] = math.MaxUint64 // griffin index wrote it
+			if seq, ok := wal.SeqOf(answer.Term, answer.SeqNo); ok {
+				seqs[i] = uint64(seq)
+			}
 		}
 	}
 	return seqs, nil

@@ -32,7 +32,7 @@ func Recover(ctx context.Context, fsys vfs.FS, ix *index.Index) error {
 	if err != nil {
 		return err
 	}
-	last := log.Stats().Last
+	last := log.Found()
 	if err := log.Close(); err != nil || uint64(last) <= ix.Seq() {
 		return err
 	}

@@ -107,7 +107,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 		s.work.stop()
 		return nil, errors.Join(s.explain(err), s.live.Close())
 	}
-	if s.adopted, err = s.live.Adopt(ctx, uint64(s.log.Stats().Last)); err != nil {
+	if s.adopted, err = s.live.Adopt(ctx, uint64(s.log.Found())); err != nil {
 		s.work.stop()
 		return nil, errors.Join(s.explain(err), s.log.Close(), s.live.Close())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/mapping"
+	"github.com/griffin-search/griffin/internal/wal"
 )
 
 // shards is the same in all answers: an index is one shard.
@@ -30,7 +31,7 @@ type written struct {
 	ForcedRefresh bool   `json:"forced_refresh,omitempty"`
 	Shards        shards `json:"_shards"`
 	SeqNo         uint64 `json:"_seq_no"`
-	PrimaryTerm   int    `json:"_primary_term"`
+	PrimaryTerm   uint64 `json:"_primary_term"`
 }
 
 // conditions of a write.
@@ -40,31 +41,29 @@ type conditions struct {
 }
 
 const (
-	// primaryTerm is the same for all writes of the API: an index has one owner.
-	primaryTerm = 1
-	// unloggedTerm is the term of documents that griffin index wrote, without a number. It is above all terms that
-	// changes of the owner could reach. Clients send both numbers back, so that such a document cannot be confused with a
+	// unloggedTerm is the term of documents that griffin index wrote, without a number. It is above all terms of the log
+	// (wal.Seq). Clients send both numbers back, so that such a document cannot be confused with a
 	// write of the API.
 	unloggedTerm = math.MaxInt32
 	// noWrite is a griffin.Write.IfSeqNo that no write has.
 	noWrite = 1<<63 + 1
 )
 
-// numbers returns _seq_no and _primary_term of the document that a write made. Writes are numbered from 0, as in
-// OpenSearch; the index numbers them from 1. Documents of griffin index have the number of the commit that the server found:
+// numbers returns _seq_no and _primary_term of the document that a write made, as in OpenSearch: writes are numbered from
+// 0, and a new term begins if acknowledged writes may be lost. Documents of griffin index have the number of the commit that the server found:
 // if they were replaced while no server ran, it is another one.
-func (x *Index) numbers(seq uint64) (seqNo uint64, term int) {
+func (x *Index) numbers(seq uint64) (seqNo, term uint64) {
 	if seq == 0 || seq == griffin.Unnumbered {
 		return x.writer.Base(), unloggedTerm
 	}
-	return seq - 1, primaryTerm
+	return wal.Seq(seq).Number(), wal.Seq(seq).Term()
 }
 
 // appendNumbers appends them to a JSON object.
 func (x *Index) appendNumbers(dst []byte, seq uint64) []byte {
 	number, term := x.numbers(seq)
 	dst = strconv.AppendUint(append(dst, `,"_seq_no":`...), number, 10)
-	return strconv.AppendInt(append(dst, `,"_primary_term":`...), int64(term), 10)
+	return strconv.AppendUint(append(dst, `,"_primary_term":`...), term, 10)
 }
 
 // unchanged is the griffin.Write.IfSeqNo for a document with a SeqNo.
@@ -85,10 +84,11 @@ func (c *conditions) apply(w *griffin.Write) *Error {
 		}
 	}
 	if c.ifSeqNo != nil {
-		switch *c.ifTerm {
-		case primaryTerm:
-			w.IfSeqNo = *c.ifSeqNo + 1
-		case unloggedTerm:
+		seq, ok := wal.SeqOf(*c.ifTerm, *c.ifSeqNo)
+		switch {
+		case ok:
+			w.IfSeqNo = uint64(seq)
+		case *c.ifTerm == unloggedTerm:
 			w.IfSeqNo = griffin.Unnumbered // see settle
 		default:
 			w.IfSeqNo = noWrite

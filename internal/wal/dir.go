@@ -32,9 +32,13 @@ type Dir struct {
 	seed uint32 // of all checksums
 	id   uint64
 	torn Torn
+	last Seq // that Open found
+
+	modes sync.Mutex // of SetMode and Close, before mu
 
 	mu      sync.Mutex
 	files   files
+	term    term   // that the file tells, unless repair.term
 	pending *group // accepts records
 	pool    pool
 	leading bool // someone writes a group or begins a file
@@ -265,6 +269,8 @@ func (l *Dir) Stats() Stats {
 
 // Close implements Log. A log that stopped returns the reason.
 func (l *Dir) Close() error {
+	l.modes.Lock()
+	defer l.modes.Unlock()
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -285,6 +291,9 @@ func (l *Dir) Close() error {
 	err := l.failed
 	if err == nil && l.files.current != nil {
 		err = l.finish()
+	}
+	if err == nil && !l.files.repair.term { // else nothing was acknowledged
+		_ = l.setUnsynced(false) // or the next Open begins a new term
 	}
 	if f := l.files.current; f != nil {
 		_ = f.Close() // synced, or reported as not

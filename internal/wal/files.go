@@ -60,6 +60,7 @@ type repair struct {
 	tail     bool     // the end of the last file must be copied into a new file
 	end      position // of that file
 	folder   bool     // the folder must be synced
+	term     bool     // the term must be written
 }
 
 func (f *files) last() *logFile { return &f.list[len(f.list)-1] }
@@ -187,6 +188,13 @@ func (l *Dir) finishRepair() error {
 			return err
 		}
 		todo.folder = false
+	}
+	if todo.term {
+		t := l.term
+		if err := l.unlocked(func() error { return writeTerm(l.fs, l.dir, t) }); err != nil {
+			return err
+		}
+		todo.term = false
 	}
 	if !todo.tail {
 		return nil

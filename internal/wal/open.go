@@ -28,7 +28,8 @@ type Torn struct {
 // folder until Close: if another has it, the error wraps base.ErrLocked. Damage wraps
 // base.ErrCorrupt, but Open checks only the files' headers and the last file's records; Replay
 // checks all that it reads. The records of the last file that no mark confirms are copied to a
-// new file; if there is no room for that, appending waits for it.
+// new file; if there is no room for that, appending waits for it. If acknowledged records may be lost, a new term begins:
+// the log was not closed, and a Mode other than ModeRequest was set.
 func Open(fsys vfs.FS, dir string, opts Options) (*Dir, error) {
 	opts.setDefaults()
 	if err := makeFolder(fsys, dir); err != nil {
@@ -69,6 +70,10 @@ func makeFolder(fsys vfs.FS, dir string) error {
 // Torn returns what Open cut off, and whether it did.
 func (l *Dir) Torn() (Torn, bool) { return l.torn, l.torn.File != "" }
 
+// Found returns the number of the last record that Open found; 0: none. Stats().Last is higher if Options.After is, or if
+// a new term began.
+func (l *Dir) Found() Seq { return l.last }
+
 func (l *Dir) recover() error {
 	found, err := scan(l.fs, l.dir)
 	if err != nil {
@@ -85,10 +90,13 @@ func (l *Dir) recover() error {
 	}
 	h := header{id: l.id}
 	l.seed = h.seed()
-	l.written, l.durable = found.end, found.durable
+	l.written, l.durable, l.last = found.end, found.durable, found.end.seq
 	l.files.repair = repair{
 		leftover: found.leftover, folder: true, end: found.end,
 		tail: found.unconfirmed(),
+	}
+	if err = l.beginTerm(found.end.seq); err != nil {
+		return err
 	}
 	err = l.finishRepair()
 	if err != nil {

@@ -16,9 +16,9 @@ func (l *Dir) Replay(from Seq, each func(Entry) error) error {
 		defer l.mu.Unlock()
 		return l.usable()
 	}
-	files, last := slices.Clone(l.files.list), l.written.seq
+	files, last, t := slices.Clone(l.files.list), l.written.seq, l.term
 	l.mu.Unlock()
-	err := replay(l.fs, l.dir, files, last, from, each)
+	err := replay(l.fs, l.dir, files, t, last, from, each)
 	if errors.Is(err, fs.ErrNotExist) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -36,15 +36,19 @@ func Scan(fsys vfs.FS, dir string, from Seq, each func(Entry) error) (Torn, erro
 	if err != nil {
 		return Torn{}, err
 	}
-	return s.torn, replay(fsys, dir, s.files, s.end.seq, from, each)
+	t, _, err := readTerm(fsys, dir)
+	if err != nil {
+		return Torn{}, err
+	}
+	return s.torn, replay(fsys, dir, s.files, t, s.end.seq, from, each)
 }
 
-func replay(fsys vfs.FS, dir string, files []logFile, last, from Seq, each func(Entry) error) error {
+func replay(fsys vfs.FS, dir string, files []logFile, t term, last, from Seq, each func(Entry) error) error {
 	first := last + 1
 	if len(files) > 0 {
 		first = files[0].first
 	}
-	if from != 0 && from < first {
+	if from != 0 && from < first && !t.begins(from, first) {
 		return fmt.Errorf("%s: records %d to %d: %w", dir, from, first-1, ErrTruncated)
 	}
 	var buf []byte

@@ -19,19 +19,30 @@ type syncer struct {
 }
 
 // SetMode changes when appended records become durable. With ModeRequest it syncs all acknowledged records. interval is as
-// in Options.
+// in Options. A log without room or permission keeps its mode.
 func (l *Dir) SetMode(mode Mode, interval time.Duration) error {
+	l.modes.Lock()
+	defer l.modes.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.usable(); err != nil {
 		return err
+	}
+	if mode != ModeRequest {
+		if _, err := resource(l.setUnsynced(true)); err != nil {
+			return err
+		}
 	}
 	l.opts.Mode, l.opts.Interval = mode, interval
 	l.opts.setDefaults()
 	close(l.syncer.changed)
 	l.syncer.changed = make(chan struct{})
 	if mode == ModeRequest {
-		return l.syncWritten()
+		if err := l.syncWritten(); err != nil {
+			return err
+		}
+		_ = l.setUnsynced(false) // or the next Open begins a new term
+		return nil
 	}
 	if !l.syncer.running {
 		l.syncer.running = true

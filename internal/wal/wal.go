@@ -2,7 +2,8 @@ package wal
 
 import "time"
 
-// Seq is the number of a record: from 1, rising in the order of the log.
+// Seq is the number of a record: from 1, rising in the order of the log. Its high bits are a term: no acknowledged record
+// has the number of another one, even if that was lost.
 type Seq uint64
 
 // Record is what Append writes.

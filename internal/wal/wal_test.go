@@ -188,27 +188,35 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// The caller's number continues even if the log is lost.
+// The caller's number continues even if the log is lost, in a new term.
 func TestAfter(t *testing.T) {
+	const of = 1 << termBits
 	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{After: 7})
-	if s := l.Stats(); s.First != 8 || s.Last != 7 || s.Durable != 7 {
+	if s := l.Stats(); s.First != of+8 || s.Last != of+7 || s.Durable != of+7 || l.Found() != 0 {
 		t.Errorf("%+v", s)
 	}
-	if first := mustAppend(t, l, "x"); first != 8 {
+	if first := mustAppend(t, l, "x"); first != of+8 || first.Term() != 2 || first.Number() != 7 {
 		t.Errorf("first record %d", first)
 	}
 	mustClose(t, l)
 	l = mustOpen(t, d, Options{After: 5})
 	mustAppend(t, l, "y")
 	mustClose(t, l)
-	l = mustOpen(t, d, Options{After: 20})
+	l = mustOpen(t, d, Options{After: of + 20})
 	mustAppend(t, l, "z")
-	wantContents(t, l, 0, "8:x", "9:y", "21:z")
-	wantContents(t, l, 21, "21:z")
+	x, y, z := fmt.Sprintf("%d:x", of+8), fmt.Sprintf("%d:y", of+9), fmt.Sprintf("%d:z", of+21)
+	wantContents(t, l, 0, x, y, z)
+	wantContents(t, l, of+21, z)
 	mustClose(t, l)
 	l = mustOpen(t, d, Options{})
-	wantContents(t, l, 8, "8:x", "9:y", "21:z")
+	wantContents(t, l, 8, x, y, z)
+	if err := l.Replay(7, func(Entry) error { return nil }); !errors.Is(err, ErrTruncated) {
+		t.Errorf("Replay of a record that is missing: %v", err)
+	}
+	if _, err := Scan(d, testDir, 8, func(Entry) error { return nil }); err != nil {
+		t.Error(err)
+	}
 	mustClose(t, l)
 }
 
