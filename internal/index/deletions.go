@@ -113,7 +113,7 @@ func addLists(ctx context.Context, s *segment.Segment, sources []segment.Source,
 	}
 	var list postings.List
 	add := func(f base.FieldID, term []byte, n uint32) (bool, error) {
-		found, err := s.Find(f, term, &list)
+		found, err := segment.FindCounted(s, f, term, &list)
 		if err != nil || !found || n > list.DocFreq {
 			return false, err
 		}

@@ -6,9 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"math"
 	"slices"
-	"sort"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
@@ -22,28 +20,11 @@ import (
 type Deletions struct {
 	live   *Bitmap
 	fields []FieldDeletions
-	lists  []listCount // by key
+	lists  listCounts
 }
 
 // FieldDeletions are the tokens and postings of deleted documents in a field.
 type FieldDeletions struct{ Tokens, Postings uint64 }
-
-// listCount is the number of deleted documents in a list. Keys are spread evenly over the 64-bit
-// numbers, so that a search finds one in a few steps.
-type listCount struct {
-	key   uint64
-	count uint32
-}
-
-// The finaliser of MurmurHash3, a permutation of the 64-bit numbers.
-func listKey(id base.ListID) uint64 {
-	x := uint64(id)
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	x *= 0xc4ceb9fe1a85ec53
-	return x ^ x>>33
-}
 
 // Live are the documents not deleted; nil: all.
 func (d *Deletions) Live() *Bitmap {
@@ -68,28 +49,7 @@ func (d *Deletions) DocFreq(l *postings.List) uint64 {
 	if d == nil || n == 0 {
 		return n
 	}
-	return n - min(n, uint64(d.count(listKey(l.ID()))))
-}
-
-// An interpolation search, in at most 64 steps, which then halve the range.
-func (d *Deletions) count(key uint64) uint32 {
-	low, high := 0, len(d.lists) // the range that can have the key
-	least, most := uint64(0), uint64(math.MaxUint64)
-	for step := 0; low < high; step++ {
-		at := low + (high-low)/2
-		if span := most - least; step < 8 && span > 0 {
-			at = low + min(int(float64(key-least)/float64(span)*float64(high-low)), high-low-1)
-		}
-		switch k := d.lists[at].key; {
-		case k == key:
-			return d.lists[at].count
-		case k < key:
-			low, least = at+1, k+1
-		default:
-			high, most = at, k-1
-		}
-	}
-	return 0
+	return n - min(n, uint64(d.lists.find(listKey(l.ID()))))
 }
 
 // With adds docs, live documents of d, and the counts of their lists and fields. It leaves d unchanged.
@@ -101,31 +61,15 @@ func (d *Deletions) With(docs *Bitmap, counts *ListCounts) *Deletions {
 		next.live = d.live.Minus(docs)
 	}
 	if d == nil {
-		next.lists = counts.sorted()
+		next.lists = next.lists.with(counts.sorted())
 		return next
 	}
 	for f := range next.fields {
 		next.fields[f].Tokens += d.fields[f].Tokens
 		next.fields[f].Postings += d.fields[f].Postings
 	}
-	next.lists = mergeCounts(d.lists, counts.sorted())
+	next.lists = d.lists.with(counts.sorted())
 	return next
-}
-
-func mergeCounts(a, b []listCount) []listCount {
-	merged := make([]listCount, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0].key < b[0].key:
-			merged, a = append(merged, a[0]), a[1:]
-		case a[0].key > b[0].key:
-			merged, b = append(merged, b[0]), b[1:]
-		default:
-			merged = append(merged, listCount{a[0].key, a[0].count + b[0].count})
-			a, b = a[1:], b[1:]
-		}
-	}
-	return append(append(merged, a...), b...)
 }
 
 // ListCounts collects the contributions of a set of documents to the lists and fields of a segment.
@@ -237,7 +181,6 @@ const (
 	kindDeletions = "bitmap"
 	// History: 1, the bitmap alone; 2, with counts.
 	deletionsVersion = 2
-	listCountBytes   = 12
 )
 
 // append appends the encoded deletions, all numbers little endian:
@@ -253,12 +196,7 @@ func (d *Deletions) append(dst []byte) []byte {
 		dst = binary.LittleEndian.AppendUint64(dst, f.Tokens)
 		dst = binary.LittleEndian.AppendUint64(dst, f.Postings)
 	}
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(d.lists)))
-	for _, l := range d.lists {
-		dst = binary.LittleEndian.AppendUint64(dst, l.key)
-		dst = binary.LittleEndian.AppendUint32(dst, l.count)
-	}
-	return dst
+	return d.lists.append(dst)
 }
 
 // Save writes the deletions to a sealed file, syncs it, and returns the checksum that LoadDeletions
@@ -348,16 +286,9 @@ func decodeDeletions(src []byte, numFields int) (*Deletions, error) {
 	}
 	n := binary.LittleEndian.Uint64(src)
 	src = src[8:]
-	if uint64(len(src))%listCountBytes != 0 || uint64(len(src))/listCountBytes != n {
-		return nil, bad("counts of lists")
-	}
-	d.lists = make([]listCount, n)
-	for i := range d.lists {
-		d.lists[i] = listCount{binary.LittleEndian.Uint64(src), binary.LittleEndian.Uint32(src[8:])}
-		src = src[listCountBytes:]
-		if i > 0 && d.lists[i].key <= d.lists[i-1].key || d.lists[i].count == 0 {
-			return nil, bad("counts of lists: not in order, or 0")
-		}
+	var ok bool
+	if d.lists, ok = decodeListCounts(src, n); !ok {
+		return nil, bad("counts of lists: not in order, 0, or of another number")
 	}
 	return d, nil
 }
@@ -372,9 +303,14 @@ func (s *Segment) VerifyDeletions(ctx context.Context, d *Deletions) error {
 	if err != nil {
 		return err
 	}
-	if want := counts.sorted(); !slices.Equal(d.lists, want) || !slices.Equal(d.fields, counts.fields) {
-		at := sort.Search(min(len(want), len(d.lists)), func(i int) bool { return d.lists[i] != want[i] })
-		return fmt.Errorf("counts of deleted documents: %d lists, want %d, the first %d equal: %w", len(d.lists), len(want), at, base.ErrCorrupt)
+	want := (&listCounts{}).with(counts.sorted())
+	if !slices.Equal(d.lists.keys, want.keys) || !slices.Equal(d.lists.counts, want.counts) || !slices.Equal(d.lists.large, want.large) ||
+		!slices.Equal(d.fields, counts.fields) {
+		at := 0
+		for at < min(want.len(), d.lists.len()) && d.lists.keys[at] == want.keys[at] && d.lists.at(at) == want.at(at) {
+			at++
+		}
+		return fmt.Errorf("counts of deleted documents: %d lists, want %d, the first %d equal: %w", d.lists.len(), want.len(), at, base.ErrCorrupt)
 	}
 	return nil
 }

@@ -253,22 +253,38 @@ func (s *Segment) FindParts(f base.FieldID, term []byte, parts Parts, l *posting
 // FindShared is Find without a copy: nobody may change the list, which the segment keeps for others. It returns nil if
 // the segment does not have the term.
 func FindShared(s *Segment, f base.FieldID, term []byte) (*postings.List, error) {
-	hash := s.lists.hash(f, term)
-	if l := s.lists.get(hash, f, term); l != nil {
-		return l, nil
-	}
 	var l postings.List
+	shared, _, err := s.find(f, term, 1, &l)
+	return shared, err
+}
+
+// FindCounted is Find for the words of deleted documents. Their rare words would fill the cache of each segment:
+// it gets the lists of a thousandth of the documents, which most words have.
+func FindCounted(s *Segment, f base.FieldID, term []byte, l *postings.List) (found bool, err error) {
+	shared, found, err := s.find(f, term, max(s.meta.NumDocs/1000, 1), l)
+	if shared != nil {
+		*l = *shared
+	}
+	return found, err
+}
+
+// find returns the list of the cache, which gets it if it has at least cached documents. Others are only in l.
+func (s *Segment) find(f base.FieldID, term []byte, cached int, l *postings.List) (shared *postings.List, found bool, err error) {
+	hash := s.lists.hash(f, term)
+	if shared = s.lists.get(hash, f, term); shared != nil {
+		return shared, true, nil
+	}
 	m, found, err := s.dict.meta(f, term)
 	if err == nil && found {
-		err = s.openList(f, &m, 0, &l)
+		err = s.openList(f, &m, 0, l)
 	}
-	if err != nil {
-		return nil, s.listError(f, term, err)
+	switch {
+	case err != nil:
+		return nil, false, s.listError(f, term, err)
+	case found && int(l.DocFreq) >= cached:
+		shared = s.lists.put(hash, f, term, l)
 	}
-	if !found {
-		return nil, nil
-	}
-	return s.lists.put(hash, f, term, &l), nil
+	return shared, found, nil
 }
 
 func (s *Segment) listError(f base.FieldID, term []byte, err error) error {

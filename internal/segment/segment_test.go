@@ -509,3 +509,62 @@ func TestWriteRefusesBrokenSources(t *testing.T) {
 		})
 	}
 }
+
+// Words of deleted documents are found like others, and only frequent ones take memory for each.
+func TestFindCounted(t *testing.T) {
+	docs := segmenttest.RandomDocs(rand.New(rand.NewPCG(1, 1)), 3000, 20_000, 1)
+	s := write(t, vfstest.NewMem(), "seg", options(1), sources(t, vfstest.NewMem(), docs, 1)...)
+	rare, frequent := 0, 0
+	for it := s.Terms(0, nil); it.Next(); {
+		var want, got, again postings.List
+		term := slices.Clone(it.Term())
+		_, err := segment.FindCounted(s, 0, term, &got)
+		first, _ := segment.FindShared(s, 0, term) // from here on the list is cached
+		kept, _ := segment.FindShared(s, 0, term)
+		if ok, err2 := s.FindParts(0, term, segment.Frontiers, &want); !ok || err != nil || err2 != nil || got.Meta != want.Meta || first != kept {
+			t.Fatalf("term %q: %v, %v: %+v, want %+v", term, err, err2, got.Meta, want.Meta)
+		}
+		if found, err := segment.FindCounted(s, 0, term, &again); !found || err != nil || again.Meta != want.Meta {
+			t.Fatalf("term %q, cached: %t, %v", term, found, err)
+		}
+		if want.DocFreq < 3 {
+			rare++
+		} else {
+			frequent++
+		}
+	}
+	if rare == 0 || frequent == 0 {
+		t.Errorf("%d rare and %d frequent terms", rare, frequent)
+	}
+	allocated := func(minFreq, maxFreq uint32) float64 {
+		fresh := write(t, vfstest.NewMem(), "seg", options(1), sources(t, vfstest.NewMem(), docs, 1)...)
+		var terms [][]byte
+		for it := fresh.Terms(0, nil); it.Next() && len(terms) < 100; {
+			if m, err := it.Meta(); err == nil && m.DocFreq >= minFreq && m.DocFreq <= maxFreq {
+				terms = append(terms, slices.Clone(it.Term()))
+			}
+		}
+		var l postings.List
+		if len(terms) < 100 {
+			t.Fatalf("%d terms of %d to %d documents", len(terms), minFreq, maxFreq)
+		}
+		return testing.AllocsPerRun(1, func() { // twice
+			next := terms[:50]
+			terms = terms[50:]
+			for _, term := range next {
+				if _, err := segment.FindCounted(fresh, 0, term, &l); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	if n := allocated(1, 2); n > 0 {
+		t.Errorf("rare words allocate %v times", n)
+	}
+	if n := allocated(3, 1<<30); n == 0 {
+		t.Error("frequent words are not cached")
+	}
+	if found, err := segment.FindCounted(s, 0, []byte("no such term"), &postings.List{}); found || err != nil {
+		t.Errorf("%t, %v", found, err)
+	}
+}
