@@ -254,14 +254,14 @@ func (s *Segment) FindParts(f base.FieldID, term []byte, parts Parts, l *posting
 // the segment does not have the term.
 func FindShared(s *Segment, f base.FieldID, term []byte) (*postings.List, error) {
 	var l postings.List
-	shared, _, err := s.find(f, term, 1, &l)
+	shared, _, err := find(s, f, term, 1, &l)
 	return shared, err
 }
 
 // FindCounted is Find for the words of deleted documents. Their rare words would fill the cache of each segment:
 // it gets the lists of a thousandth of the documents, which most words have.
 func FindCounted(s *Segment, f base.FieldID, term []byte, l *postings.List) (found bool, err error) {
-	shared, found, err := s.find(f, term, max(s.meta.NumDocs/1000, 1), l)
+	shared, found, err := find(s, f, term, max(s.meta.NumDocs/1000, 1), l)
 	if shared != nil {
 		*l = *shared
 	}
@@ -269,7 +269,7 @@ func FindCounted(s *Segment, f base.FieldID, term []byte, l *postings.List) (fou
 }
 
 // find returns the list of the cache, which gets it if it has at least cached documents. Others are only in l.
-func (s *Segment) find(f base.FieldID, term []byte, cached int, l *postings.List) (shared *postings.List, found bool, err error) {
+func find(s *Segment, f base.FieldID, term []byte, cached int, l *postings.List) (shared *postings.List, found bool, err error) {
 	hash := s.lists.hash(f, term)
 	if shared = s.lists.get(hash, f, term); shared != nil {
 		return shared, true, nil

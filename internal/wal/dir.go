@@ -31,14 +31,10 @@ type Dir struct {
 	lock io.Closer
 	seed uint32 // of all checksums
 	id   uint64
-	torn Torn
-	last Seq // that Open found
-
-	modes sync.Mutex // of SetMode and Close, before mu
+	was  opened
 
 	mu      sync.Mutex
 	files   files
-	term    term   // that the file tells, unless repair.term
 	pending *group // accepts records
 	pool    pool
 	leading bool // someone writes a group or begins a file
@@ -54,6 +50,12 @@ type Dir struct {
 }
 
 var _ Log = (*Dir)(nil)
+
+// opened is what Open found.
+type opened struct {
+	torn Torn
+	last Seq
+}
 
 // position is a place in the chain of records.
 type position struct {
@@ -269,8 +271,8 @@ func (l *Dir) Stats() Stats {
 
 // Close implements Log. A log that stopped returns the reason.
 func (l *Dir) Close() error {
-	l.modes.Lock()
-	defer l.modes.Unlock()
+	l.syncer.modes.Lock()
+	defer l.syncer.modes.Unlock()
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()

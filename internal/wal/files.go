@@ -51,6 +51,7 @@ type files struct {
 	// What Open could not do for lack of room or permission, and must be done before the next
 	// write.
 	repair   repair
+	term     term // that the file has, unless repair.term
 	busy     bool // someone syncs or replaces current
 	released sync.Cond
 }
@@ -190,7 +191,7 @@ func (l *Dir) finishRepair() error {
 		todo.folder = false
 	}
 	if todo.term {
-		t := l.term
+		t := l.files.term
 		if err := l.unlocked(func() error { return writeTerm(l.fs, l.dir, t) }); err != nil {
 			return err
 		}

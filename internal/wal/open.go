@@ -68,11 +68,11 @@ func makeFolder(fsys vfs.FS, dir string) error {
 }
 
 // Torn returns what Open cut off, and whether it did.
-func (l *Dir) Torn() (Torn, bool) { return l.torn, l.torn.File != "" }
+func (l *Dir) Torn() (Torn, bool) { return l.was.torn, l.was.torn.File != "" }
 
 // Found returns the number of the last record that Open found; 0: none. Stats().Last is higher if Options.After is, or if
 // a new term began.
-func (l *Dir) Found() Seq { return l.last }
+func (l *Dir) Found() Seq { return l.was.last }
 
 func (l *Dir) recover() error {
 	found, err := scan(l.fs, l.dir)
@@ -81,7 +81,7 @@ func (l *Dir) recover() error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.torn, l.id = found.torn, found.id
+	l.id = found.id
 	l.files.list, l.files.number = found.files, found.number
 	if len(found.files) == 0 {
 		var random [8]byte
@@ -90,7 +90,8 @@ func (l *Dir) recover() error {
 	}
 	h := header{id: l.id}
 	l.seed = h.seed()
-	l.written, l.durable, l.last = found.end, found.durable, found.end.seq
+	l.written, l.durable = found.end, found.durable
+	l.was = opened{found.torn, found.end.seq}
 	l.files.repair = repair{
 		leftover: found.leftover, folder: true, end: found.end,
 		tail: found.unconfirmed(),

@@ -16,7 +16,7 @@ func (l *Dir) Replay(from Seq, each func(Entry) error) error {
 		defer l.mu.Unlock()
 		return l.usable()
 	}
-	files, last, t := slices.Clone(l.files.list), l.written.seq, l.term
+	files, last, t := slices.Clone(l.files.list), l.written.seq, l.files.term
 	l.mu.Unlock()
 	err := replay(l.fs, l.dir, files, t, last, from, each)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,13 +16,14 @@ type syncer struct {
 	done    chan struct{}
 	changed chan struct{} // closed and replaced by SetMode
 	count   uint64        // of syncs of records
+	modes   sync.Mutex    // of SetMode and Close, before Dir.mu
 }
 
 // SetMode changes when appended records become durable. With ModeRequest it syncs all acknowledged records. interval is as
 // in Options. A log without room or permission keeps its mode.
 func (l *Dir) SetMode(mode Mode, interval time.Duration) error {
-	l.modes.Lock()
-	defer l.modes.Unlock()
+	l.syncer.modes.Lock()
+	defer l.syncer.modes.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.usable(); err != nil {

@@ -128,7 +128,7 @@ func (l *Dir) beginTerm(last Seq) error {
 	unsynced := l.opts.Mode != ModeRequest
 	l.files.repair.term = lost || !found || unsynced != t.unsynced
 	t.unsynced = unsynced
-	l.term = t
+	l.files.term = t
 	return nil
 }
 
@@ -148,18 +148,18 @@ func writeTerm(fsys vfs.FS, dir string, t term) error {
 // setUnsynced makes the file tell whether records can be acknowledged before they are durable. l.mu is held, and released
 // for a time.
 func (l *Dir) setUnsynced(unsynced bool) error {
-	if l.term.unsynced == unsynced {
+	if l.files.term.unsynced == unsynced {
 		return nil
 	}
 	l.acquireFile()
 	defer l.releaseFile()
-	next := l.term
+	next := l.files.term
 	next.unsynced = unsynced
 	if !l.files.repair.term { // else it is written before the next record
 		if err := l.unlocked(func() error { return writeTerm(l.fs, l.dir, next) }); err != nil {
 			return err
 		}
 	}
-	l.term = next
+	l.files.term = next
 	return nil
 }
