@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -182,11 +183,27 @@ func TestMergeDamagedTables(t *testing.T) {
 	}
 }
 
-// What a merge allocates does not grow with the documents by more than four bytes each.
+// keepPools fills the pools of a merge and stops the collector, which empties them. Without that, a merge allocates 0.5 MB
+// for each batch that its goroutines hold at a time, and their number depends on the load of the machine.
+func keepPools(t *testing.T) {
+	t.Helper()
+	percent := debug.SetGCPercent(-1)
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
+	const held = 32 // more than channels and goroutines hold
+	for range held {
+		b, spool := &batch{}, make([]byte, 0, 1<<20)
+		b.docIDs, b.freqs = make([]uint32, 0, 2*batchPostings), make([]uint32, 0, 2*batchPostings)
+		freeBatches.Put(b)
+		freeSpools.Put(&spool)
+	}
+}
+
+// What a merge allocates does not grow with the documents by more than two bytes each.
 func TestMergeMemory(t *testing.T) {
 	if sampletest.Race {
 		t.Skip("under the race detector a sync.Pool drops memory at random")
 	}
+	keepPools(t)
 	dir := t.TempDir()
 	allocated := func(n int) int64 {
 		var sources []Source
@@ -205,7 +222,7 @@ func TestMergeMemory(t *testing.T) {
 		return int64(after.TotalAlloc - before.TotalAlloc)
 	}
 	const few, many = 50_000, 250_000
-	if grown := allocated(many) - allocated(few); grown > 4*2*(many-few) {
+	if grown := allocated(many) - allocated(few); grown > 2*2*(many-few) {
 		t.Errorf("a merge of %d more documents allocates %d bytes more", 2*(many-few), grown)
 	}
 }

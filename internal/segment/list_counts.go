@@ -98,18 +98,22 @@ func (c *listCounts) with(added []listCount) (sum listCounts) {
 		}
 	}
 	sum.grow(n)
-	for l := range c.all() {
-		for len(added) > 0 && added[0].key < l.key {
-			sum.add(added[0].key, added[0].count)
-			added = added[1:]
+	large := 0
+	for i := 0; i < len(c.keys) || len(added) > 0; {
+		var l listCount
+		if i < len(c.keys) && (len(added) == 0 || c.keys[i] <= added[0].key) {
+			if l = (listCount{c.keys[i], uint32(c.counts[i])}); l.count == largeCount {
+				l = c.large[large]
+				large++
+			}
+			i++
+		} else {
+			l.key = added[0].key
 		}
 		if len(added) > 0 && added[0].key == l.key {
 			l.count += added[0].count
 			added = added[1:]
 		}
-		sum.add(l.key, l.count)
-	}
-	for _, l := range added {
 		sum.add(l.key, l.count)
 	}
 	return sum
