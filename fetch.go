@@ -117,7 +117,7 @@ func (s *search) viewOf(doc base.DocID) *index.View {
 }
 
 func (s *search) snippetMaker(plan *dispatch.Query) (*snippet.Maker, error) {
-	sought := plan.Sought()
+	sought := plan.Sought(false /* filters */)
 	q := snippet.Query{Phrases: sought.Phrases}
 	for _, t := range sought.Terms {
 		q.Terms = append(q.Terms, snippet.Term{Text: t.Text, Weight: t.IDF})

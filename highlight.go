@@ -11,6 +11,8 @@ import (
 // Highlight asks for Hit.Highlights: passages of the fields of hits.
 type Highlight struct {
 	Fields []HighlightField
+	// Filters also highlights words of filters, which are parts of the query with the score 0.
+	Filters bool
 }
 
 // HighlightField is a field of a Highlight.
@@ -52,7 +54,7 @@ func (s *search) newHighlighter(q *dispatch.Query, h *Highlight) *highlighter {
 	if h == nil {
 		return nil
 	}
-	return &highlighter{search: s, sought: q.Sought(), fields: h.Fields, makers: map[makerKey]*snippet.Maker{}}
+	return &highlighter{search: s, sought: q.Sought(h.Filters), fields: h.Fields, makers: map[makerKey]*snippet.Maker{}}
 }
 
 // highlights returns the passages of a document by field.

@@ -49,7 +49,7 @@ func checkCached(t *testing.T, cached, plain *Searcher, sc *Scratch, q query.Nod
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantSought := want.Sought()
+	wantSought := want.Sought(false)
 	o.Cached = true
 	p, err := cached.Prepare(sc, q, o)
 	if err != nil {
@@ -62,7 +62,7 @@ func checkCached(t *testing.T, cached, plain *Searcher, sc *Scratch, q query.Nod
 	if !slices.Equal(got.Hits, wantAnswer.Hits) || got.Mode != wantAnswer.Mode || got.Matches != wantAnswer.Matches || got.Missed != wantAnswer.Missed {
 		t.Fatalf("%s, %+v: cached=%t %+v, want %+v", q, o, got.Cached, got, wantAnswer)
 	}
-	if sought := p.Sought(); !slices.Equal(sought.Terms, wantSought.Terms) || !slices.Equal(p.Notes(), want.Notes()) {
+	if sought := p.Sought(false); !slices.Equal(sought.Terms, wantSought.Terms) || !slices.Equal(p.Notes(), want.Notes()) {
 		t.Fatalf("%s, %+v: sought %+v, want %+v", q, o, sought, wantSought)
 	}
 	return got.Cached

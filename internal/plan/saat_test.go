@@ -212,7 +212,7 @@ func TestSaatBudgetAndTrace(t *testing.T) {
 	if text := trace.String(); !strings.Contains(text, "postings added") || !strings.Contains(text, "segments") {
 		t.Errorf("the trace reads %s", text)
 	}
-	if sought := p.Sought(); len(sought.Terms) != 3 || sought.Terms[0].IDF <= 0 {
+	if sought := p.Sought(false); len(sought.Terms) != 3 || sought.Terms[0].IDF <= 0 {
 		t.Errorf("sought %+v", sought)
 	}
 	o.Budget = saat.Budget{Time: time.Hour}

@@ -64,22 +64,17 @@ type SoughtTerm struct {
 	IDF   float64
 }
 
-// Sought returns the terms, phrases and patterns of the query.
-func (p *Plan) Sought() Sought {
+// Sought returns the terms, phrases and patterns of the query, with filters also those of parts with the score 0.
+func (p *Plan) Sought(filters bool) Sought {
 	var s Sought
 	seen := make([]bool, len(p.words.terms))
 	// The last stage has every leaf that can match: ModeOr drops only leaves that match nothing.
-	root := p.stages[len(p.stages)-1].root
-	walkSets(root, func(n *set) {
+	walkSought(p.stages[len(p.stages)-1].root, filters, func(n *set) {
 		if t, ok := n.source.(termSet); ok {
 			field, match := t.matchTerms()
 			s.Patterns = append(s.Patterns, SoughtPattern{Field: p.planner.fields[field], Match: match})
 		}
-	})
-	walkLeaves(root, false, func(l *leaf, excluded bool) {
-		if excluded {
-			return
-		}
+	}, func(l *leaf) {
 		var phrase []string
 		for _, t := range l.terms {
 			text := string(p.words.terms[t].bytes)
@@ -97,27 +92,35 @@ func (p *Plan) Sought() Sought {
 	return s
 }
 
-// walkSets visits the sets that are not excluded and have a score.
-func walkSets(n node, visit func(*set)) {
+// walkSought visits the sets and leaves that are not excluded and do not only lower scores; unless filters, those that have a
+// score.
+func walkSought(n node, filters bool, sets func(*set), leaves func(*leaf)) {
+	walk := func(children ...node) {
+		for _, child := range children {
+			walkSought(child, filters, sets, leaves)
+		}
+	}
 	switch n := n.(type) {
 	case *set:
-		visit(n)
+		sets(n)
+	case *leaf:
+		leaves(n)
 	case *constant:
-		if n.score > 0 {
-			walkSets(n.child, visit)
+		if n.score > 0 || filters {
+			walk(n.child)
 		}
 	case *group:
-		for _, child := range n.required {
-			walkSets(child, visit)
-		}
-		for _, child := range n.optional {
-			walkSets(child, visit)
-		}
+		walk(n.required...)
+		walk(n.optional...)
 	case *disMax:
-		for _, child := range n.children {
-			walkSets(child, visit)
+		walk(n.children...)
+	case *functionScore:
+		walk(n.child)
+	case *combined:
+		for _, l := range n.leaves {
+			leaves(l)
 		}
 	case *boosting:
-		walkSets(n.positive, visit)
+		walk(n.positive)
 	}
 }

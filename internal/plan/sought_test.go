@@ -33,7 +33,7 @@ func TestSought(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				sought := p.Sought()
+				sought := p.Sought(false)
 				var terms []string
 				for _, term := range sought.Terms {
 					if terms = append(terms, term.Text); term.IDF <= 0 {

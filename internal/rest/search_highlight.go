@@ -48,7 +48,7 @@ func (s *searchRequest) parseHighlight(_ *Index, _ string, raw json.RawMessage) 
 	if err := json.Unmarshal(raw, &top); err != nil || top.Fields == nil {
 		return badRequest(typeParsing, "[highlight] needs [fields]")
 	}
-	h := &highlightRequest{options: &griffin.Highlight{}, pre: "<em>", post: "</em>", escape: all.Encoder == "html"}
+	h := &highlightRequest{options: &griffin.Highlight{Filters: true}, pre: "<em>", post: "</em>", escape: all.Encoder == "html"}
 	if len(all.PreTags) > 0 {
 		h.pre = all.PreTags[0]
 	}
