@@ -173,7 +173,7 @@ func declaredNames(o index.Options) []string {
 	}
 	var names []string
 	for _, f := range o.Mapping.Fields() {
-		if f.Of == "" && f.Type != mapping.Object {
+		if f.Of == "" && f.Type != mapping.Object && len(o.Mapping.Sources(f.Name)) == 1 { // else others are copied to it
 			names = append(names, f.Name)
 		}
 	}

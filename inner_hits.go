@@ -61,7 +61,7 @@ func (q *Query) checkInnerHits() error {
 
 // addInnerHits sets the documents of the groups of hits.
 func (s *sortedSearch) addInnerHits(ctx context.Context, o *collect.Options, found []collect.Hit, hits []Hit) error {
-	if len(s.query.InnerHits) == 0 || len(hits) == 0 {
+	if len(s.query.InnerHits) == 0 {
 		return nil
 	}
 	groups := make([]collect.Value, len(found))
@@ -79,6 +79,9 @@ func (s *sortedSearch) addInnerHits(ctx context.Context, o *collect.Options, fou
 			return fmt.Errorf("inner hits %q: %w", inner.Name, err)
 		}
 		rankers = append(rankers, r)
+	}
+	if len(hits) == 0 {
+		return nil
 	}
 	adders := make([]collect.Adder, len(rankers))
 	for i, r := range rankers {

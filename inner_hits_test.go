@@ -101,6 +101,7 @@ func TestInnerHitsErrors(t *testing.T) {
 		{Node: &query.MatchAll{}, Collapse: "shelf", InnerHits: []griffin.InnerHits{{Name: "a"}, {Name: "a"}}},
 		{Node: &query.MatchAll{}, Collapse: "shelf", InnerHits: []griffin.InnerHits{{Name: "a", Options: json.RawMessage(`{"size":101}`)}}},
 		{Node: &query.MatchAll{}, Collapse: "shelf", InnerHits: []griffin.InnerHits{{Name: "a", Options: json.RawMessage(`{"highlight":{}}`)}}},
+		{Node: &query.IDs{}, Collapse: "shelf", InnerHits: []griffin.InnerHits{{Name: "a", Options: json.RawMessage(`{"highlight":{}}`)}}},
 	} {
 		if _, err := l.ix.Search(t.Context(), q); err == nil || !strings.Contains(err.Error(), "inner hits") {
 			t.Errorf("%+v: %v", q.InnerHits, err)

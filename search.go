@@ -165,7 +165,16 @@ func ParseQuery(ix *Index, text string) (query.Node, error) {
 		return nil, err
 	}
 	defer snapshot.Release()
-	return query.Parse(text, ix.searcher(snapshot).Fields())
+	return parseText(ix.searcher(snapshot), text)
+}
+
+// parseText returns the first fault of a query text. It is a *query.Error.
+func parseText(searcher *dispatch.Searcher, text string) (query.Node, error) {
+	node, remarks := query.ParseChecked(text, searcher.Fields(), searcher.LeafCheck())
+	if len(remarks) > 0 {
+		return nil, remarks[0]
+	}
+	return node, nil
 }
 
 // ParseFilter is ParseQuery for a filter, in which nothing may be ignored: what looks like an unknown field or like
@@ -176,12 +185,11 @@ func ParseFilter(ix *Index, text string) (query.Node, error) {
 		return nil, err
 	}
 	defer snapshot.Release()
-	fields := ix.searcher(snapshot).Fields()
-	node, err := query.Parse(text, fields)
+	node, err := parseText(ix.searcher(snapshot), text)
 	if err != nil {
 		return nil, err
 	}
-	if hints := query.Hints(text, fields); len(hints) > 0 {
+	if hints := query.Hints(text, ix.searcher(snapshot).Fields()); len(hints) > 0 {
 		return nil, fmt.Errorf("%s: %w", hints[0], ErrBadInput)
 	}
 	return node, nil
@@ -333,14 +341,12 @@ func (q *Query) parse(searcher *dispatch.Searcher, weighted bool) (node query.No
 			notes = append(notes, "the query is a vector of terms and weights, but the index stores texts: it is read as words; a field of vectors is searched as FIELD:"+q.Text)
 		}
 	}
-	if q.Lenient {
-		var remarks []*query.Error
-		node, remarks = query.ParseLenient(q.Text, searcher.Fields())
-		for _, r := range remarks {
-			notes = append(notes, r.Error())
+	node, remarks := query.ParseChecked(q.Text, searcher.Fields(), searcher.LeafCheck())
+	for _, r := range remarks {
+		if !q.Lenient {
+			return nil, nil, r
 		}
-	} else if node, err = query.Parse(q.Text, searcher.Fields()); err != nil {
-		return nil, nil, err
+		notes = append(notes, r.Error())
 	}
 	return node, append(notes, query.Hints(q.Text, searcher.Fields())...), nil
 }

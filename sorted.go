@@ -471,5 +471,5 @@ func (s *sortedSearch) parseQueryString(raw json.RawMessage) (query.Node, error)
 	if q.MatchAll != nil {
 		return &query.MatchAll{}, nil
 	}
-	return query.Parse(q.QueryString.Query, s.searcher.Fields())
+	return parseText(s.searcher, q.QueryString.Query)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // Parse parses query text; fields are the searchable names. The error is an *Error, the first
@@ -19,11 +21,21 @@ func Parse(text string, fields []string) (Node, error) {
 	return node, nil
 }
 
+// ParseChecked is ParseLenient that calls check with each word, phrase, pattern, range and vector. An error is a fault of the
+// text at its byte, and the leaf is ignored.
+func ParseChecked(text string, fields []string, check func(leaf Node) error) (node Node, remarks []*Error) {
+	return parse(text, fields, check)
+}
+
 // ParseLenient is Parse for a search box: it always returns a tree, with faulty operators as
 // text or ignored, and reports faults in order of detection; of syntax faults, the first
 // MaxRemarks.
 func ParseLenient(text string, fields []string) (node Node, remarks []*Error) {
-	p := parser{whole: text, text: text, fields: fields}
+	return parse(text, fields, nil)
+}
+
+func parse(text string, fields []string, check func(leaf Node) error) (node Node, remarks []*Error) {
+	p := parser{whole: text, text: text, fields: fields, check: check}
 	if len(text) > MaxBytes {
 		p.add(ErrTooLong, MaxBytes, "more than %d bytes", MaxBytes)
 		p.text = text[:cut(text)]
@@ -46,8 +58,9 @@ type parser struct {
 	text    string // its first bytes, at most MaxBytes
 	pos     int
 	fields  []string
-	field   string // that applies to the group around pos
-	depth   int    // number of open parentheses
+	check   func(leaf Node) error // nil: no checks
+	field   string                // that applies to the group around pos
+	depth   int                   // number of open parentheses
 	leaves  int
 	stopped bool // a limit was exceeded: pos is at the end
 	remarks []*Error
@@ -277,6 +290,13 @@ func (p *parser) leaf(offset int, node Node) Node {
 		return nil
 	}
 	p.leaves++
+	if p.check != nil {
+		if err := p.check(node); err != nil {
+			p.remark(offset, "%s", strings.TrimSuffix(err.Error(), ": "+base.ErrBadInput.Error()))
+			p.boosted(node) // the text goes on after its boost
+			return nil
+		}
+	}
 	return p.boosted(node)
 }
 

@@ -77,6 +77,21 @@ func EachLeaf(node Node, visit func(leaf Node)) {
 	}
 }
 
+// MapLeaves puts other nodes in the place of those that have no parts. It changes the tree.
+func MapLeaves(node Node, change func(leaf Node) Node) Node {
+	switch n := node.(type) {
+	case *Boolean:
+		for i := range n.Clauses {
+			n.Clauses[i].Node = MapLeaves(n.Clauses[i].Node, change)
+		}
+	case *Constant, *DisMax, *Boosting, *FunctionScore:
+		eachPart(n, func(part *Node) { *part = MapLeaves(*part, change) })
+	default:
+		return change(node)
+	}
+	return node
+}
+
 func eachPart(node Node, change func(part *Node)) {
 	switch n := node.(type) {
 	case *Constant:

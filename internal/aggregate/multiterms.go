@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/mapping"
 )
 
 // multiTerms counts documents by the combinations of the values of several fields.
@@ -191,9 +192,12 @@ func (m *multiTerms) write(b *Bucket, n uint32) error {
 		if i > 0 {
 			b.key = append(b.key, ',')
 		}
-		if part.hasText {
+		switch {
+		case m.sources[i].field.Type == mapping.Boolean:
+			b.key = append(b.key, part.Text...)
+		case part.hasText:
 			b.key = appendString(b.key, part.Text)
-		} else {
+		default:
 			b.key = append(b.key, part.key...)
 		}
 		texts = append(texts, part.Text)

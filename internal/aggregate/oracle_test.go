@@ -361,15 +361,19 @@ func (o *oracle) terms(kind string, p, within object, docs []*testDoc) object {
 			var keys []any
 			var texts []string
 			for _, v := range b.values {
-				if v.asText {
+				f, _ := o.m.Field(sources[len(texts)]["field"].(string))
+				switch {
+				case f.Type == mapping.Boolean:
+					keys = append(keys, v.text == "true")
+				case v.asText:
 					keys = append(keys, v.text)
-				} else {
+				default:
 					keys = append(keys, v.key)
 				}
 				texts = append(texts, v.text)
 				if !v.isTerm && !v.asText {
 					raw := appendFloat(nil, v.number)
-					if f, _ := o.m.Field(sources[len(texts)-1]["field"].(string)); f.Type == mapping.Long {
+					if f.Type == mapping.Long {
 						raw = fmt.Append(nil, int64(v.number))
 					}
 					texts[len(texts)-1] = string(raw)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/column"
+	"github.com/griffin-search/griffin/internal/mapping"
 )
 
 // maxGroups bounds the memory of a collapse.
@@ -19,8 +20,12 @@ type groups map[Value]*Hit
 // collapse keeps the best document of each group, then the best of these.
 func (r *run) collapse(segments []Segment, matches [][]uint64) ([]Hit, error) {
 	switch f := r.Collapse; {
-	case !f.HasOrdinals() && !f.HasNumbers() || f.NoDocValues:
-		return nil, fmt.Errorf("collapse by [%s]: the field has no column: %w", f.Name, base.ErrBadInput)
+	case f.NoDocValues:
+		return nil, fmt.Errorf("collapse by [%s]: its mapping has \"doc_values\": false: %w", f.Name, base.ErrBadInput)
+	case f.Type == mapping.Text:
+		return nil, fmt.Errorf("collapse by [%s]: a text has no column: use a keyword, such as [%[1]s.keyword]: %w", f.Name, base.ErrBadInput)
+	case f.Type == mapping.GeoPoint || !f.HasOrdinals() && !f.HasNumbers():
+		return nil, fmt.Errorf("collapse by [%s]: type %s: want a keyword, a number, a date, a boolean or an ip: %w", f.Name, f.Type, base.ErrBadInput)
 	case r.After != nil && (len(r.Keys) != 1 || r.Keys[0].By != Values || r.Keys[0].Field == nil || r.Keys[0].Field.Name != f.Name):
 		// Another document of a group could be before the last hit.
 		return nil, fmt.Errorf("collapse by [%s] with search_after needs a sort by [%[1]s] only: %w", f.Name, base.ErrBadInput)

@@ -53,12 +53,17 @@ type Searcher struct {
 	planner    *plan.Planner
 	dispatcher *Dispatcher        // nil: all queries run on the CPU
 	results    *resultcache.Cache // nil: none
+	leafCheck  func(query.Node) error
 }
 
 // NewSearcher returns a Searcher that scores with bm25, or with the parameters of the index if bm25
 // is nil.
 func NewSearcher(snapshot *index.Snapshot, bm25 *score.BM25) *Searcher {
-	return &Searcher{planner: plan.New(snapshot, bm25)}
+	s := &Searcher{planner: plan.New(snapshot, bm25)}
+	if m := snapshot.Options.Mapping; m != nil {
+		s.leafCheck = func(leaf query.Node) error { return plan.CheckLeaf(m, leaf) }
+	}
+	return s
 }
 
 // Use lets d, or with nil the CPU, run queries. It must be called before the first Prepare.
@@ -81,6 +86,9 @@ func (s *Searcher) Dispatcher() *Dispatcher { return s.dispatcher }
 
 // Fields returns the field names that a query may use, the default field ("") first.
 func (s *Searcher) Fields() []string { return s.planner.Names() }
+
+// LeafCheck is plan.CheckLeaf for the mapping of the snapshot; nil: there is none.
+func (s *Searcher) LeafCheck() func(leaf query.Node) error { return s.leafCheck }
 
 // BM25 returns the scoring parameters.
 func (s *Searcher) BM25() score.BM25 { return s.planner.BM25() }

@@ -11,7 +11,8 @@ func Mapped(m *mapping.Mapping) *corpus.Mapped {
 		return nil
 	}
 	c := &corpus.Mapped{Names: map[string]bool{}, Nulls: map[string]string{}, Whole: map[string]func([]byte) ([]string, error){}}
-	for _, f := range m.Fields() {
+	for i := range m.Fields() {
+		f := &m.Fields()[i]
 		if f.Of != "" || f.Type == mapping.Object {
 			continue
 		}
@@ -21,7 +22,7 @@ func Mapped(m *mapping.Mapping) *corpus.Mapped {
 		}
 		switch {
 		case f.Type == mapping.GeoPoint:
-			c.Whole[f.Name] = mapping.Points
+			c.Whole[f.Name] = f.Points
 		case f.Type.Vector():
 			c.Whole[f.Name] = mapping.Vectors
 		}

@@ -185,6 +185,7 @@ func TestParseErrors(t *testing.T) {
 		{property(`{"type": "keyword", "boost": 0}`), "[boost]"},
 		{property(`{"type": "keyword", "boost": -1}`), "[boost]"},
 		{property(`{"type": "date", "format": "QQQ"}`), "[format] of field [f]"},
+		{property(`{"type": "date", "format": ""}`), "[format] of field [f]"},
 		{property(`{"type": "keyword", "copy_to": "g"}`), "there is no field [g]"},
 		{property(`{"type": "keyword", "copy_to": "f.x", "fields": {"x": {"type": "text"}}}`), "multi-field"},
 		{property(`{"type": "keyword", "fields": {"x": {"type": "text", "copy_to": "f"}}}`), "[copy_to] of the multi-field [f.x]"},

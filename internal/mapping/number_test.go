@@ -332,6 +332,17 @@ func TestPointsOfJSON(t *testing.T) {
 	}
 }
 
+// null_value takes the place of null, also within lists.
+func TestPointsOfNull(t *testing.T) {
+	at := "5,6"
+	for raw, want := range map[string]string{`null`: "5,6", `[null]`: "5,6", `[]`: "", `["1,2",null,[2,1]]`: "1,2 5,6 1,2"} {
+		got, err := (&Field{Type: GeoPoint, NullValue: &at}).Points([]byte(raw))
+		if text := strings.Join(got, " "); text != want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", raw, text, err, want)
+		}
+	}
+}
+
 func TestKeywords(t *testing.T) {
 	f := Field{Name: "k", Type: Keyword, IgnoreAbove: 3}
 	for value, want := range map[string]bool{"": true, "abc": true, "abcd": false, "äöü": true, "a𝄞": true, "ab𝄞": false} {

@@ -195,8 +195,11 @@ func (f *Field) set(name string, value []byte) error {
 		if err := decode(value, &f.Format); err != nil {
 			return err
 		}
-		if f.Format == DefaultFormat {
+		switch f.Format {
+		case DefaultFormat:
 			f.Format = ""
+		case "":
+			return bad("an empty text is no format")
 		}
 		return nil
 	case "copy_to":

@@ -117,10 +117,19 @@ func parseDegrees(text, what string, limit float64) (float64, error) {
 
 // Points returns the points of a value in JSON as texts of ParsePoint: it is a text, an object with lat and lon,
 // a Point of GeoJSON, an array [lon, lat], an array of points, or null, which has none. The texts are not checked otherwise.
-func Points(raw []byte) ([]string, error) {
+func Points(raw []byte) ([]string, error) { return pointsOr(raw, nil) }
+
+// Points is the function Points for a value of the field: null_value takes the place of null, in lists too.
+func (f *Field) Points(raw []byte) ([]string, error) { return pointsOr(raw, f.NullValue) }
+
+// pointsOr is Points with the point that takes the place of null; nil: none does.
+func pointsOr(raw []byte, null *string) ([]string, error) {
 	var list []json.RawMessage
 	switch kind(raw) {
 	case 'n':
+		if null != nil {
+			return []string{*null}, nil
+		}
 		return nil, nil
 	case '[':
 		if err := json.Unmarshal(raw, &list); err != nil {
@@ -141,7 +150,7 @@ func Points(raw []byte) ([]string, error) {
 	}
 	var points []string
 	for _, element := range list {
-		inner, err := Points(element)
+		inner, err := pointsOr(element, null)
 		if err != nil {
 			return nil, err
 		}

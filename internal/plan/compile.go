@@ -420,7 +420,12 @@ func (c *compiler) field(name string) (base.FieldID, error) {
 	if f, err := c.searchable(name); err != nil {
 		return 0, err
 	} else if f != nil {
-		return 0, fmt.Errorf("field %q is of type %s, which has no terms: %w", name, f.Type, base.ErrBadInput)
+		return 0, noTerms(f)
+	}
+	if c.snapshot != nil && c.snapshot.Options.Mapping != nil {
+		if f, ok := c.snapshot.Options.Mapping.Field(name); ok && f.NoIndex {
+			return 0, searchableField(f)
+		}
 	}
 	return 0, fmt.Errorf("the index has no field %q: %w", name, base.ErrBadInput)
 }

@@ -47,7 +47,7 @@ func numbersOf(c *compiler, name, what string) (*mapping.Field, error) {
 	switch {
 	case f == nil:
 		return nil, fmt.Errorf("%s: the index has no field %q of numbers: %w", what, name, base.ErrBadInput)
-	case !f.HasNumbers() || f.Type == mapping.GeoPoint:
+	case !f.Type.Numeric() || f.Type == mapping.GeoPoint:
 		return nil, fmt.Errorf("%s: field %q is of type %s, which has no numbers: %w", what, name, f.Type, base.ErrBadInput)
 	}
 	return f, withDocValues(f, what)

@@ -47,13 +47,11 @@ func fieldWeight(s *index.Snapshot, n query.Node) float64 {
 // searchable is typed, with an error if queries cannot search the field.
 func (c *compiler) searchable(name string) (*mapping.Field, error) {
 	f := c.typed(name)
-	switch {
-	case f == nil:
+	if f == nil {
 		return nil, nil
-	case f.NoIndex:
-		return nil, fmt.Errorf("field %q cannot be searched: its mapping has index false: %w", name, base.ErrBadInput)
-	case f.Type.Vector():
-		return nil, fmt.Errorf("field %q is of type %s: search it with tokens and weights, as %s:{\"token\": 1.5} or neural_sparse: %w", name, f.Type, name, base.ErrBadInput)
+	}
+	if err := searchableField(f); err != nil {
+		return nil, err
 	}
 	return f, nil
 }

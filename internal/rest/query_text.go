@@ -9,6 +9,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/mapping"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -276,6 +277,9 @@ func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
 		}
 		p.x.inZone(node, zone)
 	}
+	if lenient {
+		node = p.x.matchNothing(node)
+	}
 	return boosted(notOnlyExclusions(node), o.boost()), o.err
 }
 
@@ -310,10 +314,11 @@ func (x *Index) fieldNames() (names []string) {
 func (x *Index) parseText(text string, lenient bool) (query.Node, *Error) {
 	fields := x.fieldNames()
 	rewritten := query.Lucene(text, fields)
-	node, remarks := query.ParseLenient(rewritten, fields)
 	if lenient {
+		node, _ := query.ParseLenient(rewritten, fields)
 		return node, nil
 	}
+	node, remarks := query.ParseChecked(rewritten, fields, x.checkLeaf)
 	if len(remarks) > 0 {
 		fault := *remarks[0]
 		if fault.Text != "" {
@@ -325,6 +330,19 @@ func (x *Index) parseText(text string, lenient bool) (query.Node, *Error) {
 		return nil, badRequest(typeShardException, "Failed to parse query [%s]: %s", text, strings.Join(hints, "; ")).of(x.name)
 	}
 	return node, nil
+}
+
+// checkLeaf returns an error if a leaf of a query text cannot be searched.
+func (x *Index) checkLeaf(leaf query.Node) error { return plan.CheckLeaf(x.meta().fields, leaf) }
+
+// matchNothing puts a query without matches in the place of leaves that cannot be searched.
+func (x *Index) matchNothing(node query.Node) query.Node {
+	return query.MapLeaves(node, func(leaf query.Node) query.Node {
+		if x.checkLeaf(leaf) != nil {
+			return &query.IDs{Boost: 1}
+		}
+		return leaf
+	})
 }
 
 // queryString is for the parameters q, default_operator and df of a URL.

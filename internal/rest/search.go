@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -17,7 +18,11 @@ const maxWindow = 10_000
 // maxQueryText bounds a body of a search.
 const maxQueryText = 1 << 20
 
-const exactTotals = -1
+// Values of searchRequest.totals, which is -1 in requests of OpenSearch for no total.
+const (
+	exactTotals = math.MaxInt
+	noTotals    = -1
+)
 
 func search(r *request) (answer, *Error) {
 	x, err := r.h.dir.find(r.PathValue("index"))
@@ -160,8 +165,8 @@ func (x *Index) numDocs() (int, error) {
 func (s *searchRequest) begin(out []byte, took time.Duration, total griffin.Total, hits []griffin.Hit) []byte {
 	out = strconv.AppendInt(append(out, `{"took":`...), took.Milliseconds(), 10)
 	out = append(out, `,"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{`...)
-	if s.totals != 0 {
-		if s.totals > 0 && total.Value > int64(s.totals) {
+	if s.totals != noTotals {
+		if total.Value > int64(s.totals) {
 			total = griffin.Total{Value: int64(s.totals), Relation: griffin.TotalAtLeast}
 		}
 		if s.flat {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/mapping"
 	"github.com/griffin-search/griffin/query"
 )
 
@@ -17,7 +16,7 @@ import (
 type searchRequest struct {
 	query      searchQuery
 	from, size int
-	// totals: 0 none, -1 exact, else the highest exact number.
+	// totals is the highest exact number of the total, exactTotals or noTotals.
 	totals int
 	flat   bool // rest_total_hits_as_int
 	typed  bool // typed_keys
@@ -232,12 +231,12 @@ func (s *searchRequest) parseWindow(_ *Index, key string, raw json.RawMessage) *
 
 func (s *searchRequest) parseTotals(raw json.RawMessage) *Error {
 	var n int
-	switch text := string(raw); {
+	switch text := strings.Trim(string(raw), `"`); {
 	case text == "true" || text == "":
 		s.totals = exactTotals
 	case text == "false":
-		s.totals = 0
-	case decodeInt(raw, &n) == nil && n >= -1:
+		s.totals = noTotals
+	case text != "null" && decodeInt(raw, &n) == nil && n >= noTotals:
 		s.totals = n
 	default:
 		return illegal("[track_total_hits] parameter must be positive or equals to -1, got %s", raw)
@@ -308,7 +307,7 @@ func (s *searchRequest) parseStoredFields(_ *Index, _ string, raw json.RawMessag
 // griffinQuery is the search of the index.
 func (s *searchRequest) griffinQuery(x *Index) griffin.Query {
 	q := griffin.Query{
-		Node: s.query.node, Mode: s.query.mode, K: max(s.size, 1), Offset: s.from, Count: s.totals != 0, Load: griffin.LoadIDs,
+		Node: s.query.node, Mode: s.query.mode, K: max(s.size, 1), Offset: s.from, Count: s.totals > 0, Load: griffin.LoadIDs,
 		Sort: s.rank.sort, SearchAfter: s.rank.after, TrackScores: s.rank.trackScores, Collapse: s.rank.collapse, InnerHits: s.rank.inner, PostFilter: s.postFilter, MinScore: s.rank.minScore,
 		Aggregations: s.aggs, LoadVersions: s.version || s.seqNo || s.aggs != nil || len(s.rank.inner) > 0, // top_hits and inner_hits can have them
 	}
@@ -347,61 +346,3 @@ func (s *searchRequest) griffinQuery(x *Index) griffin.Query {
 	}
 	return q
 }
-
-// fieldPattern is an entry of "fields". format is of dates; "": their field's.
-type fieldPattern struct{ pattern, format string }
-
-func (s *searchRequest) parseFields(x *Index, key string, raw json.RawMessage) *Error {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
-		return badRequest(typeParsing, "[%s] is %.60s: want a list of fields", key, raw)
-	}
-	for _, one := range list {
-		if text, ok := scalarText(one); ok {
-			s.fields = append(s.fields, fieldPattern{pattern: text})
-			continue
-		}
-		var o map[string]json.RawMessage
-		if json.Unmarshal(one, &o) != nil {
-			return badRequest(typeParsing, "[%s] has %.60s: want a field", key, one)
-		}
-		name, ok := scalarText(o["field"])
-		format, formatted := scalarText(o["format"])
-		if raw := o["format"]; raw != nil && !formatted && string(raw) != "null" {
-			return illegal("[%s] of field [%s] has the [format] %.60s: want a text", key, name, raw)
-		}
-		delete(o, "field")
-		delete(o, "format")
-		for option := range o {
-			return illegal("[%s] of field [%s] has [%s], which is not supported", key, name, option)
-		}
-		if !ok {
-			return illegal("[%s] has %.60s without [field]", key, one)
-		}
-		if formatted {
-			if err := x.checkFormat(key, name, format); err != nil {
-				return err
-			}
-		}
-		s.fields = append(s.fields, fieldPattern{name, format})
-	}
-	if len(s.fields) > maxFieldPatterns {
-		return illegal("[%s] has more than %d fields", key, maxFieldPatterns)
-	}
-	return nil
-}
-
-// checkFormat returns an error unless a field has dates that can be written in a format.
-func (x *Index) checkFormat(key, name, format string) *Error {
-	f, ok := x.meta().fields.Field(name)
-	if !ok || f.Type != mapping.Date {
-		return illegal("[%s] of field [%s] has [format], which is only supported for one field of type date", key, name)
-	}
-	if _, err := f.WithFormat(format); err != nil {
-		return illegal("[%s] of field [%s]: %v", key, name, err)
-	}
-	return nil
-}
-
-// maxFieldPatterns is index.max_docvalue_fields_search of OpenSearch.
-const maxFieldPatterns = 100

@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
-
-	"github.com/griffin-search/griffin"
-	"github.com/griffin-search/griffin/internal/mapping"
 )
 
 // sourceFilter chooses parts of documents. Patterns are dotted names; * is any text.
@@ -189,82 +186,5 @@ func matchPattern(pattern, name string) bool {
 			return false
 		}
 		name, rest = name[at+len(part):], after
-	}
-}
-
-// shownDate writes the JSON of a date in the format of its field, or in another one. Other values stay.
-func (x *Index) shownDate(name, format, value string) string {
-	f, ok := x.meta().fields.Field(name)
-	if !ok || f.Type != mapping.Date {
-		return value
-	}
-	text, _ := scalarText(json.RawMessage(value))
-	v, err := f.Number(text)
-	if err == nil && format != "" {
-		f, err = f.WithFormat(format)
-	}
-	if err != nil {
-		return value
-	}
-	return string(appendString(nil, string(f.AppendNumber(nil, v))))
-}
-
-// appendFields appends the values of "fields", by dotted name, and the field of a collapse.
-func (w *hitWriter) appendFields(dst []byte, hit *griffin.Hit, source []byte) []byte {
-	var names []string
-	values := map[string][]string{}
-	add := func(name, value string) {
-		if values[name] == nil {
-			names = append(names, name)
-		}
-		values[name] = append(values[name], value)
-	}
-	if source != nil && len(w.request.fields) > 0 {
-		leaves(string(source), "", func(name, value string) {
-			for _, f := range w.request.fields {
-				if value != "null" && matchPattern(f.pattern, name) {
-					add(name, w.x.shownDate(name, f.format, value))
-					return
-				}
-			}
-		})
-	}
-	if hit.Group != nil && values[w.request.rank.collapse] == nil {
-		add(w.request.rank.collapse, string(hit.Group))
-	}
-	dst = append(dst, '{')
-	for i, name := range names {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(append(appendString(dst, name), ':'), '[')
-		dst = append(dst, strings.Join(values[name], ",")...)
-		dst = append(dst, ']')
-	}
-	return append(dst, '}')
-}
-
-// leaves calls f with the scalars of an object, by dotted name.
-func leaves(object, path string, f func(name, value string)) {
-	var visit func(value, name string)
-	visit = func(value, name string) {
-		value = strings.TrimSpace(value)
-		switch value[0] {
-		case '{':
-			leaves(value, name, f)
-		case '[':
-			for _, e := range elements(value) {
-				visit(e, name)
-			}
-		default:
-			f(name, value)
-		}
-	}
-	for _, m := range members(object) {
-		name := m.key
-		if path != "" {
-			name = path + "." + m.key
-		}
-		visit(m.value, name)
 	}
 }

@@ -131,7 +131,7 @@ func termSuggest(x *Index, o *object) (t griffin.TermSuggest, err *Error) {
 	default:
 		o.fail("[%s] query has [string_distance] %s: only internal and damerau_levenshtein are supported", o.of, distance)
 	}
-	t.Size, t.MaxEdits, t.MinWordLength = o.whole("size", maxSuggestSize), o.whole("max_edits", 2), o.whole("min_word_length", maxSuggestSize)
+	t.Size, t.MaxEdits, t.MinWordLength = o.suggestSize(), o.whole("max_edits", 2), o.whole("min_word_length", maxSuggestSize)
 	t.MinDocFreq, t.MaxTermFreq = o.number("min_doc_freq", 0, 0, 1e18), o.number("max_term_freq", 0, 0, 1e18)
 	t.PrefixLength = o.prefixLength()
 	return t, o.err
@@ -165,7 +165,7 @@ func (s *suggestRequest) parsePhrase(x *Index, text string, raw json.RawMessage)
 		return err
 	}
 	p := &griffin.PhraseSuggest{
-		Size: o.whole("size", maxSuggestSize), MaxErrors: o.number("max_errors", 0, 0, maxSuggestSize), Confidence: o.number("confidence", 0, 0, 1e9),
+		Size: o.suggestSize(), MaxErrors: o.number("max_errors", 0, 0, maxSuggestSize), Confidence: o.number("confidence", 0, 0, 1e9),
 		Likelihood: o.number("real_word_error_likelihood", 0, 0, 1),
 	}
 	if p.Confidence == 0 && o.values["confidence"] != nil {
@@ -214,7 +214,7 @@ func (s *suggestRequest) parseCompletion(x *Index, text string, raw json.RawMess
 		return err
 	}
 	o.only("skip_duplicates", "true")
-	c := &griffin.Complete{Text: text, Size: o.whole("size", maxSuggestSize)}
+	c := &griffin.Complete{Text: text, Size: o.suggestSize()}
 	field := o.needed("field")
 	if o.err != nil {
 		return o.err
@@ -372,4 +372,13 @@ func (s *suggestRequest) appendCompletion(ctx context.Context, x *Index, dst []b
 		return append(dst, '}')
 	})
 	return append(dst, ']'), nil
+}
+
+// suggestSize is the number of suggestions; 0 if it is not given.
+func (o *object) suggestSize() int {
+	n := o.whole("size", maxSuggestSize)
+	if n == 0 && o.values["size"] != nil {
+		o.fail("[%s] query has [size] 0: want a positive number", o.of)
+	}
+	return n
 }

@@ -243,12 +243,9 @@ func badValue(e *mapping.ValueError, id string) *Error {
 func (w *walker) points(f *mapping.Field) *Error {
 	w.next()
 	raw := w.value()
-	points, err := mapping.Points([]byte(raw))
+	points, err := f.Points([]byte(raw))
 	if err != nil {
 		return badValue(&mapping.ValueError{Field: f.Name, Type: f.Type, Value: raw, Err: err}, w.id)
-	}
-	if raw == "null" && f.NullValue != nil {
-		points = []string{*f.NullValue}
 	}
 	for _, p := range points {
 		w.values = append(w.values, griffin.Field{Name: f.Name, Value: p})
