@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -76,7 +75,7 @@ func Register(info Info) {
 		panic("engine: " + info.Name + " is registered twice, or cannot be opened")
 	}
 	registry = append(registry, info)
-	slices.SortStableFunc(registry[1:], func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	base.Sort(registry[1:], func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // All returns the engines, the default first, then by name. The caller must not change them.

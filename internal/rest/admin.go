@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 func createIndex(r *request) (answer, *Error) {
@@ -127,7 +127,7 @@ func (r *request) list() ([]*Index, *Error) {
 	if len(out) == 0 && name != "" && name != "_all" {
 		return nil, indexNotFound(name)
 	}
-	slices.SortFunc(out, func(a, b *Index) int { return strings.Compare(a.name, b.name) })
+	base.Sort(out, func(a, b *Index) int { return strings.Compare(a.name, b.name) })
 	return out, nil
 }
 

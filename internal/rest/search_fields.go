@@ -9,6 +9,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/mapping"
 )
 
@@ -248,7 +249,7 @@ func columnValues(f *mapping.Field, format string, values []string) (out []strin
 			all = append(all, b)
 		}
 	}
-	slices.SortFunc(all, bytes.Compare)
+	base.Sort(all, bytes.Compare)
 	for _, b := range slices.CompactFunc(all, bytes.Equal) {
 		out = append(out, string(appendString(nil, string(f.AppendBytes(nil, b)))))
 	}

@@ -93,7 +93,7 @@ func (w *Watcher) due(now time.Time) (present, gone []*reading) {
 		}
 	}
 	sort := func(all []*reading) {
-		slices.SortFunc(all, func(a, b *reading) int { return w.state.compare(a.file, b.file) })
+		base.Sort(all, func(a, b *reading) int { return w.state.compare(a.file, b.file) })
 	}
 	present, gone = w.inPlace(present), w.inPlace(gone)
 	sort(present)
