@@ -1,9 +1,9 @@
 package aggregate
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
-	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/mapping"
@@ -145,13 +145,7 @@ func (h *histogram) build(bucket uint32) (*Result, error) {
 			list = append(list, candidate{number: n, key: h.table.keys[n], count: h.counts[n]})
 		}
 	}
-	byKeys := func(a, b candidate) int {
-		if a.key < b.key {
-			return -1
-		}
-		return 1 // keys differ
-	}
-	slices.SortFunc(list, byKeys)
+	sortCandidates(list, func(a, b *candidate) int { return cmp.Compare(a.key, b.key) })
 	if h.minCount == 0 {
 		var err error
 		if list, err = h.filled(list); err != nil {

@@ -186,7 +186,21 @@ func (o order) sort(list []candidate, w *within, compare func(a, b int64) int) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b candidate) int { return o.compare(&a, &b, compare) })
+	sortCandidates(list, func(a, b *candidate) int { return o.compare(a, b, compare) })
+}
+
+// sortCandidates sorts numbers in the place of candidates, which are larger: the binary has the code for these already.
+func sortCandidates(list []candidate, compare func(a, b *candidate) int) {
+	order := make([]uint32, len(list))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(x, y uint32) int { return compare(&list[x], &list[y]) })
+	sorted := make([]candidate, len(list))
+	for i, at := range order {
+		sorted[i] = list[at]
+	}
+	copy(list, sorted)
 }
 
 func (o order) compare(a, b *candidate, compare func(a, b int64) int) int {

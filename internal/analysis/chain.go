@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // word is a token within a chain.
@@ -116,7 +118,7 @@ func (c *chain) appendTokens(dst []Token) []Token {
 		return cmp.Or(cmp.Compare(a.position, b.position), cmp.Compare(a.start, b.start))
 	}
 	if !slices.IsSortedFunc(c.words, byPosition) {
-		slices.SortStableFunc(c.words, byPosition)
+		base.SortStable(c.words, byPosition)
 	}
 	c.arcs, c.graph, c.next = c.arcs[:0], false, 0
 	c.stack.from = 0

@@ -274,6 +274,6 @@ func (r *synonymRule) expand(dst, matched []word, position int) (words []word, p
 	for _, p := range r.to {
 		path(len(p), func(i int) word { return word{term: p[i].term, start: start, end: end, step: p[i].step} })
 	}
-	slices.SortStableFunc(dst[first:], func(a, b word) int { return cmp.Compare(a.position, b.position) })
+	base.SortStable(dst[first:], func(a, b word) int { return cmp.Compare(a.position, b.position) })
 	return dst, positions
 }

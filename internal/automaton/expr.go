@@ -229,7 +229,7 @@ func (b *builder) and(list []expr) expr {
 }
 
 func (b *builder) list(o op, list []expr, none expr) expr {
-	slices.SortFunc(list, func(x, y expr) int { return cmp.Compare(x, y) })
+	base.Sort(list, cmp.Compare)
 	list = slices.Compact(list)
 	switch len(list) {
 	case 0:

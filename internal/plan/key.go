@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // The key of an answer holds everything except the snapshot that it depends on: the mode, k,
@@ -144,7 +146,12 @@ func (b *keyBuilder) appendSorted(dst []byte, terms []term, nodes []node) []byte
 		b.spans = append(b.spans, [2]int{start, len(dst)})
 	}
 	spans := b.spans[first:]
-	slices.SortFunc(spans, func(x, y [2]int) int { return bytes.Compare(dst[x[0]:x[1]], dst[y[0]:y[1]]) })
+	byText := func(x, y [2]int) int { return bytes.Compare(dst[x[0]:x[1]], dst[y[0]:y[1]]) }
+	if len(spans) <= 16 {
+		base.SortFew(spans, byText)
+	} else {
+		base.Sort(spans, byText)
+	}
 	b.sorted = b.sorted[:0]
 	for _, s := range spans {
 		b.sorted = append(b.sorted, dst[s[0]:s[1]]...)
