@@ -146,11 +146,10 @@ func (b *keyBuilder) appendSorted(dst []byte, terms []term, nodes []node) []byte
 		b.spans = append(b.spans, [2]int{start, len(dst)})
 	}
 	spans := b.spans[first:]
-	byText := func(x, y [2]int) int { return bytes.Compare(dst[x[0]:x[1]], dst[y[0]:y[1]]) }
 	if len(spans) <= 16 {
-		base.SortFew(spans, byText)
+		base.SortFew(spans, func(x, y [2]int) int { return bytes.Compare(dst[x[0]:x[1]], dst[y[0]:y[1]]) })
 	} else {
-		base.Sort(spans, byText)
+		sortSpans(dst, spans)
 	}
 	b.sorted = b.sorted[:0]
 	for _, s := range spans {
@@ -159,6 +158,11 @@ func (b *keyBuilder) appendSorted(dst []byte, terms []term, nodes []node) []byte
 	copy(dst[begin:], b.sorted)
 	b.spans = b.spans[:first]
 	return dst
+}
+
+// sortSpans takes memory, for which its arguments escape.
+func sortSpans(text []byte, spans [][2]int) {
+	base.Sort(spans, func(x, y [2]int) int { return bytes.Compare(text[x[0]:x[1]], text[y[0]:y[1]]) })
 }
 
 // appendCanonicalTerms appends the terms' indexes in an order that depends only on the key.
