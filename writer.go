@@ -52,7 +52,8 @@ type WriterOptions struct {
 	MemoryBytes int64
 	// FlushBytes is the size of the log at which it is flushed; 0: 512 MiB.
 	FlushBytes int64
-	// MergeBytesPerSecond limits what merges write; 0: no limit.
+	// MergeBytesPerSecond limits what merges write; 0: no limit. When more than 50 segments show that it is too low for the
+	// writes, merges write faster, up to 256 times at 75, so that writes need not wait for them.
 	MergeBytesPerSecond int64
 	// OnError, if not nil, receives errors of work in the background, which is repeated.
 	OnError func(error)

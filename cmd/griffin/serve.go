@@ -29,6 +29,7 @@ type serveOptions struct {
 	maxConcurrent int
 	perClient     int
 	repositories  []string
+	mergeRate     sizeFlag
 	maxWait       time.Duration
 	refresh       time.Duration
 	deviceFlags
@@ -88,6 +89,7 @@ Ctrl-C lets running queries end, then stops.`,
 	f.IntVar(&o.maxConcurrent, "max-concurrent", server.DefaultMaxConcurrent, "searches that may run or wait at the same time; more get 503")
 	f.DurationVar(&o.refresh, "refresh", server.DefaultRefresh, "interval at which to look for commits of other processes; 0: only on SIGHUP")
 	f.StringArrayVar(&o.repositories, "repository", nil, "place of snapshots that clients may use by name: `NAME=STORE`, where STORE is a folder or bucket as of griffin snapshot; may be repeated")
+	f.Var(&o.mergeRate, "merge-rate", "limit of the bytes that merges of each index write in a second; `SIZE` is a number such as 20MB (default: none)")
 	f.IntVar(&o.perClient, "per-client", 0, "searches that one client (an address) may have at the same time; more get 429 (default: any number)")
 	return c
 }
@@ -134,6 +136,9 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) (err error)
 			return err
 		}
 		return a.serveDirectory(ctx, o, dir)
+	}
+	if o.mergeRate > 0 {
+		return usagef("--merge-rate is for a folder of indexes, and %s is one index, which the server does not write", dir)
 	}
 	if len(o.repositories) > 0 {
 		return usagef("--repository is for a folder of indexes, and %s is one index", dir)

@@ -103,7 +103,7 @@ func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
-	d, err := rest.OpenDirectory(ctx, dir, rest.DirectoryOptions{Repositories: repositories, Index: griffin.Options{Runtime: runtime, ResultCache: int64(o.results.limit)}, Logger: logger})
+	d, err := rest.OpenDirectory(ctx, dir, rest.DirectoryOptions{MergeBytesPerSecond: int64(o.mergeRate), Repositories: repositories, Index: griffin.Options{Runtime: runtime, ResultCache: int64(o.results.limit)}, Logger: logger})
 	if errors.Is(err, griffin.ErrLocked) {
 		return hintedError{err, "a folder has one server at a time"}
 	}

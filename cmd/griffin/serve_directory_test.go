@@ -165,6 +165,24 @@ func TestSnapshotsOfServer(t *testing.T) {
 	}
 }
 
+// --merge-rate is for a server that writes, and must be a size.
+func TestMergeRateFlag(t *testing.T) {
+	dir := t.TempDir()
+	write(t, "alpha one", dir, "docs", "a.txt")
+	one := filepath.Join(dir, "one.idx")
+	runGriffin(t, "index", filepath.Join(dir, "docs"), "--out", one)
+	for _, c := range []struct {
+		data, rate, want string
+	}{{one, "20MB", "is one index"}, {filepath.Join(dir, "data"), "fast", "want a size"}} {
+		var out, errOut bytes.Buffer
+		code := realMain([]string{"serve", c.data, "--addr", "127.0.0.1:0", "--merge-rate", c.rate}, terminal{out: &out, err: &errOut})
+		if code != exitUsage || !strings.Contains(errOut.String(), c.want) {
+			t.Errorf("--merge-rate %s: exit code %d\n%s", c.rate, code, &errOut)
+		}
+	}
+	startDirectory(t, filepath.Join(dir, "data"), "--merge-rate", "20MB")
+}
+
 // After a kill, writes are in the log only: commands note them, and a snapshot has them.
 func TestUncommittedWrites(t *testing.T) {
 	dir := t.TempDir()

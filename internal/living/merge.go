@@ -22,7 +22,7 @@ func (s *Store) merge(level int) {
 				return // the store is closed
 			}
 			if merged {
-				s.work.turns.update()
+				s.updateMerges()
 				signalAll(&s.work.changed)
 			}
 		}
@@ -32,6 +32,12 @@ func (s *Store) merge(level int) {
 		case <-s.work.changed[level]:
 		}
 	}
+}
+
+// updateMerges adapts their processors and their limit to the number of segments.
+func (s *Store) updateMerges() {
+	s.work.turns.update()
+	s.slow.update(numSegments(s.ix), s.opts.MaxSegments)
 }
 
 // signals are of the goroutines that merge, by level.

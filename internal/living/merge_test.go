@@ -1,7 +1,9 @@
 package living
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,62 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
+
+// With a limit of merges that is too low for the writes, no write waits, and the number of segments stays bounded. At rest
+// the limit holds.
+func TestLowMergeLimit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		mem := vfstest.NewMem()
+		ix := create(t, mem, "ix")
+		const limit, most = 2 << 10, 40
+		s := open(t, mem, ix, Options{MergeBytesPerSecond: limit, MaxSegments: most})
+		seen := 0
+		for i := range 300 {
+			id := fmt.Sprint(i)
+			began := time.Now()
+			_, err := s.Apply(t.Context(), []Op{{Doc: &corpus.Document{ID: id, Text: strings.Repeat(id+" ", 2000)}}})
+			check(t, err)
+			if took := time.Since(began); took > 0 {
+				t.Fatalf("write %d took %v beside %d segments", i, took, numSegments(ix))
+			}
+			time.Sleep(time.Second)
+			seen = max(seen, numSegments(ix))
+		}
+		if seen <= most/2 || seen >= most {
+			t.Errorf("%d segments: want more than half of %d, but fewer", seen, most)
+		}
+		s.slow.update(0, most)
+		began := time.Now()
+		file, err := s.slow.Create("file")
+		check(t, err)
+		_, err = file.Write(make([]byte, 10*limit))
+		check(t, errors.Join(err, file.Close()))
+		if took := time.Since(began); took < 9*time.Second {
+			t.Errorf("at rest, 10 seconds' bytes took %v", took)
+		}
+		check(t, s.Close(t.Context()))
+		check(t, ix.Close())
+	})
+}
+
+// The limit doubles with the number of segments.
+func TestMergeRate(t *testing.T) {
+	f := slowFS{perSecond: 1000}
+	for segments, want := range map[int]int64{0: 1000, 50: 1000, 53: 1000, 54: 2000, 63: 16_000, 74: 128_000, 75: 256_000, 500: 256_000} {
+		if f.update(segments, 100); f.rate() != want {
+			t.Errorf("%d segments: %d bytes a second, want %d", segments, f.rate(), want)
+		}
+	}
+	for _, most := range []int{1, 2, 3} { // no division by 0
+		if f.update(most, most); f.rate() < 1000 {
+			t.Errorf("%d of %d segments: %d bytes a second", most, most, f.rate())
+		}
+	}
+	f.perSecond = math.MaxInt64
+	if f.update(100, 100); f.rate() <= 0 {
+		t.Errorf("%d bytes a second", f.rate())
+	}
+}
 
 // While a merge runs for minutes, in the background or of a call, small segments are merged, and no
 // write waits.

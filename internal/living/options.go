@@ -31,7 +31,7 @@ type Options struct {
 	MaxSegments int
 	// MaxWait is how long Apply waits for memory or merges; 0: 10 s.
 	MaxWait time.Duration
-	// MergeBytesPerSecond limits the writing of merges; 0: no limit.
+	// MergeBytesPerSecond limits the writing of merges; 0: no limit. It doubles up to 8 times between half and three quarters of MaxSegments.
 	MergeBytesPerSecond int64
 	// Processors bounds the goroutines that invert documents, and the goroutines that make the segment of a batch.
 	// Merges get half of them, at least one, unless they are behind. 0: GOMAXPROCS.

@@ -267,7 +267,7 @@ func (s *Store) publish() {
 		if err != nil {
 			continue
 		}
-		s.work.turns.update()
+		s.updateMerges()
 		signalAll(&s.work.changed)
 		s.flushIfLong()
 		if unsaved += b.size; unsaved >= s.opts.CheckpointBytes {

@@ -95,7 +95,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	s.flushed = s.live.Seq()
 	s.work.turns.Turns, s.work.turns.processors = turns.NewBehind(s.opts.Processors, s.opts.Gate), s.opts.Processors
 	s.work.turns.isBehind = func() bool { return numSegments(s.ix) > s.opts.MaxSegments/2 }
-	s.work.turns.update()
+	s.updateMerges()
 	s.slow.turns = s.work.turns.Turns
 	s.live.SetTurns(s.opts.Processors, turns.NewBehind(s.opts.Processors, s.opts.Gate), s.work.turns.Turns)
 	if s.crew, err = inverter.NewCrew(s.live.Schema(), s.opts.Processors); err == nil {

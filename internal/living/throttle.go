@@ -1,7 +1,9 @@
 package living
 
 import (
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/turns"
@@ -88,10 +90,12 @@ func (t *mergeTurns) apply() {
 	t.SetLimit(n)
 }
 
-// slowFS is the file system of merges. It limits the rate of writes to its files, together.
+// slowFS is the file system of merges. It limits the rate of writes to its files, together. While merges are behind, the
+// limit rises with the number of segments: else writes would stop for as long as a large merge takes.
 type slowFS struct {
 	vfs.FS
 	perSecond int64        // 0: no limit
+	doublings atomic.Int32 // of perSecond, for now
 	turns     *turns.Turns // of those who write; none is held in a pause
 	held      hold
 	quit      <-chan struct{}
@@ -158,14 +162,27 @@ func (w *window) wrote(n int64) (err error) {
 	return nil
 }
 
+// maxDoublings of the limit are in force at three quarters of the segments that may be.
+const maxDoublings = 8
+
+// update raises the limit from half of most segments on.
+func (f *slowFS) update(numSegments, most int) {
+	half, quarter := most/2, max(most/4, 1)
+	f.doublings.Store(int32(min(max((numSegments-half)*maxDoublings/quarter, 0), maxDoublings)))
+}
+
+func (f *slowFS) rate() int64 {
+	return min(f.perSecond, math.MaxInt64>>maxDoublings) << f.doublings.Load()
+}
+
 // write writes small pieces, so that merges that run at the same time have equal shares of the rate.
 func (f *slowFile) write(p []byte) (n int, err error) {
 	const piecesPerSecond = 50
 	if f.fs.perSecond == 0 {
 		return f.File.Write(p)
 	}
-	most := int(max(f.fs.perSecond/piecesPerSecond, 1))
 	for {
+		most := int(max(f.fs.rate()/piecesPerSecond, 1))
 		piece := p[n:min(len(p), n+most)]
 		f.fs.pause(len(piece))
 		written, err := f.File.Write(piece)
@@ -182,7 +199,7 @@ func (f *slowFS) pause(n int) {
 		f.next = now
 	}
 	wait := f.next.Sub(now)
-	f.next = f.next.Add(time.Duration(int64(n) * int64(time.Second) / f.perSecond))
+	f.next = f.next.Add(time.Duration(int64(n) * int64(time.Second) / f.rate()))
 	f.mu.Unlock()
 	if wait > 0 {
 		f.turns.Wait(func() {

@@ -39,6 +39,8 @@ type DirectoryOptions struct {
 	Repositories map[string]Repository
 	// WriterMemory is griffin.WriterOptions.MemoryBytes of each index.
 	WriterMemory int64
+	// MergeBytesPerSecond is griffin.WriterOptions.MergeBytesPerSecond of each index.
+	MergeBytesPerSecond int64
 	// Logger is slog.Default() by default.
 	Logger *slog.Logger
 }
@@ -285,7 +287,7 @@ func (d *Directory) begin(ctx context.Context, name string, m meta, ix *griffin.
 	if err != nil {
 		return nil, errors.Join(err, ix.Close())
 	}
-	o.MemoryBytes = d.options.WriterMemory
+	o.MemoryBytes, o.MergeBytesPerSecond = d.options.WriterMemory, d.options.MergeBytesPerSecond
 	o.OnError = func(err error) {
 		d.log.Error("work in the background failed and is repeated", "index", name, "error", err)
 	}

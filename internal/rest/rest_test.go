@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -46,6 +48,25 @@ func openNode(t testing.TB, dir string, o Options) *node {
 func newNode(t testing.TB) *node {
 	t.Helper()
 	return openNode(t, t.TempDir(), Options{})
+}
+
+// The limit of a directory is the one of each writer: a merge of about 1 MB takes its time.
+func TestMergeLimit(t *testing.T) {
+	n := newNode(t)
+	n.d.options.MergeBytesPerSecond = 1 << 20
+	rng := rand.New(rand.NewPCG(5, 6))
+	for i := range 2 {
+		text := make([]byte, 50<<10)
+		for j := range text {
+			text[j] = "abcdefghijklmnopqrstuvwxyz     "[rng.IntN(31)]
+		}
+		n.must(201, fmt.Sprintf("PUT /a/_doc/%d?refresh=true", i), fmt.Sprintf(`{"text":%q}`, text))
+	}
+	began := time.Now()
+	n.must(200, "POST /a/_forcemerge?max_num_segments=1", "")
+	if took := time.Since(began); took < 500*time.Millisecond {
+		t.Errorf("the merge took %v", took)
+	}
 }
 
 func (n *node) close() {
