@@ -15,7 +15,7 @@ type GeoDistance struct {
 	Boost    float64
 }
 
-// GeoBox matches documents with a point in a box, the edges included. With Left greater than Right it crosses
+// GeoBox matches documents with a point in a box, the edges included, after the rounding of GeoPolygon. With Left greater than Right it crosses
 // the line of 180 degrees.
 type GeoBox struct {
 	Field                    string

@@ -37,20 +37,49 @@ func must(f dateFormats, err error) dateFormats {
 // namedFormats are OpenSearch's; a name with "strict_" before it means the same here, since patterns take
 // as many digits as they have letters.
 var namedFormats = map[string]string{
-	"basic_date":                       "yyyyMMdd",
-	"basic_date_time":                  "yyyyMMdd'T'HHmmss.SSSX",
-	"basic_date_time_no_millis":        "yyyyMMdd'T'HHmmssX",
-	"date":                             "yyyy-MM-dd",
-	"date_hour":                        "yyyy-MM-dd'T'HH",
-	"date_hour_minute":                 "yyyy-MM-dd'T'HH:mm",
-	"date_hour_minute_second":          "yyyy-MM-dd'T'HH:mm:ss",
-	"date_hour_minute_second_fraction": "yyyy-MM-dd'T'HH:mm:ss.SSS",
-	"date_hour_minute_second_millis":   "yyyy-MM-dd'T'HH:mm:ss.SSS",
-	"date_time":                        "yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
-	"date_time_no_millis":              "yyyy-MM-dd'T'HH:mm:ssXXX",
-	"year":                             "yyyy",
-	"year_month":                       "yyyy-MM",
-	"year_month_day":                   "yyyy-MM-dd",
+	"basic_date":                        "yyyyMMdd",
+	"basic_date_time":                   "yyyyMMdd'T'HHmmss.SSSX",
+	"basic_date_time_no_millis":         "yyyyMMdd'T'HHmmssX",
+	"basic_ordinal_date":                "yyyyDDD",
+	"basic_ordinal_date_time":           "yyyyDDD'T'HHmmss.SSSX",
+	"basic_ordinal_date_time_no_millis": "yyyyDDD'T'HHmmssX",
+	"basic_t_time":                      "'T'HHmmss.SSSX",
+	"basic_t_time_no_millis":            "'T'HHmmssX",
+	"basic_time":                        "HHmmss.SSSX",
+	"basic_time_no_millis":              "HHmmssX",
+	"basic_week_date":                   "YYYY'W'wwe",
+	"basic_week_date_time":              "YYYY'W'wwe'T'HHmmss.SSSX",
+	"basic_week_date_time_no_millis":    "YYYY'W'wwe'T'HHmmssX",
+	"date":                              "yyyy-MM-dd",
+	"date_hour":                         "yyyy-MM-dd'T'HH",
+	"date_hour_minute":                  "yyyy-MM-dd'T'HH:mm",
+	"date_hour_minute_second":           "yyyy-MM-dd'T'HH:mm:ss",
+	"date_hour_minute_second_fraction":  "yyyy-MM-dd'T'HH:mm:ss.SSS",
+	"date_hour_minute_second_millis":    "yyyy-MM-dd'T'HH:mm:ss.SSS",
+	"date_time":                         "yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
+	"date_time_no_millis":               "yyyy-MM-dd'T'HH:mm:ssXXX",
+	"hour":                              "HH",
+	"hour_minute":                       "HH:mm",
+	"hour_minute_second":                "HH:mm:ss",
+	"hour_minute_second_fraction":       "HH:mm:ss.SSS",
+	"hour_minute_second_millis":         "HH:mm:ss.SSS",
+	"ordinal_date":                      "yyyy-DDD",
+	"ordinal_date_time":                 "yyyy-DDD'T'HH:mm:ss.SSSXXX",
+	"ordinal_date_time_no_millis":       "yyyy-DDD'T'HH:mm:ssXXX",
+	"t_time":                            "'T'HH:mm:ss.SSSXXX",
+	"t_time_no_millis":                  "'T'HH:mm:ssXXX",
+	"time":                              "HH:mm:ss.SSSXXX",
+	"time_no_millis":                    "HH:mm:ssXXX",
+	"week_date":                         "YYYY-'W'ww-e",
+	"week_date_time":                    "YYYY-'W'ww-e'T'HH:mm:ss.SSSXXX",
+	"week_date_time_no_millis":          "YYYY-'W'ww-e'T'HH:mm:ssXXX",
+	"week_year":                         "YYYY",
+	"weekyear":                          "YYYY",
+	"weekyear_week":                     "YYYY-'W'ww",
+	"weekyear_week_day":                 "YYYY-'W'ww-e",
+	"year":                              "yyyy",
+	"year_month":                        "yyyy-MM",
+	"year_month_day":                    "yyyy-MM-dd",
 }
 
 // parseFormats parses a format: names and patterns with || between them.
@@ -72,7 +101,7 @@ func parseFormat(name string) (dateFormat, error) {
 		return dateFormat{epoch: 1}, nil
 	case "epoch_second":
 		return dateFormat{epoch: 1000}, nil
-	case "strict_date_optional_time", "iso8601":
+	case "strict_date_optional_time", "strict_date_optional_time_nanos", "iso8601":
 		return dateFormat{iso: true, strict: true}, nil
 	case "date_optional_time":
 		return dateFormat{iso: true}, nil
@@ -203,13 +232,15 @@ type moment struct {
 	month, day, hour, minute, second, milli int
 	halfHour                                int // 1 to 12, with pm
 	half                                    int // 0 am, 1 pm
+	yearDay                                 int // 1 to 366
+	weekYear, week, weekDay                 int // of ISO 8601; the first day is Monday
 	offset                                  int // seconds east of UTC
 	hasOffset                               bool
 	zone                                    *time.Location
 }
 
 func newMoment() moment {
-	return moment{year: math.MinInt, month: -1, day: -1, hour: -1, minute: -1, second: -1, milli: -1, halfHour: -1, half: -1}
+	return moment{year: math.MinInt, yearDay: -1, weekYear: math.MinInt, week: -1, weekDay: -1, month: -1, day: -1, hour: -1, minute: -1, second: -1, milli: -1, halfHour: -1, half: -1}
 }
 
 // Years of dates.
@@ -236,6 +267,26 @@ func (t *moment) millis(zone *time.Location, roundUp bool) (v int64, ok bool, er
 		}
 		return least
 	}
+	if year < minYear || year > maxYear || t.weekYear != math.MinInt && (t.weekYear < minYear || t.weekYear > maxYear) {
+		return 0, false, errDateRange
+	}
+	switch {
+	case t.weekYear != math.MinInt:
+		last := time.Date(t.weekYear, 12, 28, 0, 0, 0, 0, time.UTC) // in the last week
+		_, weeks := last.ISOWeek()
+		week, weekDay := pick(t.week, 1, weeks), pick(t.weekDay, 1, 7)
+		if week < 1 || week > weeks || weekDay < 1 || weekDay > 7 {
+			return 0, false, nil
+		}
+		d := last.AddDate(0, 0, (week-weeks)*7+weekDay-1-(int(last.Weekday())+6)%7)
+		year, t.month, t.day = d.Year(), int(d.Month()), d.Day()
+	case t.yearDay >= 0:
+		d := time.Date(year, 1, t.yearDay, 0, 0, 0, 0, time.UTC)
+		if t.yearDay == 0 || d.Year() != year {
+			return 0, false, nil
+		}
+		t.month, t.day = int(d.Month()), d.Day()
+	}
 	month := pick(t.month, 1, 12)
 	if month < 1 || month > 12 {
 		return 0, false, nil
@@ -245,9 +296,6 @@ func (t *moment) millis(zone *time.Location, roundUp bool) (v int64, ok bool, er
 	hour, minute, second, millis := pick(t.hour, 0, 23), pick(t.minute, 0, 59), pick(t.second, 0, 59), pick(t.milli, 0, 999)
 	if day < 1 || day > days || hour > 23 || minute > 59 || second > 59 {
 		return 0, false, nil
-	}
-	if year < minYear || year > maxYear {
-		return 0, false, errDateRange
 	}
 	switch {
 	case t.hasOffset:

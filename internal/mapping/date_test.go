@@ -58,6 +58,24 @@ func TestDates(t *testing.T) {
 		{"", "2024-03-05T07:08:09.", bad},
 		{"", "2024-03-05T07:08:09X", bad},
 		{"", "99999999999999999999", bad},
+		{"ordinal_date", "2024-060", "2024-02-29T00:00:00Z"},
+		{"ordinal_date", "2024-366", "2024-12-31T00:00:00Z"},
+		{"ordinal_date", "2023-366", bad},
+		{"ordinal_date", "2024-000", bad},
+		{"basic_ordinal_date_time", "2024060T010203.004+01", "2024-02-29T00:02:03.004Z"},
+		{"week_date", "2024-W09-4", "2024-02-29T00:00:00Z"},
+		{"week_date", "2020-W53-7", "2021-01-03T00:00:00Z"},
+		{"week_date", "2009-W01-1", "2008-12-29T00:00:00Z"},
+		{"week_date", "2024-W53-1", bad},
+		{"week_date", "2024-W00-1", bad},
+		{"week_date", "2024-W09-8", bad},
+		{"basic_week_date_time_no_millis", "2024W094T010203Z", "2024-02-29T01:02:03Z"},
+		{"weekyear_week", "2024-W09", "2024-02-26T00:00:00Z"},
+		{"weekyear", "2026", "2025-12-29T00:00:00Z"},
+		{"strict_hour_minute", "07:08", "1970-01-01T07:08:00Z"},
+		{"basic_t_time", "T070809.123Z", "1970-01-01T07:08:09.123Z"},
+		{"strict_date_optional_time_nanos", "2024-03-05T07:08:09.123456789Z", "2024-03-05T07:08:09.123Z"},
+		{"D yyyy", "60 2024", "2024-02-29T00:00:00Z"},
 		{"", "", bad},
 		{"", "yesterday", bad},
 		{"", "now", bad},
@@ -145,6 +163,7 @@ func TestDatesAreReadBack(t *testing.T) {
 	for _, format := range []string{
 		"", "date_optional_time", "epoch_millis", "epoch_second", "basic_date_time", "strict_date_time", "yyyy-MM-dd HH:mm:ss.SSS",
 		"yyyyMMddHHmmssSSS", "EEEE d MMMM yyyy h:m:s.SSS a", "yyyy-MM-dd'T'HH:mm:ss.SSS[XXX]", "d/M/yyyy k:mm:ss,SSSSSS Z",
+		"ordinal_date_time", "basic_ordinal_date_time", "week_date_time", "basic_week_date_time", "e w Y HH:mm:ss.SSS",
 	} {
 		f := date(t, format)
 		for range 2_000 {
@@ -153,6 +172,38 @@ func TestDatesAreReadBack(t *testing.T) {
 			if got, err := f.Number(text); err != nil || got != v {
 				t.Fatalf("format %q: %d is printed as %s and read as %d, %v", format, v, text, got, err)
 			}
+		}
+	}
+}
+
+// The error of a value names the format of the field.
+func TestErrorsNameFormats(t *testing.T) {
+	f := date(t, "dd/MM/yyyy||epoch_millis")
+	_, stored := f.Number("soon")
+	_, asked := f.Date("soon", Clock{})
+	for _, err := range []error{stored, asked} {
+		if err == nil || !strings.HasSuffix(err.Error(), "not a date of the format dd/MM/yyyy||epoch_millis") || !errors.Is(err, errDate) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// Every day of many years, by year and week.
+func TestWeeksAndDaysOfYears(t *testing.T) {
+	week, year := date(t, "week_date"), date(t, "ordinal_date")
+	for d := time.Date(1899, 1, 1, 0, 0, 0, 0, time.UTC); d.Year() < 2105; d = d.AddDate(0, 0, 1) {
+		y, w := d.ISOWeek()
+		for f, text := range map[*Field]string{week: fmt.Sprintf("%04d-W%02d-%d", y, w, (d.Weekday()+6)%7+1), year: fmt.Sprintf("%04d-%03d", d.Year(), d.YearDay())} {
+			if v, err := f.Number(text); err != nil || v != d.UnixMilli() {
+				t.Fatalf("%s is %d, %v, want %v", text, v, err, d)
+			}
+		}
+	}
+	for format, want := range map[string]string{"weekyear_week": "2024-03-03T23:59:59.999Z", "weekyear": "2024-12-29T23:59:59.999Z", "ordinal_date": "2024-02-29T23:59:59.999Z"} {
+		text := map[string]string{"weekyear_week": "2024-W09", "weekyear": "2024", "ordinal_date": "2024-060"}[format]
+		v, err := date(t, format).Date(text, Clock{RoundUp: true})
+		if got := time.UnixMilli(v).UTC().Format(at); got != want || err != nil {
+			t.Errorf("the end of %s is %s, %v, want %s", text, got, err, want)
 		}
 	}
 }

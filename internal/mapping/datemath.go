@@ -142,10 +142,7 @@ func (f *Field) Date(text string, c Clock) (int64, error) {
 		date, rest, isMaths := strings.Cut(text, "||")
 		v, err := f.formats.parse(date, zone, c.RoundUp && !isMaths)
 		if err != nil || !isMaths {
-			if err != nil {
-				return 0, f.fail(text, "%w", err)
-			}
-			return v, nil
+			return v, f.badDate(text, err)
 		}
 		anchor, maths = v, rest
 	}

@@ -100,6 +100,17 @@ func (f *Field) fail(value string, format string, args ...any) error {
 	return &ValueError{Field: f.Name, Type: f.Type, Value: value, Err: fmt.Errorf(format, args...)}
 }
 
+// badDate adds the value and the format to an error.
+func (f *Field) badDate(value string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case f.Format == "":
+		return f.fail(value, "%w", err)
+	}
+	return f.fail(value, "%w of the format %s", err, f.Format)
+}
+
 // TooLong is the error of a keyword that has more than MaxKeywordBytes bytes, itself or in its normal form.
 func (f *Field) TooLong(value string, numBytes int) error {
 	return f.fail(value, "%d bytes, at most %d: set ignore_above", numBytes, MaxKeywordBytes)
@@ -124,10 +135,7 @@ func (f *Field) Number(value string) (int64, error) {
 		return 0, f.fail(value, "want true or false")
 	case Date:
 		v, err := f.formats.parse(value, time.UTC, false /* round up */)
-		if err != nil {
-			return 0, f.fail(value, "%w", err)
-		}
-		return v, nil
+		return v, f.badDate(value, err)
 	case GeoPoint:
 		lat, lon, err := ParsePoint(value)
 		if err != nil {

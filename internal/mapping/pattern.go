@@ -22,7 +22,7 @@ type datePart struct {
 
 // patternLetters and their greatest widths.
 var patternLetters = map[byte]int{
-	'y': 9, 'u': 9, 'M': 4, 'L': 4, 'd': 2, 'H': 2, 'k': 2, 'h': 2, 'm': 2, 's': 2, 'S': 9, 'a': 1, 'E': 4, 'z': 3, 'Z': 3, 'X': 3, 'x': 3, 'V': 2,
+	'y': 9, 'u': 9, 'Y': 4, 'D': 3, 'w': 2, 'e': 1, 'M': 4, 'L': 4, 'd': 2, 'H': 2, 'k': 2, 'h': 2, 'm': 2, 's': 2, 'S': 9, 'a': 1, 'E': 4, 'z': 3, 'Z': 3, 'X': 3, 'x': 3, 'V': 2,
 }
 
 const maxPatternBytes = 256
@@ -33,8 +33,12 @@ func parsePattern(pattern string) ([]datePart, error) {
 		return nil, fmt.Errorf("date format %.40q: want at most %d bytes of UTF-8: %w", pattern, maxPatternBytes, base.ErrBadInput)
 	}
 	parts, err := p.parts(0)
-	if err == nil && p.letters == 0 {
+	switch {
+	case err != nil:
+	case p.letters == 0:
 		err = p.fail("it has no letters")
+	case p.weeks && !p.weekYear:
+		err = p.fail("weeks and their days need the year of the week, Y")
 	}
 	return parts, err
 }
@@ -43,6 +47,8 @@ type patternParser struct {
 	pattern string
 	at      int
 	letters int
+
+	weeks, weekYear bool // it has w or e, Y
 }
 
 func (p *patternParser) fail(format string, args ...any) error {
@@ -106,6 +112,7 @@ func (p *patternParser) letter(c byte) (datePart, error) {
 	}
 	p.at += n
 	p.letters++
+	p.weeks, p.weekYear = p.weeks || c == 'w' || c == 'e', p.weekYear || c == 'Y'
 	return datePart{letter: c, width: n}, nil
 }
 
@@ -155,7 +162,7 @@ func (r *dateReader) parts(t *moment, parts []datePart) bool {
 }
 
 func numericPart(p *datePart) bool {
-	return p.letter != 0 && strings.IndexByte("yudHkhmsS", p.letter) >= 0 || (p.letter == 'M' || p.letter == 'L') && p.width <= 2
+	return p.letter != 0 && strings.IndexByte("yuYDwedHkhmsS", p.letter) >= 0 || (p.letter == 'M' || p.letter == 'L') && p.width <= 2
 }
 
 // part reads one part. A number that another one follows has as many digits as letters.
@@ -172,7 +179,18 @@ func (r *dateReader) part(t *moment, p *datePart, adjacent bool) bool {
 		r.at += len(p.text)
 		return true
 	case 'y', 'u':
-		return r.year(t, p, adjacent)
+		return r.year(&t.year, p, adjacent)
+	case 'Y':
+		return r.year(&t.weekYear, p, adjacent)
+	case 'w':
+		return r.number(&t.week, least, most)
+	case 'e':
+		return r.number(&t.weekDay, 1, 1)
+	case 'D':
+		if p.width == 1 && !adjacent {
+			most = 3
+		}
+		return r.number(&t.yearDay, least, most)
 	case 'M', 'L':
 		if p.width > 2 {
 			return r.name(&t.month, p.width, monthNames[:], 1)
@@ -207,27 +225,27 @@ func (r *dateReader) part(t *moment, p *datePart, adjacent bool) bool {
 	return r.zone(t)
 }
 
-func (r *dateReader) year(t *moment, p *datePart, adjacent bool) bool {
+func (r *dateReader) year(to *int, p *datePart, adjacent bool) bool {
 	switch {
 	case p.width == 2:
-		if !r.number(&t.year, 2, 2) {
+		if !r.number(to, 2, 2) {
 			return false
 		}
-		t.year += 2000
+		*to += 2000
 		return true
 	case adjacent:
-		return r.number(&t.year, p.width, p.width)
+		return r.number(to, p.width, p.width)
 	}
 	negative := r.skip('-')
 	most := max(p.width, 4)
 	if !negative && r.skip('+') {
 		most = 9
 	}
-	if !r.number(&t.year, p.width, most) {
+	if !r.number(to, p.width, most) {
 		return false
 	}
 	if negative {
-		t.year = -t.year
+		*to = -*to
 	}
 	return true
 }
@@ -299,6 +317,16 @@ func appendParts(dst []byte, t time.Time, parts []datePart) []byte {
 			dst = appendParts(dst, t, p.optional)
 		case 'y', 'u':
 			dst = appendYear(dst, t.Year(), p.width)
+		case 'Y':
+			year, _ := t.ISOWeek()
+			dst = appendYear(dst, year, p.width)
+		case 'w':
+			_, week := t.ISOWeek()
+			dst = appendPadded(dst, week, p.width)
+		case 'e':
+			dst = appendPadded(dst, (int(t.Weekday())+6)%7+1, p.width)
+		case 'D':
+			dst = appendPadded(dst, t.YearDay(), p.width)
 		case 'M', 'L':
 			dst = appendName(dst, int(t.Month()), p.width, monthNames[:], 1)
 		case 'd':

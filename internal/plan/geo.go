@@ -60,15 +60,17 @@ func (s *geoSource) band(bottom, top float64) {
 
 func newGeoBox(n *query.GeoBox) *geoSource {
 	s := &geoSource{name: n.Field, pointCost: pointCost}
-	s.band(n.Bottom, n.Top)
+	// The edges below and to the left are rounded as points are, so that points on them are in the box.
+	bottom, left := mapping.DecodePoint(mapping.EncodePoint(n.Bottom, n.Left))
+	s.band(bottom, n.Top)
 	s.contains = func(lat, lon float64) bool {
-		if lat < n.Bottom || lat > n.Top {
+		if lat < bottom || lat > n.Top {
 			return false
 		}
 		if n.Left > n.Right {
-			return lon >= n.Left || lon <= n.Right
+			return lon >= left || lon <= n.Right
 		}
-		return lon >= n.Left && lon <= n.Right
+		return lon >= left && lon <= n.Right
 	}
 	return s
 }

@@ -75,6 +75,8 @@ func parseAnalyze(body []byte) (q analyzeRequest, err *Error) {
 			}
 		case "field":
 			ok = json.Unmarshal(raw, &q.field) == nil
+		case "query":
+			ok = decodeBool(raw, &q.options.Query) == nil
 		case "tokenizer":
 			custom.Tokenizer = raw
 		case "filter":
@@ -82,7 +84,7 @@ func parseAnalyze(body []byte) (q analyzeRequest, err *Error) {
 		case "char_filter":
 			custom.CharFilters, ok = oneOrList(raw)
 		default:
-			return q, badRequest(typeParsing, "[_analyze] has the key [%s], which is not supported: there are analyzer, char_filter, field, filter, normalizer, text, tokenizer", key)
+			return q, badRequest(typeParsing, "[_analyze] has the key [%s], which is not supported: there are analyzer, char_filter, field, filter, normalizer, query, text, tokenizer", key)
 		}
 		if !ok {
 			return q, badRequest(typeParsing, "[%s] of [_analyze] is %s: that is no such value", key, raw)
