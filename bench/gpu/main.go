@@ -53,7 +53,7 @@ type options struct {
 	cpuQueries                  int
 	batches, first              int
 	only                        string
-	packed                      bool
+	packed, compact             bool
 }
 
 func parseOptions(args []string) (o options, err error) {
@@ -69,6 +69,7 @@ func parseOptions(args []string) (o options, err error) {
 	flags.IntVar(&o.batches, "batches", 0, "maximum runs of each batch, without other measurements, for a profiler; 0: no limit")
 	flags.StringVar(&o.only, "only", "", "prefix of the kinds of query to measure")
 	flags.BoolVar(&o.packed, "packed", false, "measure queries on compressed lists instead of images")
+	flags.BoolVar(&o.compact, "compact", false, "make compact images")
 	flags.IntVar(&o.first, "first", 0, "number of queries to use, and maximum batch size; 0: all")
 	if err := flags.Parse(args); err != nil {
 		return o, err

@@ -85,7 +85,7 @@ func (t *target) upload() error {
 // build returns the time without the upload.
 func (t *target) build(i int, d *decoded, docIDs, freqs cuda.Buffer[uint32]) (time.Duration, error) {
 	l := &t.lists[i]
-	shape := imagesearch.Shape{NumDocs: t.numDocs, DocFreq: int(l.DocFreq), CollFreq: l.CollFreq, Saturation: t.sat, Max: l.Max}
+	shape := imagesearch.Shape{NumDocs: t.numDocs, DocFreq: int(l.DocFreq), CollFreq: l.CollFreq, Saturation: t.sat, Max: l.Max, Compact: t.options.compact}
 	data, err := cuda.Alloc[byte](t.device, int(shape.SizeBytes()))
 	if err != nil {
 		return 0, err

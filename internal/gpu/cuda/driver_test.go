@@ -167,6 +167,16 @@ func TestLoadImage(t *testing.T) {
 	if err := m.Unload(); err != nil {
 		t.Error(err)
 	}
+	variants, err := zstd.NewWriter(nil, zstd.WithEncoderDictRaw(0, []byte("good")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = d.LoadVariant("x", variants.EncodeAll([]byte("good"), nil), image); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Unload(); err != nil {
+		t.Error(err)
+	}
 	flipped := slices.Clone(image)
 	flipped[len(flipped)-1] ^= 1 // of the checksum
 	for name, damaged := range map[string][]byte{
@@ -177,6 +187,9 @@ func TestLoadImage(t *testing.T) {
 		if !errors.As(err, &e) || e.Code != InvalidImage || !e.CPUValid() || !strings.HasPrefix(err.Error(), "LoadImage x: the compressed PTX is damaged: ") {
 			t.Errorf("%s: LoadImage = %v, want InvalidImage with the module's name", name, err)
 		}
+	}
+	if _, err := d.LoadVariant("x", image, flipped); err == nil || !strings.HasPrefix(err.Error(), "LoadImage x: the compressed PTX is damaged: ") {
+		t.Errorf("LoadVariant with a damaged dictionary = %v", err)
 	}
 	if d.Err() != nil {
 		t.Errorf("a damaged image made the device failed: %v", d.Err())

@@ -58,7 +58,12 @@ func (d *Device) LoadModule(name string, image []byte) (*Module, error) {
 // LoadImage is LoadModule for folded PTX (package ptx) compressed with zstd, as make kernels writes it. If it
 // cannot be decompressed and unfolded, the error has the code InvalidImage.
 func (d *Device) LoadImage(name string, image []byte) (*Module, error) {
-	text, err := decompress(image)
+	return d.LoadVariant(name, image, nil)
+}
+
+// LoadVariant is LoadImage for an image whose dictionary is the folded PTX of another one; base is this image, or nil.
+func (d *Device) LoadVariant(name string, image, base []byte) (*Module, error) {
+	text, err := decompress(image, base)
 	if err != nil {
 		return nil, &Error{Call: "LoadImage " + name, Code: InvalidImage, Detail: "the compressed PTX is damaged: " + err.Error()}
 	}
@@ -67,13 +72,23 @@ func (d *Device) LoadImage(name string, image []byte) (*Module, error) {
 
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) { return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1)) })
 
-func decompress(image []byte) ([]byte, error) {
+func decompress(image, base []byte) ([]byte, error) {
 	d, err := decoder()
 	if err != nil {
 		return nil, err
 	}
 	if len(image) == 0 {
 		return nil, errors.New("it is empty")
+	}
+	if base != nil {
+		dictionary, err := d.DecodeAll(base, nil)
+		if err != nil {
+			return nil, err
+		}
+		if d, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderDictRaw(0, dictionary)); err != nil {
+			return nil, err
+		}
+		defer d.Close()
 	}
 	folded, err := d.DecodeAll(image, nil)
 	if err != nil {

@@ -10,7 +10,7 @@ struct ImageBandList {
     const uint4* directory;  /* [numBlocks]: {First, Last, Offset, Bound | DocWidth << 16 | FreqWidth << 24} */
     const uint32_t* lengths; /* [numDocs of the segment]; not read if linear */
     uint32_t docFreq;
-    uint32_t kind;  /* 0, kBounded or kDense */
+    uint32_t kind;  /* kSparse, kBounded or kDense */
     uint32_t shift; /* log2 of the documents per bucket of the directory */
     uint32_t freqBytes;
     ImageSteps steps;
@@ -67,8 +67,9 @@ __device__ __forceinline__ ImageTerm imagesearch_band_term(const ImageBandFill& 
     };
     t.superMax = part(numRanges / kSuperRanges);
     t.rangeMax = part(bounded ? numRanges : 0);
+    t.base = part(dense ? numRanges / kSuperRanges * 4 : 0);
     t.bitmap = part(dense ? numRanges * 4 : 0);
-    t.rank = part(dense ? numRanges * 4 : 0);
+    t.rank = part(dense ? numRanges * 2 : 0);
     t.starts = part(dense ? 0 : (((p.numDocs - 1) >> list.shift) + 2) * 4);
     t.docIDs = part(dense ? 0 : n * 4);
     t.sat = part(n);
@@ -79,8 +80,7 @@ __device__ __forceinline__ ImageTerm imagesearch_band_term(const ImageBandFill& 
     t.maxAt = imagesearch_part<uint8_t>(t, t.rangeMax);
     t.lengths = list.steps.linear != 0 ? nullptr : list.lengths + p.firstDoc;
     t.docFreq = n;
-    t.dense = dense ? 1 : 0;
-    t.bounded = bounded ? 1 : 0;
+    t.kind = list.kind;
     t.shift = list.shift;
     t.freqBytes = list.freqBytes;
     return t;

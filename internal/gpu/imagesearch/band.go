@@ -88,14 +88,14 @@ func (l *bandList) bandParts() (perSuper, fixed int64) {
 		perSuper += superRanges
 	}
 	if l.kind == uint32(dense) {
-		return perSuper + 8*superRanges, fixed
+		return perSuper + 6*superRanges + 4, fixed
 	}
 	return perSuper + (4*superDocs-1)>>l.shift + 1, fixed + 8
 }
 
 // bandLayout returns the size of a list's image in a band of numDocs documents, in layoutUnit bytes, for numBlocks compressed
-// blocks. The layout is that of a list's image (layout), without a table of long frequencies, without a rank behind the last
-// range, and with a place for each posting of these blocks.
+// blocks. The layout is that of a list's image (layout), without a table of long frequencies, with DocIDs and starts of
+// 32 bits, and with a place for each posting of these blocks.
 func (l *bandList) bandLayout(numDocs, numBlocks uint32) (units uint32) {
 	part := func(bytes uint32) { units += (bytes + layoutUnit - 1) / layoutUnit }
 	supers := (numDocs + superDocs - 1) / superDocs
@@ -105,8 +105,9 @@ func (l *bandList) bandLayout(numDocs, numBlocks uint32) (units uint32) {
 		part(ranges)
 	}
 	if l.kind == uint32(dense) {
+		part(4 * supers)
 		part(4 * ranges)
-		part(4 * ranges)
+		part(2 * ranges)
 	} else {
 		part(4 * ((numDocs-1)>>l.shift + 2))
 		part(4 * n)

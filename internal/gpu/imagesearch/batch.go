@@ -74,13 +74,18 @@ const (
 	jobRangesWide
 	jobProbeWords
 	jobRangesWords
+	jobProbeCompact
+	jobRangesCompact
 	jobRangesFiltered
 	jobCount
 	jobCountWords
+	jobCountCompact
 	numJobs
 
 	jobWide  = jobProbeWide - jobProbe  // offset of the jobs of wide queries
 	jobWords = jobProbeWords - jobProbe // offset of the jobs of queries with Parts
+	// jobCompact is the offset of the jobs of others with packed lists.
+	jobCompact = jobProbeCompact - jobProbe
 )
 
 // NewBatch allocates the memory of a batch.
@@ -157,11 +162,11 @@ func (b *Batch) Add(q *Query) (int, error) {
 	return i, nil
 }
 
-// intersecting returns the job that finds the best hits of an And query: by ranges if
-// all lists have bitmaps.
+// intersecting returns the job that finds the best hits of an And query: by the shortest list if it has few documents, else
+// by ranges.
 func (q *Query) intersecting() int {
 	for i := range q.Terms {
-		if q.Terms[i].Image.kind != dense {
+		if s := &q.Terms[i].Image.shape; s.DocFreq < (s.NumDocs+probeShare-1)/probeShare {
 			return jobProbe
 		}
 	}
@@ -177,26 +182,39 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 	if flags&flagAll == 0 {
 		p.threshold = q.threshold(&b.segment, w.shift)
 	}
-	order := b.sortTerms(q, kind == jobProbe || q.Mode == And && q.Count)
+	if kind == jobProbe {
+		p.flags |= flagProbe
+	}
+	order := b.sortTerms(q, kind == jobProbe)
 	terms := b.memory.terms.Data()[b.numTerms:][:q.slots()]
 	if q.some() {
 		terms = b.putParts(q, terms, order)
 		p.firstTerm++
 		p.flags |= uint32(len(q.Excluded)) << excludedShift
 	}
-	most := uint64(0)
+	most, compact := uint64(0), false
 	for i, t := range order {
 		q.Terms[uint16(t)].put(&terms[i], w.shift)
 		most += uint64(terms[i].step) * math.MaxUint8
-		p.numDense += terms[i].dense
-		p.numBounded += terms[i].bounded
+		switch terms[i].kind {
+		case uint32(dense):
+			p.numDense++
+		case uint32(packed):
+			compact = true
+		}
+		if terms[i].kind != uint32(sparse) {
+			p.numBounded++
+		}
 	}
 	if most > uint64(p.threshold) {
 		p.bucketShift = uint32(max(bits.Len64(most-uint64(p.threshold))-bits.Len(numBuckets-1), 0))
 	}
 	count := jobCount
-	if q.some() {
+	switch {
+	case q.some():
 		count = jobCountWords
+	case compact:
+		count = jobCountCompact
 	}
 	if q.K > 0 {
 		job := kind
@@ -207,11 +225,13 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 			job += jobWords
 		case kind == jobRanges && p.filter != 0:
 			job = jobRangesFiltered
+		case compact:
+			job += jobCompact
 		}
 		b.addJob(job, &p, cost(kind, &p, terms))
 	}
 	if q.Count {
-		b.addJob(count, &p, b.countCost(&p, terms))
+		b.addJob(count, &p, b.countCost(kind, &p, terms))
 	}
 	b.numTerms += q.slots()
 }
@@ -246,8 +266,8 @@ func (b *Batch) addJob(kind int, p *queryParams, cost uint64) {
 	b.numParams++
 }
 
-// sortTerms returns the indexes of the terms, in the low 16 bits: by rising list length, or
-// by kind: dense, bounded, sparse.
+// sortTerms returns the indexes of the terms, in the low 16 bits: by rising list length, but dense lists last, or
+// by kind: dense, packed, bounded, sparse.
 func (b *Batch) sortTerms(q *Query, byLength bool) []uint64 {
 	b.sorted = b.sorted[:0]
 	for i := range q.Terms {
@@ -255,6 +275,8 @@ func (b *Batch) sortTerms(q *Query, byLength bool) []uint64 {
 		key := uint64(m.shape.DocFreq)<<16 | uint64(i)
 		if !byLength {
 			key |= uint64(dense-m.kind) << 48
+		} else if m.kind == dense {
+			key |= 1 << 48
 		}
 		b.sorted = append(b.sorted, key)
 	}
@@ -370,6 +392,12 @@ func (k *Kernels) kernel(kind int) *cuda.Kernel {
 		return k.variants.filtered.ranges
 	case jobCount:
 		return k.count
+	case jobProbeCompact:
+		return k.variants.compact.probe
+	case jobRangesCompact:
+		return k.variants.compact.ranges
+	case jobCountCompact:
+		return k.variants.compact.count
 	case jobCountWords:
 		return k.variants.parts.count
 	}

@@ -27,10 +27,21 @@ func (r *reader) word(part uint32, i int) uint32 {
 
 func (r *reader) byte(part uint32, i int) uint32 { return uint32(r.image[int(part)*layoutUnit+i]) }
 
+func (r *reader) half(part uint32, i int) uint32 {
+	return uint32(binary.LittleEndian.Uint16(r.image[int(part)*layoutUnit+2*i:]))
+}
+
+func (r *reader) steps(i int) uint32 {
+	if r.shape.kind() == packed {
+		return r.half(r.parts.docIDs, i) >> 8
+	}
+	return r.byte(r.parts.sat, i)
+}
+
 func (r *reader) freq(i int) uint32 {
 	switch r.shape.freqBytes() {
 	case 0:
-		return r.byte(r.parts.sat, i)
+		return r.steps(i)
 	case 2:
 		return uint32(binary.LittleEndian.Uint16(r.image[int(r.parts.freq)*layoutUnit+2*i:]))
 	}
@@ -61,7 +72,7 @@ func (r *reader) check(tb testing.TB, name string, c *collection, l querytest.Li
 		step.Scale = score.NewScale(term, 0, 0)
 	}
 	for i, d := range l.DocIDs {
-		steps := r.byte(r.parts.sat, i)
+		steps := r.steps(i)
 		superMax[d/superDocs] = max(superMax[d/superDocs], steps)
 		rangeMax[d/rangeDocs] = max(rangeMax[d/rangeDocs], steps)
 		if got := r.freq(i); got != l.Freqs[i] {
@@ -72,13 +83,20 @@ func (r *reader) check(tb testing.TB, name string, c *collection, l querytest.Li
 		} else if slack := uint64(steps)*step.step(0) - uint64(s); slack > 2*step.step(0) {
 			tb.Fatalf("%s: posting %d, of %d steps of %d, scores only %d", name, i, steps, step.step(0), s)
 		}
-		if r.shape.kind() == dense {
+		switch r.shape.kind() {
+		case dense:
 			bits := r.word(r.parts.bitmap, int(d/rangeDocs))
 			if bits>>(d%rangeDocs)&1 == 0 {
 				tb.Fatalf("%s: document %d is not in the bitmap", name, d)
 			}
-		} else if got := r.word(r.parts.docIDs, i); got != d {
-			tb.Fatalf("%s: DocID %d is %d, want %d", name, i, got, d)
+		case packed:
+			if got, want := r.half(r.parts.docIDs, i)&0xff, d%(1<<r.shape.bucketShift()); got != want {
+				tb.Fatalf("%s: DocID %d is %d in its bucket, want %d", name, i, got, want)
+			}
+		default:
+			if got := r.word(r.parts.docIDs, i); got != d {
+				tb.Fatalf("%s: DocID %d is %d, want %d", name, i, got, d)
+			}
 		}
 	}
 	for i, want := range superMax {
@@ -97,17 +115,28 @@ func (r *reader) check(tb testing.TB, name string, c *collection, l querytest.Li
 			}
 		}
 	}
-	if r.shape.kind() == dense {
-		for i := range rangeMax {
-			if got := r.word(r.parts.rank, i); got != first(i*rangeDocs) {
-				tb.Fatalf("%s: range %d has rank %d, want %d", name, i, got, first(i*rangeDocs))
+	if r.shape.kind() < packed {
+		for b := range r.shape.numBuckets() + 1 {
+			if got := r.word(r.parts.starts, b); got != first(b<<r.shape.bucketShift()) {
+				tb.Fatalf("%s: bucket %d starts at %d, want %d", name, b, got, first(b<<r.shape.bucketShift()))
 			}
 		}
 		return
 	}
-	for b := range r.shape.numBuckets() + 1 {
-		if got := r.word(r.parts.starts, b); got != first(b<<r.shape.bucketShift()) {
-			tb.Fatalf("%s: bucket %d starts at %d, want %d", name, b, got, first(b<<r.shape.bucketShift()))
+	for super := range superMax {
+		base := first(super * superDocs)
+		if got := r.word(r.parts.base, super); got != base {
+			tb.Fatalf("%s: superblock %d starts at %d, want %d", name, super, got, base)
+		}
+		part, n, docs := r.parts.rank, superRanges, rangeDocs
+		if r.shape.kind() == packed {
+			part, docs = r.parts.starts, 1<<r.shape.bucketShift()
+			n = superDocs/docs + 1
+		}
+		for i := range n {
+			if got, want := base+r.half(part, super*n+i), first(super*superDocs+i*docs); got != want {
+				tb.Fatalf("%s: the postings of superblock %d from document %d on start at %d, want %d", name, super, i*docs, got, want)
+			}
 		}
 	}
 }
@@ -131,11 +160,12 @@ func TestImages(t *testing.T) {
 				must(t, err)
 				r := reader{shape, shape.layout(), encoded}
 				r.check(t, name+"/encoded", c, l)
-				built := gputest.Download(c.Session, c.data[i])
-				(&reader{shape, shape.layout(), built}).check(t, name+"/built", c, l)
-				from := int(r.parts.sat) * layoutUnit
-				if !slices.Equal(encoded[from:from+len(l.DocIDs)], built[from:from+len(l.DocIDs)]) {
-					t.Errorf("%s: the device's steps are not the CPU's", name)
+				built := reader{shape, r.parts, gputest.Download(c.Session, c.data[i])}
+				built.check(t, name+"/built", c, l)
+				for j := range l.DocIDs {
+					if r.steps(j) != built.steps(j) {
+						t.Fatalf("%s: posting %d has %d steps on the device, %d on the CPU", name, j, built.steps(j), r.steps(j))
+					}
 				}
 			}
 		}

@@ -22,6 +22,7 @@ type collection struct {
 	onGPU   cuda.Buffer[uint32] // lengths
 	data    []cuda.Buffer[byte]
 	images  []Image
+	compact uint64 // bit i: of list i
 	// The padding of images is written too.
 	filled bool
 }
@@ -42,6 +43,8 @@ var densities = []density{
 	{0.001, false},
 	{0.001, true},
 	{0, false}, // one posting
+	{0.01, false},
+	{0.01, true},
 }
 
 func randomList(rng *rand.Rand, numDocs int, d density, maxFreq uint32) querytest.List {
@@ -87,7 +90,7 @@ func randomList(rng *rand.Rand, numDocs int, d density, maxFreq uint32) querytes
 
 func newCollection(tb testing.TB, rng *rand.Rand, numDocs int, linear bool, lists []querytest.List) *collection {
 	tb.Helper()
-	return &collection{Session: gputest.NewSession(tb), Collection: querytest.NewCollection(tb, rng, numDocs, linear, lists)}
+	return &collection{Session: gputest.NewSession(tb), Collection: querytest.NewCollection(tb, rng, numDocs, linear, lists), compact: rng.Uint64()}
 }
 
 func randomCollection(tb testing.TB, rng *rand.Rand, numDocs, numLists int, linear bool, maxFreq uint32) *collection {
@@ -108,7 +111,7 @@ func must(tb testing.TB, err error) {
 
 func (c *collection) shape(i int) Shape {
 	m := &c.Lists[i].Meta
-	return Shape{NumDocs: c.NumDocs, DocFreq: int(m.DocFreq), CollFreq: m.CollFreq, Saturation: c.Saturation, Max: m.Max}
+	return Shape{NumDocs: c.NumDocs, DocFreq: int(m.DocFreq), CollFreq: m.CollFreq, Saturation: c.Saturation, Max: m.Max, Compact: c.compact>>(i%64)&1 != 0}
 }
 
 func (c *collection) toDevice() {

@@ -2,7 +2,7 @@
 
 #include "probe.cuh"
 
-/* Adds the documents of a list without a bitmap in a superblock to the warp's sums. By a warp. */
+/* Adds the documents of a list with DocIDs of 32 bits in a superblock to the warp's sums. By a warp. */
 __device__ __forceinline__ void imagesearch_mark(const ImageBlock& b, const ImageTerm& t, uint32_t super) {
     const auto* starts = imagesearch_part<uint32_t>(t, t.starts);
     const auto* docIDs = imagesearch_part<uint32_t>(t, t.docIDs);
@@ -33,8 +33,10 @@ __device__ __forceinline__ uint4 imagesearch_any_of(const ImageBlock& b, uint32_
     for (; terms != 0; terms &= terms - 1) {
         const ImageTerm& t = b.terms[__ffs(terms) - 1];
         uint4 w;
-        if (t.dense != 0) {
+        if (t.kind == kDense) {
             w = imagesearch_part<uint4>(t, t.bitmap)[super * 32 + b.lane];
+        } else if (image_packed(t.kind)) {
+            w = imagesearch_packed(t).words(super, b.lane);
         } else {
             imagesearch_mark(b, t, super);
             w = imagesearch_marked(b);
@@ -74,51 +76,52 @@ __device__ __forceinline__ uint4 imagesearch_allowed_words(const ImageBlock& b, 
     return words;
 }
 
-/* The matches in a superblock, four ranges per lane: And of lists with bitmaps, or Or. By a warp. */
+/* The matches in a superblock, four ranges per lane: And of lists with bounds of ranges, or Or. By a warp. */
 __device__ __forceinline__ uint4 imagesearch_matches(const ImageBlock& b, uint32_t super) {
     if (b.words && !b.all && (b.required != 0 || b.parts->numClauses > 0)) {
         return imagesearch_allowed_words(b, imagesearch_parts_matches(b, super), super);
     }
     const uint32_t start = b.all ? kAll : 0;
     uint4 words = make_uint4(start, start, start, start);
-#pragma unroll 4
-    for (uint32_t i = 0; i < b.numDense; i++) {
-        const ImageTerm& t = b.terms[i];
-        const uint4 w = imagesearch_part<uint4>(t, t.bitmap)[super * 32 + b.lane];
+    const auto add = [&](uint4 w) {
         if (b.all) {
             words = make_uint4(words.x & w.x, words.y & w.y, words.z & w.z, words.w & w.w);
         } else {
             words = make_uint4(words.x | w.x, words.y | w.y, words.z | w.z, words.w | w.w);
         }
+    };
+#pragma unroll 4
+    for (uint32_t i = 0; i < b.numDense; i++) {
+        add(imagesearch_part<uint4>(b.terms[i], b.terms[i].bitmap)[super * 32 + b.lane]);
     }
-    for (uint32_t i = b.numDense; i < b.numTerms; i++) { /* Or */
-        imagesearch_mark(b, b.terms[i], super);
+    uint32_t i = b.numDense;
+    for (; i < b.numBounded && image_packed(b.terms[i].kind); i++) {
+        add(imagesearch_packed(b.terms[i]).words(super, b.lane));
     }
-    if (b.numDense < b.numTerms) {
-        const uint4 w = imagesearch_marked(b);
-        words = make_uint4(words.x | w.x, words.y | w.y, words.z | w.z, words.w | w.w);
+    if (i < b.numTerms) { /* Or */
+        for (; i < b.numTerms; i++) {
+            imagesearch_mark(b, b.terms[i], super);
+        }
+        add(imagesearch_marked(b));
     }
     return imagesearch_allowed_words(b, words, super);
 }
 
 /* By the postings of the shortest list. By all threads. */
 __device__ __forceinline__ uint32_t imagesearch_count_probes(const ImageBlock& b) {
-    const ImageTerm& t = b.terms[0];
-    const uint32_t stride = b.splits * blockDim.x;
     uint32_t count = 0;
-    for (uint32_t first = b.split * blockDim.x; first < t.docFreq; first += stride) {
-        const uint32_t posting = first + threadIdx.x;
-        bool alive = posting < t.docFreq;
-        const uint32_t docID = alive ? imagesearch_part<uint32_t>(t, t.docIDs)[posting] : 0;
+    for (ImageCursor c = imagesearch_cursor(b); imagesearch_more(b, c); c.next += 32) {
+        const ImagePosting p = imagesearch_posting(b, c);
+        bool alive = p.in;
         if (alive && imagesearch_restricts(b)) {
-            alive = (imagesearch_allowed(b, docID / kRangeDocs) >> docID % kRangeDocs & 1) != 0;
+            alive = (imagesearch_allowed(b, p.docID / kRangeDocs) >> p.docID % kRangeDocs & 1) != 0;
         }
-        count += imagesearch_lookup(b, docID, alive, false, 0, 0) ? 1 : 0;
+        count += imagesearch_lookup(b, p.docID, alive, false, 0, 0) ? 1 : 0;
     }
     return count;
 }
 
-/* By bitmaps. By all threads. */
+/* By words of 32 documents. By all threads. */
 __device__ __forceinline__ uint32_t imagesearch_count_words(const ImageBlock& b) {
     const uint32_t numSupers = (b.search->numDocs + kSuperDocs - 1) / kSuperDocs;
     uint32_t count = 0;
@@ -136,7 +139,7 @@ __device__ __forceinline__ void imagesearch_counting(const ImageSearch& search, 
     __shared__ ImageShared shared;
     ImageBlock b;
     imagesearch_begin<words>(b, shared, search, query, terms, split);
-    uint32_t count = b.all && b.numDense < b.numTerms ? imagesearch_count_probes(b) : imagesearch_count_words(b);
+    uint32_t count = (shared.query.flags & kFlagProbe) != 0 ? imagesearch_count_probes(b) : imagesearch_count_words(b);
     count = __reduce_add_sync(kAll, count);
     if (b.lane == 0) {
         atomicAdd(&shared.count, count);

@@ -44,7 +44,11 @@
 // retrieval", SIGIR 2025. We differ: on a GPU, also for BM25, exact, and with a
 // bitmap and a rank directory instead of a forward index.
 //
-// For an AND query whose shortest list is sparse, each lane looks up a posting
+// An image lists its documents by their share of the segment (Shape): as a bitmap with ranks, or as DocIDs of 32 bits with a
+// directory; a compact one also as DocIDs of 8 bits in buckets of 64 to 256 documents, each beside its contribution
+// (packed.cuh). Compact images have kernels of their own, as the code for buckets takes registers.
+//
+// For an AND query whose shortest list has few documents, each lane looks up a posting
 // of that list in the other lists, by bitmap and rank or a hash directory (Ao
 // et al., "Efficient parallel lists intersection and index compression
 // algorithms using graphics processing units", VLDB 2011, §4.2.2).
@@ -54,7 +58,7 @@
 // other lists, which it marks in shared memory, the filter and the live documents. Then each lane loads the values of eight
 // consecutive documents, or, if few match, of the matches of its own words, and adds them to counts in shared memory, of
 // which there are up to eight copies, or runs of equal ones to counts in device memory if there are too many values. An AND
-// of which a list has no bitmap has a launch before, which marks the documents of the shortest list that are in all others.
+// of which a list has DocIDs of 32 bits has a launch before, which marks the documents of the shortest list that are in all others.
 //
 // To find the best matches by a column, launches count the digits of the values, the highest first, until the documents
 // that may be among the best fit into a list, which the last launch writes. If too many have the
@@ -89,6 +93,8 @@
 //	imagesearch_ranges                  Or, And of dense lists: ranges.cuh, group.cuh
 //	imagesearch_ranges_one, _ranges_few the same, one query: alone.cuh, group.cuh
 //	imagesearch_probe, _probe_one       And with a sparse list: probe.cuh
+//	imagesearch_ranges_compact, _ranges_one_compact, _ranges_few_compact, _probe_compact, _probe_one_compact, _count_compact
+//	                                    the same, with compact images
 //	imagesearch_ranges_wide, _probe_wide  the same, scores can exceed 2^32: key.cuh
 //	imagesearch_count                   counts: count.cuh
 //	imagesearch_ranges_words, _probe_words, _count_words  the same, with Parts

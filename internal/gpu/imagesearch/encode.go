@@ -1,9 +1,9 @@
 package imagesearch
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -37,16 +37,21 @@ func Encode(dst []byte, shape Shape, docIDs, freqs, lengths []uint32) ([]byte, e
 			length = lengths[d]
 		}
 		steps := shape.eighth(freqs[i], length)
-		e.image[int(e.parts.sat)*layoutUnit+i] = steps
+		if shape.kind() != packed {
+			e.image[int(e.parts.sat)*layoutUnit+i] = steps
+		}
 		raise(e.image, e.parts.superMax, int(d/superDocs), steps)
 		e.freq(i, freqs[i])
 		r := int(d / rangeDocs)
 		if shape.kind() != sparse {
 			raise(e.image, e.parts.rangeMax, r, steps)
 		}
-		if shape.kind() == dense {
+		switch shape.kind() {
+		case dense:
 			e.set(e.parts.bitmap, r, e.get(e.parts.bitmap, r)|1<<(d%rangeDocs))
-		} else {
+		case packed:
+			e.set16(e.parts.docIDs, i, d&(1<<shape.bucketShift()-1)|uint32(steps)<<8)
+		default:
 			e.set(e.parts.docIDs, i, d)
 		}
 	}
@@ -97,24 +102,37 @@ func (e *encoder) freq(i int, freq uint32) {
 // hash returns the first slot of a posting in the table of long frequencies.
 func hash(posting, mask uint32) uint32 { return posting * 2654435761 >> 7 & mask }
 
+func (e *encoder) set16(part uint32, i int, v uint32) {
+	binary.LittleEndian.PutUint16(e.image[int(part)*layoutUnit+2*i:], uint16(v))
+}
+
 // directory writes the first posting of each range or bucket.
 func (e *encoder) directory(docIDs []uint32) {
-	if e.shape.kind() == dense {
-		rank := uint32(0)
-		n := numSupers(e.shape.NumDocs) * superRanges
-		for r := range n {
-			e.set(e.parts.rank, r, rank)
-			rank += uint32(bits.OnesCount32(e.get(e.parts.bitmap, r)))
-		}
-		e.set(e.parts.rank, n, rank)
-		return
+	from := func(docID int) uint32 {
+		first, _ := slices.BinarySearchFunc(docIDs, docID, func(d uint32, docID int) int { return cmp.Compare(int(d), docID) })
+		return uint32(first)
 	}
 	shift := e.shape.bucketShift()
-	for b := range e.shape.numBuckets() {
-		first, _ := slices.BinarySearch(docIDs, uint32(b<<shift))
-		e.set(e.parts.starts, b, uint32(first))
+	if e.shape.kind() < packed {
+		for b := range e.shape.numBuckets() + 1 {
+			e.set(e.parts.starts, b, from(b<<shift))
+		}
+		return
 	}
-	e.set(e.parts.starts, e.shape.numBuckets(), uint32(len(docIDs)))
+	for super := range numSupers(e.shape.NumDocs) {
+		base := from(super * superDocs)
+		e.set(e.parts.base, super, base)
+		if e.shape.kind() == dense {
+			for r := super * superRanges; r < (super+1)*superRanges; r++ {
+				e.set16(e.parts.rank, r, from(r*rangeDocs)-base)
+			}
+			continue
+		}
+		n := e.shape.superStarts()
+		for b := range n {
+			e.set16(e.parts.starts, super*n+b, from(super*superDocs+b<<shift)-base)
+		}
+	}
 }
 
 // eighth returns a contribution in steps of unit/255, rounded up.

@@ -15,12 +15,12 @@ struct ImageGroup {
 
 /* The maximum steps of a list's postings in a range. */
 __device__ __forceinline__ uint32_t imagesearch_range_max(const ImageTerm& t, uint32_t range, ImageRange found) {
-    if (t.bounded != 0) {
+    if (t.kind != kSparse) {
         return t.maxAt[range];
     }
     uint32_t most = 0;
     for (uint32_t i = 0, n = static_cast<uint32_t>(__popc(found.bits)); i < n; i++) {
-        most = max(most, static_cast<uint32_t>(t.satAt[found.rank + i]));
+        most = max(most, imagesearch_sat(t, found.rank + i));
     }
     return most;
 }
@@ -65,7 +65,7 @@ __device__ __forceinline__ void imagesearch_look_up(const ImageBlock& b, ImageGr
             g.found = imagesearch_range(t, entry.x);
             in = true;
             if (g.found.bits != 0 && !passes) { /* for imagesearch_sum_bounds */
-                imagesearch_prefetch(t.satAt + g.found.rank);
+                imagesearch_prefetch(t.satAt + (g.found.rank << t.satShift));
                 if (ahead && t.freqBytes != 0) {
                     imagesearch_prefetch(imagesearch_part<uint8_t>(t, t.freq) + g.found.rank * t.freqBytes);
                 }
@@ -75,7 +75,7 @@ __device__ __forceinline__ void imagesearch_look_up(const ImageBlock& b, ImageGr
     if (filters != kLate && passes) {
         imagesearch_pass(b, g, in, max(theta, __shfl_sync(kAll, imagesearch_theta(b), 0)));
         if (g.found.bits != 0) {
-            imagesearch_prefetch(b.terms[term].satAt + g.found.rank);
+            imagesearch_prefetch(b.terms[term].satAt + (g.found.rank << b.terms[term].satShift));
         }
     }
     g.active = __ballot_sync(kAll, g.found.bits != 0);
@@ -101,7 +101,7 @@ __device__ __forceinline__ uint32_t imagesearch_sum_bounds(const ImageBlock& b, 
                 const ImageHot<uint8_t> hot = imagesearch_hot<uint8_t>(&b.terms[term + (l & (g.width - 1))].satAt);
                 worth[i] = hot.step;
                 if (mine && (bits & bit) != 0) {
-                    steps[i] = hot.at[rank + static_cast<uint32_t>(__popc(bits & (bit - 1)))];
+                    steps[i] = hot.at[(rank + static_cast<uint32_t>(__popc(bits & (bit - 1)))) << hot.shift];
                 }
             }
         }

@@ -39,18 +39,15 @@ func (m *Image) params() termParams {
 	parts := m.shape.layout()
 	t := termParams{
 		image: m.data, docFreq: uint32(m.shape.DocFreq), bucketShift: uint32(m.shape.bucketShift()),
-		superMax: parts.superMax, rangeMax: parts.rangeMax, bitmap: parts.bitmap, rank: parts.rank,
+		kind: uint32(m.kind), superMax: parts.superMax, rangeMax: parts.rangeMax, base: parts.base, bitmap: parts.bitmap, rank: parts.rank,
 		starts: parts.starts, docIDs: parts.docIDs, sat: parts.sat, freq: parts.freq, escapes: parts.escapes,
 		freqBytes: uint32(m.shape.freqBytes()),
 	}
 	t.satAt = m.data + cuda.Ptr[byte](parts.sat)*layoutUnit
-	t.maxAt = m.data + cuda.Ptr[byte](parts.rangeMax)*layoutUnit
-	switch m.kind {
-	case dense:
-		t.dense, t.bounded = 1, 1
-	case bounded:
-		t.bounded = 1
+	if m.kind == packed { // a byte of each posting
+		t.satAt, t.satShift = m.data+cuda.Ptr[byte](parts.docIDs)*layoutUnit+1, 1
 	}
+	t.maxAt = m.data + cuda.Ptr[byte](parts.rangeMax)*layoutUnit
 	if n := m.shape.escapes(); n > 0 {
 		t.escapeMask = uint32(n - 1)
 	}

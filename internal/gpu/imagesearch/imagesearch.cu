@@ -1,8 +1,10 @@
+#define GRIFFIN_PACKED_LISTS 0 /* of queries without a packed list; with one: imagesearch_compact.cu */
 #include "alone.cuh"
 #include "count.cuh"
 #include "ranges.cuh"
 
-/* Or queries, and And queries whose lists are all dense, without a filter (with one: imagesearch_filtered.cu).
+/* Or queries, and And queries of lists with bounds of ranges, without a filter (with one:
+ * imagesearch_filtered.cu).
  *
  * Grid: one block per entry of blocks. Block: 256 threads. Shared memory: sharedBytes (tuning.go). Out: hits, best
  * first, and results. Reference: package traverse, exhaustive-daat. The scored ranges depend on the order of the warps,
@@ -10,26 +12,6 @@
 GRIFFIN_KERNEL_BLOCKS(imagesearch_ranges, ImageSearch, 256, 4) {
     const uint2 block = p.blocks[blockIdx.x];
     imagesearch_by_ranges<false, kLate>(p, p.queries + block.x, p.terms, block.y);
-}
-
-/* Copies the query to shared memory; ends with a barrier. A pointer to the parameters that the compiler cannot resolve
- * would make it copy them to each thread's local memory. */
-__device__ __forceinline__ void imagesearch_unpack(const ImageOne& p, ImageSearch* search, ImageQuery* query) {
-    constexpr uint32_t forSearch = sizeof(ImageSearch) / 16, forQuery = sizeof(ImageQuery) / 16;
-    const auto* from = reinterpret_cast<const uint4*>(&p);
-    auto* terms = reinterpret_cast<uint4*>(imagesearch_terms(p.search));
-    const uint32_t size = forSearch + forQuery + p.query.numTerms * (sizeof(ImageTerm) / 16);
-    for (uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
-        const uint4 part = from[i];
-        if (i < forSearch) {
-            reinterpret_cast<uint4*>(search)[i] = part;
-        } else if (i < forSearch + forQuery) {
-            reinterpret_cast<uint4*>(query)[i - forSearch] = part;
-        } else {
-            terms[i - forSearch - forQuery] = part;
-        }
-    }
-    __syncthreads();
 }
 
 /* For a query in the parameters: see alone.cuh. */

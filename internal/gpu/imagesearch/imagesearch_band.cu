@@ -1,3 +1,4 @@
+#define GRIFFIN_PACKED_LISTS 0
 #include "../decode/staged.cuh"
 #include "band.cuh"
 
@@ -86,7 +87,7 @@ __device__ __forceinline__ void imagesearch_fill_quad(const ImageFillTile& tile,
     } else if (t.freqBytes == 2) {
         imagesearch_fill_four(imagesearch_write<uint16_t>(t, t.freq) + place, freqs, in);
     }
-    if (t.dense == 0) {
+    if (t.kind != kDense) {
         imagesearch_fill_four(imagesearch_write<uint32_t>(t, t.docIDs) + place, docs, in);
     }
     ImageFillRun run = {kNoPosting, 0, 0, 0};
@@ -103,7 +104,7 @@ __device__ __forceinline__ void imagesearch_fill_quad(const ImageFillTile& tile,
         }
     }
     imagesearch_fill_run(tile, s, run);
-    if (t.dense == 0) {
+    if (t.kind != kDense) {
         const uint32_t some = (in[0] ? 1U : 0U) | (in[1] ? 2U : 0U) | (in[2] ? 4U : 0U) | (in[3] ? 8U : 0U);
         if (some != 0) {
             atomicMin(&s.first, place + static_cast<uint32_t>(__ffs(static_cast<int>(some))) - 1);
@@ -128,8 +129,14 @@ __device__ __forceinline__ void imagesearch_fill_ranges(const ImageFillTile& til
         if (tile.bits != nullptr) {
             reinterpret_cast<uint4*>(imagesearch_write<uint32_t>(t, t.bitmap) + firstRange)[i] =
                 reinterpret_cast<const uint4*>(tile.bits)[i];
-            reinterpret_cast<uint4*>(imagesearch_write<uint32_t>(t, t.rank) + firstRange)[i] =
-                reinterpret_cast<const uint4*>(tile.ranks)[i];
+            const uint4 ranks = reinterpret_cast<const uint4*>(tile.ranks)[i];
+            const uint32_t base = __reduce_min_sync(kAll, min(min(ranks.x, ranks.y), min(ranks.z, ranks.w)));
+            reinterpret_cast<uint2*>(imagesearch_write<uint16_t>(t, t.rank) + firstRange)[i] =
+                make_uint2(((ranks.x - base) & 0xffff) | (ranks.y - base) << 16,
+                           ((ranks.z - base) & 0xffff) | (ranks.w - base) << 16);
+            if (i % 32 == 0) {
+                imagesearch_write<uint32_t>(t, t.base)[firstSuper + i / 32] = base;
+            }
         }
     }
 }
@@ -204,7 +211,7 @@ GRIFFIN_KERNEL(imagesearch_band_fill, ImageBandFill, kFillThreads) {
             imagesearch_write<uint8_t>(t, t.superMax)[i] = static_cast<uint8_t>(s.greatest[i]);
         }
     }
-    if (t.dense != 0) {
+    if (t.kind == kDense) {
         return;
     }
     const uint32_t begin = min(s.first, s.end), end = s.end;
@@ -276,8 +283,9 @@ __device__ __forceinline__ bool imagesearch_band_begin(ImageBlock& b, const Imag
     b.numBounded = 0;
     for (uint32_t first = 0; first < b.numTerms; first += 32) { /* by each warp */
         const bool in = first + b.lane < b.numTerms;
-        b.numDense += static_cast<uint32_t>(__popc(__ballot_sync(kAll, in && b.terms[first + b.lane].dense != 0)));
-        b.numBounded += static_cast<uint32_t>(__popc(__ballot_sync(kAll, in && b.terms[first + b.lane].bounded != 0)));
+        b.numDense += static_cast<uint32_t>(__popc(__ballot_sync(kAll, in && b.terms[first + b.lane].kind == kDense)));
+        b.numBounded +=
+            static_cast<uint32_t>(__popc(__ballot_sync(kAll, in && b.terms[first + b.lane].kind != kSparse)));
     }
     for (uint32_t i = threadIdx.x; i < b.numTerms; i += blockDim.x) {
         const ImageBandTerm from = terms[s.listOrder[i]];

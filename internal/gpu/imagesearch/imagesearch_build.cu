@@ -51,7 +51,9 @@ GRIFFIN_KERNEL(imagesearch_build, ImageBuildParams, 128) {
         const uint32_t docID = p.docIDs[i], freq = p.freqs[i];
         const uint32_t steps = imagesearch_eighth(p.steps, freq, p.steps.linear != 0 ? 0 : p.lengths[docID]);
         best = max(best, steps);
-        imagesearch_write<uint8_t>(t, t.sat)[i] = static_cast<uint8_t>(steps);
+        if (t.kind != kPacked) {
+            imagesearch_write<uint8_t>(t, t.sat)[i] = static_cast<uint8_t>(steps);
+        }
         if (t.freqBytes == 1) {
             imagesearch_write<uint8_t>(t, t.freq)[i] = static_cast<uint8_t>(min(freq, kFreqEscape));
             if (freq >= kFreqEscape) {
@@ -61,11 +63,14 @@ GRIFFIN_KERNEL(imagesearch_build, ImageBuildParams, 128) {
             imagesearch_write<uint16_t>(t, t.freq)[i] = static_cast<uint16_t>(freq);
         }
         const uint32_t range = docID / kRangeDocs % kSuperRanges;
-        if (t.bounded != 0) {
+        if (t.kind != kSparse) {
             atomicMax(maxima + range, steps);
         }
-        if (t.dense != 0) {
+        if (t.kind == kDense) {
             atomicOr(bits + range, 1U << docID % kRangeDocs);
+        } else if (t.kind == kPacked) {
+            imagesearch_write<uint16_t>(t, t.docIDs)[i] =
+                static_cast<uint16_t>((docID & ((1U << t.shift) - 1)) | steps << 8);
         } else {
             imagesearch_write<uint32_t>(t, t.docIDs)[i] = docID;
         }
@@ -82,25 +87,33 @@ GRIFFIN_KERNEL(imagesearch_build, ImageBuildParams, 128) {
         superMax[super + threadIdx.x] = 0;
     }
     const uint32_t range = super * kSuperRanges + threadIdx.x;
-    if (t.bounded != 0) {
+    if (t.kind != kSparse) {
         imagesearch_write<uint8_t>(t, t.rangeMax)[range] = static_cast<uint8_t>(maxima[threadIdx.x]);
     }
-    if (t.dense != 0) {
+    if (t.kind >= kPacked && threadIdx.x == 0) {
+        imagesearch_write<uint32_t>(t, t.base)[super] = from;
+    }
+    if (t.kind == kDense) {
         imagesearch_write<uint32_t>(t, t.bitmap)[range] = bits[threadIdx.x];
-        uint32_t rank = from;
+        uint32_t rank = 0;
         for (uint32_t r = 0; r < threadIdx.x; r++) {
             rank += static_cast<uint32_t>(__popc(bits[r]));
         }
-        auto* ranks = imagesearch_write<uint32_t>(t, t.rank);
-        ranks[range] = rank;
-        if (last && threadIdx.x == 0) {
-            ranks[gridDim.x * kSuperRanges] = t.docFreq;
+        imagesearch_write<uint16_t>(t, t.rank)[range] = static_cast<uint16_t>(rank);
+        return;
+    }
+    /* Buckets that start in the superblock, one per thread: a bucket has one range or more. */
+    const uint64_t start = static_cast<uint64_t>(super) * kSuperDocs;
+    if (t.kind == kPacked) {
+        const uint32_t perSuper = (kSuperDocs >> t.shift) + 1;
+        if (threadIdx.x < perSuper) {
+            const auto first = static_cast<uint32_t>(start + (static_cast<uint64_t>(threadIdx.x) << t.shift));
+            imagesearch_write<uint16_t>(t, t.starts)[super * perSuper + threadIdx.x] =
+                static_cast<uint16_t>(imagesearch_search(p.docIDs, from, to, first) - from);
         }
         return;
     }
     auto* starts = imagesearch_write<uint32_t>(t, t.starts);
-    /* Buckets that start in the superblock, one per thread: a bucket has one range or more. */
-    const uint64_t start = static_cast<uint64_t>(super) * kSuperDocs;
     const uint32_t numBuckets = ((p.numDocs - 1) >> t.shift) + 1;
     const uint64_t bucket = ((start + (1ULL << t.shift) - 1) >> t.shift) + threadIdx.x;
     if (bucket < numBuckets && bucket << t.shift < start + kSuperDocs) {

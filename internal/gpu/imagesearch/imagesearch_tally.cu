@@ -1,16 +1,22 @@
 #include "../device/bits.cuh"
 #include "../device/warp_reduce.cuh"
-#include "constants.cuh"
+#include "packed.cuh"
 
 constexpr uint32_t kAll = 0xffffffffU;
 
-/* tallyTerm in tally.go. */
+/* tallyTerm in tally.go. The parts of an image (shape.go). */
 struct TallyTerm {
-    const uint32_t* docIDs; /* or the bitmap */
-    const uint32_t* starts; /* null: the list has a bitmap */
+    const void* docIDs;   /* of the list's kind, or the bitmap */
+    const void* starts;   /* null: the list has a bitmap */
+    const uint32_t* base; /* null: the list is not packed */
     uint32_t docFreq;
     uint32_t shift; /* log2 of the documents per bucket of starts */
-    uint32_t padding[2];
+
+    __device__ __forceinline__ PackedList packed() const {
+        return {static_cast<const uint16_t*>(docIDs), static_cast<const uint16_t*>(starts), base, shift};
+    }
+    __device__ __forceinline__ const uint32_t* words() const { return static_cast<const uint32_t*>(docIDs); }
+    __device__ __forceinline__ const uint32_t* wide_starts() const { return static_cast<const uint32_t*>(starts); }
 };
 static_assert(sizeof(TallyTerm) == 32, "mirrored by tallyTerm");
 
@@ -19,7 +25,7 @@ struct __align__(16) TallyMark {
     uint32_t* bits;
     uint32_t numTerms;
     uint32_t padding;
-    TallyTerm terms[kMaxTallyTerms]; /* the first one is the shortest and has no bitmap */
+    TallyTerm terms[kMaxTallyTerms]; /* the first one has DocIDs of 32 bits */
 };
 
 /* tallyParams in tally.go. */
@@ -38,9 +44,9 @@ struct __align__(16) TallyParams {
     uint32_t all;                /* 1: documents in all lists, 0: in any or in bits */
     uint32_t clear;              /* 1: bits are set to 0 */
     uint32_t launch;             /* written to result; 0: result is not written */
-    uint32_t numDense, numTerms; /* lists with bitmaps come first; if all is 1 there are no others */
+    uint32_t numDense, numTerms; /* lists with bitmaps come first, */
+    uint32_t numPacked;          /* then packed lists, up to here; if all is 1 there are no others */
     uint32_t units;              /* of a warp at a time, 1 to kTallyUnits */
-    uint32_t padding;
     TallyTerm terms[kMaxTallyTerms];
 };
 
@@ -51,20 +57,24 @@ __device__ __forceinline__ uint64_t shift_by(uint64_t x, uint32_t n) {
 
 __device__ __forceinline__ bool tally_has(const TallyTerm& t, uint32_t docID) {
     if (t.starts == nullptr) {
-        return (t.docIDs[docID / kRangeDocs] >> docID % kRangeDocs & 1) != 0;
+        return (t.words()[docID / kRangeDocs] >> docID % kRangeDocs & 1) != 0;
     }
-    uint32_t from = t.starts[docID >> t.shift];
-    const uint32_t end = t.starts[(docID >> t.shift) + 1];
+    if (t.base != nullptr) {
+        return (t.packed().range_of(docID / kRangeDocs).bits >> docID % kRangeDocs & 1) != 0;
+    }
+    const uint32_t* docIDs = t.words();
+    uint32_t from = t.wide_starts()[docID >> t.shift];
+    const uint32_t end = t.wide_starts()[(docID >> t.shift) + 1];
     uint32_t to = end;
     while (to > from) {
         const uint32_t middle = from + (to - from) / 2;
-        if (t.docIDs[middle] < docID) {
+        if (docIDs[middle] < docID) {
             from = middle + 1;
         } else {
             to = middle;
         }
     }
-    return from < end && t.docIDs[from] == docID;
+    return from < end && docIDs[from] == docID;
 }
 
 /* Sets the bits of the documents of the first list that are in all others.
@@ -80,7 +90,7 @@ GRIFFIN_KERNEL(imagesearch_mark, TallyMark, 256) {
     __syncthreads();
     const TallyTerm& t = terms[0];
     for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < t.docFreq; i += gridDim.x * blockDim.x) {
-        const uint32_t docID = t.docIDs[i];
+        const uint32_t docID = t.words()[i];
         bool in = true;
         for (uint32_t j = 1; in && j < p.numTerms; j++) {
             in = tally_has(terms[j], docID);
@@ -108,11 +118,11 @@ __device__ __forceinline__ uint2 tally_postings(const TallyParams& p, const Tall
     }
     const TallyTerm& t = terms[list];
     const uint32_t end = min((c.first + c.numWords) * kRangeDocs, p.numDocs);
-    return make_uint2(t.starts[c.first * kRangeDocs >> t.shift], t.starts[((end - 1) >> t.shift) + 1]);
+    return make_uint2(t.wide_starts()[c.first * kRangeDocs >> t.shift], t.wide_starts()[((end - 1) >> t.shift) + 1]);
 }
 
-/* Sets the bits of the lists without bitmaps in marks, [kTallyUnits * kUnitWords]. postings are of the first of them.
- * By a warp. */
+/* Sets the bits of the lists with DocIDs of 32 bits in marks, [kTallyUnits * kUnitWords]. postings are of the first of
+ * them. By a warp. */
 __device__ __forceinline__ void tally_marks(const TallyParams& p, const TallyTerm* terms, const TallyChunk& c,
                                             uint2 postings, uint32_t* marks) {
     const uint32_t lane = threadIdx.x % 32, firstDoc = c.first * kRangeDocs, numDocs = c.numWords * kRangeDocs;
@@ -121,8 +131,8 @@ __device__ __forceinline__ void tally_marks(const TallyParams& p, const TallyTer
             atomicOr(marks + (docID - firstDoc) / kRangeDocs, 1U << docID % kRangeDocs);
         }
     };
-    for (uint32_t list = p.numDense; list < p.numTerms; list += 32) {
-        if (list > p.numDense) {
+    for (uint32_t list = p.numPacked; list < p.numTerms; list += 32) {
+        if (list > p.numPacked) {
             postings = tally_postings(p, terms, c, list + lane);
         }
         const uint32_t numLists = min(p.numTerms - list, 32U);
@@ -134,7 +144,7 @@ __device__ __forceinline__ void tally_marks(const TallyParams& p, const TallyTer
                 to[j] = i + j < numLists ? __shfl_sync(kAll, postings.y, static_cast<int>((i + j) % 32)) : 0;
                 docIDs[j] = kAll;
                 if (from[j] < to[j]) {
-                    docIDs[j] = terms[list + i + j].docIDs[from[j]];
+                    docIDs[j] = terms[list + i + j].words()[from[j]];
                 }
             }
 #pragma unroll
@@ -144,7 +154,7 @@ __device__ __forceinline__ void tally_marks(const TallyParams& p, const TallyTer
 #pragma unroll
             for (uint32_t j = 0; j < kInFlight; j++) {
                 for (uint32_t at = from[j] + 32; at < to[j]; at += 32) {
-                    mark(terms[list + i + j].docIDs[at]);
+                    mark(terms[list + i + j].words()[at]);
                 }
             }
         }
@@ -163,23 +173,44 @@ __device__ __forceinline__ void tally_load(const uint32_t* bitmap, uint32_t firs
     }
 }
 
+/* The same of a packed list. */
+__device__ __forceinline__ void tally_packed(const PackedList& list, uint32_t first, uint32_t units,
+                                             uint32_t (&words)[kTallyUnits]) {
+    uint2 buckets[kTallyUnits];
+#pragma unroll
+    for (uint32_t u = 0; u < kTallyUnits; u++) {
+        buckets[u] = u < units ? list.bucket(first + u * kUnitWords) : make_uint2(0, 0);
+    }
+#pragma unroll
+    for (uint32_t u = 0; u < kTallyUnits; u++) {
+        words[u] = list.range_of(first + u * kUnitWords, buckets[u]).bits;
+    }
+}
+
 /* Finds the matching documents of a chunk. marks are the warp's, all 0 before and after. By a warp. */
 __device__ __forceinline__ void tally_find(const TallyParams& p, const TallyTerm* terms, TallyChunk& c,
                                            uint32_t* marks) {
     const uint32_t lane = threadIdx.x % 32, first = c.first + lane;
     const uint32_t units = lane < c.numWords ? (c.numWords - lane + kUnitWords - 1) / kUnitWords : 0;
-    const uint2 postings = tally_postings(p, terms, c, p.numDense + lane);
+    const uint2 postings = tally_postings(p, terms, c, p.numPacked + lane);
     uint32_t a[kTallyUnits], b[kTallyUnits];
 #pragma unroll
     for (uint32_t u = 0; u < kTallyUnits; u++) {
         c.words[u] = p.all != 0 ? kAll : 0;
     }
     for (uint32_t i = 0; i < p.numDense; i += 2) {
-        tally_load(terms[i].docIDs, first, units, a);
-        tally_load(terms[min(i + 1, p.numDense - 1)].docIDs, first, units, b);
+        tally_load(terms[i].words(), first, units, a);
+        tally_load(terms[min(i + 1, p.numDense - 1)].words(), first, units, b);
 #pragma unroll
         for (uint32_t u = 0; u < kTallyUnits; u++) {
             c.words[u] = p.all != 0 ? c.words[u] & a[u] & b[u] : c.words[u] | a[u] | b[u];
+        }
+    }
+    for (uint32_t i = p.numDense; i < p.numPacked; i++) {
+        tally_packed(terms[i].packed(), first, units, a);
+#pragma unroll
+        for (uint32_t u = 0; u < kTallyUnits; u++) {
+            c.words[u] = p.all != 0 ? c.words[u] & a[u] : c.words[u] | a[u];
         }
     }
     if (p.bits != nullptr) {
@@ -203,7 +234,7 @@ __device__ __forceinline__ void tally_find(const TallyParams& p, const TallyTerm
     if (p.live != nullptr) {
         tally_load(p.live, first, units, b);
     }
-    if (p.numDense < p.numTerms) {
+    if (p.numPacked < p.numTerms) {
         tally_marks(p, terms, c, postings, marks);
         __syncwarp();
 #pragma unroll

@@ -21,6 +21,8 @@ var (
 	wordsImage []byte
 	//go:embed image/imagesearch_filtered.ptx.zst
 	filteredImage []byte
+	//go:embed image/imagesearch_compact.ptx.zst
+	compactImage []byte
 	//go:embed image/imagesearch_band.ptx.zst
 	bandImages []byte
 )
@@ -41,7 +43,7 @@ type Kernels struct {
 	// Blocks that can run at the same time: for batches, and for a single query.
 	resident, residentOne int
 
-	// Of wide queries, of queries with Parts, and of others with a filter. The first query loads wides and parts: the
+	// Of wide queries, of queries with Parts, of others with a filter, and of others with packed lists. The first query loads wides and parts: the
 	// driver compiles slowly.
 	variants variants
 	passes   passKernels
@@ -58,10 +60,11 @@ func Load(d *cuda.Device) (*Kernels, error) {
 	k.passes.unit = bandUnit
 	var others sync.WaitGroup
 	others.Go(func() { _ = k.filters() }) // beside the others: a driver compiles them in seconds
+	others.Go(func() { _ = k.compact() })
 	others.Go(func() { _ = k.bands() })
 	err := k.load()
 	others.Wait()
-	if err = errors.Join(err, k.filters(), k.bands()); err != nil {
+	if err = errors.Join(err, k.filters(), k.compact(), k.bands()); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
 	return k, nil
@@ -127,6 +130,7 @@ type variantKernels struct {
 	once                 sync.Once
 	ranges, probe, count *cuda.Kernel
 	rangesOne, rangesFew *cuda.Kernel
+	probeOne             *cuda.Kernel
 	err                  error
 }
 
@@ -163,9 +167,20 @@ func (k *Kernels) filters() error {
 		entry{&r.rangesFew, "imagesearch_ranges_few_filtered", cuda.LoadKernel[fewParams]})
 }
 
+func (k *Kernels) compact() error {
+	r := &k.variants.compact
+	return r.load(k, "imagesearch_compact", compactImage,
+		entry{&r.ranges, "imagesearch_ranges_compact", cuda.LoadKernel[searchParams]},
+		entry{&r.probe, "imagesearch_probe_compact", cuda.LoadKernel[searchParams]},
+		entry{&r.count, "imagesearch_count_compact", cuda.LoadKernel[searchParams]},
+		entry{&r.rangesOne, "imagesearch_ranges_one_compact", cuda.LoadKernel[oneParams]},
+		entry{&r.rangesFew, "imagesearch_ranges_few_compact", cuda.LoadKernel[fewParams]},
+		entry{&r.probeOne, "imagesearch_probe_one_compact", cuda.LoadKernel[oneParams]})
+}
+
 // variants are the kernels of some queries.
 type variants struct {
-	wides, parts, filtered variantKernels
+	wides, parts, filtered, compact variantKernels
 }
 
 // passKernels are the kernels of a Pass.
@@ -190,7 +205,11 @@ func (k *Kernels) bands() error {
 }
 
 func (k *Kernels) module(name string, image []byte) (*cuda.Module, error) {
-	m, err := k.device.LoadImage(name, image)
+	base := searchImage
+	if name == "imagesearch" {
+		base = nil
+	}
+	m, err := k.device.LoadVariant(name, image, base)
 	if err == nil {
 		k.loading.Lock()
 		defer k.loading.Unlock()

@@ -7,12 +7,11 @@ import "github.com/griffin-search/griffin/internal/gpu/cuda"
 
 // 128 bytes.
 type termParams struct {
-	satAt   cuda.Ptr[byte]
-	satStep uint32
-	_       uint32
-	maxAt   cuda.Ptr[byte]
-	maxStep uint32
-	_       uint32
+	satAt             cuda.Ptr[byte]
+	satStep, satShift uint32
+	maxAt             cuda.Ptr[byte]
+	maxStep           uint32
+	_                 uint32
 
 	image   cuda.Ptr[byte]
 	lengths cuda.Ptr[uint32]
@@ -22,7 +21,7 @@ type termParams struct {
 
 	step        uint32
 	docFreq     uint32
-	dense       uint32
+	kind        uint32
 	bucketShift uint32
 
 	superMax, rangeMax, bitmap, rank   uint32
@@ -30,7 +29,7 @@ type termParams struct {
 
 	escapeMask uint32
 	freqBytes  uint32
-	bounded    uint32
+	base       uint32
 }
 
 // 64 bytes.
@@ -52,7 +51,12 @@ type queryParams struct {
 	numBounded          uint32
 }
 
-const flagAll = 1
+// Bits of queryParams.flags. flagProbe: the terms are sorted by rising length, and the documents of the first are counted
+// that the others have.
+const (
+	flagAll   = 1
+	flagProbe = 2
+)
 
 // excludedShift is the place in queryParams.flags of the number of excluded terms.
 const excludedShift = 8

@@ -118,6 +118,7 @@ func (p *Pass) Len() int { return len(p.queries) }
 // AddList adds a list, which must not be empty, and returns its number. The error wraps base.ErrBadInput or ErrUnsuited.
 func (p *Pass) AddList(l *PassList) (int, error) {
 	s := &l.Shape
+	s.Compact = false
 	if err := s.check(); err != nil {
 		return 0, err
 	}

@@ -2,6 +2,9 @@ package imagesearch
 
 import "github.com/griffin-search/griffin/internal/gpu/cuda"
 
+// probeShare is the minimum share of the documents in lists whose And is found by ranges. All of them have bounds of ranges.
+const probeShare = 128
+
 // Work that gets its own block, if the launch has spare blocks.
 const (
 	rangesBlock = 30_000  // postings, for search by ranges
@@ -39,8 +42,8 @@ func cost(kind int, p *queryParams, terms []termParams) uint64 {
 }
 
 // countCost returns the cost of counting, in units of a block's work.
-func (b *Batch) countCost(p *queryParams, terms []termParams) uint64 {
-	if p.flags&flagAll != 0 && p.numDense < p.numTerms {
+func (b *Batch) countCost(kind int, p *queryParams, terms []termParams) uint64 {
+	if kind == jobProbe {
 		return cost(jobProbe, p, terms)
 	}
 	return uint64(numSupers(b.segment.NumDocs))*superRanges*uint64(p.numTerms)/countBlock + 1

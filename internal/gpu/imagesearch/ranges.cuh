@@ -1,4 +1,4 @@
-/* Or queries, and And queries of dense lists. */
+/* Or queries, and And queries of lists with bounds of ranges. */
 #pragma once
 
 #include "group.cuh"

@@ -142,7 +142,7 @@ func (s *Single) launchJobs(stream *cuda.Stream) error {
 func (s *Single) splits(kind int, j *job) int {
 	b := s.batch
 	n := b.maxSplits()
-	if kind == jobProbe || kind == jobProbeWide || kind == jobProbeWords {
+	if kind == jobProbe || kind == jobProbeWide || kind == jobProbeWords || kind == jobProbeCompact {
 		n = int(min(j.cost*(probeBlock/threads/2), uint64(b.kernels.residentOne)))
 	}
 	if hasKeys(kind) {
@@ -171,7 +171,7 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 	}
 	one := *q
 	p.answer = s.answer.DevicePtr()
-	if kind != jobProbe {
+	if kind != jobProbe && kind != jobProbeCompact {
 		p.window = 0
 	}
 	if s.sends = last && q.k <= sentHits && !s.counted; s.sends {
@@ -179,7 +179,7 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 		p.sends, one.result = 1, s.state
 	}
 	terms := b.memory.terms.Data()[q.firstTerm:][:q.numTerms]
-	if kernel == b.kernels.rangesFew || kernel == b.kernels.variants.filtered.rangesFew {
+	if kernel == b.kernels.rangesFew || kernel == b.kernels.variants.filtered.rangesFew || kernel == b.kernels.variants.compact.rangesFew {
 		copy(s.few.terms[:], terms)
 		return launchAlone(stream, kernel, int(j.splits), &s.few, &s.few.search, &s.few.query, &p, &one)
 	}
@@ -205,6 +205,12 @@ func (k *Kernels) kernelOne(kind int, q *queryParams) *cuda.Kernel {
 		return nil
 	case kind == jobProbe:
 		return k.probeOne
+	case kind == jobProbeCompact:
+		return k.variants.compact.probeOne
+	case kind == jobRangesCompact && q.numTerms <= maxFewTerms:
+		return k.variants.compact.rangesFew
+	case kind == jobRangesCompact:
+		return k.variants.compact.rangesOne
 	case kind == jobRanges && q.numTerms <= maxFewTerms:
 		return k.rangesFew
 	case kind == jobRanges:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -87,9 +88,9 @@ type tallyKernels struct {
 type tallyTerm struct {
 	docIDs  cuda.Ptr[uint32] // or the bitmap
 	starts  cuda.Ptr[uint32]
+	base    cuda.Ptr[uint32] // of a packed list
 	docFreq uint32
 	shift   uint32
-	_       [2]uint32
 }
 
 type markParams struct {
@@ -112,8 +113,7 @@ type tallyParams struct {
 	all, clear         uint32
 	launch             uint32
 	numDense, numTerms uint32
-	units              uint32
-	_                  uint32
+	numPacked, units   uint32
 	terms              [maxTallyTerms]tallyTerm
 }
 
@@ -310,7 +310,7 @@ func (t *Tally) number() {
 	t.result.Data()[1] = 0
 }
 
-// find prepares the parameters of counts; of an And query with a list without a bitmap, it marks the matches.
+// find prepares the parameters of counts; of an And query with a bounded or sparse list, it marks the matches.
 func (t *Tally) find(stream *cuda.Stream, segment *Segment, q *Query) error {
 	p := &t.params
 	*p = tallyParams{
@@ -320,33 +320,37 @@ func (t *Tally) find(stream *cuda.Stream, segment *Segment, q *Query) error {
 		p.all = 1
 		return nil
 	}
-	if q.Mode == And && q.intersecting() == jobProbe {
-		return t.probe(stream, q)
-	}
 	if q.Mode == And {
+		if slices.ContainsFunc(q.Terms, func(term Term) bool { return term.Image.kind < packed }) {
+			return t.probe(stream, q)
+		}
 		p.all = 1
 	}
-	for i := range q.Terms {
-		if q.Terms[i].Image.kind == dense {
-			p.terms[p.numDense] = q.Terms[i].tally()
-			p.numDense++
+	for _, kind := range [...]kind{dense, packed, bounded, sparse} {
+		for i := range q.Terms {
+			if q.Terms[i].Image.kind == kind {
+				p.terms[p.numTerms] = q.Terms[i].tally()
+				p.numTerms++
+			}
 		}
-	}
-	p.numTerms = p.numDense
-	for i := range q.Terms {
-		if q.Terms[i].Image.kind != dense {
-			p.terms[p.numTerms] = q.Terms[i].tally()
-			p.numTerms++
+		switch kind {
+		case dense:
+			p.numDense = p.numTerms
+		case packed:
+			p.numPacked = p.numTerms
 		}
 	}
 	return nil
 }
 
-// probe marks the documents of the shortest list that are in all others.
+// probe marks the documents that are in all lists: those of the shortest list with DocIDs of 32 bits, by look-up in the others.
 func (t *Tally) probe(stream *cuda.Stream, q *Query) error {
 	m := &t.mark
 	m.bits, m.numTerms = t.bits.Ptr(), 0
-	for _, i := range q.byLength() {
+	order := q.byLength()
+	first := slices.IndexFunc(order, func(i int) bool { return q.Terms[i].Image.kind < packed })
+	order[0], order[first] = order[first], order[0]
+	for _, i := range order {
 		m.terms[m.numTerms] = q.Terms[i].tally()
 		m.numTerms++
 	}
@@ -355,7 +359,7 @@ func (t *Tally) probe(stream *cuda.Stream, q *Query) error {
 	return cuda.Launch(stream, t.kernels.mark, cuda.D1(blocks), cuda.D1(markThreads), 0, m)
 }
 
-// byLength returns the terms' numbers by rising length. Lists with bitmaps are the longest.
+// byLength returns the terms' numbers by rising length.
 func (q *Query) byLength() []int {
 	order := make([]int, len(q.Terms))
 	for i := range order {
@@ -375,7 +379,11 @@ func (t *Term) tally() tallyTerm {
 	if m.kind == dense {
 		return tallyTerm{docIDs: at(m.term.bitmap), docFreq: m.term.docFreq}
 	}
-	return tallyTerm{docIDs: at(m.term.docIDs), starts: at(m.term.starts), docFreq: m.term.docFreq, shift: m.term.bucketShift}
+	to := tallyTerm{docIDs: at(m.term.docIDs), starts: at(m.term.starts), docFreq: m.term.docFreq, shift: m.term.bucketShift}
+	if m.kind == packed {
+		to.base = at(m.term.base)
+	}
+	return to
 }
 
 // countColumn counts column i; matches are counted with the last one.

@@ -56,7 +56,7 @@ func TestRanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(84, 1))
 	for _, share := range []float64{1, 0.7} {
 		s := makeSegment(t, 6000)
-		d := openOneOfTwo(t)
+		d := openOneOfTwo(t, false)
 		from, to := 1024, 5001
 		p := d.Shard(s, from, to)
 		u := d.uploaders[0]

@@ -19,6 +19,7 @@ import (
 type Device struct {
 	name      string
 	dev       *cuda.Device
+	compact   bool // imagesearch.Shape.Compact
 	fast      *imagesearch.Kernels
 	decode    *decode.Kernels
 	own       ownKernels
@@ -33,13 +34,18 @@ type Device struct {
 	shardsMu sync.Mutex
 	shards   map[string]*Shard // by segment key; guarded by shardsMu
 
-	// slabs are the cache's memory, by slab number. They grow with cache.mu held.
-	slabs     []cuda.Buffer[uint32]
-	slabBytes [2]int64        // main, reserve
-	limit     [3]atomic.Int64 // main, reserve, batches
+	// The cache's memory. It grows with cache.mu held.
+	slabs slabs
+	limit [3]atomic.Int64 // main, reserve, batches
 
 	uploaded, errors atomic.Int64
 	failed           atomic.Pointer[error] // non-nil: the device is no longer used
+}
+
+// slabs are memory by slab number.
+type slabs struct {
+	buffers []cuda.Buffer[uint32]
+	bytes   [2]int64 // main, reserve
 }
 
 // ownKernels are the kernels of this package.
@@ -60,6 +66,9 @@ type DeviceOptions struct {
 }
 
 const (
+	// imagesPerIndex: images are compact if the memory is below this multiple of the index's compressed lists, because the
+	// images of all lists would not fit otherwise.
+	imagesPerIndex = 6
 	// imageSlack: optional images leave 1/imageSlack of the memory free (Device.Room).
 	imageSlack = 8
 	// reserveShare: lists that are not admitted get 1/reserveShare of the memory.
@@ -87,6 +96,7 @@ func OpenDevice(lib *cuda.Library, ordinal int, o DeviceOptions, devices int) (_
 		return nil, err
 	}
 	limit := o.Memory.limit(free, cmp.Or(o.IndexBytes, int64(total)))
+	d.compact = limit < imagesPerIndex*o.IndexBytes/int64(devices)
 	d.limit[1].Store(limit / reserveShare)
 	work := min(o.Work, limit/workShare)
 	d.limit[2].Store(work)
@@ -126,7 +136,7 @@ func (d *Device) grow(n int64, reserve bool) (slab int, size int64, ok bool) {
 	if reserve {
 		i = 1
 	}
-	left := (d.limit[i].Load() - d.slabBytes[i]) &^ (spaceAlign - 1)
+	left := (d.limit[i].Load() - d.slabs.bytes[i]) &^ (spaceAlign - 1)
 	size = min(max(n, slabUnit), left)
 	if size < n || d.Lost() != nil {
 		return 0, 0, false
@@ -134,14 +144,14 @@ func (d *Device) grow(n int64, reserve bool) (slab int, size int64, ok bool) {
 	b, err := cuda.Alloc[uint32](d.dev, int(size/4))
 	if err != nil {
 		_ = d.Note(err)
-		if d.slabBytes[i] > 0 { // another process uses the memory: keep the present slabs
-			d.limit[i].Store(d.slabBytes[i])
+		if d.slabs.bytes[i] > 0 { // another process uses the memory: keep the present slabs
+			d.limit[i].Store(d.slabs.bytes[i])
 		}
 		return 0, 0, false
 	}
-	d.slabs = append(d.slabs, b)
-	d.slabBytes[i] += size
-	return len(d.slabs) - 1, size, true
+	d.slabs.buffers = append(d.slabs.buffers, b)
+	d.slabs.bytes[i] += size
+	return len(d.slabs.buffers) - 1, size, true
 }
 
 // settle waits for an upload, or for a device failure.
@@ -169,7 +179,7 @@ func (d *Device) settleHost(e *Entry) {
 func (d *Device) memory(e extent) cuda.Buffer[uint32] {
 	d.cache.mu.Lock()
 	defer d.cache.mu.Unlock()
-	return d.slabs[e.slab].Slice(int(e.offset/4), int((e.offset+e.size)/4))
+	return d.slabs.buffers[e.slab].Slice(int(e.offset/4), int((e.offset+e.size)/4))
 }
 
 // Room is the memory that optional images may take without eviction. It leaves 1/imageSlack
@@ -238,7 +248,7 @@ func (d *Device) Close() error {
 	for _, u := range d.uploaders {
 		errs = append(errs, u.close())
 	}
-	for _, b := range d.slabs {
+	for _, b := range d.slabs.buffers {
 		errs = append(errs, b.Free())
 	}
 	if d.host != nil {

@@ -24,7 +24,7 @@ func randomFilter(rng *rand.Rand, numDocs int) *Filter {
 func TestFilterOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(84, 1))
 	s := makeSegment(t, 6000)
-	d := openOneOfTwo(t)
+	d := openOneOfTwo(t, false)
 	p := d.Shard(s, 0, s.NumDocs)
 	var counts Counts
 	for _, streamed := range []bool{false, true} {
@@ -73,7 +73,7 @@ func reserved(t *testing.T, c *cache, size int64) extent {
 func TestFilterUpload(t *testing.T) {
 	rng := rand.New(rand.NewPCG(82, 1))
 	s := makeSegment(t, 6000)
-	d := openOneOfTwo(t) // with a list
+	d := openOneOfTwo(t, false) // with a list
 	const from, to = 1024, 5001
 	p := d.Shard(s, from, to)
 	u := d.uploaders[0]

@@ -12,7 +12,7 @@ import (
 // former ones again.
 func TestLiveDocs(t *testing.T) {
 	s := makeSegment(t, 6000)
-	d := openOneOfTwo(t)
+	d := openOneOfTwo(t, false)
 	used := d.Stats().UsedBytes
 	p := d.Shard(s, 1024, 5001)
 	bitmap := func(deleted int) []uint64 {

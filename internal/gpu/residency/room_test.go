@@ -129,15 +129,15 @@ func TestErrorsCounted(t *testing.T) {
 	}
 	d.Probe().SetLimit(2 << 20)
 	faults.Fail("cuMemAlloc_v2", 1, cuda.OutOfMemory)
-	if _, _, ok := d.grow(256, false); ok || d.Limit() != d.slabBytes[0] || d.Stats().Errors != 2 {
-		t.Errorf("no more memory: %t, limit %d of %d", ok, d.Limit(), d.slabBytes[0])
+	if _, _, ok := d.grow(256, false); ok || d.Limit() != d.slabs.bytes[0] || d.Stats().Errors != 2 {
+		t.Errorf("no more memory: %t, limit %d of %d", ok, d.Limit(), d.slabs.bytes[0])
 	}
 	faults.Fail("cuMemHostAlloc", 1, cuda.OutOfMemory)
 	if _, _, ok := d.host.grow(256, false); ok || d.host.limit.Load() != 0 || d.Stats().Errors != 3 {
 		t.Errorf("no host memory: %t, limit %d, %d errors", ok, d.host.limit.Load(), d.Stats().Errors)
 	}
-	if used := d.Stats().UsedBytes; used < d.slabBytes[0] {
-		t.Errorf("%d bytes used, with %d for lists", used, d.slabBytes[0])
+	if used := d.Stats().UsedBytes; used < d.slabs.bytes[0] {
+		t.Errorf("%d bytes used, with %d for lists", used, d.slabs.bytes[0])
 	} else if _, total, err := d.dev.MemInfo(); err != nil || used > int64(total) {
 		t.Errorf("%d bytes used of %d: %v", used, total, err)
 	}

@@ -15,13 +15,17 @@ import (
 )
 
 // openOneOfTwo opens a device whose shards may be parts of segments.
-func openOneOfTwo(t *testing.T) *Device {
+func openOneOfTwo(t *testing.T, compact bool) *Device {
 	t.Helper()
 	lib, err := cuda.Load(gputest.Library(t).Path())
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := OpenDevice(lib, 0, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, HostMemory: HostMemory{None: true}, Uploaders: 1}, 2)
+	indexBytes := int64(2<<20) / imagesPerIndex // of which a half is on the device
+	if compact {
+		indexBytes++
+	}
+	d, err := OpenDevice(lib, 0, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, HostMemory: HostMemory{None: true}, IndexBytes: indexBytes, Uploaders: 1}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +36,7 @@ func openOneOfTwo(t *testing.T) *Device {
 	})
 	// The padding of images must be 0 for comparisons.
 	d.Probe().Fill(spaceAlign)()
-	if err := errors.Join(cuda.Fill(d.uploaders[0].stream, d.slabs[0], 0), d.uploaders[0].Synchronize()); err != nil {
+	if err := errors.Join(cuda.Fill(d.uploaders[0].stream, d.slabs.buffers[0], 0), d.uploaders[0].Synchronize()); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -101,7 +105,8 @@ func TestImagesOfShards(t *testing.T) {
 	s := makeSegment(t, 6000)
 	for _, r := range shardRanges {
 		t.Run(fmt.Sprint(r), func(t *testing.T) {
-			d := openOneOfTwo(t)
+			compact := r[0] > 0
+			d := openOneOfTwo(t, compact)
 			u, p := d.uploaders[0], d.Shard(s, r[0], r[1])
 			defer p.Release()
 			if p.whole != (r[1]-r[0] == s.NumDocs) {
@@ -126,7 +131,7 @@ func TestImagesOfShards(t *testing.T) {
 				meta := s.Segment.Meta()
 				checkImage(t, d, e, imagesearch.Shape{
 					NumDocs: r[1] - r[0], DocFreq: len(docIDs), CollFreq: leg.List.CollFreq, Max: leg.List.Max,
-					Saturation: score.Saturation{BM25: meta.BM25, AvgLen: meta.Fields[0].AvgLen},
+					Saturation: score.Saturation{BM25: meta.BM25, AvgLen: meta.Fields[0].AvgLen}, Compact: compact,
 				}, docIDs, freqs, lengths)
 				e.Unpin()
 				if payload, directory := leg.List.Raw(); leg.DocFreq() >= 2048 {
@@ -155,7 +160,7 @@ func TestImagesOfImpacts(t *testing.T) {
 	s := &Segment{Key: "impacts", NumDocs: numDocs, Impacts: x}
 	for _, r := range [][2]int{{0, numDocs}, {100, 901}} {
 		t.Run(fmt.Sprint(r), func(t *testing.T) {
-			d := openOneOfTwo(t)
+			d := openOneOfTwo(t, false)
 			u, p := d.uploaders[0], d.Shard(s, r[0], r[1])
 			defer p.Release()
 			for _, word := range []string{"w0", "w1"} {
@@ -189,7 +194,7 @@ func TestImagesOfImpacts(t *testing.T) {
 
 // A shard's estimate is exact if the postings are evenly distributed.
 func TestImageBytesOfShards(t *testing.T) {
-	s, d := makeSegment(t, 6000), openOneOfTwo(t)
+	s, d := makeSegment(t, 6000), openOneOfTwo(t, false)
 	p := d.Shard(s, 1200, 3600)
 	defer p.Release()
 	for _, word := range []string{"w0", "w1", "w2", "w3"} {
@@ -207,7 +212,7 @@ func TestImageBytesOfShards(t *testing.T) {
 
 // A shard lives until its last reference is released.
 func TestShardReferences(t *testing.T) {
-	s, d := makeSegment(t, 100), openOneOfTwo(t)
+	s, d := makeSegment(t, 100), openOneOfTwo(t, false)
 	p := d.Shard(s, 0, 50)
 	if again := d.Shard(s, 0, 50); again != p {
 		t.Error("a second shard of the same segment")

@@ -78,7 +78,7 @@ func (s *source) rank(doc uint32) (int, error) {
 
 func imageShape(p *Shard, leg *Leg, count int) imagesearch.Shape {
 	shape := imagesearch.Shape{
-		NumDocs: int(p.to - p.from), DocFreq: count, Saturation: p.sat[leg.Field],
+		NumDocs: int(p.to - p.from), DocFreq: count, Saturation: p.sat[leg.Field], Compact: p.memory.compact,
 	}
 	if leg.List != nil {
 		// These are the segment's values: upper bounds for the shard.

@@ -64,8 +64,8 @@ func TestSlabSizes(t *testing.T) {
 	}
 	d.Probe().SetLimit(10<<10 + 100)
 	d.host.limit.Store(12<<10 + 100)
-	if slab, n, ok := d.grow(256, false); !ok || n != 10<<10 || d.slabs[slab].SizeBytes() != n {
-		t.Errorf("%d bytes on the device, %t, %d bytes allocated", n, ok, d.slabs[slab].SizeBytes())
+	if slab, n, ok := d.grow(256, false); !ok || n != 10<<10 || d.slabs.buffers[slab].SizeBytes() != n {
+		t.Errorf("%d bytes on the device, %t, %d bytes allocated", n, ok, d.slabs.buffers[slab].SizeBytes())
 	}
 	if slab, n, ok := d.host.grow(256, false); !ok || n != 12<<10 || d.host.slabs[slab].SizeBytes() != n {
 		t.Errorf("%d bytes of host memory, %t, %d bytes allocated", n, ok, d.host.slabs[slab].SizeBytes())
@@ -257,7 +257,7 @@ func TestImageOfFullBlocks(t *testing.T) {
 	})
 	v := &indextest.Snapshot(t, ix).Segments[0]
 	s := &Segment{Key: v.Name, NumDocs: numDocs, Segment: v.Segment}
-	d := openOneOfTwo(t)
+	d := openOneOfTwo(t, false)
 	p, leg := d.Shard(s, 0, numDocs), findLeg(t, s, "x")
 	defer p.Release()
 	e, _, err := d.uploaders[0].uploadImage(p, s, leg, always)
@@ -271,7 +271,7 @@ func TestImageOfFullBlocks(t *testing.T) {
 
 // Kernels read the payload up to a multiple of 16 bytes, so the rest is 0.
 func TestPaddingOfPackedList(t *testing.T) {
-	s, d := makeSegment(t, 6000), openOneOfTwo(t)
+	s, d := makeSegment(t, 6000), openOneOfTwo(t, false)
 	u, p, leg := d.uploaders[0], d.Shard(s, 0, s.NumDocs), findLeg(t, s, "w1")
 	defer p.Release()
 	payload, directory := leg.List.Raw()
@@ -284,7 +284,7 @@ func TestPaddingOfPackedList(t *testing.T) {
 	}
 	m := leg.List.Meta
 	m.Offset, m.Length = 0, uint64(len(file))
-	if err := errors.Join(leg.List.Open(m, leg.List.Codec, file, nil, nil), cuda.Fill(u.stream, d.slabs[0], 0xff)); err != nil {
+	if err := errors.Join(leg.List.Open(m, leg.List.Codec, file, nil, nil), cuda.Fill(u.stream, d.slabs.buffers[0], 0xff)); err != nil {
 		t.Fatal(err)
 	}
 	e, err := u.uploadPacked(p, leg, always)
@@ -373,7 +373,7 @@ func TestRepeatedImage(t *testing.T) {
 	d.Probe().Fill(spaceAlign)()
 	for n, want := range []int64{0, 1, 1} {
 		// The padding of images must be 0 for comparisons.
-		if err := errors.Join(cuda.Fill(u.stream, d.slabs[0], 0), u.Synchronize()); err != nil {
+		if err := errors.Join(cuda.Fill(u.stream, d.slabs.buffers[0], 0), u.Synchronize()); err != nil {
 			t.Fatal(err)
 		}
 		e, err := u.Image(p, s, leg, new(Counts))
