@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
@@ -20,6 +21,7 @@ type passes struct {
 	expected int
 
 	arrived chan struct{} // a request may have arrived
+	crowds  atomic.Int32  // runs of many queries, now, by bands or not
 
 	mu      sync.Mutex
 	waiting []*passRequest
