@@ -21,6 +21,18 @@ type Exists struct {
 	Boost float64
 }
 
+// AnyExists matches the documents that have a value in any of the fields, with the score 1.
+func AnyExists(fields []string) Node {
+	if len(fields) == 1 {
+		return &Exists{Field: fields[0], Boost: 1}
+	}
+	group := &Boolean{Boost: 1}
+	for _, f := range fields {
+		group.Clauses = append(group.Clauses, Clause{Occur: Should, Node: &Exists{Field: f, Boost: 1}})
+	}
+	return &Constant{Node: group, Score: 1}
+}
+
 // IDs matches the documents with these ids.
 type IDs struct {
 	IDs   []string

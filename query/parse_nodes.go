@@ -28,12 +28,26 @@ func (p *parser) special() Node {
 		p.pos += len(existsName) + 1
 		field := p.word()
 		if field == "" || !slices.Contains(p.fields, field) {
+			if within := p.within(field); within != nil {
+				return AnyExists(within)
+			}
 			p.remark(offset+len(existsName)+1, "the index has no field %q", field)
 			return &Term{Field: p.field, Text: existsName + ":" + field, Boost: 1}
 		}
 		return &Exists{Field: field, Boost: 1}
 	}
 	return nil
+}
+
+// within returns the fields of an object that can be searched.
+func (p *parser) within(object string) (names []string) {
+	for _, f := range p.fields {
+		if object != "" && strings.HasPrefix(f, object) && f[len(object):] != "" && f[len(object)] == '.' &&
+			(p.check == nil || p.check(&Exists{Field: f, Boost: 1}) == nil) {
+			names = append(names, f)
+		}
+	}
+	return names
 }
 
 const asciiSpaces = " \t\n\v\f\r"

@@ -67,6 +67,30 @@ func TestParseNodes(t *testing.T) {
 	}
 }
 
+// An object exists if one of its fields does.
+func TestExistsOfObjects(t *testing.T) {
+	fields := []string{"o.a", "o.b.c", "other"}
+	for text, want := range map[string]Node{
+		"_exists_:o":      AnyExists([]string{"o.a", "o.b.c"}),
+		"_exists_:o.b":    &Exists{Field: "o.b.c", Boost: 1},
+		"_exists_:o.b^=2": &Constant{Node: &Exists{Field: "o.b.c", Boost: 1}, Score: 2},
+	} {
+		got, err := Parse(text, fields)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v, %v, want %v", text, got, err, want)
+			continue
+		}
+		if again, err := Parse(got.String(), fields); err != nil || !reflect.DeepEqual(again, got) {
+			t.Errorf("%s is written %s, which is %v, %v", text, got, again, err)
+		}
+	}
+	for _, text := range []string{"_exists_:oth", "_exists_:o.a.x", "_exists_:o."} {
+		if _, err := Parse(text, fields); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+	}
+}
+
 // What usually is text has no operators.
 func TestParseTextBesideOperators(t *testing.T) {
 	for _, text := range []string{

@@ -18,6 +18,11 @@ func CheckLeaf(m *mapping.Mapping, leaf query.Node) error {
 			return err
 		}
 	}
+	if e, ok := leaf.(*query.Exists); ok && m != nil {
+		if f, ok := m.Field(e.Field); ok && f.NoIndex && !f.HasNumbers() && !f.HasOrdinals() {
+			return searchableField(f)
+		}
+	}
 	name, ok := query.FieldOf(leaf)
 	if !ok || name == "" || m == nil {
 		return nil

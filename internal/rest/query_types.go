@@ -2,6 +2,8 @@ package rest
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/griffin-search/griffin/query"
 )
@@ -116,8 +118,27 @@ func (p *queryParser) exists(raw json.RawMessage) (query.Node, *Error) {
 	if o.err != nil {
 		return nil, o.err
 	}
+	if within := p.x.fieldsWithin(e.Field); within != nil {
+		return boosted(query.AnyExists(within), e.Boost), nil
+	}
 	e.Field, err = p.x.field(e.Field)
 	return e, err
+}
+
+// fieldsWithin returns the fields of an object, or those that a name with * matches.
+func (x *Index) fieldsWithin(name string) (names []string) {
+	m := x.meta().fields
+	if _, declared := m.Field(name); declared && !m.IsObject(name) || slices.Contains(defaultField, name) {
+		return nil
+	}
+	pattern := strings.Contains(name, "*")
+	for i := range m.Fields() {
+		f := &m.Fields()[i]
+		if (strings.HasPrefix(f.Name, name+".") || pattern && matchPattern(name, f.Name)) && (f.HasTerms() || f.HasNumbers() || f.HasOrdinals()) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 func (p *queryParser) ids(raw json.RawMessage) (query.Node, *Error) {
