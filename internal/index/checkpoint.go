@@ -36,13 +36,13 @@ func (l *Live) Checkpoint(ctx context.Context) (err error) {
 	}
 	next := l.ix.currentManifest().clone()
 	next.NextSegment, next.Seq = l.nextSegment, l.seq
+	l.files.Lock()
 	for _, ms := range next.Segments {
-		l.making[ms.Name]++ // a merge may replace it meanwhile
+		l.files.making[ms.Name]++ // a merge may replace it meanwhile
 	}
+	l.files.Unlock()
 	l.mu.Unlock()
 	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
 		for _, ms := range next.Segments {
 			l.made(ms.Name)
 		}
@@ -83,9 +83,9 @@ func (l *Live) checkpointDeletions(ms *manifestSegment, generation uint64, forme
 	if ms.deletions == nil {
 		return nil
 	}
-	l.mu.Lock()
-	w, ok := l.written[ms.Name]
-	l.mu.Unlock()
+	l.files.Lock()
+	w, ok := l.files.written[ms.Name]
+	l.files.Unlock()
 	if !ok || w.deletions != ms.deletions {
 		if w, ok = former[ms.Name]; !ok || w.deletions != ms.deletions {
 			w = writtenDeletions{deletions: ms.deletions, name: liveName(ms.Name, generation)}

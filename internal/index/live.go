@@ -34,19 +34,15 @@ type Live struct {
 
 	flushing sync.Mutex // lock it before mu
 
+	files liveFiles // lock it after mu
+
 	mu sync.Mutex // guards what follows, and changes of the current snapshot
 	// durable is the last commit.
 	durable *manifest
-	// written are the deletions of segments in files, by name of the segment.
-	written map[string]writtenDeletions
 	// checkpointed are those that only a checkpoint has; guarded by flushing.
 	checkpointed map[string]writtenDeletions
 	// checkpoint are the files of the last checkpoint that no commit has made useless.
 	checkpoint map[string]bool
-	// synced are segments whose files are durable.
-	synced map[string]bool
-	// making counts the uses of files and folders that are being written or synced.
-	making map[string]int
 	// failed is the error of a sync, after which the system may have dropped the data and report
 	// success to the next one: nothing is committed any more.
 	failed error
@@ -59,6 +55,18 @@ type Live struct {
 	merging     merging
 	temps       temps
 	computing   computing
+}
+
+// liveFiles are the files that are written or synced. They have a lock of their own: Publish holds Live.mu for seconds when
+// writes are many, and Flush would wait for that several times a segment.
+type liveFiles struct {
+	sync.Mutex
+	// written are the deletions of segments in files, by name of the segment.
+	written map[string]writtenDeletions
+	// synced are segments whose files are durable.
+	synced map[string]bool
+	// making counts the uses of files and folders that are being written or synced.
+	making map[string]int
 }
 
 // temps are folders for temporary files. They have a lock of their own, so that the next batch does not wait
@@ -98,11 +106,11 @@ func (ix *Index) Live() (*Live, error) {
 	options := ix.Options()
 	l := &Live{
 		ix: ix, session: s, volatile: vfs.Volatile(ix.fs), durable: now,
-		written: map[string]writtenDeletions{}, synced: map[string]bool{}, making: map[string]int{}, merging: newMerging(), seq: now.Seq, nextSegment: now.NextSegment,
+		files: liveFiles{written: map[string]writtenDeletions{}, synced: map[string]bool{}, making: map[string]int{}}, merging: newMerging(), seq: now.Seq, nextSegment: now.NextSegment,
 	}
 	l.schema.Store(options.Schema())
 	for i := range now.Segments {
-		l.synced[now.Segments[i].Name] = true
+		l.files.synced[now.Segments[i].Name] = true
 	}
 	if c := s.checkpoint; c != nil {
 		l.nextSegment = max(l.nextSegment, c.NextSegment)
@@ -245,16 +253,17 @@ func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 	next := now.clone()
 	next.NextSegment, next.Seq = l.nextSegment, l.seq
 	var unsynced []string
+	l.files.Lock()
 	for _, ms := range next.Segments {
-		if !l.synced[ms.Name] {
+		if !l.files.synced[ms.Name] {
 			unsynced = append(unsynced, ms.Name)
 		}
-		l.making[ms.Name]++ // a merge may replace it meanwhile
+		l.files.making[ms.Name]++ // a merge may replace it meanwhile
 	}
+	l.files.Unlock()
 	l.mu.Unlock()
 	var made []string
 	defer func() {
-		l.mu.Lock()
 		for _, ms := range next.Segments {
 			l.made(ms.Name)
 		}
@@ -262,10 +271,9 @@ func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 			l.made(name)
 		}
 		if err == nil {
+			l.mu.Lock()
 			l.checkpoint = nil // the commit has all of it
-		}
-		l.mu.Unlock()
-		if err == nil {
+			l.mu.Unlock()
 			err = l.removeLeftovers()
 		}
 	}()
@@ -327,9 +335,9 @@ func (l *Live) sync(name string) error {
 	if err := l.ix.fs.SyncDir(dir); err != nil {
 		return l.fail(err)
 	}
-	l.mu.Lock()
-	l.synced[name] = true
-	l.mu.Unlock()
+	l.files.Lock()
+	l.files.synced[name] = true
+	l.files.Unlock()
 	return nil
 }
 
@@ -354,30 +362,32 @@ func (l *Live) saveDeletions(ms *manifestSegment, generation uint64) (made strin
 	if ms.deletions == nil {
 		return "", nil
 	}
-	l.mu.Lock()
-	w, ok := l.written[ms.Name]
-	l.mu.Unlock()
+	l.files.Lock()
+	w, ok := l.files.written[ms.Name]
+	l.files.Unlock()
 	if !ok || w.deletions != ms.deletions {
 		made = liveName(ms.Name, generation)
-		l.mu.Lock()
-		l.making[made]++
-		l.mu.Unlock()
+		l.files.Lock()
+		l.files.making[made]++
+		l.files.Unlock()
 		w = writtenDeletions{deletions: ms.deletions, name: made}
 		if w.sum, err = ms.deletions.Save(l.ix.fs, l.ix.path(made)); err != nil {
 			return made, err
 		}
-		l.mu.Lock()
-		l.written[ms.Name] = w
-		l.mu.Unlock()
+		l.files.Lock()
+		l.files.written[ms.Name] = w
+		l.files.Unlock()
 	}
 	ms.Live, ms.LiveSum = w.name, w.sum
 	return made, nil
 }
 
-// made ends a use of a file or folder. l.mu is held.
+// made ends a use of a file or folder.
 func (l *Live) made(name string) {
-	if l.making[name]--; l.making[name] == 0 {
-		delete(l.making, name)
+	l.files.Lock()
+	defer l.files.Unlock()
+	if l.files.making[name]--; l.files.making[name] == 0 {
+		delete(l.files.making, name)
 	}
 }
 
@@ -417,23 +427,25 @@ func (l *Live) removeLeftovers() error {
 func (l *Live) leftovers(names []string) (unused []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.files.Lock()
+	defer l.files.Unlock()
 	keep := l.durable.names()
 	now := l.ix.currentManifest()
 	maps.Copy(keep, l.checkpoint)
 	for i := range now.Segments {
 		keep[now.Segments[i].Name] = true
 	}
-	for name, w := range l.written { // a Flush that failed may have written it
+	for name, w := range l.files.written { // a Flush that failed may have written it
 		if keep[name] {
 			keep[w.name] = true
 		} else {
-			delete(l.written, name)
+			delete(l.files.written, name)
 		}
 	}
 	for _, name := range names {
-		if ours(name) && !keep[name] && l.making[name] == 0 {
+		if ours(name) && !keep[name] && l.files.making[name] == 0 {
 			unused = append(unused, name)
-			delete(l.synced, name)
+			delete(l.files.synced, name)
 		}
 	}
 	return unused

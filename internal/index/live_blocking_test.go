@@ -142,3 +142,48 @@ func TestMergeDuringChangeOfShape(t *testing.T) {
 	s.Release()
 	check(t, errors.Join(m.live.Close(), ix.Close()))
 }
+
+// syncing calls hook before a folder is synced.
+type syncing struct {
+	vfs.FS
+	hook func(dir string)
+}
+
+func (f *syncing) SyncDir(dir string) error {
+	f.hook(dir)
+	return f.FS.SyncDir(dir)
+}
+
+// Flush syncs segments and writes deletions while a Publish runs.
+func TestFlushBesidePublish(t *testing.T) {
+	disk := &syncing{FS: vfstest.NewMem(), hook: func(string) {}}
+	ix, err := Create(disk, "ix", Options{Analyzer: "whitespace"})
+	check(t, err)
+	check(t, commitChange(t.Context(), ix, nil, nil))
+	m := newLiveModel(t, ix, 3)
+	for range 12 {
+		m.publish()
+	}
+	saved := 0
+	var publishing *time.Timer
+	disk.hook = func(dir string) {
+		switch {
+		case publishing == nil && strings.HasPrefix(filepath.Base(dir), "seg-"):
+			m.live.mu.Lock()
+			publishing = time.AfterFunc(20*time.Second, func() {
+				t.Error("Flush waits for Publish")
+				m.live.mu.Unlock()
+			})
+		case publishing != nil && dir == "ix" && publishing.Stop():
+			saved = len(m.live.files.written)
+			m.live.mu.Unlock()
+		}
+	}
+	_, err = m.live.Flush(t.Context())
+	check(t, err)
+	if saved == 0 && !t.Failed() {
+		t.Error("no deletions were written during Publish")
+	}
+	check(t, m.live.Close())
+	check(t, ix.Close())
+}

@@ -144,7 +144,9 @@ func (l *Live) beginMerge(held map[string]bool, choose func([]SegmentSize) (from
 	}
 	m := &liveMerge{live: l, base: snapshot, from: from, to: to, name: segmentName(l.nextSegment)}
 	l.nextSegment++
-	l.making[m.name]++
+	l.files.Lock()
+	l.files.making[m.name]++
+	l.files.Unlock()
 	l.merging.running++
 	for i := from; i < to; i++ {
 		name := snapshot.Segments[i].Name
