@@ -125,7 +125,7 @@ func (s *summary) result() Summary {
 	out.Skipped = slices.Clone(s.skipped)
 	base.Sort(out.Skipped, func(a, b SkippedFile) int { return cmp.Compare(a.File, b.File) })
 	out.Notes = slices.Clone(s.notes)
-	slices.SortStableFunc(s.collections, func(a, b *collection) int { return cmp.Compare(a.number, b.number) })
+	base.SortStable(s.collections, func(a, b *collection) int { return cmp.Compare(a.number, b.number) })
 	for _, c := range s.collections {
 		out.Collections = append(out.Collections, c.result())
 		if note := c.note(); note != "" && len(out.Notes) < MaxListedFiles {

@@ -131,8 +131,9 @@ func (b *Batch) Add(q *Query) (int, error) {
 	}
 	if w.wide() {
 		err = b.kernels.wide()
-	} else if q.some() {
-		err = b.kernels.words()
+	}
+	if q.asParts() {
+		err = errors.Join(err, b.kernels.words())
 	}
 	if err != nil {
 		return 0, err
@@ -187,7 +188,7 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 	}
 	order := b.sortTerms(q, kind == jobProbe)
 	terms := b.memory.terms.Data()[b.numTerms:][:q.slots()]
-	if q.some() {
+	if q.asParts() {
 		terms = b.putParts(q, terms, order)
 		p.firstTerm++
 		p.flags |= uint32(len(q.Excluded)) << excludedShift
@@ -211,7 +212,7 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 	}
 	count := jobCount
 	switch {
-	case q.some():
+	case q.asParts():
 		count = jobCountWords
 	case compact:
 		count = jobCountCompact
@@ -221,7 +222,7 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 		switch {
 		case w.wide():
 			job += jobWide
-		case q.some():
+		case q.asParts():
 			job += jobWords
 		case kind == jobRanges && p.filter != 0:
 			job = jobRangesFiltered

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/codec"
@@ -204,7 +203,7 @@ func (p *Pass) Add(q *PassQuery) (int, error) {
 
 // sortTerms sorts by kind: dense, bounded, sparse.
 func (p *Pass) sortTerms(terms []bandTerm) {
-	slices.SortStableFunc(terms, func(a, b bandTerm) int { return cmp.Compare(p.lists[b.list].kind, p.lists[a.list].kind) })
+	base.SortFew(terms, func(a, b bandTerm) int { return cmp.Compare(p.lists[b.list].kind, p.lists[a.list].kind) })
 }
 
 // maxBandWindow is the window of a search of a band: all superblocks of the largest one.

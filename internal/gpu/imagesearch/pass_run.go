@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
@@ -112,7 +113,7 @@ const (
 // share sorts the queries by falling cost and gives costly ones several blocks.
 func (p *Pass) share() passSizes {
 	n := passSizes{queries: len(p.queries), terms: len(p.terms), lists: len(p.lists), hits: p.numHits, tiles: p.mostTiles()}
-	slices.SortStableFunc(p.queries, func(a, b passQuery) int { return cmp.Compare(b.cost, a.cost) })
+	base.Sort(p.queries, func(a, b passQuery) int { return cmp.Or(cmp.Compare(b.cost, a.cost), cmp.Compare(a.number, b.number)) })
 	p.ranks = slices.Grow(p.ranks[:0], len(p.queries))[:len(p.queries)]
 	total := uint64(0)
 	for i := range p.queries {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
@@ -87,9 +88,16 @@ func (p *Parts) some() bool { return p.narrowsTerms() || len(p.Excluded) > 0 }
 
 func (p *Parts) narrowsTerms() bool { return p.Required != 0 || len(p.Clauses) > 0 }
 
-// slots is the number of termParams: with Parts, these are partWords and the excluded terms, too.
+// asParts reports whether kernels for Parts answer the query. They also answer queries with a filter on packed lists, which
+// have no kernels of their own.
+func (q *Query) asParts() bool {
+	packs := func(t Term) bool { return t.Image.kind == packed }
+	return q.some() || !q.Filter.IsZero() && slices.ContainsFunc(q.Terms, packs)
+}
+
+// slots is the number of termParams: as Parts, these are partWords and the excluded terms, too.
 func (q *Query) slots() int {
-	if !q.some() {
+	if !q.asParts() {
 		return len(q.Terms)
 	}
 	return 1 + len(q.Terms) + len(q.Excluded)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
@@ -21,7 +20,6 @@ type passes struct {
 	expected int
 
 	arrived chan struct{} // a request may have arrived
-	crowds  atomic.Int32  // runs of many queries, now, by bands or not
 
 	mu      sync.Mutex
 	waiting []*passRequest

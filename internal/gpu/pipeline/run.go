@@ -83,11 +83,6 @@ func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Res
 	}
 	var counts [PathBands + 1]int
 	c := v.crowd(i, queries)
-	if c.many {
-		crowds := &v.engine.devices[i].passes.crowds
-		c.alone = crowds.Add(1) == 1
-		defer crowds.Add(-1)
-	}
 	for _, q := range queries {
 		counts[v.pathOn(i, q, c)]++
 	}

@@ -20,7 +20,6 @@ type crowd struct {
 	many bool // at least bandQueries
 	// times is the size of the images of their lists in units of the device's memory; 0: the images fit, or few.
 	times float64
-	alone bool // no other crowd was running when it came
 }
 
 func (v *View) crowd(device int, queries []*Query) crowd {
@@ -43,17 +42,14 @@ const (
 )
 
 // The queries of a crowd of at least bandQueries go by bands, which bring each list once, if the images exceed the memory
-// more often than this. A pass takes tens of milliseconds, for one query or for thousands: an AND goes by bands only if other
-// crowds are running, whose queries join the pass.
+// more often than this. A pass takes tens of milliseconds, for one query or for thousands.
 const (
 	crowdedBands = 4
 	bandQueries  = 128
 )
 
 // inBands reports whether a query with PathAuto goes by bands.
-func (c crowd) inBands(q *Query) bool {
-	return c.many && c.times > crowdedBands && (!q.Conjunctive || !c.alone)
-}
+func (c crowd) inBands() bool { return c.many && c.times > crowdedBands }
 
 // readsInPlace reports whether a query with PathAuto reads compressed lists if its images have no room.
 func (c crowd) readsInPlace(q *Query) bool {
@@ -61,7 +57,7 @@ func (c crowd) readsInPlace(q *Query) bool {
 }
 
 func (v *View) pathOn(device int, q *Query, c crowd) Path {
-	if (q.Path == PathBands || q.Path == PathAuto && c.inBands(q)) && v.inBands(device, q) {
+	if (q.Path == PathBands || q.Path == PathAuto && c.inBands()) && v.inBands(device, q) {
 		return PathBands
 	}
 	if q.Path == PathImages || q.Path == PathBands || q.Path == PathAuto && !c.readsInPlace(q) {
