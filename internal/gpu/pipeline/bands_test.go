@@ -81,7 +81,7 @@ func TestBands(t *testing.T) {
 	}
 }
 
-// A crowd whose images exceed the memory several times goes by bands by itself.
+// A crowd whose images exceed the memory several times goes by bands by itself; AND queries only beside other crowds.
 func TestCrowdGoesByBands(t *testing.T) {
 	c := newCollection(t, 20_000, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 256 << 10}})
@@ -96,9 +96,11 @@ func TestCrowdGoesByBands(t *testing.T) {
 	}
 	crowd := v.crowd(0, queries)
 	t.Logf("%+v", crowd)
-	for i, q := range queries {
-		if path := v.pathOn(0, q, crowd); path != PathBands {
-			t.Fatalf("query %d, conjunctive %t: %s", i, q.Conjunctive, path)
+	for _, crowd.together = range []int{1, bandCrowds - 1, bandCrowds} {
+		for i, q := range queries {
+			if path := v.pathOn(0, q, crowd); (path == PathBands) != (!q.Conjunctive || crowd.together >= bandCrowds) {
+				t.Fatalf("query %d, conjunctive %t, %d crowds: %s", i, q.Conjunctive, crowd.together, path)
+			}
 		}
 	}
 	if path := v.pathOn(0, queries[1], v.crowd(0, queries[:bandQueries-1])); path == PathBands {
@@ -112,6 +114,9 @@ func TestCrowdGoesByBands(t *testing.T) {
 		if !errors.Is(results[i].Err, residency.ErrTooLarge) { // images answer, since no band has room
 			c.compare(t, q, &results[i])
 		}
+	}
+	if n := e.devices[0].passes.crowds.running; n != 0 {
+		t.Errorf("%d crowds are running", n)
 	}
 }
 

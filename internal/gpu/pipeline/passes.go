@@ -20,6 +20,7 @@ type passes struct {
 	expected int
 
 	arrived chan struct{} // a request may have arrived
+	crowds  crowds
 
 	mu      sync.Mutex
 	waiting []*passRequest

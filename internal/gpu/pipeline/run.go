@@ -83,6 +83,11 @@ func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Res
 	}
 	var counts [PathBands + 1]int
 	c := v.crowd(i, queries)
+	if c.many {
+		crowds := &v.engine.devices[i].passes.crowds
+		c.together = crowds.enter()
+		defer crowds.leave()
+	}
 	for _, q := range queries {
 		counts[v.pathOn(i, q, c)]++
 	}

@@ -20,6 +20,8 @@ type crowd struct {
 	many bool // at least bandQueries
 	// times is the size of the images of their lists in units of the device's memory; 0: the images fit, or few.
 	times float64
+	// together is the number of crowds that ran at the same time, lately.
+	together int
 }
 
 func (v *View) crowd(device int, queries []*Query) crowd {
@@ -42,14 +44,18 @@ const (
 )
 
 // The queries of a crowd of at least bandQueries go by bands, which bring each list once, if the images exceed the memory
-// more often than this. A pass takes tens of milliseconds, for one query or for thousands.
+// more often than this. A pass takes tens of milliseconds, for one query or for thousands: AND queries go by bands only if
+// bandCrowds crowds ran at the same time lately, and will share passes (docs/benchmarks/gpu-memory.md).
 const (
 	crowdedBands = 4
 	bandQueries  = 128
+	bandCrowds   = 3
 )
 
 // inBands reports whether a query with PathAuto goes by bands.
-func (c crowd) inBands() bool { return c.many && c.times > crowdedBands }
+func (c crowd) inBands(q *Query) bool {
+	return c.many && c.times > crowdedBands && (!q.Conjunctive || c.together >= bandCrowds)
+}
 
 // readsInPlace reports whether a query with PathAuto reads compressed lists if its images have no room.
 func (c crowd) readsInPlace(q *Query) bool {
@@ -57,7 +63,7 @@ func (c crowd) readsInPlace(q *Query) bool {
 }
 
 func (v *View) pathOn(device int, q *Query, c crowd) Path {
-	if (q.Path == PathBands || q.Path == PathAuto && c.inBands()) && v.inBands(device, q) {
+	if (q.Path == PathBands || q.Path == PathAuto && c.inBands(q)) && v.inBands(device, q) {
 		return PathBands
 	}
 	if q.Path == PathImages || q.Path == PathBands || q.Path == PathAuto && !c.readsInPlace(q) {
