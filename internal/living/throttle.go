@@ -95,7 +95,7 @@ func (t *mergeTurns) apply() {
 type slowFS struct {
 	vfs.FS
 	perSecond int64        // 0: no limit
-	doublings atomic.Int32 // of perSecond, for now
+	doublings atomic.Int32 // of perSecond, by the present number of segments
 	turns     *turns.Turns // of those who write; none is held in a pause
 	held      hold
 	quit      <-chan struct{}

@@ -82,10 +82,9 @@ const (
 	jobCountCompact
 	numJobs
 
-	jobWide  = jobProbeWide - jobProbe  // offset of the jobs of wide queries
-	jobWords = jobProbeWords - jobProbe // offset of the jobs of queries with Parts
-	// jobCompact is the offset of the jobs of others with packed lists.
-	jobCompact = jobProbeCompact - jobProbe
+	jobWide    = jobProbeWide - jobProbe    // offset of the jobs of wide queries
+	jobWords   = jobProbeWords - jobProbe   // offset of the jobs of queries with Parts
+	jobCompact = jobProbeCompact - jobProbe // offset of the jobs of other queries with packed lists
 )
 
 // NewBatch allocates the memory of a batch.

@@ -58,7 +58,7 @@
 // other lists, which it marks in shared memory, the filter and the live documents. Then each lane loads the values of eight
 // consecutive documents, or, if few match, of the matches of its own words, and adds them to counts in shared memory, of
 // which there are up to eight copies, or runs of equal ones to counts in device memory if there are too many values. An AND
-// of which a list has DocIDs of 32 bits has a launch before, which marks the documents of the shortest list that are in all others.
+// of which a list has DocIDs of 32 bits has a launch before, which marks the documents that are in all lists.
 //
 // To find the best matches by a column, launches count the digits of the values, the highest first, until the documents
 // that may be among the best fit into a list, which the last launch writes. If too many have the
@@ -90,15 +90,16 @@
 //	imagesearch_build                   a block per superblock of a list: Encode
 //	imagesearch_band_fill               a block of 128 threads per tile: a list in a band, or a part of it
 //	imagesearch_band_search             the ranges, in a band: imagesearch_band.cu
-//	imagesearch_ranges                  Or, And of dense lists: ranges.cuh, group.cuh
+//	imagesearch_ranges                  Or, And of lists with bounds of ranges: ranges.cuh, group.cuh
 //	imagesearch_ranges_one, _ranges_few the same, one query: alone.cuh, group.cuh
-//	imagesearch_probe, _probe_one       And with a sparse list: probe.cuh
+//	imagesearch_probe, _probe_one       And by the shortest list: probe.cuh
 //	imagesearch_ranges_compact, _ranges_one_compact, _ranges_few_compact, _probe_compact, _probe_one_compact, _count_compact
 //	                                    the same, with compact images
 //	imagesearch_ranges_wide, _probe_wide  the same, scores can exceed 2^32: key.cuh
 //	imagesearch_count                   counts: count.cuh
 //	imagesearch_ranges_words, _probe_words, _count_words  the same, with Parts
-//	imagesearch_ranges_filtered, _one_filtered, _few_filtered  the ranges, with a filter that is tested before bounds are read
+//	imagesearch_ranges_filtered, _one_filtered, _few_filtered  the ranges, with a filter that is tested before bounds are read;
+//	                                    on packed lists, the kernels for Parts do it
 //	imagesearch_mark, _tally16, _tally32  counts of the values of columns: imagesearch_tally.cu
 //	imagesearch_select16, _32, _64      the best matches by a column: the same
 //

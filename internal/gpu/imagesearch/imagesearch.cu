@@ -1,4 +1,4 @@
-#define GRIFFIN_PACKED_LISTS 0 /* of queries without a packed list; with one: imagesearch_compact.cu */
+#define GRIFFIN_PACKED_LISTS 0 /* with packed lists: imagesearch_compact.cu */
 #include "alone.cuh"
 #include "count.cuh"
 #include "ranges.cuh"
@@ -28,7 +28,7 @@ GRIFFIN_KERNEL_BLOCKS(imagesearch_ranges_few, ImageFew, 256, 3) {
     imagesearch_alone<kLate>(p, search, shared);
 }
 
-/* And queries whose first list is the shortest and sparse.
+/* And queries whose first list is the shortest and has few documents.
  *
  * Grid, block, shared memory, in and out: as imagesearch_ranges. Reference: package traverse, svs. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_probe, ImageSearch, 256, 4) {
@@ -45,8 +45,8 @@ GRIFFIN_KERNEL_BLOCKS(imagesearch_probe_one, ImageOne, 256, 4) {
     imagesearch_by_probes<false, false, true>(search, &query, nullptr, blockIdx.x);
 }
 
-/* Grid, block, shared memory and in: as imagesearch_ranges; And queries have their shortest list first. Out: count of
- * each result, written by the query's last block. Reference: package traverse, merge. */
+/* Grid, block, shared memory and in: as imagesearch_ranges; queries with kFlagProbe have their shortest list first. Out:
+ * count of each result, written by the query's last block. Reference: package traverse, merge. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_count, ImageSearch, 256, 4) {
     const uint2 block = p.blocks[blockIdx.x];
     imagesearch_counting(p, p.queries + block.x, p.terms, block.y);

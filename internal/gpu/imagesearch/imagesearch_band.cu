@@ -1,4 +1,4 @@
-#define GRIFFIN_PACKED_LISTS 0
+#define GRIFFIN_PACKED_LISTS 0 /* images of bands have none */
 #include "../decode/staged.cuh"
 #include "band.cuh"
 

@@ -2,8 +2,8 @@
 #include "alone.cuh"
 #include "ranges.cuh"
 
-/* Queries with a filter and without packed lists, which tests ranges and documents before their bounds are read. Grid,
- * block, shared memory, in and out are as of the kernels without _filtered. */
+/* Queries with a filter and without packed lists. The filter tests ranges and documents before their bounds are read.
+ * Grid, block, shared memory, in and out are as of the kernels without _filtered. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_ranges_filtered, ImageSearch, 256, 4) {
     const uint2 block = p.blocks[blockIdx.x];
     imagesearch_by_ranges<false, kEarly>(p, p.queries + block.x, p.terms, block.y);
