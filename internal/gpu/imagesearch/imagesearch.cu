@@ -45,8 +45,8 @@ GRIFFIN_KERNEL_BLOCKS(imagesearch_probe_one, ImageOne, 256, 4) {
     imagesearch_by_probes<false, false, true>(search, &query, nullptr, blockIdx.x);
 }
 
-/* Grid, block, shared memory and in: as imagesearch_ranges; queries with kFlagProbe have their shortest list first. Out:
- * count of each result, written by the query's last block. Reference: package traverse, merge. */
+/* Grid, block, shared memory and in: as imagesearch_ranges; queries with kFlagProbe have their shortest list first.
+ * Out: count of each result, written by the query's last block. Reference: package traverse, merge. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_count, ImageSearch, 256, 4) {
     const uint2 block = p.blocks[blockIdx.x];
     imagesearch_counting(p, p.queries + block.x, p.terms, block.y);
