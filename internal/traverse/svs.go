@@ -209,26 +209,21 @@ func (x *intersection) load(lo base.DocID) bool {
 		c.Prefetch(next)
 	}
 	from := c.BlockPos()
-	docIDs := c.BlockDocIDs()
-	n := copy(x.docIDs[:], docIDs[from:])
-	for end := uint32(x.q.end()); n > 0 && x.docIDs[n-1] >= end; n-- {
+	docIDs := c.BlockDocIDs()[from:]
+	for end := uint32(x.q.end()); len(docIDs) > 0 && docIDs[len(docIDs)-1] >= end; docIDs = docIDs[:len(docIDs)-1] {
 	}
-	copy(x.at[:n], places[from:])
+	n := len(docIDs)
 	if x.q.NumLive > 0 && x.q.NumLive < x.q.NumDocs/2 {
-		n = x.live(n)
+		n = scoring.Intersect((*[codec.BlockLen]uint32)(x.docIDs[:]), &x.at, docIDs, x.q.Live)
+		for i := range x.at[:n] {
+			x.at[i] += uint8(from)
+		}
+	} else {
+		copy(x.docIDs[:], docIDs)
+		copy(x.at[:n], places[from:])
 	}
 	x.keep(n)
 	return true
-}
-
-// live drops candidates that are not live, of n.
-func (x *intersection) live(n int) (kept int) {
-	live := x.q.Live
-	for i, d := range x.docIDs[:n] {
-		x.docIDs[kept], x.at[kept] = d, x.at[i]
-		kept += int(live[d/64] >> (d % 64) & 1)
-	}
-	return kept
 }
 
 // apply drops candidates that are not in list i or cannot reach need, and stores the

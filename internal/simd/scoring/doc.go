@@ -5,6 +5,7 @@
 //	Accumulate       adds contributions to a window's accumulators
 //	Collect          returns a window's documents that reach a score, and resets it
 //	Select           keeps the documents that reach a score
+//	Intersect        keeps the documents of a set
 //	Search           finds the position of a document in a block
 //	Prefetch         begins to load bytes
 //

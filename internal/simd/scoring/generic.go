@@ -75,6 +75,18 @@ func collectGeneric(a *Accumulators, docIDs, sums []uint32, first uint32, lines 
 	return found
 }
 
+func intersectGeneric(to *[BlockLen]uint32, of *[BlockLen]uint8, docIDs []uint32, set []uint64) int {
+	kept := 0
+	for i, d := range docIDs {
+		if int(d/64) >= len(set) {
+			continue
+		}
+		to[kept%BlockLen], of[kept%BlockLen] = d, uint8(i)
+		kept += int(set[d/64] >> (d % 64) & 1) // without a branch
+	}
+	return kept
+}
+
 func selectGeneric(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
 	found := 0
 	for i, d := range docIDs {

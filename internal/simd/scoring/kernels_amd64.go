@@ -2,7 +2,11 @@
 
 package scoring
 
-import "github.com/griffin-search/griffin/internal/simd"
+import (
+	"math"
+
+	"github.com/griffin-search/griffin/internal/simd"
+)
 
 // Gathers have signed 32-bit indexes.
 const maxGather = 1 << 31
@@ -51,6 +55,13 @@ func collect(a *Accumulators, docIDs, sums []uint32, first uint32, lines int, le
 		return collectAVX512(&a.sums[0], &a.marks[0], &docIDs[0], &sums[0], first, lines, least)
 	}
 	return collectAVX2(&a.sums[0], &a.marks[0], &docIDs[0], &sums[0], first, lines, least)
+}
+
+func intersect(to *[BlockLen]uint32, of *[BlockLen]uint8, docIDs []uint32, set []uint64) int {
+	if simd.Current() != simd.AVX512 || len(docIDs) == 0 || len(set) == 0 || len(set) > math.MaxUint32/64 {
+		return intersectGeneric(to, of, docIDs, set)
+	}
+	return intersectAVX512(&to[0], &of[0], &docIDs[0], len(docIDs), &set[0], uint32(64*len(set)))
 }
 
 func selectScores(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {

@@ -33,6 +33,10 @@ func collect(a *Accumulators, docIDs, sums []uint32, first uint32, lines int, le
 	return collectNEON(&a.sums[0], &a.marks[0], &docIDs[0], &sums[0], first, lines, least)
 }
 
+func intersect(to *[BlockLen]uint32, of *[BlockLen]uint8, docIDs []uint32, set []uint64) int {
+	return intersectGeneric(to, of, docIDs, set)
+}
+
 func selectScores(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
 	whole, found := len(docIDs)&^3, 0
 	if simd.Current() == simd.PureGo {

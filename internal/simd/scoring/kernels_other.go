@@ -14,6 +14,10 @@ func collect(a *Accumulators, docIDs, sums []uint32, first uint32, lines int, le
 	return collectGeneric(a, docIDs, sums, first, lines, least)
 }
 
+func intersect(to *[BlockLen]uint32, of *[BlockLen]uint8, docIDs []uint32, set []uint64) int {
+	return intersectGeneric(to, of, docIDs, set)
+}
+
 func selectScores(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
 	return selectGeneric(toDocIDs, toScores, docIDs, scores, least)
 }

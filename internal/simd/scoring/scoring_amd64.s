@@ -847,6 +847,54 @@ loop:
 	MOVQ      R9, ret+48(FP)
 	RET
 
+// func intersectAVX512(to *uint32, of *uint8, docIDs *uint32, n int, set *uint64, bits uint32) int
+// Requires: AVX, AVX512F, POPCNT
+TEXT ·intersectAVX512(SB), NOSPLIT, $0-56
+	MOVQ         to+0(FP), AX
+	MOVQ         of+8(FP), CX
+	MOVQ         docIDs+16(FP), DX
+	MOVQ         set+32(FP), BX
+	MOVQ         n+24(FP), SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         bits+40(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	VMOVDQU32    iota16<>+0(SB), Z4
+	XORQ         DI, DI
+	XORQ         R8, R8
+
+loop:
+	VPCMPUD       $0x01, Z0, Z4, K1
+	VMOVDQU32.Z   (DX)(DI*4), K1, Z5
+	VPCMPUD       $0x01, Z1, Z5, K1, K1
+	KMOVW         K1, K2
+	VPSRLD        $0x05, Z5, Z7
+	VPXORD        Z6, Z6, Z6
+	VPGATHERDD    (BX)(Z7*4), K2, Z6
+	VPRORVD       Z5, Z6, Z6
+	VPTESTMD      Z2, Z6, K1, K1
+	VPCOMPRESSD.Z Z5, K1, Z5
+	VPCOMPRESSD.Z Z4, K1, Z7
+	KMOVW         K1, R9
+	POPCNTL       R9, R9
+	VMOVDQU32     Z5, (AX)(R8*4)
+	VPMOVDB       Z7, (CX)(R8*1)
+	ADDQ          R9, R8
+	VPADDD        Z3, Z4, Z4
+	ADDQ          $0x10, DI
+	CMPQ          DI, SI
+	JLT           loop
+	VZEROUPPER
+	MOVQ          R8, ret+48(FP)
+	RET
+
 // func prefetch(p *byte, n int)
 // Requires: MMX+
 TEXT ·prefetch(SB), NOSPLIT, $0-16

@@ -1,10 +1,12 @@
 package scoring
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/griffin-search/griffin/internal/simd"
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
@@ -265,6 +267,45 @@ func TestSelect(t *testing.T) {
 }
 
 // Levels are compared with brute force.
+func TestIntersect(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(11, 12))
+		memory, _ := simdtest.Guarded(t, 40*8)
+		words := unsafe.Slice((*uint64)(unsafe.Pointer(&memory[0])), 40)
+		for range 3000 {
+			checkIntersect(t, rng, words)
+		}
+	})
+}
+
+// The set is at the end of the words.
+func checkIntersect(t *testing.T, rng *rand.Rand, words []uint64) {
+	t.Helper()
+	n, set := rng.IntN(BlockLen+1), words[rng.IntN(len(words)+1):]
+	for i := range set {
+		set[i] = rng.Uint64() & rng.Uint64()
+	}
+	docIDs := make([]uint32, n)
+	var wantDocIDs []uint32
+	var wantOf []uint8
+	for i := range docIDs {
+		docIDs[i] = rng.Uint32N(64 * 40)
+		if rng.IntN(50) == 0 {
+			docIDs[i] = rng.Uint32()
+		}
+		d := docIDs[i]
+		if int(d/64) < len(set) && set[d/64]>>(d%64)&1 != 0 {
+			wantDocIDs, wantOf = append(wantDocIDs, d), append(wantOf, uint8(i))
+		}
+	}
+	to, of := newGuarded(BlockLen), new([BlockLen]uint8)
+	kept := Intersect((*[BlockLen]uint32)(to.values), of, docIDs, set)
+	to.check(t, "DocIDs")
+	if !slices.Equal(to.values[:kept], wantDocIDs) || !bytes.Equal(of[:kept], wantOf) {
+		t.Fatalf("%s: n=%d, set of %d words: got %d at %d, want %d at %d", simd.Current(), n, len(set), to.values[:kept], of[:kept], wantDocIDs, wantOf)
+	}
+}
+
 func FuzzKernels(f *testing.F) {
 	f.Add(uint64(1), uint32(3))
 	f.Add(uint64(99), uint32(1<<31))
@@ -282,6 +323,7 @@ func FuzzKernels(f *testing.F) {
 				scores[i] = least + rng.Uint32N(3) - 1
 			}
 			checkSelect(t, docIDs, scores, least, seed%2 == 0)
+			checkIntersect(t, rng, make([]uint64, 40))
 		}
 	})
 }
@@ -289,19 +331,20 @@ func FuzzKernels(f *testing.F) {
 func TestKernelsDoNotAllocate(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
 		var of, at [BlockLen]uint8
-		var block [BlockLen]uint32
+		var block, to [BlockLen]uint32
 		for i := range block {
 			block[i] = uint32(2 * i)
 		}
 		a := new(Accumulators)
 		freqs, lengths, out, sums := make([]uint32, BlockLen), make([]uint32, 1000), make([]uint32, 1024), make([]uint32, 1024)
-		term := Term{Weight: 1000, C0: 1}
+		term, set := Term{Weight: 1000, C0: 1}, make([]uint64, 4)
 		if n := testing.AllocsPerRun(10, func() {
 			Contributions(out[:BlockLen], block[:], freqs, lengths, &term)
 			Match(&of, &at, block[:], &block, 254)
 			a.Add(block[:], out[:BlockLen], 0)
 			a.Collect(out, sums, 0, 1024, 1)
 			Select(out[:10], sums[:10], out[:10], sums[:10], 5)
+			Intersect(&to, &of, block[:], set)
 		}); n != 0 {
 			t.Errorf("%v allocations", n)
 		}
@@ -322,6 +365,11 @@ func BenchmarkKernels(b *testing.B) {
 	term := Term{Weight: 300000, C0: 0.5, C1: 0.003}
 	a := new(Accumulators)
 	var of, at [BlockLen]uint8
+	var to [BlockLen]uint32
+	set := make([]uint64, 64)
+	for i := range set {
+		set[i] = 1 << rng.IntN(64) // 1.6 %
+	}
 	out, scores, sums := make([]uint32, 4096), make([]uint32, BlockLen), make([]uint32, 4096)
 	for _, l := range simd.Levels() {
 		for _, k := range []struct {
@@ -335,6 +383,7 @@ func BenchmarkKernels(b *testing.B) {
 				a.Add(block[:], scores, 0)
 				a.Collect(out, sums, 0, 4000, 150000)
 			}},
+			{"intersect", BlockLen, func() { Intersect(&to, &of, block[:], set) }},
 			{"select", BlockLen, func() { Select(out[:BlockLen], sums[:BlockLen], block[:], scores, 150000) }},
 		} {
 			b.Run(fmt.Sprintf("kernel=%s/simd=%s", k.name, l), func(b *testing.B) {

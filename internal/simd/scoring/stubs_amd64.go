@@ -34,5 +34,8 @@ func selectAVX512(toDocIDs *uint32, toScores *uint32, docIDs *uint32, scores *ui
 // selectAVX2 reads n documents, a multiple of 8 and at least 8.
 func selectAVX2(toDocIDs *uint32, toScores *uint32, docIDs *uint32, scores *uint32, n int, least uint32) int
 
+// intersectAVX512 looks up n >= 1 DocIDs, at most 128, in a set of at least 64 bits.
+func intersectAVX512(to *uint32, of *uint8, docIDs *uint32, n int, set *uint64, bits uint32) int
+
 // prefetch loads the cache lines of n >= 1 bytes, without waiting for them.
 func prefetch(p *byte, n int)

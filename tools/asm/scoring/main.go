@@ -26,6 +26,7 @@ func main() {
 	collectAVX2(iota16, compress)
 	selectAVX512()
 	selectAVX2(compress)
+	intersectAVX512(iota16)
 	prefetch()
 	build.Generate()
 }
