@@ -47,6 +47,41 @@ func TestGate(t *testing.T) {
 	})
 }
 
+// Without work, searches neither close the gate nor start its timer. The first work that comes waits for the search
+// that runs.
+func TestGateWithoutWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate()
+		for range 3 {
+			g.Enter()
+			g.Leave()
+			if g.closed.Load() || g.lingers != nil {
+				t.Error("a search alone has closed the gate")
+			}
+		}
+		for range 2 {
+			g.Enter()
+			time.AfterFunc(time.Millisecond, g.Leave)
+			began := time.Now()
+			g.Pass()
+			if got, want := time.Since(began), time.Millisecond+linger; got != want {
+				t.Errorf("work goes on after %v, want %v", got, want)
+			}
+			g.Enter() // the work that has waited continues meanwhile
+			if !g.closed.Load() {
+				t.Error("a search beside work has not closed the gate")
+			}
+			g.Leave()
+			time.Sleep(2 * linger)
+			g.Enter() // the work has ended
+			g.Leave()
+			if g.closed.Load() {
+				t.Error("a search after the work has closed the gate")
+			}
+		}
+	})
+}
+
 // Work that is cancelled does not wait.
 func TestGateContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -185,6 +220,14 @@ func TestGateRace(t *testing.T) {
 	none.Enter()
 	none.Pass()
 	none.Leave()
+}
+
+func BenchmarkSearch(b *testing.B) {
+	g := NewGate()
+	for b.Loop() {
+		g.Enter()
+		g.Leave()
+	}
 }
 
 func BenchmarkPass(b *testing.B) {
