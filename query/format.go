@@ -66,9 +66,9 @@ func isAlphanumeric(c byte) bool {
 // String returns the canonical text, without outer parentheses unless there is a Boost.
 func (b *Boolean) String() string {
 	if factor(b.Boost) != 1 || b.AtLeast != "" {
-		return string(appendOperand(nil, b))
+		return string(appendOperand(make([]byte, 0, 128), b))
 	}
-	return string(b.append(nil))
+	return string(b.append(make([]byte, 0, 128)))
 }
 
 func (t *Term) append(dst []byte) []byte {

@@ -3,9 +3,9 @@ package plan
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"hash/maphash"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/griffin-search/griffin/internal/automaton"
@@ -46,10 +46,11 @@ func (c *compiler) similarTo(id base.FieldID, text string, s *query.Similarity, 
 	if most == 0 {
 		most = query.DefaultExpansions
 	}
-	key := setKey(fmt.Sprintf("similar %d %d %d %t", edits, s.PrefixLength, most, s.NoSwaps), id, text)
+	all := similarKey(id, text, s, edits)
+	key := all + " " + strconv.Itoa(most)
 	terms, ok := c.similar[key]
 	if !ok {
-		if terms, err = mostSimilar(c.snapshot, id, text, s, edits, most); err != nil {
+		if terms, err = mostSimilar(c.snapshot, all, id, text, s, edits, most); err != nil {
 			return nil, err
 		}
 		if c.similar == nil {
@@ -70,11 +71,18 @@ func (c *compiler) similarTo(id base.FieldID, text string, s *query.Similarity, 
 	return g.simplify(), nil
 }
 
-// mostSimilar returns the terms with live documents, the most similar first, then in byte order.
-func mostSimilar(s *index.Snapshot, id base.FieldID, text string, similarity *query.Similarity, edits, most int) ([]similarTerm, error) {
+// similarKey names all similar terms.
+func similarKey(id base.FieldID, text string, s *query.Similarity, edits int) string {
+	options := strconv.AppendInt(make([]byte, 0, 32), int64(edits), 10)
+	options = strconv.AppendInt(append(options, ' '), int64(s.PrefixLength), 10)
+	options = strconv.AppendBool(append(options, ' '), s.NoSwaps)
+	return setKey("similar", id, text, string(options))
+}
+
+// mostSimilar returns the terms with live documents, the most similar first, then in byte order. The key is similarKey's.
+func mostSimilar(s *index.Snapshot, key string, id base.FieldID, text string, similarity *query.Similarity, edits, most int) ([]similarTerm, error) {
 	var all []similarTerm
 	seen := map[string]bool{}
-	key := setKey(fmt.Sprintf("similar %d %d %t", edits, similarity.PrefixLength, similarity.NoSwaps), id, text)
 	deletions := false
 	for i := range s.Segments {
 		view := &s.Segments[i]
