@@ -283,7 +283,7 @@ func checkIntersect(t *testing.T, rng *rand.Rand, words []uint64) {
 	t.Helper()
 	n, set := rng.IntN(BlockLen+1), words[rng.IntN(len(words)+1):]
 	for i := range set {
-		set[i] = rng.Uint64() & rng.Uint64()
+		set[i] = rng.Uint64() &^ (1 << rng.IntN(64))
 	}
 	docIDs := make([]uint32, n)
 	var wantDocIDs []uint32
