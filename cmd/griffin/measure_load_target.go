@@ -97,8 +97,9 @@ func (a *app) loadTarget(ctx context.Context, o *loadOptions, name string, texts
 
 type httpTarget struct{ *load.HTTP }
 
-// maxConnections is the number of idle connections kept to a server.
-const maxConnections = 1024
+// maxConnections to a server is more than the searches that griffin serve runs at the same time, which must notice an overload,
+// and less than the connections that it takes.
+const maxConnections = 2048
 
 func (o *loadOptions) httpTarget(address string, texts []string, mode griffin.Mode) (loadTarget, error) {
 	var searches [][]byte

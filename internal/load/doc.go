@@ -17,6 +17,6 @@
 //
 // # Concurrency
 //
-// Each outstanding query has a goroutine. Memory does not grow with the number
-// of queries.
+// Each outstanding query has a goroutine, but queries to an HTTP server on Linux have none: a few goroutines
+// wait for all connections. Memory does not grow with the number of queries.
 package load

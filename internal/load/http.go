@@ -21,8 +21,10 @@ import (
 type HTTP struct {
 	client *http.Client
 	wire   *wire // nil: client sends the queries
-	base   string
-	urls   []string
+	// streams send the queries of runs, on systems that have them.
+	streams streams
+	base    string
+	urls    []string
 	// targets are the paths of urls; with wire only.
 	targets []string
 	// Of batches: lines of each query, and the path, "" until the server has told its index.
@@ -33,6 +35,7 @@ type HTTP struct {
 var (
 	_ Target      = (*HTTP)(nil)
 	_ BatchTarget = (*HTTP)(nil)
+	_ streamer    = (*HTTP)(nil)
 )
 
 // Limits of the read part of a failed response, and of the stored message.
@@ -177,4 +180,5 @@ func (h *HTTP) Close() {
 	if h.wire != nil {
 		h.wire.close()
 	}
+	h.streams.close()
 }

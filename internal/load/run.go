@@ -102,8 +102,6 @@ type run struct {
 	began   time.Time          // start of the warm-up
 	out     atomic.Int64       // outstanding queries
 	queries sync.WaitGroup
-	clients clients
-	patient patience
 
 	sent     atomic.Int64
 	outcomes [numOutcomes]atomic.Int64
@@ -133,33 +131,23 @@ func Run(ctx context.Context, target Target, o Options) (Point, error) {
 	}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	defer r.cancel()
-	defer r.patient.end()
-	defer r.clients.end()
 	stop := r.watch()
 	defer stop()
-	each := o.together()
-	arrivals := newClock(o.Arrivals, o.Rate/float64(each), o.Seed)
-	pace := newPacer(o.Sleep, time.Duration(arrivals.distance))
-	defer pace.end()
-	r.began = time.Now()
 	allowed := (1 - o.Share) * o.most()
-	end, cut := o.Warmup+o.Duration, false
-	for i := 0; ; i = (i + each) % o.Queries {
-		at := arrivals.next()
-		if at >= end || !pace.until(r.ctx, r.began.Add(at)) {
-			break
-		}
-		if o.CutShort && float64(r.bad.Load()) > allowed {
-			cut = true
-			break
-		}
-		r.issue(i, at)
+	senders := r.senders(time.Duration(float64(time.Second) * float64(o.together()) / o.Rate))
+	var others sync.WaitGroup
+	r.began = time.Now()
+	ends := make([]ending, len(senders))
+	for part := 1; part < len(senders); part++ {
+		others.Go(func() { ends[part] = r.generate(senders[part], part, len(senders), allowed) })
 	}
-	if took := time.Since(r.began); cut || ctx.Err() != nil {
-		end = min(end, took)
-		r.cancel()
+	ends[0] = r.generate(senders[0], 0, len(senders), allowed)
+	others.Wait()
+	end := o.Warmup + o.Duration
+	cut := false
+	for _, e := range ends {
+		end, cut = min(end, e.at), cut || e.cut
 	}
-	r.queries.Wait()
 	p := r.point(end - o.Warmup)
 	p.Cut = cut
 	p.Holds = !cut && ctx.Err() == nil && p.Sent > 0 && float64(p.Good) >= o.Share*float64(p.Sent)
@@ -167,7 +155,7 @@ func Run(ctx context.Context, target Target, o Options) (Point, error) {
 }
 
 // issue sends a query, or a batch from it on, with a scheduled arrival relative to the start.
-func (r *run) issue(query int, at time.Duration) {
+func (r *run) issue(s sender, query int, at time.Duration) {
 	n := r.together()
 	counted, late := at >= r.Warmup, time.Since(r.began)-at
 	if counted {
@@ -187,31 +175,31 @@ func (r *run) issue(query int, at time.Duration) {
 		}
 		return
 	}
-	r.queries.Add(1)
-	r.clients.send(r, request{r.patient.context(r.ctx, r.Timeout), query, at, counted})
-}
-
-// request is a query, or a batch from it on, to be answered before the context ends.
-type request struct {
-	ctx     context.Context //nolint:containedctx // of the request
-	query   int
-	at      time.Duration
-	counted bool
+	s.send(request{query: query, at: at, counted: counted})
 }
 
 // do sends the request.
 func (r *run) do(q *request) {
-	n := r.together()
 	defer r.queries.Done()
-	defer r.out.Add(-int64(n))
 	o, failed, took, err := r.ask(q.ctx, q.query, q.at)
-	if q.counted && r.ctx.Err() == nil {
-		if failed < n {
-			r.count(o, n-failed, took, err)
-		}
-		if failed > 0 {
-			r.count(Failed, failed, took, err)
-		}
+	r.end(q, o, failed, took, err)
+}
+
+// finish ends a request of one query.
+func (r *run) finish(q request, o Outcome, err error) { r.end(&q, o, 0, time.Since(r.began)-q.at, err) }
+
+// end counts the end of a request, of which failed queries have no answer.
+func (r *run) end(q *request, o Outcome, failed int, took time.Duration, err error) {
+	n := r.together()
+	defer r.out.Add(-int64(n))
+	if !q.counted || r.ctx.Err() != nil {
+		return
+	}
+	if failed < n {
+		r.count(o, n-failed, took, err)
+	}
+	if failed > 0 {
+		r.count(Failed, failed, took, err)
 	}
 }
 
