@@ -30,7 +30,8 @@ func NewCrew(schema *Schema, n int) (*Crew, error) {
 			return nil, err
 		}
 		w := &crewWorker{inverter: newInverter(schema, a, nil, nil)}
-		w.inverter.accepted = true
+		w.inverter.accepted, w.inverter.plain.enabled = true, true
+		w.inverter.plain.reset()
 		c.free <- w
 	}
 	return c, nil
@@ -169,6 +170,7 @@ func (b *CrewBatch) invert(w *crewWorker, schema *Schema, docs []corpus.Document
 		}
 	}
 	v.docs.versions = append(v.docs.versions[:0], versions...)
+	w.layout.plain.gate = b.options.Gate
 	if r, err = w.layout.finish(v); err != nil {
 		return nil, err
 	}

@@ -223,6 +223,7 @@ type inverter struct {
 	docs     docTable
 	words    wordNumbers
 	mirror   mirror
+	plain    plainTokens
 	typed    typedFields
 	accepted bool // as Options.Accepted
 
@@ -308,6 +309,7 @@ func (v *inverter) reset() {
 	}
 	v.docs.reset()
 	v.mirror.reset()
+	v.plain.reset()
 	v.typed.reset()
 	clear(v.words.numbers)
 }
@@ -349,7 +351,7 @@ func (v *inverter) closeStored() (name string, err error) {
 func (v *inverter) numDocs() int { return v.docs.len() }
 
 func (v *inverter) usedBytes() int64 {
-	n := v.docs.usedBytes() + v.mirror.usedBytes() + v.typed.usedBytes()
+	n := v.docs.usedBytes() + v.mirror.usedBytes() + v.plain.usedBytes() + v.typed.usedBytes()
 	for i := range v.fields {
 		n += v.fields[i].usedBytes()
 	}
@@ -445,6 +447,9 @@ func (v *inverter) invert(d *corpus.Document) error {
 // Not the default field. Repeated values form one text with gaps. numbers are of the terms in the default
 // field, nil if unknown.
 func (v *inverter) addField(id base.FieldID, doc uint32, tokens []analysis.Token, numbers []uint32) {
+	if v.addPlain(id, doc, tokens, numbers) {
+		return
+	}
 	f := &v.fields[id]
 	first := uint32(0)
 	if f.length(doc) > 0 {

@@ -34,6 +34,14 @@ func (m *mirror) set(doc, start uint32) {
 
 // mirrored returns whether fields are likely to have the title and the text of a document, which are the default field.
 func (v *inverter) mirrored(d *corpus.Document) bool {
+	likely := v.likelyMirrored(d)
+	if !likely || len(d.Title)+len(d.Text) > maxPlainBytes {
+		v.endPlain()
+	}
+	return likely
+}
+
+func (v *inverter) likelyMirrored(d *corpus.Document) bool {
 	m := &v.mirror
 	if v.schema.TitleWeight > 1 || v.schema.NameField != "" {
 		return false
@@ -92,8 +100,12 @@ func (v *inverter) addMirrored(d *corpus.Document, doc uint32, start uint32, tit
 		m.set(doc, start)
 		main.addLength(doc, title+text)
 		main.numTokens += uint64(title + text)
+		if v.plain.on {
+			v.plain.end()
+		}
 		return
 	}
+	v.endPlain()
 	start = 0
 	if d.Title != "" {
 		tokens := v.analyze(d.Title)

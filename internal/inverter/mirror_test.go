@@ -79,8 +79,8 @@ func TestMirrorEqualsInversion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mirrored, inverted, mixed := 0, 0, 0
-	var w, wantWriter partialWriter // their memory is used again
+	mirrored, inverted, mixed, ended := 0, 0, 0, 0
+	var w, wantWriter, plainWriter partialWriter // their memory is used again
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 18))
 		positions, plain := seed%3 > 0, seed%4 == 0
@@ -99,9 +99,16 @@ func TestMirrorEqualsInversion(t *testing.T) {
 		}
 		v := newInverter(first, analyzerOf(t, s), vfs.OS, nil)
 		want := newInverter(alone, analyzerOf(t, alone), vfs.OS, nil)
+		p := newInverter(first, analyzerOf(t, s), vfs.OS, nil)
+		p.plain.enabled = true
+		p.plain.reset()
 		for i := range docs {
 			if i == len(docs)/2 {
 				v.use(s)
+				p.use(s)
+			}
+			if err := p.add(&docs[i]); err != nil {
+				t.Fatal(err)
 			}
 			if err := v.add(&docs[i]); err != nil {
 				t.Fatal(err)
@@ -139,11 +146,73 @@ func TestMirrorEqualsInversion(t *testing.T) {
 		if v.mirror.numDocs > 0 && len(v.fields[0].docs.slab) > 0 && v.mirror.numDocs == len(docs) {
 			t.Errorf("seed %d: the default field has postings of its own", seed)
 		}
+		if p.plain.pause > 0 {
+			ended++
+		}
+		if p.plain.on != (v.mirror.numDocs == len(docs)) {
+			t.Errorf("seed %d: plain tokens: %t, with %d mirrored documents of %d", seed, p.plain.on, v.mirror.numDocs, len(docs))
+		}
+		equalPartials(t, seed, p, &plainWriter, got)
 		v.reset()
 		want.reset()
+		p.reset()
 	}
-	if mirrored == 0 || mixed < 20 {
-		t.Errorf("%d partial indexes are mirrored, %d in part, %d not", mirrored, mixed, inverted)
+	if mirrored == 0 || mixed < 20 || ended < 20 {
+		t.Errorf("%d partial indexes are mirrored, %d in part, %d not; %d had plain tokens before others", mirrored, mixed, inverted, ended)
+	}
+}
+
+// equalPartials compares all fields of an inverter's partial index.
+func equalPartials(t *testing.T, seed uint64, v *inverter, w *partialWriter, want *partial) {
+	t.Helper()
+	got, err := w.finish(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want.fields {
+		g, e := &got.fields[i], &want.fields[i]
+		if g.numTerms != e.numTerms || g.numPostings != e.numPostings || g.numTokens != e.numTokens || !slices.Equal(g.lengths, e.lengths) {
+			t.Errorf("seed %d: field %d: %d terms, %d postings, %d tokens, want %d, %d, %d, or the lengths differ", seed, i, g.numTerms, g.numPostings, g.numTokens, e.numTerms, e.numPostings, e.numTokens)
+		}
+		if !bytes.Equal(g.lists.data, e.lists.data) || !bytes.Equal(g.positions.data, e.positions.data) {
+			t.Errorf("seed %d: field %d: other lists or positions", seed, i)
+		}
+	}
+}
+
+// After a partial index that had to change from plain tokens to chains, some begin with chains.
+func TestPlainPause(t *testing.T) {
+	s := &Schema{Analyzer: "simple", Fields: []string{"", "title", "body"}}
+	v := newInverter(s, analyzerOf(t, s), vfs.OS, nil)
+	v.plain.enabled = true
+	v.plain.reset()
+	plain := corpus.Document{ID: "a", Title: "red ink", Text: "blue ink", Extra: []corpus.Field{{Name: "body", Value: "blue ink"}}}
+	other := corpus.Document{ID: "b", Text: "green ink"}
+	large := plain
+	large.Text = strings.Repeat("ink ", maxPlainBytes/4)
+	large.Extra = []corpus.Field{{Name: "body", Value: large.Text}}
+	var on []bool
+	for i := range 2*plainPause + 7 {
+		docs := []*corpus.Document{&plain}
+		switch i {
+		case 0:
+			docs = append(docs, &other)
+		case 1 + plainPause:
+			docs = append(docs, &large)
+		case 2 + 2*plainPause:
+			docs[0] = &other // costs nothing
+		}
+		for _, d := range docs {
+			if err := v.add(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		on = append(on, v.plain.on)
+		v.reset()
+	}
+	want := slices.Repeat([]bool{false}, 2*plainPause+3)
+	if want = append(want, true, true, true, true); !slices.Equal(on, want) {
+		t.Errorf("partial indexes with plain tokens: %t, want %t", on, want)
 	}
 }
 

@@ -109,6 +109,7 @@ type partialWriter struct {
 	buf    []byte
 	refs   [2][]listRef // of the fields that the default field mirrors: title and text, by term
 	mirror mirrorLayout
+	plain  plainLayout
 	hashes []byte
 	ends   []byte
 }
@@ -131,13 +132,15 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 		}
 		p := partialField{
 			numTerms: f.table.len(), numPostings: f.numPostings, numTokens: f.numTokens, lengths: f.lengths, withPositions: f.withPositions,
-			lists:     memoryRegion(w.buf[spans[i].lists:spans[i].positions]),
-			positions: memoryRegion(w.buf[spans[i].positions:spans[i].end]),
 		}
-		if i == 0 && v.mirror.numDocs > 0 {
-			m := &w.mirror
+		if o := w.plainField(v, base.FieldID(i)); o != nil {
+			p.numTerms, p.numPostings = o.numTerms, o.numPostings
+			p.lists, p.positions = memoryRegion(o.lists), memoryRegion(o.positions)
+		} else if m := &w.mirror; i == 0 && v.mirror.numDocs > 0 {
 			p.numTerms, p.numPostings = m.numTerms, m.numPostings
 			p.lists, p.positions = memoryRegion(m.lists), memoryRegion(m.positions)
+		} else {
+			p.lists, p.positions = memoryRegion(w.buf[spans[i].lists:spans[i].positions]), memoryRegion(w.buf[spans[i].positions:spans[i].end])
 		}
 		r.fields[i] = p
 	}
@@ -164,7 +167,13 @@ type listSpan struct{ lists, positions, end int }
 func (w *partialWriter) layOut(v *inverter) []listSpan {
 	w.main = v.fields[0].table.appendSorted(w.main[:0], &w.sorter)
 	spans := make([]listSpan, len(v.fields))
+	if len(v.plain.docs) > 0 && v.plain.on {
+		w.plain.encode(v, w.main)
+	}
 	for i := 1; i < len(v.fields); i++ {
+		if w.plainField(v, base.FieldID(i)) != nil {
+			continue
+		}
 		f := &v.fields[i]
 		var refs []listRef
 		if base.FieldID(i) == v.mirror.title {
@@ -175,12 +184,28 @@ func (w *partialWriter) layOut(v *inverter) []listSpan {
 		w.sort(f)
 		spans[i] = w.appendField(f, w.keys, refs)
 	}
-	if v.mirror.numDocs > 0 {
+	switch {
+	case w.plainField(v, 0) != nil:
+	case v.mirror.numDocs > 0:
 		w.appendMirrored(v)
-	} else {
+	default:
 		spans[0] = w.appendField(&v.fields[0], w.main, nil)
 	}
 	return spans
+}
+
+// plainField returns the lists of a field if the inverter has its tokens, nil otherwise.
+func (w *partialWriter) plainField(v *inverter, id base.FieldID) *plainField {
+	switch {
+	case !v.plain.on || len(v.plain.docs) == 0:
+	case id == 0:
+		return &w.plain.main
+	case id == v.mirror.title:
+		return &w.plain.title
+	case id == v.mirror.text:
+		return &w.plain.text
+	}
+	return nil
 }
 
 func (w *partialWriter) makeRefs(i int, f *fieldInverter) []listRef {

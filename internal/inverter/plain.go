@@ -1,0 +1,133 @@
+package inverter
+
+import (
+	"unsafe"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// plainTokens are the tokens of a partial index whose documents are all mirrored, in their order. The layout sorts
+// them by term and encodes the lists of a term in the title's, the text's and the default field together
+// (plainLayout): no chain grows, and the two fields have no tables of terms.
+//
+// The first document that is not mirrored ends this: all tokens go to the chains of the two fields.
+type plainTokens struct {
+	enabled bool
+	on      bool // the partial index has such tokens, or no document yet
+	pause   int  // partial indexes that use chains, after one that had to change
+
+	numbers   []uint32 // of terms in the default field, by token
+	positions []uint32 // in the title or the text, by token
+	docs      []plainDoc
+	current   plainDoc // whose first token is at the end of docs
+
+	tokens []analysis.Token // scratch
+}
+
+// plainDoc is where the tokens of a document end: first the title's, then the text's.
+type plainDoc struct{ title, text uint32 }
+
+const (
+	// maxPlainBytes bounds the memory for a document: 16 bytes a token.
+	maxPlainBytes = 8 << 20
+	// plainPause is how many partial indexes use chains after one that had to change to them, which costs time.
+	plainPause = 15
+)
+
+func (p *plainTokens) reset() {
+	if p.pause > 0 {
+		p.pause--
+	}
+	p.on = p.enabled && p.pause == 0
+	p.numbers, p.positions, p.docs = p.numbers[:0], p.positions[:0], p.docs[:0]
+	p.current = plainDoc{}
+}
+
+func (p *plainTokens) usedBytes() int64 {
+	return 8*int64(len(p.numbers)) + int64(len(p.docs))*int64(unsafe.Sizeof(plainDoc{}))
+}
+
+// add adds the tokens of the current document's title or text.
+func (p *plainTokens) add(tokens []analysis.Token, numbers []uint32) {
+	for i, n := range numbers {
+		if n != noTerm {
+			p.numbers = append(p.numbers, n)
+			p.positions = append(p.positions, tokens[i].Position)
+		}
+	}
+}
+
+// start is the index of the current document's first token.
+func (p *plainTokens) start() uint32 {
+	if n := len(p.docs); n > 0 {
+		return p.docs[n-1].text
+	}
+	return 0
+}
+
+// end ends the current document.
+func (p *plainTokens) end() {
+	p.docs = append(p.docs, plainDoc{max(p.current.title, p.start()), uint32(len(p.numbers))})
+	p.current = plainDoc{}
+}
+
+// addPlain is addField for the fields of mirrored documents. It returns false if it did not add the tokens.
+func (v *inverter) addPlain(id base.FieldID, doc uint32, tokens []analysis.Token, numbers []uint32) bool {
+	p, f := &v.plain, &v.fields[id]
+	if !p.on || id != v.mirror.title && id != v.mirror.text {
+		return false
+	}
+	end := &p.current.title
+	if id == v.mirror.text {
+		end = &p.current.text
+	}
+	// A second value of a field, or a title after a text.
+	if *end != 0 || numbers == nil || id == v.mirror.title && p.current.text != 0 {
+		v.endPlain()
+		return false
+	}
+	length := numTerms(numbers)
+	if length == 0 {
+		return true
+	}
+	p.add(tokens, numbers)
+	*end = uint32(len(p.numbers))
+	f.addLength(doc, length)
+	f.numTokens += uint64(length)
+	return true
+}
+
+// endPlain moves all tokens, with those of the current document, to the chains of their fields.
+func (v *inverter) endPlain() {
+	p, m := &v.plain, &v.mirror
+	if !p.on {
+		return
+	}
+	for _, id := range []base.FieldID{m.title, m.text} {
+		if id != 0 {
+			f := &v.fields[id]
+			f.lengths, f.numTokens = f.lengths[:0], 0 // are added again
+		}
+	}
+	at := uint32(0)
+	replay := func(id base.FieldID, doc int, end uint32) {
+		if end <= at {
+			return
+		}
+		p.tokens = p.tokens[:0]
+		for i := at; i < end; i++ {
+			p.tokens = append(p.tokens, analysis.Token{Term: v.fields[0].table.term(p.numbers[i]), Position: p.positions[i]})
+		}
+		v.fields[id].addTwins(uint32(doc), p.tokens, p.numbers[at:end], 0)
+		at = end
+	}
+	for doc, d := range append(p.docs, p.current) {
+		replay(m.title, doc, d.title)
+		replay(m.text, doc, d.text)
+	}
+	if len(p.docs) > 0 {
+		p.pause = plainPause + 1 // reset is called before the next one
+	}
+	p.on = false
+}
