@@ -37,12 +37,15 @@ func NewCrew(schema *Schema, n int) (*Crew, error) {
 	return c, nil
 }
 
-// chunkBytes is the size of the documents that a worker inverts at once. More have fewer partial indexes,
-// and fewer are inverted sooner after the last document.
+// chunkBytes is the size of the documents that a worker inverts at once. More have fewer partial indexes, whose lists a
+// segment joins, and fewer are inverted sooner after the last document.
 func (o *Options) chunkBytes() int {
-	const least, most = 64 << 10, 4 << 20
-	return int(min(max(o.MemoryBytes/24, least), most))
+	const least, most = 64 << 10, 6 << 20
+	return int(min(max(o.MemoryBytes/8, least), most))
 }
+
+// splitBytes is from which size on the last documents of a batch make two chunks, for two workers.
+const splitBytes = 1 << 20
 
 // CrewBatch is a Batch that a Crew inverts: consecutive documents make chunks, and a worker makes
 // a partial index of each. It is for one goroutine.
@@ -110,7 +113,7 @@ func (b *CrewBatch) AddNew(d *corpus.Document, v segment.Version, sizeBytes int)
 func (b *CrewBatch) add(d *corpus.Document, v segment.Version, sizeBytes int) {
 	b.docs, b.versions = append(b.docs, *d), append(b.versions, v)
 	if b.size += sizeBytes; b.size >= b.options.chunkBytes() {
-		b.Dispatch()
+		b.dispatch(len(b.docs))
 	}
 }
 
@@ -128,14 +131,32 @@ func (b *CrewBatch) Deletes() map[string]struct{} {
 	return ids
 }
 
-// Dispatch begins to invert the documents that were added, and waits for a worker.
+// Dispatch begins to invert the documents that were added, and waits for workers.
 func (b *CrewBatch) Dispatch() {
-	if len(b.docs) == 0 {
+	if n := len(b.docs); n > 1 && cap(b.crew.free) > 1 && b.size >= splitBytes {
+		b.dispatch(n / 2)
+	}
+	b.dispatch(len(b.docs))
+}
+
+// dispatch is Dispatch for the first n documents.
+func (b *CrewBatch) dispatch(n int) {
+	if n == 0 {
 		return
 	}
-	docs, versions, isNew, schema, number := b.docs, b.versions, b.isNew, b.options.Schema, len(b.partials.list)
-	n := len(docs) + len(docs)/16
-	b.docs, b.versions, b.isNew, b.size = make([]corpus.Document, 0, n), make([]segment.Version, 0, n), make([]bool, 0, n), 0
+	docs, versions, isNew, schema, number := b.docs[:n:n], b.versions[:n:n], b.isNew[:n:n], b.options.Schema, len(b.partials.list)
+	b.size -= int(int64(b.size) * int64(n) / int64(len(b.docs)))
+	b.docs, b.versions, b.isNew = b.docs[n:], b.versions[n:], b.isNew[n:]
+	if len(b.docs) == 0 {
+		room := n + n/16
+		b.docs, b.versions, b.isNew = make([]corpus.Document, 0, room), make([]segment.Version, 0, room), make([]bool, 0, room)
+	} else { // the rest is in the next partial index
+		for id, ref := range b.deletes {
+			if ref.partial() == number && int(ref.doc()) > n {
+				b.deletes[id] = makeRef(number+1, ref.doc()-uint32(n))
+			}
+		}
+	}
 	b.mu.Lock()
 	b.partials.list = append(b.partials.list, nil)
 	b.mu.Unlock()
