@@ -25,3 +25,21 @@ func SortFew[T any](list []T, compare func(a, b T) int) {
 		}
 	}
 }
+
+// Keyed is an item with what decides most comparisons of a sort. One type for all such sorts takes 9 KB less code than
+// one for each.
+type Keyed struct {
+	Key    uint64 // the first eight bytes of a term, or the hash of an id
+	Number uint32 // of the term or the document
+}
+
+// Compare is by Key, then by Number.
+func (k Keyed) Compare(o Keyed) int {
+	switch {
+	case k.Key < o.Key:
+		return -1
+	case k.Key > o.Key:
+		return 1
+	}
+	return int(int64(k.Number) - int64(o.Number))
+}

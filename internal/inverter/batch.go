@@ -140,21 +140,21 @@ func (r *partial) find(id string) (doc uint32, found bool, err error) {
 		if err != nil {
 			return keyed{}, err
 		}
-		return keyed{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:])}, nil
+		return keyed{Key: binary.LittleEndian.Uint64(b), Number: binary.LittleEndian.Uint32(b[8:])}, nil
 	}
 	first := sort.Search(r.numDocs, func(i int) bool {
 		e, entryErr := entry(i)
 		err = errors.Join(err, entryErr)
-		return e.key >= hash
+		return e.Key >= hash
 	})
 	for i := first; i < r.numDocs && err == nil; i++ {
 		var e keyed
-		if e, err = entry(i); err != nil || e.key != hash {
+		if e, err = entry(i); err != nil || e.Key != hash {
 			break
 		}
 		var other string
-		if other, err = r.readID(e.number); err == nil && other == id {
-			doc, found = e.number, true
+		if other, err = r.readID(e.Number); err == nil && other == id {
+			doc, found = e.Number, true
 		}
 	}
 	return doc, found, err

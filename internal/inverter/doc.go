@@ -24,7 +24,8 @@
 // are also collected as columns.
 //
 // Batch does the same with single documents, and Crew with those of several goroutines. The tokens of documents whose
-// title and text are all that is inverted of them go to arrays instead, which are sorted by term (plainTokens). Forward makes a forward index for package reorder.
+// title and text are all that is inverted of them go to arrays instead, which are sorted by term (plainTokens).
+// Forward makes a forward index for package reorder.
 //
 // Package index has manifests and commits.
 //

@@ -41,20 +41,10 @@ func (t *docTable) reset() {
 }
 
 func (t *docTable) add(id string, source corpus.Location) {
-	t.hashes = append(t.hashes, keyed{xxh3.HashString(id), uint32(len(t.idEnds))})
+	t.hashes = append(t.hashes, keyed{Key: xxh3.HashString(id), Number: uint32(len(t.idEnds))})
 	t.idBytes = append(t.idBytes, id...)
 	t.idEnds = append(t.idEnds, uint32(len(t.idBytes)))
 	t.locations.add(source)
-}
-
-func compareHash(a, b keyed) int {
-	switch {
-	case a.key < b.key:
-		return -1
-	case a.key > b.key:
-		return 1
-	}
-	return int(a.number) - int(b.number)
 }
 
 // locationWriter encodes each document's location:

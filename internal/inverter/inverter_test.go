@@ -219,8 +219,8 @@ func TestTermTable(t *testing.T) {
 			t.Fatalf("%d terms, want %d", len(keys), len(numbers))
 		}
 		for i := 1; i < len(keys); i++ {
-			if bytes.Compare(table.term(keys[i-1].number), table.term(keys[i].number)) >= 0 {
-				t.Fatalf("%q is not before %q", table.term(keys[i-1].number), table.term(keys[i].number))
+			if bytes.Compare(table.term(keys[i-1].Number), table.term(keys[i].Number)) >= 0 {
+				t.Fatalf("%q is not before %q", table.term(keys[i-1].Number), table.term(keys[i].Number))
 			}
 		}
 	}

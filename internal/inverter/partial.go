@@ -121,7 +121,7 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(v.docs.hashes, compareHash)
+	slices.SortFunc(v.docs.hashes, keyed.Compare)
 	r := &partial{schema: v.schema, numDocs: v.numDocs(), fields: make([]partialField, len(v.fields)), fs: v.fs, stored: stored}
 	w.buf = w.buf[:0]
 	spans := w.layOut(v)
@@ -146,8 +146,8 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 	}
 	w.hashes, w.ends = w.hashes[:0], w.ends[:0]
 	for _, h := range v.docs.hashes {
-		w.hashes = binary.LittleEndian.AppendUint64(w.hashes, h.key)
-		w.hashes = binary.LittleEndian.AppendUint32(w.hashes, h.number)
+		w.hashes = binary.LittleEndian.AppendUint64(w.hashes, h.Key)
+		w.hashes = binary.LittleEndian.AppendUint32(w.hashes, h.Number)
 	}
 	for _, end := range v.docs.idEnds {
 		w.ends = binary.LittleEndian.AppendUint32(w.ends, end)
@@ -219,8 +219,8 @@ func (w *partialWriter) sort(f *fieldInverter) {
 	w.keys = w.keys[:0]
 	if len(f.twins) > 0 {
 		for _, k := range w.main {
-			if int(k.number) < len(f.twins) && f.twins[k.number] != 0 {
-				w.keys = append(w.keys, keyed{k.key, f.twins[k.number] - 1})
+			if int(k.Number) < len(f.twins) && f.twins[k.Number] != 0 {
+				w.keys = append(w.keys, keyed{Key: k.Key, Number: f.twins[k.Number] - 1})
 			}
 		}
 	}
@@ -234,12 +234,12 @@ func (w *partialWriter) appendField(f *fieldInverter, keys []keyed, refs []listR
 	s.lists = len(w.buf)
 	var previous []byte
 	for _, k := range keys {
-		term, st := f.table.term(k.number), &f.states[k.number]
+		term, st := f.table.term(k.Number), &f.states[k.Number]
 		f.finishPosting(st)
 		size := f.docs.size(&st.chain)
 		w.buf = appendListHeader(w.buf, previous, term, st.docFreq, size)
 		if refs != nil {
-			refs[k.number] = listRef{docs: len(w.buf), docBytes: uint32(size), docFreq: st.docFreq}
+			refs[k.Number] = listRef{docs: len(w.buf), docBytes: uint32(size), docFreq: st.docFreq}
 		}
 		w.buf = f.docs.appendTo(w.buf, &st.chain)
 		previous = term
@@ -247,11 +247,11 @@ func (w *partialWriter) appendField(f *fieldInverter, keys []keyed, refs []listR
 	s.positions = len(w.buf)
 	if f.withPositions {
 		for _, k := range keys {
-			c := &f.posStates[k.number].chain
+			c := &f.posStates[k.Number].chain
 			size := f.positions.size(c)
 			w.buf = binary.AppendUvarint(w.buf, uint64(size))
 			if refs != nil {
-				refs[k.number].positions, refs[k.number].positionLen = len(w.buf), uint32(size)
+				refs[k.Number].positions, refs[k.Number].positionLen = len(w.buf), uint32(size)
 			}
 			w.buf = f.positions.appendTo(w.buf, c)
 		}
@@ -279,17 +279,17 @@ func (w *partialWriter) appendMirrored(v *inverter) {
 	l.reset(v)
 	var previous []byte
 	for _, k := range w.main {
-		st := &f.states[k.number]
+		st := &f.states[k.Number]
 		f.finishPosting(st)
 		l.own.docs, l.own.positions = f.docs.appendTo(l.own.docs[:0], &st.chain), l.own.positions[:0]
 		if l.withPositions {
-			l.own.positions = f.positions.appendTo(l.own.positions, &f.posStates[k.number].chain)
+			l.own.positions = f.positions.appendTo(l.own.positions, &f.posStates[k.Number].chain)
 		}
-		l.join(l.own, w.twin(v, 0, v.mirror.title, k.number), w.twin(v, 1, v.mirror.text, k.number))
+		l.join(l.own, w.twin(v, 0, v.mirror.title, k.Number), w.twin(v, 1, v.mirror.text, k.Number))
 		if l.docFreq == 0 {
 			continue
 		}
-		term := f.table.term(k.number)
+		term := f.table.term(k.Number)
 		l.lists = append(appendListHeader(l.lists, previous, term, l.docFreq, len(l.docs)), l.docs...)
 		if l.withPositions {
 			l.positions = append(appendVarint(l.positions, uint64(len(l.gaps))), l.gaps...)

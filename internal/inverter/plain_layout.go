@@ -45,11 +45,11 @@ func (l *plainLayout) encode(v *inverter, keys []keyed) {
 		if i%256 == 0 {
 			l.gate.Pass()
 		}
-		end := l.ends[k.number]
+		end := l.ends[k.Number]
 		if end == start {
 			continue
 		}
-		entries, term := l.entries[start:end], v.fields[0].table.term(k.number)
+		entries, term := l.entries[start:end], v.fields[0].table.term(k.Number)
 		start = end
 		l.grow(len(entries))
 		titled := false
@@ -78,8 +78,8 @@ func (l *plainLayout) sort(p *plainTokens, keys []keyed) {
 	}
 	sum := uint32(0)
 	for _, k := range keys {
-		n := l.ends[k.number]
-		l.ends[k.number] = sum
+		n := l.ends[k.Number]
+		l.ends[k.Number] = sum
 		sum += n
 	}
 	l.entries = slices.Grow(l.entries[:0], len(p.numbers))[:len(p.numbers)]

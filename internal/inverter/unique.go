@@ -44,12 +44,12 @@ func DropDuplicates(src segment.Source, report func(id string, earlier, later co
 		if len(id) == 0 || len(id) > MaxIDBytes {
 			return nil, fmt.Errorf("document %d: id of %d bytes, want 1 to %d: %w", doc, len(id), MaxIDBytes, base.ErrBadInput)
 		}
-		hashes = append(hashes, keyed{hashID(id), uint32(doc)})
+		hashes = append(hashes, keyed{Key: hashID(id), Number: uint32(doc)})
 	}
-	slices.SortFunc(hashes, compareHash)
+	slices.SortFunc(hashes, keyed.Compare)
 	for i := range hashes {
-		for j := i + 1; j < len(hashes) && hashes[j].key == hashes[i].key; j++ {
-			earlier, later := int(hashes[i].number), int(hashes[j].number)
+		for j := i + 1; j < len(hashes) && hashes[j].Key == hashes[i].Key; j++ {
+			earlier, later := int(hashes[i].Number), int(hashes[j].Number)
 			id := bytes.Clone(src.ID(earlier))
 			if !bytes.Equal(id, src.ID(later)) {
 				continue

@@ -218,42 +218,29 @@ func writeIDs(w *sealed.Writer, n int, id func(doc int) []byte) error {
 	return w.Align(4)
 }
 
-type hashedID struct {
-	hash uint64
-	doc  uint32
-}
-
 // writeHashTable sorts hashes in passes of about hashPassLen ids, each over a range of
 // hashes, so that memory does not grow with n.
 func writeHashTable(ctx context.Context, w io.Writer, n int, id func(doc int) []byte) error {
 	passes := uint64(n/hashPassLen + 1)
-	entries := make([]hashedID, 0, uint64(n)/passes+uint64(n)/passes/8)
+	entries := make([]base.Keyed, 0, uint64(n)/passes+uint64(n)/passes/8)
 	var buf []byte
 	for pass := range passes {
 		entries = entries[:0]
 		for d := range n {
 			hash := xxh3.Hash(id(d))
 			if of, _ := bits.Mul64(hash, passes); of == pass {
-				entries = append(entries, hashedID{hash, uint32(d)})
+				entries = append(entries, base.Keyed{Key: hash, Number: uint32(d)})
 			}
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		slices.SortFunc(entries, func(a, b hashedID) int {
-			switch {
-			case a.hash < b.hash:
-				return -1
-			case a.hash > b.hash:
-				return 1
-			}
-			return int(int64(a.doc) - int64(b.doc))
-		})
+		slices.SortFunc(entries, base.Keyed.Compare)
 		for chunk := range slices.Chunk(entries, 4096) {
 			buf = buf[:0]
 			for _, e := range chunk {
-				buf = binary.LittleEndian.AppendUint64(buf, e.hash)
-				buf = binary.LittleEndian.AppendUint32(buf, e.doc)
+				buf = binary.LittleEndian.AppendUint64(buf, e.Key)
+				buf = binary.LittleEndian.AppendUint32(buf, e.Number)
 			}
 			if _, err := w.Write(buf); err != nil {
 				return err
