@@ -255,6 +255,7 @@ func (t *target) compare(queries []imagesearch.Query, want [][]base.Hit) error {
 	if err != nil {
 		return err
 	}
+	s.SetStay(true)
 	if err := t.fill(b, queries, 0, len(queries)); err != nil {
 		return err
 	}
@@ -409,6 +410,7 @@ func (t *target) singles(f *figure, queries []imagesearch.Query) error {
 	if err != nil {
 		return err
 	}
+	s.SetStay(true) // as the engine, if nothing else runs
 	hits := make([]base.Hit, 0, imagesearch.MaxK)
 	round := func(each func(i int, took time.Duration) error) error {
 		for i := range queries {

@@ -19,6 +19,7 @@ type Device struct {
 
 	failed atomic.Pointer[Error]  // the first sticky error, or of a closed device
 	faults atomic.Pointer[Faults] // injected by a test, or nil
+	stays  atomic.Pointer[func()] // leave of the kernel that stays, or nil
 
 	mutex sync.Mutex
 	live  map[uint64]allocation // by address

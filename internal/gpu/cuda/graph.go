@@ -71,6 +71,7 @@ func (x *Executable) Upload(s *Stream) error {
 // Launch enqueues the graph on s as one unit, without allocation. A second
 // launch waits for the first.
 func (x *Executable) Launch(s *Stream) error {
+	x.device.makeRoom()
 	return x.device.check(fnGraphLaunch, "", s.invoke(fnGraphLaunch, x.handle, s.handle, 0, 0))
 }
 

@@ -36,6 +36,7 @@ func (s *Stream) launch(k *Kernel, grid, block Dim, sharedBytes int) error {
 	if s.device != k.device {
 		return misuse("Launch", "%s: the kernel and the stream belong to different devices", k.name)
 	}
+	s.device.makeRoom()
 	s.scratch.args = [...]uintptr{
 		k.handle,
 		uintptr(grid.X), uintptr(grid.Y), uintptr(grid.Z), uintptr(block.X), uintptr(block.Y), uintptr(block.Z),
@@ -44,4 +45,24 @@ func (s *Stream) launch(k *Kernel, grid, block Dim, sharedBytes int) error {
 	code := s.device.invoke(fnLaunchKernel, s.scratch.args[:])
 	runtime.KeepAlive(s)
 	return s.device.check(fnLaunchKernel, k.name, code)
+}
+
+// Words returns the memory of a kernel's parameters, of numbers of fixed size, as words, for a kernel that reads them from
+// elsewhere than from its launch.
+func Words[P any](params *P) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(params)), unsafe.Sizeof(*params)/4)
+}
+
+// Stay tells the device that a kernel stays on it for work that no launch announces. Before the next launch of another
+// kernel, in any stream, *leave is called, once: it asks the kernel to leave, and does not wait. It may run on any
+// goroutine, until Left returns.
+func (d *Device) Stay(leave *func()) { d.stays.Store(leave) }
+
+// Left tells the device that the kernel of Stay has left, or will without being asked.
+func (d *Device) Left(leave *func()) { d.stays.CompareAndSwap(leave, nil) }
+
+func (d *Device) makeRoom() {
+	if leave := d.stays.Load(); leave != nil && d.stays.CompareAndSwap(leave, nil) {
+		(*leave)()
+	}
 }

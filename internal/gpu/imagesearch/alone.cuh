@@ -205,6 +205,23 @@ __device__ __forceinline__ uint64_t imagesearch_score_best(const ImageBlock& b, 
     return candidate ? hit_key(score, docID) : 0;
 }
 
+/* For a query. By one thread. */
+__device__ __forceinline__ void imagesearch_reset(ImageShared& shared, const ImageQuery& query, uint32_t capacity) {
+    shared.theta = query.threshold;
+    shared.listed = 0;
+    shared.sorted = 0;
+    shared.count = 0;
+    for (uint32_t i = 0; i < kNumWork; i++) {
+        shared.work[i] = 0;
+    }
+    shared.numHits = 0;
+    shared.top.keys = griffin_dynamic_shared<uint64_t>();
+    shared.top.threshold = 0;
+    shared.top.capacity = capacity;
+    shared.top.k = query.k;
+    shared.top.count = 0;
+}
+
 /* Copies the query to shared memory and initialises the block; ends without a barrier. Each warp reads its own lines,
  * because the parameters are not cached yet and a warp would wait for each line in turn. */
 template <class Params>
@@ -229,19 +246,7 @@ __device__ __forceinline__ void imagesearch_prepare(const Params& p, ImageSearch
         }
     }
     if (threadIdx.x == kNumWarps * 32 - 1) {
-        shared.theta = p.query.threshold;
-        shared.listed = 0;
-        shared.sorted = 0;
-        shared.count = 0;
-        for (uint32_t i = 0; i < kNumWork; i++) {
-            shared.work[i] = 0;
-        }
-        shared.numHits = 0;
-        shared.top.keys = keys;
-        shared.top.threshold = 0;
-        shared.top.capacity = p.search.capacity;
-        shared.top.k = p.query.k;
-        shared.top.count = 0;
+        imagesearch_reset(shared, p.query, p.search.capacity);
     }
     if (p.query.splits == 1) {
         for (uint32_t i = threadIdx.x; i < kNumBuckets; i += blockDim.x) {
@@ -320,9 +325,11 @@ __device__ __forceinline__ void imagesearch_score_portion(const ImageBlock& b, I
     }
 }
 
-/* By all threads of a block. */
-template <ImageFilters filters, class Params>
-__device__ __forceinline__ void imagesearch_alone(const Params& p, ImageSearch& search, ImageShared& shared) {
+/* Of a query whose parameters are in shared memory, and with sums of the warp that are 0. By all threads of a block,
+ * after a barrier. */
+template <ImageFilters filters>
+__device__ __forceinline__ void imagesearch_alone_in(const ImageSearch& search, ImageShared& shared, uint32_t* sums) {
+    const ImageQuery& query = shared.query;
     ImageBlock b;
     b.search = &search;
     b.shared = &shared;
@@ -330,29 +337,25 @@ __device__ __forceinline__ void imagesearch_alone(const Params& p, ImageSearch& 
     b.warp = threadIdx.x / 32;
     b.numWarps = kNumWarps;
     b.split = blockIdx.x;
-    b.splits = p.query.splits;
-    b.state = b.splits > 1 ? p.search.states + p.query.result : nullptr;
-    b.numDocs = p.search.numDocs;
-    b.numTerms = p.query.numTerms;
-    b.numDense = p.query.numDense;
-    b.numBounded = p.query.numBounded;
-    b.all = (p.query.flags & kFlagAll) != 0;
+    b.splits = query.splits;
+    b.state = b.splits > 1 ? search.states + query.result : nullptr;
+    b.numDocs = search.numDocs;
+    b.numTerms = query.numTerms;
+    b.numDense = query.numDense;
+    b.numBounded = query.numBounded;
+    b.all = (query.flags & kFlagAll) != 0;
     b.words = false;
     b.numExcluded = 0;
     b.required = 0;
     b.parts = nullptr;
     b.filtered = filters == kEarly;
     b.keys = griffin_dynamic_shared<uint64_t>();
-    b.terms = reinterpret_cast<ImageTerm*>(b.keys + p.search.capacity);
+    b.terms = reinterpret_cast<ImageTerm*>(b.keys + search.capacity);
     b.order = nullptr;
     b.levels = nullptr;
-    __shared__ __align__(16) uint32_t sums[kNumWarps][kWarpUnits * kUnitRanges];
-    b.sums = sums[b.warp];
-    imagesearch_prepare(p, &search, shared, b.sums);
-    imagesearch_clear_other(p, b.split);
-    __syncthreads();
+    b.sums = sums;
     const uint32_t numUnits = (b.numDocs - 1) / kUnitDocs + 1;
-    bool opens = p.query.k <= kOpenHits;
+    bool opens = query.k <= kOpenHits;
     if (b.split == 0 && b.warp == 0) {
         imagesearch_worked(b, kSupers, (b.numDocs - 1) / kSuperDocs + 1);
     }
@@ -386,9 +389,19 @@ __device__ __forceinline__ void imagesearch_alone(const Params& p, ImageSearch& 
         __syncthreads();
     }
     __syncthreads();
-    if (p.search.sends != 0) {
+    if (search.sends != 0) {
         imagesearch_send(b);
         return;
     }
     imagesearch_end(b);
+}
+
+/* By all threads of a block. */
+template <ImageFilters filters, class Params>
+__device__ __forceinline__ void imagesearch_alone(const Params& p, ImageSearch& search, ImageShared& shared) {
+    __shared__ __align__(16) uint32_t sums[kNumWarps][kWarpUnits * kUnitRanges];
+    imagesearch_prepare(p, &search, shared, sums[threadIdx.x / 32]);
+    imagesearch_clear_other(p, blockIdx.x);
+    __syncthreads();
+    imagesearch_alone_in<filters>(search, shared, sums[threadIdx.x / 32]);
 }

@@ -26,6 +26,8 @@ func TestConstants(t *testing.T) {
 		{Name: "kMaxOneTerms", Value: maxOneTerms},
 		{Name: "kMaxFewTerms", Value: maxFewTerms},
 		{Name: "kAnswerHead", Value: answerHead},
+		{Name: "kMailWords", Value: mailWords},
+		{Name: "kCommandParams", Value: commandParams},
 		{Name: "kFirstList", Value: firstList},
 		{Name: "kListRoom", Value: listRoom},
 		{Name: "kNumWarps", Value: threads / 32},

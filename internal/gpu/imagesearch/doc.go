@@ -38,6 +38,10 @@
 // 32 hits are wanted, each block sends its own (imagesearch_send), and the
 // host keeps the best k; else the last block sends the best of all.
 //
+// A launch costs the host about 4 µs. So the kernel of such a query may stay on the device for the next one
+// ([Single.SetStay]): the host writes it into page-locked memory, which the first block polls (stay.cuh). The kernel
+// leaves when it is idle, and when any other kernel is launched (cuda.Device.Stay).
+//
 // Block-max pruning over ranges: Mallia, Suel and Tonellotto, "Faster learned
 // sparse retrieval with block-max pruning", SIGIR 2024; superblocks: Carlson,
 // Xie, He and Yang, "Dynamic superblock pruning for fast learned sparse

@@ -42,6 +42,7 @@ type Kernels struct {
 	shared                         int          // maximum dynamic shared memory of a block, for all kernels
 	// Blocks that can run at the same time: for batches, and for a single query.
 	resident, residentOne int
+	stays                 stayKernel
 
 	// Of wide queries, of queries with Parts, of others with a filter, and of others with packed lists. The first query loads wides and parts: the
 	// driver compiles slowly.
@@ -86,20 +87,21 @@ func (k *Kernels) load() error {
 			entry{&k.count, "imagesearch_count", cuda.LoadKernel[searchParams]},
 			entry{&k.rangesOne, "imagesearch_ranges_one", cuda.LoadKernel[oneParams]},
 			entry{&k.rangesFew, "imagesearch_ranges_few", cuda.LoadKernel[fewParams]},
+			entry{&k.stays.kernel, "imagesearch_ranges_stay", cuda.LoadKernel[stayParams]},
 			entry{&k.probeOne, "imagesearch_probe_one", cuda.LoadKernel[oneParams]}),
 		loadEntries(build, entry{&k.fill, "imagesearch_build", cuda.LoadKernel[buildParams]}),
 	); err != nil {
 		return err
 	}
 	k.shared = math.MaxInt
-	for _, kernel := range []*cuda.Kernel{k.ranges, k.probe, k.count, k.rangesOne, k.rangesFew, k.probeOne} {
+	for _, kernel := range []*cuda.Kernel{k.ranges, k.probe, k.count, k.rangesOne, k.rangesFew, k.stays.kernel, k.probeOne} {
 		k.shared = min(k.shared, k.device.Info().MaxSharedBytes-kernel.SharedBytes())
 	}
 	shared := sharedBytes(8, 64, capacity(10))
 	for _, e := range []struct {
 		kernel *cuda.Kernel
 		blocks *int
-	}{{k.ranges, &k.resident}, {k.rangesOne, &k.residentOne}} {
+	}{{k.ranges, &k.resident}, {k.rangesOne, &k.residentOne}, {k.stays.kernel, &k.stays.blocks}} {
 		n, err := e.kernel.BlocksPerMultiprocessor(threads, shared)
 		if err != nil {
 			return err

@@ -130,6 +130,29 @@ type fewParams struct {
 	terms  [maxFewTerms]termParams
 }
 
+// The mailbox of the kernel that stays (stay.cuh): the words of a query, at most mailWords, then two others.
+const (
+	mailWords = 320
+	mailHead  = mailWords // the number of words
+	mailLeave = mailHead + 1
+)
+
+// commandParams is the number of words before the parameters in stayParams.command.
+const commandParams = 4
+
+type stayParams struct {
+	mailbox cuda.Ptr[uint64]
+	left    cuda.Ptr[uint64]
+	command cuda.Ptr[uint32]
+
+	idle, most uint64
+
+	generation uint32
+	_          uint32
+
+	first fewParams // aligned to 16 bytes
+}
+
 type buildParams struct {
 	docIDs  cuda.Ptr[uint32]
 	freqs   cuda.Ptr[uint32]

@@ -42,6 +42,7 @@ func TestSingleSends(t *testing.T) {
 		q.gpu.Count = rng.IntN(8) == 0
 		counted := rng.IntN(4) == 0
 		s.SetCounted(counted)
+		s.SetStay(rng.IntN(2) == 0)
 		must(t, s.Search(c.Stream, c.segment, &q.gpu))
 		q.compare(t, fmt.Sprintf("query %d, mode %d, k %d, terms %v", i, q.gpu.Mode, k, terms), c, s.AppendHits(nil), s.Count())
 		if s.sends {

@@ -21,8 +21,11 @@ type Single struct {
 	// Written by queries in the parameters: answerHead words, and two words per hit.
 	answer cuda.HostBuffer[uint64]
 	// The blocks of the last launch sent their hits, with this state; the next such launch uses the other one.
-	sends bool
-	state uint32
+	sends   bool
+	state   uint32
+	stay    *stay
+	staying bool // of SetStay
+	suited  bool // the last query suited the kernel that stays
 	// Events are recorded around the launches.
 	timed bool
 	// Stats has the work.
@@ -43,11 +46,25 @@ func (k *Kernels) NewSingle(keys int) (*Single, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	clear(s.answer.Data()) // words of another Single may have the same launch numbers
+	if s.stay, err = newStay(k); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
 // Close frees the memory.
-func (s *Single) Close() error { return errors.Join(s.batch.Close(), s.answer.Free()) }
+func (s *Single) Close() error {
+	var err error
+	if s.stay != nil {
+		err = s.stay.close()
+	}
+	return errors.Join(err, s.batch.Close(), s.answer.Free())
+}
+
+// SetStay sets whether the kernel of the next queries stays on the device for more of them (see stay). The caller sets
+// it if nothing else runs on the device, and nothing for which the query must wait was added to the stream since the
+// last query.
+func (s *Single) SetStay(on bool) { s.staying = on }
 
 // Search answers a query in a stream with no other work, and waits. Errors are as for
 // Batch.Add, or the device's.
@@ -97,6 +114,7 @@ func (s *Single) Elapsed() (time.Duration, error) {
 
 func (s *Single) launch(stream *cuda.Stream) error {
 	b := s.batch
+	s.stay.posted = false
 	b.launches++
 	if b.launches == 0 { // 0 is the initial value of done; words of earlier launches are cleared
 		b.launches++
@@ -179,12 +197,27 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 		p.sends, one.result = 1, s.state
 	}
 	terms := b.memory.terms.Data()[q.firstTerm:][:q.numTerms]
+	if s.suitsStay(kernel, int(j.splits)) {
+		copy(s.few.terms[:], terms)
+		s.few.search, s.few.query = p, one
+		s.few.query.firstTerm = 0
+		return s.stay.search(stream, &s.few, int(j.splits))
+	}
 	if kernel == b.kernels.rangesFew || kernel == b.kernels.variants.filtered.rangesFew || kernel == b.kernels.variants.compact.rangesFew {
 		copy(s.few.terms[:], terms)
 		return launchAlone(stream, kernel, int(j.splits), &s.few, &s.few.search, &s.few.query, &p, &one)
 	}
 	copy(s.one.terms[:], terms)
 	return launchAlone(stream, kernel, int(j.splits), &s.one, &s.one.search, &s.one.query, &p, &one)
+}
+
+// suitsStay reports whether a query is for the kernel that stays: if the one before it was, too. Where queries of
+// different kernels alternate, staying gains nothing.
+func (s *Single) suitsStay(kernel *cuda.Kernel, splits int) bool {
+	k := s.batch.kernels
+	before := s.suited
+	s.suited = s.staying && s.sends && kernel == k.rangesFew && splits <= k.stays.blocks && !s.timed
+	return s.suited && before
 }
 
 // launchAlone launches a query. search and query are fields of all, whose terms are set.
@@ -224,6 +257,11 @@ func (k *Kernels) kernelOne(kind int, q *queryParams) *cuda.Kernel {
 }
 
 func (s *Single) await(stream *cuda.Stream, beside func() (more bool)) error {
+	if s.stay.posted {
+		if ok, err := s.awaitPosted(stream, beside); ok || err != nil {
+			return err
+		}
+	}
 	done := &s.batch.memory.results.Data()[0].done
 	for more := beside != nil; more; {
 		more = beside()
@@ -320,4 +358,24 @@ func (s *Single) gathered(r *result, words []uint64) bool {
 func word(w *uint64, launch uint32) (uint32, bool) {
 	v := atomic.LoadUint64(w)
 	return uint32(v), uint32(v>>32) == launch
+}
+
+// awaitPosted waits for a query in the mailbox. If the kernel has left without it, it launches another one, and returns
+// false.
+func (s *Single) awaitPosted(stream *cuda.Stream, beside func() (more bool)) (ok bool, err error) {
+	more := beside != nil
+	for start := time.Now(); time.Since(start) < s.wait; {
+		for range 64 {
+			if s.arrived() {
+				return true, nil
+			}
+			if more {
+				more = beside()
+			}
+		}
+		if s.stay.missed(s.batch.launches) && !s.arrived() {
+			return false, s.stay.launch(stream, &s.few, s.stay.blocks)
+		}
+	}
+	return false, nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // A Single ignores words of other launches, including the launch 2^32 before. A query without
@@ -61,5 +63,133 @@ func TestSingleWithoutAnswer(t *testing.T) {
 	s.batch.memory.results.Data()[0].done = 0
 	if err := s.await(c.Stream, nil); err == nil {
 		t.Error("no error")
+	}
+}
+
+// A kernel that stays takes the next query from the mailbox, and no query that it has seen. In the emulator, whose blocks
+// run one after another, it has one block, and leaves when the mailbox is empty.
+func TestStayReceives(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 15))
+	c := randomCollection(t, rng, 3000, 4, false, 9)
+	c.toDevice()
+	c.kernels.residentOne = 1
+	s, err := c.kernels.NewSingle(0)
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	s.SetStay(true)
+	s.suited = true
+	var queries [2]testQuery
+	var params [2]fewParams
+	for i := range queries {
+		queries[i] = c.query(Or, 10, nil, c.Saturation.AvgLen, i, i+1)
+		must(t, s.Search(c.Stream, c.segment, &queries[i].gpu))
+		queries[i].compare(t, "launched", c, s.AppendHits(nil), 0)
+		params[i] = s.few
+	}
+	must(t, c.Stream.Synchronize())
+	posted := params[1]
+	for _, ahead := range []uint32{1, 2, 0} { // 2 as after 2^32-1, 0: the query that was launched
+		s.batch.launches += 10
+		params[0].search.launch = s.batch.launches
+		s.batch.launches += ahead
+		posted.search.launch = s.batch.launches
+		clear(s.answer.Data())
+		s.stay.post(&posted)
+		must(t, s.stay.launch(c.Stream, &params[0], 1))
+		must(t, c.Stream.Synchronize())
+		if !s.arrived() {
+			t.Fatalf("%d ahead: no answer", ahead)
+		}
+		queries[min(ahead, 1)].compare(t, "posted", c, s.AppendHits(nil), 0)
+		if last, left := s.stay.hasLeft(); !left || last != s.batch.launches {
+			t.Errorf("the kernel has left: %t, after query %d of %d", left, last, s.batch.launches)
+		}
+	}
+}
+
+// A query that the kernel did not see any more is launched, and so is one after the device was asked for room.
+func TestStayMissed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(16, 16))
+	c := randomCollection(t, rng, 3000, 4, false, 9)
+	c.toDevice()
+	s, err := c.kernels.NewSingle(0)
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	s.SetStay(true)
+	q := c.query(Or, 10, nil, c.Saturation.AvgLen, 0, 1)
+	search := func(beside func() bool) {
+		t.Helper()
+		must(t, s.SearchBeside(c.Stream, c.segment, &q.gpu, beside))
+		q.compare(t, "single", c, s.AppendHits(nil), 0)
+	}
+	search(nil)
+	if s.stay.generation.Load() != 0 {
+		t.Error("the kernel stays after a first query")
+	}
+	search(nil)
+	must(t, c.Stream.Synchronize())
+	generation := s.stay.generation.Load()
+	before := uint64(generation)<<32 | uint64(s.batch.launches)
+	s.stay.left.Data()[0] = 0 // as if it were still there
+	if !s.stay.stays() {
+		t.Fatal("the kernel does not stay")
+	}
+	posted := false
+	search(func() bool {
+		posted = posted || s.stay.posted
+		s.stay.left.Data()[0] = before
+		return false
+	})
+	if !posted || s.stay.generation.Load() != generation+1 {
+		t.Errorf("posted: %t; generation %d after %d", posted, s.stay.generation.Load(), generation)
+	}
+	must(t, c.Stream.Synchronize())
+	s.stay.left.Data()[0] = 0
+	for _, stays := range []bool{true, false} {
+		if s.stay.stays() != stays {
+			t.Errorf("the kernel stays: %t", !stays)
+		}
+		s.SetStay(false)
+		search(nil) // another kernel
+	}
+}
+
+// On a GPU, queries one after another are posted; the kernel leaves when it is idle, and for another kernel.
+func TestStays(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 17))
+	c := randomCollection(t, rng, 20_000, 6, false, 9)
+	c.toDevice()
+	s, err := c.kernels.NewSingle(0)
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	posted, launched := 0, 0
+	for range 20 {
+		var queries []testQuery
+		for range 20 {
+			queries = append(queries, c.query(Or, 10, nil, c.Saturation.AvgLen, pick(rng, 2+rng.IntN(3), 6)...))
+		}
+		queries = append(queries, c.query(Or, sentHits+1, nil, c.Saturation.AvgLen, 0, 1)) // another kernel
+		hits := make([][]base.Hit, len(queries))
+		for i := range queries {
+			s.SetStay(rng.IntN(10) > 0)
+			must(t, s.Search(c.Stream, c.segment, &queries[i].gpu))
+			hits[i] = s.AppendHits(nil)
+			if s.stay.posted {
+				posted++
+			} else {
+				launched++
+			}
+		}
+		for i := range queries {
+			queries[i].compare(t, "single", c, hits[i], 0)
+		}
+	}
+	t.Logf("%d queries posted, %d launched", posted, launched)
+	if isEmulated := c.Device.Info().Name == "Griffin emulator"; !isEmulated && (posted < 20 || launched < 20) {
+		t.Error("want many posted, and some launched")
+	}
+	must(t, c.Stream.Synchronize())
+	if s.stay.stays() {
+		t.Error("the kernel stays after its stream has ended")
 	}
 }

@@ -341,6 +341,7 @@ func (l *lane) searchOne(p *target, s, i int, q *Query, r *Result, timed bool) e
 			return err
 		}
 	}
+	l.single.SetStay(l.d.lanes.count() == l.d.numLanes-1 && !l.waits.Any())
 	err = l.single.SearchBeside(l.stream, p.segment, &query, l.beside.steps())
 	if errors.Is(err, imagesearch.ErrUnsuited) {
 		r.Err = err

@@ -20,6 +20,16 @@ func (d *Device) NewWaits() Waits {
 // Reset forgets the uploads of the previous run.
 func (w *Waits) Reset() { clear(w.awaited) }
 
+// Any reports whether a stream waits for an upload since Reset.
+func (w *Waits) Any() bool {
+	for _, word := range w.awaited {
+		if word != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Image makes a stream wait for the upload of an image.
 func (w *Waits) Image(s *cuda.Stream, e *Entry) error {
 	if e.loaded.Load() {
