@@ -60,20 +60,30 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 		MaxHeaderBytes:    l.headerBytes,
 		BaseContext:       func(net.Listener) context.Context { return requestCtx },
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(open) }()
+	searches := newLean(requestCtx, open, srv.Handler, l)
+	watching, stopWatching := context.WithCancel(requestCtx)
+	defer stopWatching()
+	go searches.watch(watching)
+	failed := make(chan error, 2)
+	go func() { failed <- srv.Serve(searches.others) }()
+	go func() { failed <- searches.serve() }()
 
 	select {
 	case err := <-failed:
-		return fmt.Errorf("server: %w", err)
+		searches.stop()
+		searches.close()
+		return errors.Join(fmt.Errorf("server: %w", err), srv.Close(), open.Close())
 	case <-ctx.Done():
 	}
-	err := shutdown(ctx, srv, grace)
+	err := open.Close()
+	searches.stop()
+	err = errors.Join(err, shutdown(ctx, srv, searches, grace))
 	cancelRequests(errStopping)
 	if errors.Is(err, context.DeadlineExceeded) {
 		// They end now with an error: a client could take silence for an answer.
 		err = fmt.Errorf("server: requests were still running after %v and were cancelled", grace)
-		if shutdown(ctx, srv, l.told) != nil {
+		if shutdown(ctx, srv, searches, l.told) != nil {
+			searches.close()
 			err = errors.Join(err, srv.Close())
 		}
 		return err
@@ -84,9 +94,9 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 	return nil
 }
 
-// shutdown waits at most grace, although ctx has ended.
-func shutdown(ctx context.Context, srv *http.Server, grace time.Duration) error {
+// shutdown waits at most grace, although ctx has ended. A connection of searches may still go to srv.
+func shutdown(ctx context.Context, srv *http.Server, searches *lean, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	return srv.Shutdown(ctx)
+	return errors.Join(searches.wait(ctx), srv.Shutdown(ctx))
 }
