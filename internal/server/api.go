@@ -47,29 +47,35 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 	}
 	var results *griffin.Results
 	if apiErr == nil {
+		req.Memory, _ = formerResults.Get().(*griffin.Results)
 		results, apiErr = h.run(r, req)
 	}
 	if apiErr != nil {
 		h.fail(w, apiErr)
 		return
 	}
+	to := newAnswerBuffer()
 	response := searchResponse{
 		Query: req.Text, Parsed: results.Query, Mode: results.Mode, Engine: results.Engine, K: req.K, Offset: req.Offset, TookMicros: results.Took.Microseconds(),
-		Total: results.Total, Facets: results.Facets, Hits: make([]hitResponse, len(results.Hits)), Missed: results.Missed, Cached: results.Cached, Notes: results.Notes, Trace: results.Trace,
+		Total: results.Total, Facets: results.Facets, Missed: results.Missed, Cached: results.Cached, Notes: results.Notes, Trace: results.Trace,
 	}
-	for i, hit := range results.Hits {
-		response.Hits[i] = hitResponse{
+	for i := range results.Hits {
+		hit := &results.Hits[i]
+		to.hits = append(to.hits, hitResponse{
 			Rank: req.Offset + i + 1, ID: hit.ID, Score: hit.Score, Title: hit.Title, Sort: hit.Sort,
 			Snippet: hit.Snippet.Text, SnippetHTML: snippetHTML(hit.Snippet), Fields: hit.Fields,
-		}
+		})
 	}
-	to := newAnswerBuffer()
+	response.Hits = to.hits
 	var err error
 	if to.bytes, err = response.appendJSON(to.bytes); err != nil {
 		h.unencoded(w, err)
 		return
 	}
 	writeBody(w, http.StatusOK, jsonType, to.bytes)
+	if cap(results.Hits) <= maxKeptHits && results.Trace == nil {
+		formerResults.Put(results)
+	}
 	if r.ProtoMajor == 1 { // the connection of HTTP/2 may still read a body that a client has given up
 		to.release()
 	}

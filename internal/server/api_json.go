@@ -13,10 +13,19 @@ import (
 // answerBuffers hold answers while they are made and sent.
 var answerBuffers = sync.Pool{New: func() any { return new(answerBuffer) }}
 
-type answerBuffer struct{ bytes []byte }
+type answerBuffer struct {
+	bytes []byte
+	hits  []hitResponse
+}
 
 // maxKeptAnswer bounds the memory of a buffer that is used again.
 const maxKeptAnswer = 1 << 20
+
+// maxKeptHits bounds the memory for hits that is used again.
+const maxKeptHits = 128
+
+// formerResults are *griffin.Results that were written.
+var formerResults sync.Pool
 
 func newAnswerBuffer() *answerBuffer {
 	b, _ := answerBuffers.Get().(*answerBuffer)
@@ -25,6 +34,10 @@ func newAnswerBuffer() *answerBuffer {
 }
 
 func (b *answerBuffer) release() {
+	clear(b.hits)
+	if b.hits = b.hits[:0]; cap(b.hits) > maxKeptHits {
+		b.hits = nil
+	}
 	if cap(b.bytes) <= maxKeptAnswer {
 		answerBuffers.Put(b)
 	}

@@ -29,7 +29,7 @@ func indexBackend(ix *griffin.Index) backend {
 			if err := req.complete(&q, ix); err != nil {
 				return nil, err
 			}
-			return ix.Search(ctx, q)
+			return ix.SearchInto(ctx, q, req.Memory)
 		},
 		parse:    func(text string) (query.Node, error) { return griffin.ParseFilter(ix, text) },
 		fields:   func() bool { return ix.Runtime().DispatchStats().Engine == nil },

@@ -65,7 +65,8 @@ const maxListed = 20
 // chosen runs f for the index that the request names, or for the only one. Else fail answers.
 func (h *handler) chosen(f func(*handler, http.ResponseWriter, *http.Request), fail func(*handler, http.ResponseWriter, *http.Request, *apiError)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		name := r.URL.Query().Get("index")
+		values, _ := parametersOf(r) // f reports the error
+		name := values.Get("index")
 		if name == "" {
 			names := h.Directory.Names()
 			if len(names) != 1 {
@@ -77,11 +78,12 @@ func (h *handler) chosen(f func(*handler, http.ResponseWriter, *http.Request), f
 		ix, err := h.Directory.Open(name)
 		switch {
 		case errors.Is(err, griffin.ErrNotFound):
+			h.indexes.Delete(name)
 			fail(h, w, r, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("there is no index %.100q; %s", name, listed(h.Directory.Names()))})
 		case err != nil:
 			fail(h, w, r, &apiError{Status: http.StatusServiceUnavailable, Code: "internal", Message: fmt.Sprintf("index %q cannot be opened; the reason is in the server's log", name)})
 		default:
-			f(h.of(name, indexBackend(ix)), w, r)
+			f(h.of(name, ix), w, r)
 		}
 	}
 }
@@ -120,10 +122,21 @@ func failPage(h *handler, w http.ResponseWriter, r *http.Request, e *apiError) {
 	h.writePage(w, data)
 }
 
+// ofIndex is a handler of one index, as long as it is open.
+type ofIndex struct {
+	ix *griffin.Index
+	h  *handler
+}
+
 // of is a handler of one index that shares limits and metrics with h.
-func (h *handler) of(name string, b backend) *handler {
-	return &handler{
-		Options: h.Options, backend: b, index: name, api: h.api, metrics: h.metrics,
+func (h *handler) of(name string, ix *griffin.Index) *handler {
+	if known, ok := h.indexes.Load(name); ok && known.(ofIndex).ix == ix {
+		return known.(ofIndex).h
+	}
+	one := &handler{
+		Options: h.Options, backend: indexBackend(ix), index: name, api: h.api, metrics: h.metrics,
 		searches: h.searches, documents: h.documents, reading: h.reading,
 	}
+	h.indexes.Store(name, ofIndex{ix, one})
+	return one
 }

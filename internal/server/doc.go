@@ -11,6 +11,9 @@
 // Requests that would miss their time limit are rejected at once
 // (admission.go). A panic of one request does not affect others.
 //
+// Plain searches over HTTP/1.1 are answered by a connection loop of this package (lean.go), all other requests by
+// net/http, with the same handlers.
+//
 // There are no users and no TLS: put a reverse proxy in front of a public
 // server.
 //

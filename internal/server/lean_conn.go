@@ -27,10 +27,11 @@ type leanConn struct {
 	raw    syscall.RawConn
 	cancel context.CancelCauseFunc // of the connection's context
 
-	state  atomic.Int32
-	serial atomic.Int64 // of the request that runs; 0: none
-	seen   int64        // the serial that watch saw last
-	round  int64        // of watch, when it saw it
+	state    atomic.Int32
+	serial   atomic.Int64 // of the request that runs; 0: none
+	seen     int64        // the serial that watch saw last
+	round    int64        // of watch, when it saw it
+	requests int64
 
 	from    string // RemoteAddr
 	in      []byte // read and not used
@@ -151,8 +152,6 @@ func (c *leanConn) readBody(size int) bool {
 	return true
 }
 
-var lastSerial atomic.Int64
-
 // answerOne runs the handler and sends its answer. false: the connection ends.
 func (c *leanConn) answerOne() (more bool) {
 	r := c.request.fill(c.base)
@@ -177,7 +176,8 @@ func (c *leanConn) answerOne() (more bool) {
 
 // run runs the handler. false: it panicked.
 func (c *leanConn) run(w http.ResponseWriter, r *http.Request) (returned bool) {
-	c.serial.Store(lastSerial.Add(1))
+	c.requests++
+	c.serial.Store(c.requests)
 	defer func() {
 		c.serial.Store(0)
 		if returned {

@@ -30,6 +30,8 @@ type searchRequest struct {
 	Facets    []griffin.Facet
 	// Page adds what the page shows, and its filters in the place of Filters; nil: a request of the API.
 	Page func(*griffin.Query) error
+	// Memory for the results, as of griffin.Index.SearchInto; nil: none.
+	Memory *griffin.Results
 }
 
 var parameters = []string{"q", "k", "offset", "mode", "sort", "filter", "facet", "trace", "rho", "timeout"}
@@ -43,7 +45,7 @@ const maxRepeated = 20
 // error. After an error, the request holds the valid parameters.
 func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *apiError) {
 	req := searchRequest{Index: h.index, K: griffin.DefaultK, Lenient: !strict}
-	values, err := url.ParseQuery(r.URL.RawQuery)
+	values, err := parametersOf(r)
 	if err != nil {
 		return req, badParameter("the address is malformed: %v", err)
 	}
@@ -100,6 +102,18 @@ func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *ap
 	trace, apiErr := intParameter(values, "trace", 0, 0, 1)
 	req.Trace = trace == 1
 	return req, apiErr
+}
+
+// parametersOf reads the parameters of a request once.
+func parametersOf(r *http.Request) (url.Values, error) {
+	if r.Form == nil {
+		values, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			return values, err
+		}
+		r.Form = values
+	}
+	return r.Form, nil
 }
 
 // fieldParameters reads what filters, sorts and counts by fields.

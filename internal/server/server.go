@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -71,6 +72,7 @@ type handler struct {
 	searches  *admission
 	documents *admission
 	reading   chan struct{} // semaphore of running requests for documents
+	indexes   sync.Map      // of a directory: ofIndex by name
 
 	refreshFailed string      // of refresh, "" if it succeeded
 	damaged       atomic.Bool // a request met a damaged file of the current commit
