@@ -158,11 +158,12 @@ func TestStayMissed(t *testing.T) {
 func TestStays(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 17))
 	c := randomCollection(t, rng, 20_000, 6, false, 9)
+	c.compact = 0 // packed lists have other kernels
 	c.toDevice()
 	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
-	posted, launched := 0, 0
+	posted, launched, searching := 0, 0, time.Duration(0)
 	for range 20 {
 		var queries []testQuery
 		for range 20 {
@@ -172,7 +173,9 @@ func TestStays(t *testing.T) {
 		hits := make([][]base.Hit, len(queries))
 		for i := range queries {
 			s.SetStay(rng.IntN(10) > 0)
+			began := time.Now()
 			must(t, s.Search(c.Stream, c.segment, &queries[i].gpu))
+			searching += time.Since(began)
 			hits[i] = s.AppendHits(nil)
 			if s.stay.posted {
 				posted++
@@ -184,8 +187,9 @@ func TestStays(t *testing.T) {
 			queries[i].compare(t, "single", c, hits[i], 0)
 		}
 	}
-	t.Logf("%d queries posted, %d launched", posted, launched)
-	if isEmulated := c.Device.Info().Name == "Griffin emulator"; !isEmulated && (posted < 20 || launched < 20) {
+	t.Logf("%d queries posted, %d launched, %v", posted, launched, searching)
+	isSlow := searching > time.Duration(posted+launched)*time.Millisecond // in the emulator, or with a sanitizer
+	if !isSlow && (posted < 100 || launched < 20) {
 		t.Error("want many posted, and some launched")
 	}
 	must(t, c.Stream.Synchronize())
