@@ -40,8 +40,8 @@ func NewCrew(schema *Schema, n int) (*Crew, error) {
 // chunkBytes is the size of the documents that a worker inverts at once. More have fewer partial indexes, whose lists a
 // segment joins, and fewer are inverted sooner after the last document.
 func (o *Options) chunkBytes() int {
-	const least, most = 64 << 10, 6 << 20
-	return int(min(max(o.MemoryBytes/8, least), most))
+	const least, most = 64 << 10, 4 << 20
+	return int(min(max(o.MemoryBytes/16, least), most))
 }
 
 // splitBytes is from which size on the last documents of a batch make two chunks, for two workers.

@@ -27,7 +27,7 @@ func keptIDs(p *Partials) (ids []string) {
 // A Crew keeps the documents that a Batch keeps, however it cuts them into chunks.
 func TestCrewEqualsBatch(t *testing.T) {
 	schema := &Schema{Analyzer: "whitespace", Fields: []string{""}, Stored: true}
-	const memory, size = 64 << 20, 450_000 // 14 documents are a chunk, and from 3 on two at the end
+	const memory, size = 64 << 20, 450_000 // 10 documents are a chunk, and from 3 on two at the end
 	several := 0
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 5))
