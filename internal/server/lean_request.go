@@ -45,7 +45,7 @@ func (r *leanRequest) parse(p []byte) (size int, ok bool) {
 		return 0, false
 	}
 	path, query, asks := bytes.Cut(rest, []byte("?"))
-	if !isSearch(path) || asks && len(query) == 0 || !consistsOf(path, &pathBytes) || !consistsOf(query, &queryBytes) || bytes.Contains(path, []byte("//")) {
+	if !isSearch(path) || path[0] != '/' || asks && len(query) == 0 || !consistsOf(path, &pathBytes) || !consistsOf(query, &queryBytes) || bytes.Contains(path, []byte("//")) {
 		return 0, false
 	}
 	if !bytes.Equal(lines, r.rawLines) || r.host == "" {

@@ -29,6 +29,7 @@ var leanHeads = []struct {
 	{"POST /a.b-c_d/_search?size=1&q=a?b HTTP/1.1\r\nHost: x\r\nX: \t\xff \r\n\r\n", true},
 	{"GET /search?q=a HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", true},
 	{"GET /search?q=a HTTP/1.0\r\nHost: x\r\n\r\n", false},
+	{"GET 0/_search HTTP/1.1\r\nHost:0\r\n\r\n", false},
 	{"GET /search?q=a HTTP/1.1\r\nHost: x\r\n", false},
 	{"GET /search?q=a HTTP/1.1\r\n\r\n", false},
 	{"GET /search?q=a HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", false},
