@@ -24,8 +24,8 @@ type Single struct {
 	sends   bool
 	state   uint32
 	stay    *stay
-	staying bool // of SetStay
-	suited  bool // the last query suited the kernel that stays
+	staying bool   // of SetStay
+	suited  suited // of the last query
 	// Events are recorded around the launches.
 	timed bool
 	// Stats has the work.
@@ -197,7 +197,7 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 		p.sends, one.result = 1, s.state
 	}
 	terms := b.memory.terms.Data()[q.firstTerm:][:q.numTerms]
-	if s.suitsStay(kernel, int(j.splits)) {
+	if s.suitsStay(kernel, int(j.splits), p.capacity) {
 		copy(s.few.terms[:], terms)
 		s.few.search, s.few.query = p, one
 		s.few.query.firstTerm = 0
@@ -211,13 +211,21 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 	return launchAlone(stream, kernel, int(j.splits), &s.one, &s.one.search, &s.one.query, &p, &one)
 }
 
-// suitsStay reports whether a query is for the kernel that stays: if the one before it was, too. Where queries of
-// different kernels alternate, staying gains nothing.
-func (s *Single) suitsStay(kernel *cuda.Kernel, splits int) bool {
-	k := s.batch.kernels
-	before := s.suited
-	s.suited = s.staying && s.sends && kernel == k.rangesFew && splits <= k.stays.blocks && !s.timed
-	return s.suited && before
+// suitsStay reports whether a query is for the kernel that stays: if the one before it was, too, with as many blocks and
+// keys. Where queries of different kernels or segments alternate, staying gains nothing.
+func (s *Single) suitsStay(kernel *cuda.Kernel, splits int, capacity uint32) bool {
+	k, before := s.batch.kernels, s.suited
+	s.suited = suited{}
+	if s.staying && s.sends && kernel == k.rangesFew && splits <= k.stays.blocks && !s.timed {
+		s.suited = suited{splits, capacity}
+	}
+	return s.suited != suited{} && s.suited == before
+}
+
+// suited is the shape of a query that suits the kernel that stays; zero: it does not.
+type suited struct {
+	blocks   int
+	capacity uint32
 }
 
 // launchAlone launches a query. search and query are fields of all, whose terms are set.
@@ -258,9 +266,11 @@ func (k *Kernels) kernelOne(kind int, q *queryParams) *cuda.Kernel {
 
 func (s *Single) await(stream *cuda.Stream, beside func() (more bool)) error {
 	if s.stay.posted {
-		if ok, err := s.awaitPosted(stream, beside); ok || err != nil {
+		rest, ok, err := s.awaitPosted(stream, beside)
+		if ok || err != nil {
 			return err
 		}
+		beside = rest
 	}
 	done := &s.batch.memory.results.Data()[0].done
 	for more := beside != nil; more; {
@@ -361,21 +371,20 @@ func word(w *uint64, launch uint32) (uint32, bool) {
 }
 
 // awaitPosted waits for a query in the mailbox. If the kernel has left without it, it launches another one, and returns
-// false.
-func (s *Single) awaitPosted(stream *cuda.Stream, beside func() (more bool)) (ok bool, err error) {
-	more := beside != nil
+// false. rest is beside, or nil after it has returned false.
+func (s *Single) awaitPosted(stream *cuda.Stream, beside func() (more bool)) (rest func() (more bool), ok bool, err error) {
 	for start := time.Now(); time.Since(start) < s.wait; {
 		for range 64 {
 			if s.arrived() {
-				return true, nil
+				return nil, true, nil
 			}
-			if more {
-				more = beside()
+			if beside != nil && !beside() {
+				beside = nil
 			}
 		}
 		if s.stay.missed(s.batch.launches) && !s.arrived() {
-			return false, s.stay.launch(stream, &s.few, s.stay.blocks)
+			return beside, false, s.stay.launch(stream, &s.few, s.stay.blocks)
 		}
 	}
-	return false, nil
+	return beside, false, nil
 }

@@ -77,7 +77,6 @@ func TestStayReceives(t *testing.T) {
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	s.SetStay(true)
-	s.suited = true
 	var queries [2]testQuery
 	var params [2]fewParams
 	for i := range queries {
@@ -134,12 +133,16 @@ func TestStayMissed(t *testing.T) {
 	if !s.stay.stays() {
 		t.Fatal("the kernel does not stay")
 	}
-	posted := false
+	posted, calls := false, 0
 	search(func() bool {
+		calls++
 		posted = posted || s.stay.posted
 		s.stay.left.Data()[0] = before
 		return false
 	})
+	if calls != 1 {
+		t.Errorf("%d calls of a function that has nothing more to do", calls)
+	}
 	if !posted || s.stay.generation.Load() != generation+1 {
 		t.Errorf("posted: %t; generation %d after %d", posted, s.stay.generation.Load(), generation)
 	}
