@@ -29,6 +29,7 @@ func TestGateOfCountAndExplain(t *testing.T) {
 				r := newTestRuntime(t, RuntimeOptions{})
 				ix := newTestIndexWith(t, animals, Settings{NoStored: true}, Options{Runtime: r})
 				time.Sleep(time.Second) // the gate saves time
+				r.Yield()               // there is work
 				if err := do(t.Context(), ix); err != nil {
 					t.Fatal(err)
 				}

@@ -56,8 +56,10 @@ func newStay(k *Kernels) (_ *stay, err error) {
 		return nil, err
 	}
 	clear(s.left.Data())
-	s.command, err = cuda.Alloc[uint32](k.device, commandParams+mailWords)
-	return s, err
+	if s.command, err = cuda.Alloc[uint32](k.device, commandParams+mailWords); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // close asks the kernel to leave, waits for that, and frees the memory. A lost device does not let it wait for long.
