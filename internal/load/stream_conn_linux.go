@@ -129,7 +129,7 @@ func (s *stream) drop(c *streamConn) {
 	_ = unix.Close(c.fd) // and leaves the epoll
 }
 
-// write sends what is left of the request.
+// write sends the rest of the request.
 func (c *streamConn) write(s *stream) error {
 	c.connecting = false
 	for c.sent < len(c.out) {
@@ -186,7 +186,7 @@ func (s *stream) broken(c *streamConn, err error) {
 	}
 }
 
-// readAnswer reads what has come.
+// readAnswer reads the bytes that have arrived.
 func (s *stream) readAnswer(c *streamConn) {
 	n, err := unix.Read(c.fd, s.buffer[:])
 	switch {

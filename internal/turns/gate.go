@@ -117,7 +117,7 @@ func (g *Gate) open(now time.Time) {
 	g.closed.Store(false)
 }
 
-// Pass waits while a search runs and the gate has savings. It takes 2 ns if none runs. The caller
+// Pass waits while a search runs and the gate has savings. It takes a few ns if none runs. The caller
 // must not hold what a search needs.
 func (g *Gate) Pass() {
 	if g != nil && g.isClosed() {

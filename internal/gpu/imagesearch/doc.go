@@ -96,6 +96,7 @@
 //	imagesearch_band_search             the ranges, in a band: imagesearch_band.cu
 //	imagesearch_ranges                  Or, And of lists with bounds of ranges: ranges.cuh, group.cuh
 //	imagesearch_ranges_one, _ranges_few the same, one query: alone.cuh, group.cuh
+//	imagesearch_ranges_stay             the same as _few, then further queries from the host: stay.cuh
 //	imagesearch_probe, _probe_one       And by the shortest list: probe.cuh
 //	imagesearch_ranges_compact, _ranges_one_compact, _ranges_few_compact, _probe_compact, _probe_one_compact, _count_compact
 //	                                    the same, with compact images

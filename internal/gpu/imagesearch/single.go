@@ -211,8 +211,8 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 	return launchAlone(stream, kernel, int(j.splits), &s.one, &s.one.search, &s.one.query, &p, &one)
 }
 
-// suitsStay reports whether a query is for the kernel that stays: if the one before it was, too, with as many blocks and
-// keys. Where queries of different kernels or segments alternate, staying gains nothing.
+// suitsStay reports whether the kernel that stays takes a query. The query before must have had the same kernel, blocks
+// and keys: where kernels or segments alternate, staying gains nothing.
 func (s *Single) suitsStay(kernel *cuda.Kernel, splits int, capacity uint32) bool {
 	k, before := s.batch.kernels, s.suited
 	s.suited = suited{}

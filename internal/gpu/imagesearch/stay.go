@@ -10,9 +10,9 @@ import (
 )
 
 // stay is the host's side of a kernel that stays on the device after a query, for the next ones. The host writes them
-// into page-locked memory, the mailbox, which the kernel polls: that saves the launch, about 4 µs (docs/benchmarks/gpu-imagesearch.md). The kernel leaves
-// after stayIdle without a query, after stayMost at all, and when another kernel is launched on the device. A query
-// that it did not see any more is launched again. See stay.cuh.
+// into page-locked memory, the mailbox, which the kernel polls. That saves the launch, about 4 µs
+// (docs/benchmarks/gpu-imagesearch.md). The kernel leaves after stayIdle without a query, after stayMost at all, and
+// when another kernel is launched on the device. A query that it no longer sees is launched. See stay.cuh.
 //
 // It belongs to one goroutine at a time, except for leave.
 type stay struct {
