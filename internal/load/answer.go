@@ -14,7 +14,7 @@ type answerHead struct {
 	ends   bool  // the server closes the connection after it
 }
 
-// extent is what is known about an answer of which a part has come.
+// extent describes an answer that has arrived in part.
 type extent uint8
 
 const (

@@ -71,7 +71,7 @@ type ending struct {
 	cut bool
 }
 
-// generate sends part number part of parts of the run: of so many arrivals one. It returns when the last answer has come.
+// generate sends every parts-th arrival of the run, from number part on. It returns after the last answer.
 func (r *run) generate(s sender, part, parts int, allowed float64) (e ending) {
 	defer s.end()
 	each, end := r.together(), r.Warmup+r.Duration
