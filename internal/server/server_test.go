@@ -103,6 +103,7 @@ func TestSearchDefaults(t *testing.T) {
 	var seen searchRequest
 	h := newHandler(Options{Logger: quiet()}, fakeSearch(func(_ context.Context, req searchRequest) (*griffin.Results, error) {
 		seen = req
+		seen.Memory = nil // an earlier search's results, or none
 		return &griffin.Results{Query: req.Text}, nil
 	}))
 	w := get(t, h, "/search?q=a+b")
