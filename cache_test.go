@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -86,6 +87,92 @@ func TestResultCache(t *testing.T) {
 	}
 	if _, err := Create(filepath.Join(t.TempDir(), "x"), Settings{}, Options{ResultCache: -1}); !errors.Is(err, ErrBadInput) {
 		t.Errorf("a cache of -1 bytes: %v", err)
+	}
+}
+
+// Hits that the cache keeps are those that a search reads, for each of their options, and belong to the caller.
+func TestResultCacheDocuments(t *testing.T) {
+	docs := slices.Clone(animals)
+	for i := range 30 {
+		docs = append(docs, Document{ID: fmt.Sprint(i), Text: strings.Repeat("A cat. ", i) + "The dog and more.", Fields: []Field{{"n", fmt.Sprint(i)}, {"m", "x"}}})
+	}
+	ix := newTestIndexWith(t, docs, Settings{}, Options{ResultCache: 1 << 20})
+	plain, err := Open(ix.ix.Dir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	spoil := func(r *Results) {
+		for i := range r.Hits {
+			h := &r.Hits[i]
+			for j := range h.Fields {
+				h.Fields[j].Value = "spoiled"
+			}
+			for j := range h.Snippet.Highlights {
+				h.Snippet.Highlights[j] = Span{}
+			}
+			h.Fields, h.Snippet.Highlights = append(h.Fields, Field{"spoiled", ""}), append(h.Snippet.Highlights, Span{})
+			h.Title = "spoiled"
+		}
+	}
+	for range 3 {
+		for _, q := range []Query{
+			{SnippetLength: 30},
+			{SnippetLength: 60},
+			{},
+			{Load: LoadTitles},
+			{Load: LoadIDs},
+			{Load: LoadNone},
+			{Offset: 3, K: 7},
+			{K: 10, SnippetLength: 30},
+			{LoadVersions: true},
+			{Highlight: &Highlight{Fields: []HighlightField{{Name: "*"}}}},
+			{SnippetLength: 30, Count: true},
+		} {
+			for _, text := range []string{"cat dog", "cats DOGS", `"cat dog" cat dog`, "unseen", "title:fox dog"} {
+				q.Text = text
+				spoil(searchBoth(t, ix, plain, q))
+			}
+		}
+	}
+	q := Query{Text: "cat dog", SnippetLength: 50}
+	var former *Results
+	for range 4 {
+		r, err := ix.SearchInto(t.Context(), q, former)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := plain.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(r.Hits, want.Hits) {
+			t.Fatalf("in memory of former results: %+v, want %+v", r.Hits, want.Hits)
+		}
+		spoil(r)
+		former = r
+	}
+	if hit, field, span := reflect.TypeFor[Hit]().Size(), reflect.TypeFor[Field]().Size(), reflect.TypeFor[Span]().Size(); hit != hitSize || field != fieldSize || span != spanSize {
+		t.Errorf("sizes of a Hit, Field and Span: %d, %d, %d", hit, field, span)
+	}
+}
+
+// The second of equal searches keeps its documents; later ones read none.
+func TestResultCacheReadsNothing(t *testing.T) {
+	ix := newTestIndexWith(t, animals, Settings{}, Options{ResultCache: 1 << 20})
+	size := func() int64 {
+		s, _ := ix.ResultCacheStats()
+		return s.SizeBytes
+	}
+	var sizes []int64
+	for range 4 {
+		if _, err := ix.Search(t.Context(), Query{Text: "cat", SnippetLength: 50}); err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, size())
+	}
+	if sizes[0] >= sizes[1] || sizes[1] != sizes[2] || sizes[2] != sizes[3] {
+		t.Errorf("sizes of the cache: %d", sizes)
 	}
 }
 

@@ -11,11 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/snippet"
 )
 
-func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hit) ([]Hit, error) {
-	return s.fetchParts(ctx, plan, hits, s.query.Load, s.query.Highlight)
-}
-
-// fetchParts is fetch for other parts of documents than the query's.
+// fetchParts reads documents.
 func (s *search) fetchParts(ctx context.Context, plan *dispatch.Query, hits []base.Hit, load Load, highlight *Highlight) ([]Hit, error) {
 	out := s.sc.newHits(len(hits))
 	if reading := s.index.runtime.reading; reading != nil && len(hits) > 0 && load < LoadIDs {

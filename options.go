@@ -20,8 +20,8 @@ type Options struct {
 	IndexThreads int
 	// ResultCache is the memory in bytes for answers (DocIDs and scores) that later searches of
 	// the same meaning reuse, regardless of case, word forms and order; 0 keeps none. Each
-	// Index has its own cache. Documents and snippets are read for each search. A commit
-	// invalidates all answers; equal searches at the same time run once. Searches with a
+	// Index has its own cache. When an answer is asked for again, its titles, fields and snippets are
+	// kept with it, for the options of the last such search. A commit invalidates all answers; equal searches at the same time run once. Searches with a
 	// Traversal, Accumulators, Policy, Budget or Trace bypass the cache; SearchBatch only reads
 	// it.
 	ResultCache int64

@@ -106,7 +106,12 @@ func (b *blueprint) caseless() bool {
 // asciiMapper makes A to Z lower case.
 type asciiMapper struct{}
 
-var _ mapper = asciiMapper{}
+var (
+	_ mapper      = asciiMapper{}
+	_ startKeeper = asciiMapper{}
+)
+
+func (asciiMapper) keepsStart() bool { return true }
 
 func (asciiMapper) mapTerm(w *word, m *memory) bool {
 	if hasUpperASCII(w.term) {
@@ -125,7 +130,14 @@ type mapperTerms struct {
 	word    word
 }
 
-var _ termMaker = (*mapperTerms)(nil)
+var (
+	_ termMaker   = (*mapperTerms)(nil)
+	_ startKeeper = (*mapperTerms)(nil)
+)
+
+func (t *mapperTerms) keepsStart() bool {
+	return !slices.ContainsFunc(t.mappers, func(m mapper) bool { return !keepsStart(m) })
+}
 
 func (t *mapperTerms) appendTerm(dst, term []byte) []byte {
 	t.memory.buffer = t.memory.buffer[:0]

@@ -12,7 +12,12 @@ type englishTerms struct {
 	lower []byte
 }
 
-var _ termMaker = (*englishTerms)(nil)
+var (
+	_ termMaker   = (*englishTerms)(nil)
+	_ startKeeper = (*englishTerms)(nil)
+)
+
+func (e *englishTerms) keepsStart() bool { return true }
 
 func (e *englishTerms) appendTerm(dst, word []byte) []byte {
 	e.lower = appendLower(e.lower[:0], trimPossessive(word))

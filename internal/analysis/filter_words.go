@@ -36,7 +36,12 @@ func (s *wordSet) has(term []byte) bool {
 // stopMapper drops words. Their positions stay as gaps.
 type stopMapper struct{ set wordSet }
 
-var _ mapper = (*stopMapper)(nil)
+var (
+	_ mapper      = (*stopMapper)(nil)
+	_ startKeeper = (*stopMapper)(nil)
+)
+
+func (f *stopMapper) keepsStart() bool { return true }
 
 func (f *stopMapper) mapTerm(w *word, _ *memory) bool { return !f.set.has(w.term) }
 
@@ -75,7 +80,12 @@ func stopwords(p *parameters, missing string) []string {
 // markMapper marks words that stemmers leave.
 type markMapper struct{ set wordSet }
 
-var _ mapper = (*markMapper)(nil)
+var (
+	_ mapper      = (*markMapper)(nil)
+	_ startKeeper = (*markMapper)(nil)
+)
+
+func (f *markMapper) keepsStart() bool { return true }
 
 func (f *markMapper) mapTerm(w *word, _ *memory) bool {
 	w.keyword = w.keyword || f.set.has(w.term)
@@ -94,10 +104,16 @@ func newKeywordMarker(p *parameters) filterMaker {
 
 // stemMapper is a stemmer.
 type stemMapper struct {
-	stem func(dst, word []byte) []byte
+	stem  func(dst, word []byte) []byte
+	keeps bool // the starts of words
 }
 
-var _ mapper = (*stemMapper)(nil)
+var (
+	_ mapper      = (*stemMapper)(nil)
+	_ startKeeper = (*stemMapper)(nil)
+)
+
+func (f *stemMapper) keepsStart() bool { return f.keeps }
 
 func (f *stemMapper) mapTerm(w *word, m *memory) bool {
 	if !w.keyword {
@@ -111,7 +127,12 @@ func (f *stemMapper) mapTerm(w *word, m *memory) bool {
 // possessiveMapper removes 's.
 type possessiveMapper struct{}
 
-var _ mapper = possessiveMapper{}
+var (
+	_ mapper      = possessiveMapper{}
+	_ startKeeper = possessiveMapper{}
+)
+
+func (possessiveMapper) keepsStart() bool { return true }
 
 func (possessiveMapper) mapTerm(w *word, _ *memory) bool {
 	w.term = trimPossessive(w.term)
@@ -121,7 +142,7 @@ func (possessiveMapper) mapTerm(w *word, _ *memory) bool {
 func stemmer(language string) filterMaker {
 	switch language {
 	case "english", "porter":
-		return filterMaker{make: func() filter { return &stemMapper{appendPorterStem} }}
+		return filterMaker{make: func() filter { return &stemMapper{stem: appendPorterStem, keeps: true} }}
 	case "possessive_english":
 		return filterMaker{make: func() filter { return possessiveMapper{} }, caseless: true}
 	case "porter2":
@@ -136,7 +157,7 @@ func stemmer(language string) filterMaker {
 }
 
 func snowball(stem func(*snowballstem.Env) bool) filterMaker {
-	return fresh(func() filter { return &stemMapper{newSnowballStemmer(stem).appendStem} })
+	return fresh(func() filter { return &stemMapper{stem: newSnowballStemmer(stem).appendStem} })
 }
 
 // stemmerNames are the languages of stemmer, sorted.

@@ -85,7 +85,12 @@ func newFilter(p *parameters) filterMaker {
 // lowerMapper is simple case mapping by character, with the rules of a language.
 type lowerMapper struct{ special func(rune) rune }
 
-var _ mapper = lowerMapper{}
+var (
+	_ mapper      = lowerMapper{}
+	_ startKeeper = lowerMapper{}
+)
+
+func (f lowerMapper) keepsStart() bool { return f.special == nil }
 
 func newLowercase(p *parameters) filterMaker {
 	switch p.choice("language", "", "greek", "irish", "turkish") {

@@ -78,7 +78,12 @@ func isIgnorable(r rune) bool {
 // formMapper is the token filter of a form.
 type formMapper struct{ form form }
 
-var _ mapper = (*formMapper)(nil)
+var (
+	_ mapper      = (*formMapper)(nil)
+	_ startKeeper = (*formMapper)(nil)
+)
+
+func (f *formMapper) keepsStart() bool { return true }
 
 func (f *formMapper) mapTerm(w *word, m *memory) bool {
 	if !f.form.isNormal(w.term) {

@@ -212,6 +212,9 @@ func (q *Query) Run(ctx context.Context, sc *Scratch, dst []base.Hit) (plan.Answ
 	return q.run(ctx, sc, dst, nil)
 }
 
+// CacheEntry returns the answer that the result cache had before PrepareInto, or nil.
+func CacheEntry(q *Query) *resultcache.Entry { return q.cached }
+
 // RunTraced is Run, and adds the steps to the trace if it is not nil.
 func (q *Query) RunTraced(ctx context.Context, sc *Scratch, dst []base.Hit, t *plan.Trace) (plan.Answer, error) {
 	if t == nil {

@@ -40,14 +40,23 @@ type shard struct {
 	root    Entry // of a ring: root.next is the most recently used, root.prev the least
 }
 
-// Entry is a cached answer. Only next and prev change.
+// Entry is a cached answer.
 type Entry struct {
-	key      string
-	answer   plan.Answer
-	docFreqs []uint64 // from plan.Plan.AppendDocFreqs
-	size     int64
+	key       string
+	answer    plan.Answer
+	docFreqs  []uint64 // from plan.Plan.AppendDocFreqs
+	documents atomic.Pointer[Documents]
 
+	// With the shard's mu:
+	size       int64
 	next, prev *Entry
+}
+
+// Documents are what a search read of the documents of its answer. Only their maker knows what they are.
+type Documents struct {
+	Of    any // the options of that search, comparable
+	Value any // never changed
+	Bytes int64
 }
 
 // A running query with waiting equal queries.
@@ -265,3 +274,40 @@ func (e *Entry) Answer(dst []base.Hit) plan.Answer {
 
 // DocFreqs is for plan.Plan.SetDocFreqs.
 func (e *Entry) DocFreqs() []uint64 { return e.docFreqs }
+
+// Documents returns those that were kept for the same options, or nil.
+func (e *Entry) Documents(of any) *Documents {
+	if d := e.documents.Load(); d != nil && d.Of == of {
+		return d
+	}
+	return nil
+}
+
+// documentsShare is the part of a shard that the documents of one answer may take.
+const documentsShare = 16
+
+// KeepDocuments keeps documents with their answer instead of earlier ones, unless the answer was dropped or they are
+// large. Others are evicted to make room.
+func (c *Cache) KeepDocuments(e *Entry, d *Documents) {
+	limit := c.limit / numShards
+	if d.Bytes > limit/documentsShare {
+		return
+	}
+	sh := c.shardOf([]byte(e.key))
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.entries[e.key] != e {
+		return
+	}
+	sh.use(e)
+	if old := e.documents.Swap(d); old != nil {
+		e.size -= old.Bytes
+		sh.size -= old.Bytes
+	}
+	e.size += d.Bytes
+	sh.size += d.Bytes
+	for sh.size > limit { // e itself at the end, if need be
+		sh.drop(sh.root.prev)
+		c.evictions.Add(1)
+	}
+}

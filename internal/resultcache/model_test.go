@@ -21,9 +21,10 @@ type model struct {
 }
 
 type modelEntry struct {
-	key  string
-	hits int
-	size int64
+	key       string
+	hits      int
+	size      int64
+	documents int64 // bytes, part of size
 }
 
 func (m *model) shardOf(key string) int {
@@ -76,6 +77,26 @@ func (m *model) keep(serial uint64, e modelEntry) {
 	m.lists[sh] = slices.Insert(list, 0, e)
 }
 
+// keepDocuments moves the answer to the front, which it is in, and evicts from the end.
+func (m *model) keepDocuments(key string, size int64) {
+	sh := m.shardOf(key)
+	limit := m.want.LimitBytes / numShards
+	list := m.lists[sh]
+	at := slices.IndexFunc(list, func(e modelEntry) bool { return e.key == key })
+	if size > limit/documentsShare || at < 0 {
+		return
+	}
+	e := list[at]
+	e.size += size - e.documents
+	e.documents = size
+	list = slices.Insert(slices.Delete(list, at, at+1), 0, e)
+	for total(list) > limit {
+		list = list[:len(list)-1]
+		m.want.Evictions++
+	}
+	m.lists[sh] = list
+}
+
 func total(list []modelEntry) (sum int64) {
 	for _, e := range list {
 		sum += e.size
@@ -122,13 +143,21 @@ func TestLikeModel(t *testing.T) {
 					if (found != nil) != (want >= 0) || found != nil && len(found.Answer(hitsOf).Hits) != want {
 						t.Fatalf("step %d: found %v, want %d hits", step, found, want)
 					}
+					if found != nil && rng.IntN(2) == 0 {
+						d := &Documents{Of: rng.IntN(2), Bytes: rng.Int64N(limit/documentsShare + 9)}
+						c.KeepDocuments(found, d)
+						m.keepDocuments(k, d.Bytes)
+						if kept := d.Bytes <= limit/documentsShare; (found.Documents(d.Of) == d) != kept || kept && found.Documents(7) != nil {
+							t.Fatalf("step %d: documents of %d bytes, found %+v", step, d.Bytes, found.Documents(d.Of))
+						}
+					}
 				} else {
 					want := m.find(p.Snapshot().Serial, k)
 					cached := want >= 0
 					if !cached {
 						want = hits
 						m.want.Misses++
-						m.keep(p.Snapshot().Serial, modelEntry{k, hits, size(hits)})
+						m.keep(p.Snapshot().Serial, modelEntry{key: k, hits: hits, size: size(hits)})
 					}
 					a, err := c.Answer(t.Context(), []byte(k), p.Plan, hitsOf, func() (plan.Answer, error) {
 						return plan.Answer{Hits: make([]base.Hit, hits)}, nil
@@ -233,5 +262,28 @@ func TestFirstSnapshot(t *testing.T) {
 		if err != nil || a.Cached != cached {
 			t.Errorf("%+v, %v; want cached: %t", a, err, cached)
 		}
+	}
+}
+
+// Documents of an answer that was dropped are not kept.
+func TestDocumentsOfDropped(t *testing.T) {
+	c, p := New(1<<20), prepare(t)
+	ask := func() *Entry {
+		if _, err := p.answer(t.Context(), c, func() (plan.Answer, error) { return plan.Answer{}, nil }); err != nil {
+			t.Fatal(err)
+		}
+		return c.Find(p.Snapshot().Serial, p.key)
+	}
+	old := ask()
+	c.advance(p.Snapshot().Serial + 1)
+	c.KeepDocuments(old, &Documents{Bytes: 100})
+	if s := c.Stats(); s.SizeBytes != 0 || old.Documents(nil) != nil {
+		t.Errorf("%+v, documents %+v", s, old.Documents(nil))
+	}
+	p.Snapshot().Serial += 2
+	fresh := ask()
+	c.KeepDocuments(old, &Documents{Bytes: 100})
+	if s := c.Stats(); s.SizeBytes != fresh.size || fresh.Documents(nil) != nil {
+		t.Errorf("%+v, documents %+v", s, fresh.Documents(nil))
 	}
 }

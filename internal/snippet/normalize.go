@@ -25,8 +25,9 @@ func (n *normalizer) add(text string) {
 		c := text[i]
 		switch {
 		case c > ' ' && c < 0x7f:
-			n.clean = append(n.clean, c)
-			i++
+			run := i + cleanRun(text[i:])
+			n.clean = append(n.clean, text[i:run]...)
+			n.newlines, i = 0, run
 		case c < utf8.RuneSelf:
 			n.addSpace(c == '\n')
 			i++
@@ -40,6 +41,17 @@ func (n *normalizer) add(text string) {
 			i += size
 		}
 	}
+}
+
+// cleanRun returns the length of the beginning of text that needs no change: ASCII words with single blanks between
+// them. text begins with a word.
+func cleanRun(text string) int {
+	for i := 1; i < len(text); i++ {
+		if c := text[i]; c < ' ' || c >= 0x7f || c == ' ' && text[i-1] == ' ' {
+			return i
+		}
+	}
+	return len(text)
 }
 
 func (n *normalizer) addSpace(newline bool) {

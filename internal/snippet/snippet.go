@@ -67,7 +67,8 @@ const (
 type Maker struct {
 	analyzer analysis.Analyzer
 	options  Options
-	terms    map[string]int // index into weights, by term
+	terms    map[string]int  // index into weights, by term
+	starts   analysis.Starts // of terms
 	weights  []float64
 	phrases  [][]int // of terms, each of two or more
 	patterns []func(string) bool
@@ -154,6 +155,7 @@ func (m *Maker) addTerm(text string, weight float64) int {
 	case !known:
 		i = len(m.weights)
 		m.terms[strings.Clone(text)] = i
+		m.starts.Add(text)
 		m.weights = append(m.weights, weight)
 	case weight > m.weights[i]:
 		m.weights[i] = weight
@@ -222,7 +224,11 @@ func (m *Maker) scan(text string) (scanned int) {
 // returns the number of newly seen terms and of words.
 func (m *Maker) addMatches(offset, position int) (found, numWords int) {
 	clean := m.text.clean
-	m.tokens = m.analyzer.Tokens(m.tokens[:0], clean[offset:])
+	if len(m.patterns) == 0 {
+		m.tokens, numWords = m.starts.Find(m.analyzer, m.tokens[:0], clean[offset:])
+	} else {
+		m.tokens, numWords = analysis.All(m.analyzer, m.tokens[:0], clean[offset:])
+	}
 	char, charAt := 0, 0
 	if n := len(m.matches); n > 0 {
 		char, charAt = m.matches[n-1].char, m.matches[n-1].start
@@ -242,9 +248,6 @@ func (m *Maker) addMatches(offset, position int) (found, numWords int) {
 		if m.counts[term]++; m.counts[term] == 1 {
 			found++
 		}
-	}
-	if n := len(m.tokens); n > 0 {
-		numWords = int(m.tokens[n-1].Position) + 1
 	}
 	return found, numWords
 }
