@@ -3,7 +3,6 @@ package snippet
 import (
 	"unicode/utf8"
 
-	"github.com/clipperhouse/uax29/v2/sentences"
 	"github.com/clipperhouse/uax29/v2/words"
 )
 
@@ -106,20 +105,6 @@ func (c *cutter) sentenceEnd(start, end, right, least int) int {
 		}
 	}
 	return found
-}
-
-// Longer sentences are not examined.
-const maxSentenceBytes = 4 << 10
-
-// The first sentence by UAX #29; not ok if it ends neither before text nor within
-// maxSentenceBytes.
-func sentence(text []byte) (n int, ok bool) {
-	near := text
-	if len(near) > maxSentenceBytes {
-		near = near[:maxSentenceBytes]
-	}
-	n, _, _ = sentences.SplitFunc(near, true /* atEOF */)
-	return n, n > 0 && n < len(near)
 }
 
 // The first word start after white space from left to limit, otherwise any word's, otherwise
