@@ -38,8 +38,14 @@ func Message(err error) string {
 	}
 	lines := strings.Split(err.Error(), "\n") // errors.Join writes one error a line
 	for i, line := range lines {
-		line = strings.TrimPrefix(strings.TrimSuffix(line, ": "+kind), kind+": ")
-		lines[i] = strings.ReplaceAll(line, ": "+kind+": ", ": ")
+		line = strings.TrimPrefix(line, kind+": ")
+		for strings.HasSuffix(line, ": "+kind) { // errors can wrap several, and texts of errors
+			line = strings.TrimSuffix(line, ": "+kind)
+		}
+		for strings.Contains(line, ": "+kind+": ") {
+			line = strings.ReplaceAll(line, ": "+kind+": ", ": ")
+		}
+		lines[i] = line
 	}
 	return strings.Join(lines, "\n")
 }

@@ -8,6 +8,8 @@ import (
 
 func TestMessage(t *testing.T) {
 	for want, err := range map[string]error{
+		"zone: no such zone":             fmt.Errorf("zone: %w: %w", fmt.Errorf("no such zone: %w", ErrBadInput), ErrBadInput),
+		"a: b: c":                        fmt.Errorf("a: %w: %w: %w", ErrBadInput, fmt.Errorf("%w: b", ErrBadInput), errors.New("c")),
 		"k is -1":                        fmt.Errorf("k is -1: %w", ErrBadInput),
 		"query a: k is -1":               fmt.Errorf("query a: %w", fmt.Errorf("k is -1: %w", ErrBadInput)),
 		"line 1: 2 columns":              fmt.Errorf("line 1: %w: 2 columns", ErrBadInput),
