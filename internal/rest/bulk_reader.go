@@ -99,8 +99,7 @@ func (b *bulkReader) readLine() ([]byte, error) {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
 }
 
-// next returns io.EOF after the last operation. An error that wraps errBadBulk is of the text, others
-// are of reading.
+// next returns io.EOF after the last operation. An error that is errBadBulk is of the text, others are of reading.
 func (b *bulkReader) next() (item bulkItem, err error) {
 	var line []byte
 	for len(line) == 0 {
@@ -110,7 +109,7 @@ func (b *bulkReader) next() (item bulkItem, err error) {
 		line = bytes.TrimSpace(line)
 	}
 	if err := item.parse(line); err != nil {
-		return item, b.located(fmt.Errorf("%w: %w", err, errBadBulk))
+		return item, b.located(badBulk{err})
 	}
 	if item.op == bulkDelete {
 		return item, nil
@@ -118,16 +117,21 @@ func (b *bulkReader) next() (item bulkItem, err error) {
 	item.source, err = b.readLine()
 	switch {
 	case errors.Is(err, io.EOF):
-		return item, b.located(fmt.Errorf("the document of the last operation is missing: %w", errBadBulk))
+		return item, b.located(badBulk{errors.New("the document of the last operation is missing")})
 	case err != nil:
 		return item, b.located(err)
 	case len(bytes.TrimSpace(item.source)) == 0:
-		return item, b.located(fmt.Errorf("the document is an empty line: %w", errBadBulk))
+		return item, b.located(badBulk{errors.New("the document is an empty line")})
 	}
 	return item, nil
 }
 
 var errBadBulk = errors.New("malformed bulk request")
+
+// badBulk is errBadBulk, with a text of its own.
+type badBulk struct{ error }
+
+func (badBulk) Is(target error) bool { return target == errBadBulk }
 
 func (b *bulkReader) located(err error) error {
 	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, errBadBulk) {
@@ -140,6 +144,9 @@ func (b *bulkReader) located(err error) error {
 func (item *bulkItem) parse(line []byte) error {
 	if item.parseShort(string(line)) {
 		return nil
+	}
+	if fault := faultOf(line); fault != nil {
+		return fmt.Errorf("Malformed action/metadata line: %w", fault) //nolint:staticcheck // begins as OpenSearch's does
 	}
 	var ops map[bulkOp]json.RawMessage
 	if err := json.Unmarshal(line, &ops); err != nil {

@@ -183,7 +183,7 @@ func (r *request) put(kind griffin.WriteKind) (answer, *Error) {
 	if err != nil {
 		return answer{}, err
 	}
-	raw, err := r.body()
+	raw, err := r.sourceBody()
 	if err == nil {
 		if len(raw) == 0 {
 			return answer{}, badRequest("parse_exception", "request body is required")

@@ -61,7 +61,13 @@ const (
 // statusClientGone is for a client that left; never sent.
 const statusClientGone = 499
 
+// badRequest leaves out ErrBadInput of errors among args.
 func badRequest(kind, format string, args ...any) *Error {
+	for i := range args {
+		if err, ok := args[i].(error); ok {
+			args[i] = base.Message(err)
+		}
+	}
 	return &Error{Status: http.StatusBadRequest, Type: kind, Reason: fmt.Sprintf(format, args...)}
 }
 

@@ -319,12 +319,24 @@ func tooLarge(limit int64) *Error {
 	return &Error{Status: http.StatusRequestEntityTooLarge, Type: "content_too_long_exception", Reason: fmt.Sprintf("entity content is too long for the configured limit of %d bytes", limit)}
 }
 
-// body reads a body that is neither a bulk request nor a search.
-func (r *request) body() ([]byte, *Error) { return r.bodyWithin(int64(r.h.options.MaxDocumentBytes)) }
+// sourceBody reads a body with a document.
+func (r *request) sourceBody() ([]byte, *Error) {
+	return r.bodyWithin(int64(r.h.options.MaxDocumentBytes))
+}
 
-// searchBody reads the body of a search, before its admission.
+// body reads a body that has no document and is no search. It is empty, or has passed checkBody.
+func (r *request) body() ([]byte, *Error) { return checked(r.sourceBody()) }
+
+// searchBody is body for a search, before its admission.
 func (r *request) searchBody() ([]byte, *Error) {
-	return r.bodyWithin(min(maxQueryText, int64(r.h.options.MaxDocumentBytes)))
+	return checked(r.bodyWithin(min(maxQueryText, int64(r.h.options.MaxDocumentBytes))))
+}
+
+func checked(body []byte, err *Error) ([]byte, *Error) {
+	if err == nil && len(body) > 0 {
+		err = checkBody(body)
+	}
+	return body, err
 }
 
 func (r *request) bodyWithin(limit int64) ([]byte, *Error) {

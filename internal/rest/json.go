@@ -9,21 +9,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/griffin-search/griffin/internal/jsonout"
 )
-
-// refuseDuplicates returns an error if an object of a body, which is JSON, has a key twice: one of its values would be
-// ignored.
-func refuseDuplicates(body []byte) *Error {
-	_, err := jsontext.NewDecoder(bytes.NewReader(body)).ReadValue()
-	var at *jsontext.SyntacticError
-	if errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &at) {
-		return badRequest(typeParsing, "the body: byte %d: duplicate key [%s]", at.ByteOffset, at.JSONPointer.LastToken())
-	}
-	return nil
-}
 
 // A scanner walks over JSON that json.Valid has accepted.
 type scanner struct {

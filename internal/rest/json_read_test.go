@@ -104,14 +104,14 @@ func TestDecodedValuesEnd(t *testing.T) {
 func TestSearchHeader(t *testing.T) {
 	for line, want := range map[string]string{
 		"": "default", "  ": "default", "{}": "default", "{ }": "default", `{"index":"a"}`: "a", ` {"index": "b" } `: "b", `{"index":["c"]}`: "c",
-		`{"index":"d","preference":"x"}`: "d", `{"preference":"x"}`: "default", `{"index":"\u0065"}`: "e", `{"index":"a","index":"f"}`: "f",
+		`{"index":"d","preference":"x"}`: "d", `{"preference":"x"}`: "default", `{"index":"\u0065"}`: "e",
 	} {
 		h := searchHeader{Index: "default"}
 		if err := h.parse([]byte(line)); err != nil || h.Index != indexName(want) {
 			t.Errorf("%q: %q, %v, want %q", line, h.Index, err, want)
 		}
 	}
-	for _, line := range []string{`{`, `[]`, `{"other":1}`, `{"index":3}`, `{"index":"a"`, `{"index":"a}`} {
+	for _, line := range []string{`{`, `[]`, `{"other":1}`, `{"index":3}`, `{"index":"a"`, `{"index":"a}`, `{"index":"a","index":"f"}`} {
 		if err := new(searchHeader).parse([]byte(line)); err == nil {
 			t.Errorf("%q is accepted", line)
 		}

@@ -2,10 +2,14 @@ package rest
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 var jsonTexts = []string{
@@ -13,13 +17,29 @@ var jsonTexts = []string{
 	`""`, `"`, `"a`, `"\"`, `"\\"`, `"\u00e9\ud83d\ude00"`, `"\ud83d"`, `"\ud83dx"`, `"\ud83d\u0041"`, `"\ude00\ud83d"`, `"\u12"`, `"\u12g4"`, `"\x"`, "\"\n\"", "\"\x00\"",
 	"\"\x7f\"", "\"\x80\xff\"", `"0123456789abcdef\n0123456789"`, "\"0123456\x1f\"", `"\b\f\n\r\t\/\""`,
 	`{}`, `[]`, `[1,2]`, `[1,]`, `[,]`, `[1 2]`, `[`, `]`, `{"a":1}`, `{"a":1,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1 "b":2}`, `{"a" : [ { "b":null } , "c" ] }`, ` {"a":1} `, `{"a":1}x`, `[[]]`, `{"a":{"a":{}}}`,
+	`{"a":1,"a":1}`, `{"a":1,"\u0061":1}`, `{"a":{"b":[{"c":1,"d":2,"c":3}]}}`, `{"a":{"b":1},"c":{"b":1},"b":1}`, `[{"a":1},{"a":1}]`, `{"":1,"":1}`,
+	manyKeys(40, 41), manyKeys(40, 0), manyKeys(40, 38), manyKeys(12, 5), manyKeys(13, 5),
 	strings.Repeat("[", 10000) + strings.Repeat("]", 10000), strings.Repeat("[", 10001) + strings.Repeat("]", 10001),
+}
+
+// manyKeys is an object of n keys and again, if there is one, key number twice.
+func manyKeys(n, twice int) string {
+	var keys []string
+	for i := range n {
+		keys = append(keys, fmt.Sprintf(`"k%d":%[1]d`, i))
+	}
+	if twice < n {
+		keys = append(keys, keys[twice])
+	}
+	return "{" + strings.Join(keys, ",") + "}"
 }
 
 func TestValidJSON(t *testing.T) {
 	same := func(text string) {
 		t.Helper()
-		if got, want := validJSON([]byte(text)), json.Valid([]byte(text)); got != want {
+		// The options of jsontext accept unpaired surrogates, as encoding/json does, but also bytes that are not UTF-8.
+		want := json.Valid([]byte(text)) && utf8.ValidString(text) && jsontext.Value(text).IsValid(jsontext.AllowInvalidUTF8(true))
+		if got := validJSON([]byte(text)); got != want {
 			t.Errorf("%.80q: valid is %v, want %v", text, got, want)
 		}
 	}

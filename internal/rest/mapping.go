@@ -148,9 +148,6 @@ func parseCreate(body []byte) (meta, *Error) {
 	if err != nil {
 		return m, badRequest(typeParsing, "the body: %s", jsonReason(err))
 	}
-	if err := refuseDuplicates(body); err != nil {
-		return m, err
-	}
 	for _, key := range keys {
 		if key != "settings" && key != "mappings" {
 			return m, badRequest(typeParsing, "unknown key [%s] for create index", key)

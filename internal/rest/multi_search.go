@@ -32,8 +32,9 @@ const (
 type multiSearch struct {
 	r        *request
 	searches []*oneSearch
-	flat     bool // rest_total_hits_as_int
-	typed    bool // typed_keys
+	lines    []int // of the bodies of searches
+	flat     bool  // rest_total_hits_as_int
+	typed    bool  // typed_keys
 	found    int
 	answered atomic.Int64 // bytes
 }
@@ -88,6 +89,9 @@ func (h *searchHeader) parse(line []byte) error {
 				return nil
 			}
 		}
+	}
+	if fault := faultOf(line); fault != nil {
+		return fault
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
@@ -166,7 +170,7 @@ func (m *multiSearch) read() *Error {
 		if err != nil {
 			return m.unreadable(lines, err)
 		}
-		if err := m.add(string(h.Index), body); err != nil {
+		if err := m.add(string(h.Index), body, lines.line); err != nil {
 			return err
 		}
 	}
@@ -187,7 +191,7 @@ func (m *multiSearch) unreadable(lines *bulkReader, err error) *Error {
 	return badRequest(typeParsing, "line [%d] cannot be read: %v", lines.line, err)
 }
 
-func (m *multiSearch) add(index string, body []byte) *Error {
+func (m *multiSearch) add(index string, body []byte, line int) *Error {
 	s := &oneSearch{searchRequest: newSearchRequest()}
 	s.flat, s.typed = m.flat, m.typed
 	if index == "" {
@@ -201,12 +205,15 @@ func (m *multiSearch) add(index string, body []byte) *Error {
 			return illegal("the searches of a multi-search ask for more than [%d] hits together", maxFound)
 		}
 	}
-	m.searches = append(m.searches, s)
+	m.searches, m.lines = append(m.searches, s), append(m.lines, line)
 	return nil
 }
 
 func (s *oneSearch) parse(body []byte) *Error {
 	if len(bytes.TrimSpace(body)) > 0 {
+		if err := checkBody(body); err != nil {
+			return err
+		}
 		if err := s.parseBody(s.index, body); err != nil {
 			return err
 		}
@@ -342,7 +349,11 @@ func (m *multiSearch) body() *buffer {
 		}
 		if s.err != nil {
 			m.r.h.metrics.failed(s.err)
-			text, _ := json.Marshal(s.err.body()) // texts have a JSON form
+			failed := *s.err // of other searches, too
+			if failed.Status == http.StatusBadRequest {
+				failed.Reason = fmt.Sprintf("line [%d]: %s", m.lines[i], failed.Reason)
+			}
+			text, _ := json.Marshal(failed.body()) // texts have a JSON form
 			out = append(out, text...)
 			continue
 		}

@@ -91,9 +91,6 @@ func parseSettings(body []byte) (map[string]*string, *Error) {
 	if err := json.Unmarshal(body, &top); err != nil {
 		return nil, badRequest(typeParsing, "the body: %s", jsonReason(err))
 	}
-	if err := refuseDuplicates(body); err != nil {
-		return nil, err
-	}
 	if within, found := top["settings"].(map[string]any); found {
 		for key := range top {
 			if key != "settings" {

@@ -1,12 +1,10 @@
 package rest
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/mapping"
@@ -27,14 +25,11 @@ func checkSource(id string, raw []byte) *Error {
 	fail := func(reason string) *Error {
 		return badRequest(typeMapperParsing, "failed to parse document with id '%s': %s", id, reason)
 	}
-	switch {
-	case !validJSON(raw):
-		var v any
-		return fail(fmt.Sprint(json.Unmarshal(raw, &v)))
-	case !isObject(string(raw[:min(len(raw), 64)])) && !isObject(string(raw)):
+	if fault := faultOf(raw); fault != nil {
+		return fail(fault.Error())
+	}
+	if !isObject(string(raw[:min(len(raw), 64)])) && !isObject(string(raw)) {
 		return fail("the document is not a JSON object")
-	case !utf8.Valid(raw):
-		return fail("the JSON is not valid UTF-8")
 	}
 	return nil
 }

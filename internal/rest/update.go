@@ -126,7 +126,7 @@ func updateDocument(r *request) (answer, *Error) {
 	if err != nil {
 		return answer{}, err
 	}
-	raw, err := r.body()
+	raw, err := r.sourceBody()
 	if err == nil {
 		err = checkSource(id, raw)
 	}
