@@ -99,6 +99,7 @@ type request struct {
 	w      http.ResponseWriter
 	values url.Values
 	began  time.Time
+	reads  bool        // the body has been read, in part at least
 	chosen *pathFilter // parts of the answer, by filter_path; nil: all
 	ends   []func()    // called when the route has answered
 }
@@ -165,6 +166,7 @@ func (h *Handler) serve(w http.ResponseWriter, req *http.Request, f action, para
 		end()
 	}
 	if err != nil {
+		r.dropBody()
 		h.Fail(w, req, err)
 		return
 	}
@@ -292,8 +294,33 @@ func (r *request) deadlines() {
 	_ = c.SetWriteDeadline(until.Add(r.h.options.Timeout))
 }
 
+// maxDropped bounds what is read of a body that is not used, and maxDroppedChunks if it may be endless.
+const (
+	maxDropped       = 1 << 30
+	maxDroppedChunks = 64 << 20
+)
+
+// dropBody reads the rest of the body before an error is sent. Many clients do not read an answer before they have sent the
+// body: if the connection were closed earlier, they would see a reset and not the error.
+func (r *request) dropBody() {
+	waits := !r.reads && strings.EqualFold(r.Header.Get("Expect"), "100-continue") // it sends nothing before it has an answer
+	if r.ProtoMajor != 1 || r.Body == nil || waits {
+		return
+	}
+	most := int64(maxDropped)
+	if r.ContentLength < 0 {
+		most = maxDroppedChunks
+	}
+	r.deadlines()
+	_, _ = io.CopyN(io.Discard, r.Body, most) // the client may have left
+}
+
 // reader returns the body, decompressed.
 func (r *request) reader() (io.Reader, *Error) {
+	if r.ContentLength > r.h.options.MaxBodyBytes {
+		return nil, tooLarge(r.h.options.MaxBodyBytes)
+	}
+	r.reads = true
 	var body io.Reader = http.MaxBytesReader(r.w, r.Body, r.h.options.MaxBodyBytes)
 	var unpacked io.Reader
 	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
@@ -340,6 +367,9 @@ func checked(body []byte, err *Error) ([]byte, *Error) {
 }
 
 func (r *request) bodyWithin(limit int64) ([]byte, *Error) {
+	if r.ContentLength > limit && r.Header.Get("Content-Encoding") == "" {
+		return nil, tooLarge(limit)
+	}
 	r.deadlines()
 	from, apiErr := r.reader()
 	if apiErr != nil {
