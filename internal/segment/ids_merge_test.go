@@ -204,11 +204,11 @@ func TestMergeMemory(t *testing.T) {
 		t.Skip("under the race detector a sync.Pool drops memory at random")
 	}
 	keepPools(t)
-	dir := t.TempDir()
 	allocated := func(n int) int64 {
+		dir := t.TempDir()
 		var sources []Source
 		for i := range 2 {
-			s := writeMany(t, vfs.OS, filepath.Join(dir, string(rune('a'+i)), string(rune('a'+n%7))), manyOptions, newManySource(i*n, n))
+			s := writeMany(t, vfs.OS, filepath.Join(dir, string(rune('a'+i))), manyOptions, newManySource(i*n, n))
 			src, err := s.Source(nil)
 			if err != nil {
 				t.Fatal(err)
@@ -217,12 +217,18 @@ func TestMergeMemory(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		writeMany(t, vfs.OS, filepath.Join(dir, "merged", string(rune('a'+n%7))), manyOptions, sources...)
+		writeMany(t, vfs.OS, filepath.Join(dir, "merged"), manyOptions, sources...)
 		runtime.ReadMemStats(&after)
 		return int64(after.TotalAlloc - before.TotalAlloc)
 	}
-	const few, many = 50_000, 250_000
-	if grown := allocated(many) - allocated(few); grown > 2*2*(many-few) {
-		t.Errorf("a merge of %d more documents allocates %d bytes more", 2*(many-few), grown)
+	const few, many, most = 50_000, 250_000, 2 * 2 * (250_000 - 50_000)
+	// Goroutines that run at the same time need buffers of their own, so that one run can allocate more than another.
+	leastFew, leastMany := allocated(few), allocated(many)
+	for range 4 {
+		if leastMany-leastFew <= most {
+			return
+		}
+		leastFew, leastMany = min(leastFew, allocated(few)), min(leastMany, allocated(many))
 	}
+	t.Errorf("a merge of %d more documents allocates %d bytes more", 2*(many-few), leastMany-leastFew)
 }

@@ -17,9 +17,12 @@ type StoredDoc struct {
 	Title, Text []byte
 	Extra       []StoredField // in the order of the record
 
-	block   []byte // decompressed block that holds the slices
-	plain   []byte // memory of texts whose escapes were removed
-	escaped int    // bytes of these texts with their escapes
+	raw     []byte        // decompressed block that holds the slices
+	of      *StoredReader // of raw
+	number  int           // of the block in of
+	block   []byte        // memory of raw, unless it is shared
+	plain   []byte        // memory of texts whose escapes were removed
+	escaped int           // bytes of these texts with their escapes
 }
 
 // StoredField is a named text.

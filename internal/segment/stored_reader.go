@@ -19,6 +19,7 @@ type StoredReader struct {
 	dirOff  uint64 // offset of dir in the payload
 	numDocs int
 	order   *array // each document's number in the file; nil: the DocID
+	serial  uint64 // of this reader in the process
 }
 
 // OpenStored opens a StoredWriter's file.
@@ -48,7 +49,9 @@ func newStoredReader(file *sealed.File) (*StoredReader, error) {
 	if numBlocks > (n-storedTrailerLen)/storedEntryLen || numDocs > base.MaxDocs || (numDocs == 0) != (numBlocks == 0) || numBlocks > numDocs {
 		return nil, fmt.Errorf("%s: %d documents in %d blocks: %w", file.Name(), numDocs, numBlocks, base.ErrCorrupt)
 	}
-	r := &StoredReader{file: file, dirOff: n - storedTrailerLen - numBlocks*storedEntryLen, numDocs: int(numDocs)}
+	r := &StoredReader{
+		file: file, dirOff: n - storedTrailerLen - numBlocks*storedEntryLen, numDocs: int(numDocs), serial: storedReaders.Add(1),
+	}
 	r.dir = file.Bytes()[r.dirOff : n-storedTrailerLen]
 	return r, nil
 }
@@ -141,7 +144,8 @@ func (b *storedBlock) doc(raw []byte, i int) ([]byte, error) {
 	return doc, nil
 }
 
-// Get reads a document into d, decompressing about 8 KiB, without allocating once d has grown.
+// Get reads a document into d. It decompresses about 8 KiB, unless the last document of d was in the same block or
+// several searches read it. It allocates nothing once d has grown, except for blocks that are kept.
 func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
 	if int64(doc) >= int64(r.numDocs) {
 		return fmt.Errorf("%s: document %d of %d: %w", r.file.Name(), doc, r.numDocs, base.ErrBadInput)
@@ -162,9 +166,9 @@ func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
 	if err != nil {
 		return err
 	}
-	raw, err := b.decode(&d.block)
-	if err == nil {
-		raw, err = b.doc(raw, int(number)-b.first)
+	var raw []byte
+	if err = r.load(&b, i, d); err == nil {
+		raw, err = b.doc(d.raw, int(number)-b.first)
 	}
 	if err == nil {
 		err = d.decode(raw)
@@ -172,6 +176,22 @@ func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
 	if err != nil {
 		return fmt.Errorf("%s: block %d: document %d: %w", r.file.Name(), i, doc, err)
 	}
+	return nil
+}
+
+// load makes d.raw the block of a number.
+func (r *StoredReader) load(b *storedBlock, number int, d *StoredDoc) (err error) {
+	if d.of == r && d.number == number {
+		return nil
+	}
+	d.of = nil
+	if d.raw = storedBlocks.find(r.serial, number); d.raw == nil {
+		if d.raw, err = b.decode(&d.block); err != nil {
+			return err
+		}
+		storedBlocks.offer(r.serial, number, d.raw)
+	}
+	d.of, d.number = r, number
 	return nil
 }
 
