@@ -30,7 +30,6 @@ type fieldInverter struct {
 	withPositions bool
 	touched       uint32 // of touch
 	last          uint32 // highest position of the last document with tokens
-	numPostings   uint64
 	numTokens     uint64
 }
 
@@ -54,7 +53,7 @@ func (f *fieldInverter) reset() {
 	f.positions.reset()
 	f.states, f.posStates, f.lengths = f.states[:0], f.posStates[:0], f.lengths[:0]
 	f.twins = f.twins[:0]
-	f.numPostings, f.numTokens = 0, 0
+	f.numTokens = 0
 }
 
 func (f *fieldInverter) usedBytes() int64 {
@@ -210,7 +209,6 @@ func (f *fieldInverter) finishPosting(st *termState) {
 	}
 	st.prevDoc = st.doc + 1
 	st.freq = 0
-	f.numPostings++
 }
 
 // inverter makes one partial index of consecutive documents at a time, for one goroutine.

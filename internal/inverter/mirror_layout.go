@@ -24,7 +24,6 @@ type mirrorLayout struct {
 	// The output.
 	lists, positions []byte
 	numTerms         int
-	numPostings      uint64
 
 	// The current list.
 	docs, gaps []byte
@@ -37,8 +36,7 @@ type mirrorLayout struct {
 
 func (l *mirrorLayout) reset(v *inverter) {
 	l.mirror, l.all, l.withPositions = &v.mirror, v.mirror.numDocs == v.numDocs(), v.fields[0].withPositions
-	l.lists, l.positions = l.lists[:0], l.positions[:0]
-	l.numTerms, l.numPostings = 0, 0
+	l.lists, l.positions, l.numTerms = l.lists[:0], l.positions[:0], 0
 }
 
 // join sets the current list to the postings of three.

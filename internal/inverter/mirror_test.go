@@ -2,14 +2,17 @@ package inverter
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/mapping"
+	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -137,8 +140,8 @@ func TestMirrorEqualsInversion(t *testing.T) {
 			t.Fatal(err)
 		}
 		g, e := &got.fields[0], &expected.fields[0]
-		if g.numTerms != e.numTerms || g.numPostings != e.numPostings || g.numTokens != e.numTokens || !slices.Equal(g.lengths, e.lengths) {
-			t.Errorf("seed %d: %d terms, %d postings, %d tokens, want %d, %d, %d, or the lengths differ", seed, g.numTerms, g.numPostings, g.numTokens, e.numTerms, e.numPostings, e.numTokens)
+		if g.numTerms != e.numTerms || g.numTokens != e.numTokens || !slices.Equal(g.lengths, e.lengths) {
+			t.Errorf("seed %d: %d terms, %d tokens, want %d, %d, or the lengths differ", seed, g.numTerms, g.numTokens, e.numTerms, e.numTokens)
 		}
 		if !bytes.Equal(g.lists.data, e.lists.data) || !bytes.Equal(g.positions.data, e.positions.data) {
 			t.Errorf("seed %d: other lists or positions", seed)
@@ -169,15 +172,65 @@ func equalPartials(t *testing.T, seed uint64, v *inverter, w *partialWriter, wan
 	if err != nil {
 		t.Fatal(err)
 	}
+	if plain := v.plain.on && len(v.plain.docs) > 0; plain != (got.plain != nil) {
+		t.Errorf("seed %d: plain lists: %t, want %t", seed, got.plain != nil, plain)
+	}
+	if g, e := listTexts(t, got), listTexts(t, want); !slices.Equal(g, e) {
+		t.Errorf("seed %d: other lists", seed)
+	}
+	equalRegions(t, seed, got, want)
+	if got.plain == nil {
+		return
+	}
+	sortPlain(&w.plain.wide, &w.plain, v, w.main, 64)
+	encodePlain(&w.plain, &w.plain.wide, got.fields[0].withPositions)
+	for i := range want.fields {
+		if o := w.plainField(v, base.FieldID(i)); o != nil {
+			got.fields[i].lists, got.fields[i].positions = memoryRegion(o.lists), memoryRegion(o.positions)
+		}
+	}
+	got.plain = nil
+	equalRegions(t, seed, got, want)
+}
+
+// equalRegions compares the encoded lists of partial indexes.
+func equalRegions(t *testing.T, seed uint64, got, want *partial) {
+	t.Helper()
+	plain := got.plain
+	got.encodePlain()
 	for i := range want.fields {
 		g, e := &got.fields[i], &want.fields[i]
-		if g.numTerms != e.numTerms || g.numPostings != e.numPostings || g.numTokens != e.numTokens || !slices.Equal(g.lengths, e.lengths) {
-			t.Errorf("seed %d: field %d: %d terms, %d postings, %d tokens, want %d, %d, %d, or the lengths differ", seed, i, g.numTerms, g.numPostings, g.numTokens, e.numTerms, e.numPostings, e.numTokens)
+		if g.numTerms != e.numTerms || g.numTokens != e.numTokens || !slices.Equal(g.lengths, e.lengths) {
+			t.Errorf("seed %d: field %d: %d terms, %d tokens, want %d, %d, or the lengths differ", seed, i, g.numTerms, g.numTokens, e.numTerms, e.numTokens)
 		}
 		if !bytes.Equal(g.lists.data, e.lists.data) || !bytes.Equal(g.positions.data, e.positions.data) {
 			t.Errorf("seed %d: field %d: other lists or positions", seed, i)
 		}
 	}
+	got.plain = plain
+}
+
+// listTexts returns the blocks of all lists as text.
+func listTexts(t *testing.T, r *partial) (all []string) {
+	t.Helper()
+	it, err := r.Lists()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b segment.PostingBlock
+	for it.Next() {
+		all = append(all, fmt.Sprintf("field %d: term %q: %d documents", it.Field(), it.Term(), it.DocFreq()))
+		for b.N = 1; b.N > 0; {
+			if err := it.ReadBlock(&b); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, fmt.Sprintf("%d %d %x", b.DocIDs[:b.N], b.Freqs[:b.N], b.Positions))
+		}
+	}
+	if err := errors.Join(it.Err(), it.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // After a partial index that had to change from plain tokens to chains, some begin with chains.

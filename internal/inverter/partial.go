@@ -25,6 +25,7 @@ type partial struct {
 	schema    *Schema
 	numDocs   int
 	fields    []partialField
+	plain     *plainLists[uint32] // of fields without regions, in memory; nil: none
 	idBytes   region
 	idEnds    region // u32 little endian
 	hashes    region // idHash: u64, u32 little endian; sorted
@@ -43,12 +44,11 @@ type partial struct {
 }
 
 type partialField struct {
-	numTerms    int
-	numPostings uint64
-	numTokens   uint64
-	lists       region
-	positions   region
-	lengths     []uint32 // nil if no document has the field
+	numTerms  int
+	numTokens uint64
+	lists     region
+	positions region
+	lengths   []uint32 // nil if no document has the field
 	// withPositions: its lists have positions.
 	withPositions bool
 }
@@ -58,7 +58,7 @@ func (r *partial) sizeBytes() int64 {
 	for i := range r.fields {
 		n += r.fields[i].lists.size + r.fields[i].positions.size
 	}
-	return n
+	return n + r.plain.sizeBytes()
 }
 
 func (r *partial) spilled() bool { return r.idEnds.file != nil }
@@ -73,12 +73,28 @@ func (r *partial) regions() []*region {
 
 // detach copies r out of the inverter's reusable memory.
 func (r *partial) detach() {
-	slab := make([]byte, r.sizeBytes()-r.columns.size)
+	r.plain = r.plain.clone()
+	slab := make([]byte, r.sizeBytes()-r.columns.size-r.plain.sizeBytes())
 	for _, s := range r.regions() {
 		n := copy(slab, s.data)
 		s.data, slab = slab[:n:n], slab[n:]
 	}
 	r.detachLengths()
+}
+
+// encodePlain makes regions of plain lists.
+func (r *partial) encodePlain() {
+	if r.plain == nil {
+		return
+	}
+	var l plainLayout
+	encodePlain(&l, r.plain, r.fields[0].withPositions)
+	for i := range r.fields {
+		if o := l.field(r.plain.title, r.plain.text, base.FieldID(i)); o != nil {
+			r.fields[i].lists, r.fields[i].positions = memoryRegion(o.lists), memoryRegion(o.positions)
+		}
+	}
+	r.plain = nil
 }
 
 func (r *partial) detachLengths() {
@@ -90,6 +106,7 @@ func (r *partial) detachLengths() {
 // spill appends the regions to w at offset of file, frees their memory, and returns the new
 // offset.
 func (r *partial) spill(w io.Writer, file io.ReaderAt, offset int64) (int64, error) {
+	r.encodePlain()
 	for _, s := range r.regions() {
 		if _, err := w.Write(s.data); err != nil {
 			return 0, err
@@ -124,21 +141,20 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 	slices.SortFunc(v.docs.hashes, keyed.Compare)
 	r := &partial{schema: v.schema, numDocs: v.numDocs(), fields: make([]partialField, len(v.fields)), fs: v.fs, stored: stored}
 	w.buf = w.buf[:0]
-	spans := w.layOut(v)
+	spans, plain := w.layOut(v)
+	r.plain = plain
 	for i := range v.fields {
 		f := &v.fields[i]
 		if f.numTokens > 0 {
 			f.pad(r.numDocs)
 		}
-		p := partialField{
-			numTerms: f.table.len(), numPostings: f.numPostings, numTokens: f.numTokens, lengths: f.lengths, withPositions: f.withPositions,
-		}
-		if o := w.plainField(v, base.FieldID(i)); o != nil {
-			p.numTerms, p.numPostings = o.numTerms, o.numPostings
-			p.lists, p.positions = memoryRegion(o.lists), memoryRegion(o.positions)
+		p := partialField{numTerms: f.table.len(), numTokens: f.numTokens, lengths: f.lengths, withPositions: f.withPositions}
+		if n, ok := r.plain.numTermsOf(base.FieldID(i)); ok {
+			p.numTerms = n
+		} else if o := w.plainField(v, base.FieldID(i)); o != nil {
+			p.numTerms, p.lists, p.positions = o.numTerms, memoryRegion(o.lists), memoryRegion(o.positions)
 		} else if m := &w.mirror; i == 0 && v.mirror.numDocs > 0 {
-			p.numTerms, p.numPostings = m.numTerms, m.numPostings
-			p.lists, p.positions = memoryRegion(m.lists), memoryRegion(m.positions)
+			p.numTerms, p.lists, p.positions = m.numTerms, memoryRegion(m.lists), memoryRegion(m.positions)
 		} else {
 			p.lists, p.positions = memoryRegion(w.buf[spans[i].lists:spans[i].positions]), memoryRegion(w.buf[spans[i].positions:spans[i].end])
 		}
@@ -163,12 +179,12 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 // listSpan is where buf has the lists and positions of a field.
 type listSpan struct{ lists, positions, end int }
 
-// layOut encodes the lists of all fields, and of the default field last, which can mirror others.
-func (w *partialWriter) layOut(v *inverter) []listSpan {
+// layOut encodes the lists of all fields but those of plain, and of the default field last, which can mirror others.
+func (w *partialWriter) layOut(v *inverter) (spans []listSpan, plain *plainLists[uint32]) {
 	w.main = v.fields[0].table.appendSorted(w.main[:0], &w.sorter)
-	spans := make([]listSpan, len(v.fields))
+	spans = make([]listSpan, len(v.fields))
 	if len(v.plain.docs) > 0 && v.plain.on {
-		w.plain.encode(v, w.main)
+		plain = w.plain.layOut(v, w.main)
 	}
 	for i := 1; i < len(v.fields); i++ {
 		if w.plainField(v, base.FieldID(i)) != nil {
@@ -191,21 +207,15 @@ func (w *partialWriter) layOut(v *inverter) []listSpan {
 	default:
 		spans[0] = w.appendField(&v.fields[0], w.main, nil)
 	}
-	return spans
+	return spans, plain
 }
 
 // plainField returns the lists of a field if the inverter has its tokens, nil otherwise.
 func (w *partialWriter) plainField(v *inverter, id base.FieldID) *plainField {
-	switch {
-	case !v.plain.on || len(v.plain.docs) == 0:
-	case id == 0:
-		return &w.plain.main
-	case id == v.mirror.title:
-		return &w.plain.title
-	case id == v.mirror.text:
-		return &w.plain.text
+	if !v.plain.on || len(v.plain.docs) == 0 {
+		return nil
 	}
-	return nil
+	return w.plain.field(v.mirror.title, v.mirror.text, id)
 }
 
 func (w *partialWriter) makeRefs(i int, f *fieldInverter) []listRef {
@@ -295,7 +305,6 @@ func (w *partialWriter) appendMirrored(v *inverter) {
 			l.positions = append(appendVarint(l.positions, uint64(len(l.gaps))), l.gaps...)
 		}
 		l.numTerms++
-		l.numPostings += uint64(l.docFreq)
 		previous = term
 	}
 }

@@ -14,6 +14,8 @@ type partialLists struct {
 	r         *partial
 	lists     stream
 	positions stream
+	plain     plainCursor // of the current field, if isPlain
+	isPlain   bool
 	field     int // current; -1 before the first Next
 	terms     int // left in the field
 	term      []byte
@@ -43,11 +45,19 @@ func (it *partialLists) Next() bool {
 		it.field++
 		f := &it.r.fields[it.field]
 		it.terms = f.numTerms
+		if _, it.isPlain = it.r.plain.numTermsOf(it.Field()); it.isPlain {
+			it.plain.open(it.r.plain, it.Field(), f.withPositions)
+			continue
+		}
 		it.lists.open(&f.lists, it.r.streamBuf)
 		it.positions.open(&f.positions, it.r.streamBuf)
 		it.term = it.term[:0]
 	}
 	it.terms--
+	if it.isPlain {
+		it.plain.next()
+		return true
+	}
 	it.err = it.readHeader()
 	return it.err == nil
 }
@@ -110,13 +120,23 @@ func (it *partialLists) readHeader() error {
 
 func (it *partialLists) Field() base.FieldID { return base.FieldID(it.field) }
 
-func (it *partialLists) Term() []byte { return it.term }
+func (it *partialLists) Term() []byte {
+	if it.isPlain {
+		return it.plain.term()
+	}
+	return it.term
+}
 
-func (it *partialLists) DocFreq() int { return it.docFreq }
+func (it *partialLists) DocFreq() int {
+	if it.isPlain {
+		return it.plain.docFreq()
+	}
+	return it.docFreq
+}
 
 func (it *partialLists) Err() error {
 	if it.err != nil {
-		return fmt.Errorf("field %d: term %q: %w", it.field, it.term, it.err)
+		return fmt.Errorf("field %d: term %q: %w", it.field, it.Term(), it.err)
 	}
 	return nil
 }
@@ -128,6 +148,10 @@ const maxBlockBytes = codec.BlockLen * 2 * maxVarintBytes
 
 func (it *partialLists) ReadBlock(b *segment.PostingBlock) error {
 	b.N, b.Positions = 0, nil
+	if it.isPlain {
+		it.plain.readBlock(b)
+		return nil
+	}
 	if it.unread == 0 || it.err != nil {
 		return it.err
 	}

@@ -1,6 +1,7 @@
 package inverter
 
 import (
+	"math/bits"
 	"unsafe"
 
 	"github.com/griffin-search/griffin/internal/analysis"
@@ -8,8 +9,8 @@ import (
 )
 
 // plainTokens are the tokens of a partial index whose documents are all mirrored, in their order. The layout sorts
-// them by term and encodes the lists of a term in the title's, the text's and the default field together
-// (plainLayout): no chain grows, and the two fields have no tables of terms.
+// them by term, for the title's, the text's and the default field together (plainLayout, plainLists): no chain grows, and
+// the two fields have no tables of terms.
 //
 // The first document that is not mirrored ends this: all tokens go to the chains of the two fields.
 type plainTokens struct {
@@ -21,6 +22,7 @@ type plainTokens struct {
 	positions []uint32 // in the title or the text, by token
 	docs      []plainDoc
 	current   plainDoc // whose first token is at the end of docs
+	last      uint32   // highest position
 
 	tokens []analysis.Token // scratch
 }
@@ -41,7 +43,7 @@ func (p *plainTokens) reset() {
 	}
 	p.on = p.enabled && p.pause == 0
 	p.numbers, p.positions, p.docs = p.numbers[:0], p.positions[:0], p.docs[:0]
-	p.current = plainDoc{}
+	p.current, p.last = plainDoc{}, 0
 }
 
 func (p *plainTokens) usedBytes() int64 {
@@ -56,6 +58,14 @@ func (p *plainTokens) add(tokens []analysis.Token, numbers []uint32) {
 			p.positions = append(p.positions, tokens[i].Position)
 		}
 	}
+	if n := len(tokens); n > 0 {
+		p.last = max(p.last, tokens[n-1].Position)
+	}
+}
+
+// entryBits is how many bits a plainEntry takes.
+func (p *plainTokens) entryBits() int {
+	return bits.Len32(uint32(len(p.docs)-1)) + 1 + bits.Len32(p.last)
 }
 
 // start is the index of the current document's first token.

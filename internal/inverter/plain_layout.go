@@ -3,19 +3,20 @@ package inverter
 import (
 	"slices"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/turns"
 )
 
-// plainLayout encodes plainTokens: the lists of the title's, the text's and the default field.
+// plainLayout sorts plainTokens by term, and encodes the lists of the title's, the text's and the default field for a
+// temporary file.
 type plainLayout struct {
 	main, title, text plainField
 
-	// entries are tokens in the order of terms:
-	//
-	//	| document, 31 bits | 1: of the text, 1 bit | position, 32 bits |
-	entries []uint64
-	ends    []uint32    // by term, of its entries that are written
-	gate    *turns.Gate // searches go first
+	lists plainLists[uint32]
+	wide  plainLists[uint64]
+	// By number of a term: the end of its tokens that are sorted, and how many are of titles.
+	ends, titles []uint32
+	gate         *turns.Gate // searches go first
 	// Memory for a list's postings and gaps, in the default field, the title and the text.
 	docs, gaps, titleDocs, titleGaps, textDocs, textGaps []byte
 }
@@ -25,84 +26,97 @@ type plainField struct {
 	lists, positions []byte
 	previous         []byte // term
 	numTerms         int
-	numPostings      uint64
 }
 
 func (f *plainField) reset() { *f = plainField{lists: f.lists[:0], positions: f.positions[:0]} }
 
-const textEntry = 1 << 32
-
-func entryDoc(e uint64) uint32 { return uint32(e >> 33) }
-
-// encode lays out the tokens of an inverter, whose terms in the default field keys has in order.
-func (l *plainLayout) encode(v *inverter, keys []keyed) {
-	for _, f := range []*plainField{&l.main, &l.title, &l.text} {
-		f.reset()
+// layOut returns the lists of an inverter's tokens, in l's memory. keys has the terms of the default field in order. If
+// numbers of 32 bits do not have room for the tokens, it encodes the lists and returns nil.
+func (l *plainLayout) layOut(v *inverter, keys []keyed) *plainLists[uint32] {
+	if v.plain.entryBits() <= 32 {
+		sortPlain(&l.lists, l, v, keys, 32)
+		return &l.lists
 	}
-	l.sort(&v.plain, keys)
-	positions, start := v.fields[0].withPositions, uint32(0)
-	for i, k := range keys {
-		if i%256 == 0 {
-			l.gate.Pass()
-		}
-		end := l.ends[k.Number]
-		if end == start {
-			continue
-		}
-		entries, term := l.entries[start:end], v.fields[0].table.term(k.Number)
-		start = end
-		l.grow(len(entries))
-		titled := false
-		for _, e := range entries {
-			if e&textEntry == 0 {
-				titled = true
-				break
-			}
-		}
-		if titled {
-			l.encodeBoth(entries, term, v.mirror.starts, positions)
-			continue
-		}
-		docFreq, numDocs, numGaps, numTextGaps := l.encodeText(entries, v.mirror.starts)
-		l.text.add(term, docFreq, l.docs[:numDocs], l.textGaps[:numTextGaps], positions)
-		l.main.add(term, docFreq, l.docs[:numDocs], l.gaps[:numGaps], positions)
-	}
+	sortPlain(&l.wide, l, v, keys, 64)
+	encodePlain(l, &l.wide, v.fields[0].withPositions)
+	return nil
 }
 
-// sort distributes the tokens by their terms, in the order of keys.
-func (l *plainLayout) sort(p *plainTokens, keys []keyed) {
-	l.ends = slices.Grow(l.ends[:0], len(keys))[:len(keys)]
+// sortPlain distributes the tokens of an inverter by their terms, in the order of keys.
+func sortPlain[E plainEntry](to *plainLists[E], l *plainLayout, v *inverter, keys []keyed, bits int) {
+	p, table := &v.plain, &v.fields[0].table
+	l.ends, l.titles = slices.Grow(l.ends[:0], len(keys))[:len(keys)], slices.Grow(l.titles[:0], len(keys))[:len(keys)]
 	clear(l.ends)
+	clear(l.titles)
 	for _, n := range p.numbers {
 		l.ends[n]++
 	}
+	at := uint32(0)
+	for _, d := range p.docs {
+		for ; at < d.title; at++ {
+			l.titles[p.numbers[at]]++
+		}
+		at = d.text
+	}
+	to.reset(v, bits)
 	sum := uint32(0)
 	for _, k := range keys {
 		n := l.ends[k.Number]
 		l.ends[k.Number] = sum
-		sum += n
+		if n > 0 {
+			to.addTerm(table.term(k.Number), n, l.titles[k.Number])
+			sum += n
+		}
 	}
-	l.entries = slices.Grow(l.entries[:0], len(p.numbers))[:len(p.numbers)]
-	at := uint32(0)
+	to.entries = slices.Grow(to.entries[:0], len(p.numbers))[:len(p.numbers)]
+	at = 0
+	text := E(1) << to.positionBits
 	for doc, d := range p.docs {
 		if doc%64 == 0 {
 			l.gate.Pass()
 		}
-		high := uint64(doc) << 33
+		high := E(doc) << (to.positionBits + 1)
 		for ; at < d.title; at++ {
-			l.put(p.numbers[at], high|uint64(p.positions[at]))
+			putPlain(to.entries, &l.ends[p.numbers[at]], high|E(p.positions[at]))
 		}
-		high |= textEntry
+		high |= text
 		for ; at < d.text; at++ {
-			l.put(p.numbers[at], high|uint64(p.positions[at]))
+			putPlain(to.entries, &l.ends[p.numbers[at]], high|E(p.positions[at]))
 		}
 	}
 }
 
-func (l *plainLayout) put(number uint32, entry uint64) {
-	end := &l.ends[number]
-	l.entries[*end] = entry
+func putPlain[E plainEntry](entries []E, end *uint32, e E) {
+	entries[*end] = e
 	*end++
+}
+
+// encodePlain encodes lists into the fields of l.
+func encodePlain[E plainEntry](l *plainLayout, from *plainLists[E], positions bool) {
+	for _, f := range []*plainField{&l.main, &l.title, &l.text} {
+		f.reset()
+	}
+	for i := range from.ends {
+		if i%256 == 0 {
+			l.gate.Pass()
+		}
+		entries, term := from.list(i), from.term(i)
+		l.grow(len(entries))
+		encodeTerm(l, from, entries, term, positions)
+	}
+}
+
+// field returns the output for a field; nil: it is neither the default one nor one of the others.
+func (l *plainLayout) field(title, text, id base.FieldID) *plainField {
+	switch id {
+	case 0:
+		return &l.main
+	case title:
+		return &l.title
+	case text:
+		return &l.text
+	}
+	return nil
 }
 
 // grow makes room for the lists of n tokens.
@@ -112,29 +126,6 @@ func (l *plainLayout) grow(n int) {
 		l.docs, l.titleDocs, l.textDocs = make([]byte, 2*n), make([]byte, 2*n), make([]byte, 2*n)
 		l.gaps, l.titleGaps, l.textGaps = make([]byte, n), make([]byte, n), make([]byte, n)
 	}
-}
-
-// encodeText encodes the list of a term that no title has. Its postings are the same in both fields.
-func (l *plainLayout) encodeText(entries []uint64, starts []uint32) (docFreq uint32, numDocs, numGaps, numTextGaps int) {
-	docs, gaps, textGaps := l.docs, l.gaps, l.textGaps
-	next := uint32(0)
-	for len(entries) > 0 {
-		doc, position := entryDoc(entries[0]), uint32(entries[0])
-		numTextGaps = putVarint(textGaps, numTextGaps, position)
-		numGaps = putVarint(gaps, numGaps, position+starts[doc]-1)
-		n := 1
-		for ; n < len(entries) && entryDoc(entries[n]) == doc; n++ {
-			gap := uint32(entries[n]) - position
-			position += gap
-			numTextGaps = putVarint(textGaps, numTextGaps, gap)
-			numGaps = putVarint(gaps, numGaps, gap)
-		}
-		numDocs = putPosting(docs, numDocs, doc-next, uint32(n))
-		next = doc + 1
-		docFreq++
-		entries = entries[n:]
-	}
-	return docFreq, numDocs, numGaps, numTextGaps
 }
 
 // plainList is a list in progress.
@@ -161,21 +152,22 @@ func (l *plainList) end(doc, freq uint32) {
 	l.docFreq++
 }
 
-// encodeBoth encodes and adds the lists of a term that is in titles.
-func (l *plainLayout) encodeBoth(entries []uint64, term []byte, starts []uint32, positions bool) {
+// encodeTerm encodes and adds the lists of a term.
+func encodeTerm[E plainEntry](l *plainLayout, from *plainLists[E], entries []E, term []byte, positions bool) {
 	main, title, text := plainList{docs: l.docs, gaps: l.gaps}, plainList{docs: l.titleDocs, gaps: l.titleGaps}, plainList{docs: l.textDocs, gaps: l.textGaps}
+	mask := E(1)<<from.positionBits - 1
 	for len(entries) > 0 {
-		doc := entryDoc(entries[0])
+		doc := from.doc(entries[0])
 		n := uint32(0)
-		for int(n) < len(entries) && entries[n]>>32 == uint64(doc)<<1 {
-			title.position(uint32(entries[n]))
-			main.position(uint32(entries[n]))
+		for int(n) < len(entries) && uint32(entries[n]>>from.positionBits) == doc<<1 {
+			title.position(uint32(entries[n] & mask))
+			main.position(uint32(entries[n] & mask))
 			n++
 		}
 		all := n
-		for int(all) < len(entries) && entryDoc(entries[all]) == doc {
-			text.position(uint32(entries[all]))
-			main.position(uint32(entries[all]) + starts[doc] - 1)
+		for int(all) < len(entries) && from.doc(entries[all]) == doc {
+			text.position(uint32(entries[all] & mask))
+			main.position(uint32(entries[all]&mask) + from.starts[doc] - 1)
 			all++
 		}
 		title.end(doc, n)
@@ -202,7 +194,6 @@ func (f *plainField) add(term []byte, docFreq uint32, docs, gaps []byte, positio
 	}
 	f.previous = term
 	f.numTerms++
-	f.numPostings += uint64(docFreq)
 }
 
 // putPosting writes a posting at an offset and returns the one after it (finishPosting).
