@@ -180,6 +180,9 @@ func (b *CrewBatch) invert(w *crewWorker, schema *Schema, docs []corpus.Document
 	v.fs, v.files = b.options.FS, &b.files
 	v.use(schema)
 	defer v.reset()
+	if inMemory(docs) {
+		v.storeInMemory()
+	}
 	// The documents were checked (Add). All are stored before the first is inverted, because compression and inversion
 	// have tables that would displace each other from the processor's caches.
 	for _, each := range []func(*corpus.Document) error{v.store, v.invert} {
@@ -197,9 +200,24 @@ func (b *CrewBatch) invert(w *crewWorker, schema *Schema, docs []corpus.Document
 	}
 	spill := new(spillFile)
 	if err := b.partials.store.keep(r, spill); err != nil {
+		r.free()
 		return nil, err
 	}
 	return r, spill.finish()
+}
+
+// inMemory reports whether documents are stored in memory: without a file, their blocks are written once, to the segment.
+func inMemory(docs []corpus.Document) bool {
+	const most = 16 << 20 // chunks are smaller, unless they have a large document
+	size := 0
+	for i := range docs {
+		d := &docs[i]
+		size += len(d.Title) + len(d.Text)
+		for j := range d.Extra {
+			size += len(d.Extra[j].Name) + len(d.Extra[j].Value)
+		}
+	}
+	return size <= most
 }
 
 // Partials returns the documents without replaced and deleted ones, valid until Close, and the same

@@ -225,11 +225,13 @@ type inverter struct {
 	typed    typedFields
 	accepted bool // as Options.Accepted
 
-	// Stored documents go to a file at once: only the merge reads them.
+	// Stored documents go to a file at once, or to memory: only the merge reads them.
 	fs     vfs.FS
 	files  *tempNames
 	stored *segment.StoredWriter // of the current partial index, nil before its first document
 	name   string                // name of the file of stored
+	memory *segment.StoredMemory // stored writes to it instead; nil: to a file
+	spare  segment.StoredWriter  // for memory
 }
 
 // Schema is a document's indexed data. It does not change.
@@ -313,12 +315,24 @@ func (v *inverter) reset() {
 }
 
 func (v *inverter) abort() error {
+	if v.memory != nil {
+		v.memory.Free()
+		v.stored, v.memory = nil, nil
+	}
 	if v.stored == nil {
 		return nil
 	}
 	err := v.stored.Abort()
 	v.stored = nil
 	return err
+}
+
+// storeInMemory makes the stored documents of the next partial index stay in memory.
+func (v *inverter) storeInMemory() {
+	if v.schema.Stored {
+		v.memory, v.stored = segment.NewStoredMemory(), &v.spare
+		v.stored.Reset(v.memory)
+	}
 }
 
 func (v *inverter) store(d *corpus.Document) error {
@@ -336,14 +350,17 @@ func (v *inverter) store(d *corpus.Document) error {
 	return v.stored.Add(d.Title, d.Text, d.Extra)
 }
 
-// closeStored returns the file's name, "" for none.
-func (v *inverter) closeStored() (name string, err error) {
+// closeStored returns the file's name, or the memory; "" and nil for none.
+func (v *inverter) closeStored() (name string, memory *segment.StoredMemory, err error) {
 	if v.stored == nil {
-		return "", nil
+		return "", nil, nil
 	}
 	err = v.stored.Close()
-	v.stored = nil
-	return v.name, err
+	if name, memory = v.name, v.memory; memory != nil {
+		name = ""
+	}
+	v.stored, v.memory = nil, nil
+	return name, memory, err
 }
 
 func (v *inverter) numDocs() int { return v.docs.len() }

@@ -33,7 +33,8 @@ type partial struct {
 	versions  []segment.Version // nil: none
 	isNew     []bool            // by document; nil: unknown
 	columns   columns
-	stored    string // file of stored documents, "" if none
+	stored    string                // file of stored documents, "" if none
+	memory    *segment.StoredMemory // stored documents; nil: in the file
 	fs        vfs.FS
 	dropped   *segment.Bitmap
 	streamBuf int // window of a stream of a spilled region
@@ -58,7 +59,28 @@ func (r *partial) sizeBytes() int64 {
 	for i := range r.fields {
 		n += r.fields[i].lists.size + r.fields[i].positions.size
 	}
+	if r.memory != nil {
+		n += r.memory.SizeBytes()
+	}
 	return n + r.plain.sizeBytes()
+}
+
+// free ends the use of stored documents in memory.
+func (r *partial) free() {
+	if r.memory != nil {
+		r.memory.Free()
+		r.memory = nil
+	}
+}
+
+// spillStored moves stored documents from memory to a file.
+func (r *partial) spillStored(name string) error {
+	if r.memory == nil {
+		return nil
+	}
+	defer r.free()
+	r.stored = name
+	return r.memory.Save(r.fs, name)
 }
 
 func (r *partial) spilled() bool { return r.idEnds.file != nil }
@@ -74,7 +96,11 @@ func (r *partial) regions() []*region {
 // detach copies r out of the inverter's reusable memory.
 func (r *partial) detach() {
 	r.plain = r.plain.clone()
-	slab := make([]byte, r.sizeBytes()-r.columns.size-r.plain.sizeBytes())
+	size := int64(0)
+	for _, s := range r.regions() {
+		size += s.size
+	}
+	slab := make([]byte, size)
 	for _, s := range r.regions() {
 		n := copy(slab, s.data)
 		s.data, slab = slab[:n:n], slab[n:]
@@ -134,12 +160,12 @@ type partialWriter struct {
 // finish returns documents in memory of the inverter and of w: detach or spill them before
 // either is used again.
 func (w *partialWriter) finish(v *inverter) (*partial, error) {
-	stored, err := v.closeStored()
+	stored, memory, err := v.closeStored()
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(v.docs.hashes, keyed.Compare)
-	r := &partial{schema: v.schema, numDocs: v.numDocs(), fields: make([]partialField, len(v.fields)), fs: v.fs, stored: stored}
+	r := &partial{schema: v.schema, numDocs: v.numDocs(), fields: make([]partialField, len(v.fields)), fs: v.fs, stored: stored, memory: memory}
 	w.buf = w.buf[:0]
 	spans, plain := w.layOut(v)
 	r.plain = plain
@@ -397,6 +423,9 @@ func (r *partial) readID(doc uint32) (string, error) {
 func (r *partial) Order() ([]uint32, error) { return nil, nil }
 
 func (r *partial) Stored() (*segment.StoredReader, error) {
+	if r.memory != nil {
+		return r.memory.Open()
+	}
 	if r.stored == "" {
 		return nil, nil
 	}

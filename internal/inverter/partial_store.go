@@ -52,6 +52,9 @@ func (s *partialStore) keep(r *partial, to *spillFile) error {
 		s.mu.Unlock()
 		to.file, to.out = file, bufio.NewWriterSize(file, spillBufferBytes)
 	}
+	if err := r.spillStored(s.files.next("stored")); err != nil {
+		return err
+	}
 	end, err := r.spill(to.out, to.file, to.offset)
 	to.offset = end
 	if err != nil {

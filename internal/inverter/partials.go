@@ -80,12 +80,13 @@ func (p *Partials) DropDuplicates(report func(id string, earlier, later corpus.L
 	return len(found), err
 }
 
-// Close closes temporary files, without removing them; the partial indexes must not be used
+// Close closes temporary files, without removing them, and frees memory; the partial indexes must not be used
 // afterwards.
 func (p *Partials) Close() error {
 	err := p.store.close()
 	for _, r := range p.list {
 		if r != nil {
+			r.free()
 			err = errors.Join(err, r.columns.close())
 		}
 	}

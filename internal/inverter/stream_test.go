@@ -221,8 +221,8 @@ func TestAbortOfStored(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if name, err := v.closeStored(); name != "" || err != nil {
-		t.Errorf("file %q, error %v, want none", name, err)
+	if name, memory, err := v.closeStored(); name != "" || memory != nil || err != nil {
+		t.Errorf("file %q, memory %v, error %v, want none", name, memory, err)
 	}
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
 		t.Errorf("files %v, error %v", names, err)

@@ -13,7 +13,7 @@ import (
 
 // StoredReader reads stored documents, safe for concurrent use; a StoredDoc is not.
 type StoredReader struct {
-	file    *sealed.File
+	file    storedContent
 	owned   bool   // Close closes file
 	dir     []byte // numBlocks entries, valid after checkDir
 	dirOff  uint64 // offset of dir in the payload
@@ -36,7 +36,7 @@ func OpenStored(fs vfs.FS, name string) (*StoredReader, error) {
 	return r, nil
 }
 
-func newStoredReader(file *sealed.File) (*StoredReader, error) {
+func newStoredReader(file storedContent) (*StoredReader, error) {
 	n := file.Len()
 	if n < storedTrailerLen {
 		return nil, fmt.Errorf("%s: no trailer: %w", file.Name(), base.ErrCorrupt)

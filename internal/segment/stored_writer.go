@@ -39,7 +39,7 @@ const (
 // StoredWriter writes stored documents for a segment or a partial index. It is not safe for
 // concurrent use; several may run concurrently.
 type StoredWriter struct {
-	out     *sealed.Writer
+	out     storedOutput
 	numDocs uint32
 	dir     []byte
 
@@ -58,6 +58,12 @@ func NewStoredWriter(fs vfs.FS, name string) (*StoredWriter, error) {
 		return nil, err
 	}
 	return &StoredWriter{out: out}, nil
+}
+
+// Reset begins to write to m, with the memory of former documents.
+func (w *StoredWriter) Reset(m *StoredMemory) {
+	w.out, w.numDocs, w.first = m, 0, 0
+	w.dir, w.sizes, w.docs = w.dir[:0], w.sizes[:0], w.docs[:0]
 }
 
 // NumDocs counts added documents.
@@ -134,10 +140,10 @@ func (w *StoredWriter) addBlock(frame []byte, n, rawLen int) error {
 // Close completes and syncs the file.
 func (w *StoredWriter) Close() error {
 	err := w.flush()
-	tail := binary.LittleEndian.AppendUint64(w.dir, uint64(len(w.dir)/storedEntryLen))
-	tail = binary.LittleEndian.AppendUint64(tail, uint64(w.numDocs))
+	w.dir = binary.LittleEndian.AppendUint64(w.dir, uint64(len(w.dir)/storedEntryLen))
+	w.dir = binary.LittleEndian.AppendUint64(w.dir, uint64(w.numDocs))
 	if err == nil {
-		_, err = w.out.Write(tail)
+		_, err = w.out.Write(w.dir)
 	}
 	if err != nil {
 		return abort(err, w.out)

@@ -3,7 +3,6 @@ package segment
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
@@ -37,10 +36,11 @@ func (w *writer) openStored() ([]*StoredReader, error) {
 // writeStored writes documents in the order of the sources' files, copying blocks without drops
 // unchanged.
 func (w *writer) writeStored(ctx context.Context, readers []*StoredReader) error {
-	out, err := NewStoredWriter(w.fs, filepath.Join(w.dir, fileStored))
+	file, err := w.create(fileStored)
 	if err != nil {
 		return err
 	}
+	out := &StoredWriter{out: file}
 	for i, r := range readers {
 		if err := w.copyStored(ctx, out, r, w.droppedNumbers(i)); err != nil {
 			return abort(err, out)
@@ -49,7 +49,7 @@ func (w *writer) writeStored(ctx context.Context, readers []*StoredReader) error
 	if err := out.Close(); err != nil {
 		return err
 	}
-	w.addFile(fileStored, out.out)
+	w.addFile(fileStored, file)
 	return nil
 }
 
