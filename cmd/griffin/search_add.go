@@ -244,6 +244,11 @@ func (f *feeder) feed(ctx context.Context, reader corpus.Reader) error {
 			if err := ctx.Err(); err != nil {
 				return err // the input ended because of it
 			}
+			if f.first == nil && f.maxErrors != 0 { // a record before may be rejected when its batch is written
+				if err := f.flush(ctx); err != nil {
+					return err
+				}
+			}
 			return f.reject(bad)
 		})
 		if err != nil {

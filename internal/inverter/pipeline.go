@@ -44,7 +44,7 @@ type Counts struct{ Docs, Bytes, BadRecords atomic.Int64 }
 // TooManyErrors means more bad records than allowed; it wraps base.ErrBadInput.
 type TooManyErrors struct {
 	Limit int                 // Options.MaxErrors
-	First *corpus.RecordError // the first bad record
+	First *corpus.RecordError // the first bad record of the corpus
 }
 
 // Error names the limit and the first bad record.
@@ -52,7 +52,11 @@ func (e *TooManyErrors) Error() string {
 	if e.Limit == 0 {
 		return fmt.Sprintf("bad record: %v", e.First)
 	}
-	return fmt.Sprintf("more than %d bad records, the first: %v", e.Limit, e.First)
+	records := "records"
+	if e.Limit == 1 {
+		records = "record"
+	}
+	return fmt.Sprintf("more than %d bad %s, the first: %v", e.Limit, records, e.First)
 }
 
 // Unwrap returns base.ErrBadInput and the record's error.
@@ -115,13 +119,14 @@ func Invert(ctx context.Context, reader corpus.Reader, o Options) (*Partials, er
 }
 
 func (p *pipeline) invert(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	caller := ctx
+	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	chunks := make(chan chunk)
 	var workers sync.WaitGroup
 	for range p.Threads {
 		workers.Go(func() {
-			if err := p.work(ctx, chunks); err != nil {
+			if err := p.work(caller, ctx, chunks); err != nil {
 				cancel(err)
 			}
 		})
@@ -225,12 +230,13 @@ func (p *pipeline) cut(ctx context.Context, chunks chan<- chunk) (count int, err
 	}
 }
 
-func (p *pipeline) work(ctx context.Context, chunks <-chan chunk) (err error) {
+// work inverts chunks until ctx, which derives from caller, ends.
+func (p *pipeline) work(caller, ctx context.Context, chunks <-chan chunk) (err error) {
 	analyzer, err := p.Schema.NewAnalyzer()
 	if err != nil {
 		return err
 	}
-	w := &worker{pipeline: p, ctx: ctx, inverter: newInverter(p.Schema, analyzer, p.FS, &p.files)}
+	w := &worker{pipeline: p, caller: caller, ctx: ctx, inverter: newInverter(p.Schema, analyzer, p.FS, &p.files)}
 	w.inverter.accepted = p.Accepted
 	defer func() { err = errors.Join(err, w.inverter.abort(), w.spill.finish()) }()
 	for c := range chunks {
@@ -260,6 +266,7 @@ func (p *pipeline) badRecord(chunkNumber int, e *corpus.RecordError) error {
 
 type worker struct {
 	*pipeline
+	caller   context.Context // of ctx
 	ctx      context.Context
 	inverter *inverter
 	layout   partialWriter
@@ -279,8 +286,8 @@ func (w *worker) invert(c chunk) error {
 		return err
 	}
 	add := func(d *corpus.Document) error {
-		if err := w.ctx.Err(); err != nil {
-			return context.Cause(w.ctx)
+		if err := w.ended(c.number); err != nil {
+			return err
 		}
 		if w.inverter.full() || w.inverter.usedBytes() > w.inverterBytes {
 			if err := finish(); err != nil {
@@ -311,6 +318,25 @@ func (w *worker) invert(c chunk) error {
 	defer w.mu.Unlock()
 	w.byChunk[c.number] = made
 	return nil
+}
+
+// ended returns the error that ended the build, if there is one. After one bad record too many, chunks before the first bad
+// record so far are read on, because they may have an earlier one. They all are with workers, which get them in order.
+func (w *worker) ended(chunkNumber int) error {
+	if w.ctx.Err() == nil {
+		return nil
+	}
+	err := context.Cause(w.ctx)
+	var tooMany *TooManyErrors
+	if w.caller.Err() != nil || !errors.As(err, &tooMany) {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if chunkNumber < w.firstN {
+		return nil
+	}
+	return err
 }
 
 // In memory or spilled.

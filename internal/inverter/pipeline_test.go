@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -22,6 +23,7 @@ type chunkReader struct {
 	size               int64
 	fail, failsToClose error
 	before             func(at int)
+	parsing            func(file string)
 	at, closed         int
 	parsed             chan struct{} // closed after the first Close
 }
@@ -39,6 +41,9 @@ func (r *chunkReader) Next() (*corpus.Batch, error) {
 	d := &r.docs[r.at]
 	r.at++
 	return &corpus.Batch{SizeBytes: r.size, Parse: func(doc func(*corpus.Document) error, bad func(*corpus.RecordError) error) error {
+		if r.parsing != nil {
+			r.parsing(d.Source.File)
+		}
 		if d.Text == "bad" {
 			return bad(&corpus.RecordError{Location: d.Source, Err: errInjected})
 		}
@@ -237,6 +242,43 @@ func TestBadRecords(t *testing.T) {
 	o.Schema = &Schema{Analyzer: "klingon", Fields: []string{""}}
 	if _, err := Invert(t.Context(), &chunkReader{docs: docs, size: 1}, o); err == nil || errors.Is(err, errInjected) {
 		t.Errorf("unknown analyzer: %v", err)
+	}
+}
+
+// A worker may reach the limit of bad records while another one has not come to an earlier bad record.
+func TestFirstBadRecord(t *testing.T) {
+	docs := invertertest.RandomDocs(45, 3, false)
+	for i := range docs {
+		docs[i].Source = corpus.Location{File: fmt.Sprint(i)}
+	}
+	docs[1].Text, docs[2].Text = "bad", "bad"
+	o := invertOptions(t, vfs.OS)
+	late := make(chan struct{})
+	o.OnBadRecord = func(e *corpus.RecordError) {
+		if e.Location.File == "2" {
+			close(late)
+		}
+	}
+	// Documents 0 and 1 are a chunk, whose worker waits for the bad record of the next one and some time more.
+	reader := &chunkReader{docs: docs, size: minChunkBytes / 2, parsing: func(file string) {
+		if file == "0" {
+			<-late
+			time.Sleep(10 * time.Millisecond)
+		}
+	}}
+	_, err := Invert(t.Context(), reader, o)
+	var tooMany *TooManyErrors
+	if !errors.As(err, &tooMany) || tooMany.First.Location.File != "1" {
+		t.Errorf("error %v, want the bad record 1", err)
+	}
+}
+
+func TestTooManyErrorsText(t *testing.T) {
+	first := &corpus.RecordError{Location: corpus.Location{File: "f"}, Err: errInjected}
+	for limit, want := range map[int]string{0: "bad record: ", 1: "more than 1 bad record, the first: ", 2: "more than 2 bad records, the first: "} {
+		if got, want := (&TooManyErrors{Limit: limit, First: first}).Error(), want+first.Error(); got != want {
+			t.Errorf("limit %d: %q, want %q", limit, got, want)
+		}
 	}
 }
 

@@ -127,7 +127,7 @@ func TestWorkerStops(t *testing.T) {
 					return parse(doc, bad)
 				}
 			}
-			w := &worker{pipeline: p, ctx: ctx, inverter: newInverter(p.Schema, analyzerOf(t, p.Schema), p.FS, &p.files)}
+			w := &worker{pipeline: p, caller: t.Context(), ctx: ctx, inverter: newInverter(p.Schema, analyzerOf(t, p.Schema), p.FS, &p.files)}
 			err := w.invert(chunk{batches: batches})
 			added, left := int64(3), 0
 			if fail != nil {
