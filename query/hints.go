@@ -123,6 +123,8 @@ func (h *hinter) word(word, next string) {
 		h.unknownField(name, name+":"+value)
 	case ok:
 		h.exclusion(name+":", value, next)
+	case name != "" && value == "" && (name == existsName || name == idName || slices.Contains(h.fields, name)):
+		h.add(`nothing follows "%s:": write the value directly after it, or %[1]s\: for the text`, name)
 	}
 }
 

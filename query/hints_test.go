@@ -27,6 +27,9 @@ func TestHints(t *testing.T) {
 		{`title:!"x y"`, `no operator "!"`},
 		{`a &&& b`, `no operator "&&": write AND`},
 		{`a &&b`, `no operator "&&": write AND`},
+		{`title: x`, `nothing follows "title:": write the value directly after it, or title\: for the text`},
+		{`(a meta.author:)`, `nothing follows "meta.author:"`},
+		{`_exists_:`, `nothing follows "_exists_:"`},
 		{`a ||| b`, `no operator "||": write OR`},
 	} {
 		t.Run(c.query, func(t *testing.T) {
@@ -40,7 +43,7 @@ func TestHints(t *testing.T) {
 		"", "zebra", "title:x", `meta.author:"a:b*"`, "title:(a b)", "std::vector", "http://host/a?b=c", "http://host/", "note: this", "zeb*", "z?bra", "title:*ra", "zebr~", "zebr~0.8", `"a b"~5`, "/zeb.*a/", "title:[10 TO 20]", "title:>10", "*:*", "*",
 		"_exists_:title", "_id:7", "title:/a b:c|d/", "/a b:c/",
 		"12:30", `C:\temp`, "what is it?", "why?!", "wow !!!", "a&&b a||b", `title:\!y`, `+\!a`, "a * b", "5 * 3", "C++", "a/b", "/usr/lib/", "~/notes", "wow!", "nearly", "a~b",
-		`titel\:x`, `zeb\*`, `z\?bra`, `zebr\~`, `\/re\/`, `\*`, `\!a`, `"zeb*" "titel:x"`, "(a) [1]", "**", "x:",
+		`titel\:x`, `zeb\*`, `z\?bra`, `zebr\~`, `\/re\/`, `\*`, `\!a`, `"zeb*" "titel:x"`, "(a) [1]", "**", "x:", `title\: x`, "a title :x",
 	} {
 		t.Run("no hint for "+text, func(t *testing.T) {
 			if got := Hints(text, fields); got != nil {
