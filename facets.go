@@ -83,13 +83,14 @@ func ParseFacet(text string) (Facet, error) {
 	return f, nil
 }
 
-// SortKeys turns a text such as "price:desc,name" into Query.Sort; nil if it is empty.
+// SortKeys turns a text such as "price:desc, name" into Query.Sort; nil if it is empty.
 func SortKeys(text string) json.RawMessage {
 	if text == "" {
 		return nil
 	}
 	var keys []any
 	for key := range strings.SplitSeq(text, ",") {
+		key = strings.TrimSpace(key)
 		if name, order, directed := strings.Cut(key, ":"); directed {
 			keys = append(keys, map[string]string{name: order})
 		} else {

@@ -178,7 +178,7 @@ func parseText(searcher *dispatch.Searcher, text string) (query.Node, error) {
 }
 
 // ParseFilter is ParseQuery for a filter, in which nothing may be ignored: what looks like an unknown field or like
-// an operator of another language is an error, too. It wraps ErrBadInput.
+// an operator of another language is an error, too, and so is a text without any clause. It wraps ErrBadInput.
 func ParseFilter(ix *Index, text string) (query.Node, error) {
 	snapshot, err := ix.ix.Snapshot()
 	if err != nil {
@@ -191,6 +191,9 @@ func ParseFilter(ix *Index, text string) (query.Node, error) {
 	}
 	if hints := query.Hints(text, ix.searcher(snapshot).Fields()); len(hints) > 0 {
 		return nil, fmt.Errorf("%s: %w", hints[0], ErrBadInput)
+	}
+	if b, ok := node.(*query.Boolean); ok && len(b.Clauses) == 0 {
+		return nil, fmt.Errorf("the filter is empty: want a query, such as kind:book: %w", ErrBadInput)
 	}
 	return node, nil
 }

@@ -72,6 +72,9 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 	if err == nil {
 		err = o.deviceFlags.check()
 	}
+	if err == nil {
+		err = o.fieldFlags.check()
+	}
 	switch {
 	case err != nil:
 		return err

@@ -20,14 +20,41 @@ type fieldFlags struct {
 	facets  []string
 	fields  []string
 	in      []string
+	flags   *pflag.FlagSet
 }
 
 func (o *fieldFlags) register(f *pflag.FlagSet) {
+	o.flags = f
 	f.StringArrayVar(&o.filters, "filter", nil, "only documents that also match `QUERY`, which does not change scores; repeat for several")
 	f.StringVar(&o.sort, "sort", "", "order by `FIELD[:asc|desc],…` instead of the score; _score and _doc (the order of writing) are fields")
 	f.StringArrayVar(&o.facets, "facet", nil, "count the values of `FIELD[=N]`, the N most frequent (default 10), over all matching documents; repeat for several")
 	f.StringSliceVar(&o.in, "in", nil, "seek words without a field in `FIELD[^WEIGHT],…`, which count as one field (BM25F)")
 	f.StringSliceVar(&o.fields, "fields", nil, "of the stored fields, show these: `FIELD,…`")
+}
+
+// check returns an error for a flag whose value is empty or is no sort.
+func (o *fieldFlags) check() error {
+	for _, flag := range []struct {
+		name, want string
+		values     []string
+	}{
+		{"filter", "a query, such as kind:book", o.filters},
+		{"sort", "FIELD, FIELD:asc or FIELD:desc, several with commas between them", strings.Split(o.sort, ",")},
+		{"fields", "names of fields with commas between them", o.fields},
+		{"in", "names of fields with commas between them", o.in},
+	} {
+		empty := func(value string) bool { return strings.TrimSpace(value) == "" }
+		if o.flags.Changed(flag.name) && (len(flag.values) == 0 || slices.ContainsFunc(flag.values, empty)) {
+			return usagef("--%s %q: want %s", flag.name, o.flags.Lookup(flag.name).Value, flag.want)
+		}
+	}
+	for key := range strings.SplitSeq(o.sort, ",") {
+		name, order, directed := strings.Cut(strings.TrimSpace(key), ":")
+		if order = strings.ToLower(order); directed && (name == "" || order != "asc" && order != "desc") {
+			return usagef("--sort %s: want FIELD, FIELD:asc or FIELD:desc", key)
+		}
+	}
+	return nil
 }
 
 // explain adds to an error of sorts and facets where the types of fields come from.

@@ -138,6 +138,9 @@ func (k *Key) direct(name, direction string) error {
 func parseKey(name string, raw json.RawMessage, fields Fields) (Key, error) {
 	var direction string
 	if json.Unmarshal(raw, &direction) == nil && string(raw) != "null" {
+		if direction == "" {
+			return Key{}, fmt.Errorf("sort by [%s]: no order: want asc or desc: %w", name, base.ErrBadInput)
+		}
 		return NewKey(name, direction, fields)
 	}
 	_, options, err := object(raw)

@@ -41,6 +41,7 @@ func TestFieldParameters(t *testing.T) {
 	for _, c := range []struct{ query, ids, facets string }{
 		{"sort=price:desc,_doc", "2 1 0 3", "null"},
 		{"filter=kind:shoe&filter=price:[*+TO+10]", "0", "null"},
+		{"filter=kind:shoe&filter=&filter=+&filter=price:[*+TO+10]", "0", "null"},
 		{"sort=price&k=1&facet=kind=1&facet=price", "0", `{"kind":[{"value":"shoe","count":2}],"price":[{"value":0,"count":2},{"value":10,"count":1},{"value":20,"count":1}]}`},
 	} {
 		w := get(t, h, "/search?q=red&"+c.query)
@@ -65,7 +66,7 @@ func TestFieldParameters(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"facet=kind=0": "want FIELD=N", "facet=nothing": "not in the mapping", "sort=nothing": "No mapping found", "filter=(red": "byte 0", "filter=nothing:x": `no field`,
+		"facet=kind=0": "want FIELD=N", "facet=nothing": "not in the mapping", "sort=nothing": "No mapping found", "filter=(red": "byte 0", "filter=()": "the filter is empty", "filter=nothing:x": `no field`,
 		"sort=price&sort=kind": "given 2 times", strings.Repeat("filter=a&", 21): "more than 20 times",
 	} {
 		if w := get(t, h, "/search?q=red&"+query); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {

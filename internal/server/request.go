@@ -124,7 +124,11 @@ func (h *handler) fieldParameters(req *searchRequest, values url.Values) *apiErr
 			return apiErr
 		}
 	}
-	req.Filters = values["filter"]
+	for _, text := range values["filter"] {
+		if strings.TrimSpace(text) != "" { // a form sends it for an empty field
+			req.Filters = append(req.Filters, text)
+		}
+	}
 	for _, text := range values["facet"] {
 		f, err := griffin.ParseFacet(text)
 		if err != nil {
