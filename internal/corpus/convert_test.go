@@ -166,8 +166,9 @@ func TestNotebook(t *testing.T) {
 		"b.ipynb": []byte(`{"worksheets":[{"cells":[{"cell_type":"code","input":["1+1"]}]}],"metadata":{"language_info":{"name":"R"}},"nbformat":3}`),
 		"c.ipynb": []byte(`{"cells":`),
 		"d.ipynb": []byte(`{"no":1}`),
+		"e.ipynb": []byte(`{"metadata":{"name":""},"nbformat":3,"worksheets":[{"cells":[{"cell_type":"markdown","source":["no head"]},{"cell_type":"heading","level":1,"source":["The old\n"," head"]},{"cell_type":"heading","level":2,"source":"next"},{"cell_type":"code","language":"python","input":["1+1"]}]}]}`),
 	})
-	want := []string{"a.ipynb|The head|import x\nx.y()\n\ntext|language=python;", "b.ipynb|b.ipynb|1+1|language=R;"}
+	want := []string{"a.ipynb|The head|import x\nx.y()\n\ntext|language=python;", "b.ipynb|b.ipynb|1+1|language=R;", "e.ipynb|The old head|no head\n\nnext\n\n1+1|language=python;"}
 	if !slices.Equal(docs, want) || len(bad) != 2 || !strings.Contains(bad[0], "c.ipynb: not a readable notebook file: unexpected end") || !strings.Contains(bad[1], "d.ipynb: not a readable notebook file: it has no cells") {
 		t.Errorf("documents %q, bad records %q", docs, bad)
 	}
@@ -185,6 +186,7 @@ func TestMail(t *testing.T) {
 		"c.eml": []byte("From x Wed May  1 12:00:00 2024\nSubject: html\nContent-Type: text/html; charset=windows-1252\n\n<html><style>no</style><p>caf\xe9</p>"),
 		"d.eml": []byte("Subject: b64\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n" + base64.StdEncoding.EncodeToString([]byte("grüße")) + "!!\n"),
 		"e.eml": []byte("no header at all"),
+		"g.eml": []byte("Subject: =?utf-8?q?caf=C3=A9?= =?klingon?q?th=C3=A9?=\n\nunknown character set\n"),
 		"f.eml": []byte("Subject: cut\nContent-Type: multipart/mixed; boundary=Z\n\n--Z\n\nfirst\n"),
 	}
 	docs, bad, skipped := readFiles(t, Options{}, files)
@@ -194,6 +196,7 @@ func TestMail(t *testing.T) {
 		"c.eml|html|café|",
 		"d.eml|b64|grüße|",
 		"f.eml|cut|first|",
+		"g.eml|caféthé|unknown character set|",
 	}
 	if !slices.Equal(docs, want) {
 		t.Errorf("documents\n%q, want\n%q", docs, want)

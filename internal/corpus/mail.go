@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"golang.org/x/net/html/charset"
-
-	"github.com/griffin-search/griffin/internal/base"
 )
 
 // Bounds of a message's structure.
@@ -248,7 +246,8 @@ func decodeLabel(content []byte, label string) string {
 var headerDecoder = mime.WordDecoder{CharsetReader: func(label string, in io.Reader) (io.Reader, error) {
 	encoding, _ := charset.Lookup(label)
 	if encoding == nil {
-		return nil, fmt.Errorf("unknown character set %q: %w", label, base.ErrBadInput)
+		content, err := io.ReadAll(in)
+		return strings.NewReader(decodeLabel(content, "")), err
 	}
 	return encoding.NewDecoder().Reader(in), nil
 }}

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -26,7 +27,9 @@ type notebook struct {
 type notebookCell struct {
 	Kind   string       `json:"cell_type"`
 	Source notebookText `json:"source"`
-	Input  notebookText `json:"input"` // of code in version 3
+	// Of code in version 3.
+	Input    notebookText `json:"input"`
+	Language string       `json:"language"`
 }
 
 // notebookText is a text, or a list of its lines.
@@ -57,22 +60,26 @@ func convertNotebook(_ *reader, _ input, content []byte) (converted, error) {
 		return converted{}, damaged("notebook", errors.New("it has no cells"))
 	}
 	c := converted{title: n.Metadata.Title}
+	language := cmp.Or(n.Metadata.LanguageInfo.Name, n.Metadata.Kernel.Language)
 	var text strings.Builder
 	for _, cell := range cells {
 		source := string(cell.Source) + string(cell.Input)
-		if cell.Kind == "markdown" && c.title == "" {
+		switch {
+		case c.title != "":
+		case cell.Kind == "markdown":
 			c.title, source = markdownText(source)
+		case cell.Kind == "heading": // of version 3
+			c.title, source = strings.Join(strings.Fields(source), " "), ""
 		}
 		if source = strings.TrimSpace(source); source != "" {
 			text.WriteString(source)
 			text.WriteString("\n\n")
 		}
+		if language == "" && cell.Kind == "code" {
+			language = cell.Language
+		}
 	}
 	c.text = text.String()
-	language := n.Metadata.LanguageInfo.Name
-	if language == "" {
-		language = n.Metadata.Kernel.Language
-	}
 	if language != "" {
 		c.extra = append(c.extra, Field{"language", language})
 	}
