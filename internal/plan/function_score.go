@@ -140,7 +140,9 @@ func (n *functionScore) factor(values []functionValue) float64 {
 // combine returns the score of a document of child.
 func (n *functionScore) combine(score base.Score, factor float64) base.Score {
 	s := score.Float64()
-	factor = min(factor, n.maxBoost)
+	if factor = min(factor, n.maxBoost); math.IsNaN(factor) { // such as 0 · infinity
+		factor = 0
+	}
 	switch n.boost {
 	case query.BoostMultiply:
 		s = float64(s * factor)

@@ -110,3 +110,16 @@ func TestUniform(t *testing.T) {
 		t.Errorf("%d numbers are the same with another seed", same)
 	}
 }
+
+// A factor that is no number counts as 0.
+func TestFactorIsNoNumber(t *testing.T) {
+	factor := (&functionScore{functions: make([]function, 2)}).factor([]functionValue{{math.Inf(1), true}, {0, true}})
+	for mode, want := range map[query.BoostMode]float64{
+		query.BoostMultiply: 0, query.BoostReplace: 0, query.BoostSum: 3, query.BoostAvg: 1.5, query.BoostMax: 3, query.BoostMin: 0,
+	} {
+		n := &functionScore{boost: mode, maxBoost: math.Inf(1)}
+		if got := n.combine(base.Score(3<<base.ScoreFractionBits), factor).Float64(); got != want {
+			t.Errorf("mode %d, factor %g: score %g, want %g", mode, factor, got, want)
+		}
+	}
+}
