@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
@@ -91,12 +92,12 @@ func typedColumns(batch []griffin.Write, kinds [][]corpus.Kind) map[string]bool 
 	return typed
 }
 
-// scalarKind reports whether a text is a number or a boolean of JSON. 007 is neither.
+// scalarKind reports whether a text is a number or a boolean of JSON. 007 is neither, nor is a text with blanks or a line end.
 func scalarKind(text string) byte {
 	switch {
 	case text == "true" || text == "false":
 		return 't'
-	case text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text)):
+	case text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && strings.TrimSpace(text) == text && json.Valid([]byte(text)):
 		return '0'
 	default:
 		return '"'

@@ -142,3 +142,12 @@ func TestServerFlag(t *testing.T) {
 		t.Errorf("a URL without a scheme: exit code %d", code)
 	}
 }
+
+// A line end in a cell would end a line of a bulk request.
+func TestScalarKind(t *testing.T) {
+	for text, want := range map[string]byte{"5": '0', "-1.5e3": '0', "true": 't', "007": '"', "5\n": '"', "5 ": '"', " 5": '"', "": '"', "x": '"', "null": '"'} {
+		if got := scalarKind(text); got != want {
+			t.Errorf("%q: %c, want %c", text, got, want)
+		}
+	}
+}

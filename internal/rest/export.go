@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/griffin-search/griffin"
@@ -32,10 +33,10 @@ func NewLines(m *griffin.Mapping) *Lines {
 	return l
 }
 
-// appendValue appends a number or boolean as JSON has it, if the text is one, else a string.
+// appendValue appends a number or boolean as JSON has it, if the text is one, else a string. Blanks around it could end the line.
 func (l *Lines) appendValue(dst []byte, f *griffin.Field) []byte {
-	if l.scalars[f.Name] && f.Value != "" && f.Value[0] != '"' && f.Value[0] != '{' && f.Value[0] != '[' && json.Valid([]byte(f.Value)) {
-		return append(dst, f.Value...)
+	if text := strings.TrimSpace(f.Value); l.scalars[f.Name] && text != "" && text[0] != '"' && text[0] != '{' && text[0] != '[' && json.Valid([]byte(text)) {
+		return append(dst, text...)
 	}
 	return appendString(dst, f.Value)
 }

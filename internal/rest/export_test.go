@@ -24,6 +24,7 @@ func TestAppendLine(t *testing.T) {
 		{griffin.Document{ID: "1", Title: "t", Fields: []griffin.Field{{Name: "x", Value: "y"}, {Name: "_source", Value: "{\n \"a\": [1, 2]}"}}}, `{"_id":"1","a":[1,2]}`},
 		{griffin.Document{ID: "1", Fields: []griffin.Field{{Name: "_source", Value: "{ }"}}}, `{"_id":"1"}`},
 		{griffin.Document{ID: "1", Fields: []griffin.Field{{Name: "n", Value: "-1.5e3"}, {Name: "k", Value: "7"}, {Name: "deep.is", Value: "true"}, {Name: "d", Value: "2024"}, {Name: "n", Value: "012"}}}, `{"_id":"1","n":[-1.5e3,"012"],"k":"7","deep.is":true,"d":"2024"}`},
+		{griffin.Document{ID: "1", Fields: []griffin.Field{{Name: "n", Value: " 5\n"}, {Name: "deep.is", Value: "\n"}}}, `{"_id":"1","n":5,"deep.is":"\n"}`},
 	} {
 		if got := string(lines.Append(nil, &tc.doc)); got != tc.want+"\n" {
 			t.Errorf("%+v: got %s, want %s", tc.doc, got, tc.want)
