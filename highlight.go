@@ -1,7 +1,9 @@
 package griffin
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/plan"
@@ -17,12 +19,13 @@ type Highlight struct {
 
 // HighlightField is a field of a Highlight.
 type HighlightField struct {
-	// Name is a field of the document, "title" or "text"; "*" is any text: "chapter*", "*".
+	// Name is a field of the document, one that takes its values, such as a multi-field, "title" or "text"; "*" is any
+	// text: "chapter*", "*".
 	Name string
 	// FragmentSize is the length of a passage in characters, Fragments the maximum number of
 	// passages; 0: DefaultSnippetLength, one.
 	FragmentSize, Fragments int
-	// Whole returns the whole text of each value that has a word of the query.
+	// Whole returns the whole text of each value that has a word of the query, of a long one the first 1,048,576 characters.
 	Whole bool
 	// AnyField also highlights words that the query seeks in other fields.
 	AnyField bool
@@ -43,31 +46,33 @@ type highlighter struct {
 	sought plan.Sought
 	fields []HighlightField
 	makers map[makerKey]*snippet.Maker // nil: no word is sought in the field
+	takers map[string][]string         // wanted fields that take the values of a field, by its name
 }
 
 type makerKey struct {
 	field string
-	of    int // index of fields
+	of    int  // index of fields
+	taken bool // the values are of another field
 }
 
 func (s *search) newHighlighter(q *dispatch.Query, h *Highlight) *highlighter {
 	if h == nil {
 		return nil
 	}
-	return &highlighter{search: s, sought: q.Sought(h.Filters), fields: h.Fields, makers: map[makerKey]*snippet.Maker{}}
+	return &highlighter{search: s, sought: q.Sought(h.Filters), fields: h.Fields, makers: map[makerKey]*snippet.Maker{}, takers: map[string][]string{}}
 }
 
 // highlights returns the passages of a document by field.
 func (h *highlighter) highlights(title, text string, fields []Field) map[string][]Snippet {
 	var out map[string][]Snippet
-	add := func(name, value string) {
+	add := func(name, value string, taken bool) {
 		for i := range h.fields {
 			f := &h.fields[i]
 			if !matchesName(f.Name, name) || f.Name != name && h.isVector(name) {
 				continue
 			}
 			left := max(f.Fragments, 1) - len(out[name])
-			for _, s := range h.passages(name, i, value) {
+			for _, s := range h.passages(makerKey{name, i, taken}, value) {
 				if left <= 0 && !f.Whole {
 					break
 				}
@@ -80,18 +85,40 @@ func (h *highlighter) highlights(title, text string, fields []Field) map[string]
 			return
 		}
 	}
+	addTo := func(name, value string) {
+		add(name, value, false /* taken */)
+		for _, taker := range h.takersOf(name) {
+			add(taker, value, true /* taken */)
+		}
+	}
 	given := map[string]bool{}
 	for _, f := range fields {
 		given[f.Name] = true
-		add(f.Name, f.Value)
+		addTo(f.Name, f.Value)
 	}
 	if title != "" && !given[titlePart] {
-		add(titlePart, title)
+		addTo(titlePart, title)
 	}
 	if text != "" && !given[textPart] && !given[sourceField] {
-		add(textPart, text)
+		addTo(textPart, text)
 	}
 	return out
+}
+
+// takersOf returns the wanted fields that take the values of another: multi-fields, and those that it copies to.
+func (h *highlighter) takersOf(name string) []string {
+	takers, known := h.takers[name]
+	if known {
+		return takers
+	}
+	for _, t := range h.search.snapshot.Options.FieldMapping().Targets(name) {
+		taker := t.Field.Name
+		if taker != name && slices.ContainsFunc(h.fields, func(f HighlightField) bool { return matchesName(f.Name, taker) }) {
+			takers = append(takers, taker)
+		}
+	}
+	h.takers[name] = takers
+	return takers
 }
 
 // isVector reports whether the values of a field are no texts for people.
@@ -101,12 +128,10 @@ func (h *highlighter) isVector(name string) bool {
 }
 
 // passages returns the passages of a value that have a word of the query.
-func (h *highlighter) passages(name string, of int, value string) (out []Snippet) {
-	f := &h.fields[of]
-	key := makerKey{name, of}
+func (h *highlighter) passages(key makerKey, value string) (out []Snippet) {
 	maker, known := h.makers[key]
 	if !known {
-		maker = h.maker(name, f)
+		maker = h.maker(key)
 		h.makers[key] = maker
 	}
 	if maker == nil {
@@ -125,13 +150,20 @@ func (h *highlighter) passages(name string, of int, value string) (out []Snippet
 	return out
 }
 
-// maker returns nil if the query seeks no word in the field.
-func (h *highlighter) maker(name string, f *HighlightField) *snippet.Maker {
+// maker returns nil if the query seeks no word in the field. Words without a field are not sought in values of another field.
+func (h *highlighter) maker(key makerKey) *snippet.Maker {
 	var q snippet.Query
+	name, f := key.field, &h.fields[key.of]
+	sought := func(field string) bool { return f.AnyField || field == name || field == "" && !key.taken }
 	terms := map[string]bool{}
 	analyzed := "" // the field whose terms they are
+	if m := h.search.snapshot.Options.FieldMapping(); f.AnyField && !slices.ContainsFunc(h.sought.Terms, func(t plan.SoughtTerm) bool { return t.Field == "" }) {
+		if mapped, ok := m.Field(name); ok && mapped.HasTerms() {
+			analyzed = name
+		}
+	}
 	for _, t := range h.sought.Terms {
-		if f.AnyField || t.Field == "" || t.Field == name {
+		if sought(t.Field) {
 			terms[t.Text] = true
 			q.Terms = append(q.Terms, snippet.Term{Text: t.Text, Weight: t.IDF})
 		}
@@ -140,7 +172,7 @@ func (h *highlighter) maker(name string, f *HighlightField) *snippet.Maker {
 		}
 	}
 	for _, p := range h.sought.Patterns {
-		if f.AnyField || p.Field == "" || p.Field == name {
+		if sought(p.Field) {
 			q.Patterns = append(q.Patterns, p.Match)
 		}
 		if p.Field == name {
@@ -161,7 +193,7 @@ func (h *highlighter) maker(name string, f *HighlightField) *snippet.Maker {
 		o.MaxChars = DefaultSnippetLength
 	}
 	if f.Whole {
-		o.MaxChars, o.MaxFragments = maxWholeText, 1
+		o.MaxChars, o.MaxFragments, o.MaxScanBytes = maxWholeText, 1, maxWholeText*utf8.UTFMax
 	}
 	return snippet.New(analyzer, q, o)
 }

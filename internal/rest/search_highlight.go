@@ -5,6 +5,7 @@ import (
 	"html"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/griffin-search/griffin"
 )
@@ -140,15 +141,18 @@ func (h *highlightRequest) append(dst []byte, highlights map[string][]griffin.Sn
 }
 
 func (h *highlightRequest) text(s *griffin.Snippet) string {
-	out := ""
+	var out strings.Builder
 	for text, highlighted := range s.Parts() {
 		if h.escape {
 			text = html.EscapeString(text)
 		}
 		if highlighted {
-			text = h.pre + text + h.post
+			out.WriteString(h.pre)
 		}
-		out += text
+		out.WriteString(text)
+		if highlighted {
+			out.WriteString(h.post)
+		}
 	}
-	return out
+	return out.String()
 }

@@ -236,3 +236,37 @@ func TestBeginningOfAnswers(t *testing.T) {
 		}
 	}
 }
+
+// Fields that take the values of others have highlights of words that are sought in them.
+func TestHighlightTakenValues(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /h", `{"mappings": {"properties": {"all": {"type": "text", "analyzer": "simple"}, "t": {"type": "text", "analyzer": "simple", "copy_to": "all",
+		"fields": {"en": {"type": "text", "analyzer": "english"}, "raw": {"type": "keyword"}}}}}}`)
+	n.must(201, "PUT /h/_doc/1?refresh=true", `{"t": "quick foxes"}`)
+	for _, c := range []struct{ query, fields, want string }{
+		{`{"match": {"t.en": "fox"}}`, `{"t.en": {}}`, "map[t.en:[quick <em>foxes</em>]]"},
+		{`{"match": {"t.en": "fox"}}`, `{"*": {}}`, "map[t.en:[quick <em>foxes</em>]]"},
+		{`{"match": {"t.en": "fox"}}`, `{"t": {}}`, "<nil>"},
+		{`{"match": {"all": "quick"}}`, `{"all": {}, "t": {}}`, "map[all:[<em>quick</em> foxes]]"},
+		{`{"term": {"t.raw": "quick foxes"}}`, `{"t*": {}}`, "map[t.raw:[<em>quick foxes</em>]]"},
+		{`{"match": {"t": "foxes"}}`, `{"*": {}}`, "map[t:[quick <em>foxes</em>]]"},
+		{`{"match": {"t": "foxes"}}`, `{"all": {"require_field_match": false}}`, "map[all:[quick <em>foxes</em>]]"},
+		{`{"query_string": {"query": "quick"}}`, `{"*": {}}`, "map[t:[<em>quick</em> foxes]]"},
+	} {
+		got := at(n.must(200, "POST /h/_search", `{"query": `+c.query+`, "highlight": {"fields": `+c.fields+`}}`), "hits.hits.0.highlight")
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s, fields %s: %v, want %s", c.query, c.fields, got, c.want)
+		}
+	}
+}
+
+// The whole text of a field is longer than the part in which passages are sought.
+func TestHighlightWholeText(t *testing.T) {
+	n := newNode(t)
+	text := strings.TrimSpace(strings.Repeat("some words of no interest ", 30<<10)) + " whale"
+	n.must(201, "PUT /h/_doc/1?refresh=true", `{"t": "`+text+`"}`)
+	got := fmt.Sprint(at(n.must(200, "POST /h/_search", `{"query": {"match": {"t": "interest"}}, "highlight": {"fields": {"t": {"number_of_fragments": 0}}}}`), "hits.hits.0.highlight.t.0"))
+	if want := strings.ReplaceAll(text, "interest", "<em>interest</em>"); got != want {
+		t.Errorf("%d bytes that end with %.40q, want %d bytes", len(got), got[max(0, len(got)-40):], len(want))
+	}
+}

@@ -52,7 +52,7 @@ type Options struct {
 	// MaxFragments defaults to 1.
 	MaxFragments int
 	// MaxScanBytes bounds the text read, default 512 KiB. Reading stops soon after the 16 KiB
-	// in which the last unseen term occurs.
+	// in which every term has occurred, and as many matches as there are fragments, MaxChars apart.
 	MaxScanBytes int
 }
 
@@ -189,7 +189,7 @@ func (m *Maker) Make(text string) []Fragment {
 	return fragments
 }
 
-// scan cleans and analyses text, up to MaxScanBytes, until every term has been seen, plus some
+// scan cleans and analyses text, up to MaxScanBytes, until there are matches for every fragment and term, plus some
 // text for its passage. It fills m.text and m.matches and returns the bytes read.
 func (m *Maker) scan(text string) (scanned int) {
 	m.text.reset()
@@ -200,6 +200,7 @@ func (m *Maker) scan(text string) (scanned int) {
 		limit = cutText(text, 0, m.options.MaxScanBytes)
 	}
 	missing, position := len(m.weights), 0
+	apart, next := 0, 0 // matches MaxChars apart, and the first character for another one
 	for scanned < limit {
 		end := limit
 		if limit-scanned > pieceBytes {
@@ -208,9 +209,15 @@ func (m *Maker) scan(text string) (scanned int) {
 		offset := len(m.text.clean)
 		m.text.add(text[scanned:end])
 		scanned = end
+		before := len(m.matches)
 		found, numWords := m.addMatches(offset, position)
 		position += numWords
-		if found > 0 && found == missing {
+		for _, match := range m.matches[before:] {
+			if match.char >= next {
+				apart, next = apart+1, match.char+match.chars+m.options.MaxChars
+			}
+		}
+		if found == missing && apart >= m.options.MaxFragments && len(m.matches) > before {
 			if ahead := 4 * m.options.MaxChars; limit-scanned > ahead {
 				limit = cutText(text, scanned, scanned+ahead)
 			}

@@ -182,6 +182,19 @@ func TestScanIsBounded(t *testing.T) {
 }
 
 // Characters and words are counted across pieces.
+// Several fragments are filled although the first pieces have every term.
+func TestScanFillsFragments(t *testing.T) {
+	filler := strings.Repeat("nothing to see here ", 3*pieceBytes/20)
+	text := "cat " + filler + "cat " + filler + "cat " + filler
+	m := New(newAnalyzer(t, "english"), terms("cat"), Options{MaxChars: 30, MaxFragments: 2})
+	if got := m.Make(text); len(got) != 2 {
+		t.Errorf("got %+v, want two fragments", got)
+	}
+	if n := m.scan(text); n > 5*pieceBytes {
+		t.Errorf("read %d bytes, more than two fragments need", n)
+	}
+}
+
 func TestMatchAfterPieceBorder(t *testing.T) {
 	text := strings.Repeat("é nothing ", 3*pieceBytes/11) + "cat and dog " + strings.Repeat("nothing ", 100)
 	m := New(newAnalyzer(t, "english"), terms("cat", "dog"), Options{})
