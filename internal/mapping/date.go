@@ -293,6 +293,7 @@ func (t *moment) millis(zone *time.Location, roundUp bool) (v int64, ok bool, er
 	}
 	days := daysIn(year, month)
 	day := pick(t.day, 1, days)
+	isDay := t.hour < 0 && t.minute < 0 && t.second < 0 && t.milli < 0
 	hour, minute, second, millis := pick(t.hour, 0, 23), pick(t.minute, 0, 59), pick(t.second, 0, 59), pick(t.milli, 0, 999)
 	if day < 1 || day > days || hour > 23 || minute > 59 || second > 59 {
 		return 0, false, nil
@@ -303,7 +304,36 @@ func (t *moment) millis(zone *time.Location, roundUp bool) (v int64, ok bool, er
 	case t.zone != nil:
 		zone = t.zone
 	}
-	return time.Date(year, time.Month(month), day, hour, minute, second, millis*int(time.Millisecond), zone).UnixMilli(), true, nil
+	switch {
+	case !isDay || zone == time.UTC:
+		return localTime(year, time.Month(month), day, hour, minute, second, millis*int(time.Millisecond), zone).UnixMilli(), true, nil
+	case roundUp:
+		return startOfDay(year, time.Month(month), day+1, zone) - 1, true, nil
+	}
+	return startOfDay(year, time.Month(month), day, zone), true, nil
+}
+
+// localTime is time.Date, as Java has it where the clocks change: of a time that is there twice the first, and a time that they
+// skip is later by what they skip. time.Date guarantees neither.
+func localTime(year int, month time.Month, day, hour, minute, second, nanos int, zone *time.Location) time.Time {
+	t := time.Date(year, month, day, hour, minute, second, nanos, zone)
+	if zone == time.UTC {
+		return t
+	}
+	_, offset := t.Zone()
+	wall := time.Date(year, month, day, hour, minute, second, nanos, time.UTC)
+	if skipped := wall.Unix() - t.Unix() - int64(offset); skipped != 0 {
+		return t.Add(time.Duration(max(skipped, 0)) * time.Second)
+	}
+	start, _ := t.ZoneBounds()
+	if start.IsZero() {
+		return t
+	}
+	_, before := start.Add(-1).Zone()
+	if earlier := t.Add(time.Duration(offset-before) * time.Second); before > offset && earlier.Before(start) {
+		return earlier
+	}
+	return t
 }
 
 func daysIn(year, month int) int {

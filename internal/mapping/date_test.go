@@ -375,3 +375,40 @@ func FuzzDate(f *testing.F) {
 		}
 	})
 }
+
+// Where the clocks change, a day is all its moments, a time that is there twice is the first, and one that is skipped is later.
+func TestDateWhereClocksChange(t *testing.T) {
+	for _, c := range []struct {
+		zone, text string
+		roundUp    bool
+		want       string
+	}{
+		{"Europe/Berlin", "2024-10-27T02:30", false, "2024-10-27T00:30:00Z"},
+		{"Europe/Berlin", "2024-10-27T03:00", false, "2024-10-27T02:00:00Z"},
+		{"Europe/Berlin", "2024-03-31T02:30", false, "2024-03-31T01:30:00Z"},
+		{"America/New_York", "2024-03-10T02:30", false, "2024-03-10T07:30:00Z"},
+		{"America/New_York", "2024-11-03T01:30", false, "2024-11-03T05:30:00Z"},
+		{"Australia/Lord_Howe", "2024-04-07T01:45", false, "2024-04-06T14:45:00Z"},
+		{"America/Havana", "2024-03-10", false, "2024-03-10T05:00:00Z"},
+		{"America/Havana", "2024-03-09", true, "2024-03-10T04:59:59.999Z"},
+		{"America/Havana", "2024-11-03", false, "2024-11-03T04:00:00Z"},
+		{"America/Sao_Paulo", "2018-11-04", false, "2018-11-04T03:00:00Z"},
+		{"Africa/Cairo", "2024-10-31", true, "2024-10-31T21:59:59.999Z"},
+		{"Africa/Cairo", "2024-10", true, "2024-10-31T21:59:59.999Z"},
+		{"Africa/Cairo", "2024", false, "2023-12-31T22:00:00Z"},
+		{"America/New_York", "2024-03-09T02:30||+1d", false, "2024-03-10T07:30:00Z"},
+		{"America/New_York", "2024-02-10T02:30||+1M", false, "2024-03-10T07:30:00Z"},
+		{"America/New_York", "2024-10-27T01:30||+1w", false, "2024-11-03T05:30:00Z"},
+		{"Africa/Cairo", "2024-10-31T22:30||/d", true, "2024-10-31T21:59:59.999Z"},
+	} {
+		zone, err := ParseZone(c.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := date(t, "")
+		got, err := f.Date(c.text, Clock{Zone: zone, RoundUp: c.roundUp})
+		if want, bad := time.Parse(time.RFC3339Nano, c.want); bad != nil || err != nil || got != want.UnixMilli() {
+			t.Errorf("%s in %s, rounded up %t: %s, %v; want %s", c.text, c.zone, c.roundUp, time.UnixMilli(got).UTC().Format(time.RFC3339Nano), err, c.want)
+		}
+	}
+}

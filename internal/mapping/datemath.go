@@ -101,23 +101,13 @@ func startOfDay(year int, month time.Month, day int, zone *time.Location) int64 
 	t := time.Date(year, month, day, 0, 0, 0, 0, zone)
 	want := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	start, end := t.ZoneBounds()
-	_, offset := t.Zone()
 	if hour, minute, second := t.Clock(); hour+minute+second != 0 { // skipped
 		if t.Day() == want.Day() {
 			return start.UnixMilli()
 		}
 		return end.UnixMilli()
 	}
-	if start.IsZero() {
-		return t.UnixMilli()
-	}
-	if _, before := start.Add(-time.Millisecond).Zone(); before > offset {
-		earlier := t.Add(-time.Duration(before-offset) * time.Second)
-		if earlier.Before(start) {
-			return earlier.UnixMilli()
-		}
-	}
-	return t.UnixMilli()
+	return localTime(year, month, day, 0, 0, 0, 0, zone).UnixMilli()
 }
 
 // Clock is what a date of a query depends on.
@@ -204,10 +194,11 @@ func (u Unit) add(t time.Time, n int) time.Time {
 	switch u {
 	case Second, Minute, Hour:
 		return time.UnixMilli(t.UnixMilli() + int64(n)*clockUnits[u]).In(t.Location())
-	case Day:
-		return t.AddDate(0, 0, n)
-	case Week:
-		return t.AddDate(0, 0, 7*n)
+	case Day, Week:
+		if u == Week {
+			n *= 7
+		}
+		return localTime(t.Year(), t.Month(), t.Day()+n, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
 	case Year:
 		n *= 12
 	case Quarter:
@@ -215,7 +206,7 @@ func (u Unit) add(t time.Time, n int) time.Time {
 	}
 	first := time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC).AddDate(0, n, 0)
 	day := min(t.Day(), daysIn(first.Year(), int(first.Month())))
-	return time.Date(first.Year(), first.Month(), day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
+	return localTime(first.Year(), first.Month(), day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
 }
 
 // AppendDate appends a date of the field in a time zone.
