@@ -84,7 +84,7 @@ type Query struct {
 	// {"kinds": {"terms": {"field": "kind"}}}.
 	Aggregations json.RawMessage
 	// ParseQuery reads the queries of the aggregations filter and filters. Without it, they are
-	// {"query_string": {"query": TEXT}} and {"match_all": {}}.
+	// {"query_string": {"query": TEXT}}, with a text as for ParseFilter, and {"match_all": {}}.
 	ParseQuery func(raw json.RawMessage) (query.Node, error)
 	// ParseHits checks the options of top_hits and InnerHits besides size, from, sort and track_scores. The caller applies these
 	// options when it writes the hits. ParseHits returns the passages that they ask for; nil: none. Without it, _source is the
@@ -185,11 +185,15 @@ func ParseFilter(ix *Index, text string) (query.Node, error) {
 		return nil, err
 	}
 	defer snapshot.Release()
-	node, err := parseText(ix.searcher(snapshot), text)
+	return parseFilter(ix.searcher(snapshot), text)
+}
+
+func parseFilter(searcher *dispatch.Searcher, text string) (query.Node, error) {
+	node, err := parseText(searcher, text)
 	if err != nil {
 		return nil, err
 	}
-	if hints := query.Hints(text, ix.searcher(snapshot).Fields()); len(hints) > 0 {
+	if hints := query.Hints(text, searcher.Fields()); len(hints) > 0 {
 		return nil, fmt.Errorf("%s: %w", hints[0], ErrBadInput)
 	}
 	if b, ok := node.(*query.Boolean); ok && len(b.Clauses) == 0 {

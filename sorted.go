@@ -1,6 +1,7 @@
 package griffin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,8 +44,8 @@ func (q *Query) checkSorted() error {
 		return fmt.Errorf("search_after needs a sort: %w", ErrBadInput)
 	case len(q.SearchAfter) > 0 && q.Offset > 0:
 		return fmt.Errorf("search_after with offset %d: the offset must be 0: %w", q.Offset, ErrBadInput)
-	case q.MinScore < 0:
-		return fmt.Errorf("min_score %g is negative: %w", q.MinScore, ErrBadInput)
+	case !(q.MinScore >= 0):
+		return fmt.Errorf("min_score %g is not 0 or greater: %w", q.MinScore, ErrBadInput)
 	case q.needsMatches() && q.Mode == ModeSaat:
 		return fmt.Errorf("mode saat has no sort, aggregations, collapse, post filter and least score: %w", ErrBadInput)
 	case q.needsMatches() && q.Trace:
@@ -465,11 +466,13 @@ func (s *sortedSearch) parseQueryString(raw json.RawMessage) (query.Node, error)
 		} `json:"query_string"`
 		MatchAll *struct{} `json:"match_all"`
 	}
-	if err := json.Unmarshal(raw, &q); err != nil || (q.QueryString == nil) == (q.MatchAll == nil) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&q); err != nil || (q.QueryString == nil) == (q.MatchAll == nil) {
 		return nil, fmt.Errorf(`query %.80s: want {"query_string": {"query": TEXT}} or {"match_all": {}}, or set Query.ParseQuery: %w`, raw, ErrBadInput)
 	}
 	if q.MatchAll != nil {
 		return &query.MatchAll{}, nil
 	}
-	return parseText(s.searcher, q.QueryString.Query)
+	return parseFilter(s.searcher, q.QueryString.Query)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -254,6 +255,11 @@ func TestSortErrors(t *testing.T) {
 		"after, offset":   {Sort: json.RawMessage(`"_doc"`), SearchAfter: json.RawMessage(`[1]`), Offset: 1},
 		"after, length":   {Sort: json.RawMessage(`"_doc"`), SearchAfter: json.RawMessage(`[1, 2]`)},
 		"least score":     {MinScore: -1},
+		"no number":       {MinScore: math.NaN()},
+		"filter, field":   {Aggregations: json.RawMessage(`{"a": {"filter": {"query_string": {"query": "none:k"}}}}`)},
+		"filter, empty":   {Aggregations: json.RawMessage(`{"a": {"filter": {"query_string": {"query": ""}}}}`)},
+		"filter, option":  {Aggregations: json.RawMessage(`{"a": {"filter": {"query_string": {"query": "w1", "lenient": true}}}}`)},
+		"filter, boost":   {Aggregations: json.RawMessage(`{"a": {"filter": {"match_all": {"boost": 2}}}}`)},
 		"saat":            {Mode: griffin.ModeSaat, Sort: json.RawMessage(`"_doc"`)},
 		"trace":           {Trace: true, Sort: json.RawMessage(`"_doc"`)},
 		"aggregation":     {Aggregations: json.RawMessage(`{"a": {"sums": {}}}`)},

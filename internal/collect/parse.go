@@ -139,7 +139,7 @@ func parseKey(name string, raw json.RawMessage, fields Fields) (Key, error) {
 	var direction string
 	if json.Unmarshal(raw, &direction) == nil && string(raw) != "null" {
 		if direction == "" {
-			return Key{}, fmt.Errorf("sort by [%s]: no order: want asc or desc: %w", name, base.ErrBadInput)
+			return Key{}, noOrder(name)
 		}
 		return NewKey(name, direction, fields)
 	}
@@ -196,6 +196,18 @@ func scalar(raw json.RawMessage) (string, bool) {
 	return "", false
 }
 
+func noOrder(name string) error {
+	return fmt.Errorf("sort by [%s]: order \"\": want asc or desc: %w", name, base.ErrBadInput)
+}
+
+func (p *keyParser) order() string {
+	direction, given := p.take("order")
+	if given && direction == "" && p.err == nil {
+		p.err = noOrder(p.name)
+	}
+	return direction
+}
+
 // rest reports options that were not taken.
 func (p *keyParser) rest() {
 	for _, option := range slices.Sorted(keysOf(p.options)) {
@@ -224,7 +236,7 @@ func (p *keyParser) values() (Key, error) {
 			fields = func(string) (*mapping.Field, bool) { return nil, true }
 		}
 	}
-	direction, _ := p.take("order")
+	direction := p.order()
 	k, err := NewKey(p.name, direction, fields)
 	if err != nil {
 		return k, err
@@ -278,7 +290,7 @@ var units = map[string]float64{
 
 func (p *keyParser) distance() (Key, error) {
 	k := Key{By: Distance, Unit: 1}
-	direction, _ := p.take("order")
+	direction := p.order()
 	if err := k.direct(p.name, direction); err != nil {
 		return k, err
 	}

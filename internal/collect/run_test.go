@@ -555,11 +555,14 @@ func TestCollapsePages(t *testing.T) {
 func TestErrors(t *testing.T) {
 	m := newTestMapping(t)
 	for text, want := range map[string]string{
-		`"nothing"`:      "No mapping found for [nothing]",
-		`"body"`:         "sort by [body]: a text has no column",
-		`"bare"`:         "doc_values",
-		`"place"`:        "_geo_distance",
-		`{"size": "up"}`: `order "up"`,
+		`"nothing"`:               "No mapping found for [nothing]",
+		`"body"`:                  "sort by [body]: a text has no column",
+		`"bare"`:                  "doc_values",
+		`"place"`:                 "_geo_distance",
+		`{"size": "up"}`:          `order "up"`,
+		`{"size": ""}`:            `order ""`,
+		`{"size": {"order": ""}}`: `order ""`,
+		`{"_geo_distance": {"place": "1,2", "order": ""}}`:              `order ""`,
 		`{"size": {"order": "asc", "nested": {}}}`:                      "[nested]",
 		`{"size": {"mode": "mean"}}`:                                    `[mode] "mean"`,
 		`{"tag": {"mode": "sum"}}`:                                      "mode sum is for numbers",
