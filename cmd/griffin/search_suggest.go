@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -154,7 +156,11 @@ func (a *app) complete(ctx context.Context, o *completeOptions, dir, text string
 	}
 	st := a.style(a.out)
 	for _, c := range out.Completions {
-		a.printf("%s%s%s  %s%g%s\n", st.title, oneLine(c.Text), st.reset, st.dim, c.Score, st.reset)
+		score := strconv.FormatFloat(c.Score, 'f', -1, 64)
+		if c.Score > 1<<53 {
+			score = fmt.Sprint(c.Score)
+		}
+		a.printf("%s%s%s  %s%s%s\n", st.title, oneLine(c.Text), st.reset, st.dim, score, st.reset)
 	}
 	if len(out.Completions) == 0 {
 		a.printf("No values.\n")
