@@ -99,32 +99,12 @@ type fixedRounding struct {
 
 func (f *fixedRounding) width() float64 { return float64(f.interval) }
 
-func (f *fixedRounding) offset(millis int64) int64 {
-	if f.zone == time.UTC {
-		return 0
-	}
-	_, seconds := time.UnixMilli(millis).In(f.zone).Zone()
-	return int64(seconds) * 1000
-}
-
 func (f *fixedRounding) floor(millis int64) int64 {
-	offset := f.offset(millis)
-	local := floorTo(millis+offset, f.interval)
-	at := local - offset
-	if before := f.offset(at); before != offset && local-before <= millis {
-		at = local - before
-	}
-	return at
+	return mapping.FloorLength(millis, f.interval, f.zone)
 }
 
 func (f *fixedRounding) next(millis int64) int64 {
-	const step, longestShift = 15 * 60_000, 3 * 3_600_000 // of clocks
-	for shift := int64(0); shift <= longestShift; shift += step {
-		if at := f.floor(millis + f.interval + shift); at > millis {
-			return at
-		}
-	}
-	return millis + f.interval
+	return mapping.NextLength(millis, f.interval, f.zone)
 }
 
 func floorTo(v, interval int64) int64 {

@@ -412,3 +412,49 @@ func TestDateWhereClocksChange(t *testing.T) {
 		}
 	}
 }
+
+// Intervals of one length follow one another, also where the clocks change.
+func TestFloorLength(t *testing.T) {
+	for _, c := range []struct {
+		zone, at string
+		minutes  int64
+		want     string
+	}{
+		{"America/New_York", "2024-11-03T01:45:00-04:00", 90, "2024-11-03T01:30:00-04:00"},
+		{"America/New_York", "2024-11-03T01:15:00-05:00", 90, "2024-11-03T01:30:00-04:00"},
+		{"America/New_York", "2024-11-03T01:45:00-05:00", 90, "2024-11-03T01:30:00-05:00"},
+		{"Europe/Berlin", "2024-03-31T03:05:00+02:00", 50, "2024-03-31T03:00:00+02:00"},
+		{"Europe/Berlin", "2024-03-31T12:00:00+02:00", 24 * 60, "2024-03-31T00:00:00+01:00"},
+		{"Australia/Lord_Howe", "2024-10-06T02:45:00+11:00", 60, "2024-10-06T02:30:00+11:00"},
+	} {
+		zone, err := ParseZone(c.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, badAt := time.Parse(time.RFC3339, c.at)
+		want, badWant := time.Parse(time.RFC3339, c.want)
+		if got := FloorLength(at.UnixMilli(), c.minutes*60_000, zone); badAt != nil || badWant != nil || got != want.UnixMilli() {
+			t.Errorf("%s, %d minutes: %s, want %s", c.at, c.minutes, time.UnixMilli(got).In(zone).Format(time.RFC3339), c.want)
+		}
+	}
+	for _, name := range []string{"America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "America/Havana", "Asia/Kolkata", "UTC"} {
+		zone, err := ParseZone(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, minutes := range []int64{5, 45, 50, 60, 90, 105, 360, 1440, 2880} {
+			length, start := minutes*60_000, int64(0)
+			for _, month := range []time.Month{time.March, time.April, time.October, time.November} {
+				at := time.Date(2024, month, 1, 0, 0, 0, 0, zone).UnixMilli()
+				start = FloorLength(at, length, zone)
+				for end := at + 31*86_400_000; at < end; at += 5 * 60_000 {
+					floor, next := FloorLength(at, length, zone), NextLength(at, length, zone)
+					if floor != start && floor != at || floor > at || next <= at || FloorLength(next-1, length, zone) != floor || FloorLength(next, length, zone) != next {
+						t.Fatalf("%s, %d minutes: %d is in %d to %d, the one before began at %d", name, minutes, at, floor, next, start)
+					}
+					start = floor
+				}
+			}
+		}
+	}
+}

@@ -54,9 +54,7 @@ var clockUnits = [...]int64{Second: 1000, Minute: 60_000, Hour: 3_600_000}
 // Floor returns the beginning of the unit that a moment is in, in milliseconds since 1970.
 func (u Unit) Floor(millis int64, zone *time.Location) int64 {
 	if u <= Hour {
-		_, offset := time.UnixMilli(millis).In(zone).Zone()
-		whole, _ := floorDiv(millis+int64(offset)*1000, clockUnits[u])
-		return whole*clockUnits[u] - int64(offset)*1000
+		return FloorLength(millis, clockUnits[u], zone)
 	}
 	year, month, day := time.UnixMilli(millis).In(zone).Date()
 	switch u {
@@ -76,7 +74,7 @@ func (u Unit) Floor(millis int64, zone *time.Location) int64 {
 // Next returns the beginning of the unit after the one that a moment is in.
 func (u Unit) Next(millis int64, zone *time.Location) int64 {
 	if u <= Hour {
-		return u.Floor(millis, zone) + clockUnits[u]
+		return NextLength(millis, clockUnits[u], zone)
 	}
 	// Noon is on the same day, whatever the clocks do.
 	year, month, day := time.UnixMilli(u.Floor(millis, zone)).In(zone).Date()
@@ -93,6 +91,49 @@ func (u Unit) Next(millis int64, zone *time.Location) int64 {
 		year++
 	}
 	return startOfDay(year, month, day, zone)
+}
+
+// FloorLength returns the beginning of the interval of a length that a moment is in. Intervals follow one another from midnight
+// of 1970-01-01, as the clocks of the zone show it. A beginning that the clocks skip is where they go on, and one that is there
+// twice is the first, unless the interval is not longer than what the clocks repeat.
+func FloorLength(millis, length int64, zone *time.Location) int64 {
+	offset := offsetAt(millis, zone)
+	whole, _ := floorDiv(millis+offset, length)
+	at := whole*length - offset
+	before := offsetAt(at, zone)
+	if before == offset {
+		return at
+	}
+	changed, _ := time.UnixMilli(millis).In(zone).ZoneBounds()
+	if whole*length-before >= changed.UnixMilli() { // skipped
+		return changed.UnixMilli()
+	}
+	return FloorLength(changed.UnixMilli()-1, length, zone)
+}
+
+// NextLength returns the beginning of the interval after the one that a moment is in.
+func NextLength(millis, length int64, zone *time.Location) int64 {
+	const step, longestShift = 15 * 60_000, 24 * 3_600_000 // of clocks
+	at := FloorLength(millis+length, length, zone)
+	for shift := int64(step); at <= millis && shift <= longestShift; shift += step {
+		at = FloorLength(millis+length+shift, length, zone)
+	}
+	for {
+		before := FloorLength(at-1, length, zone)
+		if before <= millis {
+			return at
+		}
+		at = before
+	}
+}
+
+// offsetAt is in milliseconds.
+func offsetAt(millis int64, zone *time.Location) int64 {
+	if zone == time.UTC {
+		return 0
+	}
+	_, seconds := time.UnixMilli(millis).In(zone).Zone()
+	return int64(seconds) * 1000
 }
 
 // startOfDay is midnight; the first moment of the day if the clocks skip it, and the earlier if there
