@@ -29,6 +29,8 @@ type HighlightField struct {
 	Whole bool
 	// AnyField also highlights words that the query seeks in other fields.
 	AnyField bool
+	// NoMatchSize is the length in characters of the beginning of the first value, which a field without a passage has instead; 0: none.
+	NoMatchSize int
 }
 
 // Names of the parts of documents that are no fields.
@@ -49,6 +51,12 @@ type highlighter struct {
 	takers map[string][]string         // wanted fields that take the values of a field, by its name
 }
 
+// beginning is the first value of a field that may have no passage.
+type beginning struct {
+	name, value string
+	size        int
+}
+
 type makerKey struct {
 	field string
 	of    int  // index of fields
@@ -65,11 +73,21 @@ func (s *search) newHighlighter(q *dispatch.Query, h *Highlight) *highlighter {
 // highlights returns the passages of a document by field.
 func (h *highlighter) highlights(title, text string, fields []Field) map[string][]Snippet {
 	var out map[string][]Snippet
+	var beginnings []beginning
+	appendTo := func(name string, s Snippet) {
+		if out == nil {
+			out = map[string][]Snippet{}
+		}
+		out[name] = append(out[name], s)
+	}
 	add := func(name, value string, taken bool) {
 		for i := range h.fields {
 			f := &h.fields[i]
 			if !matchesName(f.Name, name) || f.Name != name && h.isVector(name) {
 				continue
+			}
+			if f.NoMatchSize > 0 && !slices.ContainsFunc(beginnings, func(b beginning) bool { return b.name == name }) {
+				beginnings = append(beginnings, beginning{name, value, f.NoMatchSize})
 			}
 			left := max(f.Fragments, 1) - len(out[name])
 			for _, s := range h.passages(makerKey{name, i, taken}, value) {
@@ -77,10 +95,7 @@ func (h *highlighter) highlights(title, text string, fields []Field) map[string]
 					break
 				}
 				left--
-				if out == nil {
-					out = map[string][]Snippet{}
-				}
-				out[name] = append(out[name], s)
+				appendTo(name, s)
 			}
 			return
 		}
@@ -102,7 +117,28 @@ func (h *highlighter) highlights(title, text string, fields []Field) map[string]
 	if text != "" && !given[textPart] && !given[sourceField] {
 		addTo(textPart, text)
 	}
+	for _, b := range beginnings {
+		if len(out[b.name]) > 0 {
+			continue
+		}
+		if text := h.beginning(b.value, b.size); text != "" {
+			appendTo(b.name, Snippet{Text: text})
+		}
+	}
 	return out
+}
+
+// beginning returns the beginning of a text, to the end of a sentence or a word.
+func (h *highlighter) beginning(text string, size int) string {
+	analyzer, err := h.search.sc.search.Analyzer("")
+	if err != nil { // the query had the error before
+		return ""
+	}
+	options := snippet.Options{MaxChars: size, MaxScanBytes: (size + 1) * utf8.UTFMax}
+	for _, f := range snippet.New(analyzer, snippet.Query{}, options).Make(text) {
+		return f.Text
+	}
+	return ""
 }
 
 // takersOf returns the wanted fields that take the values of another: multi-fields, and those that it copies to.

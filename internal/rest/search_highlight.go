@@ -28,14 +28,15 @@ type fragmentOptions struct {
 	PostTags          []string `json:"post_tags"`
 	FragmentSize      *int     `json:"fragment_size"`
 	NumberOfFragments *int     `json:"number_of_fragments"`
+	NoMatchSize       *int     `json:"no_match_size"`
 	RequireFieldMatch *bool    `json:"require_field_match"`
 	Type              string   `json:"type"`
 	Encoder           string   `json:"encoder"`
 }
 
 var (
-	highlightKeys      = []string{"fields", "pre_tags", "post_tags", "fragment_size", "number_of_fragments", "require_field_match", "type", "encoder"}
-	highlightFieldKeys = []string{"fragment_size", "number_of_fragments", "require_field_match", "type"}
+	highlightKeys      = []string{"fields", "pre_tags", "post_tags", "fragment_size", "number_of_fragments", "no_match_size", "require_field_match", "type", "encoder"}
+	highlightFieldKeys = []string{"fragment_size", "number_of_fragments", "no_match_size", "require_field_match", "type"}
 )
 
 func (s *searchRequest) parseHighlight(_ *Index, _ string, raw json.RawMessage) *Error {
@@ -100,7 +101,7 @@ func readOptions(of string, raw json.RawMessage, known []string, to *fragmentOpt
 	if to.Type != "" && !slices.Contains([]string{"unified", "plain", "fvh"}, to.Type) {
 		return badRequest(typeParsing, "[%s] has type [%s]: want unified, plain or fvh, which are the same here", of, to.Type)
 	}
-	for key, n := range map[string]*int{"fragment_size": to.FragmentSize, "number_of_fragments": to.NumberOfFragments} {
+	for key, n := range map[string]*int{"fragment_size": to.FragmentSize, "number_of_fragments": to.NumberOfFragments, "no_match_size": to.NoMatchSize} {
 		if n != nil && (*n < 0 || *n > maxQueryText) {
 			return badRequest(typeParsing, "[%s] has [%s] %d", of, key, *n)
 		}
@@ -115,6 +116,9 @@ func (o *fragmentOptions) field(name string) griffin.HighlightField {
 	}
 	if o.NumberOfFragments != nil {
 		f.Fragments = *o.NumberOfFragments
+	}
+	if o.NoMatchSize != nil {
+		f.NoMatchSize = *o.NoMatchSize
 	}
 	f.Whole = f.Fragments == 0
 	f.AnyField = o.RequireFieldMatch != nil && !*o.RequireFieldMatch

@@ -252,6 +252,8 @@ func TestHighlightTakenValues(t *testing.T) {
 		{`{"match": {"t": "foxes"}}`, `{"*": {}}`, "map[t:[quick <em>foxes</em>]]"},
 		{`{"match": {"t": "foxes"}}`, `{"all": {"require_field_match": false}}`, "map[all:[quick <em>foxes</em>]]"},
 		{`{"query_string": {"query": "quick"}}`, `{"*": {}}`, "map[t:[<em>quick</em> foxes]]"},
+		{`{"match": {"t.en": "fox"}}`, `{"t": {"no_match_size": 7}, "t.en": {"no_match_size": 7}, "none": {"no_match_size": 7}}`, "map[t:[quick] t.en:[quick <em>foxes</em>]]"},
+		{`{"match_all": {}}`, `{"t*": {"no_match_size": 100}, "all": {"no_match_size": 0}}`, "map[t:[quick foxes] t.en:[quick foxes] t.raw:[quick foxes]]"},
 	} {
 		got := at(n.must(200, "POST /h/_search", `{"query": `+c.query+`, "highlight": {"fields": `+c.fields+`}}`), "hits.hits.0.highlight")
 		if fmt.Sprint(got) != c.want {
