@@ -59,7 +59,7 @@ type Key struct {
 	Default string
 	// Format writes dates in answers; "": as milliseconds.
 	Format string
-	// Of Distance: points, and meters of a unit in answers.
+	// Of Distance: points, and the unit of values in meters.
 	Origins []Point
 	Unit    float64
 }
@@ -185,13 +185,15 @@ func (k *Key) distances(points []int64) int64 {
 			least, most, sum = min(least, d), max(most, d), sum+d
 		}
 	}
+	meters := least
 	switch k.Mode {
 	case MaxMode:
-		return mapping.EncodeDouble(most)
+		meters = most
 	case AvgMode:
-		return mapping.EncodeDouble(sum / float64(len(points)*len(k.Origins)))
+		meters = sum / float64(len(points)*len(k.Origins))
 	case SumMode:
-		return mapping.EncodeDouble(sum)
+		meters = sum
 	}
-	return mapping.EncodeDouble(least)
+	// Values are in the unit, so that search_after reads what hits have: a conversion back to meters is not exact.
+	return mapping.EncodeDouble(meters / k.Unit)
 }

@@ -218,7 +218,35 @@ func oracleValue(k *Key, d *testDoc, number int) any {
 		}
 		list = append(list, k.Field.Type.Float64(n))
 	}
-	return combined(k, list)
+	v := combined(k, list)
+	if k.By == Distance {
+		v /= k.Unit
+	}
+	return v
+}
+
+// Hits have distances from which search_after goes on exactly, in any unit.
+func TestDistanceAfter(t *testing.T) {
+	m := newTestMapping(t)
+	f, _ := m.Field("place")
+	r := rand.New(rand.NewPCG(5, 6))
+	for unit := range units {
+		keys, err := Parse([]byte(fmt.Sprintf(`{"_geo_distance": {"place": [13.4, 52.5], "unit": %q}}`, unit)), m.Field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			point, err := f.Number(fmt.Sprintf("%f,%f", r.Float64()*180-90, r.Float64()*360-180))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := Value{Number: keys[0].distances([]int64{point})}
+			raw := "[" + string(keys[0].AppendJSON(nil, v)) + "]"
+			if after, err := ParseAfter([]byte(raw), keys); err != nil || after[0] != v {
+				t.Fatalf("unit %s: %v from %s: %v, want %v", unit, after, raw, err, v)
+			}
+		}
+	}
 }
 
 func term(k *Key, text string) string {

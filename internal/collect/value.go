@@ -89,7 +89,7 @@ func (k *Key) parseValue(raw json.RawMessage) (Value, error) {
 	case err != nil || math.IsNaN(v):
 		return Value{}, fmt.Errorf("%q is not a number", text)
 	case k.By == Distance:
-		return Value{Number: mapping.EncodeDouble(v * k.Unit)}, nil
+		return Value{Number: mapping.EncodeDouble(v)}, nil
 	case v < 0 || v > 1<<40:
 		return Value{}, fmt.Errorf("%s is out of range", text)
 	case k.By == Score:
@@ -108,7 +108,7 @@ func (k *Key) AppendJSON(dst []byte, v Value) []byte {
 	case k.By == Written:
 		return strconv.AppendInt(dst, v.Number, 10)
 	case k.By == Distance:
-		return strconv.AppendFloat(dst, mapping.DecodeDouble(v.Number)/k.Unit, 'g', -1, 64)
+		return strconv.AppendFloat(dst, mapping.DecodeDouble(v.Number), 'g', -1, 64)
 	case k.isTerms():
 		return appendString(dst, string(k.Field.AppendBytes(nil, []byte(v.Term))))
 	case k.isReal():
