@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ const (
 func (a *app) guessMapping(ctx context.Context, files *griffin.FilesOptions, paths []string) (*griffin.Mapping, error) {
 	reader, err := corpus.Open(paths, corpus.Options{
 		Format: files.Format, IDField: files.IDField, TitleField: files.TitleField, TextField: files.TextField, PDFToText: files.PDFToText,
-		Kinds: true, Stdin: interruptible{ctx, a.in},
+		Kinds: true, Mapped: &corpus.Mapped{Any: true}, Stdin: interruptible{ctx, a.in},
 	})
 	if err != nil {
 		return nil, err
@@ -32,6 +33,9 @@ func (a *app) guessMapping(ctx context.Context, files *griffin.FilesOptions, pat
 	err = g.read(ctx, reader)
 	if err = errors.Join(err, reader.Close()); err != nil {
 		return nil, err
+	}
+	if g.records == 0 && g.bad != nil {
+		return nil, fmt.Errorf("no records to guess from: %w", g.bad)
 	}
 	m, err := mapping.New("", g.fields())
 	if err != nil {
@@ -45,6 +49,7 @@ type guess struct {
 	byName   map[string]*guessedField
 	names    []string // in the order in which they were met
 	records  int
+	bad      error // the first record that cannot be read
 	hasTitle bool
 }
 
@@ -69,7 +74,12 @@ func (g *guess) read(ctx context.Context, reader corpus.Reader) error {
 		if err != nil {
 			return err
 		}
-		err = b.Parse(func(d *corpus.Document) error { g.add(d); return nil }, func(*corpus.RecordError) error { return nil })
+		err = b.Parse(func(d *corpus.Document) error { g.add(d); return nil }, func(e *corpus.RecordError) error {
+			if g.bad == nil {
+				g.bad = e
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}

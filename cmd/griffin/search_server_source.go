@@ -111,7 +111,7 @@ func (s *serverIndex) mapped(ctx context.Context) (*corpus.Mapped, error) {
 	}
 	err := callServer(ctx, s.client, http.MethodGet, s.url+"/_mapping", nil, &answer)
 	if errors.Is(err, base.ErrNotIndex) {
-		return nil, nil
+		return &corpus.Mapped{Any: true}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -121,7 +121,10 @@ func (s *serverIndex) mapped(ctx context.Context) (*corpus.Mapped, error) {
 		if err != nil {
 			return nil, err
 		}
-		return mappedBy(m), nil
+		if mapped := mappedBy(m); mapped != nil {
+			mapped.Any = true
+			return mapped, nil
+		}
 	}
-	return nil, nil
+	return &corpus.Mapped{Any: true}, nil
 }

@@ -202,6 +202,11 @@ func TestUncommittedWrites(t *testing.T) {
 	}
 	_, address, _ := strings.Cut(line, "on ")
 	runGriffin(t, "add", "notes", filepath.Join(dir, "docs"), "--server", strings.Fields(address)[0])
+	// A server takes records with neither title nor text.
+	write(t, `{"id": "1", "price": 5}`, dir, "bare.jsonl")
+	if added := runGriffin(t, "add", "bare", filepath.Join(dir, "bare.jsonl"), "--server", strings.Fields(address)[0]); !strings.Contains(added, "1 document added") {
+		t.Errorf("records without text: %s", added)
+	}
 	run := func(want string, args ...string) {
 		t.Helper()
 		var out, errOut bytes.Buffer

@@ -11,6 +11,8 @@ type Mapped struct {
 	// Names stay fields of their own if they become the id or the text of a document; a title
 	// does unless it has the name "title". A record with one of them needs neither title nor text.
 	Names map[string]bool
+	// Any: every record with a field besides the id needs neither title nor text.
+	Any bool
 	// Nulls take the place of null, by name.
 	Nulls map[string]string
 	// Whole are fields of JSON that can have objects and lists as values, by name: they get the JSON of a value and return
@@ -18,12 +20,12 @@ type Mapped struct {
 	Whole map[string]func(json []byte) ([]string, error)
 }
 
-func (m *Mapped) has(fields []field) bool {
+func (m *Mapped) has(fields []field, id []byte) bool {
 	if m == nil {
 		return false
 	}
 	for i := range fields {
-		if m.Names[string(fields[i].name)] {
+		if m.Any && (id == nil || string(fields[i].name) != string(id)) || m.Names[string(fields[i].name)] {
 			return true
 		}
 	}

@@ -9,6 +9,17 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
+// With Any, a record needs a field besides its id.
+func TestMappedAny(t *testing.T) {
+	opts := (Options{Mapped: &Mapped{Any: true}}).withDefaults()
+	for line, good := range map[string]bool{`{"id":"1","size":5}`: true, `{"size":5}`: true, `{"id":"1"}`: false, `{"id":"1","title":"x"}`: true} {
+		p := &jsonParser{builder: builder{opts: &opts, fileID: "f"}}
+		if _, rec := p.parse([]byte(line), Location{File: "f", Line: 1}); (rec == nil) != good {
+			t.Errorf("%s: %v", line, rec)
+		}
+	}
+}
+
 func TestMappedRecords(t *testing.T) {
 	points := func(raw []byte) ([]string, error) {
 		if strings.Contains(string(raw), "bad") {

@@ -81,7 +81,7 @@ func (b *builder) choose(fields []field, fold bool) (r roles, rec *RecordError) 
 		r.text = find(otherTextNames)
 		r.keepText = r.text != nil
 	}
-	if r.title == nil && r.text == nil && !b.opts.Mapped.has(fields) {
+	if r.title == nil && r.text == nil && !b.opts.Mapped.has(fields, r.id) {
 		return r, withoutText(fields)
 	}
 	return r, nil
