@@ -19,6 +19,11 @@ import (
 // Options.MaxWait. A search that finds few others is never rejected, so a wrong estimate
 // corrects itself.
 //
+// When requests come faster than they are read, they wait in sockets, where nothing counts
+// them. The time that a request has waited there counts, and is enough to reject it if
+// several before it were as late. So the first requests after a pause of the process are
+// answered.
+//
 // The scheduler of the index rejects searches by individual predictions, which do not
 // include the time to read documents, make snippets and write answers; admission does.
 //
@@ -34,6 +39,7 @@ type admission struct {
 
 	mu      sync.Mutex
 	running int
+	late    int                // requests in a row that had waited for too long when they were read
 	clients map[netip.Addr]int // with searches, if perClient
 	cost    float64            // of a search, in seconds of a processor; 0: not known
 }
@@ -61,8 +67,8 @@ type ticket struct {
 	others int // searches at its arrival, including itself
 }
 
-// enter admits a search with a time limit of budget, or returns the reason for rejecting it.
-func (a *admission) enter(client netip.Addr, budget time.Duration) (ticket, *apiError) {
+// enter admits a search with a time limit of budget that has waited until now to be read, or returns the reason for rejecting it.
+func (a *admission) enter(client netip.Addr, budget, waited time.Duration) (ticket, *apiError) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.perClient > 0 && a.clients[client] >= a.perClient {
@@ -79,9 +85,18 @@ func (a *admission) enter(client netip.Addr, budget time.Duration) (ticket, *api
 	}
 	within := time.Duration(admissionShare * float64(budget))
 	allowed := min(within, a.maxWait)
-	if spent := a.spent(a.running + 1); float64(a.running) >= admissionFew*a.processors && spent > allowed {
+	if waited > allowed {
+		a.late++
+	} else {
+		a.late = 0
+	}
+	few := admissionFew * a.processors
+	if spent := waited + a.spent(a.running+1); spent > allowed && (float64(a.running) >= few || float64(a.late) > few) {
 		message := fmt.Sprintf("the server is too busy to answer within %v; try again in a moment", budget)
-		if allowed < within {
+		switch {
+		case waited > allowed:
+			message = fmt.Sprintf("the server is too busy: it read the request %v after it came; try again in a moment", waited.Round(time.Millisecond))
+		case allowed < within:
 			message = fmt.Sprintf("the server is too busy: the %s before this one take more than %v; try again in a moment", a.what, allowed)
 		}
 		return ticket{}, &apiError{Status: http.StatusServiceUnavailable, Code: "overloaded", retryAfter: spent - allowed, Message: message}

@@ -208,7 +208,7 @@ func TestRetryAfter(t *testing.T) {
 	a.cost = 6 // seconds: each search adds 3 s to the wait
 	one, other := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	for range 4 {
-		if _, refused := a.enter(one, time.Minute); refused != nil {
+		if _, refused := a.enter(one, time.Minute, 0); refused != nil {
 			t.Fatal(refused)
 		}
 	}
@@ -224,7 +224,7 @@ func TestRetryAfter(t *testing.T) {
 		{other, time.Minute, 0, ""},
 		{other, time.Minute, 503, "8"}, // when half of the five, 7.5 s, have ended
 	} {
-		_, refused := a.enter(c.client, c.budget)
+		_, refused := a.enter(c.client, c.budget, 0)
 		if refused == nil {
 			if c.status != 0 {
 				t.Errorf("%+v is admitted", c)
@@ -242,7 +242,7 @@ func TestMetricsOfAdmission(t *testing.T) {
 	h := makeHandler(Options{Logger: quiet(), Processors: 2}, fakeBackend())
 	h.searches.cost = 0.25
 	for range 3 {
-		if _, refused := h.searches.enter(netip.Addr{}, time.Minute); refused != nil {
+		if _, refused := h.searches.enter(netip.Addr{}, time.Minute, 0); refused != nil {
 			t.Fatal(refused)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/rest"
@@ -32,7 +33,7 @@ const apiTimeouts = 6
 
 // admit lets a search of the API begin.
 func (h *handler) admit(r *http.Request) (leave func(answered, shed bool), refused *rest.Error) {
-	admitted, e := h.searches.enter(clientOf(r), h.Timeout)
+	admitted, e := h.searches.enter(clientOf(r), h.Timeout, waited(r, time.Now()))
 	if e != nil {
 		return nil, rest.TooBusy(e.Message, e.retryAfter)
 	}

@@ -119,14 +119,15 @@ var securityHeaders = []struct {
 func (h *handler) run(r *http.Request, req searchRequest) (*griffin.Results, *apiError) {
 	count := func(result string) { h.metrics.searches.WithLabelValues(req.Mode.String(), result).Inc() }
 	budget := cmp.Or(req.Timeout, h.Timeout)
-	admitted, refused := h.searches.enter(clientOf(r), budget)
+	late := waited(r, time.Now())
+	admitted, refused := h.searches.enter(clientOf(r), budget, late)
 	if refused != nil {
 		count(refused.Code)
 		return nil, refused
 	}
 	answered, shed := false, false
 	defer func() { h.searches.leave(admitted, answered, shed) }()
-	ctx, cancel := context.WithTimeout(r.Context(), budget)
+	ctx, cancel := context.WithTimeout(r.Context(), budget-late)
 	defer cancel()
 	results, err := h.backend.search(ctx, req)
 	if err != nil {

@@ -33,6 +33,10 @@ type leanConn struct {
 	round    int64        // of watch, when it saw it
 	requests int64
 
+	stamped bool // reader reads
+	reader  stampedReader
+	arrived time.Time // of the request; zero: unknown
+
 	from    string // RemoteAddr
 	in      []byte // read and not used
 	buffer  []byte // memory of in
@@ -70,7 +74,8 @@ func (c *leanConn) serve() {
 		}
 	}()
 	c.answer.stopping = &c.of.stopping
-	c.base, c.from = (&http.Request{}).WithContext(ctx), c.RemoteAddr().String()
+	c.stamped = c.reader.stamp(c.raw)
+	c.base, c.from = (&http.Request{}).WithContext(context.WithValue(ctx, leanConnKey{}, c)), c.RemoteAddr().String()
 	c.buffer = make([]byte, leanHeadBytes)
 	for first := true; ; first = false {
 		if !c.await(first) {
@@ -114,13 +119,35 @@ func (c *leanConn) await(first bool) bool {
 			return false
 		}
 	}
-	n, err := c.Read(c.buffer)
+	n, err := c.read(c.buffer)
 	if n == 0 || err != nil {
 		return false
 	}
 	c.state.Store(stateActive)
 	c.in = c.buffer[:n]
 	return true
+}
+
+// read sets arrived.
+func (c *leanConn) read(p []byte) (n int, err error) {
+	if !c.stamped {
+		return c.Read(p)
+	}
+	n, err = c.reader.read(p)
+	c.arrived = c.reader.at
+	return n, err
+}
+
+// leanConnKey is the key of a leanConn in the contexts of its requests.
+type leanConnKey struct{}
+
+// waited returns how long a request has been on this machine, before now; 0 if that is unknown.
+func waited(r *http.Request, now time.Time) time.Duration {
+	c, ok := r.Context().Value(leanConnKey{}).(*leanConn)
+	if !ok || c.arrived.IsZero() {
+		return 0
+	}
+	return max(now.Sub(c.arrived), 0)
 }
 
 // readBody reads the rest of the request, whose head has size bytes. false: net/http takes it.

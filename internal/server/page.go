@@ -196,7 +196,7 @@ func (h *handler) documentPage(r *http.Request, data *pageData) ([]byte, *apiErr
 	if id == "" {
 		return nil, badParameter("parameter id, the document's id, is missing")
 	}
-	admitted, refused := h.documents.enter(clientOf(r), h.Timeout)
+	admitted, refused := h.documents.enter(clientOf(r), h.Timeout, 0)
 	if refused != nil {
 		return nil, refused
 	}
