@@ -60,7 +60,10 @@ func sortPlain[E plainEntry](to *plainLists[E], l *plainLayout, v *inverter, key
 	}
 	to.reset(v, bits)
 	sum := uint32(0)
-	for _, k := range keys {
+	for i, k := range keys {
+		if i%1024 == 0 {
+			l.gate.Pass()
+		}
 		n := l.ends[k.Number]
 		l.ends[k.Number] = sum
 		if n > 0 {
