@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/aggregate"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/collect"
 )
 
@@ -76,7 +77,7 @@ func (s *sortedSearch) addInnerHits(ctx context.Context, o *collect.Options, fou
 		}
 		r, err := s.topHits(ctx, options)
 		if err != nil {
-			return fmt.Errorf("inner hits %q: %w", inner.Name, err)
+			return base.Locate(fmt.Errorf("inner hits %q: %w", inner.Name, err), options)
 		}
 		rankers = append(rankers, r)
 	}

@@ -87,6 +87,15 @@ func (s *sortedSearch) topHits(ctx context.Context, raw json.RawMessage) (aggreg
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", err, ErrBadInput)
 	}
+	members, err := base.Members(raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		if string(m.Value) == "null" && slices.Contains(topHitsKeys, m.Name) {
+			return nil, base.Locate(fmt.Errorf("[%s] is null: leave it out: %w", m.Name, ErrBadInput), m.Value)
+		}
+	}
 	highlight, err := s.query.parseHits(raw)
 	if err != nil {
 		return nil, err

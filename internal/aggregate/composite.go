@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
+	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/mapping"
@@ -99,18 +100,18 @@ func parseComposite(r *Request, p *params) (func(e *env) (collector, error), err
 func parseSource(r *Request, raw json.RawMessage) (s sourceParam, err error) {
 	list, err := members(raw)
 	if err != nil || len(list) != 1 {
-		return s, r.errorf("parameter [sources]: want objects with one name, have %s", shortened(raw))
+		return s, r.errorIn(raw, "parameter [sources]: want objects with one name, have %d: %s", len(list), namesOf(list))
 	}
-	s.name = list[0].name
-	kind, err := members(list[0].value)
+	s.name = list[0].Name
+	kind, err := members(list[0].Value)
 	if err != nil || len(kind) != 1 {
-		return s, r.errorf("source [%s]: want an object with one type, have %s", s.name, shortened(list[0].value))
+		return s, r.errorIn(list[0].Value, "source [%s]: want an object with one type, have %d: %s", s.name, len(kind), namesOf(kind))
 	}
-	p, err := newParams(r, kind[0].value)
+	p, err := newParams(r, kind[0].Value)
 	if err != nil {
 		return s, err
 	}
-	s.kind, s.field, s.format = kind[0].name, p.field(), p.text("format", "")
+	s.kind, s.field, s.format = kind[0].Name, p.field(), p.text("format", "")
 	s.desc = p.choice("order", "asc", "asc", "desc") == "desc"
 	s.missing = p.boolean("missing_bucket", false)
 	switch p.choice("missing_order", "default", "default", "first", "last") {
@@ -132,9 +133,17 @@ func parseSource(r *Request, raw json.RawMessage) (s sourceParam, err error) {
 		s.rounding = p.interval(zone)
 		s.offset = p.timeOffset()
 	default:
-		return s, r.errorf("source [%s]: unknown type [%s]: there are terms, histogram and date_histogram", s.name, s.kind)
+		return s, r.errorIn(kind[0].Value, "source [%s]: unknown type [%s]: there are terms, histogram and date_histogram", s.name, s.kind)
 	}
 	return s, p.done()
+}
+
+func namesOf(list []base.Member) string {
+	var names []string
+	for _, m := range list {
+		names = append(names, m.Name)
+	}
+	return shortened([]byte(strings.Join(names, ", ")))
 }
 
 func (e *env) source(r *Request, p *sourceParam) (compositeSource, error) {
@@ -180,23 +189,23 @@ func (c *composite) readAfter(raw json.RawMessage) error {
 		s := &c.sources[i]
 		at := -1
 		for j, m := range list {
-			if m.name == s.name {
+			if m.Name == s.name {
 				at = j
 			}
 		}
 		if at < 0 {
 			return c.errorf("parameter [after]: it has no key for source [%s]", s.name)
 		}
-		if string(list[at].value) == "null" {
+		if string(list[at].Value) == "null" {
 			if !s.missing {
 				return c.errorf("parameter [after]: [%s] is null, but has no [missing_bucket]", s.name)
 			}
 			c.after[i].none = true
 			continue
 		}
-		text, ok := scalarText(list[at].value)
+		text, ok := scalarText(list[at].Value)
 		if !ok {
-			return c.errorf("parameter [after]: [%s] is %s", s.name, shortened(list[at].value))
+			return c.errorf("parameter [after]: [%s] is %s", s.name, shortened(list[at].Value))
 		}
 		if c.after[i].key, err = s.numberOfAfter(text); err != nil {
 			return c.errorf("parameter [after]: [%s]: %s", s.name, base.Message(err))

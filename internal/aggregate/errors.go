@@ -12,7 +12,17 @@ var ErrTooManyBuckets = fmt.Errorf("too many buckets: %w", base.ErrBadInput)
 // ErrTooLarge means that a request would need more memory than Limits.MaxBytes.
 var ErrTooLarge = fmt.Errorf("too much memory: %w", base.ErrBadInput)
 
+// errorf returns an error of the parameters.
 func (r *Request) errorf(format string, args ...any) error {
+	return r.errorIn(r.raw, format, args...)
+}
+
+// errorIn returns an error of a part of the parameters.
+func (r *Request) errorIn(raw []byte, format string, args ...any) error {
+	return base.Locate(r.failed(format, args...), raw)
+}
+
+func (r *Request) failed(format string, args ...any) error {
 	return fmt.Errorf("aggregation [%s] of type [%s]: %s: %w", r.Name, r.Type, fmt.Sprintf(format, args...), base.ErrBadInput)
 }
 
@@ -21,7 +31,7 @@ func (r *Request) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("aggregation [%s] of type [%s]: %w", r.Name, r.Type, err)
+	return base.Locate(fmt.Errorf("aggregation [%s] of type [%s]: %w", r.Name, r.Type, err), r.raw)
 }
 
 // budget counts what a Run uses.

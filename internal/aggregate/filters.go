@@ -38,7 +38,7 @@ func (p *params) whole() json.RawMessage {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(appendString(out, m.name), ':'), m.value...)
+		out = append(append(appendString(out, m.Name), ':'), m.Value...)
 	}
 	return append(out, '}')
 }
@@ -183,9 +183,9 @@ func parseFilters(r *Request, p *params) (func(e *env) (collector, error), error
 	raw := p.raw("filters")
 	if list, err := members(raw); err == nil {
 		for _, m := range list {
-			f.names, f.queries = append(f.names, m.name), append(f.queries, m.value)
+			f.names, f.queries = append(f.names, m.Name), append(f.queries, m.Value)
 		}
-	} else if json.Unmarshal(raw, &f.queries) != nil {
+	} else if f.queries, err = base.Elements(raw); err != nil {
 		p.fail("filters", "want an object or a list of queries, have %s", shortened(raw))
 	}
 	if len(f.queries) == 0 {

@@ -301,17 +301,17 @@ func (p *params) bounds(key string) boundsParam {
 		p.fail(key, "want an object with min and max, have %s", shortened(raw))
 	}
 	for _, m := range list {
-		text, ok := scalarText(m.value)
+		text, ok := scalarText(m.Value)
 		if !ok {
-			p.fail(key, "[%s] is %s: want a number or a date", m.name, shortened(m.value))
+			p.fail(key, "[%s] is %s: want a number or a date", m.Name, shortened(m.Value))
 		}
-		switch m.name {
+		switch m.Name {
 		case "min":
 			b.least = &text
 		case "max":
 			b.most = &text
 		default:
-			p.fail(key, "unknown key [%s]: there are min and max", m.name)
+			p.fail(key, "unknown key [%s]: there are min and max", m.Name)
 		}
 	}
 	return b

@@ -26,7 +26,7 @@ func (p *params) pattern(key string) ([]string, *regexp.Regexp) {
 		return nil, nil
 	}
 	var text string
-	if json.Unmarshal(raw, &text) == nil {
+	if string(raw) != "null" && json.Unmarshal(raw, &text) == nil {
 		if len(text) > maxRegexpLength {
 			p.fail(key, "the regular expression is longer than %d bytes", maxRegexpLength)
 			return nil, nil
@@ -37,8 +37,8 @@ func (p *params) pattern(key string) ([]string, *regexp.Regexp) {
 		}
 		return nil, re
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil || list == nil {
+	list, err := base.Elements(raw)
+	if err != nil {
 		p.fail(key, "want a regular expression or a list of keys, have %s (partitions are not supported: use composite)", shortened(raw))
 		return nil, nil
 	}

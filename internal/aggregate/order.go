@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // order sorts buckets.
@@ -33,7 +35,8 @@ func (p *params) order(otherwise order) order {
 	}
 	list := []json.RawMessage{raw}
 	if strings.HasPrefix(shortened(raw), "[") {
-		if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
+		var err error
+		if list, err = base.Elements(raw); err != nil || len(list) == 0 {
 			p.fail("order", "want a list of objects")
 		}
 	}
@@ -45,13 +48,13 @@ func (p *params) order(otherwise order) order {
 			return otherwise
 		}
 		var direction string
-		_ = json.Unmarshal(m[0].value, &direction)
+		_ = json.Unmarshal(m[0].Value, &direction)
 		direction = strings.ToLower(direction)
 		if direction != "asc" && direction != "desc" {
-			p.fail("order", "[%s] is %s: want \"asc\" or \"desc\"", m[0].name, shortened(m[0].value))
+			p.fail("order", "[%s] is %s: want \"asc\" or \"desc\"", m[0].Name, shortened(m[0].Value))
 			return otherwise
 		}
-		out = append(out, p.orderKey(m[0].name, direction == "desc"))
+		out = append(out, p.orderKey(m[0].Name, direction == "desc"))
 	}
 	return out
 }

@@ -5,13 +5,15 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // params reads the parameters of an aggregation. The first error stays; done returns it, or an error for
 // a parameter that was not asked for.
 type params struct {
 	r    *Request
-	list []jsonMember
+	list []base.Member
 	used []bool
 	err  error
 }
@@ -23,14 +25,14 @@ func newParams(r *Request, raw json.RawMessage) (*params, error) {
 
 func (p *params) fail(key, format string, args ...any) {
 	if p.err == nil {
-		p.err = p.r.errorf("parameter ["+key+"]: "+format, args...)
+		p.err = p.r.errorIn(p.raw(key), "parameter ["+key+"]: "+format, args...)
 	}
 }
 
 func (p *params) done() error {
 	for i, m := range p.list {
 		if !p.used[i] && p.err == nil {
-			p.err = p.r.errorf("unknown parameter [%s]", m.name)
+			p.err = p.r.errorIn(m.Value, "unknown parameter [%s]", m.Name)
 		}
 	}
 	return p.err
@@ -39,9 +41,9 @@ func (p *params) done() error {
 // raw is nil if there is no such parameter.
 func (p *params) raw(key string) json.RawMessage {
 	for i, m := range p.list {
-		if m.name == key {
+		if m.Name == key {
 			p.used[i] = true
-			return m.value
+			return m.Value
 		}
 	}
 	return nil
@@ -151,11 +153,16 @@ func (p *params) floats(key string) []float64 {
 	if raw == nil {
 		return nil
 	}
-	var list []float64
-	if json.Unmarshal(raw, &list) != nil || list == nil {
+	var list []*float64
+	if json.Unmarshal(raw, &list) != nil || list == nil || slices.Contains(list, nil) {
 		p.fail(key, "want a list of numbers, have %s", shortened(raw))
+		return nil
 	}
-	return list
+	out := make([]float64, len(list))
+	for i, n := range list {
+		out[i] = *n
+	}
+	return out
 }
 
 func (p *params) objects(key string) []json.RawMessage {
@@ -164,8 +171,8 @@ func (p *params) objects(key string) []json.RawMessage {
 		p.fail(key, "it is required")
 		return nil
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
+	list, err := base.Elements(raw)
+	if err != nil || len(list) == 0 {
 		p.fail(key, "want a list that is not empty, have %s", shortened(raw))
 	}
 	return list

@@ -52,20 +52,20 @@ func (p *params) ranges() rangesParams {
 		}
 		var one rangeParam
 		for _, m := range list {
-			text, ok := scalarText(m.value)
-			if !ok && string(m.value) != "null" {
-				p.fail("ranges", "[%s] is %s: want a number, a string or null", m.name, shortened(m.value))
+			text, ok := scalarText(m.Value)
+			if !ok && string(m.Value) != "null" {
+				p.fail("ranges", "[%s] is %s: want a number, a string or null", m.Name, shortened(m.Value))
 			}
 			switch {
-			case m.name == "key":
+			case m.Name == "key":
 				one.key = text
-			case m.name != "from" && m.name != "to":
-				p.fail("ranges", "unknown key [%s]: there are key, from and to", m.name)
+			case m.Name != "from" && m.Name != "to":
+				p.fail("ranges", "unknown key [%s]: there are key, from and to", m.Name)
 			case !ok:
-			case m.name == "from":
-				one.from, one.quoted = &text, one.quoted || m.value[0] == '"'
+			case m.Name == "from":
+				one.from, one.quoted = &text, one.quoted || m.Value[0] == '"'
 			default:
-				one.to, one.quoted = &text, one.quoted || m.value[0] == '"'
+				one.to, one.quoted = &text, one.quoted || m.Value[0] == '"'
 			}
 		}
 		out.list = append(out.list, one)

@@ -21,8 +21,9 @@ type Request struct {
 
 	make     func(e *env) (collector, error) // of its parameters
 	kind     *kind
-	percents []float64 // of percentiles and percentile_ranks
-	counted  string    // the field whose values terms counts
+	raw      json.RawMessage // its parameters
+	percents []float64       // of percentiles and percentile_ranks
+	counted  string          // the field whose values terms counts
 }
 
 // CountedFields returns the fields whose counts of values (Index.Counts) are enough to answer the requests: then Run
@@ -74,7 +75,7 @@ func Parse(raw []byte) ([]*Request, error) { return parse(raw, 0) }
 
 func parse(raw []byte, depth int) ([]*Request, error) {
 	if depth == maxNesting {
-		return nil, fmt.Errorf("aggregations are nested more than %d deep: %w", maxNesting, base.ErrBadInput)
+		return nil, base.Locate(fmt.Errorf("aggregations are nested more than %d deep: %w", maxNesting, base.ErrBadInput), raw)
 	}
 	list, err := members(raw)
 	if err != nil {
@@ -82,7 +83,7 @@ func parse(raw []byte, depth int) ([]*Request, error) {
 	}
 	var out []*Request
 	for _, m := range list {
-		r, err := parseOne(m.name, m.value, depth)
+		r, err := parseOne(m.Name, m.Value, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -92,8 +93,9 @@ func parse(raw []byte, depth int) ([]*Request, error) {
 }
 
 func parseOne(name string, raw json.RawMessage, depth int) (*Request, error) {
+	at := raw
 	fail := func(format string, args ...any) error {
-		return fmt.Errorf("aggregation [%s]: %s: %w", name, fmt.Sprintf(format, args...), base.ErrBadInput)
+		return base.Locate(fmt.Errorf("aggregation [%s]: %s: %w", name, fmt.Sprintf(format, args...), base.ErrBadInput), at)
 	}
 	if name == "" || strings.ContainsAny(name, "[]>") {
 		return nil, fail("a name must not be empty or have '[', ']' or '>'")
@@ -105,30 +107,32 @@ func parseOne(name string, raw json.RawMessage, depth int) (*Request, error) {
 	r := &Request{Name: name}
 	var own json.RawMessage
 	for _, m := range list {
-		switch m.name {
+		at = m.Value
+		switch m.Name {
 		case "aggs", "aggregations":
 			if r.Aggs != nil {
 				return nil, fail("it has [aggs] and [aggregations]")
 			}
-			if r.Aggs, err = parse(m.value, depth+1); err != nil {
+			if r.Aggs, err = parse(m.Value, depth+1); err != nil {
 				return nil, err
 			}
 		case "meta":
-			if _, err := members(m.value); err != nil {
+			if _, err := members(m.Value); err != nil {
 				return nil, fail("[meta] is no object")
 			}
-			r.Meta = m.value
+			r.Meta = m.Value
 		default:
-			k, ok := kinds[m.name]
+			k, ok := kinds[m.Name]
 			switch {
 			case !ok:
-				return nil, fail("unknown type [%s]: there are %s", m.name, strings.Join(Types(), ", "))
+				return nil, fail("unknown type [%s]: there are %s", m.Name, strings.Join(Types(), ", "))
 			case r.kind != nil:
-				return nil, fail("it has two types, [%s] and [%s]", r.Type, m.name)
+				return nil, fail("it has two types, [%s] and [%s]", r.Type, m.Name)
 			}
-			r.Type, r.kind, own = m.name, k, m.value
+			r.Type, r.kind, own = m.Name, k, m.Value
 		}
 	}
+	at, r.raw = raw, own
 	switch {
 	case r.kind == nil:
 		return nil, fail("it has no type")
@@ -142,44 +146,15 @@ func parseOne(name string, raw json.RawMessage, depth int) (*Request, error) {
 		return nil, err
 	}
 	if r.make, err = r.kind.parse(r, p); err != nil {
-		return nil, err
+		return nil, base.Locate(err, own)
 	}
 	return r, p.done()
 }
 
-type jsonMember struct {
-	name  string
-	value json.RawMessage
-}
-
 // members returns the members of an object in their order.
-func members(raw []byte) ([]jsonMember, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("want an object, have %s: %w", shortened(raw), base.ErrBadInput)
-	}
-	var out []jsonMember
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", err, base.ErrBadInput)
-		}
-		m := jsonMember{name: t.(string)} // keys are strings
-		if slices.ContainsFunc(out, func(o jsonMember) bool { return o.name == m.name }) {
-			return nil, fmt.Errorf("[%s] is given twice: %w", m.name, base.ErrBadInput)
-		}
-		if err := d.Decode(&m.value); err != nil {
-			return nil, fmt.Errorf("[%s]: %w: %w", m.name, err, base.ErrBadInput)
-		}
-		out = append(out, m)
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, fmt.Errorf("%w: %w", err, base.ErrBadInput)
-	}
-	if _, err := d.Token(); err == nil {
-		return nil, fmt.Errorf("there is text after the object: %w", base.ErrBadInput)
-	}
-	return out, nil
+func members(raw []byte) ([]base.Member, error) {
+	list, err := base.Members(raw)
+	return list, base.Locate(err, raw)
 }
 
 func shortened(raw []byte) string {

@@ -20,9 +20,9 @@ type Fields func(name string) (*mapping.Field, bool)
 func Parse(raw []byte, fields Fields) ([]Key, error) {
 	list := []json.RawMessage{raw}
 	if strings.HasPrefix(strings.TrimSpace(string(raw)), "[") {
-		list = nil
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, fmt.Errorf("sort: %w: %w", err, base.ErrBadInput)
+		var err error
+		if list, err = base.Elements(raw); err != nil {
+			return nil, base.Locate(fmt.Errorf("sort: %w", err), raw)
 		}
 	}
 	var keys []Key
@@ -43,49 +43,21 @@ func parseOne(raw json.RawMessage, fields Fields) ([]Key, error) {
 	var name string
 	if json.Unmarshal(raw, &name) == nil && string(raw) != "null" {
 		k, err := NewKey(name, "", fields)
-		return []Key{k}, err
+		return []Key{k}, base.Locate(err, raw)
 	}
-	names, values, err := object(raw)
-	if err != nil || len(names) == 0 {
-		return nil, fmt.Errorf("sort: want a field or an object, have %.60s: %w", raw, base.ErrBadInput)
+	members, err := base.Members(raw)
+	if err != nil || len(members) == 0 {
+		return nil, base.Locate(fmt.Errorf("sort: want a field or an object, have %.60s: %w", raw, base.ErrBadInput), raw)
 	}
 	var keys []Key
-	for _, name := range names {
-		k, err := parseKey(name, values[name], fields)
+	for _, m := range members {
+		k, err := parseKey(m.Name, m.Value, fields)
 		if err != nil {
-			return nil, err
+			return nil, base.Locate(err, m.Value)
 		}
 		keys = append(keys, k)
 	}
 	return keys, nil
-}
-
-// object returns the names of an object's members in their order, and the values.
-func object(raw []byte) (names []string, values map[string]json.RawMessage, err error) {
-	if err := json.Unmarshal(raw, &values); err != nil {
-		return nil, nil, err
-	}
-	d := json.NewDecoder(strings.NewReader(string(raw)))
-	_, _ = d.Token() // the brace: raw is valid
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, nil, err
-		}
-		name, isName := t.(string)
-		if !isName {
-			return nil, nil, fmt.Errorf("want an object: %w", base.ErrBadInput)
-		}
-		if slices.Contains(names, name) {
-			return nil, nil, fmt.Errorf("[%s] is given twice: %w", name, base.ErrBadInput)
-		}
-		names = append(names, name)
-		var skipped json.RawMessage
-		if err := d.Decode(&skipped); err != nil {
-			return nil, nil, err
-		}
-	}
-	return names, values, nil
 }
 
 // NewKey returns the key of a name, _score, _doc or a field, and a direction: asc, desc or "", which is
@@ -143,11 +115,14 @@ func parseKey(name string, raw json.RawMessage, fields Fields) (Key, error) {
 		}
 		return NewKey(name, direction, fields)
 	}
-	_, options, err := object(raw)
-	if err != nil || options == nil {
+	members, err := base.Members(raw)
+	if err != nil {
 		return Key{}, fmt.Errorf("sort by [%s]: want a direction or an object, have %.60s: %w", name, raw, base.ErrBadInput)
 	}
-	p := keyParser{name: name, options: options, fields: fields}
+	p := keyParser{name: name, options: map[string]json.RawMessage{}, fields: fields}
+	for _, m := range members {
+		p.options[m.Name] = m.Value
+	}
 	if name == "_geo_distance" {
 		return p.distance()
 	}
@@ -162,9 +137,12 @@ type keyParser struct {
 	err     error
 }
 
-func (p *keyParser) fail(format string, args ...any) {
+func (p *keyParser) fail(format string, args ...any) { p.failIn(nil, format, args...) }
+
+// failIn is fail for the value of an option.
+func (p *keyParser) failIn(raw []byte, format string, args ...any) {
 	if p.err == nil {
-		p.err = fmt.Errorf("sort by [%s]: %s: %w", p.name, fmt.Sprintf(format, args...), base.ErrBadInput)
+		p.err = base.Locate(fmt.Errorf("sort by [%s]: %s: %w", p.name, fmt.Sprintf(format, args...), base.ErrBadInput), raw)
 	}
 }
 
@@ -177,7 +155,7 @@ func (p *keyParser) take(option string) (string, bool) {
 	delete(p.options, option)
 	text, ok := scalar(raw)
 	if !ok {
-		p.fail("[%s] is %.60s", option, raw)
+		p.failIn(raw, "[%s] is %.60s: want a text, a number or a boolean", option, raw)
 	}
 	return text, true
 }
@@ -211,7 +189,7 @@ func (p *keyParser) order() string {
 // rest reports options that were not taken.
 func (p *keyParser) rest() {
 	for _, option := range slices.Sorted(keysOf(p.options)) {
-		p.fail("[%s] is not supported", option)
+		p.failIn(p.options[option], "[%s] is not supported", option)
 	}
 }
 
@@ -305,7 +283,8 @@ func (p *keyParser) distance() (Key, error) {
 	}
 	ignore, _ := p.take("ignore_unmapped")
 	if len(p.options) != 1 && p.err == nil {
-		p.fail("want one field with points, besides order, mode, unit, distance_type and ignore_unmapped")
+		names := slices.Sorted(keysOf(p.options))
+		p.fail("want one field with points, besides order, mode, unit, distance_type and ignore_unmapped; have [%s]", strings.Join(names, "], ["))
 	}
 	for name, raw := range p.options {
 		f, ok := p.fields(name)
@@ -315,7 +294,7 @@ func (p *keyParser) distance() (Key, error) {
 		k.Field = f
 		texts, err := mapping.Points(raw)
 		if err != nil || len(texts) == 0 {
-			p.fail("[%s] is %.60s: want a point or a list of points", name, raw)
+			p.failIn(raw, "[%s] is %.60s: want a point or a list of points", name, raw)
 		}
 		for _, text := range texts {
 			lat, lon, err := mapping.ParsePoint(text)

@@ -55,18 +55,18 @@ func (k *Key) layout() (*mapping.Field, error) {
 // ParseAfter reads the value of "search_after": the sort values of a hit, for each key one. Errors wrap
 // base.ErrBadInput.
 func ParseAfter(raw []byte, keys []Key) ([]Value, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
-		return nil, fmt.Errorf("[search_after] is %.60s: want a list: %w", raw, base.ErrBadInput)
+	list, err := base.Elements(raw)
+	if err != nil {
+		return nil, base.Locate(fmt.Errorf("[search_after] is %.60s: want a list: %w", raw, base.ErrBadInput), raw)
 	}
 	if len(list) != len(keys) {
-		return nil, fmt.Errorf("[search_after] has %d value(s) but sort has %d: %w", len(list), len(keys), base.ErrBadInput)
+		return nil, base.Locate(fmt.Errorf("[search_after] has %d value(s) but sort has %d: %w", len(list), len(keys), base.ErrBadInput), raw)
 	}
 	out := make([]Value, len(list))
 	for i, raw := range list {
 		v, err := keys[i].parseValue(raw)
 		if err != nil {
-			return nil, fmt.Errorf("[search_after] value %d: %s: %w", i, base.Message(err), base.ErrBadInput)
+			return nil, base.Locate(fmt.Errorf("[search_after] value %d: %s: %w", i, base.Message(err), base.ErrBadInput), raw)
 		}
 		out[i] = v
 	}

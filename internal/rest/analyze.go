@@ -3,6 +3,8 @@ package rest
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -57,13 +59,16 @@ func analyze(r *request) (answer, *Error) {
 }
 
 func parseAnalyze(body []byte) (q analyzeRequest, err *Error) {
-	var o map[string]json.RawMessage
-	if err := json.Unmarshal(body, &o); err != nil {
-		return q, badRequest(typeParsing, "the body: %s", jsonReason(err))
+	o, bad := decodeObject(body)
+	if bad != nil {
+		return q, badRequest(typeParsing, "the body: %s", jsonReason(bad))
 	}
 	custom, normalizer := griffin.CustomAnalyzer{}, ""
-	for key, raw := range o {
-		ok := true
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		raw, ok := o[key], string(o[key]) != "null"
+		if !ok {
+			return q, badRequest(typeParsing, "[%s] of [_analyze] is null: leave it out", key).at(raw).in(body)
+		}
 		switch key {
 		case "text":
 			q.text, ok = textOrTexts(raw)
@@ -84,10 +89,10 @@ func parseAnalyze(body []byte) (q analyzeRequest, err *Error) {
 		case "char_filter":
 			custom.CharFilters, ok = oneOrList(raw)
 		default:
-			return q, badRequest(typeParsing, "[_analyze] has the key [%s], which is not supported: there are analyzer, char_filter, field, filter, normalizer, query, text, tokenizer", key)
+			return q, badRequest(typeParsing, "[_analyze] has the key [%s], which is not supported: there are analyzer, char_filter, field, filter, normalizer, query, text, tokenizer", key).at(raw).in(body)
 		}
 		if !ok {
-			return q, badRequest(typeParsing, "[%s] of [_analyze] is %s: that is no such value", key, raw)
+			return q, badRequest(typeParsing, "[%s] of [_analyze] is %.60s: that is no such value", key, raw).at(raw).in(body)
 		}
 	}
 	switch {

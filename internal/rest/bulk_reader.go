@@ -28,16 +28,24 @@ type bulkItem struct {
 
 // bulkMeta is the object in a line of an operation.
 type bulkMeta struct {
-	Index         string  `json:"_index"`
-	ID            *idText `json:"_id"`
-	Routing       string  `json:"routing"`
-	IfSeqNo       *uint64 `json:"if_seq_no"`
-	IfPrimaryTerm *uint64 `json:"if_primary_term"`
-	Version       *uint64 `json:"version"`
-	VersionType   string  `json:"version_type"`
-	Retry         int     `json:"retry_on_conflict"`
-	RequireAlias  bool    `json:"require_alias"`
-	OpType        string  `json:"op_type"`
+	Index         string
+	ID            *idText
+	Routing       string
+	IfSeqNo       *uint64
+	IfPrimaryTerm *uint64
+	Version       *uint64
+	VersionType   string
+	Retry         int
+	RequireAlias  bool
+	OpType        string
+}
+
+// members are the fields by key.
+func (m *bulkMeta) members() map[string]any {
+	return map[string]any{
+		"_index": &m.Index, "_id": &m.ID, "routing": &m.Routing, "if_seq_no": &m.IfSeqNo, "if_primary_term": &m.IfPrimaryTerm,
+		"version": &m.Version, "version_type": &m.VersionType, "retry_on_conflict": &m.Retry, "require_alias": &m.RequireAlias, "op_type": &m.OpType,
+	}
 }
 
 // idText is a text or a number.
@@ -148,26 +156,24 @@ func (item *bulkItem) parse(line []byte) error {
 	if fault := faultOf(line); fault != nil {
 		return fmt.Errorf("Malformed action/metadata line: %w", fault) //nolint:staticcheck // begins as OpenSearch's does
 	}
-	var ops map[bulkOp]json.RawMessage
-	if err := json.Unmarshal(line, &ops); err != nil {
+	ops, err := decodeObject(line)
+	if err != nil {
 		return fmt.Errorf("Malformed action/metadata line: %s", jsonReason(err)) //nolint:staticcheck // begins as OpenSearch's does
 	}
 	if len(ops) != 1 {
 		return errors.New("Malformed action/metadata line: want one of [create, delete, index, update]") //nolint:staticcheck // begins as OpenSearch's does
 	}
 	for op, raw := range ops {
-		switch item.op = op; op {
+		switch item.op = bulkOp(op); item.op {
 		case bulkIndex, bulkCreate, bulkUpdate, bulkDelete:
 		default:
 			return fmt.Errorf("Malformed action/metadata line: unknown operation [%.40s], want one of [create, delete, index, update]", op) //nolint:staticcheck // begins as OpenSearch's does
 		}
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.DisallowUnknownFields()
 		if raw[0] != '{' {
 			return fmt.Errorf("Malformed action/metadata line: [%s] is not an object", op) //nolint:staticcheck // begins as OpenSearch's does
 		}
-		if err := d.Decode(&item.bulkMeta); err != nil {
-			return fmt.Errorf("Malformed action/metadata line: %s", jsonReason(err)) //nolint:staticcheck // begins as OpenSearch's does
+		if fault := decodeMembers(line, raw, item.members()); fault != nil {
+			return fmt.Errorf("Malformed action/metadata line: %w", fault) //nolint:staticcheck // begins as OpenSearch's does
 		}
 	}
 	if item.op == bulkIndex && item.OpType == "create" {

@@ -22,6 +22,33 @@ type Error struct {
 	Index  string // "" if there is none
 	// RetryAfter is sent with statuses 429 and 503; at least a second.
 	RetryAfter time.Duration
+	// value is the part of the body that the error is about, in the memory of the body; nil: not known.
+	value []byte
+	// around are parts that value is in, the inner ones first, for a value in other memory.
+	around [][]byte
+}
+
+// at names the part of the body that the error is about, unless the error names one already. e may be nil.
+func (e *Error) at(value []byte) *Error {
+	if e != nil && e.value == nil {
+		e.value = value
+	}
+	return e
+}
+
+// in appends the place of the error in a body. e may be nil.
+func (e *Error) in(body []byte) *Error {
+	if e == nil {
+		return nil
+	}
+	for _, value := range append([][]byte{e.value}, e.around...) {
+		if p, ok := placeOf(body, value); ok {
+			e.Reason += " (" + p.String() + ")"
+			break
+		}
+	}
+	e.value, e.around = nil, nil
+	return e
 }
 
 // Error makes it an error.
@@ -90,6 +117,7 @@ func (h *Handler) explain(ctx context.Context, x *Index, err error) *Error {
 	if e.Index == "" {
 		e.Index = x.name
 	}
+	e.around = base.Places(err)
 	return e
 }
 

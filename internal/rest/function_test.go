@@ -95,7 +95,7 @@ func TestFunctionScoreErrors(t *testing.T) {
 		`"gauss":{"sold":{"origin":"x","scale":1}}`:                      "no number",
 		`"gauss":{"sold":{"origin":1,"scale":0}}`:                        "must be greater than 0",
 		`"gauss":{"sold":{"origin":1,"scale":1,"decay":1}}`:              "[decay] 1",
-		`"gauss":{"sold":{"scale":1},"day":{"scale":"1d"}}`:              "2 fields",
+		`"gauss":{"sold":{"scale":1},"day":{"scale":"1d"}}`:              "want one field, not 2: [day], [sold]",
 		`"gauss":{"day":{"scale":"1 week"}}`:                             "no", // no time
 		`"gauss":{"at":{"origin":"nowhere","scale":"1km"}}`:              "origin",
 		`"gauss":{"name":{"origin":"1","scale":"1"}}`:                    "numbers, dates or points",

@@ -2,9 +2,12 @@ package rest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,9 +15,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// checkBody returns an error unless a body is one JSON value, in UTF-8, whose objects have each key once.
+// checkBody returns an error unless a body is a JSON object in UTF-8, and it and the objects in it have each key once.
 func checkBody(body []byte) *Error {
-	if fault := faultOf(body); fault != nil {
+	fault := faultOf(body)
+	if fault == nil && !isObject(string(body[:min(len(body), 64)])) && !isObject(string(body)) {
+		fault = &jsonFault{reason: fmt.Sprintf("want an object, have %.60s", bytes.TrimSpace(body))}
+	}
+	if fault != nil {
 		return badRequest(typeParsing, "the body: %s", fault)
 	}
 	return nil
@@ -119,6 +126,48 @@ func syntaxFault(text []byte, d *jsontext.Decoder, err error) *jsonFault {
 		reason += " (expecting " + want + ")"
 	}
 	return &jsonFault{placeAt(text, int(at.ByteOffset), pathOf(d, at.JSONPointer)), reason}
+}
+
+// placeOf returns the place of a value that shares the memory of text; false: it does not.
+func placeOf(text, value []byte) (place, bool) {
+	if len(value) == 0 {
+		return place{}, false
+	}
+	offset := 0
+	for offset < len(text) && &text[offset] != &value[0] {
+		offset++
+	}
+	d := newDecoder(text)
+	for offset < len(text) && int(d.InputOffset()) <= offset {
+		if _, err := d.ReadToken(); err != nil {
+			return place{}, false
+		}
+	}
+	return placeAt(text, offset, pathOf(d, d.StackPointer())), offset < len(text)
+}
+
+// decodeMembers reads an object, which is a part of text, into the values of its keys. It returns the fault of another key, or of a
+// value of another type. null changes nothing.
+func decodeMembers(text, object []byte, to map[string]any) *jsonFault {
+	members, err := decodeObject(object)
+	if err != nil || members == nil {
+		return valueFault(text, object, fmt.Sprintf("want an object, have %.60s", object))
+	}
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		target, known := to[key]
+		if !known {
+			return valueFault(text, members[key], fmt.Sprintf("unknown key [%s]: there are %s", key, strings.Join(slices.Sorted(maps.Keys(to)), ", ")))
+		}
+		if err := json.Unmarshal(members[key], target); err != nil {
+			return valueFault(text, members[key], jsonReason(err))
+		}
+	}
+	return nil
+}
+
+func valueFault(text, value []byte, reason string) *jsonFault {
+	p, _ := placeOf(text, value)
+	return &jsonFault{p, reason}
 }
 
 // maxPathBytes bounds the paths in errors.

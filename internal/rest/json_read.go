@@ -23,6 +23,30 @@ func decodeObject(raw []byte) (map[string]json.RawMessage, error) {
 	return object, err
 }
 
+// decodeList is decodeObject for a list. It is false for what is no list.
+func decodeList(raw []byte) (list []json.RawMessage, ok bool) {
+	v := validator{text: raw}
+	if v.space(); !v.take('[') {
+		return nil, false
+	}
+	list = []json.RawMessage{}
+	for v.space(); !v.take(']'); v.space() {
+		if len(list) > 0 {
+			if !v.take(',') {
+				return nil, false
+			}
+			v.space()
+		}
+		from := v.at
+		if !v.value(1) {
+			return nil, false
+		}
+		list = append(list, raw[from:v.at:v.at])
+	}
+	v.space()
+	return list, v.at == len(raw)
+}
+
 const maxSplit = 64
 
 // rawMember is a member of an object; the value is in the memory of its JSON.

@@ -50,14 +50,10 @@ type oneSearch struct {
 
 // searchHeader is the line before a search. On one machine, all but the index change nothing.
 type searchHeader struct {
-	Index             indexName `json:"index"`
-	SearchType        string    `json:"search_type"`
-	Preference        string    `json:"preference"`
-	Routing           string    `json:"routing"`
-	RequestCache      bool      `json:"request_cache"`
-	IgnoreUnavailable bool      `json:"ignore_unavailable"`
-	AllowNoIndices    bool      `json:"allow_no_indices"`
-	ExpandWildcards   any       `json:"expand_wildcards"`
+	Index                                           indexName
+	SearchType, Preference, Routing                 string
+	RequestCache, IgnoreUnavailable, AllowNoIndices bool
+	ExpandWildcards                                 any
 }
 
 // indexName is a text, or a list of one.
@@ -93,9 +89,14 @@ func (h *searchHeader) parse(line []byte) error {
 	if fault := faultOf(line); fault != nil {
 		return fault
 	}
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	return d.Decode(h)
+	fault := decodeMembers(line, line, map[string]any{
+		"index": &h.Index, "search_type": &h.SearchType, "preference": &h.Preference, "routing": &h.Routing, "request_cache": &h.RequestCache,
+		"ignore_unavailable": &h.IgnoreUnavailable, "allow_no_indices": &h.AllowNoIndices, "expand_wildcards": &h.ExpandWildcards,
+	})
+	if fault != nil {
+		return fault
+	}
+	return nil
 }
 
 func searchMany(r *request) (answer, *Error) {
@@ -158,7 +159,7 @@ func (m *multiSearch) read() *Error {
 		}
 		h := searchHeader{Index: indexName(m.r.PathValue("index"))}
 		if err := h.parse(header); err != nil {
-			return badRequest(typeParsing, "line [%d], the header of search [%d]: %s", lines.line, len(m.searches)+1, jsonReason(err))
+			return badRequest(typeParsing, "line [%d], the header of search [%d]: %s", lines.line, len(m.searches)+1, err)
 		}
 		body, err := lines.readLine()
 		if errors.Is(err, io.EOF) && blank {
@@ -255,7 +256,7 @@ func (m *multiSearch) run(ctx context.Context, limit int) error {
 			case err != nil:
 				s.err = m.r.h.explain(ctx, x, err)
 			case results[i].Err != nil:
-				s.err = m.r.h.explain(ctx, x, results[i].Err)
+				s.err = s.located(x, m.r.h.explain(ctx, x, results[i].Err))
 			default:
 				m.finish(ctx, s, func() error { return s.write(ctx, x, s.planned, &results[i].Results, &s.out) })
 			}
@@ -321,7 +322,7 @@ func parallel(searches []*oneSearch, limit int, f func(i int, s *oneSearch)) {
 func (m *multiSearch) finish(ctx context.Context, s *oneSearch, f func() error) {
 	if m.answered.Load() < m.r.h.answerBytes {
 		if err := f(); err != nil {
-			s.err = m.r.h.explain(ctx, s.index, err)
+			s.err = s.located(s.index, m.r.h.explain(ctx, s.index, err))
 			return
 		}
 		text, _ := s.out.body.(rawJSON)

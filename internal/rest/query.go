@@ -46,15 +46,23 @@ func single(what string, raw json.RawMessage) (string, json.RawMessage, *Error) 
 	}
 	object, bad := decodeObject(raw)
 	if bad != nil || object == nil {
-		return "", nil, badRequest(typeParsing, "[%s] query malformed, want an object", what)
+		return "", nil, badRequest(typeParsing, "[%s] query malformed, want an object", what).at(raw)
 	}
 	if len(object) != 1 {
-		return "", nil, badRequest(typeParsing, "[%s] query malformed, want one key, not %d", what, len(object))
+		return "", nil, wantOne(what, "key", raw, object)
 	}
 	for key, value := range object {
 		return key, value, nil
 	}
 	return "", nil, nil
+}
+
+// wantOne is the error of an object that has not one member.
+func wantOne(what, want string, raw []byte, object map[string]json.RawMessage) *Error {
+	if len(object) == 0 {
+		return badRequest(typeParsing, "[%s] query malformed, want one %s, not 0", what, want).at(raw)
+	}
+	return badRequest(typeParsing, "[%s] query malformed, want one %s, not %d: [%s]", what, want, len(object), strings.Join(slices.Sorted(maps.Keys(object)), "], [")).at(raw)
 }
 
 // parseQuery reads the value of the key "query".
@@ -64,7 +72,7 @@ func (x *Index) parseQuery(raw json.RawMessage) (q searchQuery, err *Error) {
 		return q, err
 	}
 	if bad := query.Validate(q.node); bad != nil {
-		return q, badRequest(typeShardException, "failed to create query: %v", bad).of(x.name)
+		return q, badRequest(typeShardException, "failed to create query: %v", bad).of(x.name).at(raw)
 	}
 	if all, ok := q.node.(*query.MatchAll); ok {
 		q.all, q.boost = true, all.Boost
@@ -76,6 +84,7 @@ func (x *Index) parseQuery(raw json.RawMessage) (q searchQuery, err *Error) {
 type queryParser struct {
 	x     *Index
 	depth int
+	check bool // that leaves can be searched
 }
 
 // maxQueryDepth bounds queries within one another.
@@ -100,7 +109,7 @@ func init() {
 
 func (p *queryParser) query(raw json.RawMessage) (query.Node, *Error) {
 	if p.depth == maxQueryDepth {
-		return nil, badRequest(typeParsing, "more than %d queries within one another", maxQueryDepth)
+		return nil, badRequest(typeParsing, "more than %d queries within one another", maxQueryDepth).at(raw)
 	}
 	p.depth++
 	defer func() { p.depth-- }()
@@ -110,18 +119,26 @@ func (p *queryParser) query(raw json.RawMessage) (query.Node, *Error) {
 	}
 	parse := queryTypes[kind]
 	if parse == nil {
-		return nil, badRequest(typeParsing, "unknown query [%s]: there are %s", kind, strings.Join(slices.Sorted(maps.Keys(queryTypes)), ", "))
+		return nil, badRequest(typeParsing, "unknown query [%s]: there are %s", kind, strings.Join(slices.Sorted(maps.Keys(queryTypes)), ", ")).at(value)
 	}
-	return parse(p, value)
+	node, err := parse(p, value)
+	if p.check && err == nil {
+		query.EachLeaf(node, func(leaf query.Node) {
+			if bad := p.x.checkLeaf(leaf); bad != nil && err == nil {
+				err = badRequest(typeShardException, "%v", bad)
+			}
+		})
+	}
+	return node, err.at(value)
 }
 
 // queries reads a query or an array of them.
 func (p *queryParser) queries(of string, raw json.RawMessage) ([]query.Node, *Error) {
 	list := []json.RawMessage{raw}
 	if len(raw) > 0 && bytes.TrimSpace(raw)[0] == '[' {
-		list = nil
-		if json.Unmarshal(raw, &list) != nil {
-			return nil, badRequest(typeParsing, "[%s] malformed, want an array of queries", of)
+		var ok bool
+		if list, ok = decodeList(raw); !ok {
+			return nil, badRequest(typeParsing, "[%s] malformed, want an array of queries", of).at(raw)
 		}
 	}
 	nodes := make([]query.Node, len(list))
@@ -148,14 +165,15 @@ func (x *Index) bodyQuery(body []byte, required bool) (q searchQuery, err *Error
 	if e != nil {
 		return q, badRequest(typeParsing, "the body: %s", jsonReason(e))
 	}
-	return x.objectQuery(o, required)
+	q, err = x.objectQuery(o, required)
+	return q, err.in(body)
 }
 
 // objectQuery is bodyQuery for a decoded object.
 func (x *Index) objectQuery(o map[string]json.RawMessage, required bool) (q searchQuery, err *Error) {
-	for key := range o {
+	for _, key := range slices.Sorted(maps.Keys(o)) {
 		if key != "query" {
-			return q, badRequest(typeParsing, "request does not support [%s]", key)
+			return q, badRequest(typeParsing, "request does not support [%s]", key).at(o[key])
 		}
 	}
 	if o["query"] == nil {

@@ -23,8 +23,8 @@ const functionScoreName = "function_score"
 
 func (p *queryParser) functionScore(raw json.RawMessage) (query.Node, *Error) {
 	known := []string{"query", "functions", "score_mode", "boost_mode", "max_boost", "min_score", "boost"}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil || members == nil {
+	members, bad := decodeObject(raw)
+	if bad != nil || members == nil {
 		return nil, badRequest(typeParsing, "[%s] query malformed, want an object", functionScoreName)
 	}
 	own := map[string]json.RawMessage{}
@@ -34,7 +34,7 @@ func (p *queryParser) functionScore(raw json.RawMessage) (query.Node, *Error) {
 			delete(members, key)
 		}
 	}
-	o := object{of: functionScoreName, values: members}
+	o := object{of: functionScoreName, raw: raw, values: members}
 	f := &query.FunctionScore{
 		ScoreMode: query.ScoreMode(o.mode("score_mode", query.ScoreModes)), BoostMode: query.BoostMode(o.mode("boost_mode", query.BoostModes)),
 		MaxBoost: o.number("max_boost", 0, 1e-30, 1e30), MinScore: o.number("min_score", 0, 0, 1e9), Boost: o.boost(),
@@ -50,17 +50,18 @@ func (p *queryParser) functionScore(raw json.RawMessage) (query.Node, *Error) {
 	case members["functions"] != nil && len(own) > 0:
 		return nil, badRequest(typeParsing, "[%s] query has [functions] and [%s]: want one of them", functionScoreName, slices.Min(slices.Collect(maps.Keys(own))))
 	case members["functions"] != nil:
-		if json.Unmarshal(members["functions"], &list) != nil {
-			return nil, badRequest(typeParsing, "[%s] query has [functions] that are no list", functionScoreName)
+		var ok bool
+		if list, ok = decodeList(members["functions"]); !ok {
+			return nil, badRequest(typeParsing, "[%s] query has [functions] that are no list", functionScoreName).at(members["functions"])
 		}
 	}
 	for _, raw := range list {
-		var function map[string]json.RawMessage
-		if json.Unmarshal(raw, &function) != nil || len(function) == 0 {
-			return nil, badRequest(typeParsing, "[%s] query has the function %.60s: want an object", functionScoreName, raw)
+		function, bad := decodeObject(raw)
+		if bad != nil || len(function) == 0 {
+			return nil, badRequest(typeParsing, "[%s] query has the function %.60s: want an object", functionScoreName, raw).at(raw)
 		}
 		if err := p.addFunction(f, function); err != nil {
-			return nil, err
+			return nil, err.at(raw)
 		}
 	}
 	if len(own) > 0 {
@@ -79,7 +80,7 @@ func (o *object) mode(key string, names []string) int {
 	}
 	i := slices.Index(names, strings.ToLower(text))
 	if i < 0 {
-		o.fail("[%s] query has [%s] %s: there are %s", o.of, key, text, strings.Join(names, ", "))
+		o.refuse(key, "[%s] query has [%s] %s: there are %s", o.of, key, text, strings.Join(names, ", "))
 		return 0
 	}
 	return i
@@ -104,15 +105,15 @@ func (p *queryParser) addFunction(f *query.FunctionScore, members map[string]jso
 			}
 			fn.Weight = &weight
 		case key == "script_score":
-			return badRequest(typeParsing, "[%s] query has [script_score]: scripts are not supported", functionScoreName)
+			return badRequest(typeParsing, "[%s] query has [script_score]: scripts are not supported", functionScoreName).at(members[key])
 		case parse == nil:
-			return badRequest(typeParsing, "[%s] query does not support [%s]: functions are weight, %s", functionScoreName, key, strings.Join(slices.Sorted(maps.Keys(functionKinds)), ", "))
+			return badRequest(typeParsing, "[%s] query does not support [%s]: functions are weight, %s", functionScoreName, key, strings.Join(slices.Sorted(maps.Keys(functionKinds)), ", ")).at(members[key])
 		case kind != "":
-			return badRequest(typeParsing, "[%s] query has a function with [%s] and [%s]: want one of them", functionScoreName, kind, key)
+			return badRequest(typeParsing, "[%s] query has a function with [%s] and [%s]: want one of them", functionScoreName, kind, key).at(members[key])
 		default:
 			kind = key
 			if err := parse(p, &fn, members[key]); err != nil {
-				return err
+				return err.at(members[key])
 			}
 		}
 	}
@@ -140,7 +141,7 @@ func (p *queryParser) randomScore(f *query.Function, raw json.RawMessage) *Error
 	}
 	if field, ok := o.text("field"); ok && field != idField && field != "_seq_no" { // both are of one document only
 		if f.Random.Field, err = p.x.field(field); err != nil {
-			return err
+			return err.at(o.values["field"])
 		}
 	}
 	return o.err
@@ -153,7 +154,7 @@ func (p *queryParser) fieldValueFactor(f *query.Function, raw json.RawMessage) *
 	}
 	v := &query.FieldValue{Factor: o.number("factor", 1, -1e30, 1e30), Modifier: query.Modifier(o.mode("modifier", query.Modifiers))}
 	if v.Factor == 0 {
-		o.fail("[field_value_factor] query has [factor] 0: want another number")
+		o.refuse("factor", "[field_value_factor] query has [factor] 0: want another number")
 	}
 	if o.values["missing"] != nil {
 		missing := o.number("missing", 0, -1e300, 1e300)
@@ -165,25 +166,25 @@ func (p *queryParser) fieldValueFactor(f *query.Function, raw json.RawMessage) *
 	}
 	v.Field, err = p.x.field(name)
 	f.Value = v
-	return err
+	return err.at(o.values["field"])
 }
 
 // decayParser reads {"field": {"origin": …, "scale": …}, "multi_value_mode": …}.
 func decayParser(shape query.DecayShape) func(p *queryParser, f *query.Function, raw json.RawMessage) *Error {
 	name := query.DecayShapes[shape]
 	return func(p *queryParser, f *query.Function, raw json.RawMessage) *Error {
-		var members map[string]json.RawMessage
-		if json.Unmarshal(raw, &members) != nil || members == nil {
+		members, bad := decodeObject(raw)
+		if bad != nil || members == nil {
 			return badRequest(typeParsing, "[%s] malformed, want an object", name)
 		}
-		modes := object{of: name, values: members}
+		modes := object{of: name, raw: raw, values: members}
 		d := &query.Decay{Shape: shape, Of: query.DistanceMode(modes.mode("multi_value_mode", query.DistanceModes))}
 		if modes.err != nil {
 			return modes.err
 		}
 		delete(members, "multi_value_mode")
 		if len(members) != 1 {
-			return badRequest(typeParsing, "[%s] has %d fields: want one", name, len(members))
+			return wantOne(name, "field", raw, members)
 		}
 		for field, raw := range members {
 			o, err := options(name, raw, "origin", "scale", "offset", "decay")
@@ -191,7 +192,7 @@ func decayParser(shape query.DecayShape) func(p *queryParser, f *query.Function,
 				return err
 			}
 			if d.Field, err = p.x.field(field); err != nil {
-				return err
+				return err.at(raw)
 			}
 			if d.Origin, err = decayOrigin(&o); err != nil {
 				return err
@@ -216,7 +217,7 @@ func decayOrigin(o *object) (string, *Error) {
 	}
 	points, err := mapping.Points(raw)
 	if err != nil || len(points) != 1 {
-		return "", badRequest(typeParsing, "[%s] has [origin] %.60s: want a value, or one point", o.of, raw)
+		return "", badRequest(typeParsing, "[%s] has [origin] %.60s: want a value, or one point", o.of, raw).at(o.values["origin"])
 	}
 	return points[0], nil
 }

@@ -30,8 +30,9 @@ func (o *object) fieldOfQuery(known ...string) (name string, value json.RawMessa
 
 // anyField reads options, and one key that is a field.
 func anyField(of string, raw json.RawMessage, known ...string) (o object, name string, value json.RawMessage, err *Error) {
-	o.of = of
-	if json.Unmarshal(raw, &o.values) != nil || o.values == nil {
+	o.of, o.raw = of, raw
+	var bad error
+	if o.values, bad = decodeObject(raw); bad != nil || o.values == nil {
 		return o, "", nil, badRequest(typeParsing, "[%s] query malformed, want an object", of)
 	}
 	name, value = o.fieldOfQuery(known...)
@@ -44,8 +45,8 @@ func (o *object) point(key string, raw json.RawMessage) (lat, lon float64) {
 	if err == nil && len(texts) == 1 {
 		lat, lon, err = mapping.ParsePoint(texts[0])
 	}
-	if err != nil || len(texts) != 1 {
-		o.fail("[%s] query has [%s] %s: want one point such as {\"lat\":1,\"lon\":2} or \"1,2\"", o.of, key, raw)
+	if (err != nil || len(texts) != 1) && o.err == nil {
+		o.err = badRequest(typeParsing, "[%s] query has [%s] %.60s: want one point such as {\"lat\":1,\"lon\":2} or \"1,2\"", o.of, key, raw).at(raw)
 	}
 	return lat, lon
 }
@@ -63,14 +64,14 @@ func (p *queryParser) geoDistance(raw json.RawMessage) (query.Node, *Error) {
 	g := &query.GeoDistance{Boost: o.boost()}
 	var bad error
 	if g.Meters, bad = query.ParseDistance(o.needed("distance")); bad != nil {
-		o.fail("[geo_distance] query has [distance] %s: want a distance such as 12km", o.values["distance"])
+		o.refuse("distance", "[geo_distance] query has [distance] %s: want a distance such as 12km", o.values["distance"])
 	}
 	g.Lat, g.Lon = o.point(name, value)
 	if o.err != nil {
 		return nil, o.err
 	}
 	g.Field, err = p.x.field(name)
-	return g, err
+	return g, err.at(value)
 }
 
 // corner is the corner of the cell of a geohash.
@@ -102,7 +103,7 @@ func (o *object) boxText(g *query.GeoBox) {
 		}
 	}
 	if !ok {
-		o.fail("[geo_bounding_box] query has [wkt] %s: want BBOX (left, right, top, bottom)", text)
+		o.refuse("wkt", "[geo_bounding_box] query has [wkt] %s: want BBOX (left, right, top, bottom)", text)
 	}
 }
 
@@ -116,7 +117,7 @@ func (p *queryParser) geoBox(raw json.RawMessage) (query.Node, *Error) {
 		return &query.IDs{Boost: 1}, o.err
 	}
 	if kind, ok := o.text("type"); ok && kind != "memory" && kind != "indexed" {
-		o.fail("[geo_bounding_box] query has [type] %s: want memory or indexed", kind)
+		o.refuse("type", "[geo_bounding_box] query has [type] %s: want memory or indexed", kind)
 	}
 	edges, err := options("geo_bounding_box", value, "top_left", "bottom_right", "top_right", "bottom_left", "top", "left", "bottom", "right", "wkt")
 	if err != nil {
@@ -144,7 +145,7 @@ func (p *queryParser) geoBox(raw json.RawMessage) (query.Node, *Error) {
 			*edge = edges.number(key, 0, -180, 180)
 		}
 	default:
-		o.fail("[geo_bounding_box] query of field [%s]: want top_left and bottom_right, or top, left, bottom and right", name)
+		edges.fail("[geo_bounding_box] query of field [%s]: want top_left and bottom_right, or top, left, bottom and right", name)
 	}
 	if o.err == nil {
 		o.err = edges.err
@@ -153,7 +154,7 @@ func (p *queryParser) geoBox(raw json.RawMessage) (query.Node, *Error) {
 		return nil, o.err
 	}
 	g.Field, err = p.x.field(name)
-	return g, err
+	return g, err.at(value)
 }
 
 func geoPolygon(p *queryParser, raw json.RawMessage) (query.Node, *Error) {
@@ -170,19 +171,22 @@ func geoPolygon(p *queryParser, raw json.RawMessage) (query.Node, *Error) {
 		return nil, err
 	}
 	g := &query.GeoPolygon{Boost: o.boost()}
-	var points []json.RawMessage
-	if json.Unmarshal(inner.values["points"], &points) != nil {
-		o.fail("[geo_polygon] query of field [%s]: want a list of [points]", name)
+	points, ok := decodeList(inner.values["points"])
+	if !ok {
+		inner.fail("[geo_polygon] query of field [%s]: want a list of [points]", name)
 	}
 	for _, one := range points {
-		lat, lon := o.point("points", one)
+		lat, lon := inner.point("points", one)
 		g.Points = append(g.Points, query.GeoPoint{Lat: lat, Lon: lon})
+	}
+	if o.err == nil {
+		o.err = inner.err
 	}
 	if o.err != nil {
 		return nil, o.err
 	}
 	g.Field, err = p.x.field(name)
-	return g, err
+	return g, err.at(value)
 }
 
 func (x *Index) isDeclared(field string) bool {

@@ -30,7 +30,7 @@ func (p *queryParser) moreLikeThis(raw json.RawMessage) (query.Node, *Error) {
 		}
 		for _, f := range fields {
 			if f.Weight != 1 {
-				o.fail("[more_like_this] query has [fields] with factors, which are not supported")
+				o.refuse("fields", "[more_like_this] query has [fields] with factors, which are not supported")
 			}
 			m.Fields = append(m.Fields, f.Name)
 		}
@@ -67,9 +67,9 @@ func (o *object) atLeastOne(key string) int {
 func (p *queryParser) liked(o *object, key string) (texts, ids []string, err *Error) {
 	list := []json.RawMessage{o.values[key]}
 	if raw := bytes.TrimSpace(o.values[key]); len(raw) > 0 && raw[0] == '[' {
-		list = nil
-		if json.Unmarshal(raw, &list) != nil {
-			return nil, nil, badRequest(typeParsing, "[more_like_this] query has [%s] %.60s: want texts and documents", key, raw)
+		var ok bool
+		if list, ok = decodeList(raw); !ok {
+			return nil, nil, badRequest(typeParsing, "[more_like_this] query has [%s] %.60s: want texts and documents", key, raw).at(raw)
 		}
 	}
 	for _, raw := range list {

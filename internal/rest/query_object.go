@@ -11,30 +11,42 @@ import (
 // object holds the options of a query. Its methods keep the first fault in err.
 type object struct {
 	of     string
+	raw    json.RawMessage
 	values map[string]json.RawMessage
 	err    *Error
 }
 
 func options(of string, raw json.RawMessage, known ...string) (o object, err *Error) {
-	o.of = of
+	o.of, o.raw = of, raw
 	var bad error
 	if o.values, bad = decodeObject(raw); bad != nil || o.values == nil {
-		return o, badRequest(typeParsing, "[%s] query malformed, want an object", of)
+		return o, badRequest(typeParsing, "[%s] query malformed, want an object", of).at(raw)
 	}
 	if o.stand(); o.err != nil {
 		return o, o.err
 	}
+	unknown := ""
 	for key := range o.values {
-		if !slices.Contains(known, key) {
-			return o, badRequest(typeParsing, "[%s] query does not support [%s]", of, key)
+		if !slices.Contains(known, key) && (unknown == "" || key < unknown) {
+			unknown = key
 		}
+	}
+	if value, found := o.values[unknown]; found && !slices.Contains(known, unknown) {
+		return o, badRequest(typeParsing, "[%s] query does not support [%s]", of, unknown).at(value)
 	}
 	return o, nil
 }
 
 func (o *object) fail(format string, args ...any) {
 	if o.err == nil {
-		o.err = badRequest(typeParsing, format, args...)
+		o.err = badRequest(typeParsing, format, args...).at(o.raw)
+	}
+}
+
+// refuse is fail for the value of a key.
+func (o *object) refuse(key, format string, args ...any) {
+	if o.err == nil {
+		o.err = badRequest(typeParsing, format, args...).at(o.values[key])
 	}
 }
 
@@ -46,7 +58,7 @@ func (o *object) text(key string) (string, bool) {
 	}
 	text, ok := scalarText(raw)
 	if !ok {
-		o.fail("[%s] query has [%s] %s: want a text", o.of, key, raw)
+		o.refuse(key, "[%s] query has [%s] %.60s: want a text", o.of, key, raw)
 	}
 	return text, ok
 }
@@ -71,15 +83,15 @@ func (o *object) texts(key string) []string {
 }
 
 func (o *object) list(key string, raw json.RawMessage) []string {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil || list == nil {
-		o.fail("[%s] query has [%s] that is no array of values", o.of, key)
+	list, ok := decodeList(raw)
+	if !ok {
+		o.refuse(key, "[%s] query has [%s] that is no array of values", o.of, key)
 	}
 	texts := make([]string, len(list))
 	for i, raw := range list {
 		text, ok := scalarText(raw)
-		if !ok {
-			o.fail("[%s] query has [%s] with %s: want a value", o.of, key, raw)
+		if !ok && o.err == nil {
+			o.err = badRequest(typeParsing, "[%s] query has [%s] with %.60s: want a value", o.of, key, raw).at(raw)
 		}
 		texts[i] = text
 	}
@@ -94,7 +106,7 @@ func (o *object) number(key string, otherwise, least, most float64) float64 {
 	text, _ := scalarText(raw)
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n >= least && n <= most) {
-		o.fail("[%s] query has [%s] %s: want a number from %g to %g", o.of, key, raw, least, most)
+		o.refuse(key, "[%s] query has [%s] %.60s: want a number from %g to %g", o.of, key, raw, least, most)
 		return otherwise
 	}
 	return n
@@ -103,7 +115,7 @@ func (o *object) number(key string, otherwise, least, most float64) float64 {
 func (o *object) whole(key string, most int) int {
 	n := o.number(key, 0, 0, float64(most))
 	if n != float64(int(n)) {
-		o.fail("[%s] query has [%s] %g: want a whole number", o.of, key, n)
+		o.refuse(key, "[%s] query has [%s] %g: want a whole number", o.of, key, n)
 	}
 	return int(n)
 }
@@ -115,7 +127,7 @@ func (o *object) boolean(key string, otherwise bool) bool {
 	}
 	value, err := strconv.ParseBool(text)
 	if err != nil {
-		o.fail("[%s] query has [%s] %s: want true or false", o.of, key, text)
+		o.refuse(key, "[%s] query has [%s] %s: want true or false", o.of, key, text)
 	}
 	return value
 }
@@ -123,7 +135,7 @@ func (o *object) boolean(key string, otherwise bool) bool {
 // only refuses any value of an option but the one that means what is done anyway.
 func (o *object) only(key, value string) {
 	if text, ok := o.text(key); ok && text != value {
-		o.fail("[%s] query has [%s] %s: only %s is supported", o.of, key, text, value)
+		o.refuse(key, "[%s] query has [%s] %s: only %s is supported", o.of, key, text, value)
 	}
 }
 
@@ -138,7 +150,7 @@ func (o *object) occur(key string) query.Occur {
 		return query.Must
 	default:
 		if o.err == nil {
-			o.err = illegal("operator needs to be either OR or AND, but not [%s]", text)
+			o.err = illegal("operator needs to be either OR or AND, but not [%s]", text).at(o.values[key])
 		}
 		return query.Should
 	}
@@ -151,7 +163,7 @@ func (o *object) minimum() query.Minimum {
 	}
 	m := query.Minimum(text)
 	if _, err := m.Of(1); err != nil {
-		o.fail("[%s] query has [minimum_should_match] %s: want a number or percentage of clauses such as 2, -1, 75%% or 2<75%%", o.of, text)
+		o.refuse("minimum_should_match", "[%s] query has [minimum_should_match] %s: want a number or percentage of clauses such as 2, -1, 75%% or 2<75%%", o.of, text)
 	}
 	return m
 }
@@ -164,7 +176,7 @@ func (o *object) similarity() query.Similarity {
 	}
 	s.Edits, _ = o.text("fuzziness")
 	if _, err := s.Max(""); err != nil {
-		o.fail("[%s] query has [fuzziness] %s: want 0, 1, 2, AUTO or AUTO:low,high", o.of, s.Edits)
+		o.refuse("fuzziness", "[%s] query has [fuzziness] %s: want 0, 1, 2, AUTO or AUTO:low,high", o.of, s.Edits)
 	}
 	return s
 }

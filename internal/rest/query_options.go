@@ -59,7 +59,7 @@ func (o *object) stand() {
 		}
 		line, _, _ = strings.Cut(line, "\n")
 		if text, ok := o.text(key); ok && !slices.Contains(strings.Fields(line), strings.ToLower(text)) {
-			o.fail("[%s] query has [%s] %s: only %s is supported", o.of, key, text, strings.Join(strings.Fields(line), ", "))
+			o.refuse(key, "[%s] query has [%s] %s: only %s is supported", o.of, key, text, strings.Join(strings.Fields(line), ", "))
 		}
 		delete(o.values, key)
 	}

@@ -14,9 +14,8 @@ func (p *queryParser) neuralSparse(raw json.RawMessage) (query.Node, *Error) {
 		return nil, err
 	}
 	for _, key := range []string{"query_text", "model_id", "analyzer"} {
-		var given map[string]json.RawMessage
-		if json.Unmarshal(value, &given) == nil && given[key] != nil {
-			return nil, badRequest(typeParsing, "[%s] query does not support [%s]: there are no models here; give [query_tokens], an object of tokens and weights, as the model makes them of the text", name, key)
+		if given, err := decodeObject(value); err == nil && given[key] != nil {
+			return nil, badRequest(typeParsing, "[%s] query does not support [%s]: there are no models here; give [query_tokens], an object of tokens and weights, as the model makes them of the text", name, key).at(given[key])
 		}
 	}
 	o, err := options(name, value, "query_tokens", "max_token_score", "boost")
@@ -31,11 +30,11 @@ func (p *queryParser) neuralSparse(raw json.RawMessage) (query.Node, *Error) {
 	}
 	f, declared := p.x.meta().fields.Field(field)
 	if !declared || !f.Type.Vector() {
-		return nil, badRequest(typeShardException, "failed to create query: [%s] needs a field of type [sparse_vector] or [rank_features], which [%s] is not", name, field).of(p.x.name)
+		return nil, badRequest(typeShardException, "failed to create query: [%s] needs a field of type [sparse_vector] or [rank_features], which [%s] is not", name, field).of(p.x.name).at(value)
 	}
 	w, bad := query.ParseWeights(string(o.values["query_tokens"]))
 	if bad != nil {
-		return nil, badRequest(typeParsing, "[%s] query with [query_tokens]: %v", name, bad)
+		return nil, badRequest(typeParsing, "[%s] query with [query_tokens]: %v", name, bad).at(o.values["query_tokens"])
 	}
 	w.Field, w.Boost = field, o.boost()
 	return w, o.err

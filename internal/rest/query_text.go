@@ -89,19 +89,19 @@ func (p *queryParser) fields(o *object) ([]query.FieldWeight, *Error) {
 		if weighted {
 			var err error
 			if weight, err = strconv.ParseFloat(factor, 64); err != nil || !(weight >= query.MinBoost && weight <= query.MaxBoost) {
-				o.fail("[%s] query has the field [%s]: want a factor from %g to %g after ^", o.of, text, query.MinBoost, float64(query.MaxBoost))
+				o.refuse("fields", "[%s] query has the field [%s]: want a factor from %g to %g after ^", o.of, text, query.MinBoost, float64(query.MaxBoost))
 			}
 		}
 		names, err := p.fieldNames(name)
 		if err != nil {
-			return nil, err
+			return nil, err.at(o.values["fields"])
 		}
 		for _, n := range names {
 			fields = append(fields, query.FieldWeight{Name: n, Weight: weight})
 		}
 	}
 	if o.err == nil && len(fields) == 0 {
-		o.fail("[%s] query has no [fields]", o.of)
+		o.refuse("fields", "[%s] query has no [fields]", o.of)
 	}
 	return fields, o.err
 }
@@ -154,7 +154,7 @@ func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
 			Text: text, Boost: 1, Slop: o.whole("slop", query.MaxSlop), Prefix: kind == "phrase_prefix", MaxExpansions: o.whole("max_expansions", query.MaxClauses),
 		}
 	default:
-		o.fail("[multi_match] query has the [type] %s: there are best_fields, most_fields, cross_fields, phrase, phrase_prefix, bool_prefix", kind)
+		o.refuse("type", "[multi_match] query has the [type] %s: there are best_fields, most_fields, cross_fields, phrase, phrase_prefix, bool_prefix", kind)
 	}
 	switch {
 	case o.err != nil:
@@ -170,11 +170,11 @@ func (p *queryParser) multiMatch(raw json.RawMessage) (query.Node, *Error) {
 // acrossFields is a multi_match over several fields as if they were one.
 func acrossFields(o *object, fields []query.FieldWeight, text string, boost float64) query.Node {
 	if tie := o.number("tie_breaker", 0, 0, 1); tie != 0 {
-		o.fail("[multi_match] query of type cross_fields has [tie_breaker] %g: only 0 is supported", tie)
+		o.refuse("tie_breaker", "[multi_match] query of type cross_fields has [tie_breaker] %g: only 0 is supported", tie)
 	}
 	for _, key := range append(similarityKeys, "slop") {
 		if o.values[key] != nil {
-			o.fail("[multi_match] query of type cross_fields does not support [%s]", key)
+			o.refuse(key, "[multi_match] query of type cross_fields does not support [%s]", key)
 		}
 	}
 	return &query.Combined{Fields: fields, Text: text, Occur: o.occur("operator"), AtLeast: o.minimum(), Boost: boost, ByAnalyzer: true}
@@ -233,12 +233,13 @@ func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
 	var fields []query.FieldWeight
 	switch {
 	case o.values["fields"] != nil && o.values["default_field"] != nil:
-		o.fail("[query_string] query has both [default_field] and [fields]")
+		o.refuse("default_field", "[query_string] query has both [default_field] and [fields]")
 	case o.values["fields"] != nil:
 		fields, err = p.fields(&o)
 	case o.values["default_field"] != nil:
 		var field string
 		field, err = p.x.field(o.needed("default_field"))
+		err = err.at(o.values["default_field"])
 		fields = []query.FieldWeight{{Name: field}}
 	}
 	if err != nil {
@@ -250,7 +251,7 @@ func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
 	}
 	node, err := p.x.parseText(text, lenient)
 	if err != nil {
-		return nil, err
+		return nil, err.at(o.values["query"])
 	}
 	if m := o.minimum(); m != "" {
 		if b, ok := node.(*query.Boolean); ok && b.AtLeast == "" && occur == query.Should {
@@ -261,19 +262,19 @@ func (p *queryParser) queryString(raw json.RawMessage) (query.Node, *Error) {
 	tie := o.number("tie_breaker", 0, 0, 1)
 	switch kind, given := o.text("type"); {
 	case given && kind == "cross_fields" && tie != 0:
-		o.fail("[query_string] query of type cross_fields has [tie_breaker] %g: only 0 is supported", tie)
+		o.refuse("tie_breaker", "[query_string] query of type cross_fields has [tie_breaker] %g: only 0 is supported", tie)
 	case given && kind == "cross_fields" && len(fields) == 0:
 		o.fail("[query_string] query of type cross_fields needs [fields]")
 	case given && kind == "cross_fields":
 		node = query.Across(node, fields)
 	case given && kind != "best_fields":
-		o.fail("[query_string] query has the [type] %s: there are best_fields, cross_fields", kind)
+		o.refuse("type", "[query_string] query has the [type] %s: there are best_fields, cross_fields", kind)
 	case fields != nil:
 		node = query.InFields(node, fields, tie)
 	}
 	if zone, ok := o.text("time_zone"); ok {
 		if _, err := mapping.ParseZone(zone); err != nil {
-			o.fail("[query_string] query has the [time_zone] %s: %v", zone, err)
+			o.refuse("time_zone", "[query_string] query has the [time_zone] %s: %v", zone, err)
 		}
 		p.x.inZone(node, zone)
 	}

@@ -19,7 +19,11 @@ func (p *queryParser) matchAll(raw json.RawMessage) (query.Node, *Error) {
 }
 
 func (p *queryParser) matchNone(raw json.RawMessage) (query.Node, *Error) {
-	_, err := options("match_none", raw, "boost")
+	o, err := options("match_none", raw, "boost")
+	if err == nil {
+		o.boost()
+		err = o.err
+	}
 	return &query.IDs{Boost: 1}, err
 }
 
@@ -122,7 +126,7 @@ func (p *queryParser) exists(raw json.RawMessage) (query.Node, *Error) {
 		return boosted(query.AnyExists(within), e.Boost), nil
 	}
 	e.Field, err = p.x.field(e.Field)
-	return e, err
+	return e, err.at(o.values["field"])
 }
 
 // fieldsWithin returns the fields of an object, or those that a name with * matches.
@@ -159,18 +163,21 @@ func (p *queryParser) valueQuery(of string, raw json.RawMessage, key string, kno
 	}
 	if field = name; name != idField {
 		if field, err = p.x.field(name); err != nil {
-			return "", "", o, err
+			return "", "", o, err.at(value)
 		}
 	}
 	if !isObject(string(value)) {
 		o.of = of
-		o.values = map[string]json.RawMessage{key: value}
+		o.raw, o.values = value, map[string]json.RawMessage{key: value}
 	} else if o, err = options(of, value, append(known, key, "boost")...); err != nil {
 		return "", "", o, err
 	}
 	text, ok := o.text(key)
-	if !ok {
-		return "", "", o, badRequest(typeParsing, "[%s] query of field [%s] has no [%s]", of, name, key)
+	switch {
+	case o.err != nil:
+		return "", "", o, o.err
+	case !ok:
+		return "", "", o, badRequest(typeParsing, "[%s] query of field [%s] has no [%s]", of, name, key).at(value)
 	}
 	return field, text, o, nil
 }
@@ -192,7 +199,7 @@ func (p *queryParser) term(raw json.RawMessage) (query.Node, *Error) {
 	anyCased := o.boolean("case_insensitive", false)
 	switch {
 	case field == idField && anyCased:
-		o.fail("[term] query of [_id] has [case_insensitive] true: ids have a letter case")
+		o.refuse("case_insensitive", "[term] query of [_id] has [case_insensitive] true: ids have a letter case")
 		return nil, o.err
 	case field == idField:
 		return &query.IDs{IDs: []string{text}, Boost: o.boost()}, o.err
@@ -205,19 +212,19 @@ func (p *queryParser) term(raw json.RawMessage) (query.Node, *Error) {
 }
 
 func (p *queryParser) terms(raw json.RawMessage) (query.Node, *Error) {
-	var values map[string]json.RawMessage
-	if json.Unmarshal(raw, &values) != nil || values == nil {
+	values, bad := decodeObject(raw)
+	if bad != nil || values == nil {
 		return nil, badRequest(typeParsing, "[terms] query malformed, want an object")
 	}
-	o := object{of: "terms", values: values}
+	o := object{of: "terms", raw: raw, values: values}
 	boost := o.boost()
 	delete(values, "boost")
 	if len(values) != 1 {
-		return nil, badRequest(typeParsing, "[terms] query malformed, want one field, not %d", len(values))
+		return nil, wantOne("terms", "field", raw, values)
 	}
 	for name, raw := range values {
 		if isObject(string(raw)) {
-			return nil, badRequest(typeParsing, "[terms] query of field [%s] looks up the terms of a document (index, id, path), which is not supported: give an array of values", name)
+			return nil, badRequest(typeParsing, "[terms] query of field [%s] looks up the terms of a document (index, id, path), which is not supported: give an array of values", name).at(raw)
 		}
 		texts := o.list(name, raw)
 		if o.err != nil {
@@ -227,7 +234,7 @@ func (p *queryParser) terms(raw json.RawMessage) (query.Node, *Error) {
 			return &query.IDs{IDs: texts, Boost: boost}, nil
 		}
 		field, err := p.x.field(name)
-		return &query.Terms{Field: field, Values: texts, Boost: boost}, err
+		return &query.Terms{Field: field, Values: texts, Boost: boost}, err.at(raw)
 	}
 	return nil, nil
 }
@@ -246,8 +253,7 @@ func (p *queryParser) prefix(raw json.RawMessage) (query.Node, *Error) {
 func (p *queryParser) wildcard(raw json.RawMessage) (query.Node, *Error) {
 	key := "value"
 	if _, value, err := single("wildcard", raw); err == nil {
-		var o map[string]json.RawMessage
-		if json.Unmarshal(value, &o) == nil && o["wildcard"] != nil {
+		if o, err := decodeObject(value); err == nil && o["wildcard"] != nil {
 			key = "wildcard"
 		}
 	}
@@ -290,9 +296,9 @@ func (o *object) former(bound, include, inclusive, exclusive string) {
 	raw, given := o.values[bound]
 	switch {
 	case !given && o.values[include] != nil:
-		o.fail("[range] query has [%s] without [%s]", include, bound)
+		o.refuse(include, "[range] query has [%s] without [%s]", include, bound)
 	case given && (o.values[inclusive] != nil || o.values[exclusive] != nil):
-		o.fail("[range] query has both [%s] and [%s] or [%s]", bound, inclusive, exclusive)
+		o.refuse(bound, "[range] query has both [%s] and [%s] or [%s]", bound, inclusive, exclusive)
 	case given:
 		o.values[key] = raw
 	}
@@ -311,19 +317,19 @@ func (p *queryParser) rangeQuery(raw json.RawMessage) (query.Node, *Error) {
 	o.former("to", "include_upper", "lte", "lt")
 	r := &query.Range{Boost: o.boost()}
 	if r.Field, err = p.x.field(name); err != nil {
-		return nil, err
+		return nil, err.at(value)
 	}
 	bound := func(inclusive, exclusive string, to *string, exclude *bool) {
 		_, both := o.values[inclusive]
 		if o.values[exclusive] != nil {
 			if both {
-				o.fail("[range] query has both [%s] and [%s]", inclusive, exclusive)
+				o.refuse(exclusive, "[range] query has both [%s] and [%s]", inclusive, exclusive)
 			}
 			inclusive, *exclude = exclusive, true
 		}
 		if raw := o.values[inclusive]; raw != nil && string(raw) != "null" {
 			if *to = o.needed(inclusive); *to == "" {
-				o.fail("[range] query has an empty [%s]", inclusive)
+				o.refuse(inclusive, "[range] query has an empty [%s]", inclusive)
 			}
 		} else {
 			*exclude = false

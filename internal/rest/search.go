@@ -35,7 +35,7 @@ func search(r *request) (answer, *Error) {
 	}
 	var out answer
 	err = r.admitted(x, func(ctx context.Context) error { return s.answer(ctx, x, &out) })
-	return out, err
+	return out, s.located(x, err)
 }
 
 // answer runs the search by itself.

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,43 +22,43 @@ type fieldPattern struct {
 }
 
 func (s *searchRequest) parseFields(x *Index, key string, raw json.RawMessage) *Error {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
+	list, ok := decodeList(raw)
+	if !ok {
 		return badRequest(typeParsing, "[%s] is %.60s: want a list of fields", key, raw)
 	}
 	column := key == "docvalue_fields"
 	for _, one := range list {
 		if text, ok := scalarText(one); ok {
 			if err := x.checkColumn(column, text); err != nil {
-				return err
+				return err.at(one)
 			}
 			s.fields = append(s.fields, fieldPattern{pattern: text, column: column})
 			continue
 		}
-		var o map[string]json.RawMessage
-		if json.Unmarshal(one, &o) != nil {
-			return badRequest(typeParsing, "[%s] has %.60s: want a field", key, one)
+		o, bad := decodeObject(one)
+		if bad != nil || o == nil {
+			return badRequest(typeParsing, "[%s] has %.60s: want a field", key, one).at(one)
 		}
 		name, ok := scalarText(o["field"])
 		format, formatted := scalarText(o["format"])
 		if raw := o["format"]; raw != nil && !formatted && string(raw) != "null" {
-			return illegal("[%s] of field [%s] has the [format] %.60s: want a text", key, name, raw)
+			return illegal("[%s] of field [%s] has the [format] %.60s: want a text", key, name, raw).at(raw)
 		}
 		delete(o, "field")
 		delete(o, "format")
-		for option := range o {
-			return illegal("[%s] of field [%s] has [%s], which is not supported", key, name, option)
+		for _, option := range slices.Sorted(maps.Keys(o)) {
+			return illegal("[%s] of field [%s] has [%s], which is not supported", key, name, option).at(o[option])
 		}
 		if !ok {
-			return illegal("[%s] has %.60s without [field]", key, one)
+			return illegal("[%s] has %.60s without [field]", key, one).at(one)
 		}
 		if formatted {
 			if err := x.checkFormat(key, name, format); err != nil {
-				return err
+				return err.at(one)
 			}
 		}
 		if err := x.checkColumn(column, name); err != nil {
-			return err
+			return err.at(one)
 		}
 		s.fields = append(s.fields, fieldPattern{name, format, column})
 	}

@@ -1,7 +1,9 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"html"
 	"maps"
 	"slices"
@@ -24,14 +26,10 @@ const (
 
 // fragmentOptions are of all fields, or of one.
 type fragmentOptions struct {
-	PreTags           []string `json:"pre_tags"`
-	PostTags          []string `json:"post_tags"`
-	FragmentSize      *int     `json:"fragment_size"`
-	NumberOfFragments *int     `json:"number_of_fragments"`
-	NoMatchSize       *int     `json:"no_match_size"`
-	RequireFieldMatch *bool    `json:"require_field_match"`
-	Type              string   `json:"type"`
-	Encoder           string   `json:"encoder"`
+	PreTags, PostTags                            []string
+	FragmentSize, NumberOfFragments, NoMatchSize *int
+	RequireFieldMatch                            *bool
+	Type, Encoder                                string
 }
 
 var (
@@ -44,10 +42,8 @@ func (s *searchRequest) parseHighlight(_ *Index, _ string, raw json.RawMessage) 
 	if err := readOptions("highlight", raw, highlightKeys, &all); err != nil {
 		return err
 	}
-	var top struct {
-		Fields json.RawMessage `json:"fields"`
-	}
-	if err := json.Unmarshal(raw, &top); err != nil || top.Fields == nil {
+	top, _ := decodeObject(raw) // readOptions has read it
+	if top["fields"] == nil {
 		return badRequest(typeParsing, "[highlight] needs [fields]")
 	}
 	h := &highlightRequest{options: &griffin.Highlight{Filters: true}, pre: "<em>", post: "</em>", escape: all.Encoder == "html"}
@@ -58,19 +54,19 @@ func (s *searchRequest) parseHighlight(_ *Index, _ string, raw json.RawMessage) 
 		h.post = all.PostTags[0]
 	}
 	if all.Encoder != "" && all.Encoder != "default" && all.Encoder != "html" {
-		return badRequest(typeParsing, "[highlight] has encoder [%s]: want default or html", all.Encoder)
+		return badRequest(typeParsing, "[highlight] has encoder [%s]: want default or html", all.Encoder).at(top["encoder"])
 	}
-	list := []json.RawMessage{top.Fields}
-	if !isObject(string(top.Fields)) {
-		list = nil
-		if json.Unmarshal(top.Fields, &list) != nil {
-			return badRequest(typeParsing, "[highlight] has fields %.60s: want an object or a list of objects", top.Fields)
+	list := []json.RawMessage{top["fields"]}
+	if !isObject(string(top["fields"])) {
+		var ok bool
+		if list, ok = decodeList(top["fields"]); !ok {
+			return badRequest(typeParsing, "[highlight] has fields %.60s: want an object or a list of objects", top["fields"]).at(top["fields"])
 		}
 	}
 	for _, one := range list {
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(one, &fields) != nil {
-			return badRequest(typeParsing, "[highlight] has a field %.60s: want an object", one)
+		fields, bad := decodeObject(one)
+		if bad != nil || fields == nil {
+			return badRequest(typeParsing, "[highlight] has a field %.60s: want an object", one).at(one)
 		}
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			own := all
@@ -84,26 +80,44 @@ func (s *searchRequest) parseHighlight(_ *Index, _ string, raw json.RawMessage) 
 	return nil
 }
 
+// hasNull reports whether a value is null, or a list with null.
+func hasNull(raw json.RawMessage) bool {
+	list, _ := decodeList(raw)
+	return string(raw) == "null" || slices.ContainsFunc(list, func(one json.RawMessage) bool { return string(one) == "null" })
+}
+
+var errNull = errors.New("null is no value")
+
 // readOptions reads an object with the known keys.
 func readOptions(of string, raw json.RawMessage, known []string, to *fragmentOptions) *Error {
-	var o map[string]json.RawMessage
-	if json.Unmarshal(raw, &o) != nil || o == nil {
-		return badRequest(typeParsing, "[%s] is %.60s: want an object", of, raw)
+	o, bad := decodeObject(raw)
+	if bad != nil || o == nil {
+		return badRequest(typeParsing, "[%s] is %.60s: want an object", of, raw).at(raw)
 	}
-	for key := range o {
+	targets := map[string]any{
+		"pre_tags": &to.PreTags, "post_tags": &to.PostTags, "fragment_size": &to.FragmentSize, "number_of_fragments": &to.NumberOfFragments,
+		"no_match_size": &to.NoMatchSize, "require_field_match": &to.RequireFieldMatch, "type": &to.Type, "encoder": &to.Encoder, "fields": new(json.RawMessage),
+	}
+	for _, key := range slices.Sorted(maps.Keys(o)) {
 		if !slices.Contains(known, key) {
-			return badRequest(typeParsing, "[%s] has [%s], which is not supported", of, key)
+			return badRequest(typeParsing, "[%s] has [%s], which is not supported: there are %s", of, key, strings.Join(known, ", ")).at(o[key])
+		}
+		switch target := targets[key].(type) { // the values of all fields stay
+		case **int:
+			*target = nil
+		case **bool:
+			*target = nil
+		}
+		if err := json.Unmarshal(o[key], targets[key]); err != nil || hasNull(o[key]) {
+			return badRequest(typeParsing, "[%s] has [%s] %.60s: %s", of, key, o[key], jsonReason(cmp.Or(err, errNull))).at(o[key])
 		}
 	}
-	if err := json.Unmarshal(raw, to); err != nil {
-		return badRequest(typeParsing, "[%s]: %s", of, jsonReason(err))
-	}
 	if to.Type != "" && !slices.Contains([]string{"unified", "plain", "fvh"}, to.Type) {
-		return badRequest(typeParsing, "[%s] has type [%s]: want unified, plain or fvh, which are the same here", of, to.Type)
+		return badRequest(typeParsing, "[%s] has type [%s]: want unified, plain or fvh, which are the same here", of, to.Type).at(o["type"])
 	}
 	for key, n := range map[string]*int{"fragment_size": to.FragmentSize, "number_of_fragments": to.NumberOfFragments, "no_match_size": to.NoMatchSize} {
 		if n != nil && (*n < 0 || *n > maxQueryText) {
-			return badRequest(typeParsing, "[%s] has [%s] %d", of, key, *n)
+			return badRequest(typeParsing, "[%s] has [%s] %d: want 0 to %d", of, key, *n, maxQueryText).at(o[key])
 		}
 	}
 	return nil

@@ -65,7 +65,7 @@ func (w *hitWriter) appendWith(dst []byte, hit *griffin.Hit, source []byte) []by
 	s := w.request
 	dst = appendString(append(dst, `{"_index":`...), w.x.name)
 	dst = appendString(append(dst, `,"_id":`...), hit.ID)
-	if s.version || s.seqNo {
+	if s.parts.version || s.parts.seqNo {
 		dst = w.x.appendVersion(dst, s, hit)
 	}
 	dst = append(dst, `,"_score":`...)
@@ -91,7 +91,7 @@ func (w *hitWriter) appendWith(dst []byte, hit *griffin.Hit, source []byte) []by
 	if hit.Sort != nil {
 		dst = append(append(dst, `,"sort":`...), hit.Sort...)
 	}
-	if s.explain {
+	if s.parts.explain {
 		dst = w.appendExplanation(dst, hit)
 	}
 	return append(dst, '}')
@@ -99,10 +99,10 @@ func (w *hitWriter) appendWith(dst []byte, hit *griffin.Hit, source []byte) []by
 
 // appendVersion appends the version and the number of the write that made the document.
 func (x *Index) appendVersion(dst []byte, s *searchRequest, hit *griffin.Hit) []byte {
-	if s.version {
+	if s.parts.version {
 		dst = strconv.AppendUint(append(dst, `,"_version":`...), hit.Version, 10)
 	}
-	if s.seqNo {
+	if s.parts.seqNo {
 		dst = x.appendNumbers(dst, hit.SeqNo)
 	}
 	return dst

@@ -1,9 +1,10 @@
 package rest
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
+	"math"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -24,14 +25,21 @@ type searchRequest struct {
 	rank       searchRank
 	aggs       json.RawMessage
 	postFilter query.Node
-	explain    bool
-	version    bool // hits have _version
-	seqNo      bool // hits have _seq_no and _primary_term
+	parts      hitParts
 	suggest    *suggestRequests
 
 	source    sourceFilter
 	fields    []fieldPattern // of "fields" and "docvalue_fields"
 	highlight *highlightRequest
+
+	body []byte // nil: none
+}
+
+// hitParts are parts of hits that are left out otherwise.
+type hitParts struct {
+	explain bool
+	version bool // _version
+	seqNo   bool // _seq_no and _primary_term
 }
 
 // searchRank is which of the matching documents are hits, and in which order.
@@ -39,13 +47,14 @@ type searchRank struct {
 	sort, after json.RawMessage
 	collapse    string
 	inner       []griffin.InnerHits // of collapse
+	innerParts  []json.RawMessage   // the parts of the body that inner are of
 	minScore    float64
 	trackScores bool
 }
 
 // isPlain reports whether a match_all can be answered by listing the documents.
 func (s *searchRequest) isPlain() bool {
-	return s.rank.sort == nil && s.rank.after == nil && s.aggs == nil && s.postFilter == nil && s.rank.collapse == "" && s.rank.minScore == 0 && !s.explain && !s.version && !s.seqNo && s.highlight == nil && s.suggest == nil
+	return s.rank.sort == nil && s.rank.after == nil && s.aggs == nil && s.postFilter == nil && s.rank.collapse == "" && s.rank.minScore == 0 && !s.parts.explain && !s.parts.version && !s.parts.seqNo && s.highlight == nil && s.suggest == nil
 }
 
 func newSearchRequest() searchRequest {
@@ -93,7 +102,7 @@ func (s *searchRequest) parseURL(r *request, x *Index) (err *Error) {
 		}
 	}
 	for name, to := range map[string]*bool{
-		"rest_total_hits_as_int": &s.flat, "typed_keys": &s.typed, "track_scores": &s.rank.trackScores, "explain": &s.explain, "version": &s.version, "seq_no_primary_term": &s.seqNo,
+		"rest_total_hits_as_int": &s.flat, "typed_keys": &s.typed, "track_scores": &s.rank.trackScores, "explain": &s.parts.explain, "version": &s.parts.version, "seq_no_primary_term": &s.parts.seqNo,
 	} {
 		if *to, err = r.boolean(name, *to); err != nil {
 			return err
@@ -145,9 +154,9 @@ var bodyKeys = map[string]func(s *searchRequest, x *Index, key string, raw json.
 	"collapse":            (*searchRequest).parseCollapse,
 	"min_score":           (*searchRequest).parseMinScore,
 	"track_scores":        flag(func(s *searchRequest) *bool { return &s.rank.trackScores }),
-	"explain":             flag(func(s *searchRequest) *bool { return &s.explain }),
-	"version":             flag(func(s *searchRequest) *bool { return &s.version }),
-	"seq_no_primary_term": flag(func(s *searchRequest) *bool { return &s.seqNo }),
+	"explain":             flag(func(s *searchRequest) *bool { return &s.parts.explain }),
+	"version":             flag(func(s *searchRequest) *bool { return &s.parts.version }),
+	"seq_no_primary_term": flag(func(s *searchRequest) *bool { return &s.parts.seqNo }),
 	"profile": func(_ *searchRequest, _ *Index, _ string, raw json.RawMessage) *Error {
 		if string(raw) != "false" {
 			return illegal("[profile] is %s: only false is supported", raw)
@@ -172,7 +181,7 @@ func keep(to func(s *searchRequest) *json.RawMessage) func(*searchRequest, *Inde
 
 func flag(to func(s *searchRequest) *bool) func(*searchRequest, *Index, string, json.RawMessage) *Error {
 	return func(s *searchRequest, _ *Index, key string, raw json.RawMessage) *Error {
-		if decodeBool(raw, to(s)) != nil {
+		if string(raw) == "null" || decodeBool(raw, to(s)) != nil {
 			return badRequest(typeParsing, "[%s] is %s: want true or false", key, raw)
 		}
 		return nil
@@ -180,6 +189,7 @@ func flag(to func(s *searchRequest) *bool) func(*searchRequest, *Index, string, 
 }
 
 func (s *searchRequest) parseBody(x *Index, body []byte) *Error {
+	s.body = body
 	var room [16]rawMember
 	all, ok := splitObject(room[:0], body)
 	if !ok {
@@ -199,16 +209,41 @@ func (s *searchRequest) parseBody(x *Index, body []byte) *Error {
 		parse := bodyKeys[key]
 		asked = asked || key == "query"
 		if parse == nil {
-			return badRequest(typeParsing, "Unknown key for a search in [%s]: there are %s", key, strings.Join(slices.Sorted(maps.Keys(bodyKeys)), ", "))
+			return badRequest(typeParsing, "Unknown key for a search in [%s]: there are %s", key, strings.Join(slices.Sorted(maps.Keys(bodyKeys)), ", ")).at(all[i].value).in(body)
 		}
 		if err := parse(s, x, key, all[i].value); err != nil {
-			return err
+			return err.at(all[i].value).in(body)
 		}
 	}
 	if s.suggest != nil {
 		s.suggest.only = !asked && s.aggs == nil
 	}
 	return nil
+}
+
+// located adds the place in the body to an error of the search. err may be nil.
+func (s *searchRequest) located(x *Index, err *Error) *Error {
+	if err == nil || err.Status != http.StatusBadRequest || s.body == nil {
+		return err
+	}
+	for i := range err.around {
+		for j, inner := range s.rank.inner {
+			if &err.around[i][0] == &inner.Options[0] {
+				err.around[i] = s.rank.innerParts[j]
+			}
+		}
+	}
+	if err.value == nil && len(err.around) == 0 { // of the query, whose nodes do not have their places
+		o, _ := decodeObject(s.body)
+		for _, key := range []string{"query", "post_filter"} {
+			p := queryParser{x: x, check: true}
+			if _, bad := p.query(o[key]); o[key] != nil && bad != nil {
+				return err.at(bad.value).in(s.body)
+			}
+		}
+		err = err.at(o["query"]) // errors of other parts have their places
+	}
+	return err.in(s.body)
 }
 
 func (s *searchRequest) parseQuery(x *Index, _ string, raw json.RawMessage) (err *Error) {
@@ -218,7 +253,7 @@ func (s *searchRequest) parseQuery(x *Index, _ string, raw json.RawMessage) (err
 
 func (s *searchRequest) parseWindow(_ *Index, key string, raw json.RawMessage) *Error {
 	var n int
-	if decodeInt(raw, &n) != nil || n < 0 {
+	if string(raw) == "null" || decodeInt(raw, &n) != nil || n < 0 {
 		return illegal("[%s] parameter is %s: want a number that is not negative", key, raw)
 	}
 	if key == "from" {
@@ -262,26 +297,21 @@ func (s *searchRequest) parsePostFilter(x *Index, _ string, raw json.RawMessage)
 }
 
 func (s *searchRequest) parseCollapse(_ *Index, _ string, raw json.RawMessage) *Error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	var c struct {
-		Field     string          `json:"field"`
-		InnerHits json.RawMessage `json:"inner_hits"`
-		// MaxConcurrent is of inner_hits.
-		MaxConcurrent int `json:"max_concurrent_group_searches"`
+	o, err := options("collapse", raw, "field", "inner_hits", "max_concurrent_group_searches")
+	if err != nil {
+		return err
 	}
-	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
-		return badRequest(typeParsing, "[collapse]: %s", jsonReason(err))
+	s.rank.collapse = o.needed("field")
+	o.whole("max_concurrent_group_searches", math.MaxInt32) // changes nothing
+	if o.err != nil {
+		return o.err
 	}
-	if c.Field == "" {
-		return illegal("[collapse] needs a [field]")
-	}
-	s.rank.collapse = c.Field
-	return s.parseInnerHits(c.InnerHits)
+	inner := o.values["inner_hits"]
+	return s.parseInnerHits(inner).at(inner)
 }
 
 func (s *searchRequest) parseMinScore(_ *Index, _ string, raw json.RawMessage) *Error {
-	if json.Unmarshal(raw, &s.rank.minScore) != nil || s.rank.minScore < 0 {
+	if string(raw) == "null" || json.Unmarshal(raw, &s.rank.minScore) != nil || s.rank.minScore < 0 {
 		return illegal("[min_score] is %s: want a number that is not negative", raw)
 	}
 	return nil
@@ -292,7 +322,7 @@ func (s *searchRequest) parseStoredFields(_ *Index, _ string, raw json.RawMessag
 	var list []string
 	if text, ok := scalarText(raw); ok {
 		list = []string{text}
-	} else if json.Unmarshal(raw, &list) != nil {
+	} else if string(raw) == "null" || json.Unmarshal(raw, &list) != nil {
 		return badRequest(typeParsing, "[stored_fields] is %.60s: want a list of fields", raw)
 	}
 	for _, name := range list {
@@ -309,7 +339,7 @@ func (s *searchRequest) griffinQuery(x *Index) griffin.Query {
 	q := griffin.Query{
 		Node: s.query.node, Mode: s.query.mode, K: max(s.size, 1), Offset: s.from, Count: s.totals > 0, Load: griffin.LoadIDs,
 		Sort: s.rank.sort, SearchAfter: s.rank.after, TrackScores: s.rank.trackScores, Collapse: s.rank.collapse, InnerHits: s.rank.inner, PostFilter: s.postFilter, MinScore: s.rank.minScore,
-		Aggregations: s.aggs, LoadVersions: s.version || s.seqNo || s.aggs != nil || len(s.rank.inner) > 0, // top_hits and inner_hits can have them
+		Aggregations: s.aggs, LoadVersions: s.parts.version || s.parts.seqNo || s.aggs != nil || len(s.rank.inner) > 0, // top_hits and inner_hits can have them
 	}
 	if s.aggs != nil {
 		q.ParseQuery = func(raw json.RawMessage) (query.Node, error) {

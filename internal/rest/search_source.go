@@ -2,7 +2,9 @@ package rest
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -25,21 +27,25 @@ func (f *sourceFilter) parse(raw json.RawMessage) *Error {
 		f.none = !source
 		return nil
 	case isObject(string(raw)):
-		var o map[string]json.RawMessage
-		if json.Unmarshal(raw, &o) != nil {
+		o, err := decodeObject(raw)
+		if err != nil {
 			return malformed
 		}
-		for key, value := range o {
+		for _, key := range slices.Sorted(maps.Keys(o)) {
+			value := o[key]
 			to := &f.includes
 			switch key {
 			case "includes", "include":
 			case "excludes", "exclude":
 				to = &f.excludes
 			default:
-				return badRequest(typeParsing, "[_source] has [%s]: there are includes and excludes", key)
+				return badRequest(typeParsing, "[_source] has [%s]: there are includes and excludes", key).at(value)
+			}
+			if *to != nil {
+				return badRequest(typeParsing, "[_source] has [%s] twice, as [%s]", strings.TrimSuffix(key, "s")+"s", key).at(value)
 			}
 			if !patterns(value, to) {
-				return malformed
+				return malformed.at(value)
 			}
 		}
 		return nil
@@ -59,7 +65,7 @@ func patterns(raw json.RawMessage, to *[]string) bool {
 		*to = []string{one}
 		return true
 	}
-	return json.Unmarshal(raw, to) == nil
+	return !hasNull(raw) && json.Unmarshal(raw, to) == nil
 }
 
 // parseURL reads the parameters _source, _source_includes and _source_excludes.

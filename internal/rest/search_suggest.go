@@ -12,6 +12,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/query"
 )
 
 // suggestRequests is the value of "suggest".
@@ -35,8 +36,8 @@ var suggesters = map[string]func(s *suggestRequest, x *Index, text string, raw j
 }
 
 func (s *searchRequest) parseSuggest(x *Index, _ string, raw json.RawMessage) *Error {
-	var o map[string]json.RawMessage
-	if json.Unmarshal(raw, &o) != nil || o == nil {
+	o, bad := decodeObject(raw)
+	if bad != nil || o == nil {
 		return badRequest(typeParsing, "[suggest] is %.60s: want an object", raw)
 	}
 	text, err := suggestText(o, "")
@@ -48,7 +49,7 @@ func (s *searchRequest) parseSuggest(x *Index, _ string, raw json.RawMessage) *E
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		one := suggestRequest{name: name}
 		if err := one.parse(x, text, o[name]); err != nil {
-			return err
+			return err.at(o[name])
 		}
 		s.suggest.requests = append(s.suggest.requests, one)
 	}
@@ -62,7 +63,7 @@ func suggestText(o map[string]json.RawMessage, otherwise string) (string, *Error
 		if raw := o[key]; raw != nil {
 			var ok bool
 			if text, ok = scalarText(raw); !ok {
-				return "", badRequest(typeParsing, "[suggest] has [%s] %.60s: want a text", key, raw)
+				return "", badRequest(typeParsing, "[suggest] has [%s] %.60s: want a text", key, raw).at(raw)
 			}
 		}
 	}
@@ -70,8 +71,8 @@ func suggestText(o map[string]json.RawMessage, otherwise string) (string, *Error
 }
 
 func (s *suggestRequest) parse(x *Index, text string, raw json.RawMessage) *Error {
-	var o map[string]json.RawMessage
-	if json.Unmarshal(raw, &o) != nil || o == nil {
+	o, bad := decodeObject(raw)
+	if bad != nil || o == nil {
 		return badRequest(typeParsing, "[suggest] has [%s] %.60s: want an object", s.name, raw)
 	}
 	text, err := suggestText(o, text)
@@ -84,13 +85,13 @@ func (s *suggestRequest) parse(x *Index, text string, raw json.RawMessage) *Erro
 		case key == "text", key == "prefix":
 			continue
 		case parse == nil:
-			return badRequest(typeParsing, "suggester [%s] not supported: there are completion, phrase and term, with a text or prefix", key)
+			return badRequest(typeParsing, "suggester [%s] not supported: there are completion, phrase and term, with a text or prefix", key).at(o[key])
 		case s.kind != "":
-			return badRequest(typeParsing, "[suggest] has [%s] with [%s] and [%s]: want one suggester", s.name, s.kind, key)
+			return badRequest(typeParsing, "[suggest] has [%s] with [%s] and [%s]: want one suggester", s.name, s.kind, key).at(o[key])
 		}
 		s.kind = key
 		if err := parse(s, x, text, o[key]); err != nil {
-			return err
+			return err.at(o[key])
 		}
 	}
 	switch {
@@ -117,19 +118,19 @@ func termSuggest(x *Index, o *object) (t griffin.TermSuggest, err *Error) {
 	case "always":
 		t.Mode = griffin.SuggestAlways
 	default:
-		o.fail("[%s] query has [suggest_mode] %s: want missing, popular or always", o.of, mode)
+		o.refuse("suggest_mode", "[%s] query has [suggest_mode] %s: want missing, popular or always", o.of, mode)
 	}
 	switch order, _ := o.text("sort"); order {
 	case "", "score":
 	case "frequency":
 		t.ByFrequency = true
 	default:
-		o.fail("[%s] query has [sort] %s: want score or frequency", o.of, order)
+		o.refuse("sort", "[%s] query has [sort] %s: want score or frequency", o.of, order)
 	}
 	switch distance, _ := o.text("string_distance"); distance {
 	case "", "internal", "damerau_levenshtein":
 	default:
-		o.fail("[%s] query has [string_distance] %s: only internal and damerau_levenshtein are supported", o.of, distance)
+		o.refuse("string_distance", "[%s] query has [string_distance] %s: only internal and damerau_levenshtein are supported", o.of, distance)
 	}
 	t.Size, t.MaxEdits, t.MinWordLength = o.suggestSize(), o.whole("max_edits", 2), o.whole("min_word_length", maxSuggestSize)
 	t.MinDocFreq, t.MaxTermFreq = o.number("min_doc_freq", 0, 0, 1e18), o.number("max_term_freq", 0, 0, 1e18)
@@ -189,9 +190,9 @@ func (s *suggestRequest) parsePhrase(x *Index, text string, raw json.RawMessage)
 	if generator == nil {
 		generator = json.RawMessage(`[{"field":` + string(appendString(nil, field)) + `}]`)
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(generator, &list) != nil || len(list) != 1 {
-		return badRequest(typeParsing, "[phrase suggester] query has [direct_generator] %.60s: want a list of one, of the same field", generator)
+	list, ok := decodeList(generator)
+	if !ok || len(list) != 1 {
+		return badRequest(typeParsing, "[phrase suggester] query has [direct_generator] %.60s: want a list of one, of the same field", generator).at(generator)
 	}
 	g, err := options("direct_generator", list[0], termSuggestKeys...)
 	if err != nil {
@@ -239,6 +240,9 @@ func (s *suggestRequest) parseCompletion(x *Index, text string, raw json.RawMess
 		edits, given := f.text("fuzziness")
 		if !given {
 			edits = "AUTO"
+		}
+		if _, bad := (&query.Similarity{Edits: edits}).Max(""); bad != nil {
+			f.refuse("fuzziness", "[fuzzy] query has [fuzziness] %s: want 0, 1, 2, AUTO or AUTO:low,high", edits)
 		}
 		c.Fuzzy = &griffin.Fuzzy{Edits: edits, MinLength: f.whole("min_length", maxSuggestSize), PrefixLength: f.prefixLength(), NoSwaps: !f.boolean("transpositions", true)}
 		if f.err != nil {
@@ -378,7 +382,7 @@ func (s *suggestRequest) appendCompletion(ctx context.Context, x *Index, dst []b
 func (o *object) suggestSize() int {
 	n := o.whole("size", maxSuggestSize)
 	if n == 0 && o.values["size"] != nil {
-		o.fail("[%s] query has [size] 0: want a positive number", o.of)
+		o.refuse("size", "[%s] query has [size] 0: want a positive number", o.of)
 	}
 	return n
 }

@@ -77,7 +77,7 @@ func TestSuggestErrors(t *testing.T) {
 		`{"a":{"text":"x","phrase":{"field":"plain","direct_generator":[{"field":"title"}]}}}`:           "want the same",
 		`{"a":{"prefix":"x","completion":{"field":"title.keyword","skip_duplicates":false}}}`:            "[skip_duplicates]",
 		`{"a":{"prefix":"x","completion":{"field":"title.keyword","weight":"genre"}}}`:                   "no numbers",
-		`{"a":{"prefix":"x","completion":{"field":"title.keyword","fuzzy":{"fuzziness":3}}}}`:            "not 0, 1, 2 or AUTO",
+		`{"a":{"prefix":"x","completion":{"field":"title.keyword","fuzzy":{"fuzziness":3}}}}`:            "want 0, 1, 2, AUTO or AUTO:low,high",
 		`{"a":{"prefix":"x","completion":{"field":"title.keyword"},"term":{"field":"plain"}}}`:           "want one suggester",
 		`{"a":{"prefix":"x","completion":{"field":"title.keyword","contexts":{"place":["somewhere"]}}}}`: "[contexts]",
 	} {
