@@ -64,7 +64,7 @@ func bulk(r *request) (answer, *Error) {
 	}
 	defer done()
 	if r.ContentLength > r.h.options.MaxBodyBytes {
-		return answer{}, tooLarge(r.h.options.MaxBodyBytes)
+		return answer{}, tooLarge(r.h.options.MaxBodyBytes, sendParts)
 	}
 	body, apiErr := r.reader()
 	if apiErr != nil {
@@ -108,7 +108,7 @@ func (b *bulkRun) read(lines *bulkReader) *Error {
 			return b.stopped(err)
 		}
 		if b.items == maxBulkItems {
-			return b.stopped(fmt.Errorf("more than %d operations: %w", maxBulkItems, errLongLine))
+			return b.stopped(fmt.Errorf("a bulk request has at most %d operations: %s: %w", maxBulkItems, sendParts, errLongLine))
 		}
 		b.items++
 		if apiErr := b.add(&item); apiErr != nil {
@@ -152,9 +152,9 @@ func (b *bulkRun) stopped(err error) *Error {
 	var e *Error
 	switch {
 	case errors.As(err, &large):
-		e = tooLarge(large.Limit)
+		e = tooLarge(large.Limit, sendParts)
 	case errors.Is(err, errLongLine):
-		e = tooLarge(int64(b.r.h.options.MaxDocumentBytes))
+		e = tooLarge(int64(b.r.h.options.MaxDocumentBytes), sendParts)
 		e.Reason = err.Error()
 	case b.r.Context().Err() != nil:
 		return &Error{Status: statusClientGone, Type: "client_gone", Reason: "the client left"}

@@ -79,7 +79,11 @@ func newBulkReader(r io.Reader, limit int) *bulkReader {
 	return &bulkReader{lines: bufio.NewReaderSize(r, buffer), limit: limit}
 }
 
-var errLongLine = errors.New("the line is too long")
+var errLongLine = errors.New("too long")
+
+func (b *bulkReader) longLine() error {
+	return fmt.Errorf("a line has at most %d bytes: the line is %w", b.limit, errLongLine)
+}
 
 // readLine returns a line without its end, valid until the next read; io.EOF after the last.
 func (b *bulkReader) readLine() ([]byte, error) {
@@ -91,7 +95,7 @@ func (b *bulkReader) readLine() ([]byte, error) {
 			line, err = b.lines.ReadSlice('\n')
 			long = append(long, line...)
 			if len(long) > b.limit {
-				return nil, errLongLine
+				return nil, b.longLine()
 			}
 		}
 		line = long
@@ -102,7 +106,7 @@ func (b *bulkReader) readLine() ([]byte, error) {
 	case err != nil && len(line) == 0:
 		return nil, io.EOF
 	case len(line) > b.limit:
-		return nil, errLongLine
+		return nil, b.longLine()
 	}
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
 }

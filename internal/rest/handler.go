@@ -318,7 +318,7 @@ func (r *request) dropBody() {
 // reader returns the body, decompressed.
 func (r *request) reader() (io.Reader, *Error) {
 	if r.ContentLength > r.h.options.MaxBodyBytes {
-		return nil, tooLarge(r.h.options.MaxBodyBytes)
+		return nil, tooLarge(r.h.options.MaxBodyBytes, sendParts)
 	}
 	r.reads = true
 	var body io.Reader = http.MaxBytesReader(r.w, r.Body, r.h.options.MaxBodyBytes)
@@ -342,9 +342,16 @@ func (r *request) reader() (io.Reader, *Error) {
 	return http.MaxBytesReader(r.w, io.NopCloser(unpacked), r.h.options.MaxBodyBytes), nil
 }
 
-func tooLarge(limit int64) *Error {
-	return &Error{Status: http.StatusRequestEntityTooLarge, Type: "content_too_long_exception", Reason: fmt.Sprintf("entity content is too long for the configured limit of %d bytes", limit)}
+// tooLarge is the error of a body; then says what to do.
+func tooLarge(limit int64, then string) *Error {
+	return &Error{Status: http.StatusRequestEntityTooLarge, Type: "content_too_long_exception", Reason: fmt.Sprintf("entity content is too long for the limit of %d bytes: %s", limit, then)}
 }
+
+// What to do about bodies above a limit.
+const (
+	sendParts   = "send it in parts"
+	sendShorter = "send a shorter one; the limit cannot be changed"
+)
 
 // sourceBody reads a body with a document.
 func (r *request) sourceBody() ([]byte, *Error) {
@@ -368,7 +375,7 @@ func checked(body []byte, err *Error) ([]byte, *Error) {
 
 func (r *request) bodyWithin(limit int64) ([]byte, *Error) {
 	if r.ContentLength > limit && r.Header.Get("Content-Encoding") == "" {
-		return nil, tooLarge(limit)
+		return nil, tooLarge(limit, sendShorter)
 	}
 	r.deadlines()
 	from, apiErr := r.reader()
@@ -379,7 +386,7 @@ func (r *request) bodyWithin(limit int64) ([]byte, *Error) {
 	var large *http.MaxBytesError
 	switch {
 	case int64(len(text)) > limit || errors.As(err, &large):
-		return nil, tooLarge(limit)
+		return nil, tooLarge(limit, sendShorter)
 	case err != nil:
 		return nil, badRequest(typeParsing, "the body cannot be read: %v", err)
 	}

@@ -185,7 +185,7 @@ func (m *multiSearch) unreadable(lines *bulkReader, err error) *Error {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return tooLarge(large.Limit)
+		return tooLarge(large.Limit, sendParts)
 	case errors.Is(err, errLongLine):
 		return badRequest(typeParsing, "line [%d] has more than [%d] bytes", lines.line, maxQueryText)
 	}

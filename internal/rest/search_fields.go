@@ -159,12 +159,16 @@ func (w *hitWriter) declaredFields(source []byte, add func(name string, values [
 	}
 }
 
-// patternOf returns the pattern that asks for a field; nil: none does.
+// patternOf returns the pattern that asks for a field: one of "fields" before one of "docvalue_fields", the name of the field
+// before a pattern. nil: none does.
 func (w *hitWriter) patternOf(name string, hasColumn bool) *fieldPattern {
 	var found *fieldPattern
 	for i := range w.request.fields {
 		p := &w.request.fields[i]
-		if matchPattern(p.pattern, name) && (!p.column || hasColumn) && (found == nil || found.column && !p.column) {
+		if !matchPattern(p.pattern, name) || p.column && !hasColumn {
+			continue
+		}
+		if found == nil || found.column && !p.column || found.column == p.column && p.pattern == name && found.pattern != name {
 			found = p
 		}
 	}
@@ -227,6 +231,11 @@ func shownValues(f *mapping.Field, format string, values []string) (out []string
 				continue
 			}
 			v = `{"coordinates":[` + degrees(lon) + "," + degrees(lat) + `],"type":"Point"}`
+		case f.Type == mapping.IP:
+			if b, ok, err := f.Bytes(v); ok && err == nil {
+				v = string(f.AppendBytes(nil, b))
+			}
+			v = string(appendString(nil, v))
 		case !f.Type.Vector(): // else its JSON
 			v = string(appendString(nil, v))
 		}

@@ -137,3 +137,20 @@ func TestHighlightsOfFilters(t *testing.T) {
 		}
 	}
 }
+
+// Addresses are shown in their normal form, and the format of a named field wins over a pattern.
+func TestShownValues(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /ix", `{"mappings":{"properties":{"i":{"type":"ip"},"d":{"type":"date","format":"yyyy/MM/dd||epoch_millis"},"b":{"type":"boolean"},"u":{"type":"long"}}}}`)
+	n.must(201, "PUT /ix/_doc/1?refresh=true", `{"i":["2001:DB8:0::1","10.0.0.1","::ffff:1.2.3.4"],"d":["2020/01/02",0],"b":["true",false],"u":9223372036854775807}`)
+	for body, want := range map[string]string{
+		`"fields":["*"]`:          `{"i":["2001:db8::1","10.0.0.1","1.2.3.4"],"d":["2020/01/02","1970/01/01"],"b":[true,false],"u":[9223372036854775807]}`,
+		`"docvalue_fields":["*"]`: `{"i":["1.2.3.4","10.0.0.1","2001:db8::1"],"d":["1970/01/01","2020/01/02"],"b":[false,true],"u":[9223372036854775807]}`,
+		`"fields":["*",{"field":"d","format":"epoch_millis"}]`:  `{"i":["2001:db8::1","10.0.0.1","1.2.3.4"],"d":["1577923200000","0"],"b":[true,false],"u":[9223372036854775807]}`,
+		`"docvalue_fields":[{"field":"d","format":"yyyy"},"*"]`: `{"i":["1.2.3.4","10.0.0.1","2001:db8::1"],"d":["1970","2020"],"b":[false,true],"u":[9223372036854775807]}`,
+	} {
+		if got := n.do("POST /ix/_search", `{"_source":false,`+body+`}`).Body.String(); !strings.Contains(got, `"fields":`+want+`}`) {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
