@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/snippet"
 )
 
-// fetchParts reads documents.
+// fetchParts reads parts of the documents of hits, always from the index.
 func (s *search) fetchParts(ctx context.Context, plan *dispatch.Query, hits []base.Hit, load Load, highlight *Highlight) ([]Hit, error) {
 	out := s.sc.newHits(len(hits))
 	if reading := s.index.runtime.reading; reading != nil && len(hits) > 0 && load < LoadIDs {

@@ -294,7 +294,7 @@ func (r *request) deadlines() {
 	_ = c.SetWriteDeadline(until.Add(r.h.options.Timeout))
 }
 
-// maxDropped bounds what is read of a body that is not used, and maxDroppedChunks if it may be endless.
+// An unused body is read up to maxDropped bytes, and one without Content-Length up to maxDroppedChunks.
 const (
 	maxDropped       = 1 << 30
 	maxDroppedChunks = 64 << 20
@@ -342,7 +342,7 @@ func (r *request) reader() (io.Reader, *Error) {
 	return http.MaxBytesReader(r.w, io.NopCloser(unpacked), r.h.options.MaxBodyBytes), nil
 }
 
-// tooLarge is the error of a body; then says what to do.
+// tooLarge returns the error of a body beyond a limit. The text then tells the client what to do.
 func tooLarge(limit int64, then string) *Error {
 	return &Error{Status: http.StatusRequestEntityTooLarge, Type: "content_too_long_exception", Reason: fmt.Sprintf("entity content is too long for the limit of %d bytes: %s", limit, then)}
 }

@@ -23,7 +23,7 @@ func decodeObject(raw []byte) (map[string]json.RawMessage, error) {
 	return object, err
 }
 
-// decodeList is decodeObject for a list. It is false for what is no list.
+// decodeList returns the values of a list; ok is false if raw is no list.
 func decodeList(raw []byte) (list []json.RawMessage, ok bool) {
 	v := validator{text: raw}
 	if v.space(); !v.take('[') {

@@ -4,6 +4,8 @@
 // query on a newer snapshot, which every commit makes, drops older answers. A search on an older
 // snapshot neither finds answers nor stores any.
 //
+// An Entry can also keep what a search read of the documents of its answer (Documents).
+//
 // Equal concurrent queries run once; the others wait without a scheduler slot. If the running one
 // fails or its context ends, another runs.
 package resultcache

@@ -51,8 +51,8 @@ type Options struct {
 	MaxChars int
 	// MaxFragments defaults to 1.
 	MaxFragments int
-	// MaxScanBytes bounds the text read, default 512 KiB. Reading stops soon after the 16 KiB
-	// in which every term has occurred, and as many matches as there are fragments, MaxChars apart.
+	// MaxScanBytes bounds the text read, default 512 KiB. Reading stops earlier, after a piece of 16 KiB, when every
+	// term has occurred and the text has enough matches for MaxFragments fragments.
 	MaxScanBytes int
 }
 
