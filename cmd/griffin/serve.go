@@ -39,7 +39,7 @@ type serveOptions struct {
 	results   resultCacheFlag
 }
 
-// serveResultCache has room for the answers of some hundred thousand queries.
+// serveResultCache has room for the answers of some hundred thousand queries, or of some ten thousand with their documents.
 const serveResultCache = 64 << 20
 
 func newServeCommand(a *app) *cobra.Command {
