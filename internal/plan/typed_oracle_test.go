@@ -29,20 +29,23 @@ type typedDoc map[string][]string
 
 func randomTyped(rng *rand.Rand) typedDoc {
 	d := typedDoc{}
-	for field, value := range map[string]func() string{
-		"n":    func() string { return fmt.Sprint(rng.IntN(40) - 20) },
-		"d":    func() string { return strconv.FormatFloat(float64(rng.IntN(80)-40)/4, 'g', -1, 64) },
-		"day":  func() string { return randomTime(rng).Format("2006-01-02T15:04:05.000Z") },
-		"flag": func() string { return fmt.Sprint(rng.IntN(2) == 0) },
-		"addr": func() string {
+	for _, f := range []struct {
+		name  string
+		value func() string
+	}{
+		{"n", func() string { return fmt.Sprint(rng.IntN(40) - 20) }},
+		{"d", func() string { return strconv.FormatFloat(float64(rng.IntN(80)-40)/4, 'g', -1, 64) }},
+		{"day", func() string { return randomTime(rng).Format("2006-01-02T15:04:05.000Z") }},
+		{"flag", func() string { return fmt.Sprint(rng.IntN(2) == 0) }},
+		{"addr", func() string {
 			return []string{fmt.Sprintf("10.0.%d.%d", rng.IntN(3), rng.IntN(256)), fmt.Sprintf("2001:db8::%x", rng.IntN(64))}[rng.IntN(2)]
-		},
-		"kind": func() string { return fmt.Sprintf("k%d", rng.IntN(30)) },
-		"at":   func() string { return fmt.Sprintf("%d,%d", rng.IntN(180)-90, rng.IntN(360)-180) },
-		"note": func() string { return plantest.RandomWord(rng) },
+		}},
+		{"kind", func() string { return fmt.Sprintf("k%d", rng.IntN(30)) }},
+		{"at", func() string { return fmt.Sprintf("%d,%d", rng.IntN(180)-90, rng.IntN(360)-180) }},
+		{"note", func() string { return plantest.RandomWord(rng) }},
 	} {
 		for range max(rng.IntN(6)-2, 0) {
-			d[field] = append(d[field], value())
+			d[f.name] = append(d[f.name], f.value())
 		}
 	}
 	return d
