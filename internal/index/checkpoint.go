@@ -36,11 +36,9 @@ func (l *Live) Checkpoint(ctx context.Context) (err error) {
 	}
 	next := l.ix.currentManifest().clone()
 	next.NextSegment, next.Seq = l.nextSegment, l.seq
-	l.files.Lock()
 	for _, ms := range next.Segments {
 		l.files.making[ms.Name]++ // a merge may replace it meanwhile
 	}
-	l.files.Unlock()
 	l.mu.Unlock()
 	defer func() {
 		for _, ms := range next.Segments {
@@ -83,10 +81,8 @@ func (l *Live) checkpointDeletions(ms *manifestSegment, generation uint64, forme
 	if ms.deletions == nil {
 		return nil
 	}
-	l.files.Lock()
-	w, ok := l.files.written[ms.Name]
-	l.files.Unlock()
-	if !ok || w.deletions != ms.deletions {
+	w, ok := l.deletionsIn(ms)
+	if !ok {
 		if w, ok = former[ms.Name]; !ok || w.deletions != ms.deletions {
 			w = writtenDeletions{deletions: ms.deletions, name: liveName(ms.Name, generation)}
 			if w.sum, err = ms.deletions.Save(l.volatile, l.ix.path(w.name)); err != nil {
@@ -150,6 +146,11 @@ func (l *Live) Adopt(ctx context.Context, last uint64) (seq uint64, err error) {
 	l.session.checkpoint = nil
 	var next *manifest
 	var made []string
+	defer func() {
+		for _, name := range made {
+			l.made(name)
+		}
+	}()
 	if c.Seq > last { // the log has lost its end
 		err = base.ErrCorrupt
 	} else if next, made, err = l.copyCheckpoint(ctx, c); err == nil {
@@ -181,19 +182,19 @@ func forbidden(err error) bool {
 }
 
 func (l *Live) adopt(next *manifest) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.changing.take(context.Background()); err != nil {
+		return err
+	}
+	defer l.changing.giveBack()
 	former, err := l.ix.Snapshot()
 	if err != nil {
 		return err
 	}
 	defer former.Release()
-	if err := l.show(next, former); err != nil {
-		return err
-	}
-	l.seq = next.Seq
-	l.schema.Store(next.Options.Schema()) // fields were added
-	return nil
+	return l.show(next, former, func() {
+		l.seq = next.Seq
+		l.schema.Store(next.Options.Schema()) // fields were added
+	})
 }
 
 // copyCheckpoint returns the manifest of a checkpoint with copies of the segments that no commit has, and
@@ -204,8 +205,6 @@ func (l *Live) copyCheckpoint(ctx context.Context, c *manifest) (next *manifest,
 		committed[ms.Name] = ms
 	}
 	next = c.clone()
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	errs := make([]error, len(next.Segments))
 	var group sync.WaitGroup
 	running := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -213,8 +212,7 @@ func (l *Live) copyCheckpoint(ctx context.Context, c *manifest) (next *manifest,
 		ms, from := &next.Segments[i], next.Segments[i]
 		switch is := committed[ms.Name]; {
 		case is.Sum != ms.Sum || is.NumDocs != ms.NumDocs:
-			ms.Name = segmentName(l.nextSegment)
-			l.nextSegment++
+			ms.Name = l.newSegment()
 			made = append(made, ms.Name)
 		case is.Live == ms.Live && is.LiveSum == ms.LiveSum:
 			continue
@@ -226,7 +224,6 @@ func (l *Live) copyCheckpoint(ctx context.Context, c *manifest) (next *manifest,
 		})
 	}
 	group.Wait()
-	next.NextSegment = l.nextSegment
 	return next, made, errors.Join(errs...)
 }
 

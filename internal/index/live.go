@@ -1,16 +1,13 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/inverter"
@@ -24,19 +21,18 @@ import (
 // Merge joins segments beside both.
 //
 // A Live holds the write lock until Close. All methods are safe for concurrent use. Publish
-// and Flush wait for others of their kind; merges run at the same time. Flush and Merge block Publish
-// only for the moment in which they change the list of segments.
+// and Flush wait for others of their kind; merges run at the same time. A merge and Publish wait for each
+// other while they change the list of segments; nothing else waits for Publish.
 type Live struct {
 	ix       *Index
 	session  *session
 	schema   atomic.Pointer[inverter.Schema]
 	volatile vfs.FS
 
-	flushing sync.Mutex // lock it before mu
+	flushing sync.Mutex // lock it before changing
+	changing baton      // whoever changes the current snapshot has it, for seconds; take it before mu
 
-	files liveFiles // lock it after mu
-
-	mu sync.Mutex // guards what follows, and changes of the current snapshot
+	mu sync.Mutex // guards what follows, and the moment in which another snapshot becomes the current one
 	// durable is the last commit.
 	durable *manifest
 	// checkpointed are those that only a checkpoint has; guarded by flushing.
@@ -50,27 +46,32 @@ type Live struct {
 	seq uint64
 	// nextSegment is at least NextSegment of the current manifest.
 	nextSegment uint64
-	closed      bool
+	closed      bool // changes with changing held, too
 	closing     bool // no more merges
 	merging     merging
-	temps       temps
-	computing   computing
+	files       liveFiles
+
+	temps     temps
+	computing computing
 }
 
-// liveFiles are the files that are written or synced. They have a lock of their own: Publish holds Live.mu for seconds when
-// writes are many, and Flush would wait for that several times a segment.
-type liveFiles struct {
-	sync.Mutex
-	// written are the deletions of segments in files, by name of the segment.
-	written map[string]writtenDeletions
-	// synced are segments whose files are durable.
-	synced map[string]bool
-	// making counts the uses of files and folders that are being written or synced.
-	making map[string]int
+// baton is a lock; a context can end the wait for it.
+type baton chan struct{}
+
+func newBaton() baton { return make(baton, 1) }
+
+func (b baton) take(ctx context.Context) error {
+	select {
+	case b <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-// temps are folders for temporary files. They have a lock of their own, so that the next batch does not wait
-// for Publish.
+func (b baton) giveBack() { <-b }
+
+// temps are folders for temporary files. They have a lock of their own, so that nothing waits for the file system.
 type temps struct {
 	mu     sync.Mutex
 	n      int
@@ -81,15 +82,6 @@ type temps struct {
 type computing struct {
 	threads             int // of Publish; 0: GOMAXPROCS
 	publishing, merging *turns.Turns
-}
-
-// ErrSyncFailed is the error of Live.Flush after a failed sync.
-var ErrSyncFailed = errors.New("a sync failed, so nothing more is committed until the index is opened again")
-
-type writtenDeletions struct {
-	deletions *segment.Deletions
-	name      string
-	sum       uint32
 }
 
 // Live takes the write lock. The index must have a commit. Until Close, Refresh does nothing: this
@@ -105,7 +97,7 @@ func (ix *Index) Live() (*Live, error) {
 	}
 	options := ix.Options()
 	l := &Live{
-		ix: ix, session: s, volatile: vfs.Volatile(ix.fs), durable: now,
+		ix: ix, session: s, volatile: vfs.Volatile(ix.fs), durable: now, changing: newBaton(),
 		files: liveFiles{written: map[string]writtenDeletions{}, synced: map[string]bool{}, making: map[string]int{}}, merging: newMerging(), seq: now.Seq, nextSegment: now.NextSegment,
 	}
 	l.schema.Store(options.Schema())
@@ -148,9 +140,11 @@ func (l *Live) Schema() *inverter.Schema { return l.schema.Load() }
 // log whose change they complete. After an error nothing has changed.
 func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed func() error, ids map[string]struct{}, schema *inverter.Schema, former int, seq uint64) (deleted int, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+	if err := l.changing.take(ctx); err != nil {
+		return 0, err
+	}
+	defer l.changing.giveBack()
+	if l.isClosed() {
 		return 0, errLiveClosed
 	}
 	snapshot, err := l.ix.Snapshot()
@@ -170,27 +164,27 @@ func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed fun
 		return 0, err
 	}
 	c.next.Generation++
-	c.next.NextSegment = l.nextSegment
-	err = l.publish(ctx, c)
-	l.nextSegment = c.next.NextSegment
-	if err != nil {
-		for _, name := range c.made {
-			err = errors.Join(err, l.ix.fs.RemoveAll(l.ix.path(name)))
+	err = l.publish(ctx, c, func() {
+		l.seq = max(l.seq, seq)
+		if changed {
+			l.schema.Store(c.next.Options.Schema())
 		}
+	})
+	if err != nil {
 		return 0, err
-	}
-	l.seq = max(l.seq, seq)
-	if changed {
-		l.schema.Store(c.next.Options.Schema())
 	}
 	return c.result.deleted, nil
 }
 
-func (l *Live) publish(ctx context.Context, c *commit) error {
+// publish makes the change of c visible; visible runs at the moment in which it is.
+func (l *Live) publish(ctx context.Context, c *commit, visible func()) (err error) {
 	if err := c.dropDocuments(ctx); err != nil {
 		return err
 	}
 	if c.numAdded == 0 && c.result.deleted == 0 && !c.next.changesFields(c.base) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		visible()
 		return nil
 	}
 	segments := c.next.Segments
@@ -210,7 +204,13 @@ func (l *Live) publish(ctx context.Context, c *commit) error {
 		c.next.Segments = append(c.next.Segments, ms)
 	}
 	if c.numAdded > 0 {
-		name := c.newSegment()
+		name := l.newSegment()
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, l.ix.fs.RemoveAll(l.ix.path(name)))
+			}
+			l.made(name)
+		}()
 		opts := c.next.Options.segmentOptions(l.computing.threads)
 		opts.Turns = l.computing.publishing
 		meta, err := segment.Write(ctx, l.volatile, l.ix.path(name), opts, c.sources, nil)
@@ -222,12 +222,26 @@ func (l *Live) publish(ctx context.Context, c *commit) error {
 	if err := c.checkSize(); err != nil {
 		return err
 	}
-	return l.show(c.next, c.base)
+	return l.show(c.next, c.base, visible)
 }
 
-// show makes next, whose files exist, the current snapshot. It shares segments of former and others, which
-// may be nil. l.mu is held.
-func (l *Live) show(next *manifest, former *Snapshot, others ...*Snapshot) error {
+// newSegment returns the name of a new segment, whose files stay until made.
+func (l *Live) newSegment() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.newSegmentLocked()
+}
+
+func (l *Live) newSegmentLocked() string {
+	name := segmentName(l.nextSegment)
+	l.nextSegment++
+	l.files.making[name]++
+	return name
+}
+
+// show makes next, whose files exist, the current snapshot; visible runs at that moment, with mu held. next shares
+// segments of former and others, which may be nil. l.changing is held.
+func (l *Live) show(next *manifest, former *Snapshot, visible func(), others ...*Snapshot) error {
 	shown, err := l.ix.newSnapshot(next, append([]*Snapshot{former}, others...)...)
 	if err != nil {
 		return err
@@ -235,160 +249,20 @@ func (l *Live) show(next *manifest, former *Snapshot, others ...*Snapshot) error
 	l.ix.makeReady(context.Background(), shown, former, false /* merged */)
 	l.ix.showing.Lock()
 	defer l.ix.showing.Unlock()
-	return l.ix.replace(shown, next)
-}
-
-// Flush commits the documents that are visible when it begins. Other processes then see them. It returns the number of the last record of the log that it includes. After a sync
-// that failed, no Flush succeeds any more.
-func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
-	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
-	l.flushing.Lock()
-	defer l.flushing.Unlock()
 	l.mu.Lock()
-	if l.closed || l.failed != nil {
-		defer l.mu.Unlock()
-		return 0, cmp.Or(l.failed, errLiveClosed)
-	}
-	now, durable := l.ix.currentManifest(), l.durable
-	next := now.clone()
-	next.NextSegment, next.Seq = l.nextSegment, l.seq
-	var unsynced []string
-	l.files.Lock()
-	for _, ms := range next.Segments {
-		if !l.files.synced[ms.Name] {
-			unsynced = append(unsynced, ms.Name)
-		}
-		l.files.making[ms.Name]++ // a merge may replace it meanwhile
-	}
-	l.files.Unlock()
-	l.mu.Unlock()
-	var made []string
-	defer func() {
-		for _, ms := range next.Segments {
-			l.made(ms.Name)
-		}
-		for _, name := range made {
-			l.made(name)
-		}
-		if err == nil {
-			l.mu.Lock()
-			l.checkpoint = nil // the commit has all of it
-			l.mu.Unlock()
-			err = l.removeLeftovers()
-		}
-	}()
-	if now.Generation == durable.Generation && next.Seq == durable.Seq && !l.session.unsynced {
-		return durable.Seq, nil
-	}
-	for _, name := range unsynced {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		if err := l.sync(name); err != nil {
-			return 0, err
-		}
-	}
-	for i := range next.Segments {
-		name, err := l.saveDeletions(&next.Segments[i], next.Generation)
-		if name != "" {
-			made = append(made, name)
-		}
-		if err != nil {
-			return 0, l.failIO(err)
-		}
-	}
-	if err := l.ix.fs.SyncDir(l.ix.dir); err != nil {
-		return 0, l.failIO(err)
-	}
-	renamed, err := next.save(l.ix.fs, l.ix.dir)
-	if renamed {
-		l.mu.Lock()
-		l.durable = next
-		l.session.unsynced = err != nil
-		l.mu.Unlock()
-	}
-	switch {
-	case err == nil:
-		return next.Seq, nil
-	case renamed: // the next Flush writes and renames another
-		return 0, err
-	}
-	return 0, l.failIO(err)
-}
-
-// sync makes a segment durable.
-func (l *Live) sync(name string) error {
-	dir := l.ix.path(name)
-	files, err := l.ix.fs.ReadDir(dir)
-	if err != nil {
+	defer l.mu.Unlock()
+	next.NextSegment = l.nextSegment
+	if err := l.ix.replace(shown, next); err != nil {
 		return err
 	}
-	for _, file := range files {
-		f, err := l.ix.fs.Open(filepath.Join(dir, file))
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			return l.fail(vfs.PathError("sync", filepath.Join(dir, file), err))
-		}
-	}
-	if err := l.ix.fs.SyncDir(dir); err != nil {
-		return l.fail(err)
-	}
-	l.files.Lock()
-	l.files.synced[name] = true
-	l.files.Unlock()
+	visible()
 	return nil
 }
 
-func (l *Live) fail(err error) error {
+func (l *Live) isClosed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.failed = fmt.Errorf("index %s: %w: %w", l.ix.dir, ErrSyncFailed, err)
-	return l.failed
-}
-
-// failIO is fail for an I/O error. After a lack of room or permission, a Flush can succeed.
-func (l *Live) failIO(err error) error {
-	if errors.Is(err, syscall.EIO) {
-		return l.fail(err)
-	}
-	return err
-}
-
-// saveDeletions writes the deletions of a segment to a file unless one has them, and returns the
-// name of a new one.
-func (l *Live) saveDeletions(ms *manifestSegment, generation uint64) (made string, err error) {
-	if ms.deletions == nil {
-		return "", nil
-	}
-	l.files.Lock()
-	w, ok := l.files.written[ms.Name]
-	l.files.Unlock()
-	if !ok || w.deletions != ms.deletions {
-		made = liveName(ms.Name, generation)
-		l.files.Lock()
-		l.files.making[made]++
-		l.files.Unlock()
-		w = writtenDeletions{deletions: ms.deletions, name: made}
-		if w.sum, err = ms.deletions.Save(l.ix.fs, l.ix.path(made)); err != nil {
-			return made, err
-		}
-		l.files.Lock()
-		l.files.written[ms.Name] = w
-		l.files.Unlock()
-	}
-	ms.Live, ms.LiveSum = w.name, w.sum
-	return made, nil
-}
-
-// made ends a use of a file or folder.
-func (l *Live) made(name string) {
-	l.files.Lock()
-	defer l.files.Unlock()
-	if l.files.making[name]--; l.files.making[name] == 0 {
-		delete(l.files.making, name)
-	}
+	return l.closed
 }
 
 // TempDir makes a new folder for temporary files, which Close removes.
@@ -408,49 +282,6 @@ func (l *Live) TempDir() (string, error) {
 	return dir, l.ix.fs.MkdirAll(dir)
 }
 
-// removeLeftovers removes the files that neither the last commit nor the current snapshot names.
-// l.flushing is held. l.mu is not: the system takes seconds to remove large files.
-func (l *Live) removeLeftovers() error {
-	names, err := l.ix.fs.ReadDir(l.ix.dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range l.leftovers(names) {
-		if err := l.session.removeLeftover(name); err != nil {
-			return fmt.Errorf("index %s: remove former segments: %w", l.ix.dir, err)
-		}
-	}
-	return nil
-}
-
-// leftovers returns the names that nobody needs, nor will: names are not used again.
-func (l *Live) leftovers(names []string) (unused []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.files.Lock()
-	defer l.files.Unlock()
-	keep := l.durable.names()
-	now := l.ix.currentManifest()
-	maps.Copy(keep, l.checkpoint)
-	for i := range now.Segments {
-		keep[now.Segments[i].Name] = true
-	}
-	for name, w := range l.files.written { // a Flush that failed may have written it
-		if keep[name] {
-			keep[w.name] = true
-		} else {
-			delete(l.files.written, name)
-		}
-	}
-	for _, name := range names {
-		if ours(name) && !keep[name] && l.files.making[name] == 0 {
-			unused = append(unused, name)
-			delete(l.files.synced, name)
-		}
-	}
-	return unused
-}
-
 // Close waits for merges, shows the last commit and releases the lock. What was not flushed is lost.
 func (l *Live) Close() error {
 	l.mu.Lock()
@@ -461,16 +292,17 @@ func (l *Live) Close() error {
 	}
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+	if err := l.changing.take(context.Background()); err != nil {
+		return err
+	}
+	defer l.changing.giveBack()
+	durable := l.close()
+	if durable == nil {
 		return nil
 	}
-	l.closed = true
 	l.temps.mu.Lock()
 	l.temps.closed = true
 	l.temps.mu.Unlock()
-	durable := l.durable.clone()
 	for i := range durable.Segments {
 		durable.Segments[i].deletions = nil // they are in files
 	}
@@ -482,6 +314,17 @@ func (l *Live) Close() error {
 		err = nil // the index was closed before
 	}
 	return errors.Join(err, l.session.end())
+}
+
+// close lets nothing change any more, and returns a copy of the last commit; nil: it was called before.
+func (l *Live) close() (durable *manifest) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	return l.durable.clone()
 }
 
 var errLiveClosed = fmt.Errorf("live index: %w", base.ErrClosed)

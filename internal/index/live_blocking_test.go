@@ -38,8 +38,8 @@ func (f *slowDisk) Create(name string) (vfs.File, error) {
 	return f.FS.Create(name)
 }
 
-// Documents become visible while a Flush removes the files of former segments, and the next batch begins while
-// documents become visible.
+// Documents become visible while a Flush removes the files of former segments. The next batch begins, merges
+// are chosen, and a Flush ends while documents become visible.
 func TestLiveDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := &slowDisk{FS: vfstest.NewMem()}
@@ -75,6 +75,7 @@ func TestLiveDoesNotWait(t *testing.T) {
 		}
 
 		disk.creates.Store(true)
+		visible, removed := m.seq, disk.removed.Load()
 		published := make(chan struct{})
 		go func() {
 			defer close(published)
@@ -84,8 +85,12 @@ func TestLiveDoesNotWait(t *testing.T) {
 		began = time.Now()
 		_, err = m.live.TempDir()
 		check(t, err)
-		if took := time.Since(began); took > 0 {
-			t.Errorf("TempDir waited %v for Publish", took)
+		merged, err = m.live.Merge(t.Context(), nil, func(sizes []SegmentSize) (from, to int) { return 0, 0 })
+		check(t, err)
+		seq, err := m.live.Flush(t.Context())
+		check(t, err)
+		if took := time.Since(began); took > 0 || merged || seq != visible || disk.removed.Load() > removed {
+			t.Errorf("TempDir, Merge and Flush waited %v for Publish; merged %t, committed %d of %d, removed %d segments", took, merged, seq, visible, disk.removed.Load()-removed)
 		}
 		<-published
 		disk.creates.Store(false)
@@ -169,14 +174,14 @@ func TestFlushBesidePublish(t *testing.T) {
 	disk.hook = func(dir string) {
 		switch {
 		case publishing == nil && strings.HasPrefix(filepath.Base(dir), "seg-"):
-			m.live.mu.Lock()
+			check(t, m.live.changing.take(t.Context()))
 			publishing = time.AfterFunc(20*time.Second, func() {
 				t.Error("Flush waits for Publish")
-				m.live.mu.Unlock()
+				m.live.changing.giveBack()
 			})
 		case publishing != nil && dir == "ix" && publishing.Stop():
 			saved = len(m.live.files.written)
-			m.live.mu.Unlock()
+			m.live.changing.giveBack()
 		}
 	}
 	_, err = m.live.Flush(t.Context())

@@ -35,12 +35,10 @@ func (l *Live) Merge(ctx context.Context, fsys vfs.FS, choose func([]SegmentSize
 // run, and for other calls of it.
 func (l *Live) MergeAll(ctx context.Context, fsys vfs.FS, choose func([]SegmentSize) (from, to int)) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
-	select {
-	case l.merging.all <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := l.merging.all.take(ctx); err != nil {
+		return err
 	}
-	defer func() { <-l.merging.all }()
+	defer l.merging.all.giveBack()
 	held, err := l.hold()
 	if err != nil {
 		return err
@@ -62,7 +60,7 @@ func (l *Live) MergeAll(ctx context.Context, fsys vfs.FS, choose func([]SegmentS
 
 // merging is the state of merges. Live.mu guards it.
 type merging struct {
-	all     chan struct{}   // has an entry while MergeAll runs
+	all     baton           // MergeAll has it
 	busy    map[string]bool // segments that a merge joins
 	held    map[string]bool // segments that MergeAll has for itself; nil: it does not run
 	ended   chan struct{}   // closed when a merge ends, and replaced
@@ -70,7 +68,7 @@ type merging struct {
 }
 
 func newMerging() merging {
-	return merging{all: make(chan struct{}, 1), busy: map[string]bool{}, ended: make(chan struct{})}
+	return merging{all: newBaton(), busy: map[string]bool{}, ended: make(chan struct{})}
 }
 
 func (l *Live) hold() (held map[string]bool, err error) {
@@ -142,11 +140,7 @@ func (l *Live) beginMerge(held map[string]bool, choose func([]SegmentSize) (from
 		snapshot.Release()
 		return nil, nil
 	}
-	m := &liveMerge{live: l, base: snapshot, from: from, to: to, name: segmentName(l.nextSegment)}
-	l.nextSegment++
-	l.files.Lock()
-	l.files.making[m.name]++
-	l.files.Unlock()
+	m := &liveMerge{live: l, base: snapshot, from: from, to: to, name: l.newSegmentLocked()}
 	l.merging.running++
 	for i := from; i < to; i++ {
 		name := snapshot.Segments[i].Name
@@ -177,8 +171,8 @@ func (m *liveMerge) run(ctx context.Context, fsys vfs.FS) (err error) {
 func (m *liveMerge) end() {
 	m.release()
 	l := m.live
-	l.mu.Lock()
 	l.made(m.name)
+	l.mu.Lock()
 	for i := m.from; i < m.to; i++ {
 		delete(l.merging.busy, m.base.Segments[i].Name)
 	}
@@ -291,11 +285,10 @@ func (m *liveMerge) release() {
 // from these meanwhile.
 func (m *liveMerge) install(ctx context.Context) error {
 	l := m.live
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return errLiveClosed
+	if err := l.changing.take(ctx); err != nil {
+		return err
 	}
+	defer l.changing.giveBack()
 	now := l.ix.currentManifest()
 	former, err := l.ix.Snapshot()
 	if err != nil {
@@ -304,7 +297,6 @@ func (m *liveMerge) install(ctx context.Context) error {
 	defer former.Release()
 	next := now.clone()
 	next.Generation++
-	next.NextSegment = l.nextSegment
 	ms, err := m.entry(ctx, former, next)
 	if err != nil {
 		return err
@@ -318,14 +310,16 @@ func (m *liveMerge) install(ctx context.Context) error {
 	if ms != nil {
 		next.Segments = slices.Insert(next.Segments, at, *ms)
 	}
-	if err := l.show(next, former, m.merged); err != nil {
+	visible := func() {
+		if held := l.merging.held; ms != nil && held[m.base.Segments[m.from].Name] {
+			held[m.name] = true
+		}
+	}
+	if err := l.show(next, former, visible, m.merged); err != nil {
 		return err
 	}
 	if ms == nil {
 		return l.ix.fs.RemoveAll(l.ix.path(m.name))
-	}
-	if held := l.merging.held; held[m.base.Segments[m.from].Name] {
-		held[m.name] = true
 	}
 	return nil
 }
