@@ -3,9 +3,11 @@ package griffin_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,9 +128,9 @@ func TestFacetsOnGPU(t *testing.T) {
 			q.Sort = nil
 		}
 		asked := map[string]json.RawMessage{}
-		for name, text := range aggregations {
+		for _, name := range slices.Sorted(maps.Keys(aggregations)) {
 			if rng.IntN(3) == 0 {
-				asked[name] = json.RawMessage(text)
+				asked[name] = json.RawMessage(aggregations[name])
 			}
 		}
 		if len(asked) > 0 {

@@ -82,10 +82,11 @@ func rareIndex(t *testing.T, reordered bool) *griffin.Index {
 			for range 1 + r.IntN(6) {
 				text += fmt.Sprintf("w%d ", r.IntN(4))
 			}
-			for word, of := range map[string]int{"rare ": 30, "seldom ": 40} {
-				if r.IntN(of) == 0 {
-					text += word
-				}
+			if r.IntN(30) == 0 {
+				text += "rare "
+			}
+			if r.IntN(40) == 0 {
+				text += "seldom "
 			}
 			d := griffin.Document{ID: fmt.Sprintf("%d-%d", segment, i), Text: text, Fields: []griffin.Field{{Name: "kind", Value: fmt.Sprintf("k%d", i%3)}}}
 			if err := ix.Add(t.Context(), d); err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -230,7 +231,7 @@ func TestDistanceAfter(t *testing.T) {
 	m := newTestMapping(t)
 	f, _ := m.Field("place")
 	r := rand.New(rand.NewPCG(5, 6))
-	for unit := range units {
+	for _, unit := range slices.Sorted(maps.Keys(units)) {
 		keys, err := Parse([]byte(fmt.Sprintf(`{"_geo_distance": {"place": [13.4, 52.5], "unit": %q}}`, unit)), m.Field)
 		if err != nil {
 			t.Fatal(err)

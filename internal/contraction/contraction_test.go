@@ -2,6 +2,7 @@ package contraction
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -80,7 +81,9 @@ func search(seq []uint32, x uint32) int {
 
 func TestAllSearches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for name, seq := range sequences() {
+	sequences := sequences()
+	for _, name := range slices.Sorted(maps.Keys(sequences)) {
+		seq := sequences[name]
 		safe := NewSafeRange(seq)
 		local := map[int]*localRange{}
 		for _, g := range []int{1, 4, 32} {

@@ -70,10 +70,11 @@ func TestPlacements(t *testing.T) {
 func TestPlacementRefused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(42, 1))
 	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 50, 1, false))
+	words := frequentWords(rng, 2)
 	for name, o := range map[string]Config{"no GPU": {}, "policy": {Policy: PolicyGPU, Admit: true}} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := dispatched(t, snapshot, nil, o)
-			_, err := p.gpu.Prepare(p.sc, frequentWords(rng, 2), Options{K: 1, Placement: &Placement{First: sched.CPU}})
+			_, err := p.gpu.Prepare(p.sc, words, Options{K: 1, Placement: &Placement{First: sched.CPU}})
 			if !errors.Is(err, base.ErrBadInput) {
 				t.Errorf("%v: want a refusal", err)
 			}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -129,9 +130,9 @@ func typedDoc(rng *rand.Rand, m *mapping.Mapping) *corpus.Document {
 		"k2": number, "b": func() string { return strconv.FormatBool(rng.IntN(2) == 0) }, "ip": func() string { return fmt.Sprintf("::%d", rng.IntN(9)) },
 		"g": func() string { return number() + "," + number() }, "f": number, "n2": number, "t2": func() string { return randomText(rng, 2) },
 	}
-	for name, value := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for range rng.IntN(3) {
-			v := value()
+			v := values[name]()
 			if _, ok := m.Field(name); !ok && rng.IntN(3) == 0 {
 				v = "junk value"
 			}

@@ -3,8 +3,10 @@ package living
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,8 +142,8 @@ func (x *formerIndex) step() {
 		x.apply(ops)
 	case 3: // all that are former
 		var ops []Op
-		for id, revision := range x.written {
-			if revision < x.revision {
+		for _, id := range slices.Sorted(maps.Keys(x.written)) {
+			if x.written[id] < x.revision {
 				ops = append(ops, x.write(id))
 			}
 		}

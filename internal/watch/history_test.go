@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -183,7 +184,7 @@ func (h *history) restart(clean bool) {
 
 // settle reads all that is pending.
 func (h *history) settle() error {
-	for path := range h.changed {
+	for _, path := range slices.Sorted(maps.Keys(h.changed)) {
 		h.w.changed(path, fsnotify.Write|fsnotify.Create)
 	}
 	h.changed = map[string]bool{}
@@ -398,14 +399,14 @@ func (h *history) others() {
 	check(h.t, h.settle())
 	check(h.t, h.w.end(h.t.Context(), nil))
 	check(h.t, h.w.Close())
-	for id := range h.index.docs {
+	if ids := slices.Sorted(maps.Keys(h.index.docs)); len(ids) > 0 {
+		id := ids[h.rng.IntN(len(ids))]
 		if h.index.seq++; h.rng.IntN(3) > 0 {
 			h.index.docs[id] = stored{corpus.Document{ID: id, Text: "of another"}, h.index.seq}
 		} else {
 			delete(h.index.docs, id)
 		}
 		h.note("another writer: %q", id)
-		break
 	}
 	h.index.commits++
 	h.restart(false)

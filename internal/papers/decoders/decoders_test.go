@@ -98,17 +98,21 @@ func (r *rig) check(name string, on decode.Codec, c codec.Codec, docIDs []uint32
 	}
 }
 
+type decoded struct {
+	codec codec.Codec
+	on    decode.Codec
+}
+
 // cases are codecs with their decoders here, from no to many exceptions.
-func cases() map[codec.Codec]decode.Codec {
-	all := map[codec.Codec]decode.Codec{}
+func cases() (all []decoded) {
 	for _, share := range []codec.Share{codec.NoExceptions, 0, 0.3, codec.MaxExceptions} {
 		for _, segment := range []int{0, 32, 64} {
 			c := codec.NewPFD{Exceptions: share, Segment: segment}
-			all[c] = NewPFD(c)
+			all = append(all, decoded{c, NewPFD(c)})
 		}
 		for scheme := codec.LRC; scheme <= codec.HSLRC; scheme++ {
 			c := codec.Regression{Scheme: scheme, Exceptions: share}
-			all[c] = Patched(c)
+			all = append(all, decoded{c, Patched(c)})
 		}
 	}
 	return all
@@ -118,14 +122,14 @@ func cases() map[codec.Codec]decode.Codec {
 func TestDecoders(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(4, 2))
-	for c, on := range cases() {
+	for _, c := range cases() {
 		for _, l := range codectest.Lists() {
 			if len(l.DocIDs) < 20*codec.BlockLen {
-				r.check(l.Name, on, c, l.DocIDs)
+				r.check(l.Name, c.on, c.codec, l.DocIDs)
 			}
 		}
 		for _, n := range []int{1, 127, 128, 129, 300, 1500} {
-			r.check("random", on, c, randomList(rng, n))
+			r.check("random", c.on, c.codec, randomList(rng, n))
 		}
 	}
 }
@@ -151,7 +155,7 @@ func randomList(rng *rand.Rand, n int) []uint32 {
 func TestDamagedLists(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(10, 11))
-	for _, on := range cases() {
+	for _, c := range cases() {
 		for range 6 {
 			payload := make([]byte, 1+rng.IntN(1200))
 			for i := range payload {
@@ -161,7 +165,7 @@ func TestDamagedLists(t *testing.T) {
 			for i := 0; i < l.n; i += codec.BlockLen {
 				l.directory = append(l.directory, rng.Uint32(), rng.Uint32(), rng.Uint32N(uint32(len(payload))), (rng.Uint32N(32)+64)<<16)
 			}
-			r.decode(on, l, nil)
+			r.decode(c.on, l, nil)
 		}
 	}
 }
