@@ -278,6 +278,7 @@ func (c *commit) write(ctx context.Context, sources []segment.Source, from, to, 
 	}
 	name = c.newSegment()
 	opts := c.next.Options.segmentOptions(c.threads)
+	opts.Recompress = c.merge != nil
 	meta, err := segment.Write(ctx, c.ix.fs, c.ix.path(name), opts, sources, c.phase(PhaseMerging))
 	if err := errors.Join(err, c.failed()); err != nil {
 		return "", err

@@ -52,6 +52,7 @@ func (l *Live) MergeAll(ctx context.Context, fsys vfs.FS, choose func([]SegmentS
 		if m == nil {
 			return err
 		}
+		m.recompress = true
 		if err := m.run(ctx, fsys); err != nil {
 			return err
 		}
@@ -199,9 +200,11 @@ type liveMerge struct {
 	base     *Snapshot
 	from, to int
 	name     string
-	meta     *segment.Meta // nil: no live documents
-	former   int           // as in the manifest, before changes of the shape since the base
-	merged   *Snapshot     // of the new segment only; nil: nobody wants it
+	// recompress makes stored documents smaller: somebody waits for a merge that takes its time.
+	recompress bool
+	meta       *segment.Meta // nil: no live documents
+	former     int           // as in the manifest, before changes of the shape since the base
+	merged     *Snapshot     // of the new segment only; nil: nobody wants it
 }
 
 // write joins the documents that are live in the base.
@@ -227,6 +230,7 @@ func (m *liveMerge) write(ctx context.Context, fsys vfs.FS) error {
 		return nil
 	}
 	opts := m.base.Options.segmentOptions(1)
+	opts.Recompress = m.recompress
 	opts.Turns = m.live.computing.merging
 	meta, err := segment.Write(ctx, fsys, m.live.ix.path(m.name), opts, sources, m.dropPages())
 	m.meta = meta

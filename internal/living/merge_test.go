@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
@@ -129,4 +132,59 @@ func TestSmallMergesBesideLong(t *testing.T) {
 			check(t, ix.Close())
 		})
 	}
+}
+
+// A merge that somebody asks for makes stored documents smaller, which were compressed quickly when they were written.
+func TestMergeCompresses(t *testing.T) {
+	t.Parallel()
+	mem := vfstest.NewMem()
+	ix := create(t, mem, "ix")
+	s := open(t, mem, ix, Options{RefreshInterval: -1})
+	rng := rand.New(rand.NewPCG(7, 1))
+	var phrases []string
+	phrase := func() string {
+		if n := len(phrases); n > 50 && rng.IntN(7) < 2 { // an earlier one
+			return phrases[n-1-rng.IntN(50)]
+		}
+		letters := make([]byte, 50)
+		for i := range letters {
+			letters[i] = ' ' + byte(rng.IntN(64))
+		}
+		phrases = append(phrases, string(letters))
+		return string(letters)
+	}
+	for round := range 2 {
+		var ops []Op
+		for i := range 500 {
+			d := corpus.Document{ID: fmt.Sprint(round, i)}
+			for range 20 {
+				d.Text += phrase()
+			}
+			ops = append(ops, Op{Doc: &d})
+		}
+		_, err := s.Apply(t.Context(), ops)
+		check(t, errors.Join(err, s.Refresh(t.Context())))
+	}
+	before := storedBytes(t, mem, ix)
+	check(t, s.Merge(t.Context(), 1))
+	if after := storedBytes(t, mem, ix); after > before*19/20 {
+		t.Errorf("%d bytes of stored documents, %d after the merge", before, after)
+	}
+	snapshot, err := ix.Snapshot()
+	check(t, err)
+	check(t, snapshot.Verify(t.Context(), nil))
+	snapshot.Release()
+	check(t, errors.Join(s.Close(t.Context()), ix.Close()))
+}
+
+// storedBytes is the size of the stored documents of the visible segments.
+func storedBytes(t *testing.T, mem *vfstest.Mem, ix *index.Index) (n int) {
+	t.Helper()
+	snapshot, err := ix.Snapshot()
+	check(t, err)
+	defer snapshot.Release()
+	for i := range snapshot.Segments {
+		n += len(mem.Get(filepath.Join("ix", snapshot.Segments[i].Name, "stored")))
+	}
+	return n
 }

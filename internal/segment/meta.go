@@ -63,6 +63,8 @@ type Options struct {
 	WeightFields []bool
 	// Positions and Stored keep these; Write fails if a source lacks them.
 	Positions, Stored bool
+	// Recompress makes blocks of stored documents smaller that were compressed quickly (StoredWriter.Reset).
+	Recompress bool
 	// Order, if not nil, assigns DocID i to document Order[i]: a permutation of the kept
 	// documents, counted over all sources in order. Stored documents keep the sources' order; two
 	// columns map DocIDs to that order and back. Each thread holds its posting list in memory: 20 bytes a

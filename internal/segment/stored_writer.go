@@ -49,6 +49,7 @@ type StoredWriter struct {
 	docs       []byte
 	raw, frame []byte // scratch of flush
 	shared     corpus.Shared
+	quick      *quickBlocks // nil: each block takes the time that zstd needs
 }
 
 // NewStoredWriter creates the file.
@@ -60,9 +61,10 @@ func NewStoredWriter(fs vfs.FS, name string) (*StoredWriter, error) {
 	return &StoredWriter{out: out}, nil
 }
 
-// Reset begins to write to m, with the memory of former documents.
+// Reset begins to write to m, with the memory of former documents. Blocks are compressed quickly.
 func (w *StoredWriter) Reset(m *StoredMemory) {
 	w.out, w.numDocs, w.first = m, 0, 0
+	w.quick = new(quickBlocks)
 	w.dir, w.sizes, w.docs = w.dir[:0], w.sizes[:0], w.docs[:0]
 }
 
@@ -106,13 +108,23 @@ func (w *StoredWriter) flush() error {
 		return nil
 	}
 	w.raw = append(append(w.raw[:0], w.sizes...), w.docs...)
-	w.frame = compress(w.frame[:0], w.raw)
+	w.frame = w.compress(w.frame[:0], w.raw)
 	err := w.addFrame(w.frame, w.first, len(w.raw))
 	w.first, w.sizes, w.docs = w.numDocs, w.sizes[:0], w.docs[:0]
 	if cap(w.raw) > 64*storedBlockLen { // release memory after a giant document
 		w.docs, w.raw, w.frame = nil, nil, nil
 	}
 	return err
+}
+
+// compress appends a frame to dst.
+func (w *StoredWriter) compress(dst, raw []byte) []byte {
+	e, kept := encoders.get()
+	defer encoders.put(e, kept)
+	if w.quick != nil {
+		return w.quick.compress(dst, raw, e)
+	}
+	return e.zstd.EncodeAll(raw, dst)
 }
 
 func (w *StoredWriter) addFrame(frame []byte, first uint32, rawLen int) error {

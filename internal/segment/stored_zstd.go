@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -46,8 +47,14 @@ func (l *freeList[T]) put(used T, kept bool) {
 	l.free = append(l.free, used)
 }
 
+// storedEncoder compresses blocks. It is not safe for concurrent use.
+type storedEncoder struct {
+	zstd    *zstd.Encoder
+	huffman huff0.Scratch
+}
+
 var (
-	encoders = freeList[*zstd.Encoder]{make: func() *zstd.Encoder {
+	encoders = freeList[*storedEncoder]{make: func() *storedEncoder {
 		e, err := zstd.NewWriter(nil,
 			zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithEncoderConcurrency(1),
@@ -57,7 +64,7 @@ var (
 			panic(err) // the options above are valid
 		}
 		e.EncodeAll(nil, nil) // makes its channel
-		return e
+		return &storedEncoder{zstd: e}
 	}}
 	decoders = freeList[*zstd.Decoder]{make: func() *zstd.Decoder {
 		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
@@ -67,13 +74,6 @@ var (
 		return d
 	}}
 )
-
-// compress appends a frame to dst.
-func compress(dst, raw []byte) []byte {
-	e, kept := encoders.get()
-	defer encoders.put(e, kept)
-	return e.EncodeAll(raw, dst)
-}
 
 // decompress appends the bytes of a frame to dst, up to its capacity.
 func decompress(dst, frame []byte) ([]byte, error) {

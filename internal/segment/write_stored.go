@@ -73,7 +73,7 @@ func (w *writer) copyStored(ctx context.Context, out *StoredWriter, r *StoredRea
 		}
 		// Small blocks, at the ends of sources, are merged with neighbours: repeated small
 		// merges would accumulate them.
-		if numDropped == 0 && b.rawLen >= storedBlockLen/2 {
+		if numDropped == 0 && b.rawLen >= storedBlockLen/2 && (!w.opts.Recompress || !isLiterals(b.frame)) {
 			return out.addBlock(b.frame, b.numDocs, b.rawLen)
 		}
 		if numDropped == b.numDocs {
