@@ -113,6 +113,9 @@ func (c *leanConn) await(first bool) bool {
 			return false
 		}
 	}
+	if first && c.of.stopping.Load() && c.SetReadDeadline(now.Add(c.of.l.told)) != nil { // stop may have set it too early
+		return false
+	}
 	if !first {
 		c.state.Store(stateIdle)
 		if c.of.open.isCrowded() || c.of.stopping.Load() {

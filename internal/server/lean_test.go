@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"reflect"
 	"strings"
 	"sync"
@@ -261,25 +262,12 @@ func TestLeanConnectionsEnd(t *testing.T) {
 				}
 			}
 			r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), patience, l)
-			conn, err := net.Dial("tcp", r.addr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			_, _ = io.WriteString(conn, begin)
-			from := bufio.NewReader(conn)
-			if strings.HasPrefix(begin, "GET") {
-				resp, err := http.ReadResponse(from, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				_, _ = io.Copy(io.Discard, resp.Body)
-			}
+			conn, from := begun(t, r.addr, begin)
 			if stops {
 				r.stop()
 			}
 			_ = conn.SetReadDeadline(time.Now().Add(patience))
-			if _, err := io.Copy(io.Discard, from); err != nil && errors.Is(err, context.DeadlineExceeded) {
+			if _, err := io.Copy(io.Discard, from); errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("%q: %v", begin, err)
 			}
 			if stops {
@@ -288,6 +276,65 @@ func TestLeanConnectionsEnd(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// begun returns a connection that has sent text, and has read the answer if text is a request. A server with short limits
+// may close the connection of a slow machine before.
+func begun(t *testing.T, address, text string) (conn net.Conn, from *bufio.Reader) {
+	t.Helper()
+	for began := time.Now(); ; {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		from := bufio.NewReader(conn)
+		if _, err = io.WriteString(conn, text); !strings.HasPrefix(text, "GET") {
+			return conn, from
+		}
+		if err == nil {
+			var resp *http.Response
+			if resp, err = http.ReadResponse(from, nil); err == nil {
+				_, _ = io.Copy(io.Discard, resp.Body)
+				return conn, from
+			}
+		}
+		if time.Since(began) > patience {
+			t.Fatal(err)
+		}
+	}
+}
+
+// deadlineConn is a connection on which nothing comes.
+type deadlineConn struct {
+	net.Conn
+	read time.Time
+}
+
+func (c *deadlineConn) SetReadDeadline(t time.Time) error {
+	c.read = t
+	return nil
+}
+
+func (c *deadlineConn) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+// A connection that begins to wait for its first request just after the server stops waits no longer than others.
+func TestLeanStopsNewConnections(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	l := patientLimits()
+	l.told, l.readHeader = time.Minute, time.Hour
+	s := newLean(t.Context(), newConnections(listener, l.connections), http.NotFoundHandler(), l)
+	conn := new(deadlineConn)
+	c := &leanConn{Conn: conn, of: s}
+	s.conns[c] = struct{}{}
+	s.stop()
+	if c.await(true) || time.Until(conn.read) > l.told {
+		t.Errorf("it waits for %v, want at most %v", time.Until(conn.read), l.told)
 	}
 }
 
