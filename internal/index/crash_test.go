@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -29,7 +30,11 @@ import (
 const (
 	crashModeEnv = "GRIFFIN_INDEX_CRASH_MODE"
 	crashDirEnv  = "GRIFFIN_INDEX_CRASH_DIR"
+	crashLastEnv = "GRIFFIN_INDEX_CRASH_LAST" // the operation after which the child waits to be killed
 )
+
+// crashAhead is how many operations a child does at most after the one at which it is killed, however slow this process is.
+const crashAhead = 10
 
 func TestMain(m *testing.M) {
 	dir := os.Getenv(crashDirEnv)
@@ -57,7 +62,17 @@ const (
 func crashSay(what byte) { _, _ = os.Stdout.Write([]byte{what}) }
 
 func crashFS() vfs.FS {
-	return vfstest.NewFaulty(vfs.OS, vfstest.Plan{Before: func() { crashSay(crashOperation) }})
+	operations, last := 0, math.MaxInt
+	if n, err := strconv.Atoi(os.Getenv(crashLastEnv)); err == nil {
+		last = n
+	}
+	return vfstest.NewFaulty(vfs.OS, vfstest.Plan{Before: func() {
+		if operations++; operations > last {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			os.Exit(1) // nobody killed the child
+		}
+		crashSay(crashOperation)
+	}})
 }
 
 // The documents have columns.
@@ -143,6 +158,9 @@ func killed(t *testing.T, rng *rand.Rand, mode, dir string, after int) (operatio
 	var output childOutput
 	cmd := selftest.Command(t, "index")
 	cmd.Env = append(os.Environ(), crashModeEnv+"="+mode, crashDirEnv+"="+dir)
+	if after < math.MaxInt {
+		cmd.Env = append(cmd.Env, crashLastEnv+"="+strconv.Itoa(after+crashAhead))
+	}
 	cmd.Stderr = &output
 	in, err := cmd.StdinPipe() // ends with this process, and so ends the child
 	check(t, err)
@@ -276,9 +294,11 @@ func TestKillMerge(t *testing.T) {
 		prepareMerge(t, dir, docs)
 		after := math.MaxInt // the first child ends and gives the number of operations
 		switch {
-		case i > 0 && i%2 == 0: // near the commit
+		case i == 1:
+			after = 1
+		case i > 1 && i%2 == 0: // near the commit
 			after = all - rng.IntN(min(all, 12))
-		case i > 0:
+		case i > 1:
 			after = 1 + rng.IntN(all)
 		}
 		operations := killed(t, rng, "merge", dir, after)

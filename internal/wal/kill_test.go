@@ -66,11 +66,13 @@ func killOnce(t *testing.T, dir string, h *history) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	var once sync.Once
+	kill := sync.OnceFunc(func() {
+		time.AfterFunc(time.Duration(rand.IntN(150))*time.Millisecond, func() { _ = child.Process.Kill() })
+	})
 	for lines.Scan() {
-		once.Do(func() { // it appends
-			time.AfterFunc(time.Duration(rand.IntN(150))*time.Millisecond, func() { _ = child.Process.Kill() })
-		})
+		if len(h.acked) > 0 { // a child before has acknowledged something, or this one
+			kill()
+		}
 		var what string
 		var batch, first uint64
 		if _, err := fmt.Sscan(lines.Text(), &what, &batch, &first); err != nil {
@@ -82,6 +84,7 @@ func killOnce(t *testing.T, dir string, h *history) {
 			h.next = max(h.next, batch+1)
 		case "ack":
 			h.acked[batch] = Seq(first)
+			kill()
 		case "keep":
 			h.kept = max(h.kept, Seq(batch))
 		case "error":
