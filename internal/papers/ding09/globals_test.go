@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -311,17 +310,12 @@ func TestGlobalsOfClosedSegments(t *testing.T) {
 			t.Fatal(unknown, err)
 		}
 	})
-	for range 100 {
+	waitFor(t, "scores of closed segments remain", func() bool {
 		runtime.GC()
 		e.globals.mu.Lock()
-		left := len(e.globals.segments)
-		e.globals.mu.Unlock()
-		if left == 0 {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Error("scores of closed segments remain")
+		defer e.globals.mu.Unlock()
+		return len(e.globals.segments) == 0
+	})
 }
 
 // After an error of the GPU, the CPU has the same answers, with global scores and both phases.
