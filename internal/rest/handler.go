@@ -3,10 +3,8 @@ package rest
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -125,18 +123,18 @@ func (h *Handler) routes() {
 		route(method+" /{index}/_bulk", bulk, "refresh")
 	}
 	route("POST /{index}/_doc", putDocument, writing...)
-	route("GET /{index}/_doc/{id}", getDocument, "realtime", "refresh", "_source", "preference", "routing")
-	route("DELETE /{index}/_doc/{id}", deleteDocument, writing...)
+	route("GET /{index}/_doc/{id}", bodiless(getDocument), "realtime", "refresh", "_source", "preference", "routing")
+	route("DELETE /{index}/_doc/{id}", bodiless(deleteDocument), writing...)
 	route("PUT /{index}", createIndex)
-	route("DELETE /{index}", deleteIndex)
-	route("GET /{index}", getIndex)
+	route("DELETE /{index}", bodiless(deleteIndex))
+	route("GET /{index}", bodiless(getIndex))
 	for _, method := range []string{"GET", "POST"} {
 		route(method+" /{index}/_search", search, "q", "from", "size", "sort", "_source", "_source_includes", "_source_excludes", "track_total_hits", "track_scores", "explain", "version", "seq_no_primary_term", "default_operator", "df", "rest_total_hits_as_int", "typed_keys", "preference", "search_type", "request_cache")
 		route(method+" /_msearch", searchMany, "max_concurrent_searches", "rest_total_hits_as_int", "typed_keys", "search_type", "pre_filter_shard_size", "max_concurrent_shard_requests")
 		route(method+" /{index}/_msearch", searchMany, "max_concurrent_searches", "rest_total_hits_as_int", "typed_keys", "search_type", "pre_filter_shard_size", "max_concurrent_shard_requests")
 		route(method+" /{index}/_count", count, "q", "default_operator", "df", "preference")
-		route(method+" /{index}/_refresh", refreshIndex)
-		route(method+" /_refresh", refreshIndex)
+		route(method+" /{index}/_refresh", bodiless(refreshIndex))
+		route(method+" /_refresh", bodiless(refreshIndex))
 	}
 	h.moreRoutes(route)
 	snapshotRoutes(on(h.snapshots))
@@ -294,105 +292,6 @@ func (r *request) deadlines() {
 	_ = c.SetWriteDeadline(until.Add(r.h.options.Timeout))
 }
 
-// An unused body is read up to maxDropped bytes, and one without Content-Length up to maxDroppedChunks.
-const (
-	maxDropped       = 1 << 30
-	maxDroppedChunks = 64 << 20
-)
-
-// dropBody reads the rest of the body before an error is sent. Many clients do not read an answer before they have sent the
-// body: if the connection were closed earlier, they would see a reset and not the error.
-func (r *request) dropBody() {
-	waits := !r.reads && strings.EqualFold(r.Header.Get("Expect"), "100-continue") // it sends nothing before it has an answer
-	if r.ProtoMajor != 1 || r.Body == nil || waits {
-		return
-	}
-	most := int64(maxDropped)
-	if r.ContentLength < 0 {
-		most = maxDroppedChunks
-	}
-	r.deadlines()
-	_, _ = io.CopyN(io.Discard, r.Body, most) // the client may have left
-}
-
-// reader returns the body, decompressed.
-func (r *request) reader() (io.Reader, *Error) {
-	if r.ContentLength > r.h.options.MaxBodyBytes {
-		return nil, tooLarge(r.h.options.MaxBodyBytes, sendParts)
-	}
-	r.reads = true
-	var body io.Reader = http.MaxBytesReader(r.w, r.Body, r.h.options.MaxBodyBytes)
-	var unpacked io.Reader
-	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
-	case "", "identity":
-		return body, nil
-	case "gzip", "x-gzip":
-		from, err := gzip.NewReader(body)
-		if err != nil {
-			return nil, badRequest(typeParsing, "the body is not gzip: %v", err)
-		}
-		unpacked = unpackReader{from, "gzip"}
-	case "zstd":
-		d := newDecompressor(body)
-		r.ends = append(r.ends, d.release)
-		unpacked = unpackReader{d.Decoder, "zstd"}
-	default:
-		return nil, illegal("Content-Encoding [%s] is not supported: there are gzip and zstd", r.Header.Get("Content-Encoding"))
-	}
-	return http.MaxBytesReader(r.w, io.NopCloser(unpacked), r.h.options.MaxBodyBytes), nil
-}
-
-// tooLarge returns the error of a body beyond a limit. The text then tells the client what to do.
-func tooLarge(limit int64, then string) *Error {
-	return &Error{Status: http.StatusRequestEntityTooLarge, Type: "content_too_long_exception", Reason: fmt.Sprintf("entity content is too long for the limit of %d bytes: %s", limit, then)}
-}
-
-// What to do about bodies above a limit.
-const (
-	sendParts   = "send it in parts"
-	sendShorter = "send a shorter one; the limit cannot be changed"
-)
-
-// sourceBody reads a body with a document.
-func (r *request) sourceBody() ([]byte, *Error) {
-	return r.bodyWithin(int64(r.h.options.MaxDocumentBytes))
-}
-
-// body reads a body that has no document and is no search. It is empty, or has passed checkBody.
-func (r *request) body() ([]byte, *Error) { return checked(r.sourceBody()) }
-
-// searchBody is body for a search, before its admission.
-func (r *request) searchBody() ([]byte, *Error) {
-	return checked(r.bodyWithin(min(maxQueryText, int64(r.h.options.MaxDocumentBytes))))
-}
-
-func checked(body []byte, err *Error) ([]byte, *Error) {
-	if err == nil && len(body) > 0 {
-		err = checkBody(body)
-	}
-	return body, err
-}
-
-func (r *request) bodyWithin(limit int64) ([]byte, *Error) {
-	if r.ContentLength > limit && r.Header.Get("Content-Encoding") == "" {
-		return nil, tooLarge(limit, sendShorter)
-	}
-	r.deadlines()
-	from, apiErr := r.reader()
-	if apiErr != nil {
-		return nil, apiErr
-	}
-	text, err := io.ReadAll(io.LimitReader(from, limit+1))
-	var large *http.MaxBytesError
-	switch {
-	case int64(len(text)) > limit || errors.As(err, &large):
-		return nil, tooLarge(limit, sendShorter)
-	case err != nil:
-		return nil, badRequest(typeParsing, "the body cannot be read: %v", err)
-	}
-	return text, nil
-}
-
 // beginWrite checks the parameter refresh and takes one of Options.MaxWrites; the caller calls done.
 func (r *request) beginWrite() (done func(), err *Error) {
 	if _, err := r.checkRefresh(); err != nil {
@@ -457,33 +356,33 @@ func noRoute(r *request) (answer, *Error) {
 }
 
 func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...string)) {
-	route("GET /{$}", root)
+	route("GET /{$}", bodiless(root))
 	route("POST /{index}/_update/{id}", updateDocument, "refresh", "routing", "if_seq_no", "if_primary_term", "retry_on_conflict")
 	for _, method := range []string{"GET", "POST"} {
-		route(method+" /{index}/_flush", flushIndex, "force", "wait_if_ongoing")
-		route(method+" /_flush", flushIndex, "force", "wait_if_ongoing")
+		route(method+" /{index}/_flush", bodiless(flushIndex), "force", "wait_if_ongoing")
+		route(method+" /_flush", bodiless(flushIndex), "force", "wait_if_ongoing")
 	}
-	route("POST /{index}/_forcemerge", mergeIndex, "max_num_segments", "flush")
-	route("POST /_forcemerge", mergeIndex, "max_num_segments", "flush")
-	route("GET /{index}/_settings", getSettings)
-	route("GET /_settings", getSettings)
+	route("POST /{index}/_forcemerge", bodiless(mergeIndex), "max_num_segments", "flush")
+	route("POST /_forcemerge", bodiless(mergeIndex), "max_num_segments", "flush")
+	route("GET /{index}/_settings", bodiless(getSettings))
+	route("GET /_settings", bodiless(getSettings))
 	route("PUT /{index}/_settings", putSettings, "preserve_existing")
 	route("PUT /_settings", putSettings, "preserve_existing")
 	for _, method := range []string{"PUT", "POST"} {
 		route(method+" /{index}/_mapping", putMapping, "write_index_only")
 	}
-	route("GET /{index}/_mapping", getMapping)
+	route("GET /{index}/_mapping", bodiless(getMapping))
 	for _, method := range []string{"GET", "POST"} {
 		route(method+" /_analyze", analyze)
 		route(method+" /{index}/_analyze", analyze)
 	}
-	route("GET /{index}/_export", exportIndex)
-	route("GET /_mapping", getMapping)
-	route("GET /{index}/_mapping/field/{fields}", getFieldMapping, "include_defaults")
-	route("GET /_cat/indices", catIndices, "format", "v")
-	route("GET /_cat/indices/{index}", catIndices, "format", "v")
-	route("GET /_cluster/health", health, "wait_for_status", "level", "local")
-	route("GET /_cluster/health/{index}", health, "wait_for_status", "level", "local")
+	route("GET /{index}/_export", bodiless(exportIndex))
+	route("GET /_mapping", bodiless(getMapping))
+	route("GET /{index}/_mapping/field/{fields}", bodiless(getFieldMapping), "include_defaults")
+	route("GET /_cat/indices", bodiless(catIndices), "format", "v")
+	route("GET /_cat/indices/{index}", bodiless(catIndices), "format", "v")
+	route("GET /_cluster/health", bodiless(health), "wait_for_status", "level", "local")
+	route("GET /_cluster/health/{index}", bodiless(health), "wait_for_status", "level", "local")
 	byQuery := []string{"refresh", "conflicts", "wait_for_completion", "q", "default_operator", "df", "max_docs", "scroll_size", "slices", "requests_per_second"}
 	route("POST /{index}/_delete_by_query", deleteByQuery, byQuery...)
 	route("POST /{index}/_update_by_query", updateByQuery, byQuery...)

@@ -41,15 +41,15 @@ var (
 )
 
 func snapshotRoutes(route func(pattern string, f action, parameters ...string)) {
-	route("GET /_snapshot", getRepositories)
-	route("GET /_snapshot/{repository}", getRepositories)
-	route("GET /_snapshot/{repository}/{snapshot}", getSnapshots, "verbose")
+	route("GET /_snapshot", bodiless(getRepositories))
+	route("GET /_snapshot/{repository}", bodiless(getRepositories))
+	route("GET /_snapshot/{repository}/{snapshot}", bodiless(getSnapshots), "verbose")
 	for _, method := range []string{"PUT", "POST"} {
 		route(method+" /_snapshot/{repository}", putRepository, "verify")
 		route(method+" /_snapshot/{repository}/{snapshot}", createSnapshot, "wait_for_completion")
 	}
 	route("POST /_snapshot/{repository}/{snapshot}/_restore", restoreSnapshot, "wait_for_completion")
-	route("DELETE /_snapshot/{repository}/{snapshot}", deleteSnapshot)
+	route("DELETE /_snapshot/{repository}/{snapshot}", bodiless(deleteSnapshot))
 	route("/", noRoute)
 }
 

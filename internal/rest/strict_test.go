@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -202,4 +204,30 @@ func TestOptionsOfOneField(t *testing.T) {
 	if a.FragmentSize != 10 || a.Fragments != 1 || !a.AnyField || b.FragmentSize != 50 || b.Fragments != 3 || b.AnyField {
 		t.Errorf("%+v, %+v", a, b)
 	}
+}
+
+// A body where none has a meaning is an error, and nothing is done; an empty one of unknown length is none.
+func TestBodiless(t *testing.T) {
+	n := strictNode(t)
+	for _, target := range []string{
+		"GET /", "GET /a", "DELETE /a", "GET /a/_doc/1", "DELETE /a/_doc/1", "POST /a/_refresh", "GET /_refresh", "POST /a/_flush", "POST /_flush",
+		"POST /a/_forcemerge", "POST /_forcemerge", "GET /a/_settings", "GET /_settings", "GET /a/_mapping", "GET /_mapping",
+		"GET /a/_mapping/field/n", "GET /a/_export", "GET /_cat/indices", "GET /_cat/indices/a", "GET /_cluster/health", "GET /_cluster/health/a",
+		"GET /_snapshot", "GET /_snapshot/r", "GET /_snapshot/r/s", "DELETE /_snapshot/r/s",
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		w := n.do(target, `{"query":{"match_all":{}}}`)
+		want := "request [" + method + " " + path + "] does not support having a body"
+		if got := at(decoded(t, w.Body.Bytes()), "error.reason"); w.Code != 400 || got != want {
+			t.Errorf("%s: %d %v", target, w.Code, got)
+		}
+	}
+	req := httptest.NewRequest(http.MethodPost, "/a/_refresh", strings.NewReader(""))
+	req.ContentLength = -1
+	req.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	if n.h.ServeHTTP(w, req); w.Code != 200 {
+		t.Errorf("an empty body: %d %s", w.Code, w.Body)
+	}
+	n.must(200, "GET /a", "")
 }
