@@ -80,10 +80,14 @@ func appendLiterals(dst, raw []byte, s *huff0.Scratch) (_ []byte, ok bool) {
 	if n >= 1<<14 {
 		header, headerLen = literals18|n<<4|c<<22, 5
 	}
+	size := headerLen + len(codes) + 1
+	if size >= len(raw) { // decoders refuse such a block
+		return dst, false
+	}
 	dst = binary.LittleEndian.AppendUint32(dst, zstdMagic)
 	dst = append(dst, literalsDescriptor)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(n))
-	block := uint32(headerLen+len(codes)+1)<<3 | lastCompressedBlock
+	block := uint32(size)<<3 | lastCompressedBlock
 	dst = append(dst, byte(block), byte(block>>8), byte(block>>16))
 	var sizes [8]byte
 	binary.LittleEndian.PutUint64(sizes[:], header)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -72,6 +73,41 @@ func TestQuickBlocks(t *testing.T) {
 			if isLiterals(frame[:cut]) {
 				t.Errorf("%d of %d bytes are a frame", cut, len(frame))
 			}
+		}
+	}
+}
+
+// Frames whose codes are nearly as long as their bytes can be read.
+func TestQuickHardlyCompressible(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	var scratch huff0.Scratch
+	for _, n := range []int{300, 1500, storedBlockLen, 1 << 14} {
+		near, literals := 0, 0
+		for range 50 { // until the same byte is so frequent that codes are short
+			raw := randomBytes(rng, n)
+			for _, i := range rng.Perm(n) {
+				raw[i] = 'e'
+				if i%(1+n/1000) != 0 {
+					continue
+				}
+				codes, _, err := huff0.Compress4X(raw, &scratch)
+				if err != nil {
+					continue
+				}
+				if len(codes) < n-12 {
+					break
+				}
+				near++
+				if frame := quickFrame(t, &quickBlocks{n: 1}, raw); isLiterals(frame) {
+					literals++
+					if block := len(frame) - literalsHeaderLen - blockHeaderLen; block >= n {
+						t.Errorf("%d bytes: a block of %d", n, block)
+					}
+				}
+			}
+		}
+		if literals == 0 || near == literals {
+			t.Errorf("%d bytes: %d of %d frames of literals", n, literals, near)
 		}
 	}
 }
