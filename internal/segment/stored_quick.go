@@ -12,7 +12,7 @@ import (
 // with long repetitions (records, program code) lose more, so that now and then a block is compressed both ways.
 
 const (
-	// Of so many blocks, the first is compressed both ways.
+	// One of blocksPerTrial blocks, the first, is compressed both ways.
 	blocksPerTrial = 32
 	// A frame with sequences that has at most maxGain of the bytes, in percent, is worth its time.
 	maxGain = 66
