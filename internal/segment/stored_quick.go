@@ -43,8 +43,7 @@ func (q *quickBlocks) compress(dst, raw []byte, e *storedEncoder) []byte {
 	size := len(quick) - len(dst)
 	full := e.zstd.EncodeAll(raw, quick)
 	full = full[len(quick):]
-	q.repeats = 100*len(full) <= maxGain*size
-	if len(full) >= size {
+	if q.repeats = 100*len(full) <= maxGain*size; !q.repeats {
 		return quick
 	}
 	return append(dst, full...)
@@ -96,7 +95,8 @@ func appendLiterals(dst, raw []byte, s *huff0.Scratch) (_ []byte, ok bool) {
 	return append(dst, 0), true // sequences
 }
 
-// isLiterals reports whether a frame is one of appendLiterals.
+// isLiterals reports whether a frame is one of appendLiterals. Some of zstd's encoder are the same: of more than
+// 64 KiB that do not repeat themselves.
 func isLiterals(frame []byte) bool {
 	if len(frame) < literalsHeaderLen+blockHeaderLen+5 || binary.LittleEndian.Uint32(frame) != zstdMagic || frame[4] != literalsDescriptor {
 		return false

@@ -154,6 +154,54 @@ func FuzzQuickBlocks(f *testing.F) {
 	})
 }
 
+// storeQuickly stores texts as a living index does; size is that of the file.
+func storeQuickly(t *testing.T, texts []string) (r *StoredReader, size int64) {
+	t.Helper()
+	memory := NewStoredMemory()
+	t.Cleanup(memory.Free)
+	var w StoredWriter
+	w.Reset(memory)
+	for _, text := range texts {
+		if err := w.Add("title", text, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := memory.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, memory.SizeBytes()
+}
+
+// Numbers and keys have no repetitions; a merge does not make them larger.
+func TestRecompressKeys(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	for name, letters := range map[string]string{"digits": "0123456789", "hexadecimal": "0123456789abcdef", "words": "abcdefghijklmnopqrstuvwxyz     "} {
+		var texts []string
+		for range 200 {
+			text := make([]byte, 1000)
+			for i := range text {
+				text[i] = letters[rng.IntN(len(letters))]
+			}
+			texts = append(texts, string(text))
+		}
+		source, before := storeQuickly(t, texts)
+		m := NewStoredMemory()
+		t.Cleanup(m.Free)
+		out := &StoredWriter{out: m}
+		sw := &writer{opts: Options{Recompress: true}}
+		if err := errors.Join(sw.copyStored(t.Context(), out, source, nil), out.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if after := m.SizeBytes(); after > before+before/50 {
+			t.Errorf("%s: %d bytes, %d compressed again", name, before, after)
+		}
+	}
+}
+
 // A segment that is written with Recompress has the same documents in fewer bytes.
 func TestRecompress(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
@@ -169,10 +217,6 @@ func TestRecompress(t *testing.T) {
 		phrases = append(phrases, string(letters))
 		return phrases[len(phrases)-1]
 	}
-	memory := NewStoredMemory()
-	defer memory.Free()
-	var w StoredWriter
-	w.Reset(memory)
 	var texts []string
 	for range 2000 {
 		var text []string
@@ -180,17 +224,8 @@ func TestRecompress(t *testing.T) {
 			text = append(text, phrase())
 		}
 		texts = append(texts, strings.Join(text, " "))
-		if err := w.Add("title", texts[len(texts)-1], nil); err != nil {
-			t.Fatal(err)
-		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	source, err := memory.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	source, _ := storeQuickly(t, texts)
 	copied := func(o Options) *StoredMemory {
 		m := NewStoredMemory()
 		t.Cleanup(m.Free)

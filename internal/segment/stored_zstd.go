@@ -58,7 +58,8 @@ var (
 		e, err := zstd.NewWriter(nil,
 			zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithEncoderConcurrency(1),
-			zstd.WithEncoderCRC(false), // sealed has its own checksums
+			zstd.WithEncoderCRC(false),              // sealed has its own checksums
+			zstd.WithAllLitEntropyCompression(true), // for bytes that do not repeat: numbers, keys
 			zstd.WithSingleSegment(true))
 		if err != nil {
 			panic(err) // the options above are valid
