@@ -28,8 +28,12 @@ type quickBlocks struct {
 
 // compress appends a frame of raw to dst.
 func (q *quickBlocks) compress(dst, raw []byte, e *storedEncoder) []byte {
-	trial := q.n%blocksPerTrial == 0
-	q.n++
+	trial := false
+	// Smaller blocks, such as those of requests with one document, are compressed again soon.
+	if len(raw) >= minCopied && len(raw) <= maxLiterals {
+		trial = q.n%blocksPerTrial == 0
+		q.n++
+	}
 	if !trial && q.repeats {
 		return e.zstd.EncodeAll(raw, dst)
 	}

@@ -132,6 +132,10 @@ func TestQuickTrials(t *testing.T) {
 		return b
 	}
 	var q quickBlocks
+	if !isLiterals(quickFrame(t, &q, records()[:minCopied-1])) {
+		t.Error("a small block, which is compressed again soon, is a trial")
+	}
+	quickFrame(t, &q, randomLetters(rng, maxLiterals+1)) // no trial, either
 	for i := range 4 * blocksPerTrial {
 		raw := text()
 		if i >= 2*blocksPerTrial {

@@ -53,6 +53,9 @@ func (w *writer) writeStored(ctx context.Context, readers []*StoredReader) error
 	return nil
 }
 
+// Smaller blocks, at the ends of sources, are joined with neighbours: repeated small merges would accumulate them.
+const minCopied = storedBlockLen / 2
+
 // copyStored appends the documents of r, except those in drop, in the order of the file.
 func (w *writer) copyStored(ctx context.Context, out *StoredWriter, r *StoredReader, drop *Bitmap) error {
 	if r.numDocs == 0 {
@@ -71,9 +74,7 @@ func (w *writer) copyStored(ctx context.Context, out *StoredWriter, r *StoredRea
 				numDropped++
 			}
 		}
-		// Small blocks, at the ends of sources, are merged with neighbours: repeated small
-		// merges would accumulate them.
-		if numDropped == 0 && b.rawLen >= storedBlockLen/2 && (!w.opts.Recompress || !isLiterals(b.frame)) {
+		if numDropped == 0 && b.rawLen >= minCopied && (!w.opts.Recompress || !isLiterals(b.frame)) {
 			return out.addBlock(b.frame, b.numDocs, b.rawLen)
 		}
 		if numDropped == b.numDocs {
