@@ -97,8 +97,10 @@ func startBrowser(t *testing.T) context.Context {
 		}
 		t.Skip("no Chromium found; make test installs it")
 	}
+	// The allocator has a folder for the profile, which processes of the browser that outlive it write to, and removes it after
+	// their end. t.TempDir does not wait for them.
 	opts := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1000, 900),
+		chromedp.ExecPath(path), chromedp.WindowSize(1000, 900),
 		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
