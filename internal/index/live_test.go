@@ -28,6 +28,8 @@ type liveModel struct {
 	docs []corpus.Document
 	seq  uint64
 	dir  string
+	// publishing, if not nil, is called when docs and seq are what Publish makes visible.
+	publishing func()
 }
 
 func newLiveModel(t *testing.T, ix *Index, seed uint64) *liveModel {
@@ -65,6 +67,9 @@ func (m *liveModel) publish() {
 	}
 	partials, err := b.Partials()
 	check(m.t, err)
+	if m.publishing != nil {
+		m.publishing()
+	}
 	_, err = m.live.Publish(m.t.Context(), partials.Sources(), partials.Err, b.Deletes(), nil, 0, m.seq)
 	check(m.t, err)
 }
