@@ -184,7 +184,9 @@ func (h *history) restart(clean bool) {
 
 // settle reads all that is pending.
 func (h *history) settle() error {
-	for _, path := range slices.Sorted(maps.Keys(h.changed)) {
+	paths := slices.Sorted(maps.Keys(h.changed))
+	h.rng.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
+	for _, path := range paths {
 		h.w.changed(path, fsnotify.Write|fsnotify.Create)
 	}
 	h.changed = map[string]bool{}
