@@ -413,3 +413,37 @@ func (h *history) others() {
 	h.index.commits++
 	h.restart(false)
 }
+
+// The documents of a file go when a link that leads nowhere replaces it, as a new index has none of it: one to itself, and one
+// to a path that has a file where it needs a folder. Events and scans find it.
+func TestLinksToNowhere(t *testing.T) {
+	for _, target := range []string{"f.txt", "g.md/x.txt", "none.txt"} {
+		for _, restart := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s,restart=%t", filepath.Base(target), restart), func(t *testing.T) {
+				h := newHistory(t, 1)
+				h.folders, h.index.rejected = h.folders[:1], ""
+				file := filepath.Join(h.folders[0], "f.txt")
+				for _, path := range []string{file, filepath.Join(h.folders[0], "g.md")} {
+					check(t, os.WriteFile(path, []byte("text"), 0o600))
+				}
+				h.restart(false)
+				check(t, h.settle())
+				h.compare()
+				if len(h.index.docs) != 2 {
+					t.Fatalf("%d documents", len(h.index.docs))
+				}
+				check(t, os.Remove(file))
+				check(t, os.Symlink(filepath.Join(h.folders[0], target), file))
+				if h.changed[file] = true; restart {
+					h.restart(true)
+				}
+				check(t, h.settle())
+				h.compare()
+				if len(h.index.docs) != 1 {
+					t.Errorf("%d documents, want that of g.md", len(h.index.docs))
+				}
+				check(t, h.w.Close())
+			})
+		}
+	}
+}

@@ -107,7 +107,7 @@ func (w *Watcher) look(k key) *reading {
 	info, err := os.Stat(r.path)
 	known := r.file != nil
 	switch {
-	case !w.follows(k), w.pending.isUnlisted(k), errors.Is(err, fs.ErrNotExist), isNotDir(err):
+	case !w.follows(k), w.pending.isUnlisted(k), isGone(err):
 		r.gone = true
 		if !known {
 			return nil
@@ -477,7 +477,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// isNotDir: a folder on the way is a file now.
-func isNotDir(err error) bool {
-	return errors.Is(err, syscall.ENOTDIR)
+// isGone reports whether an error says that there is no file: none of the name, a file where a folder of the path was, or
+// a link that leads to itself.
+func isGone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
 }

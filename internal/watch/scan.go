@@ -87,7 +87,7 @@ func (w *Watcher) scan() {
 			if f.Err != nil {
 				w.fail(k, f.Path, f.Err)
 				failing[k] = true
-				if !errors.Is(f.Err, fs.ErrNotExist) {
+				if !isGone(f.Err) && !leadsNowhere(f.Path) {
 					keep[f.Path] = true
 				}
 				continue
@@ -353,6 +353,12 @@ func (w *Watcher) changed(path string, op fsnotify.Op) {
 	if err == nil && info.Mode().IsRegular() || w.state.files[k] != nil || w.pending[k] != nil {
 		w.touch(k)
 	}
+}
+
+// leadsNowhere reports whether a path is a link that cannot be followed to a file, such as one to itself.
+func leadsNowhere(path string) bool {
+	_, err := os.Stat(path)
+	return isGone(err)
 }
 
 // below reports whether a path is one of paths, or in one of them.
