@@ -14,8 +14,8 @@ import (
 const (
 	// One of blocksPerTrial blocks, the first, is compressed both ways.
 	blocksPerTrial = 32
-	// A frame with sequences that has at most maxGain of the bytes, in percent, is worth its time.
-	maxGain = 66
+	// A frame with sequences is worth its time if it has at most this share of the bytes of one without.
+	maxPercent = 66
 	// Frames of literals are for this many bytes.
 	minLiterals, maxLiterals = 256, 1 << 17
 )
@@ -47,7 +47,7 @@ func (q *quickBlocks) compress(dst, raw []byte, e *storedEncoder) []byte {
 	size := len(quick) - len(dst)
 	full := e.zstd.EncodeAll(raw, quick)
 	full = full[len(quick):]
-	if q.repeats = 100*len(full) <= maxGain*size; !q.repeats {
+	if q.repeats = 100*len(full) <= maxPercent*size; !q.repeats {
 		return quick
 	}
 	return append(dst, full...)
