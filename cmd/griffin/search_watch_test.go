@@ -33,7 +33,7 @@ func startWatch(t *testing.T, args ...string) *watcher {
 	return startHeldWatch(t, 10_000, args...)
 }
 
-// startHeldWatch starts a process that waits when so many of its events are not read, and more than a pipe holds.
+// startHeldWatch is startWatch with room for the given number of events. When it and the pipe are full, the process waits.
 func startHeldWatch(t *testing.T, unread int, args ...string) *watcher {
 	t.Helper()
 	w := &watcher{t: t, cmd: griffinProcess(t, append([]string{"watch", "--json"}, args...)...), events: make(chan watchEvent, unread)}
