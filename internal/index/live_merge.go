@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/invariant"
@@ -231,7 +232,7 @@ func (m *liveMerge) write(ctx context.Context, fsys vfs.FS) error {
 	}
 	opts := m.base.Options.segmentOptions(1)
 	opts.Recompress = m.recompress
-	opts.Turns = m.live.computing.merging
+	opts.Turns = m.live.computing.merging.At(bits.Len(uint(numDocs))) // small merges first: more of them end, and fewer segments are left
 	meta, err := segment.Write(ctx, fsys, m.live.ix.path(m.name), opts, sources, m.dropPages())
 	m.meta = meta
 	return err

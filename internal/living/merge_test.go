@@ -12,6 +12,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
@@ -191,4 +192,62 @@ func storedBytes(t *testing.T, mem *vfstest.Mem, ix *index.Index) (n int) {
 		n += len(mem.Get(filepath.Join("ix", snapshot.Segments[i].Name, "stored")))
 	}
 	return n
+}
+
+// sleepyFS takes a time to create a file.
+type sleepyFS struct {
+	vfs.FS
+	took time.Duration
+}
+
+func (f *sleepyFS) Create(name string) (vfs.File, error) {
+	time.Sleep(f.took)
+	return f.FS.Create(name)
+}
+
+// While merges fall behind, the pauses between batches become longer, little by little.
+func TestRest(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const most = 16
+		sleepy := &sleepyFS{vfstest.NewMem(), 0}
+		ix := create(t, sleepy, "ix")
+		s := open(t, sleepy.FS, ix, Options{MergeBytesPerSecond: 1, MaxSegments: most, RefreshInterval: -1})
+		sleepy.took = time.Millisecond
+		var took []time.Duration // until a document is visible, by the segments before
+		for i := range most + 1 {
+			_, err := s.Apply(t.Context(), []Op{put(fmt.Sprint(i))})
+			check(t, err)
+			began := time.Now()
+			check(t, s.Refresh(t.Context()))
+			took = append(took, time.Since(began))
+		}
+		first := took[0]
+		for i, d := range took {
+			want := first
+			if over := i - most*3/4; over > 0 {
+				want += 2 * first * time.Duration(over) / (most / 4)
+			}
+			if d < want*3/4 || d > want*5/4 { // some batches have a file more
+				t.Errorf("beside %d segments, a document is visible after %v, want about %v", i, d, want)
+			}
+		}
+		check(t, s.Close(t.Context()))
+		check(t, ix.Close())
+	})
+	for _, c := range []struct {
+		took           time.Duration
+		segments, most int
+		want           time.Duration
+	}{
+		{time.Second, 75, 100, 0},
+		{100 * time.Millisecond, 100, 100, 200 * time.Millisecond},
+		{100 * time.Millisecond, 1000, 100, 200 * time.Millisecond},
+		{time.Minute, 90, 100, maxRest},
+		{time.Millisecond, 1, 1, 2 * time.Millisecond},
+		{time.Millisecond, 0, 1, 0},
+	} {
+		if got := restAfter(c.took, c.segments, c.most); got != c.want {
+			t.Errorf("%v, %d of %d segments: a pause of %v, want %v", c.took, c.segments, c.most, got, c.want)
+		}
+	}
 }

@@ -245,7 +245,7 @@ func (s *Store) again(b *batch) error {
 func (s *Store) publish() {
 	unsaved := int64(0)
 	for b := range s.work.sealed {
-		err := s.endedBy()
+		began, err := time.Now(), s.endedBy()
 		if err == nil {
 			if numSegments(s.ix) <= s.opts.MaxSegments/2 {
 				s.slow.held.begin()
@@ -270,6 +270,9 @@ func (s *Store) publish() {
 		s.updateMerges()
 		signalAll(&s.work.changed)
 		s.flushIfLong()
+		if !s.replaying.Load() {
+			rest(restAfter(time.Since(began), numSegments(s.ix), s.opts.MaxSegments), s.work.quit)
+		}
 		if unsaved += b.size; unsaved >= s.opts.CheckpointBytes {
 			unsaved = 0
 			signal(s.work.save)

@@ -55,6 +55,29 @@ func (h *hold) wait(t *turns.Turns, quit <-chan struct{}) {
 	})
 }
 
+// maxRest is the longest pause after a batch, so that a write is visible within a second also then.
+const maxRest = 400 * time.Millisecond
+
+// restAfter is the pause after a batch whose publication took a time. From three quarters of most segments on, the next batch
+// waits while merges go on: not at all at first, and twice that time at most segments, where writes stop.
+func restAfter(took time.Duration, numSegments, most int) time.Duration {
+	quarter := max(most/4, 1)
+	over := min(max(numSegments-(most-quarter), 0), quarter)
+	return min(2*took*time.Duration(over)/time.Duration(quarter), maxRest)
+}
+
+// rest lets merges catch up, little by little. Without it, writes would go on at full speed until there are too many segments,
+// and then stop for as long as a merge takes.
+func rest(pause time.Duration, quit <-chan struct{}) {
+	if pause <= 0 {
+		return
+	}
+	select {
+	case <-time.After(pause):
+	case <-quit:
+	}
+}
+
 // mergeTurns bounds the goroutines of merges that compute at the same time: half of the processors, so
 // that merges leave some to searches and new documents, or all when merges are behind or somebody waits for them.
 type mergeTurns struct {

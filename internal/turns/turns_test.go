@@ -2,6 +2,7 @@ package turns
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,6 +46,76 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%d had a turn, want 8", len(order))
 		}
 	})
+}
+
+// The lowest rank that waits has the next turn, and others one in fairness turns.
+func TestRanks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := New(1)
+		turns.Take()
+		const each = 40
+		var order []int // by the holder of the turn
+		for _, rank := range []int{7, 3, 3, 5} {
+			go func() {
+				mine := turns.At(rank)
+				for range each {
+					mine.Take()
+					order = append(order, rank)
+					time.Sleep(time.Millisecond) // the others wait again
+					mine.Give()
+				}
+			}()
+		}
+		synctest.Wait()
+		turns.Give()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		counts := map[int]int{}
+		for i, rank := range order {
+			if counts[rank]++; i+1 == 2*each { // those of rank 3 still wait
+				if n := counts[5] + counts[7]; n < 2*each/fairness-2 || n > 2*each/fairness+2 {
+					t.Errorf("%d of the first %d turns were of rank 5 and 7, want one in %d: %v", n, i+1, fairness, order)
+				}
+			}
+		}
+		if counts[3] != 2*each || counts[5] != each || counts[7] != each {
+			t.Errorf("%v turns", counts)
+		}
+	})
+}
+
+// A goroutine that yields keeps its turn mostly if only higher ranks wait, and gives it to its own and lower ones.
+func TestYieldRanks(t *testing.T) {
+	for rank, want := range map[int]int64{2: 20, 3: 20, 4: 20 / fairness} { // of the one that waits; the yielding one has 3
+		synctest.Test(t, func(t *testing.T) {
+			turns := New(1).At(3)
+			turns.Take()
+			var n atomic.Int64
+			go func() {
+				mine := turns.At(rank)
+				for n.Load() < 20 {
+					mine.Take()
+					n.Add(1)
+					mine.Give()
+				}
+			}()
+			yield := func() {
+				synctest.Wait()
+				turns.Yield()
+				synctest.Wait()
+			}
+			for range 20 {
+				yield()
+			}
+			if n.Load() != want {
+				t.Errorf("rank %d had %d turns in 20 yields, want %d", rank, n.Load(), want)
+			}
+			for n.Load() < 20 {
+				yield()
+			}
+			turns.Give()
+		})
+	}
 }
 
 // A goroutine that yields waits until those before it have had their turn. One that waits for another in
@@ -116,7 +187,7 @@ func TestSetLimit(t *testing.T) {
 func TestNil(t *testing.T) {
 	var turns *Turns
 	turns.Take()
-	turns.Yield()
+	turns.At(2).Yield()
 	called := false
 	turns.Wait(func() { called = true })
 	turns.Give()
