@@ -208,6 +208,32 @@ func TestBandsTogether(t *testing.T) {
 	}
 }
 
+// A leader waits for the queries of the last pass and for those that came while it ran, as far as a pass has room for them.
+func TestBandsExpected(t *testing.T) {
+	view, other := new(View), new(View)
+	of := func(v *View, sizes ...int) (requests []*passRequest) {
+		for _, n := range sizes {
+			requests = append(requests, &passRequest{view: v, queries: make([]*Query, n)})
+		}
+		return requests
+	}
+	for _, c := range []struct {
+		pass, waiting []*passRequest
+		want          int
+	}{
+		{of(view, 1000), nil, 1000},
+		{of(view, 1000, 500, 1000), of(view, 300), 2800},
+		{of(view, 1000), append(of(other, 700), of(view, 20, 1)...), 1021},
+		{of(view, 4000, 4000), of(view, 4000), passQueries - 4000},
+		{of(view, passQueries), of(view, 1), 0},
+	} {
+		p := passes{waiting: c.waiting}
+		if p.expect(c.pass); p.expected != c.want {
+			t.Errorf("%d requests in the pass, %d wait: %d queries expected, want %d", len(c.pass), len(c.waiting), p.expected, c.want)
+		}
+	}
+}
+
 // Errors of the device never reach a user: all queries have an error, for the CPU. A device without memory is used again, a lost
 // one is not.
 func TestBandsFail(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 // waits, and the next pass answers the queries of all waiting runs: lists are brought once for all of them.
 type passes struct {
 	turn chan struct{} // held by the run that leads a pass
-	// Of the holder of turn: pass is nil until the first. The last pass took some time for a number of queries, which a
-	// leader expects to come again.
+	// Of the holder of turn: pass is nil until the first. The last pass took some time. Its queries, which are expected to come
+	// again, and those that waited meanwhile, are what the next leader waits for.
 	pass     *imagesearch.Pass
 	took     time.Duration
 	expected int
@@ -116,11 +116,26 @@ func (p *passes) answer(r *passRequest, device int) error {
 		}
 	}()
 	r.view.pass(device, requests)
-	ended, p.took, p.expected = true, time.Since(began), 0
-	for _, o := range requests {
-		p.expected += len(o.queries)
-	}
+	ended, p.took = true, time.Since(began)
+	p.expect(requests)
 	return r.ctx.Err()
+}
+
+// expect sets expected after a pass for requests. Without those that wait, passes for three of four programs and for one
+// would take turns for ever.
+func (p *passes) expect(requests []*passRequest) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, o := range requests {
+		n += len(o.queries)
+	}
+	for _, o := range p.waiting {
+		if o.view == requests[0].view {
+			n += len(o.queries)
+		}
+	}
+	p.expected = min(n, passQueries-len(requests[0].queries)) // such a request would not fit in addition
 }
 
 // A pass takes almost the same time for few and for many queries, and programs send their next batches soon after it. So a
