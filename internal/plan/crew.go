@@ -68,10 +68,11 @@ func NewCrew(n, perQuery int) *Crew {
 		perQuery = n
 	}
 	c := &Crew{perQuery: int32(min(perQuery, n)), lendable: int32(n - (n+keepFree/2)/keepFree), times: defaultTimes, least: traverse.RangeDocs}
+	c.start = helpers.start
 	if c.lendable == int32(n) {
-		c.times.warm = 0 // few processors: others need them
+		c.times.warm = 0                          // few processors: others need them
+		c.start = func(t *team) { go c.serve(t) } // as soon for one helper
 	}
-	c.start = func(t *team) { go c.serve(t) }
 	return c
 }
 

@@ -106,8 +106,7 @@ type simulation struct {
 	processors int32
 	now        time.Duration
 	events     simEvents
-	wakes      time.Duration // when the next thread can be awake: one wakes after another
-	blocked    []*simQuery   // their processor still runs a helper
+	blocked    []*simQuery // their processor still runs a helper
 	queued     []*simQuery
 	running    int32
 	took       []time.Duration
@@ -139,7 +138,7 @@ func (e *simEvents) Pop() any {
 }
 
 const (
-	simWake  = 50 * time.Microsecond // to wake a thread
+	simWake  = 60 * time.Microsecond // to wake a helper
 	simBegin = 2 * time.Microsecond  // to begin a range
 	simExtra = 1.1                   // work with several workers
 	simTasks = 3000
@@ -265,8 +264,7 @@ func simulate(processors, perQuery int, rate float64, queries int) time.Duration
 	rng := rand.New(rand.NewPCG(20, 16))
 	s := &simulation{crew: NewCrew(processors, perQuery), processors: int32(processors), of: map[*team]*simQuery{}}
 	s.crew.start = func(t *team) {
-		s.wakes = max(s.wakes, s.now) + simWake
-		s.after(s.wakes-s.now, func() { s.step(t, new(worker), false) })
+		s.after(simWake, func() { s.step(t, new(worker), false) })
 	}
 	at := time.Duration(0)
 	for range queries {

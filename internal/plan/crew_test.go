@@ -28,6 +28,7 @@ import (
 func eagerCrew(processors, perQuery int) *Crew {
 	c := NewCrew(processors, perQuery)
 	c.lendable, c.times = int32(processors), crewTimes{perRange: 1, leastRange: 1, alone: 1, warm: 200 * time.Microsecond}
+	c.start = helpers.start
 	return c
 }
 
