@@ -40,17 +40,29 @@ type crewTimes struct {
 	warm                        time.Duration // a helper without a query waits as long as it has worked, at most this
 }
 
-// The times were chosen for Linux in a virtual machine, where it takes 30 to 100 µs to wake a thread.
+// The times were chosen for Linux in a virtual machine with 16 processors, where it takes 60 to 400 µs until a helper
+// of the reserve runs.
 var defaultTimes = crewTimes{
-	worth: 400 * time.Microsecond,
+	worth: 200 * time.Microsecond,
 	trial: 25 * time.Microsecond,
-	pays:  50 * time.Microsecond,
+	pays:  25 * time.Microsecond,
 	// Short, so that all workers end at about the same time, and helpers come and go soon; long, so that the 1 to
 	// 3 µs of beginning a range count little. Traversals that take longer to begin are not shared (traverse.Splits).
+	perRange:   50 * time.Microsecond,
+	leastRange: 25 * time.Microsecond,
+	alone:      200 * time.Microsecond,
+	warm:       200 * time.Microsecond,
+}
+
+// fewTimes are those of few processors: one or two helpers gain less, and other goroutines need the processor on
+// which a helper would wait.
+var fewTimes = crewTimes{
+	worth:      400 * time.Microsecond,
+	trial:      25 * time.Microsecond,
+	pays:       50 * time.Microsecond,
 	perRange:   100 * time.Microsecond,
 	leastRange: 50 * time.Microsecond,
 	alone:      200 * time.Microsecond,
-	warm:       200 * time.Microsecond,
 }
 
 const (
@@ -70,7 +82,7 @@ func NewCrew(n, perQuery int) *Crew {
 	c := &Crew{perQuery: int32(min(perQuery, n)), lendable: int32(n - (n+keepFree/2)/keepFree), times: defaultTimes, least: traverse.RangeDocs}
 	c.start = helpers.start
 	if c.lendable == int32(n) {
-		c.times.warm = 0                          // few processors: others need them
+		c.times = fewTimes
 		c.start = func(t *team) { go c.serve(t) } // as soon for one helper
 	}
 	return c
