@@ -45,25 +45,17 @@ type crewTimes struct {
 var defaultTimes = crewTimes{
 	worth: 200 * time.Microsecond,
 	trial: 25 * time.Microsecond,
-	pays:  25 * time.Microsecond,
+	pays:  50 * time.Microsecond,
 	// Short, so that all workers end at about the same time, and helpers come and go soon; long, so that the 1 to
 	// 3 µs of beginning a range count little. Traversals that take longer to begin are not shared (traverse.Splits).
-	perRange:   50 * time.Microsecond,
-	leastRange: 25 * time.Microsecond,
+	perRange:   100 * time.Microsecond,
+	leastRange: 50 * time.Microsecond,
 	alone:      200 * time.Microsecond,
 	warm:       200 * time.Microsecond,
 }
 
-// fewTimes are those of few processors: one or two helpers gain less, and other goroutines need the processor on
-// which a helper would wait.
-var fewTimes = crewTimes{
-	worth:      400 * time.Microsecond,
-	trial:      25 * time.Microsecond,
-	pays:       50 * time.Microsecond,
-	perRange:   100 * time.Microsecond,
-	leastRange: 50 * time.Microsecond,
-	alone:      200 * time.Microsecond,
-}
+// fewWorth is worth with few processors: one or two helpers gain less.
+const fewWorth = 400 * time.Microsecond
 
 const (
 	// One in keepFree processors, rounded, gets no helper. There, an arriving query begins at once, and helpers do not stop
@@ -82,7 +74,7 @@ func NewCrew(n, perQuery int) *Crew {
 	c := &Crew{perQuery: int32(min(perQuery, n)), lendable: int32(n - (n+keepFree/2)/keepFree), times: defaultTimes, least: traverse.RangeDocs}
 	c.start = helpers.start
 	if c.lendable == int32(n) {
-		c.times = fewTimes
+		c.times.worth, c.times.warm = fewWorth, 0 // other goroutines need the processor on which a helper would wait
 		c.start = func(t *team) { go c.serve(t) } // as soon for one helper
 	}
 	return c
