@@ -73,7 +73,7 @@ func (s *Scheduler) pick(now time.Duration, p Place) (*Job, time.Duration) {
 			return nil, wake
 		}
 		s.queues.take(j)
-		if s.late(now, j, p) {
+		if s.late(now, j, p) || p == GPU && st.hurries(now, j, &s.o) {
 			s.passOver(now, j, p)
 			continue
 		}

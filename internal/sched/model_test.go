@@ -223,8 +223,9 @@ func (m *model) checkConserving(p Place, wake time.Duration) {
 func (m *model) drain() {
 	for _, j := range m.s.Expired(nil) {
 		late := true
+		hurries := j.Batched > 0 && !j.entry.solo && m.now-j.Arrived >= (j.Deadline-j.Arrived)/2 // a launch with it would be small
 		for p := range Place(NumPlaces) {
-			late = late && (!m.s.queues.present(j, p) || plus(m.now, j.Cost[p]) > j.Deadline || !m.s.rules.steals || m.s.end(m.now, j, p) > j.Deadline)
+			late = late && (!m.s.queues.present(j, p) || p == GPU && hurries || plus(m.now, j.Cost[p]) > j.Deadline || !m.s.rules.steals || m.s.end(m.now, j, p) > j.Deadline)
 		}
 		if m.s.o.RunLate || !late {
 			m.fatalf("expired, though it can end by %v: %+v", j.Deadline, j)

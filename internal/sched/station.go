@@ -175,6 +175,24 @@ func (st *station) overdueAt() (at time.Duration) {
 	return at
 }
 
+// hurries reports whether a job has waited for half of its time or more, and too little of it is left for a launch with those that
+// wait. With more queries than the GPU can answer, all that it takes are near their deadlines. If launches were as short as these
+// demand, each would take few queries, the GPU would answer a fraction of what it can, and even fewer in time.
+func (st *station) hurries(now time.Duration, j *Job, o *Options) bool {
+	if o.RunLate || j.Batched <= 0 || j.entry.solo || j.entry.trial || j.Moves > 0 || j.Deadline == Never {
+		return false
+	}
+	adds := st.ahead(longest, 0)
+	if n := st.queued(); n >= o.MaxBatch {
+		adds = adds / time.Duration(n) * time.Duration(o.MaxBatch-1)
+	}
+	launch := plus(j.Cost[GPU], adds)
+	if o.MaxLaunch > 0 {
+		launch = min(launch, max(o.MaxLaunch, j.Cost[GPU]))
+	}
+	return plus(now, min(launch, (j.Deadline-j.Arrived)/2)) > j.Deadline
+}
+
 // begin takes a server for a run with the predicted time and returns the server.
 func (st *station) begin(now, predicted time.Duration, jobs int) int32 {
 	last := len(st.idle) - 1

@@ -104,3 +104,31 @@ func TestOverloadByDefault(t *testing.T) {
 		}
 	}
 }
+
+// Launches that take many queries are far faster for each. At twice the sustained load, they stay as large, although all
+// queries that wait are near their deadlines.
+func TestLaunchesStayLarge(t *testing.T) {
+	const deadline = 80 * time.Millisecond
+	var queries []Query
+	for i := range 100 {
+		fixed, adds := time.Duration(8+i%8)*time.Millisecond, time.Duration(20+i%60)*time.Microsecond
+		queries = append(queries, Query{CPU: sched.Never, GPU: fixed + adds, Batched: adds})
+	}
+	o := Options{
+		Queries: queries, Error: 0.3, Seed: 2,
+		Sched: sched.Options{Policy: sched.PolicyCost, CPUs: -1, Lanes: 2, Deadline: deadline, MaxLaunch: 60 * time.Millisecond},
+	}
+	sustained, err := SustainedRate(t.Context(), o, Load{Arrivals: 40_000, Seed: 3}, func(r *Result) bool {
+		return r.Missed+r.Shed <= r.Arrivals/50
+	})
+	if err != nil || sustained == 0 {
+		t.Fatalf("sustains %v, %v", sustained, err)
+	}
+	for _, times := range []float64{1.5, 2, 4} {
+		storm := observe(t, o, Poisson(times*sustained, int(2*times*sustained), len(queries), 4), time.Second)
+		t.Logf("sustains %.0f/s; at %v times, p99 %v, shed %.1f %%, goodput %.0f/s", sustained, times, storm.p99, 100*storm.shed, storm.goodput)
+		if storm.goodput < 0.9*sustained {
+			t.Errorf("at %v times the rate, goodput falls from %v to %v a second", times, sustained, storm.goodput)
+		}
+	}
+}
