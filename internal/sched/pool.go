@@ -56,8 +56,7 @@ type task struct {
 	gone    error // why its context ended while another job's goroutine ran it
 	core    int   // core of its thread, if pinned
 	pinned  bool
-	locks   bool  // its goroutine holds the pool's lock
-	last    int64 // until when it waits without a look at its deadline, as of the last ring without a verdict
+	locks   bool // its goroutine holds the pool's lock
 
 	// While it is in the inbox:
 	older  *Job

@@ -54,9 +54,9 @@ func (b *inbox) post(ctx context.Context, j *Job, within time.Duration) error {
 	p := b.pool
 	w := p.waiters.get()
 	defer p.waiters.put(w)
-	j.task.bell, j.task.within, j.task.last = w.bell, within, int64(Never)
+	j.task.bell, j.task.within = w.bell, within
 	b.deliver(j)
-	return p.watch(ctx, j, w, Never, 0)
+	return p.watch(ctx, j, w)
 }
 
 // deliver puts a job into the inbox, and empties it if nobody else does.
@@ -160,9 +160,7 @@ func (b *inbox) admitOne(now time.Duration, j *Job) {
 	case started:
 		p.tell(j, nil, begin, nil)
 	default:
-		if p.reminder.remind(j, now) != Never {
-			p.bells.rest = append(p.bells.rest, j.task.bell)
-		}
+		p.reminder.remind(j, now)
 	}
 }
 

@@ -3,7 +3,6 @@ package sched
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -12,7 +11,6 @@ type waiter struct {
 	// bell signals that the job has a verdict, or waits again after a batch that failed. A signal may
 	// come late, to the next job: whoever reads one looks at the state.
 	bell chan struct{}
-	late *time.Timer // nil before its first use
 }
 
 func newWaiter() *waiter { return &waiter{bell: make(chan struct{}, 1)} }
@@ -57,9 +55,8 @@ func ringAll(bells []chan struct{}) []chan struct{} {
 	return bells[:0]
 }
 
-// await unlocks the pool and waits for the job's verdict. With an error there
-// is none: the error of ctx after the job was cancelled, or *Overload because
-// it is late.
+// await unlocks the pool and waits for the job's verdict. With an error there is none: that of ctx, after the job was
+// cancelled.
 func (p *Pool) await(ctx context.Context, j *Job, now time.Duration) error {
 	t := &j.task
 	if t.decided() != undecided {
@@ -69,13 +66,13 @@ func (p *Pool) await(ctx context.Context, j *Job, now time.Duration) error {
 	w := p.waiters.get()
 	defer p.waiters.put(w)
 	t.bell = w.bell
-	last := p.reminder.remind(j, now)
+	p.reminder.remind(j, now)
 	p.unlock(j)
-	return p.watch(ctx, j, w, last, now)
+	return p.watch(ctx, j, w)
 }
 
-// watch waits for the job's verdict without the lock. last is its deadline as of now; the rest is await's.
-func (p *Pool) watch(ctx context.Context, j *Job, w *waiter, last, now time.Duration) error {
+// watch waits for the job's verdict without the lock.
+func (p *Pool) watch(ctx context.Context, j *Job, w *waiter) error {
 	t, gone := &j.task, ctx.Done()
 	for {
 		select {
@@ -87,14 +84,8 @@ func (p *Pool) watch(ctx context.Context, j *Job, w *waiter, last, now time.Dura
 			if v != undecided {
 				return nil
 			}
-			// A batch that ran it has failed, or the deadline is near, or it has the duty of the inbox.
+			// A batch that ran it has failed, or it has the duty of the inbox.
 			p.inbox.attend()
-			now, last = p.Now(), time.Duration(atomic.LoadInt64(&t.last))
-		case <-w.lateAfter(last, now):
-			if overload := p.expire(j); overload != nil {
-				return overload
-			}
-			last = Never // a batch runs it
 		case <-gone:
 			p.lock(j)
 			at := p.Now()
@@ -105,40 +96,32 @@ func (p *Pool) watch(ctx context.Context, j *Job, w *waiter, last, now time.Dura
 			}
 			t.gone = ctx.Err()
 			p.unlock(j)
-			last, gone = Never, nil // it has a server, or is in a running batch
+			gone = nil // it has a server, or is in a running batch
 		}
 	}
 }
 
-// reminder tells waiting jobs that their deadlines are near. Its fields are guarded by Pool.mu.
+// reminder ends waiting jobs that can no longer meet their deadlines. Jobs have no timers of their own: to wake each once more, and to take
+// the lock for each that is late, was most of the work of a machine that was asked for more than it can answer. Its fields
+// are guarded by Pool.mu.
 type reminder struct {
 	pool  *Pool
 	timer *time.Timer // nil before its first use
 	at    time.Duration
+	late  []*Job // for sweep
 }
 
-// nearly is the time before a deadline from which a job has a timer of its own.
-const nearly = 20 * time.Millisecond
+// sweepEvery is the least time between looks at all waiting jobs: a job may end so much later than it could.
+const sweepEvery = time.Millisecond
 
-// deadline returns the time at which a waiting job needs to look whether it is late: nearly all jobs are
-// answered long before, so that only the pool has a timer then. The lock is held.
-func (r *reminder) deadline(j *Job, now time.Duration) (last time.Duration) {
-	last = r.pool.s.lastStart(j)
-	if last == Never || last-now <= nearly {
-		return last
+// remind counts a job that waits from now on. The lock is held.
+func (r *reminder) remind(j *Job, now time.Duration) {
+	if last := r.pool.s.lastStart(j); last != Never {
+		r.sweepFrom(now, last+1)
 	}
-	r.sweepFrom(now, last-nearly)
-	return Never
 }
 
-// remind tells a waiting job, before its bell rings, how long to wait without a look at its deadline. The lock is held.
-func (r *reminder) remind(j *Job, now time.Duration) (last time.Duration) {
-	last = r.deadline(j, now)
-	atomic.StoreInt64(&j.task.last, int64(last))
-	return last
-}
-
-// sweepFrom has jobs look at a time. The lock is held.
+// sweepFrom looks at the waiting jobs at a time, but not before now. The lock is held.
 func (r *reminder) sweepFrom(now, at time.Duration) {
 	if at >= r.at {
 		return
@@ -151,7 +134,6 @@ func (r *reminder) sweepFrom(now, at time.Duration) {
 	r.timer.Reset(at - now)
 }
 
-// sweep rings the bells of jobs whose deadlines are near.
 func (r *reminder) sweep() {
 	p := r.pool
 	p.acquire()
@@ -163,19 +145,27 @@ func (r *reminder) sweep() {
 	r.at = Never
 	for _, h := range p.s.queues.all() {
 		for _, j := range h.jobs {
-			switch last := p.s.lastStart(j); {
-			case last == Never:
-			case last-now <= nearly:
-				r.remind(j, now)
-				p.bells.rest = append(p.bells.rest, j.task.bell)
-			default:
-				next = min(next, last-nearly)
+			if last := p.s.lastStart(j); now > last {
+				r.late = append(r.late, j)
+			} else {
+				next = min(next, last)
 			}
 		}
 	}
 	if next != Never {
-		r.sweepFrom(now, next)
+		r.sweepFrom(now, max(next+1, now+sweepEvery))
 	}
+	if len(r.late) == 0 {
+		return
+	}
+	for _, j := range r.late {
+		if p.s.Expire(now, j) { // it may be in two queues
+			p.tell(j, nil, ended, &Overload{Reason: Expired, RetryAfter: p.retryAfter(now)})
+		}
+	}
+	clear(r.late)
+	r.late = r.late[:0]
+	p.dispatch(now, nil)
 }
 
 // waiters are kept for other jobs.
@@ -195,31 +185,4 @@ func (ws *waiters) put(w *waiter) {
 	default:
 	}
 	ws.kept.Put(w)
-}
-
-// lateAfter returns a channel that receives once it is later than last, or nil if last
-// is Never. Reset discards what the timer sent for an earlier wait.
-func (w *waiter) lateAfter(last, now time.Duration) <-chan time.Time {
-	if last == Never {
-		return nil
-	}
-	if w.late == nil {
-		w.late = time.NewTimer(last - now + 1)
-	} else {
-		w.late.Reset(last - now + 1)
-	}
-	return w.late.C
-}
-
-// expire sheds a waiting job that can no longer meet its deadline, and returns its
-// error; nil if the job does not wait.
-func (p *Pool) expire(j *Job) error {
-	p.acquire()
-	defer p.release()
-	now := p.Now()
-	if j.task.decided() != undecided || !p.s.Expire(now, j) {
-		return nil
-	}
-	p.dispatch(now, nil)
-	return &Overload{Reason: Expired, RetryAfter: p.retryAfter(now)}
 }
