@@ -27,7 +27,8 @@ type Options struct {
 	// CheckpointBytes is how much becomes visible between checkpoints; 0: 32 MiB. About as much is
 	// indexed again after a crash of the process.
 	CheckpointBytes int64
-	// MaxSegments is the number of segments above which Apply waits for merges; 0: 100.
+	// MaxSegments is the number of segments above which Apply waits for merges; 0: 100. From three quarters of it on, a pause
+	// follows each batch.
 	MaxSegments int
 	// MaxWait is how long Apply waits for memory or merges; 0: 10 s.
 	MaxWait time.Duration

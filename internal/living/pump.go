@@ -270,12 +270,12 @@ func (s *Store) publish() {
 		s.updateMerges()
 		signalAll(&s.work.changed)
 		s.flushIfLong()
-		if !s.replaying.Load() {
-			rest(restAfter(time.Since(began), numSegments(s.ix), s.opts.MaxSegments), s.work.quit)
-		}
 		if unsaved += b.size; unsaved >= s.opts.CheckpointBytes {
 			unsaved = 0
 			signal(s.work.save)
+		}
+		if !s.replaying.Load() {
+			rest(restAfter(time.Since(began), numSegments(s.ix), s.opts.MaxSegments), s.work.quit)
 		}
 	}
 }

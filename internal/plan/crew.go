@@ -75,7 +75,7 @@ func NewCrew(n, perQuery int) *Crew {
 	c.start = helpers.start
 	if c.lendable == int32(n) {
 		c.times.worth, c.times.warm = fewWorth, 0 // other goroutines need the processor on which a helper would wait
-		c.start = func(t *team) { go c.serve(t) } // as soon for one helper
+		c.start = func(t *team) { go c.serve(t) } // one helper does not come sooner by a pipe
 	}
 	return c
 }

@@ -41,6 +41,9 @@
 // time to its deadline (Options.Urgent) precedes all others; among such jobs,
 // the one that must begin first.
 //
+// A job that has waited for half of its time or more does not lead a launch that would have to be small to end in time,
+// while others wait: it goes to the other place or is shed.
+//
 // A job that is predicted to miss its deadline is shed on arrival. An idle
 // place runs such a job from time to time, using at most a sixteenth of its
 // time, to detect wrong predictions.

@@ -43,7 +43,7 @@ type Pool struct {
 	bells  *bells // to ring once the lock is released
 
 	inbox      inbox
-	reminder   reminder
+	sweeper    sweeper
 	promptness promptness
 }
 
@@ -85,7 +85,7 @@ func NewPool(o Options) (*Pool, error) {
 		return nil, err
 	}
 	p := &Pool{start: time.Now(), s: s, wakeAt: Never, one: make([]*Job, 0, 1), bells: new(bells)}
-	p.inbox.pool, p.inbox.turn, p.reminder = p, admitsInTurn, reminder{pool: p, at: Never}
+	p.inbox.pool, p.inbox.turn, p.sweeper = p, admitsInTurn, sweeper{pool: p, at: Never}
 	if o.Pin {
 		p.cores = newCores(s.o.CPUs)
 	}

@@ -81,7 +81,7 @@ func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Plac
 			if j == leader {
 				waits = true
 			} else {
-				p.reminder.remind(j, now)
+				p.sweeper.add(j, now)
 				p.bells.rest = append(p.bells.rest, j.task.bell)
 			}
 			continue

@@ -194,10 +194,10 @@ func TestPoolSchedulerPanicsAfterBatch(t *testing.T) {
 		fails       [3]bool // jobs beside the leader
 	}{
 		"a job waits again": {
-			ErrFailed, func(p *Pool) { p.reminder.pool = nil }, func(p *Pool) { p.reminder.pool = p }, [3]bool{false, true, false},
+			ErrFailed, func(p *Pool) { p.sweeper.pool = nil }, func(p *Pool) { p.sweeper.pool = p }, [3]bool{false, true, false},
 		},
 		"two jobs wait again": {
-			ErrFailed, func(p *Pool) { p.reminder.pool = nil }, func(p *Pool) { p.reminder.pool = p }, [3]bool{true, false, true},
+			ErrFailed, func(p *Pool) { p.sweeper.pool = nil }, func(p *Pool) { p.sweeper.pool = p }, [3]bool{true, false, true},
 		},
 		"the place is lost": {
 			ErrLost, func(p *Pool) { p.s.queues.open.jobs = []*Job{nil} }, func(p *Pool) {

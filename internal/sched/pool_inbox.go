@@ -160,7 +160,7 @@ func (b *inbox) admitOne(now time.Duration, j *Job) {
 	case started:
 		p.tell(j, nil, begin, nil)
 	default:
-		p.reminder.remind(j, now)
+		p.sweeper.add(j, now)
 	}
 }
 

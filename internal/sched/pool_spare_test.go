@@ -2,6 +2,7 @@ package sched
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -111,6 +112,43 @@ func TestPoolSweeps(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		if s := p.Stats(); s.Shed[Expired] != 6 {
 			t.Errorf("%d jobs have expired, want 6", s.Shed[Expired])
+		}
+		p.Lose(GPU)
+		group.Wait()
+	})
+}
+
+// Jobs whose deadlines are close to each other end together, at most sweepEvery too late.
+func TestPoolSweepsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyGPU, CPUs: -1, Lanes: 1})
+		var group sync.WaitGroup
+		group.Go(func() {
+			if err := p.Do(context.Background(), &Job{Cost: both(Never, us)}, &sleeper{takes: both(Never, time.Hour)}); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		ends := map[time.Duration]int{}
+		var mu sync.Mutex
+		for i := range 10 {
+			group.Go(func() {
+				within, began := 10*ms+time.Duration(i)*10*us, time.Now()
+				err := p.Do(context.Background(), &Job{Cost: both(Never, ms), Within: within}, nothing{})
+				took := time.Since(began)
+				var overload *Overload
+				if last := within - ms; !errors.As(err, &overload) || overload.Reason != Expired || took <= last || took > last+sweepEvery+1 {
+					t.Errorf("job %d: %v after %v, want an end between %v and %v", i, err, took, last, last+sweepEvery)
+				}
+				mu.Lock()
+				ends[took]++
+				mu.Unlock()
+			})
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(ends) != 2 || ends[9*ms+1] != 1 || ends[9*ms+1+sweepEvery] != 9 {
+			t.Errorf("ends %v, want one at its time and the others together", ends)
 		}
 		p.Lose(GPU)
 		group.Wait()

@@ -66,7 +66,7 @@ func (p *Pool) await(ctx context.Context, j *Job, now time.Duration) error {
 	w := p.waiters.get()
 	defer p.waiters.put(w)
 	t.bell = w.bell
-	p.reminder.remind(j, now)
+	p.sweeper.add(j, now)
 	p.unlock(j)
 	return p.watch(ctx, j, w)
 }
@@ -101,70 +101,69 @@ func (p *Pool) watch(ctx context.Context, j *Job, w *waiter) error {
 	}
 }
 
-// reminder ends waiting jobs that can no longer meet their deadlines. Jobs have no timers of their own: to wake each once more, and to take
-// the lock for each that is late, was most of the work of a machine that was asked for more than it can answer. Its fields
-// are guarded by Pool.mu.
-type reminder struct {
+// sweeper ends waiting jobs that can no longer meet their deadlines. Jobs have no timers of their own: near the limit of a
+// machine, to wake each job once more, and to take the lock for each late one, costs too much. Its fields are guarded by Pool.mu.
+type sweeper struct {
 	pool  *Pool
 	timer *time.Timer // nil before its first use
 	at    time.Duration
 	late  []*Job // for sweep
 }
 
-// sweepEvery is the least time between looks at all waiting jobs: a job may end so much later than it could.
+// sweepEvery is the least time between looks at all waiting jobs: a job ends at most so much too late.
 const sweepEvery = time.Millisecond
 
-// remind counts a job that waits from now on. The lock is held.
-func (r *reminder) remind(j *Job, now time.Duration) {
-	if last := r.pool.s.lastStart(j); last != Never {
-		r.sweepFrom(now, last+1)
+// add counts a job that waits from now on. The lock is held.
+func (w *sweeper) add(j *Job, now time.Duration) {
+	if last := w.pool.s.lastStart(j); last != Never {
+		w.sweepFrom(now, last+1)
 	}
 }
 
-// sweepFrom looks at the waiting jobs at a time, but not before now. The lock is held.
-func (r *reminder) sweepFrom(now, at time.Duration) {
-	if at >= r.at {
+// sweepFrom has sweep called at a time, unless it will be called before. The lock is held.
+func (w *sweeper) sweepFrom(now, at time.Duration) {
+	if at >= w.at {
 		return
 	}
-	r.at = at
-	if r.timer == nil {
-		r.timer = time.AfterFunc(at-now, r.sweep)
+	w.at = at
+	if w.timer == nil {
+		w.timer = time.AfterFunc(at-now, w.sweep)
 		return
 	}
-	r.timer.Reset(at - now)
+	w.timer.Reset(at - now)
 }
 
-func (r *reminder) sweep() {
-	p := r.pool
+func (w *sweeper) sweep() {
+	p := w.pool
 	p.acquire()
 	defer p.release()
 	now, next := p.Now(), Never
-	if now < r.at { // Reset came too late to stop this call
+	if now < w.at { // Reset came too late to stop this call
 		return
 	}
-	r.at = Never
+	w.at = Never
 	for _, h := range p.s.queues.all() {
 		for _, j := range h.jobs {
 			if last := p.s.lastStart(j); now > last {
-				r.late = append(r.late, j)
+				w.late = append(w.late, j)
 			} else {
 				next = min(next, last)
 			}
 		}
 	}
 	if next != Never {
-		r.sweepFrom(now, max(next+1, now+sweepEvery))
+		w.sweepFrom(now, max(next+1, now+sweepEvery))
 	}
-	if len(r.late) == 0 {
+	if len(w.late) == 0 {
 		return
 	}
-	for _, j := range r.late {
-		if p.s.Expire(now, j) { // it may be in two queues
+	for _, j := range w.late {
+		if p.s.Expire(now, j) {
 			p.tell(j, nil, ended, &Overload{Reason: Expired, RetryAfter: p.retryAfter(now)})
 		}
 	}
-	clear(r.late)
-	r.late = r.late[:0]
+	clear(w.late)
+	w.late = w.late[:0]
 	p.dispatch(now, nil)
 }
 

@@ -22,7 +22,7 @@ type pool struct {
 	taken   int
 	waiting []waiter // in the order of waiting
 	handed  int      // turns that went to one who waited
-	passed  int      // yields since the last one that gave its turn, or to whom nobody waited
+	passed  int      // calls of Yield with waiting ones, since one gave its turn
 	// numWaiting is len(waiting), for Yield.
 	numWaiting atomic.Int64
 }
@@ -32,6 +32,7 @@ type waiter struct {
 	turn chan struct{} // closed when it has its turn
 }
 
+// fairness bounds how long a high rank waits.
 const fairness = 4
 
 // New returns n turns of rank 0.
@@ -132,10 +133,10 @@ func (t *Turns) Yield() {
 func (p *pool) yields(rank int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch p.passed++; {
-	case len(p.waiting) == 0:
+	if len(p.waiting) == 0 {
 		return false
-	case p.waiting[p.first()].rank > rank && p.passed%fairness != 0:
+	}
+	if p.passed++; p.waiting[p.first()].rank > rank && p.passed < fairness {
 		return false
 	}
 	p.passed = 0
