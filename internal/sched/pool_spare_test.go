@@ -134,10 +134,10 @@ func TestPoolSweepsTogether(t *testing.T) {
 		for i := range 10 {
 			group.Go(func() {
 				within, began := 10*ms+time.Duration(i)*10*us, time.Now()
-				err := p.Do(context.Background(), &Job{Cost: both(Never, ms), Within: within}, nothing{})
+				err := p.Do(context.Background(), &Job{Cost: both(Never, us), Within: within}, nothing{})
 				took := time.Since(began)
 				var overload *Overload
-				if last := within - ms; !errors.As(err, &overload) || overload.Reason != Expired || took <= last || took > last+sweepEvery+1 {
+				if last := within - us; !errors.As(err, &overload) || overload.Reason != Expired || took <= last || took > last+sweepEvery+1 {
 					t.Errorf("job %d: %v after %v, want an end between %v and %v", i, err, took, last, last+sweepEvery)
 				}
 				mu.Lock()
@@ -147,7 +147,7 @@ func TestPoolSweepsTogether(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(ends) != 2 || ends[9*ms+1] != 1 || ends[9*ms+1+sweepEvery] != 9 {
+		if len(ends) != 2 || ends[10*ms-us+1] != 1 || ends[10*ms-us+1+sweepEvery] != 9 {
 			t.Errorf("ends %v, want one at its time and the others together", ends)
 		}
 		p.Lose(GPU)
