@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -12,6 +13,7 @@ import (
 type clients struct {
 	idle *client                // of the generator: a stack, linked by below
 	done atomic.Pointer[client] // the same, of clients that have come back since; ended: none may come back
+	busy sync.WaitGroup         // requests
 }
 
 type client struct {
@@ -24,6 +26,7 @@ var ended = new(client)
 
 // send has an idle client, or else a new one, send a request of a run.
 func (c *clients) send(r *run, q request) {
+	c.busy.Add(1)
 	if c.idle == nil {
 		c.idle = c.done.Swap(nil)
 	}
@@ -40,6 +43,7 @@ func (c *clients) send(r *run, q request) {
 func (one *client) work(c *clients, r *run, q request) {
 	for more := true; more; q, more = <-one.next {
 		r.do(&q)
+		c.busy.Done()
 		if !c.put(one) {
 			return
 		}
@@ -60,8 +64,9 @@ func (c *clients) put(one *client) bool {
 	}
 }
 
-// end lets all clients end, the busy ones after their requests. The generator calls it last.
+// end waits for all requests and lets all clients end. The generator calls it last.
 func (c *clients) end() {
+	c.busy.Wait()
 	for _, one := range []*client{c.idle, c.done.Swap(ended)} {
 		for one != nil {
 			below := one.below // the client may end now

@@ -101,7 +101,6 @@ type run struct {
 	cancel  context.CancelFunc // of ctx
 	began   time.Time          // start of the warm-up
 	out     atomic.Int64       // outstanding queries
-	queries sync.WaitGroup
 
 	sent     atomic.Int64
 	outcomes [numOutcomes]atomic.Int64
@@ -180,7 +179,6 @@ func (r *run) issue(s sender, query int, at time.Duration) {
 
 // do sends the request.
 func (r *run) do(q *request) {
-	defer r.queries.Done()
 	o, failed, took, err := r.ask(q.ctx, q.query, q.at)
 	r.end(q, o, failed, took, err)
 }

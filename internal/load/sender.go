@@ -18,28 +18,30 @@ type sender interface {
 
 // callers send with Target.Do, each request on a goroutine.
 type callers struct {
-	r       *run
-	pace    *pacer
-	clients clients
-	patient patience
+	r        *run
+	interval time.Duration
+	pace     *pacer // made by the goroutine of the sender
+	clients  clients
+	patient  patience
 }
 
-func newCallers(r *run, interval time.Duration) *callers {
-	return &callers{r: r, pace: newPacer(r.Sleep, interval)}
+func (c *callers) until(t time.Time) bool {
+	if c.pace == nil {
+		c.pace = newPacer(c.r.Sleep, c.interval)
+	}
+	return c.pace.until(c.r.ctx, t)
 }
-
-func (c *callers) until(t time.Time) bool { return c.pace.until(c.r.ctx, t) }
 
 func (c *callers) send(q request) {
-	c.r.queries.Add(1)
 	q.ctx = c.patient.context(c.r.ctx, c.r.Timeout)
 	c.clients.send(c.r, q)
 }
 
 func (c *callers) end() {
-	c.pace.end()
+	if c.pace != nil {
+		c.pace.end()
+	}
 	c.clients.end()
-	c.r.queries.Wait()
 	c.patient.end()
 }
 
@@ -50,10 +52,14 @@ type streamer interface {
 	senders(r *run, n int, interval time.Duration) []sender
 }
 
-// maxSenders is enough for some hundred thousand requests a second.
-const maxSenders = 8
+const (
+	// maxSenders is enough for some hundred thousand requests a second.
+	maxSenders = 8
+	// callersInterval is between the arrivals of a sender that needs no other beside it: a request takes it 2 µs.
+	callersInterval = 10 * time.Microsecond
+)
 
-// senders returns those of the target, or else one with goroutines.
+// senders returns those of the target, or else some with goroutines.
 func (r *run) senders(interval time.Duration) []sender {
 	const processors = 4 // for one sender, which takes about a fifth of the time of a server
 	if s, ok := r.target.(streamer); ok && r.batches == nil && r.Sleep == nil {
@@ -62,7 +68,15 @@ func (r *run) senders(interval time.Duration) []sender {
 			return all
 		}
 	}
-	return []sender{newCallers(r, interval)}
+	n := 1
+	if r.Sleep == nil {
+		n = max(min(int(callersInterval/max(interval, 1)), runtime.GOMAXPROCS(0)/processors, maxSenders), 1)
+	}
+	all := make([]sender, n)
+	for i := range all {
+		all[i] = &callers{r: r, interval: time.Duration(n) * interval}
+	}
+	return all
 }
 
 // ending is when a part of a run ended, and whether the run was cut short then.
