@@ -16,6 +16,9 @@ type Results struct {
 	Query string `json:"query"`
 	// Hits are at most K, best first, from Offset on.
 	Hits []Hit `json:"hits"`
+	// MaxScore is the highest score of Hits and of the Offset hits before them; 0 if they have none. A search that sorts by
+	// fields does not know higher scores of later hits.
+	MaxScore float64 `json:"max_score,omitempty"`
 	// Mode is the mode of the hits: in ModeAndOr, the one that found them.
 	Mode Mode `json:"mode"`
 	// Engine answered, with its options: RuntimeOptions.Engine, or "griffin".

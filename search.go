@@ -440,6 +440,9 @@ func (s *search) fill(r *Results, q *dispatch.Query, answer *plan.Answer, hits [
 	r.Query, r.Hits, r.Mode, r.Traversal = q.Query().String(), hits, Mode(answer.Mode), answer.Traversal
 	r.Missed, r.Matches, r.NumDocs, r.Cached = answer.Missed.Float64(), answer.Matches, s.snapshot.NumLive, answer.Cached
 	r.Total = s.query.total(answer)
+	if len(answer.Hits) > 0 {
+		r.MaxScore = answer.Hits[0].Score.Float64()
+	}
 }
 
 // total is exact if the matches were counted, or if there are fewer than were asked for.

@@ -287,6 +287,11 @@ func (s *sortedSearch) rank(ctx context.Context, r *Results) (plan.Answer, error
 	if err != nil {
 		return plan.Answer{}, err
 	}
+	if o.NeedsScores() {
+		for i := range found {
+			r.MaxScore = max(r.MaxScore, found[i].Score.Float64())
+		}
+	}
 	found = found[min(s.query.Offset, len(found)):]
 	if r.Hits, err = s.fetchSorted(ctx, s.plan, found, o.Keys, s.query.Load, s.query.Highlight); err != nil {
 		return plan.Answer{}, err

@@ -90,7 +90,7 @@ func (r *request) admitted(x *Index, f func(context.Context) error) *Error {
 func (s *searchRequest) write(ctx context.Context, x *Index, q griffin.Query, results *griffin.Results, out *answer) (err error) {
 	hits := results.Hits[:min(len(results.Hits), s.size)]
 	to := newBuffer()
-	body := s.begin(to.bytes, results.Took, results.Total, hits)
+	body := s.begin(to.bytes, results.Took, results.Total, hits, results.MaxScore)
 	w := hitWriter{ctx: ctx, x: x, request: s, query: q}
 	for i := range hits {
 		if i > 0 {
@@ -138,8 +138,12 @@ func (s *searchRequest) everything(ctx context.Context, x *Index, out *answer) e
 			}
 		}
 	}
+	highest := 0.0
+	if total > 0 {
+		highest = s.query.boost
+	}
 	to := newBuffer()
-	body := s.begin(to.bytes, time.Since(began), griffin.Total{Value: int64(total), Relation: griffin.TotalExact}, hits)
+	body := s.begin(to.bytes, time.Since(began), griffin.Total{Value: int64(total), Relation: griffin.TotalExact}, hits, highest)
 	w := hitWriter{ctx: ctx, x: x, request: s}
 	for i := range hits {
 		if i > 0 {
@@ -162,7 +166,7 @@ func (x *Index) numDocs() (int, error) {
 }
 
 // begin appends the answer up to the hits.
-func (s *searchRequest) begin(out []byte, took time.Duration, total griffin.Total, hits []griffin.Hit) []byte {
+func (s *searchRequest) begin(out []byte, took time.Duration, total griffin.Total, hits []griffin.Hit, highest float64) []byte {
 	out = strconv.AppendInt(append(out, `{"took":`...), took.Milliseconds(), 10)
 	out = append(out, `,"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{`...)
 	if s.totals != noTotals {
@@ -177,14 +181,11 @@ func (s *searchRequest) begin(out []byte, took time.Duration, total griffin.Tota
 		}
 	}
 	out = append(out, `"max_score":`...)
-	if len(hits) == 0 || s.from > 0 || hits[0].NoScore {
+	switch {
+	case s.size == 0, len(hits) == 0 && highest == 0, len(hits) > 0 && hits[0].NoScore:
 		out = append(out, "null"...)
-	} else {
-		best := 0.0
-		for i := range hits {
-			best = max(best, hits[i].Score)
-		}
-		out = appendScore(out, best)
+	default:
+		out = appendScore(out, highest)
 	}
 	return append(out, `,"hits":[`...)
 }

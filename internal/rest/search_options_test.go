@@ -71,6 +71,27 @@ func TestSortByScoreAndOrder(t *testing.T) {
 	n.must(400, "POST /books/_search", `{"sort": "_doc", "search_after": [1], "from": 1}`)
 }
 
+// max_score is of all hits, also of those before from.
+func TestMaxScoreOfLaterPages(t *testing.T) {
+	n := putBooks(t)
+	for _, search := range []string{`"query": {"match": {"title": "whale ship"}}`, `"query": {"match_all": {}}`, `"query": {"match": {"title": "whale ship"}}, "sort": "_score", "track_scores": true`} {
+		first := at(n.must(200, "POST /books/_search", fmt.Sprintf(`{%s}`, search)), "hits.hits.0._score")
+		for _, page := range []string{`"size": 1`, `"from": 1, "size": 1`, `"from": 9, "size": 1`} {
+			if got := at(n.must(200, "POST /books/_search", fmt.Sprintf(`{%s, %s}`, search, page)), "hits.max_score"); got != first || first == nil {
+				t.Errorf("%s, %s: %v, want %v", search, page, got, first)
+			}
+		}
+		if got := at(n.must(200, "POST /books/_search", fmt.Sprintf(`{%s, "size": 0}`, search)), "hits.max_score"); got != nil {
+			t.Errorf("%s, no hits: %v", search, got)
+		}
+	}
+	for _, search := range []string{`"query": {"match": {"title": "nothing"}}`, `"sort": "_doc"`} {
+		if got := at(n.must(200, "POST /books/_search", fmt.Sprintf(`{%s, "from": 1}`, search)), "hits.max_score"); got != nil {
+			t.Errorf("%s: %v", search, got)
+		}
+	}
+}
+
 func TestSearchOptions(t *testing.T) {
 	n := putBooks(t)
 	whale := `"query": {"match": {"*": "whale"}}`
@@ -201,11 +222,11 @@ func TestFacets(t *testing.T) {
 func TestBeginningOfAnswers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 3))
 	for range 2000 {
-		s := searchRequest{totals: rng.IntN(3000) - 1, flat: rng.IntN(2) == 0, from: rng.IntN(2)}
+		s := searchRequest{totals: rng.IntN(3000) - 1, flat: rng.IntN(2) == 0, from: rng.IntN(2), size: rng.IntN(3)}
 		took := time.Duration(rng.Int64N(int64(time.Hour)))
 		total := griffin.Total{Value: rng.Int64N(5000), Relation: griffin.TotalExact}
 		hits := make([]griffin.Hit, rng.IntN(4))
-		best := 0.0
+		best := float64(rng.IntN(2)) // of hits before
 		for i := range hits {
 			hits[i].Score = float64(rng.Uint32()>>rng.IntN(32)) / (1 << 16)
 			best = max(best, hits[i].Score)
@@ -223,7 +244,7 @@ func TestBeginningOfAnswers(t *testing.T) {
 			want += fmt.Sprintf(`"total":{"value":%d,"relation":%q},`, shown.Value, shown.Relation)
 		}
 		score := "null"
-		if len(hits) > 0 && s.from == 0 {
+		if s.size > 0 && (len(hits) > 0 || best > 0) {
 			text, err := json.Marshal(best)
 			if err != nil {
 				t.Fatal(err)
@@ -231,7 +252,7 @@ func TestBeginningOfAnswers(t *testing.T) {
 			score = string(text)
 		}
 		want += fmt.Sprintf(`"max_score":%s,"hits":[`, score)
-		if got := string(s.begin([]byte("x"), took, total, hits)); got != want {
+		if got := string(s.begin([]byte("x"), took, total, hits, best)); got != want {
 			t.Fatalf("%s\nwant\n%s", got, want)
 		}
 	}

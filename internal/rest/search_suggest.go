@@ -267,7 +267,7 @@ func (s *searchRequest) suggestOnly(ctx context.Context, x *Index, out *answer) 
 	if err != nil {
 		return err
 	}
-	body := append(s.begin(nil, time.Since(began), griffin.Total{Relation: griffin.TotalExact}, nil), "]}"...)
+	body := append(s.begin(nil, time.Since(began), griffin.Total{Relation: griffin.TotalExact}, nil, 0), "]}"...)
 	*out = answer{status: http.StatusOK, body: rawJSON(append(append(body, suggestions...), "}\n"...))}
 	return nil
 }
