@@ -3,7 +3,9 @@ package rest
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -289,4 +291,34 @@ func TestUnusableIndex(t *testing.T) {
 	n.must(503, "GET /bad/_mapping", "")
 	n.must(200, "DELETE /bad", "")
 	n.must(201, "PUT /bad/_doc/1", "{}")
+}
+
+// A path that other methods have is an error that names them.
+func TestWrongMethod(t *testing.T) {
+	n := newNode(t)
+	n.must(200, "PUT /a", "")
+	for target, allowed := range map[string]string{
+		"PUT /a/_doc":            "POST",
+		"PATCH /a/_doc/1":        "GET, HEAD, POST, PUT, DELETE",
+		"PUT /a/_update/1":       "POST",
+		"POST /a":                "GET, HEAD, PUT, DELETE",
+		"GET /_bulk":             "POST, PUT",
+		"DELETE /_refresh":       "GET, HEAD, POST",
+		"GET /a/_forcemerge?x=y": "POST",
+		"DELETE /_snapshot/r":    "GET, HEAD, POST, PUT",
+	} {
+		w := n.do(target, "")
+		var answer struct {
+			Error  struct{ Type, Reason string }
+			Status int
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+			t.Fatalf("%s: %v: %s", target, err, w.Body)
+		}
+		method, uri, _ := strings.Cut(target, " ")
+		want := fmt.Sprintf("Incorrect HTTP method for uri [%s] and method [%s], allowed: [%s]", uri, method, allowed)
+		if w.Code != 405 || answer.Status != 405 || w.Header().Get("Allow") != allowed || answer.Error.Type != "illegal_argument_exception" || answer.Error.Reason != want {
+			t.Errorf("%s: %d, Allow %q, %+v, want %s", target, w.Code, w.Header().Get("Allow"), answer, want)
+		}
+	}
 }

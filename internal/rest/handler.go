@@ -150,11 +150,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		copied.URL = &u
 		r = &copied
 	}
-	if r.URL.Path == "/_snapshot" || strings.HasPrefix(r.URL.Path, "/_snapshot/") {
-		h.snapshots.ServeHTTP(w, r)
-		return
+	h.muxOf(r.URL).ServeHTTP(w, r)
+}
+
+func (h *Handler) muxOf(u *url.URL) *http.ServeMux {
+	if u.Path == "/_snapshot" || strings.HasPrefix(u.Path, "/_snapshot/") {
+		return h.snapshots
 	}
-	h.mux.ServeHTTP(w, r)
+	return h.mux
 }
 
 func (h *Handler) serve(w http.ResponseWriter, req *http.Request, f action, parameters []string) {
@@ -345,9 +348,26 @@ func (r *request) unrouted() bool {
 	return strings.HasPrefix(pattern, "/{index}") && strings.HasPrefix(r.PathValue("index"), "_") && r.Method != http.MethodPut
 }
 
+// allowed returns the methods that the path of the request has routes for.
+func (r *request) allowed() (methods []string) {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		_, pattern := r.h.muxOf(r.URL).Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
+		_, path, found := strings.Cut(pattern, " ")
+		if found && (!strings.HasPrefix(path, "/{index}") || !strings.HasPrefix(r.URL.Path, "/_")) {
+			methods = append(methods, method)
+		}
+	}
+	return methods
+}
+
 const searchHint = "; searches are at /NAME/_search?q=, where NAME is an index"
 
 func noRoute(r *request) (answer, *Error) {
+	if methods := strings.Join(r.allowed(), ", "); methods != "" {
+		r.w.Header().Set("Allow", methods)
+		reason := fmt.Sprintf("Incorrect HTTP method for uri [%s] and method [%s], allowed: [%s]", r.URL.RequestURI(), r.Method, methods)
+		return answer{}, &Error{Status: http.StatusMethodNotAllowed, Type: typeIllegalArgument, Reason: reason}
+	}
 	reason := fmt.Sprintf("no handler found for uri [%s] and method [%s]", r.URL.RequestURI(), r.Method)
 	if path.Base(r.URL.Path) == "search" || r.URL.Path == "/_search" {
 		reason += searchHint
