@@ -193,7 +193,7 @@ func (a *app) createSnapshot(ctx context.Context, server *serverFlag, dir, folde
 	bar := a.newProgress()
 	var r backup.Report
 	err := server.withStore(ctx, folder, func(s rest.SnapshotStore) (err error) {
-		r, err = s.Create(ctx, dir, name, bar.bytes("copy"))
+		r, err = s.Create(ctx, backup.Source{Dir: dir}, name, bar.bytes("copy"))
 		return err
 	})
 	bar.close()

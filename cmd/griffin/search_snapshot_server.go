@@ -39,8 +39,8 @@ func (r *serverRepository) call(ctx context.Context, method, snapshot, action st
 	return callServer(ctx, http.DefaultClient, method, r.url+"/"+url.PathEscape(snapshot)+action, text, out)
 }
 
-// Create makes a snapshot of the server's index of the name dir.
-func (r *serverRepository) Create(ctx context.Context, dir, name string, _ func(done, total int64)) (backup.Report, error) {
+// Create makes a snapshot of the server's index of the name from.Dir.
+func (r *serverRepository) Create(ctx context.Context, from backup.Source, name string, _ func(done, total int64)) (backup.Report, error) {
 	var answer struct {
 		Snapshot struct {
 			Griffin backup.Report `json:"griffin"`
@@ -49,7 +49,7 @@ func (r *serverRepository) Create(ctx context.Context, dir, name string, _ func(
 	if name == "" {
 		name = backup.NameAt(time.Now())
 	}
-	err := r.call(ctx, http.MethodPut, name, "?wait_for_completion=true", map[string]string{"indices": dir}, &answer)
+	err := r.call(ctx, http.MethodPut, name, "?wait_for_completion=true", map[string]string{"indices": from.Dir}, &answer)
 	return answer.Snapshot.Griffin, err
 }
 

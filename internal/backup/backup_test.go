@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -103,24 +104,24 @@ func TestSnapshots(t *testing.T) {
 		t.Fatalf("List of nothing = %v, %v", all, err)
 	}
 	var done, total int64
-	first, err := s.Create(t.Context(), "ix", "first", func(d, n int64) { done, total = d, n })
+	first, err := s.Create(t.Context(), Source{Dir: "ix", Settings: json.RawMessage("7")}, "first", func(d, n int64) { done, total = d, n })
 	check(t, err)
 	if first.NumDocs != 4 || first.CopiedSegments != 2 || first.SharedSegments != 0 || done != total || total == 0 {
 		t.Errorf("first: %+v, progress %d of %d", first, done, total)
 	}
 	change(t, fsys, "ix", 1, 6)
-	second, err := s.Create(t.Context(), "ix", "", nil)
+	second, err := s.Create(t.Context(), Source{Dir: "ix"}, "", nil)
 	check(t, err)
 	if second.Name != "20260102T030408.006Z" || second.CopiedSegments != 1 || second.SharedSegments != 2 || second.CopiedBytes >= second.SizeBytes {
 		t.Errorf("second: %+v", second)
 	}
-	again, err := s.Create(t.Context(), "ix", "again", nil)
+	again, err := s.Create(t.Context(), Source{Dir: "ix"}, "again", nil)
 	check(t, err)
 	if again.CopiedBytes != 0 || again.SharedSegments != 3 {
 		t.Errorf("again: %+v", again)
 	}
 	merge(t, fsys, "ix")
-	_, err = s.Create(t.Context(), "ix", "merged", nil)
+	_, err = s.Create(t.Context(), Source{Dir: "ix"}, "merged", nil)
 	check(t, err)
 	all, err := s.List(t.Context())
 	check(t, err)
@@ -130,6 +131,9 @@ func TestSnapshots(t *testing.T) {
 	}
 	if want := []string{"first", second.Name, "again", "merged"}; !slices.Equal(names, want) {
 		t.Errorf("List = %v, want %v", names, want)
+	}
+	if string(all[0].Settings) != "7" || all[1].Settings != nil {
+		t.Errorf("settings %s and %s", all[0].Settings, all[1].Settings)
 	}
 	check(t, fsys.RemoveAll("ix"))
 	for name, want := range map[string][]int{"first": {1, 3, 4, 5}, second.Name: {3, 4, 5, 6}, "again": {3, 4, 5, 6}, "merged": {3, 4, 5, 6}} {
@@ -157,12 +161,12 @@ func TestErrors(t *testing.T) {
 	fsys := vfstest.NewMem()
 	change(t, fsys, "ix", 0, 1)
 	s := New(fsys, "store")
-	create := func(dir, name string) error { _, err := s.Create(t.Context(), dir, name, nil); return err }
+	create := func(dir, name string) error { _, err := s.Create(t.Context(), Source{Dir: dir}, name, nil); return err }
 	restore := func(name, dir string) error { _, err := s.Restore(t.Context(), name, dir, nil); return err }
 	check(t, create("ix", "a"))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, cancelled := s.Create(ended, "ix", "c", nil)
+	_, cancelled := s.Create(ended, Source{Dir: "ix"}, "c", nil)
 	for _, c := range []struct{ got, want error }{
 		{create("ix", "a"), base.ErrExists},
 		{create("ix", "../a"), base.ErrBadInput},
@@ -191,7 +195,7 @@ func TestDamage(t *testing.T) {
 	change(t, fsys, "ix", 0, 1, 2)
 	change(t, fsys, "ix", 2, 3)
 	s := New(fsys, "store")
-	_, err := s.Create(t.Context(), "ix", "a", nil)
+	_, err := s.Create(t.Context(), Source{Dir: "ix"}, "a", nil)
 	check(t, err)
 	d, err := s.load("a")
 	check(t, err)
@@ -211,7 +215,7 @@ func TestDamage(t *testing.T) {
 	for _, f := range d.Files {
 		flipEach(t, fsys, "ix/"+f.Path, func(what string) {
 			other := New(fsys, "other")
-			if _, err := other.Create(t.Context(), "ix", "a", nil); err == nil {
+			if _, err := other.Create(t.Context(), Source{Dir: "ix"}, "a", nil); err == nil {
 				t.Errorf("copied after %s", what)
 			}
 			if all, err := other.List(t.Context()); err != nil || len(all) > 0 {

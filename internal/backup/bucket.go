@@ -157,7 +157,7 @@ func (b *Bucket) describe(ctx context.Context, name string, data []byte) error {
 
 // Create is Store.Create. Objects that are there with the same name and size are not sent again, also
 // after a Create that was interrupted. The description is written last.
-func (b *Bucket) Create(ctx context.Context, dir, name string, progress func(done, total int64)) (_ Report, err error) {
+func (b *Bucket) Create(ctx context.Context, from Source, name string, progress func(done, total int64)) (_ Report, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := b.now()
 	if name == "" {
@@ -174,7 +174,7 @@ func (b *Bucket) Create(ctx context.Context, dir, name string, progress func(don
 		return Report{}, taken
 	}
 	for attempt := 1; ; attempt++ {
-		r, err := b.create(ctx, dir, name, began, progress)
+		r, err := b.create(ctx, from, name, began, progress)
 		switch {
 		case err == nil:
 			r.Took = b.now().Sub(began)
@@ -191,14 +191,14 @@ func (b *Bucket) Create(ctx context.Context, dir, name string, progress func(don
 // errRemoved: a newer commit has removed a file before it was verified.
 var errRemoved = errors.New("a file of the commit was removed")
 
-func (b *Bucket) create(ctx context.Context, dir, name string, began time.Time, progress func(done, total int64)) (_ Report, err error) {
-	c, err := openCommit(b.fs, dir)
+func (b *Bucket) create(ctx context.Context, from Source, name string, began time.Time, progress func(done, total int64)) (_ Report, err error) {
+	c, err := openCommit(b.fs, from.Dir)
 	if err != nil {
 		return Report{}, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	u := &upload{bucket: b, ctx: ctx, dir: dir, progress: progress}
-	u.report.Snapshot = Snapshot{Name: name, Created: began.UTC().Truncate(time.Millisecond), Index: nameOf(dir), IndexID: c.ID, Generation: c.Generation, Segments: len(c.Segments)}
+	u := &upload{bucket: b, ctx: ctx, dir: from.Dir, progress: progress}
+	u.report.Snapshot = Snapshot{Name: name, Created: began.UTC().Truncate(time.Millisecond), Index: nameOf(from.Dir), IndexID: c.ID, Generation: c.Generation, Segments: len(c.Segments), Settings: from.Settings}
 	for _, s := range c.Segments {
 		u.report.NumDocs += s.NumLive
 	}

@@ -3,6 +3,7 @@ package backup
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -108,29 +109,29 @@ func TestBucket(t *testing.T) {
 	change(t, mem, "ix", 2, 4, 5)
 	impacts(t, mem, "ix")
 	var done, total int64
-	first, err := b.Create(t.Context(), "ix", "first", func(d, n int64) { done, total = d, n })
+	first, err := b.Create(t.Context(), Source{Dir: "ix", Settings: json.RawMessage("7")}, "first", func(d, n int64) { done, total = d, n })
 	check(t, err)
 	if first.NumDocs != 4 || first.CopiedSegments != 2 || done != total || total == 0 {
 		t.Errorf("first: %+v, progress %d of %d", first, done, total)
 	}
-	if _, err := b.Create(t.Context(), "ix", "first", nil); !errors.Is(err, base.ErrExists) {
+	if _, err := b.Create(t.Context(), Source{Dir: "ix"}, "first", nil); !errors.Is(err, base.ErrExists) {
 		t.Errorf("the same name: %v", err)
 	}
 	puts := o.puts
-	again, err := b.Create(t.Context(), "ix", "again", nil)
+	again, err := b.Create(t.Context(), Source{Dir: "ix"}, "again", nil)
 	check(t, err)
 	if again.CopiedBytes != 0 || again.SharedSegments != 2 || o.puts != puts+1 {
 		t.Errorf("again: %+v, %d objects written", again, o.puts-puts)
 	}
 	change(t, mem, "ix", 1, 6)
-	second, err := b.Create(t.Context(), "ix", "second", nil)
+	second, err := b.Create(t.Context(), Source{Dir: "ix"}, "second", nil)
 	check(t, err)
 	if second.CopiedSegments != 1 || second.SharedSegments != 2 {
 		t.Errorf("second: %+v", second)
 	}
 	all, err := b.List(t.Context())
 	check(t, err)
-	if len(all) != 3 || all[0].Name != "first" {
+	if len(all) != 3 || all[0].Name != "first" || string(all[0].Settings) != "7" || all[1].Settings != nil {
 		t.Errorf("list: %+v", all)
 	}
 	for name, want := range map[string][]int{"first": {1, 3, 4, 5}, "second": {3, 4, 5, 6}} {
@@ -177,14 +178,14 @@ func TestBucketFaults(t *testing.T) {
 	prepare := func() (*vfstest.Mem, *fakeObjects) {
 		mem, o := vfstest.NewMem(), newFakeObjects()
 		change(t, mem, "ix", 0, 1, 2, 3)
-		_, err := newTestBucket(mem, o).Create(t.Context(), "ix", "old", nil)
+		_, err := newTestBucket(mem, o).Create(t.Context(), Source{Dir: "ix"}, "old", nil)
 		check(t, err)
 		change(t, mem, "ix", 2, 4)
 		o.calls = 0
 		return mem, o
 	}
 	mem, o := prepare()
-	_, err := newTestBucket(mem, o).Create(t.Context(), "ix", "new", nil)
+	_, err := newTestBucket(mem, o).Create(t.Context(), Source{Dir: "ix"}, "new", nil)
 	check(t, err)
 	type fault struct {
 		at   int
@@ -217,7 +218,7 @@ func TestBucketFaults(t *testing.T) {
 			return nil
 		}
 		b := newTestBucket(mem, o)
-		_, err := b.Create(ctx, "ix", "new", nil)
+		_, err := b.Create(ctx, Source{Dir: "ix"}, "new", nil)
 		cancel()
 		o.fail, o.lose = nil, nil
 		if passing := f.kind == "once" || f.kind == "lost"; passing != (err == nil) {
@@ -228,7 +229,7 @@ func TestBucketFaults(t *testing.T) {
 			t.Errorf("%+v: error %v, listed %v", f, err, there)
 		}
 		if !there {
-			_, err := b.Create(t.Context(), "ix", "new", nil)
+			_, err := b.Create(t.Context(), Source{Dir: "ix"}, "new", nil)
 			check(t, err)
 		}
 		if got := restoredFrom(t, b, mem, "new"); !slices.Equal(got, []int{1, 3, 4}) {
@@ -252,7 +253,7 @@ func TestBucketFaults(t *testing.T) {
 func TestBucketTaken(t *testing.T) {
 	mem, o := vfstest.NewMem(), newFakeObjects()
 	change(t, mem, "ix", 0, 1, 2)
-	_, err := newTestBucket(mem, o).Create(t.Context(), "ix", "old", nil)
+	_, err := newTestBucket(mem, o).Create(t.Context(), Source{Dir: "ix"}, "old", nil)
 	check(t, err)
 	other := bytes.Replace(o.objects["old"+suffix], []byte(`"old"`), []byte(`"new"`), 1)
 	o.calls = 0
@@ -262,7 +263,7 @@ func TestBucketTaken(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := newTestBucket(mem, o).Create(t.Context(), "ix", "new", nil); !errors.Is(err, base.ErrExists) || !bytes.Equal(o.objects["new"+suffix], other) {
+	if _, err := newTestBucket(mem, o).Create(t.Context(), Source{Dir: "ix"}, "new", nil); !errors.Is(err, base.ErrExists) || !bytes.Equal(o.objects["new"+suffix], other) {
 		t.Errorf("error %v, %q", err, o.objects["new"+suffix])
 	}
 }
@@ -272,7 +273,7 @@ func TestBucketDamage(t *testing.T) {
 	mem, o := vfstest.NewMem(), newFakeObjects()
 	change(t, mem, "ix", 0, 1, 2)
 	b := newTestBucket(mem, o)
-	_, err := b.Create(t.Context(), "ix", "a", nil)
+	_, err := b.Create(t.Context(), Source{Dir: "ix"}, "a", nil)
 	check(t, err)
 	for name, good := range maps.Clone(o.objects) {
 		for i := 0; i < len(good); i += max(1, len(good)/8) {
@@ -296,7 +297,7 @@ func TestBucketDamage(t *testing.T) {
 	for _, f := range d.Files {
 		flipEach(t, mem, "ix/"+f.Path, func(what string) {
 			other := newFakeObjects()
-			if _, err := newTestBucket(mem, other).Create(t.Context(), "ix", "a", nil); err == nil || other.objects["a"+suffix] != nil {
+			if _, err := newTestBucket(mem, other).Create(t.Context(), Source{Dir: "ix"}, "a", nil); err == nil || other.objects["a"+suffix] != nil {
 				t.Errorf("copied after %s", what)
 			}
 		})
@@ -316,7 +317,7 @@ func TestBucketCommitsMeanwhile(t *testing.T) {
 			return nil
 		}
 		b := newTestBucket(mem, o)
-		_, err := b.Create(t.Context(), "ix", "new", nil)
+		_, err := b.Create(t.Context(), Source{Dir: "ix"}, "new", nil)
 		check(t, err)
 		o.fail = nil
 		got := restoredFrom(t, b, mem, "new")
@@ -329,7 +330,7 @@ func TestBucketCommitsMeanwhile(t *testing.T) {
 func TestDelete(t *testing.T) {
 	mem := prepared(t)
 	s := New(mem, "store")
-	_, err := s.Create(t.Context(), "ix", "new", nil)
+	_, err := s.Create(t.Context(), Source{Dir: "ix"}, "new", nil)
 	check(t, err)
 	lock, err := mem.Lock("store/LOCK")
 	check(t, err)

@@ -29,7 +29,7 @@ type Report struct {
 //
 // The error wraps base.ErrExists if there is a snapshot of the name, base.ErrLocked while another
 // Create runs in the store, and base.ErrCorrupt if the index is damaged.
-func (s *Store) Create(ctx context.Context, dir, name string, progress func(done, total int64)) (_ Report, err error) {
+func (s *Store) Create(ctx context.Context, from Source, name string, progress func(done, total int64)) (_ Report, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := s.now()
 	if name == "" {
@@ -38,7 +38,7 @@ func (s *Store) Create(ctx context.Context, dir, name string, progress func(done
 	if err := CheckName(name); err != nil {
 		return Report{}, err
 	}
-	c, err := openCommit(s.fs, dir)
+	c, err := openCommit(s.fs, from.Dir)
 	if err != nil {
 		return Report{}, err
 	}
@@ -59,7 +59,7 @@ func (s *Store) Create(ctx context.Context, dir, name string, progress func(done
 	}
 	defer func() { err = errors.Join(err, s.fs.RemoveAll(s.path(tempName))) }()
 	w := &copyRun{store: s, ctx: ctx, progress: progress}
-	w.report.Snapshot = Snapshot{Name: name, Created: began.UTC().Truncate(time.Millisecond), Index: nameOf(dir), IndexID: c.ID, Generation: c.Generation, Segments: len(c.Segments)}
+	w.report.Snapshot = Snapshot{Name: name, Created: began.UTC().Truncate(time.Millisecond), Index: nameOf(from.Dir), IndexID: c.ID, Generation: c.Generation, Segments: len(c.Segments), Settings: from.Settings}
 	for _, segment := range c.Segments {
 		w.report.NumDocs += segment.NumLive
 	}

@@ -23,7 +23,7 @@
 //	{ JSON }
 //
 // The checksum covers the JSON, which has the manifest of the commit byte by byte, and the place and
-// size of each file.
+// size of each file. It also has the settings of an index of a server, which are not in the files.
 //
 // # Concurrency
 //

@@ -14,7 +14,7 @@ func prepared(t *testing.T) *vfstest.Mem {
 	t.Helper()
 	fsys := vfstest.NewMem()
 	change(t, fsys, "ix", 0, 1, 2, 3)
-	_, err := New(fsys, "store").Create(t.Context(), "ix", "old", nil)
+	_, err := New(fsys, "store").Create(t.Context(), Source{Dir: "ix"}, "old", nil)
 	check(t, err)
 	change(t, fsys, "ix", 2, 4)
 	impacts(t, fsys, "ix")
@@ -49,7 +49,7 @@ func operations(t *testing.T, fsys vfs.FS, work func(*Store) error) int {
 
 // After any failed operation, snapshots are whole, and the next attempt succeeds.
 func TestCreateFaults(t *testing.T) {
-	create := func(s *Store) error { _, err := s.Create(t.Context(), "ix", "new", nil); return err }
+	create := func(s *Store) error { _, err := s.Create(t.Context(), Source{Dir: "ix"}, "new", nil); return err }
 	for _, c := range faultCases(t, operations(t, prepared(t), create)) {
 		mem := prepared(t)
 		faulty := vfstest.NewFaulty(mem, c.plan())
@@ -78,7 +78,7 @@ func TestCreateFaults(t *testing.T) {
 // A restore that fails leaves no index, or a whole one.
 func TestRestoreFaults(t *testing.T) {
 	mem := prepared(t)
-	_, err := New(mem, "store").Create(t.Context(), "ix", "new", nil)
+	_, err := New(mem, "store").Create(t.Context(), Source{Dir: "ix"}, "new", nil)
 	check(t, err)
 	restore := func(s *Store) error {
 		check(t, mem.RemoveAll("out"))
@@ -106,7 +106,7 @@ func TestRestoreFaults(t *testing.T) {
 
 // Commits and merges at any moment leave the snapshot consistent.
 func TestCommitsMeanwhile(t *testing.T) {
-	create := func(s *Store) error { _, err := s.Create(t.Context(), "ix", "new", nil); return err }
+	create := func(s *Store) error { _, err := s.Create(t.Context(), Source{Dir: "ix"}, "new", nil); return err }
 	var moments []int
 	for at := range operations(t, prepared(t), create) {
 		moments = append(moments, at+1)
@@ -136,7 +136,7 @@ func TestFullDisk(t *testing.T) {
 	for bytes := int64(1); ; bytes += 512 {
 		mem := prepared(t)
 		faulty := vfstest.NewFaulty(mem, vfstest.Plan{DiskBytes: bytes})
-		_, err := New(faulty, "store").Create(t.Context(), "ix", "new", nil)
+		_, err := New(faulty, "store").Create(t.Context(), Source{Dir: "ix"}, "new", nil)
 		if got := restored(t, New(mem, "store"), mem, "old"); !slices.Equal(got, []int{1, 2, 3}) {
 			t.Errorf("%d bytes: the old snapshot has %v", bytes, got)
 		}

@@ -3,6 +3,7 @@ package backup
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,6 +36,15 @@ type Snapshot struct {
 	NumDocs    int64     `json:"num_docs"`
 	Segments   int       `json:"segments"`
 	SizeBytes  int64     `json:"size_bytes"` // of all its files, also those that it shares
+	// Settings are those of the Source.
+	Settings json.RawMessage `json:"settings,omitempty"`
+}
+
+// Source is what Create copies.
+type Source struct {
+	Dir string // of the index
+	// Settings are what a server knows of the index beside its files, nil for none: JSON that only the server reads.
+	Settings json.RawMessage
 }
 
 // nameOf is the last part of a folder's path; "" if it has none.

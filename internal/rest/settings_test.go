@@ -201,7 +201,7 @@ func TestRestoreAfterInterruptedDelete(t *testing.T) {
 	if err := os.WriteFile(n.d.metaFile("a"), left, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.d.restore(t.Context(), "a", func(dir string) error {
+	if err := n.d.restore(t.Context(), "a", nil, func(dir string) error {
 		ix, err := griffin.Create(dir, griffin.Settings{}, griffin.Options{})
 		if err != nil {
 			return err

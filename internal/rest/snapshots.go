@@ -29,7 +29,7 @@ type Repository struct {
 
 // SnapshotStore is a backup.Store or backup.Bucket.
 type SnapshotStore interface {
-	Create(ctx context.Context, dir, name string, progress func(done, total int64)) (backup.Report, error)
+	Create(ctx context.Context, from backup.Source, name string, progress func(done, total int64)) (backup.Report, error)
 	List(ctx context.Context) ([]backup.Snapshot, error)
 	Restore(ctx context.Context, name, dir string, progress func(done, total int64)) (backup.Snapshot, error)
 	Delete(ctx context.Context, name string) (freedBytes int64, err error)
@@ -210,7 +210,12 @@ func createSnapshot(r *request) (answer, *Error) {
 	if err := x.writer.Flush(r.Context()); err != nil {
 		return answer{}, r.h.explain(r.Context(), x, err)
 	}
-	report, createErr := store.Create(r.Context(), filepath.Join(r.h.dir.dir, index), r.PathValue("snapshot"), nil)
+	settings, encodeErr := json.Marshal(x.meta())
+	if encodeErr != nil {
+		return answer{}, r.explainSnapshot(encodeErr)
+	}
+	from := backup.Source{Dir: filepath.Join(r.h.dir.dir, index), Settings: settings}
+	report, createErr := store.Create(r.Context(), from, r.PathValue("snapshot"), nil)
 	if createErr != nil {
 		return answer{}, r.explainSnapshot(createErr)
 	}
@@ -289,10 +294,14 @@ func restoreSnapshot(r *request) (answer, *Error) {
 		if regexpErr != nil {
 			return answer{}, illegal("rename_pattern: %v", regexpErr)
 		}
-		name = pattern.ReplaceAllString(name, b.Replacement)
+		template, err := replacement(pattern, b.Replacement)
+		if err != nil {
+			return answer{}, err
+		}
+		name = pattern.ReplaceAllString(name, template)
 	}
 	r.withoutDeadline()
-	if err := r.h.dir.restore(r.Context(), name, func(dir string) error {
+	if err := r.h.dir.restore(r.Context(), name, snapshot.Settings, func(dir string) error {
 		_, err := store.Restore(r.Context(), snapshot.Name, dir, nil)
 		return err
 	}); err != nil {
@@ -308,6 +317,45 @@ func restoreSnapshot(r *request) (answer, *Error) {
 	return ok(map[string]any{"snapshot": map[string]any{"snapshot": snapshot.Name, "indices": []string{name}, "shards": oneShard, "griffin": snapshot}})
 }
 
+// replacement translates a replacement of Java, which OpenSearch takes, to one of regexp: $1 ends before a letter, and has a
+// second digit only if there are so many groups.
+func replacement(pattern *regexp.Regexp, java string) (string, *Error) {
+	var out strings.Builder
+	for i := 0; i < len(java); i++ {
+		switch c := java[i]; {
+		case c == '\\' && i+1 < len(java):
+			i++
+			out.WriteString(strings.ReplaceAll(java[i:i+1], "$", "$$"))
+		case c == '$' && strings.HasPrefix(java[i:], "${"):
+			name, _, closed := strings.Cut(java[i+2:], "}")
+			if !closed || pattern.SubexpIndex(name) < 0 {
+				return "", illegal("rename_replacement [%s]: no group of the name [%s]", java, name)
+			}
+			out.WriteString("${" + name + "}")
+			i += len(name) + 2
+		case c == '$':
+			group, digits := 0, 0
+			for ; i+1+digits < len(java); digits++ {
+				d := int(java[i+1+digits]) - '0'
+				if d < 0 || d > 9 || digits > 0 && 10*group+d > pattern.NumSubexp() {
+					break
+				}
+				group = 10*group + d
+			}
+			if digits == 0 || group > pattern.NumSubexp() {
+				return "", illegal("rename_replacement [%s]: want the number of a group of [%s] after $", java, pattern)
+			}
+			fmt.Fprintf(&out, "${%d}", group)
+			i += digits
+		case c == '\\':
+			return "", illegal("rename_replacement [%s]: want a character after \\", java)
+		default:
+			out.WriteByte(c)
+		}
+	}
+	return out.String(), nil
+}
+
 // withoutDeadline takes the time limit from a request.
 func (r *request) withoutDeadline() {
 	c := http.NewResponseController(r.w)
@@ -315,14 +363,22 @@ func (r *request) withoutDeadline() {
 	_ = c.SetWriteDeadline(time.Time{})
 }
 
-// restore makes an index of the files that fill writes to a new folder. The index appears at the end.
-func (d *Directory) restore(ctx context.Context, name string, fill func(dir string) error) error {
+// restore makes an index of the files that fill writes to a new folder, with the settings of a snapshot, if it has any. The
+// index appears at the end.
+func (d *Directory) restore(ctx context.Context, name string, settings json.RawMessage, fill func(dir string) error) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
 	taken := &Error{
 		Status: http.StatusInternalServerError, Type: "snapshot_restore_exception", Index: name,
 		Reason: fmt.Sprintf("cannot restore index [%s] because an open index with same name already exists in the cluster; use rename_pattern and rename_replacement", name),
+	}
+	m := meta{}
+	if settings != nil {
+		if err := json.Unmarshal(settings, &m); err != nil {
+			return fmt.Errorf("settings of the snapshot: %w: %w", err, griffin.ErrCorrupt)
+		}
+		m.UUID, m.Created = newID(), time.Now().UTC()
 	}
 	if _, err := d.find(name); err == nil || err.Status != http.StatusNotFound {
 		return taken
@@ -343,6 +399,9 @@ func (d *Directory) restore(ctx context.Context, name string, fill func(dir stri
 		return errors.Join(taken, os.RemoveAll(staged))
 	}
 	err := os.RemoveAll(d.metaFile(name)) // of an index whose deletion was interrupted
+	if err == nil && settings != nil {
+		err = d.writeMeta(name, m)
+	}
 	if err == nil {
 		err = vfs.OS.Rename(staged, filepath.Join(d.dir, name))
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -118,5 +120,50 @@ func TestBrokenRestore(t *testing.T) {
 	entries, err := os.ReadDir(n.dir)
 	if err != nil || len(entries) != 2 { // a, and MetaFolder
 		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// A restored index has the settings of the one in the snapshot, also after a restart.
+func TestRestoredSettings(t *testing.T) {
+	n := snapshotNode(t)
+	n.must(200, "PUT /books", `{"settings": {"refresh_interval": "7s", "number_of_replicas": 2, "translog": {"durability": "async", "sync_interval": "9s"}},
+		"mappings": {"dynamic": "strict", "date_detection": false, "properties": {"title": {"type": "text", "analyzer": "simple"}}}}`)
+	n.must(201, "PUT /books/_doc/1", `{"title": "Moby Dick"}`)
+	n.must(200, "PUT /_snapshot/nightly/monday", "")
+	before := n.must(200, "GET /books", "")
+	n.must(200, "DELETE /books", "")
+	n.must(200, "POST /_snapshot/nightly/monday/_restore", `{"rename_pattern": "(.+)", "rename_replacement": "$1_restored"}`)
+	for range 2 {
+		after := n.must(200, "GET /books_restored", "")
+		for _, path := range []string{"mappings", "settings.index.refresh_interval", "settings.index.number_of_replicas", "settings.index.translog"} {
+			if got, want := at(after, "books_restored."+path), at(before, "books."+path); want == nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %v, want %v", path, got, want)
+			}
+		}
+		if uuid := at(after, "books_restored.settings.index.uuid"); uuid == "" || uuid == at(before, "books.settings.index.uuid") {
+			t.Errorf("UUID %v", uuid)
+		}
+		n.must(400, "PUT /books_restored/_doc/2", `{"other": "x"}`)
+		n = n.restart()
+	}
+}
+
+func TestRenameReplacement(t *testing.T) {
+	pattern := regexp.MustCompile(`(?P<first>[a-z]+)(-)([0-9])`)
+	for java, want := range map[string]string{
+		"$1_r": "ab_r", "old_$1": "old_ab", "$3$1": "7ab", "$12": "ab2", "$0x": "ab-7x", "${first}_x": "ab_x", `\\$1\$`: `\ab$`, "plain": "plain", "": "",
+	} {
+		template, err := replacement(pattern, java)
+		if err != nil {
+			t.Fatalf("%s: %v", java, err)
+		}
+		if got := pattern.ReplaceAllString("ab-7", template); got != want {
+			t.Errorf("%s: %s, want %s", java, got, want)
+		}
+	}
+	for _, java := range []string{"$", "$x", "$4", "${second}", "${first", `x\`} {
+		if got, err := replacement(pattern, java); err == nil || err.Status != 400 {
+			t.Errorf("%s: %q, %v", java, got, err)
+		}
 	}
 }
