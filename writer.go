@@ -158,7 +158,8 @@ type Write struct {
 	// document with the SeqNo 0, which no Writer wrote.
 	IfSeqNo uint64
 	// ExternalVersion, if not 0, becomes the Version of the document. It must be higher than
-	// before, or at least equal with ExternalEqual. ExternalZero is for the Version 0.
+	// before, or at least equal with ExternalEqual. ExternalZero is for the Version 0. At 2^63-1, other Writes do not raise
+	// the Version.
 	ExternalVersion uint64
 	ExternalEqual   bool
 	// AddFields declares fields before the document is added, as Writer.AddFields does, unless they

@@ -193,7 +193,10 @@ func (e *entry) decide(now state) (ok bool) {
 	case external < now.version.Number:
 		return e.conflict("the current version %d is above %d", now.version.Number, external)
 	}
-	e.state.version = segment.Version{Number: now.version.Number + 1}
+	e.state.version = segment.Version{Number: now.version.Number}
+	if now.version.Number < math.MaxInt64 { // the highest that OpenSearch's clients read
+		e.state.version.Number++
+	}
 	if op.External != 0 {
 		e.state.version.Number = external
 	}

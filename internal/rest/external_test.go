@@ -111,3 +111,20 @@ func TestExternalVersionErrors(t *testing.T) {
 		}
 	}
 }
+
+// Versions stay numbers that clients can read.
+func TestHighestVersion(t *testing.T) {
+	const highest = `"_version":9223372036854775807,`
+	n := newNode(t)
+	for _, target := range []string{"PUT /a/_doc/1?version=9223372036854775807&version_type=external", "PUT /a/_doc/1", "POST /a/_doc/1", "GET /a/_doc/1", "DELETE /a/_doc/1", "PUT /a/_doc/1"} {
+		body := ""
+		if !strings.HasPrefix(target, "GET") && !strings.HasPrefix(target, "DELETE") {
+			body = `{}`
+		}
+		if w := n.do(target, body); w.Code > 201 || !strings.Contains(w.Body.String(), highest) {
+			t.Errorf("%s: %d, %s", target, w.Code, w.Body)
+		}
+	}
+	n.must(409, "PUT /a/_doc/1?version=9223372036854775807&version_type=external", "{}")
+	n.must(200, "PUT /a/_doc/1?version=9223372036854775807&version_type=external_gte", "{}")
+}
