@@ -106,6 +106,8 @@ func TestErrors(t *testing.T) {
 		{"POST /a/_search", `{"query":{"query_string":{"query":"body:x"}}}`, 400, "query_shard_exception", "body"},
 		{"POST /a/_search", `{"query":{"query_string":{"query":"x","default_field":"body"}}}`, 400, "query_shard_exception", "[body]"},
 		{"POST /a/_search", `{"from":9999,"size":2}`, 400, "illegal_argument_exception", "[10001]"},
+		{"POST /a/_search", `{"size":20000}`, 400, "illegal_argument_exception", "but was [20000]"},
+		{"GET /a/_search?from=9223372036854775807&size=9223372036854775807", "", 400, "illegal_argument_exception", "Result window is too large"},
 		{"POST /a/_search", `{"size":-1}`, 400, "illegal_argument_exception", "size"},
 		{"POST /a/_search", `{"_source":[1]}`, 400, "parsing_exception", "_source"},
 		{"POST /a/_search", `{"track_total_hits":"x"}`, 400, "illegal_argument_exception", "track_total_hits"},

@@ -86,7 +86,7 @@ func (s *searchRequest) parseURL(r *request, x *Index) (err *Error) {
 			return err
 		}
 		if given {
-			*to = int(min(n, maxWindow+1))
+			*to = int(min(n, math.MaxInt32))
 		}
 	}
 	if s.suggest != nil {
@@ -257,9 +257,9 @@ func (s *searchRequest) parseWindow(_ *Index, key string, raw json.RawMessage) *
 		return illegal("[%s] parameter is %s: want a number that is not negative", key, raw)
 	}
 	if key == "from" {
-		s.from = min(n, maxWindow+1)
+		s.from = min(n, math.MaxInt32)
 	} else {
-		s.size = min(n, maxWindow+1)
+		s.size = min(n, math.MaxInt32)
 	}
 	return nil
 }
