@@ -30,10 +30,10 @@ func (r BatchResult) MarshalJSON() ([]byte, error) {
 // SearchBatch answers many queries on one commit. Use it for throughput: all processors plan
 // the queries and load their documents, and a GPU answers them in few launches. Result i
 // belongs to query i; its Err is the error that Search would return; its Took is the time of
-// the whole batch. Queries of a batch cannot have a Trace, nor what needs all matching
-// documents, such as Sort. Limits.Waiting and Limits.Deadline do not apply. Answers come from the result cache (Options.ResultCache), but are not added to
-// it. Hits of several results share memory. The error is the error of ctx, or of an index that
-// is closed; then there are no results.
+// the whole batch. Queries of a batch cannot have a Trace or an option that needs all matching documents, such as Sort.
+// Limits.Waiting and Limits.Deadline do not apply. Answers come from the result cache (Options.ResultCache), but are
+// not added to it. Hits of several results share memory. The error is the error of ctx, or of an index that is closed;
+// then there are no results.
 func (ix *Index) SearchBatch(ctx context.Context, queries []Query) ([]BatchResult, error) {
 	return ix.SearchBatchInto(ctx, queries, nil)
 }

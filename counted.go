@@ -23,7 +23,7 @@ const (
 // notCounted is why the CPU counts or sorts: the search needs more than counts of keywords and an order by one field.
 const notCounted = "the search filters after counting, aggregates more than values of keywords, or has another order than by one field"
 
-// counted answers the search if a GPU can count what it needs, and sort; else the result is nil.
+// counted answers the search if a GPU supports its counts and its sort; else the result is nil.
 func (s *sortedSearch) counted(ctx context.Context, notes []string) (*Results, error) {
 	if s.searcher.Dispatcher().GPU() == nil {
 		return nil, nil

@@ -95,8 +95,8 @@ func gpuRuntime(t *testing.T) *griffin.Runtime {
 	return runtime
 }
 
-// Facets and terms aggregations that a GPU counts, and hits that it sorts by a field, are the CPU's, with the same
-// matches, and the result says where they come from.
+// Facets and terms aggregations that a GPU counts, and hits that it sorts by a field, equal the results of the
+// CPU, with the same matches. Results.CountedBy names the processor.
 func TestFacetsOnGPU(t *testing.T) {
 	rng := rand.New(rand.NewPCG(98, 1))
 	runtime := gpuRuntime(t)

@@ -18,7 +18,7 @@ type fetchOptions struct {
 	versions      bool
 }
 
-// fetch reads the documents of hits. Those of an answer of the result cache are kept there when it is asked for again.
+// fetch reads the documents of hits. If the answer came from the result cache, fetch also caches its documents there.
 func (s *search) fetch(ctx context.Context, q *dispatch.Query, hits []base.Hit) ([]Hit, error) {
 	entry := dispatch.CacheEntry(q)
 	if entry == nil || s.query.Load > LoadTitles || s.query.Highlight != nil || len(hits) == 0 {

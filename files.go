@@ -40,7 +40,7 @@ type FilesOptions struct {
 	// PDFToText is the program that converts PDF files, pdftotext of poppler or one like it: it gets
 	// the arguments -q -enc UTF-8 - -, and the file on its standard input. "": PDF files are skipped.
 	PDFToText string
-	// Stdin is what the path "-" reads; nil: os.Stdin.
+	// Stdin is the input for the path "-"; nil: os.Stdin.
 	Stdin io.Reader
 	// MaxErrors is the number of bad records to skip before indexing ends with an error; -1:
 	// unlimited.
@@ -64,7 +64,7 @@ type Progress struct {
 	// Done and Total are bytes of input, as stored, while reading and thousandths otherwise; an
 	// unknown Total is 0.
 	Done, Total int64
-	// Docs were indexed so far, of Bytes of uncompressed input.
+	// Docs is the number of documents already indexed, Bytes the size of their uncompressed input.
 	Docs, Bytes int64
 	BadRecords  int64 // passed over so far
 	Elapsed     time.Duration

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Background work waits for the answer of a count and of an explanation to leave, as for that of a search.
+// Background work waits until the answer of a search, a count or an explanation is sent.
 func TestGateOfCountAndExplain(t *testing.T) {
 	q := Query{Text: "cat dog", Load: LoadIDs}
 	for name, do := range map[string]func(ctx context.Context, ix *Index) error{

@@ -232,7 +232,7 @@ func (ix *Index) beginWriter(ctx context.Context) error {
 	return nil
 }
 
-// recoverLog commits what a Writer left in its log, before other changes.
+// recoverLog commits the records in the log of an earlier Writer, before other changes.
 func recoverLog(ctx context.Context, ix *index.Index) error { return living.Recover(ctx, vfs.OS, ix) }
 
 // ix.mu is held.

@@ -77,11 +77,11 @@ func (ix *Index) Mapping() *Mapping {
 }
 
 // AddMapping declares the fields of a mapping that the index does not have, after the others, for documents
-// that are added later; Commit makes them visible. Of fields that the index has, boost, search_analyzer,
-// ignore_above and copy_to become what m says, or their defaults; other parameters must be the same. Documents that
-// are indexed keep what the former parameters made of them. After a change of ignore_above or copy_to, VerifyRebuild is
-// an error until they are written again. The member dynamic has no effect. The error wraps ErrBadInput and names the field and the parameter,
-// or is ErrTooManyFields.
+// that are added later; Commit makes them visible. In existing fields, boost, search_analyzer, ignore_above and copy_to
+// take the values in m, or else their defaults; other parameters must be the same. Existing documents stay indexed by
+// the former parameters. After a change of ignore_above or copy_to, VerifyRebuild is an error until they are written
+// again. The member dynamic has no effect. The error wraps ErrBadInput and names the field and the parameter, or is
+// ErrTooManyFields.
 func (ix *Index) AddMapping(ctx context.Context, m *Mapping) error {
 	return ix.write(ctx, 1, func(w *index.Writer, _ int) error { return w.AddMapping(m.m) })
 }

@@ -15,7 +15,7 @@ type MergeOptions struct {
 	// Reorder is the order of the documents; "": ReorderNone. With ReorderBP every segment is
 	// written again.
 	Reorder Reorder
-	// DryRun reports what a merge would do, without changes or a lock.
+	// DryRun reports the result of a merge without changing the index or taking its lock.
 	DryRun bool
 	// Progress, if set, is called a few times a second and at the end.
 	Progress func(Progress)

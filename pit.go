@@ -22,8 +22,8 @@ type PointInTime struct {
 	snapshot *index.Snapshot // nil after Close
 }
 
-// PointInTime holds what is visible now. Its files take space on the disk until Close, even if a
-// merge has replaced them.
+// PointInTime opens the visible state of the index. Its files take space on the disk until
+// Close, even if a merge has replaced them.
 func (ix *Index) PointInTime() (*PointInTime, error) {
 	snapshot, err := ix.ix.Snapshot()
 	if err != nil {

@@ -157,7 +157,7 @@ func (h *history) step(t *testing.T) {
 }
 
 // write changes the index through a Writer, with refreshes, flushes and merges between, and checks
-// what is visible.
+// the visible documents.
 func (h *history) write(t *testing.T, settings Settings) {
 	t.Helper()
 	ctx := t.Context()

@@ -40,8 +40,8 @@ type Results struct {
 	// Aggregations are the answers to Query.Aggregations.
 	Aggregations Aggregations `json:"aggregations,omitzero"`
 	// CountedBy is the processor that counted the values of Facets and Aggregations and found the best hits of
-	// Query.Sort, if there is a GPU: "gpu", or "cpu: " and the reason. If the query is no flat list of words, it is that of
-	// the values.
+	// Query.Sort, if there is a GPU: "gpu", or "cpu: " and the reason. If the query is not a flat list of words, it is
+	// the processor that counted the values.
 	CountedBy string `json:"counted_by,omitempty"`
 	// CountTook is the time of this on a GPU.
 	CountTook time.Duration `json:"count_took_ns,omitempty"`
@@ -175,7 +175,7 @@ type ExplanationPart struct {
 	// other fields, Excluded applies.
 	Query string `json:"query,omitempty"`
 	Field string `json:"field,omitempty"` // "" is the default field
-	// Terms are the index terms: one, or those of a phrase in their order.
+	// Terms are the index terms: one, or all terms of a phrase in their order.
 	Terms []string `json:"terms"`
 	// Excluded: the part is under a minus and has no Contribution.
 	Excluded bool `json:"excluded,omitempty"`

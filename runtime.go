@@ -49,15 +49,15 @@ type RuntimeOptions struct {
 	Limits *Limits
 	// WorkersPerQuery bounds the processors that search for one query on the CPU. Beyond the first, a query
 	// that is predicted to take long gets only processors that run no other query, and gives them back when
-	// queries arrive. Queries in mode saat, splits of AND between processors, what the CPU completes after a GPU,
-	// sorted searches and facets get no helpers, and their processors pass for idle. 0: all; 1: no query gets
-	// helpers. Hits and scores do not depend on it.
+	// queries arrive. Queries in mode saat, splits of AND between processors, queries that the CPU completes
+	// after a GPU, sorted searches and facets get no helpers, and their processors count as idle. 0: all; 1: no
+	// query gets helpers. Hits and scores do not depend on it.
 	WorkersPerQuery int
 	// Policy chooses the processor for each part of a search; "" is PolicyCost. Queries can
 	// replace it.
 	Policy Policy
-	// Ratio is the parameter of PolicyRatio: lists are intersected on the GPU while the next
-	// list is less than Ratio times as long as the intermediate result. 0 is 128.
+	// Ratio is the parameter of PolicyRatio: the GPU intersects lists while the length of
+	// the next list is less than Ratio times the size of the intermediate result. 0 is 128.
 	Ratio float64
 	// Engine is the engine that answers all searches, one of Engines, with options if wanted:
 	// "griffin18" or "griffin18:ratio=64,crossing=32". "" is "griffin", the default. Other engines
@@ -99,8 +99,8 @@ type Layout string
 
 // The layouts.
 const (
-	// LayoutReplicas: each GPU answers searches by itself, from lists of its own. A search takes as long
-	// as on one GPU, and a lost GPU leaves the others.
+	// LayoutReplicas: each GPU answers searches by itself, from lists of its own. A search takes the
+	// same time as on one GPU. If a GPU is lost, the others continue.
 	LayoutReplicas Layout = dispatch.LayoutReplicas
 	// LayoutRanges: each GPU has a range of the documents, and all answer every search. They hold
 	// more lists together, but a lost GPU takes all out of use.

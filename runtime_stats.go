@@ -65,7 +65,7 @@ type GPUPassStats struct {
 	ListBytes int64 `json:"list_bytes"`
 	// Gathering is the time for finding the lists of the queries, Planning for the plans of bands. Filling and Searching are
 	// times of kernels, which overlap: for images of bands, and for queries. Waiting is the time in which the processor
-	// waited for them, and Took that of the passes.
+	// waited for them, and Took the total time of the passes.
 	Gathering time.Duration `json:"gathering_ns"`
 	Planning  time.Duration `json:"planning_ns"`
 	Filling   time.Duration `json:"filling_ns"`

@@ -37,7 +37,7 @@ func (q *Query) needsMatches() bool {
 	return len(q.Sort) > 0 || len(q.Aggregations) > 0 || len(q.Facets) > 0 || q.Collapse != "" || q.PostFilter != nil || q.MinScore > 0
 }
 
-// checkSorted checks what needs the set of all matching documents.
+// checkSorted checks the options that need the set of all matching documents.
 func (q *Query) checkSorted() error {
 	switch {
 	case len(q.SearchAfter) > 0 && len(q.Sort) == 0:
@@ -405,7 +405,7 @@ func ones(bitmaps [][]uint64) (n int64) {
 	return n
 }
 
-// requests are those of Query.Facets and Query.Aggregations.
+// requests are the requests of Query.Facets and Query.Aggregations.
 func (s *sortedSearch) requests() ([]*aggregate.Request, error) {
 	requests, err := s.query.facetRequests()
 	if err != nil || len(s.query.Aggregations) == 0 {

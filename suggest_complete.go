@@ -17,7 +17,7 @@ type Complete struct {
 	Field string
 	// Size bounds the values; default 5.
 	Size int
-	// Weight is a field of numbers: values with a greater number come first. "": those of more documents.
+	// Weight is a field of numbers: values with a greater number come first. "": values of more documents come first.
 	Weight string
 	// Fuzzy also finds values whose beginning is only similar; nil: none.
 	Fuzzy *Fuzzy

@@ -164,7 +164,7 @@ func (c *correcter) correct(f *suggestField, text string, choice []int, number *
 	return out.String() + text[at:], nil
 }
 
-// find adds the similar words of a word, the one most similar to what was typed first.
+// find adds the similar words of a word, in falling order of their similarity to the typed text.
 func (c *correcter) find(f *suggestField, w typedWord, typed string) error {
 	const size = 10
 	_, candidates, err := f.Similar(c.ctx, w.term, typed, &spelling.Options{MaxEdits: max(editsFor(w.term), 1), MinLength: 3, MaxTermFreq: 1, Accuracy: 0.5, Size: size})

@@ -189,7 +189,7 @@ func (s *structured) grow(t *testing.T) {
 	}
 }
 
-// condition is a query with the loop that says which documents match.
+// condition is a query and the loop that selects the matching documents.
 type condition struct {
 	node  query.Node
 	match func(d *structuredDoc) bool

@@ -27,13 +27,13 @@ type RebuildOptions struct {
 	Progress func(Progress)
 }
 
-// RebuildReport is the result of Index.VerifyRebuild: the numbers of what was compared.
+// RebuildReport is the result of Index.VerifyRebuild: the numbers of compared items, and the differences.
 type RebuildReport struct {
 	Docs     int64 `json:"num_docs"` // live ones
 	Terms    int64 `json:"num_terms"`
 	Postings int64 `json:"num_postings"`
 	Queries  int64 `json:"num_queries"`
-	// Differences are at most MaxDifferences; with so many, the comparison has ended early.
+	// Differences are at most MaxDifferences. If there are MaxDifferences, the comparison has ended early.
 	Differences []Difference  `json:"differences,omitempty"`
 	Took        time.Duration `json:"took_ns"`
 }
@@ -45,7 +45,7 @@ const MaxDifferences = 20
 type Difference struct {
 	// What differs: "document frequency", "posting", "length", "hit 3" …
 	What string `json:"what"`
-	// Place is a field, term, document or query, as far as they apply, in words.
+	// Place names the field, term, document and query, where they apply, in words.
 	Place string `json:"place"`
 	// Field is nil for what belongs to no field; "" is the default field.
 	Field *string `json:"field,omitempty"`
@@ -72,7 +72,7 @@ func (d Difference) String() string {
 // hits, scores, order and counts of queries of random terms.
 //
 // The new index lies in a folder within RebuildOptions.Temp, which is removed at the end. It takes
-// about the space of the index without deleted documents, while it is built twice as much.
+// about the space of the index without deleted documents, and twice that space during the build.
 // Options.IndexMemory and Options.IndexThreads apply.
 //
 // With differences, the error wraps ErrCorrupt and the report has them. If the index stores no

@@ -131,7 +131,7 @@ func (ix *Index) Writer(ctx context.Context, o WriterOptions) (_ *Writer, err er
 	return &Writer{index: ix, store: store}, nil
 }
 
-// WriteKind is what a Write does.
+// WriteKind is the kind of a Write.
 type WriteKind uint8
 
 const (
@@ -170,7 +170,7 @@ type Write struct {
 	AddMapping *Mapping
 }
 
-// WriteOutcome is what a Write did.
+// WriteOutcome is the outcome of a Write.
 type WriteOutcome string
 
 const (

@@ -315,7 +315,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// What can be read can be written, and then reads the same.
+// Every input that can be read can be written, and the output reads the same.
 func FuzzCIFF(f *testing.F) {
 	f.Add(worked().bytes(f))
 	f.Add([]byte("\xff\xff\xff\xff\x07\x08\x01"))

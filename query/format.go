@@ -16,11 +16,11 @@ import (
 //
 // within the language's limits; the text may be longer, and nested deeper, than the parsed one.
 //
-// For a valid built tree, Parse(n.String(), fields) matches the same documents with the same
-// scores, except for what has no notation: ParseWeights reads a *Weights without a field; *Words whose words the
-// analyzer splits become phrases; a Boolean that mixes Should with Plain or Must gets Plain instead of
-// Should, which is exact in mode "or" only; Exact texts and Terms become words; *DisMax and *Boosting
-// are written as in Lucene's explanations, and options without operators are left out.
+// For a valid built tree, Parse(n.String(), fields) matches the same documents with the same scores, except
+// where the language has no notation: ParseWeights reads a *Weights without a field; *Words whose words the
+// analyzer splits become phrases; a Boolean that mixes Should with Plain or Must gets Plain instead of Should,
+// which is exact in mode "or" only; Exact texts and Terms become words; *DisMax and *Boosting are written as in
+// Lucene's explanations, and options without operators are left out.
 
 // String returns the canonical text.
 func (t *Term) String() string { return string(t.append(nil)) }

@@ -88,7 +88,8 @@ func (w *Wildcard) append(dst []byte) []byte {
 	return appendBoost(appendEscapedPattern(appendField(dst, w.Field), w.Pattern), w.Boost)
 }
 
-// appendEscapedPattern escapes all but operators and what is escaped.
+// appendEscapedPattern escapes all characters with a meaning in the query language,
+// except operators of patterns and characters that are already escaped.
 func appendEscapedPattern(dst []byte, pattern string) []byte {
 	for i := 0; i < len(pattern); {
 		size := 1

@@ -52,7 +52,7 @@ func (p *parser) within(object string) (names []string) {
 
 const asciiSpaces = " \t\n\v\f\r"
 
-// phraseEnd parses what may follow the closing quote: "~3" or "*".
+// phraseEnd parses the optional suffix after the closing quote: "~3" or "*".
 func (p *parser) phraseEnd(n *Phrase) {
 	if p.pos == len(p.text) {
 		return

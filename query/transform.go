@@ -55,7 +55,7 @@ func InFields(node Node, fields []FieldWeight, tieBreaker float64) Node {
 	return node
 }
 
-// EachLeaf visits the nodes of a tree that have no parts, but those of excluded clauses and of what lowers scores.
+// EachLeaf visits the nodes of a tree that have no parts. It skips excluded clauses and the negative part of Boosting.
 func EachLeaf(node Node, visit func(leaf Node)) {
 	switch n := node.(type) {
 	case *Boolean:

@@ -11,8 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 )
 
-// Weights is a sparse vector, as of learned sparse models: index terms with weights, which are factors of what the index
-// stores. Terms of weight 0 are ignored.
+// Weights is a sparse vector, as of learned sparse models: index terms with weights, which multiply the weights in the
+// index. Terms of weight 0 are ignored.
 //
 // With a Field, which is one of type sparse_vector, the node is a leaf like others: it matches documents with any of the
 // terms, and none if there is no term. Without, the index must be one of weights, each term is a Plain clause, and the node must be the whole query.
