@@ -75,8 +75,8 @@ const (
 	times = 2
 	// If a run takes tooLong, it is the only one.
 	tooLong = 20 * time.Millisecond
-	// short is the time below which the caches matter: a query after others takes
-	// up to four times as long as a repeated one.
+	// short is the time below which the caches matter: a query after others takes up to
+	// four times the time of a repeated one.
 	short = 250 * time.Microsecond
 	// More than the cache of a core.
 	cacheBytes = 4 << 20

@@ -288,7 +288,7 @@ func TestTrainedModelError(t *testing.T) {
 	}
 }
 
-// Batches are not compared, though one may take as long.
+// Batches are not compared, even if one takes the time of a single query.
 func TestTrainComparesNoBatches(t *testing.T) {
 	m := cost.New(cost.Machine{})
 	w := whole{kind: [sched.NumPlaces]cost.Kind{sched.CPU: cost.CPUOr, sched.GPU: cost.GPUImagesOr}, took: [sched.NumPlaces]time.Duration{usual, usual}}

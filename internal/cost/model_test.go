@@ -120,8 +120,8 @@ func TestCorrectionsHaveNoSteps(t *testing.T) {
 }
 
 // Predictions follow a place that becomes three times slower, or recovers,
-// within 100 observations. One observation in twenty that takes a hundred times
-// as long does not distort them.
+// within 100 observations. If one observation in twenty takes a hundred times longer,
+// it does not distort them.
 func TestObserveFollowsDrift(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	m, f := New(Machine{}), sized(t, 100_000)

@@ -74,7 +74,7 @@ func (s *Ahead) likely(st *Stage) base.Score {
 	return likelyKth(st.Legs(large), s.sc.queue.K(), float64(maskOf(v).count)/float64(v.NumDocs()))
 }
 
-// Finish adds the hits of all segments to a, which has those of the other segments, and the counts.
+// Finish adds the hits and the counts of s's segments to a, which already has the hits of the other segments.
 func (s *Ahead) Finish(ctx context.Context, a *Answer, trace *Trace) error {
 	p, sc, st := s.plan, s.sc, &s.plan.stages[s.stage]
 	a.Work.Add(s.work)

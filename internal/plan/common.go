@@ -14,7 +14,7 @@ import (
 // This file has stages whose candidates another processor finds: with a required phrase, the documents with all words that
 // every match has. The CPU reads the positions in them, and ranks the matches.
 
-// Reasons, beside those of Words, why a stage with a phrase has no common words.
+// Reasons why a stage with a phrase has no common words, in addition to the reasons of Words.
 const (
 	commonNone    = "it has a phrase that is not required or in a group, so that no intersection has its candidates"
 	commonOne     = "it has a phrase, but only one word that every match has: there is nothing to intersect"
@@ -174,7 +174,7 @@ func rankCommon(r *stageRun, segment int, docs []uint32, w *Work) error {
 		among.docs, among.words = nil, m.hold()
 		kernels.Mark(among.words, docs)
 	}
-	if isLeaf && !r.counts { // the iterator reads the positions of what may be a hit
+	if isLeaf && !r.counts { // the iterator reads the positions of possible hits only
 		return r.visit(segment, among, w)
 	}
 	var rest []node

@@ -220,7 +220,8 @@ func (c *compiler) words(w *query.Words, mode Mode, boost float64) (node, error)
 	return g.simplify(), nil
 }
 
-// areNew reports whether terms rise, as those of a text without repeated words do. Then they are different.
+// areNew reports whether the numbers of terms rise. Then all terms are different. This is the case in a
+// text without repeated words.
 func areNew(terms []int) bool {
 	for i := 1; i < len(terms); i++ {
 		if terms[i] <= terms[i-1] {
@@ -260,7 +261,8 @@ func (c *compiler) word(w *query.Words, id base.FieldID, terms []int, last bool,
 	return c.memory.leaf(leaf{field: id, terms: terms, boost: boost}), nil
 }
 
-// weights makes leaves of the terms whose weight is not 0. Those of a field beside others are optional in every mode.
+// weights makes leaves of the terms whose weight is not 0. Terms of a field of type sparse_vector are optional in
+// every mode.
 func (c *compiler) weights(w *query.Weights, mode Mode, boost float64) (node, error) {
 	field, err := vectorField(c, w.Field)
 	if err != nil {

@@ -96,8 +96,8 @@ func (r *stageRun) count(segment int, w *Work) (int64, error) {
 	return int64(count), nil
 }
 
-// countAny counts the live documents of at least one node. How many have the most frequent of the nodes' terms is known, so
-// that only those of them are looked for that other nodes have.
+// countAny counts the live documents of at least one node. The document frequency of the most frequent term is known.
+// So only the documents of the other nodes are enumerated, and the documents that also have this term are subtracted.
 //
 // On 300,000 passages, the unions of search-benchmark-game take 33 instead of 54 µs (one thread of a Zen 5).
 func (r *stageRun) countAny(segment int, nodes []node) (int, error) {

@@ -80,7 +80,7 @@ func NewCrew(n, perQuery int) *Crew {
 	return c
 }
 
-// CrewStats count what a Crew has done.
+// CrewStats count the work of a Crew.
 type CrewStats struct {
 	Shared  int64 // parts of queries that several goroutines ran
 	Helpers int64 // times that a goroutine began to help a query

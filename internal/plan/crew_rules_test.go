@@ -18,8 +18,8 @@ func idleTeam(c *Crew, tasks int, rest time.Duration) *team {
 	return t
 }
 
-// An idle processor goes to the team with the longest rest for each worker, as long as a helper pays, and some
-// processors stay free.
+// An idle processor goes to the team with the longest remaining time for each worker, while a helper pays.
+// Some processors stay free.
 func TestCrewLends(t *testing.T) {
 	c := NewCrew(16, 5)
 	if c.lend() != nil {

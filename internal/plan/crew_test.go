@@ -302,7 +302,7 @@ func TestCrewTrace(t *testing.T) {
 	}
 }
 
-// The error of a team is the first one, not that of workers that it ended.
+// A team returns its first error, not the errors of workers that it ended.
 func TestCrewFirstError(t *testing.T) {
 	snapshot := crewIndex(t, rand.New(rand.NewPCG(20, 10)), false, false, false)
 	s, sc := New(snapshot, nil), testScratch(t, "whitespace")

@@ -10,7 +10,7 @@
 // (iterator.go, phrase.go, conjunction.go, disjunction.go). Matches gives the matching documents as
 // bitmaps, for counting, sorting and aggregating (matches.go).
 //
-// The package does not know GPUs or schedulers (package dispatch derives what they need,
+// The package does not know GPUs or schedulers (package dispatch derives their input by
 // inspect.go), parse queries, read stored documents, or open files.
 //
 // # Semantics

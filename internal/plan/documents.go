@@ -15,7 +15,7 @@ type documents struct {
 	count int
 }
 
-// A list of documents takes at most half as much memory as bits.
+// A list of documents takes at most half the memory of bits.
 const docsPerListed = 64
 
 func isFew(count, numDocs int) bool { return count <= numDocs/docsPerListed }

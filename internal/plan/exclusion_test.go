@@ -11,7 +11,8 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// What is excluded can be a group that excludes documents of a bitmap: it may be ahead of the candidates.
+// An excluded node can be a group that itself excludes documents of a bitmap. Its iterator may be ahead
+// of the candidates.
 func TestNestedExclusions(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

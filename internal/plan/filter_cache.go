@@ -9,10 +9,10 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Documents of sets are cached by segment from their second use on, within the memory of the index's
-// derived structures (package derived) as long as nothing else needs it. They are of all documents, deleted
-// ones too, so that they stay valid while the segment is open; beside them are the live ones of the last
-// deletions.
+// From their second use on, the documents of sets are cached by segment, in the memory of the index's
+// derived structures (package derived). The cache drops them if the memory is needed elsewhere. Cached sets
+// include deleted documents, so that they stay valid while the segment is open. The live documents are
+// cached beside them for the last deletions.
 
 type cachedSet struct {
 	key string // of the set; another one of the same hash is not this

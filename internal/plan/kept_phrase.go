@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// keptPhrase is the documents of a phrase with its frequencies, as a phraseFinder found them among those of
-// the other parts of a query.
+// keptPhrase is the documents of a phrase with its frequencies, as a phraseFinder found them among the
+// documents of the other parts of a query.
 type keptPhrase struct {
 	leaf        *leaf
 	docs, freqs []uint32

@@ -400,7 +400,7 @@ func (x narrower) withRarest(d documents, l *leaf) (documents, error) {
 	return x.inList(d, rarest)
 }
 
-// visit moves an iterator of n to the documents of d. Those of a phrase have all its fixed terms.
+// visit moves an iterator of n to the documents of d. For a phrase, these documents have all its fixed terms.
 func (x narrower) visit(d documents, n node) (documents, error) {
 	sc := x.m.scratch
 	sc.beginTree(x.m.words, x.m.segment, x.m.stop)

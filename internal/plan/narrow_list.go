@@ -113,7 +113,7 @@ func (x narrower) selectFrom(o *output, c *postings.Cursor, words []uint64) erro
 	return blocks.err
 }
 
-// lookUpLen documents, which are in as many blocks at most, are looked up together.
+// lookUpLen documents are looked up together. They touch at most lookUpLen blocks.
 const lookUpLen = pulsePeriod
 
 // lookUp calls f for the documents of d that are in a list, in parts. The error is stop's.

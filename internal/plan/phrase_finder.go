@@ -249,7 +249,7 @@ func (f *phraseFinder) finish(m *matcher) (failed error) {
 	return failed
 }
 
-// phraseSearch says where findPhrase looks for which phrase.
+// phraseSearch is the input of findPhrase: a phrase and the documents to search.
 type phraseSearch struct {
 	leaf     *leaf
 	docs     *documents   // among these, or with nil

@@ -10,8 +10,9 @@ import (
 )
 
 // reserve keeps helpers that have no team, and starts them again. Each waits for a byte in a pipe of its own: the
-// runtime wakes the threads of several readers at once, but those of new goroutines one after another. A goroutine
-// that reads a pipe does not occupy a processor, unlike one in a blocking system call. reserve is safe for concurrent use.
+// runtime wakes the threads of several readers at once, but starts threads for new goroutines one after another. A
+// goroutine that reads a pipe does not occupy a processor, unlike one in a blocking system call. reserve is safe for
+// concurrent use.
 //
 // A bubble of testing/synctest is not idle while a helper waits, so no query in it may be shared.
 type reserve struct {

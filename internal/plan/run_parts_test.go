@@ -146,7 +146,7 @@ func TestMaskWords(t *testing.T) {
 	}
 }
 
-// Phrases are as bounded and as long as their rarest term, and read each list once.
+// The bound and the cost of a phrase are the ones of its rarest term. A phrase reads each list once.
 func TestPhraseParts(t *testing.T) {
 	docs := append(docsOf(300, "w0 w1 w0 w2"), docsOf(200, "w0 w1 w1")...)
 	docs = append(docs, docsOf(50, "w3 w0 w0 w0 w0 w0 w0 w0")...)

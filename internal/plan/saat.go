@@ -103,7 +103,7 @@ func (sc *Scratch) engine(v saat.Variant) (*saat.Engine, error) {
 	return e, nil
 }
 
-// search asks for more hits as long as hits of equal score may be missing.
+// search asks for more hits while hits of equal score may be missing.
 func (q *ImpactQuery) search(ctx context.Context, p *Plan, e *saat.Engine, dst []base.Hit) (saat.Result, error) {
 	r, err := e.Search(ctx, &q.Query, dst)
 	if err != nil || len(p.ties) == 0 || p.k == 0 {

@@ -70,5 +70,5 @@ func (s *Scorer) end() error {
 	return fmt.Errorf("segment %s: query %s: %w", s.view, s.run.plan.query, err)
 }
 
-// Close reports what was wrong with the last segment.
+// Close returns the error of the last segment.
 func (s *Scorer) Close() error { return s.end() }

@@ -51,8 +51,8 @@ func selectIndex(t *testing.T, rng *rand.Rand, numDocs, commits int, deletions b
 	return New(indextest.Snapshot(t, ix), nil)
 }
 
-// Filters of all selectivities, correlated with the query or not, give with all traversals what the unfiltered
-// ranking has left of them.
+// With filters of all selectivities, correlated with the query or not, every traversal returns the unfiltered
+// ranking without the documents that the filter drops.
 func TestSelectivities(t *testing.T) {
 	rng := rand.New(rand.NewPCG(63, 1))
 	shares := []float64{0.001, 0.01, 0.03, 0.1, 0.5, 0.9, 0.99}

@@ -7,10 +7,10 @@ import (
 )
 
 // Queries of a few rare words take microseconds, of which reading the lists is a part. Their stages run without
-// traces, helpers and masks: the steps of runShort are those of a stageRun that have an effect on them.
+// traces, helpers and masks: runShort has only the steps of a stageRun that affect such stages.
 
-// isShort reports whether a flat stage has only short lists in all segments, with so few postings together that helpers
-// of a crew do not pay.
+// isShort reports whether a flat stage has only short lists in all segments, and too few postings in total for helpers
+// of a crew to pay.
 func (st *Stage) isShort(crew *Crew, numPostings uint64) bool {
 	if st.kind != traverse.Or || st.named != nil || st.isMasked() {
 		return false

@@ -8,9 +8,9 @@ import (
 
 // sloppyMatcher computes the frequency of a phrase with slop: the sum of 1/(1+length) over its matches,
 // where length is how far the terms are from their places, at most the slop. It is the algorithm of
-// Lucene's SloppyPhraseMatcher: the term with the least position relative to its place advances as long
-// as this shortens the match; a repeated term never stands twice at one position, because the lesser of
-// the two advances.
+// Lucene's SloppyPhraseMatcher: the term with the least position relative to its place advances while
+// this shortens the match. Two occurrences of a repeated term never have the same position, because the
+// lesser of the two advances.
 type sloppyMatcher struct {
 	terms []sloppyTerm
 	end   int64 // greatest position

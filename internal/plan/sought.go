@@ -64,7 +64,7 @@ type SoughtTerm struct {
 	IDF   float64
 }
 
-// Sought returns the terms, phrases and patterns of the query, with filters also those of parts with the score 0.
+// Sought returns the terms, phrases and patterns of the query. With filters, it includes the parts with the score 0.
 func (p *Plan) Sought(filters bool) Sought {
 	var s Sought
 	seen := make([]bool, len(p.words.terms))

@@ -182,10 +182,10 @@ func (r *stageRun) traverseRange(segment int, t traverse.Traversal, m *mask, thr
 }
 
 // guess returns a threshold that k documents of the mask probably reach, or 0. Traversals begin with the k-th
-// best score of a list, but with a mask the best may be masked. If a share of the documents is left, about as
-// many of the n best of a list are: n is chosen so that they are probably k.
-// On 250,000 passages of Wikipedia, the top 10 of TB05 queries (OR) in a random half of the passages take
-// 17 µs a query with it, 19 µs without (one thread of a Zen 5).
+// best score of a list, but a mask may drop these best documents. If a share p of the documents is left,
+// about p*n of the n best of a list are left: n is chosen so that k are probably left. On 250,000 passages of
+// Wikipedia, the top 10 of TB05 queries (OR) in a random half of the passages take 17 µs a query with it, 19
+// µs without (one thread of a Zen 5).
 func (r *stageRun) guess(segment int, m *mask) base.Score {
 	k := r.sc.queue.K()
 	if m.all || r.st.kind != traverse.Or || k == 0 || r.sc.queue.Len() > 0 {
@@ -241,7 +241,7 @@ func (r *stageRun) iterate(segment int, n node, offset base.Score, w *Work) erro
 	return err
 }
 
-// iterateRange adds the hits from a document on, which is above those of earlier calls for the iterator.
+// iterateRange adds the hits in a range of documents, which follows the ranges of earlier calls for the iterator.
 func (r *stageRun) iterateRange(segment int, root iterator, offset base.Score, from, to base.DocID) error {
 	sc := r.sc
 	view := r.view(segment)

@@ -232,8 +232,8 @@ func (t *team) add(w *worker, from, to base.DocID, perTask float64) {
 	t.perTask += float64((min(perTask, outlier*t.perTask) - t.perTask) / outlier)
 }
 
-// inRanges runs ranges of a segment's documents, the first ones with own, which leaves its hits in the queue. When
-// these took so long that helpers pay for the rest, it shares the others with them.
+// inRanges runs ranges of a segment's documents. It runs the first ones with own, which leaves its hits in the
+// queue. If the measured time predicts that helpers pay for the remaining ranges, it shares these with them.
 func (r *stageRun) inRanges(numDocs int, w *Work, own func(from, to base.DocID) error, task func(w *worker, from, to base.DocID) error) error {
 	const firstRange, growth = 256, 4 // the first range is a share of the segment; alone, each next one ends at a multiple
 	c := r.crew

@@ -355,7 +355,7 @@ func TestTestedCandidates(t *testing.T) {
 	}
 }
 
-// A value counts as often as a query has it, up to the greatest number of values.
+// A value that a query repeats counts each time, up to the greatest number of values.
 func TestTermsSetOfEqualValues(t *testing.T) {
 	s, _, _ := typedIndex(t, rand.New(rand.NewPCG(85, 1)), 300, 1)
 	sc := testScratch(t, "whitespace")
@@ -369,7 +369,8 @@ func TestTermsSetOfEqualValues(t *testing.T) {
 	}
 }
 
-// What a field cannot hold, and what it cannot be searched by, is an error that names it.
+// Values that a field cannot hold, and queries that its type does not support, are errors
+// that name the field or the type.
 func TestTypedErrors(t *testing.T) {
 	s, _, _ := typedIndex(t, rand.New(rand.NewPCG(83, 1)), 10, 1)
 	sc := testScratch(t, "whitespace")

@@ -70,7 +70,8 @@ func TestKthBestAgainstSort(t *testing.T) {
 	}
 }
 
-// BenchmarkKthBest measures lists of as many postings. There are many, so that their order cannot be learned.
+// BenchmarkKthBest measures lists of different lengths. There are many lists, so that branch prediction
+// cannot learn their order.
 func BenchmarkKthBest(b *testing.B) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	values := make([]score.Bound, 1<<20)

@@ -17,8 +17,8 @@ type CursorStats struct {
 
 // Cursor iterates over a List in DocID order and decodes only blocks in which it stops. Reset
 // places it before the first posting; Next and NextGEQ may follow in any order. DocID is NoDocID
-// before the first move, at the end and after an error (see Err); then only methods that say so
-// may be called for the current posting or block.
+// before the first move, at the end and after an error (see Err). Methods for the current
+// posting or block may then be called only if their comments allow it.
 //
 // A Cursor contains its decoded block (1 KiB), does not allocate, and is not safe for concurrent
 // use.
@@ -197,7 +197,7 @@ func (c *Cursor) fail(err error) bool {
 	return false
 }
 
-// freqsOneByOne single reads cost about as much as the whole block.
+// freqsOneByOne single reads cost about the same as decoding the whole block.
 const freqsOneByOne = 8
 
 // Freq is the current frequency; 0 on an error.

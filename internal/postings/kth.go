@@ -66,8 +66,8 @@ func (b *kthBest) result() (kth [len(Kth)]score.Bound) {
 // minCounted is the number of values from which on countBest is faster than selectBest. It is at most Kth[1].
 const minCounted = 20
 
-// countBest sets the Kth[i]-th best values of which there are as many: it counts values by their high bytes, and
-// those with the high byte of a result by their low bytes. Comparisons would be harder to predict.
+// countBest sets kth[i] for each Kth[i] up to the number of values. It counts values by their high bytes, then
+// the values with the high byte of a result by their low bytes. Branches of comparisons would be harder to predict.
 func countBest(values []score.Bound, kth *[len(Kth)]score.Bound) {
 	var highs, lows [1 << 8]uint16 // at most 4*Kth[len(Kth)-1]+codec.BlockLen values
 	best := score.Bound(0)

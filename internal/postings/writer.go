@@ -21,10 +21,10 @@ type Options struct {
 // For lists of more than one block (package comment).
 const listAlign = 16
 
-// Writer writes posting lists: Begin, any number of AddBlock, Finish, repeatedly. Its memory,
-// reused, is constant, except for the current list's directory (24 bytes a block) and, with
-// positions, those of one block. With a codec.ListCodec it buffers the list's DocIDs (4 bytes a
-// posting), frequencies and encoding.
+// Writer writes posting lists: Begin, any number of AddBlock, Finish, repeatedly. Its memory is
+// reused and constant, except for the current list's directory (24 bytes a block) and, with
+// positions, the positions of one block. With a codec.ListCodec it buffers the list's DocIDs (4
+// bytes a posting), frequencies and encoding.
 //
 // After an error the Writer and its output are unusable.
 type Writer struct {

@@ -44,7 +44,7 @@ func place(i, round, n int) int {
 }
 
 // rehearsal is the duration of untimed queries before a pass: a GPU that was idle for a second
-// takes about ten milliseconds to restore its clock, perhaps as long as the pass.
+// takes about ten milliseconds to restore its clock, which can be the time of a whole pass.
 const rehearsal = 60 * time.Millisecond
 
 // rehearse answers the first queries of a pass untimed. If policies have their own GPU memory,

@@ -37,8 +37,8 @@ type Figures struct {
 	// RegretAtMost uses an oracle that is chosen and measured by the same rounds, and is thus
 	// too fast. The difference from Regret is noise.
 	RegretAtMost *float64 `json:"regret_at_most,omitempty"`
-	// Excess is that of the minimum times over the better of cpu and gpu, in the variant's
-	// worst class of queries, Worst: 0.03 is 3 %; negative is faster.
+	// Excess compares the variant's minimum times with the better of cpu and gpu, in its
+	// worst class of queries, Worst: 0.03 is 3 % slower; negative is faster.
 	Excess *float64 `json:"excess,omitempty"`
 	Worst  string   `json:"worst_class,omitempty"`
 	// Shares of the runs on one processor and on both; Migrations per query.

@@ -22,9 +22,9 @@ const maxStaticPages = 1 << 14
 
 // heapAccumulators keep the top k in a heap (Trotman and Crane, §5 and §6; loops_generated.go).
 //
-// We differ: the heap holds DocIDs instead of pointers, with as many loads for arrays, in the
-// total order of results; the paper does not order ties. Accumulators have 32 bits for a query
-// whose scores could exceed the paper's 16.
+// We differ: the heap holds DocIDs instead of pointers, which takes the same number of loads
+// with arrays. It uses the total order of results; the paper does not order ties. Accumulators
+// have 32 bits for a query whose scores could exceed the paper's 16.
 type heapAccumulators interface {
 	// reset zeroes numDocs accumulators and empties the heap, for k >= 1 hits.
 	reset(numDocs, k int)

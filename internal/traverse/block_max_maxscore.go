@@ -50,8 +50,8 @@ const (
 	// firstWindow is the least length of the first window; each further one doubles it up to maxWindow. Long
 	// windows share the cost of bounds and of partial blocks among more postings. Short ones at the start find
 	// a threshold before much is read. With windows of at least 512 throughout, queries of the first 30 words of
-	// passages took 1.8 times, the texts of SciFact's queries 1.5 times as long (250,000 passages, one thread of
-	// a Zen 5). With more lists than listsPerWindow, the first window is longer in proportion.
+	// passages took 1.8 times the time, the texts of SciFact's queries 1.5 times (250,000 passages, one thread
+	// of a Zen 5). With more lists than listsPerWindow, the first window is longer in proportion.
 	firstWindow    = 1024
 	listsPerWindow = 16
 	// Blocks examined to bound a nonEssential list in a window; if there may be more, MaxScore

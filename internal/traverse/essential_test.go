@@ -49,8 +49,8 @@ func TestEssential(t *testing.T) {
 	}
 }
 
-// TestEssentialLimits has lists of 1, 2, 4, 8 and 16 postings, so that the result tells which are
-// essential; the k-th best contribution of one list is the threshold.
+// TestEssentialLimits has lists of 1, 2, 4, 8 and 16 postings, so that the result identifies the
+// essential ones. The k-th best contribution of one list is the threshold.
 func TestEssentialLimits(t *testing.T) {
 	term := score.NewLinearTerm(1, 1000)
 	scale := score.NewScale(term, 0, 0)

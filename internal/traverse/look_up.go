@@ -17,8 +17,8 @@ import (
 // match.
 //
 // In an Or, the lists follow each other in descending order of MaxScore, as in blockMaxMaxScore's windows:
-// the k-th best sum so far is a threshold, which excludes documents that the remaining lists cannot lift to it. In
-// an And, the shortest list is first.
+// the k-th best partial sum is a threshold, which excludes documents that the remaining lists cannot lift to it.
+// In an And, the shortest list is first.
 type lookUp struct{ mode Mode }
 
 var _ Traversal = lookUp{}
@@ -137,7 +137,7 @@ func (x *lookUps) merge(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue)
 // less subtracts, down to 0.
 func less(need, rest base.Score) base.Score { return need - min(need, rest) }
 
-// reached returns a score above need that k candidates reach with their sums so far, or 0.
+// reached returns a score above need that the partial sums of k candidates reach, or 0.
 func (x *lookUps) reached(found *candidates, need base.Score, k int) base.Score {
 	if k == 0 || found.n <= k {
 		return 0

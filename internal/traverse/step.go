@@ -11,8 +11,7 @@ import (
 )
 
 // Candidates are a conjunction's intermediate result: a segment's live documents in all lists
-// so far, by increasing DocID, with the sums of contributions. DocIDs and Scores have the same
-// length.
+// already processed, by increasing DocID, with the sums of contributions. DocIDs and Scores have the same length.
 //
 // They move between processors between steps (griffin18, PPoPP 2018, §3.2).
 type Candidates struct {

@@ -70,7 +70,8 @@ type Query struct {
 	From, To base.DocID
 }
 
-// RangeDocs is the unit of ranges of documents: a multiple of what a traversal treats as one.
+// RangeDocs is the unit of ranges of documents: a multiple of the number of documents that a
+// traversal processes together.
 const RangeDocs = maxWindow / 2
 
 // end is the first document after the range.
@@ -95,7 +96,7 @@ func Splits(t Traversal, legs []Leg) bool {
 	return false
 }
 
-// IsShort reports whether a traversal that Choose returned has so few postings that no helpers pay for it.
+// IsShort reports whether a traversal that Choose returned has too few postings for helpers to pay.
 func IsShort(t Traversal) bool {
 	_, is := t.(mergedScores)
 	return is
