@@ -34,7 +34,7 @@ func (r *Request) wrap(err error) error {
 	return base.Locate(fmt.Errorf("aggregation [%s] of type [%s]: %w", r.Name, r.Type, err), r.raw)
 }
 
-// budget counts what a Run uses.
+// budget counts the memory and the buckets of a Run.
 type budget struct {
 	limits  Limits
 	bytes   int64

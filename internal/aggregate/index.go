@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/mapping"
 )
 
-// Index is what a Run reads.
+// Index is the input of a Run.
 type Index struct {
 	Segments []Segment
 	// Field finds a field by its dotted name.

@@ -111,7 +111,7 @@ type single interface {
 	inside() *within
 }
 
-// value returns what the key sorts a bucket by.
+// value returns the sort value of a bucket for the key.
 func (k *orderKey) value(w *within, bucket uint32) (v float64, ok bool) {
 	for i, name := range k.path {
 		at := slices.IndexFunc(w.children, func(c collector) bool { return c.request().Name == name })

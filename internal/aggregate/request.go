@@ -46,7 +46,7 @@ const maxNesting = 32
 
 // kind is a type of aggregation.
 type kind struct {
-	// parse returns what makes the collector.
+	// parse returns a constructor of the collector.
 	parse func(r *Request, p *params) (func(e *env) (collector, error), error)
 	// leaf: it has no aggregations within it. top: it is not within another one.
 	leaf, top bool

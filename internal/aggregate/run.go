@@ -8,7 +8,7 @@ import (
 	kernels "github.com/griffin-search/griffin/internal/simd/column"
 )
 
-// env is what the collectors of a Run share.
+// env is the state that the collectors of a Run share.
 type env struct {
 	ctx    context.Context
 	index  *Index

@@ -6,7 +6,7 @@
 // "simple" and "whitespace" do less; "english-full" also indexes stop words; "code" and "cjk" are for
 // source code and East Asian text; other names are languages with a Snowball stemmer. Settings define
 // further analyzers of character filters, a tokenizer and token filters, in the JSON of OpenSearch. A Scheme
-// says which analyzer each field of an index has, for documents and for queries.
+// assigns analyzers to the fields of an index, for documents and for queries.
 //
 // Query syntax is handled by package query. The chains of Lucene do not normalise Unicode: composed and decomposed
 // forms of a letter are different terms. Analyzers of Settings do, to NFC, unless they say otherwise.

@@ -20,7 +20,7 @@ func randomText(rng *rand.Rand, alphabet []rune, most int) string {
 	return b.String()
 }
 
-// Expressions of the syntax that Go shares match what they match in Go.
+// Expressions in the common syntax match the same texts as in Go.
 func TestRegexpAsInGo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	alphabet := []rune("ab1é日")

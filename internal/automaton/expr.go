@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// expr is an expression over bytes: an index into builder.nodes. Equal expressions have equal numbers,
-// as far as the simplifications of the constructors go.
+// expr is an expression over bytes: an index into builder.nodes. The constructors simplify
+// expressions, and give equal numbers to equal simplified ones.
 type expr int32
 
 type op uint8
@@ -248,7 +248,7 @@ func (b *builder) list(o op, list []expr, none expr) expr {
 	return b.add(n)
 }
 
-// derivative returns the expression of what may follow the byte c in texts of e.
+// derivative returns the expression of the possible remainders after the byte c in texts of e.
 //
 // Brzozowski, "Derivatives of regular expressions", Journal of the ACM 11(4), 1964; Owens, Reppy and
 // Turon, "Regular-expression derivatives re-examined", Journal of Functional Programming 19(2), 2009.

@@ -29,8 +29,8 @@ var _ vellum.Automaton = (*Similar)(nil)
 
 // similarState is a row of the dynamic programme. State 0 is dead.
 type similarState struct {
-	// row[j] is the distance of the text so far from word[:j], at most edits+1; before is the row
-	// before the last character.
+	// row[j] is the distance between the text already read and word[:j], at most edits+1; before
+	// is the row before the last character.
 	row, before []byte
 	last        rune   // the last character; -1 if no swap can use it
 	count       int    // characters so far, at most prefix

@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/mapping"
 )
 
-// By is what a Key compares.
+// By is the kind of values that a Key compares.
 type By uint8
 
 const (
@@ -36,7 +36,7 @@ const (
 
 var modeNames = []string{"min", "max", "sum", "avg", "median"}
 
-// Missing says where documents without a value are.
+// Missing is the position of documents without a value.
 type Missing uint8
 
 const (

@@ -12,10 +12,10 @@ import (
 	"github.com/griffin-search/griffin/internal/derived"
 )
 
-// The first documents of a segment in the order of a key are kept from the second ranking of many documents on,
-// as long as nothing else needs the memory. The best documents of a query are found by testing these in turn. The
-// latest 10 of the 8,000 of 250,000 passages that TB05 queries match on average are found in 24 µs so, with the
-// matching; by reading values in 100 µs (one thread of a Zen 5).
+// From the second ranking of many documents on, the first documents of a segment in the order of a key are cached
+// until the memory is needed elsewhere. To find the best documents of a query, they are tested in this order.
+// Example: TB05 queries match 8,000 of 250,000 passages on average; finding the latest 10 takes 24 µs with an
+// order, with the matching, and 100 µs by reading values (one thread of a Zen 5).
 
 // order is the first documents in the order of a key, then of writing.
 type order struct {
@@ -38,8 +38,8 @@ const (
 	orderedPart = 64
 )
 
-// Tests of documents of an order that cost as much as reading a document's value, and how many times as many as
-// expected are tried if the order and the query are correlated.
+// testsPerRead is the number of tests of documents of an order with the cost of reading one value. Up to
+// moreTests times the expected number are tried, in case the order and the query are correlated.
 const (
 	testsPerRead = 4
 	moreTests    = 16

@@ -55,7 +55,7 @@ func (o *Options) sortsByScore() bool {
 // NeedsScores reports whether Scorer must be set.
 func (o *Options) NeedsScores() bool { return o.Scores || o.sortsByScore() }
 
-// Hit is a document with what it was ranked by.
+// Hit is a document with the values that determine its rank.
 type Hit struct {
 	Segment int
 	Doc     base.DocID // of the segment
@@ -277,8 +277,8 @@ func (s *segmentRun) collectAll(words []uint64, matched int) error {
 	return s.collect(words)
 }
 
-// firstLook is the number of documents after which a full heap narrows the rest; then it is repeated after
-// lookFactor times as many.
+// After firstLook documents, a full heap narrows the remaining ones. This is repeated each time the number
+// of documents has grown by lookFactor.
 const (
 	firstLook  = 4096
 	lookFactor = 16

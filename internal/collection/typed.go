@@ -14,13 +14,13 @@ import (
 // Typed fields of a generated collection (Options.Typed). They do not depend on the words, except that
 // FieldDay follows the order of the documents, so that a range of days is a part of the segment.
 const (
-	// FieldKind is a keyword without posting lists, one of NumKinds values of which the nth is drawn about 1/n
-	// as often as the first.
+	// FieldKind is a keyword without posting lists, one of NumKinds values. The nth value has about 1/n of the
+	// frequency of the first.
 	FieldKind = "kind"
 	NumKinds  = 1000
 	// FieldDay is a date. The documents in their order are of 20 years, give or take 30 days.
 	FieldDay = "day"
-	// FieldNumber is a number from 0 to 999, each as often.
+	// FieldNumber is a number from 0 to 999, uniformly distributed.
 	FieldNumber = "number"
 )
 

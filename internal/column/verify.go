@@ -32,7 +32,7 @@ func (s *Set) Verify(ctx context.Context, progress func(bytes int64)) error {
 	return nil
 }
 
-// What is bad input for a Writer is damage here.
+// An error that means bad input in a Writer means damage here.
 func verifyError(err error) error {
 	if errors.Is(err, base.ErrBadInput) {
 		return corrupt("%v", err)

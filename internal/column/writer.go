@@ -11,7 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Temp says where a Writer puts what exceeds its memory. Zero has no limit and no files.
+// Temp configures the temporary files for the data that exceeds a Writer's memory. Zero
+// has no limit and no files.
 type Temp struct {
 	FS  vfs.FS
 	Dir string
@@ -51,7 +52,7 @@ func (w *Writer) begin(name string) error {
 	return nil
 }
 
-// Columns counts the columns with values, so far.
+// Columns is the present number of columns with values.
 func (w *Writer) Columns() int { return int(w.columns) }
 
 // Close writes the directory.

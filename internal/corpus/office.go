@@ -90,7 +90,7 @@ func (o *officeFile) each(name string, f func(token xml.Token) error) error {
 	}
 }
 
-// write appends to the text, which shared strings can make longer than what was unpacked.
+// write appends to the text. Shared strings can make the text longer than the unpacked input.
 func (o *officeFile) write(s string) error {
 	if o.text.Len()+len(s) > o.limit {
 		return errTooLarge

@@ -34,8 +34,8 @@ func must(f dateFormats, err error) dateFormats {
 	return f
 }
 
-// namedFormats are OpenSearch's; a name with "strict_" before it means the same here, since patterns take
-// as many digits as they have letters.
+// namedFormats are OpenSearch's; a name with "strict_" before it means the same here, since a pattern
+// takes one digit for each of its letters.
 var namedFormats = map[string]string{
 	"basic_date":                        "yyyyMMdd",
 	"basic_date_time":                   "yyyyMMdd'T'HHmmss.SSSX",
@@ -119,8 +119,8 @@ var (
 	errDateRange = errors.New("the date is too far away")
 )
 
-// parse returns milliseconds since 1970. zone is for texts without one. With roundUp, what a text leaves
-// out is the last moment: "2024" is the end of that year.
+// parse returns milliseconds since 1970. zone is for texts without one. With roundUp, parts that a text
+// leaves out take their last values: "2024" is the end of that year.
 func (fs dateFormats) parse(text string, zone *time.Location, roundUp bool) (int64, error) {
 	if fs == nil {
 		fs = defaultFormats
@@ -226,7 +226,7 @@ func floorDiv(a, b int64) (quotient, rest int64) {
 	return quotient, rest
 }
 
-// moment is a date while it is read; -1 is what the text does not have.
+// moment is a date while it is read; parts that the text does not have are -1.
 type moment struct {
 	year                                    int
 	month, day, hour, minute, second, milli int
@@ -313,8 +313,8 @@ func (t *moment) millis(zone *time.Location, roundUp bool) (v int64, ok bool, er
 	return startOfDay(year, time.Month(month), day, zone), true, nil
 }
 
-// localTime is time.Date, as Java has it where the clocks change: of a time that is there twice the first, and a time that they
-// skip is later by what they skip. time.Date guarantees neither.
+// localTime is time.Date with Java's rules for clock changes: of a local time that occurs twice, it returns the first;
+// a local time that is skipped moves forward by the length of the gap. time.Date guarantees neither.
 func localTime(year int, month time.Month, day, hour, minute, second, nanos int, zone *time.Location) time.Time {
 	t := time.Date(year, month, day, hour, minute, second, nanos, zone)
 	if zone == time.UTC {
@@ -390,7 +390,7 @@ func (r *dateReader) skip(c byte) bool {
 	return false
 }
 
-// number reads at least and at most so many digits.
+// number reads a number of least to most digits.
 func (r *dateReader) number(to *int, least, most int) bool {
 	n, v := 0, 0
 	for n < most && r.at+n < len(r.text) {

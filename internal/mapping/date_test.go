@@ -157,7 +157,7 @@ func TestDatesArePrinted(t *testing.T) {
 	}
 }
 
-// What is printed is read as the same moment.
+// A printed date is read as the same moment.
 func TestDatesAreReadBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, format := range []string{

@@ -93,9 +93,10 @@ func (u Unit) Next(millis int64, zone *time.Location) int64 {
 	return startOfDay(year, month, day, zone)
 }
 
-// FloorLength returns the beginning of the interval of a length that a moment is in. Intervals follow one another from midnight
-// of 1970-01-01, as the clocks of the zone show it. A beginning that the clocks skip is where they go on, and one that is there
-// twice is the first, unless the interval is not longer than what the clocks repeat.
+// FloorLength returns the beginning of the interval that contains a moment. Intervals have the given length and follow
+// one another from midnight of 1970-01-01, in local time of the zone. If the clocks skip a beginning, the interval
+// begins at the end of the gap. If a beginning occurs twice, the first counts, unless the interval is not longer than
+// the repeated time.
 func FloorLength(millis, length int64, zone *time.Location) int64 {
 	offset := offsetAt(millis, zone)
 	whole, _ := floorDiv(millis+offset, length)
@@ -151,11 +152,11 @@ func startOfDay(year int, month time.Month, day int, zone *time.Location) int64 
 	return localTime(year, month, day, 0, 0, 0, 0, zone).UnixMilli()
 }
 
-// Clock is what a date of a query depends on.
+// Clock has the parameters on which a date of a query depends.
 type Clock struct {
 	Now  time.Time
 	Zone *time.Location // of dates without one, and of units; nil: UTC
-	// RoundUp takes the last moment of what is rounded or left out, as for upper bounds that are included
+	// RoundUp takes the last moment of a rounded or omitted part, as for upper bounds that are included
 	// and lower bounds that are not.
 	RoundUp bool
 }

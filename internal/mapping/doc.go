@@ -1,7 +1,7 @@
 // Package mapping describes the fields of an index: their types, and how their values are read,
 // compared and printed. It follows OpenSearch's mappings.
 //
-//	Parse(JSON) ──▶ Mapping ──▶ Field.Number, Field.Bytes   value in a document → what is indexed
+//	Parse(JSON) ──▶ Mapping ──▶ Field.Number, Field.Bytes   value in a document → indexed value
 //	                   │        Field.AppendNumber          and back to text
 //	                   └──────▶ Field.Date                  date maths of queries
 //

@@ -146,8 +146,8 @@ func (m *Mapping) withSubs(targets []Target, field, since int) []Target {
 // fields that it copies to, with their multi-fields. None if the name is not declared.
 func (m *Mapping) Targets(name string) []Target { return m.targets[name] }
 
-// Sources returns the names whose values a field gets, in the order of declaration: its own, that of its parent, and
-// those that are copied to it.
+// Sources returns the names whose values a field gets, in the order of declaration: its own, its parent's, and the
+// names that are copied to it.
 func (m *Mapping) Sources(name string) []string {
 	names := []string{}
 	for i := range m.fields {
@@ -420,8 +420,8 @@ func (m *Mapping) UnmarshalJSON(text []byte) error {
 // Revision counts the changes of fields since the mapping was made. Fields that were added do not count.
 func (m *Mapping) Revision() uint64 { return m.revision }
 
-// Shape is the revision of the last change of what of documents is indexed, 0 if there was none. Earlier documents have
-// what the former parameters made of them.
+// Shape is the revision of the last change that affects how documents are indexed, 0 if there was none. Earlier
+// documents are indexed by the former parameters.
 func (m *Mapping) Shape() uint64 { return m.shape }
 
 // Equal reports whether two mappings have the same fields in the same order.

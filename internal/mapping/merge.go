@@ -18,10 +18,10 @@ func (e *ConflictError) Error() string { return e.Reason }
 // Unwrap returns base.ErrBadInput.
 func (e *ConflictError) Unwrap() error { return base.ErrBadInput }
 
-// Updated returns the mapping after an update, with OpenSearch's rules, and the fields that are new or changed: fields that
-// m does not have are added behind the others, and of those that it has boost, search_analyzer, ignore_above and copy_to
-// become what the update says, their defaults if it does not. Other parameters must be equal. Multi-fields that the
-// update leaves out stay. Its Dynamic has no effect. The error is a *ConflictError, or wraps base.ErrBadInput.
+// Updated returns the mapping after an update, with OpenSearch's rules, and the fields that are new or changed: new
+// fields are added behind the others; in existing fields, boost, search_analyzer, ignore_above and copy_to take the
+// values of the update, or else their defaults. Other parameters must be equal. Multi-fields that the update leaves out
+// stay. Its Dynamic has no effect. The error is a *ConflictError, or wraps base.ErrBadInput.
 func (m *Mapping) Updated(update *Mapping) (*Mapping, []Field, error) {
 	var changes []Field
 	for i := range update.fields {

@@ -146,7 +146,7 @@ func EncodeDouble(v float64) int64 {
 // DecodeDouble is the inverse of EncodeDouble.
 func DecodeDouble(v int64) float64 { return math.Float64frombits(uint64(v ^ v>>63&math.MaxInt64)) }
 
-// EncodeFloat is EncodeDouble for 32 bits: columns of floats are half as large.
+// EncodeFloat is EncodeDouble for 32 bits: columns of floats take half of the space.
 func EncodeFloat(v float32) int64 {
 	bits := int32(math.Float32bits(v + 0))
 	return int64(bits ^ bits>>31&math.MaxInt32)

@@ -165,7 +165,7 @@ func numericPart(p *datePart) bool {
 	return p.letter != 0 && strings.IndexByte("yuYDwedHkhmsS", p.letter) >= 0 || (p.letter == 'M' || p.letter == 'L') && p.width <= 2
 }
 
-// part reads one part. A number that another one follows has as many digits as letters.
+// part reads one part. If another number follows directly, a number has one digit for each letter.
 func (r *dateReader) part(t *moment, p *datePart, adjacent bool) bool {
 	least, most := p.width, p.width
 	if p.width == 1 && !adjacent {

@@ -31,7 +31,7 @@ func DecodePoint(v int64) (lat, lon float64) {
 	return float64(v>>32) / latScale, float64(int32(uint32(v)^1<<31)) / lonScale
 }
 
-// appendDegrees writes as many digits as the code has.
+// appendDegrees writes degrees with the precision of the code.
 func appendDegrees(dst []byte, degrees float64) []byte {
 	return strconv.AppendFloat(dst, math.Round(degrees*1e7)/1e7, 'f', -1, 64)
 }

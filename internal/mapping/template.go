@@ -243,7 +243,8 @@ func (t *template) matches(name, kind string) bool {
 		!in(t.unmatch, last) && !in(t.pathUnmatch, name)
 }
 
-// fields are those of a name. format is of a detected date. The fields of copy_to are not looked up.
+// fields returns the fields that the template makes for a name. format is the format of a detected
+// date. The fields of copy_to are not looked up.
 func (t *template) fields(name, kind, format string) ([]Field, error) {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	fill := strings.NewReplacer("{name}", last, "{dynamic_type}", templateKinds[kind], "{dynamicType}", templateKinds[kind])

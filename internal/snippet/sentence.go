@@ -62,7 +62,7 @@ var sentenceClass = func() (class [256]uint8) {
 }()
 
 // plainSentence is the length of the first sentence, or -1 if its end depends on a character beyond ASCII. uax29 looks
-// at each character in a trie of all, which takes ten times as long.
+// up each character in a trie, which takes ten times longer.
 func plainSentence(text []byte) int {
 	for i := 0; i < len(text); {
 		switch sentenceClass[text[i]] {
@@ -102,8 +102,8 @@ func neutral(text []byte) int {
 	return 0
 }
 
-// afterTerm looks at what follows the end of a sentence, perhaps, at text[i]. If it is one, next is the beginning of the
-// next sentence; otherwise the place from which to go on, or -1 if a character beyond ASCII decides.
+// afterTerm decides whether the terminator at text[i] ends a sentence. If it does, next is the beginning of the next
+// sentence; otherwise the place at which the scan continues, or -1 if a character beyond ASCII decides.
 func afterTerm(text []byte, i int) (next int, end bool) {
 	class := func(i int) uint8 {
 		if i < len(text) {

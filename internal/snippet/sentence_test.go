@@ -21,7 +21,8 @@ func checkSentence(t *testing.T, text string) (plain bool) {
 	return true
 }
 
-// Sentences are those of uax29, from each place of random texts of the characters that its rules tell apart.
+// Sentences equal the sentences of uax29, from each place of random texts. The texts have all characters
+// that the rules distinguish.
 func TestPlainSentence(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	pieces := []string{"a", "B", "word ", "A. ", "3", ".", ".", "!", "?", "\"", "'", ")", "[", ",", "-", ";", ":", " ", "  ", "\n", "$", "_", "/", "é", "Œ", "“", "”", "—", "。", "\u0301", "\u00a0", "\u2028", "я"}

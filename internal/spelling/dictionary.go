@@ -88,8 +88,8 @@ func (d *Dictionary) DocFreq(term string) (n uint64, err error) {
 }
 
 // Similar returns the number of documents of a word and its candidates, the best first: terms within MaxEdits
-// of it, and the terms of texts within one edit of what was typed, which the analyzer turned into the
-// word. The error is the context's, or wraps base.ErrCorrupt.
+// of it, and the terms of texts within one edit of typed, the text from which the analyzer made the word. The
+// error is the context's, or wraps base.ErrCorrupt.
 func (d *Dictionary) Similar(ctx context.Context, word, typed string, o *Options) (docFreq uint64, all []Candidate, err error) {
 	docFreq, err = d.DocFreq(word)
 	length := utf8.RuneCountInString(word)

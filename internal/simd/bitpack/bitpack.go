@@ -66,7 +66,7 @@ func grow(dst []byte, n int, width uint8) (grown, room []byte) {
 	return dst, dst[start:]
 }
 
-// put writes 32 bits: a loop of bytes takes about four times as long.
+// put writes 32 bits: a loop of bytes takes about four times longer.
 func put(out []byte, word uint64) []byte {
 	binary.LittleEndian.PutUint32(out, uint32(word))
 	return out[4:]

@@ -77,7 +77,7 @@ func Range(bits *[Len / 64]uint64, src []byte, width uint8, lo, hi uint64) {
 type Selected [Len + 16]uint32
 
 // Select writes the values whose bits are set to the beginning of dst, and returns their number.
-// What follows them in dst is undefined.
+// The rest of dst is undefined.
 func Select(dst *Selected, values *[Len]uint32, bits *[Len / 64]uint64) int {
 	return selectValues(dst, values, bits)
 }

@@ -3,10 +3,10 @@
 //
 //	Append    packs a block
 //	Unpack    unpacks a block
-//	Range     says which values of a packed block lie in a range
+//	Range     tests which values of a packed block lie in a range
 //	Select    gathers the selected values of an unpacked block
 //	List      lists the positions of bits, Mark sets the bits of positions, Ones counts bits
-//	Tally     counts the values at positions, TallyEven those of blocks of one width
+//	Tally     counts the values at positions, TallyEven in blocks of one width
 //	Deposit   spreads bits to the set positions of a word
 //	Extract   gathers the bits at the set positions of a word
 //

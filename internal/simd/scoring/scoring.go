@@ -118,7 +118,7 @@ func Select(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
 }
 
 // Intersect copies the docIDs that are in the set, in order, and their indexes to of, and returns their number. Bit
-// d%64 of set[d/64] stands for d; no other document is in the set. What follows the copies is undefined.
+// d%64 of set[d/64] stands for d; no other document is in the set. The rest of to and of is undefined.
 func Intersect(to *[BlockLen]uint32, of *[BlockLen]uint8, docIDs []uint32, set []uint64) int {
 	return intersect(to, of, docIDs[:min(len(docIDs), BlockLen)], set)
 }

@@ -134,7 +134,7 @@ func broadcast512(lane int, from Register, to VecVirtual) {
 }
 
 // Bytes between a load and a prefetch. Without prefetches, a range over 25 million values of 24 bits
-// in memory takes two to three times as long on Zen 5.
+// in memory takes two to three times the time on Zen 5.
 const ahead = 2048
 
 // next returns the values of the next group; last means that none follows.

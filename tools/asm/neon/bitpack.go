@@ -9,7 +9,7 @@ import (
 const maxWidth = 32
 
 // A kernel unpacks 8 values, of width bytes, at a time. TBL moves each value's bytes to its
-// lane, USHL moves its first bit to the lane's, AND clears what follows.
+// lane, USHL moves its first bit to the lane's, AND clears the bits after the value.
 //
 // At most 8 bytes (bitpack.Slack) after the values are read: up to 8 bits, a load has 8 bytes;
 // up to 16 bits, one of 16 bytes has all values; above, a second one begins at the byte of value
@@ -44,7 +44,7 @@ func bitpack() *family {
 	return f
 }
 
-// Two vectors of values become what is stored.
+// These instructions convert two vectors of values to the stored results.
 const (
 	addToEach = `
 		add v1.4s, v1.4s, v16.4s
@@ -148,7 +148,7 @@ func firstBit(i, width int) int {
 	return i * width
 }
 
-// For each width: the bytes of values 0 to 3, those of 4 to 7, and their shifts.
+// For each width: the bytes of values 0 to 3, the bytes of values 4 to 7, and their shifts.
 func lanes() (t []byte) {
 	for w := range maxWidth + 1 {
 		for i := range 8 {

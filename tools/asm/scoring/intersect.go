@@ -6,7 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// 16 documents at a time, the last ones under a mask. What is stored has room, because no more is kept than was read.
+// 16 documents at a time, the last ones under a mask. The outputs have room, because a step stores at most the number
+// of documents that it has read.
 func intersectAVX512(iota16 operand.Mem) {
 	build.TEXT("intersectAVX512", build.NOSPLIT, "func(to *uint32, of *uint8, docIDs *uint32, n int, set *uint64, bits uint32) int")
 	build.Doc("intersectAVX512 looks up n >= 1 DocIDs, at most 128, in a set of at least 64 bits.")

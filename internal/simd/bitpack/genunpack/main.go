@@ -12,8 +12,7 @@ import (
 
 const (
 	maxWidth = 32
-	// groupLen values fill exactly width bytes and fit into registers (64 take 1.3 times as
-	// long).
+	// groupLen values fill exactly width bytes and fit into registers (groups of 64 take 1.3 times the time).
 	groupLen = 8
 	// The words of the last values extend up to slack-1 bytes beyond the block.
 	slack = 8
