@@ -80,8 +80,8 @@ func alloc[T any](d *Device, s *Stream, n int) (Buffer[T], error) {
 // Freeing twice, or freeing a slice, is a misuse.
 func (b Buffer[T]) Free() error { return b.free(nil) }
 
-// FreeAsync releases the memory, without waiting, when the work enqueued on s
-// so far has completed; no other stream may use it after that.
+// FreeAsync releases the memory, without waiting, when the work that is already
+// enqueued on s has completed. No other stream may use it after that.
 func (b Buffer[T]) FreeAsync(s *Stream) error { return b.free(s) }
 
 func (b Buffer[T]) free(s *Stream) error {

@@ -17,7 +17,7 @@ type Codec struct {
 // Extension is a codec whose kernels another package has, written against decode.cuh. Its address
 // identifies it.
 type Extension struct {
-	// Name: kernels are named decode_NAME_docids, _gaps and _freqs, as far as they exist.
+	// Name: kernels are named decode_NAME_docids, _gaps and _freqs. A codec may lack some of them.
 	Name  string
 	Image []byte // for cuda.Device.LoadImage
 }

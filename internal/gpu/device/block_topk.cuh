@@ -52,7 +52,7 @@ struct BlockTopK {
     uint32_t capacity;
     uint32_t k;
     uint32_t count;   // keys stored, plus failed pushes
-    uint32_t kept;    // compact: keys stored so far
+    uint32_t kept;    // compact: keys already stored
     uint32_t bucket;  // compact: the bucket of the k-th key,
     uint32_t need;    // number of its keys that are among the best k,
     uint32_t holds;   // and its total number of keys

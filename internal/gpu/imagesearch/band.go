@@ -63,8 +63,8 @@ const (
 	// fillThreads is the size of a block that fills a tile.
 	fillThreads = 128
 	// tileSupers is the maximum number of superblocks of a tile of a dense list, tileBlocks of its compressed blocks if that
-	// is more than a unit: the four warps of a tile have four blocks in flight each, and a launch lasts as long as its longest
-	// tile.
+	// is more than a unit: the four warps of a tile have four blocks in flight each, and the longest tile determines
+	// the time of a launch.
 	tileSupers = 8
 	tileBlocks = 96
 	// rangeBytes is the shared memory of a tile per range: its bound, and of a dense list its bits and its rank.
@@ -94,8 +94,8 @@ func (l *bandList) bandParts() (perSuper, fixed int64) {
 }
 
 // bandLayout returns the size of a list's image in a band of numDocs documents, in layoutUnit bytes, for numBlocks compressed
-// blocks. The layout is that of a list's image (layout), without a table of long frequencies, with DocIDs and starts of
-// 32 bits, and with a place for each posting of these blocks.
+// blocks. The image has the usual layout (layout), but no table of long frequencies. DocIDs and starts have 32 bits,
+// and each posting of these blocks has a place.
 func (l *bandList) bandLayout(numDocs, numBlocks uint32) (units uint32) {
 	part := func(bytes uint32) { units += (bytes + layoutUnit - 1) / layoutUnit }
 	supers := (numDocs + superDocs - 1) / superDocs

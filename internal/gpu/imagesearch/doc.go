@@ -69,9 +69,9 @@
 // value of the last, the digits of DocIDs follow.
 //
 // A query with a filter drops, as a warp looks up a range in the lists, those lists whose documents in the range do not pass
-// the filter. The bound of the range is reduced by what they have there, and the range is dropped if that is below the
-// threshold. If 10 % of the documents pass at random, most documents of a rare term do not, and the other terms alone seldom
-// reach the threshold.
+// the filter. The bounds of these lists are subtracted from the bound of the range, and the range is dropped if the
+// rest is below the threshold. If 10 % of the documents pass at random, most documents of a rare term do not, and the
+// other terms alone seldom reach the threshold.
 //
 // A query with Parts has kernels of its own, so that the others stay as fast. Required terms and clauses are tested for each
 // superblock, by the bounds of a list in it, then required terms for each range, if their lists have bounds of ranges, then
@@ -81,9 +81,9 @@
 //
 // A Pass makes images of the documents of a band, for all lists, and searches them for all queries; then of the next band. A
 // band is filled while the one before is searched. Each posting has a place in the image by its compressed block, so that
-// blocks are decoded independently, each by a warp. Of a query, the hits and the threshold go from band to band. What a band
-// costs beside the work for its postings and hits is the longest tile of the fill and the longest block of the search. So tiles
-// are small, and costly queries have several blocks.
+// blocks are decoded independently, each by a warp. The hits and the threshold of a query go from band to band. In
+// addition to the work for its postings and hits, a band costs the time of the longest tile of the fill and of the
+// longest block of the search. So tiles are small, and costly queries have several blocks.
 //
 // Sums of bounds have 32 bits. If the sum can exceed 2^32, the query is wide:
 // its bounds are in units of a power of two, and separate kernels sum its

@@ -28,7 +28,7 @@ type Pass struct {
 	cuts   []*Cuts
 	images []Image // for checks only
 	byFreq []int32 // lists, longest first
-	// Cuts.at of byFreq: their lines of memory are what a plan waits for.
+	// Cuts.at of byFreq, together because a plan mostly waits for these cache lines.
 	cutsByFreq [][]uint32
 	queries    []passQuery
 	terms      []bandTerm
@@ -79,8 +79,8 @@ const (
 // PassStats describe the last Run of a Pass.
 type PassStats struct {
 	Bands int
-	// Filling and Searching are the times of the kernels, which overlap; Took is that of the whole. Planning is the time of
-	// the host for bands, Waiting that in which it waited for the device.
+	// Filling and Searching are the times of the kernels, which overlap; Took is the total time. Planning is the time
+	// in which the host planned bands, Waiting the time in which it waited for the device.
 	Filling, Searching, Took, Planning, Waiting time.Duration
 	// Blocks are the compressed blocks that were read.
 	Blocks int64

@@ -175,7 +175,7 @@ func (p *Pass) docs(from, to int) (first, n uint32) {
 	return first, uint32(min(to*p.unitDocs(), p.segment.NumDocs)) - first
 }
 
-// describe writes the images and tiles of a band, those of long lists first.
+// describe writes the images and tiles of a band, with long lists first.
 func (s *passStep) describe(p *Pass, b bandPlan) {
 	images, tiles := s.images.Data()[:len(p.lists)], s.tiles.Data()
 	unit := p.kernels.passes.unit

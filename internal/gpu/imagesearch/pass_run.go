@@ -101,8 +101,8 @@ func (p *Pass) run(memory cuda.Buffer[byte], uploads func(*cuda.Stream) error, s
 }
 
 const (
-	// passSpare is the number of blocks of a search beyond one per query, relative to the blocks that run at the same time. A
-	// band has little work for a query, and its search lasts as long as the longest block.
+	// passSpare is the number of blocks of a search beyond one per query, relative to the blocks that run at the same
+	// time. A band has little work for a query, and the longest block determines the time of its search.
 	passSpare = 4
 	// passSplits is the maximum number of blocks of a query: a block has about two superblocks of a band.
 	passSplits = 12

@@ -343,7 +343,8 @@ func (t *Tally) find(stream *cuda.Stream, segment *Segment, q *Query) error {
 	return nil
 }
 
-// probe marks the documents that are in all lists: those of the shortest list with DocIDs of 32 bits, by look-up in the others.
+// probe marks the documents that are in all lists. It looks up the documents of the shortest list with DocIDs of 32
+// bits in the others.
 func (t *Tally) probe(stream *cuda.Stream, q *Query) error {
 	m := &t.mark
 	m.bits, m.numTerms = t.bits.Ptr(), 0
@@ -470,7 +471,7 @@ func (t *Tally) Matches() uint64 { return t.result.Data()[0] }
 // until the next Count.
 func (t *Tally) Counts(i int) []uint32 { return t.out.Data()[t.columns[i]:t.columns[i+1]] }
 
-// SetTimed turns the measurement of device time on or off: it takes as long as launching a kernel.
+// SetTimed turns the measurement of device time on or off. A measurement costs about the time of a kernel launch.
 func (t *Tally) SetTimed(timed bool) { t.timed = timed }
 
 // Elapsed returns the device time of the last query, if measured. It waits for the end of the launch, which is later than

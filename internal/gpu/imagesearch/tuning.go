@@ -17,8 +17,8 @@ const (
 	// unitRanges is the number of adjacent ranges in a unit of a single query.
 	unitRanges = 32
 	// stayIdle is how long a kernel stays on the device without a query, in cycles: 0.2 ms of an H200, longer than a client
-	// on the same machine takes to ask again. stayMost is how long it stays at all, 2 ms: work that is not announced by a
-	// launch, such as a copy that the driver makes with a kernel, waits for so long.
+	// on the same machine takes to ask again. stayMost is the maximum time that it stays, 2 ms. Work that no launch
+	// announces, such as a copy that the driver makes with a kernel, waits until then.
 	stayIdle = 400_000
 	stayMost = 10 * stayIdle
 	// openHits is the maximum k for which the best range of each warp gives a single

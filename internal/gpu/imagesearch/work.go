@@ -24,7 +24,7 @@ func (s *Single) Launches(visit func(kernel string)) {
 	}
 }
 
-// Launches visits the kernels of the last Run, each as often as it was launched.
+// Launches visits the kernels of the last Run, once for each launch.
 func (p *Pass) Launches(visit func(kernel string)) {
 	for range p.stats.Bands {
 		visit(p.kernels.passes.fill.Name())

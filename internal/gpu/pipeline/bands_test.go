@@ -173,7 +173,8 @@ func TestBandsCancelled(t *testing.T) {
 	c.compareAll(t, queries, results)
 }
 
-// Waiting runs share a pass. A leader waits a short time, until there are as many queries as in the last pass.
+// Waiting runs share a pass. A leader waits a short time until the number of queries reaches the number in the
+// last pass.
 func TestBandsTogether(t *testing.T) {
 	c := newCollection(t, 20_000, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 8 << 20}})
@@ -208,7 +209,8 @@ func TestBandsTogether(t *testing.T) {
 	}
 }
 
-// A leader waits for the queries of the last pass and for those that came while it ran, as far as a pass has room for them.
+// A leader waits for the queries of the last pass, and for the queries that arrived while it ran, up to the room of a
+// pass.
 func TestBandsExpected(t *testing.T) {
 	view, other := new(View), new(View)
 	of := func(v *View, sizes ...int) (requests []*passRequest) {

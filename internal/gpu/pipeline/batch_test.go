@@ -247,8 +247,8 @@ func TestOwnErrors(t *testing.T) {
 	}
 }
 
-// What a query without room has uploaded is counted apart, its lists are not pinned, and its
-// hits are not counted: it runs again. A query with an error leaves no pins either.
+// If a query has no room, it runs again. Until then, its uploads are counted apart, its
+// lists are not pinned, and its hits are not counted. A query with an error leaves no pins either.
 func TestGatherWithoutRoom(t *testing.T) {
 	c := newCollection(t, 4000, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 32 << 10}, HostMemory: HostMemory{None: true}, Lanes: 2})

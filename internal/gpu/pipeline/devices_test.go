@@ -163,7 +163,7 @@ var resources = map[string]string{
 	"cuMemAlloc_v2": "cuMemFree_v2", "cuMemHostAlloc": "cuMemFreeHost",
 }
 
-// Whatever fails, Open frees what it has created.
+// Whatever fails, Open frees all resources that it has created.
 func TestOpenFrees(t *testing.T) {
 	library := gputest.Library(t)
 	open := func(faults *cuda.Faults) error {

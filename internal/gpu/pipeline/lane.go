@@ -441,7 +441,7 @@ var leastBatch = imagesearch.Limits{Queries: 1 << 9, Terms: 1 << 12, Hits: 1 << 
 // most 100 MiB of page-locked memory.
 var maxBatch = imagesearch.Limits{Queries: 1 << 13, Terms: 1 << 18, Hits: 1 << 22}
 
-// grown returns room for need, a power of two. Room that was not enough becomes at least four times as large.
+// grown returns room for need, a power of two. Room that was not enough grows at least fourfold.
 func grown(have, need, most int) int {
 	if need <= have {
 		return have

@@ -64,7 +64,7 @@ func TestPaths(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name != "little of both" {
-				sampletest.SkipRace(t) // its promotions are those of all
+				sampletest.SkipRace(t) // it makes the promotions of all cases
 			}
 			o.Lanes = 2
 			e := open(t, o)
@@ -320,8 +320,9 @@ func TestBatchOfPaths(t *testing.T) {
 	}
 }
 
-// A batch whose images exceed the memory several times reads the compressed lists of an AND, and if many times,
-// also those of an OR, but for queries with resident images. Others are offered the queries of both paths.
+// If the images of a batch exceed the memory several times, an AND reads compressed lists. If they exceed it
+// many times, an OR does so too. Queries with resident images use these. The queries of both paths are offered
+// to other processors.
 func TestCrowdedBatch(t *testing.T) {
 	c := newCollection(t, 2000, 2, "")
 	for _, times := range []int64{crowdedAnd + 1, crowdedOr + 1} {

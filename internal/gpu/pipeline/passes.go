@@ -13,8 +13,9 @@ import (
 // waits, and the next pass answers the queries of all waiting runs: lists are brought once for all of them.
 type passes struct {
 	turn chan struct{} // held by the run that leads a pass
-	// Of the holder of turn: pass is nil until the first. The last pass took some time. Its queries, which are expected to come
-	// again, and those that waited meanwhile, are what the next leader waits for.
+	// Guarded by turn. pass is nil until the first pass. took is the time of the last pass. expected is the number of
+	// queries for which the next leader waits: the clients of the last pass are expected to ask again, and other
+	// queries arrived meanwhile.
 	pass     *imagesearch.Pass
 	took     time.Duration
 	expected int

@@ -144,8 +144,8 @@ func (v *View) Prepare(ctx context.Context, former *View) (lists int, err error)
 	return lists, err
 }
 
-// prepareColumns copies to a device the columns that it has for shards. Those of other segments are brought in spite of
-// an error of one.
+// prepareColumns copies to a device, for the other segments, the columns that it has for shards. After an error in one
+// segment it continues with the next.
 func (v *View) prepareColumns(ctx context.Context, device int, shards []*residency.Shard) error {
 	d := v.engine.devices[device].Device
 	columns := residency.HotColumns(d, shards)

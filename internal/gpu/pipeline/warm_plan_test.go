@@ -134,7 +134,7 @@ func manyLists(t *testing.T, n int) *collection {
 	return newCollectionOf(t, rand.New(rand.NewPCG(1, 2)), n, 1, "", func(doc int) string { return fmt.Sprintf("u%d common", doc) })
 }
 
-// Warm reports the postings taken so far at each 256th list and at the end, and needs no Progress.
+// Warm reports the number of loaded postings at each 256th list and at the end, and needs no Progress.
 func TestWarmProgress(t *testing.T) {
 	const n = 600
 	c := manyLists(t, n)

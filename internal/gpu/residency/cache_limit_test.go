@@ -76,7 +76,7 @@ func TestCacheSparedLists(t *testing.T) {
 	}
 }
 
-// Victims may be worth as much as the list, not more.
+// A list replaces victims only if their total benefit is at most its own.
 func TestCacheWorthOfVictims(t *testing.T) {
 	for gain, want := range map[float64]bool{99: false, 100: true, 101: true} {
 		c := testCache(2*spaceAlign, 0)

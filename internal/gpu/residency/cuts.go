@@ -13,7 +13,8 @@ type listCuts struct {
 	sizeBytes int64
 }
 
-// maxCutsBytes bounds the cuts: those of 6,000 lists in a segment of 25 million documents. Then all are dropped.
+// maxCutsBytes bounds the memory of cuts: about 6,000 lists in a segment of 25 million documents. Above it, all
+// are dropped.
 const maxCutsBytes = 64 << 20
 
 // Cuts returns the cuts of a leg's compressed list in a shard that is a whole segment.

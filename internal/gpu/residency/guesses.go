@@ -6,8 +6,8 @@ import "sync/atomic"
 // these documents are related to the words of queries, guesses often fail.
 type Guesses struct{ made, failed atomic.Uint32 }
 
-// failureShare of the guesses may fail. A failure repeats the query, which takes several times as long as a guess saves, in a
-// launch of few queries.
+// failureShare of the guesses may fail. A failure repeats the query in a launch of few queries, which takes several
+// times the time that a guess saves.
 const failureShare = 32
 
 // Allowed reports whether to guess.

@@ -15,8 +15,8 @@ type Loan struct {
 // lentList is the list of all loans, which have no record.
 const lentList = base.ListID(0)
 
-// Borrow evicts lists, if necessary, for contiguous memory of most to least bytes: of as much as it gets if it halves the
-// request. It returns ErrNoRoom if lists that are in use leave less.
+// Borrow returns contiguous memory, and evicts lists for it if necessary. It asks for most bytes, and halves the
+// request until it succeeds. It returns ErrNoRoom if lists that are in use leave less than least bytes.
 func Borrow(d *Device, least, most int64) (Loan, error) {
 	for size := roundUp(most); size >= least && size > 0; size /= 2 {
 		e := d.cache.acquire(listKey{kind: kindLent, list: lentList}, term{}, size, 1, lentGain, always)

@@ -143,7 +143,7 @@ func TestErrorsCounted(t *testing.T) {
 	}
 }
 
-// A list with fewer postings than announced is corrupt, and the error says how many there are.
+// A list with fewer postings than announced is corrupt, and the error has the actual number.
 func TestMissingPostings(t *testing.T) {
 	d, s := openDevice(t, 6000, DeviceOptions{Memory: Memory{Bytes: 1 << 20}, Uploaders: 1})
 	u, p, leg := d.uploaders[0], d.Shard(s, 0, s.NumDocs), findLeg(t, s, "w3")
