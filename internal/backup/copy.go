@@ -13,8 +13,7 @@ import (
 
 const copyBytes = 1 << 20
 
-// copyFile writes what it reads from f to a new file, synced. progress receives the bytes of each
-// step.
+// copyFile copies f to a new file and syncs it. progress receives the bytes of each step.
 func copyFile(ctx context.Context, fsys vfs.FS, f io.Reader, to string, progress func(int64)) (n int64, err error) {
 	out, err := fsys.Create(to)
 	if err != nil {

@@ -24,8 +24,8 @@ const (
 	minSliceBytes = 16
 	maxSliceBytes = 2048
 	linkBytes     = 4
-	// A larger slab takes no further document. Chains may double (a slice is at most as long as
-	// the chain), and one more document is added: below 2^32.
+	// A larger slab takes no further document. One more document can double the chains, because
+	// a new slice is at most the length of its chain, and adds its own bytes. The sum stays below 2^32.
 	maxSlabBytes = 3 << 29
 	// The longest 32-bit number.
 	maxVarintBytes = 5

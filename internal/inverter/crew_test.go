@@ -87,7 +87,7 @@ func TestCrewEqualsBatch(t *testing.T) {
 	}
 }
 
-// The lists and stored documents of a Crew are those of a Batch, in memory and in files.
+// A Crew makes the same lists and stored documents as a Batch, in memory and in files.
 func TestCrewStoresAndSpills(t *testing.T) {
 	s := &Schema{Analyzer: "simple", Fields: []string{"", "own", "title", "other", "body"}, Positions: true, Stored: true}
 	crew, err := NewCrew(s, 2)

@@ -23,9 +23,9 @@
 // Of typed fields (package mapping), keywords are terms, and numbers, dates, places and keywords
 // are also collected as columns.
 //
-// Batch does the same with single documents, and Crew with those of several goroutines. A Crew keeps stored documents in
-// memory while the budget lasts. The tokens of documents whose title and text are all that is inverted of them go to
-// arrays instead, which are sorted by term (plainTokens); segment.Write reads them as they are (plainLists).
+// Batch does the same with single documents, and Crew with documents from several goroutines. A Crew keeps stored
+// documents in memory while the budget lasts. The tokens of documents whose title and text are all that is inverted of
+// them go to arrays instead, which are sorted by term (plainTokens); segment.Write reads them as they are (plainLists).
 // Forward makes a forward index for package reorder.
 //
 // Package index has manifests and commits.

@@ -62,7 +62,7 @@ func (f *fieldInverter) usedBytes() int64 {
 		int64(len(f.posStates))*int64(unsafe.Sizeof(positionState{})) + int64(len(f.lengths)+len(f.twins))*4
 }
 
-// length is the number of tokens of a document so far.
+// length is the present number of tokens of a document.
 func (f *fieldInverter) length(doc uint32) uint32 {
 	if int(doc) >= len(f.lengths) {
 		return 0
@@ -278,8 +278,7 @@ func newInverter(s *Schema, analyzer analysis.Analyzer, fs vfs.FS, files *tempNa
 	return v
 }
 
-// use changes the schema. Documents that were added keep their fields, at least as many as which
-// the schema has.
+// use changes the schema. Documents that were added keep their fields; the schema has at least these.
 func (v *inverter) use(s *Schema) {
 	if v.schema == s {
 		return

@@ -72,7 +72,7 @@ func TestWindowBytes(t *testing.T) {
 	}
 }
 
-// TestStoreBudget: partial indexes stay in memory as long as their sum is within the budget.
+// TestStoreBudget: partial indexes stay in memory while their sum is within the budget.
 func TestStoreBudget(t *testing.T) {
 	s := partialStore{budget: 100}
 	for i, c := range []struct {

@@ -5,7 +5,7 @@ import (
 	"github.com/griffin-search/griffin/internal/mapping"
 )
 
-// Mapped returns what a corpus has to know of a mapping, nil for none.
+// Mapped returns the part of a mapping that a corpus needs, nil for none.
 func Mapped(m *mapping.Mapping) *corpus.Mapped {
 	if m == nil {
 		return nil

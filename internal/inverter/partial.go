@@ -205,7 +205,8 @@ func (w *partialWriter) finish(v *inverter) (*partial, error) {
 // listSpan is where buf has the lists and positions of a field.
 type listSpan struct{ lists, positions, end int }
 
-// layOut encodes the lists of all fields but those of plain, and of the default field last, which can mirror others.
+// layOut encodes the lists of all fields, except the fields in plain. The default field is the last, because it can
+// mirror others.
 func (w *partialWriter) layOut(v *inverter) (spans []listSpan, plain *plainLists[uint32]) {
 	w.main = v.fields[0].table.appendSorted(w.main[:0], &w.sorter)
 	spans = make([]listSpan, len(v.fields))

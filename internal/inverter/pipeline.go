@@ -320,8 +320,9 @@ func (w *worker) invert(c chunk) error {
 	return nil
 }
 
-// ended returns the error that ended the build, if there is one. After one bad record too many, chunks before the first bad
-// record so far are read on, because they may have an earlier one. They all are with workers, which get them in order.
+// ended returns the error that ended the build, if there is one. After too many bad records, workers still read the
+// chunks before the first known bad record, because these may have an earlier one. Workers get chunks in order, so they
+// have all of these.
 func (w *worker) ended(chunkNumber int) error {
 	if w.ctx.Err() == nil {
 		return nil

@@ -108,7 +108,7 @@ func (v *inverter) addPlain(id base.FieldID, doc uint32, tokens []analysis.Token
 	return true
 }
 
-// endPlain moves all tokens, with those of the current document, to the chains of their fields.
+// endPlain moves all tokens, including the current document's, to the chains of their fields.
 func (v *inverter) endPlain() {
 	p, m := &v.plain, &v.mirror
 	if !p.on {

@@ -15,7 +15,7 @@ type plainLists[E plainEntry] struct {
 	title, text base.FieldID // 0: none
 	terms       []byte       // one after another
 	ends        []plainEnd   // by term
-	// entries are tokens, those of a term by document:
+	// entries are tokens, by term, then by document:
 	//
 	//	| document | 1: of the text, 1 bit | position, positionBits |
 	entries      []E

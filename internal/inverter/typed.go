@@ -313,7 +313,7 @@ func (f *fieldInverter) addKeyword(doc uint32, term []byte) uint32 {
 	return n
 }
 
-// columnKind says what a column has.
+// columnKindOf is the kind of values in the column of a field.
 type columnKindOf uint8
 
 const (

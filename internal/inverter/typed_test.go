@@ -80,7 +80,7 @@ func randomTyped(seed uint64, n int) []corpus.Document {
 	return docs
 }
 
-// typedOracle is what a document has in a field, by plain reading of the mapping.
+// typedOracle has the terms and values of a document in a field, computed by a plain reading of the mapping.
 type typedOracle struct {
 	terms   map[string]bool
 	length  uint32

@@ -12,7 +12,7 @@ func SkipRace(t testing.TB) {
 }
 
 // UnderRace returns normal, or raced under the race detector unless All. It is for the
-// sizes of tests whose goroutines meet as often in a small input as in a large one.
+// sizes of tests in which a small input causes the same contention between goroutines as a large one.
 func UnderRace[T any](normal, raced T) T {
 	if Race && !All() {
 		return raced

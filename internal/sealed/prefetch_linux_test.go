@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// Open and Check read what they need of a file that is not in memory, and nothing around it.
+// Open and Check read only the needed range of a file that is not in memory, and nothing around it.
 func TestCheckReadsOnlyTheRange(t *testing.T) {
 	const chunks = 300
 	name := filepath.Join(t.TempDir(), "a")

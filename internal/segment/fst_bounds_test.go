@@ -29,8 +29,8 @@ func extremes(n int) []string {
 	return keys
 }
 
-// TestFSTSearchOfExtremes compares iterations over sets of keys, the empty one and those of bytes 0xff among them, with vellum's
-// and with a list: from each start, below the first key, between keys and beyond the last.
+// TestFSTSearchOfExtremes compares iterations over sets of keys with vellum's and with a list: from each start, below
+// the first key, between keys and beyond the last. The keys include the empty one and runs of bytes 0xff.
 func TestFSTSearchOfExtremes(t *testing.T) {
 	all := extremes(3)
 	starts := append(extremes(3), "\xff\xff\xff\xff", "\xff\xff\xff\x00", "a\xff\xff\xff\xff")

@@ -10,8 +10,8 @@ import (
 )
 
 // fstBuilder writes a finite state transducer from rising keys to numbers, in format 1 of vellum
-// (github.com/blevesearch/vellum), whose Builder writes the same bytes. It takes a fifth of its time: it keeps no
-// copies of the states that are written, but compares with what is written.
+// (github.com/blevesearch/vellum), whose Builder writes the same bytes. It takes a fifth of vellum's time: it
+// keeps no copies of written states, but compares new states with the output.
 //
 // The algorithm: S. Mihov, D. Maurel, "Direct Construction of Minimal Acyclic Subsequential Transducers",
 // CIAA 2000. We differ: as in vellum, a table of fixed size has the last states, so that few equal ones are
@@ -106,7 +106,7 @@ func (b *fstBuilder) insert(key []byte, value uint64) error {
 	if shared == len(key) || shared < len(b.last) && key[shared] < b.last[shared] {
 		return fmt.Errorf("%q after %q: not in order: %w", key, b.last, base.ErrBadInput)
 	}
-	for i := range b.path[:shared] { // outputs move towards the start as far as they are common
+	for i := range b.path[:shared] { // the common part of outputs moves towards the start
 		s := &b.path[i]
 		common := min(s.nextOut, value)
 		rest := s.nextOut - common

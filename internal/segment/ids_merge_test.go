@@ -198,7 +198,7 @@ func keepPools(t *testing.T) {
 	}
 }
 
-// What a merge allocates does not grow with the documents by more than two bytes each.
+// The memory of a merge grows by at most two bytes for each document.
 func TestMergeMemory(t *testing.T) {
 	if sampletest.Race {
 		t.Skip("under the race detector a sync.Pool drops memory at random")

@@ -57,7 +57,7 @@ func readLists(src Source) error {
 }
 
 // readsOf returns all reads of a segment. They use the term "a", the id of the last document and
-// what is stored of the first.
+// the stored fields of the first.
 func readsOf(t *testing.T) map[string]func(s *Segment) error {
 	var l postings.List
 	var d StoredDoc

@@ -60,7 +60,7 @@ type storedOutput interface {
 	Abort() error
 }
 
-// storedContent is what a StoredReader reads.
+// storedContent is the input of a StoredReader: a file or memory.
 type storedContent interface {
 	Name() string
 	Len() uint64

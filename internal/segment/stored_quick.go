@@ -29,7 +29,7 @@ type quickBlocks struct {
 // compress appends a frame of raw to dst.
 func (q *quickBlocks) compress(dst, raw []byte, e *storedEncoder) []byte {
 	trial := false
-	// Smaller blocks, such as those of requests with one document, are compressed again soon.
+	// Smaller blocks, such as the blocks of requests with one document, are soon compressed again by a merge.
 	if len(raw) >= minCopied && len(raw) <= maxLiterals {
 		trial = q.n%blocksPerTrial == 0
 		q.n++

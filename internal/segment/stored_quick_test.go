@@ -77,7 +77,7 @@ func TestQuickBlocks(t *testing.T) {
 	}
 }
 
-// Frames whose codes are nearly as long as their bytes can be read.
+// Frames whose codes have nearly the length of their bytes can be read.
 func TestQuickHardlyCompressible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	var scratch huff0.Scratch
@@ -158,7 +158,7 @@ func FuzzQuickBlocks(f *testing.F) {
 	})
 }
 
-// storeQuickly stores texts as a living index does; size is that of the file.
+// storeQuickly stores texts as a living index does; size is the file's.
 func storeQuickly(t *testing.T, texts []string) (r *StoredReader, size int64) {
 	t.Helper()
 	memory := NewStoredMemory()

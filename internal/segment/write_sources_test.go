@@ -186,7 +186,7 @@ type namedSource struct {
 
 func (s namedSource) ID(int) []byte { return []byte(s.id) }
 
-// The terms of later sources can precede those of earlier ones.
+// Terms of later sources can precede terms of earlier ones.
 func TestMergeOfFallingTerms(t *testing.T) {
 	o := twoFields()
 	o.Stored = false

@@ -118,7 +118,7 @@ func (g *Gate) open(now time.Time) {
 }
 
 // Pass waits while a search runs and the gate has savings. It takes a few ns if none runs. The caller
-// must not hold what a search needs.
+// must not hold a resource that a search needs.
 func (g *Gate) Pass() {
 	if g != nil && g.isClosed() {
 		g.wait(nil)

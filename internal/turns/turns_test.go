@@ -72,7 +72,7 @@ func TestRanks(t *testing.T) {
 		synctest.Wait()
 		counts := map[int]int{}
 		for i, rank := range order {
-			if counts[rank]++; i+1 == 2*each { // those of rank 3 still wait
+			if counts[rank]++; i+1 == 2*each { // goroutines of rank 3 still wait
 				if n := counts[5] + counts[7]; n < 2*each/fairness-2 || n > 2*each/fairness+2 {
 					t.Errorf("%d of the first %d turns were of rank 5 and 7, want one in %d: %v", n, i+1, fairness, order)
 				}

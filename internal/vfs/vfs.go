@@ -82,9 +82,9 @@ func NewMapping(data []byte, release func([]byte) error) *Mapping {
 // Bytes returns the content, valid until Close.
 func (m *Mapping) Bytes() []byte { return m.data }
 
-// Prefetch begins to read the bytes [from, to) from the disk into memory, and nothing else. Without it, whoever reads the
-// first byte waits until the system has read as much around it as it assumes to be needed: 8 MiB with some settings of
-// Linux. It takes about a microsecond for 64 KiB that are in memory.
+// Prefetch begins to read the bytes [from, to) from the disk into memory, and nothing else. Without it, the reader of
+// the first byte waits for the read-ahead of the system: 8 MiB with some settings of Linux. It takes about a
+// microsecond for 64 KiB that are in memory.
 func (m *Mapping) Prefetch(from, to int) error {
 	if m.prefetch == nil || from >= to {
 		return nil

@@ -215,7 +215,7 @@ func (l *Dir) commit(g *group) error {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		// The bytes behind the last group are no part of the log: the next file says so.
+		// The bytes behind the last group are no part of the log: the header of the next file excludes them.
 		l.files.broken = true
 		return l.stopped("write", err)
 	}

@@ -227,7 +227,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 // After a failed sync nothing more is acknowledged. The system has dropped the data but still
-// shows it, so that what a later Open shows must be written again.
+// shows it, so a later Open must write the records that it finds again.
 func TestFailedSync(t *testing.T) {
 	for _, mode := range []Mode{ModeRequest, ModeAsync} {
 		for power := range 2 {
@@ -278,8 +278,8 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
-// A disk that lies about syncs loses acknowledged records. Damage before what a later file or mark
-// confirms is found; only the end can be lost unseen.
+// A disk that lies about syncs loses acknowledged records. Damage to records that a later file or
+// mark confirms is detected. Only a loss at the end can stay undetected.
 func TestLostSyncs(t *testing.T) {
 	found, short := 0, 0
 	for seed := range uint64(200) {

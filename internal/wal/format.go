@@ -20,9 +20,9 @@ import (
 //	         | crc | prev | length | kind | type | zeros | seq  | payload   |
 //	         +-----+------+--------+------+------+-------+------+-----------+
 //
-// prev is the crc of the previous record's frame, in the header that of the last record of the
-// previous file, of which prevEnd bytes are valid. A frame's crc is the CRC-32C of the log id and
-// of all that follows the crc. A mark is no link of the chain: the record after it has the
+// prev is the crc of the previous record's frame. In a header, it is the crc of the last record
+// of the previous file, of which prevEnd bytes are valid. A frame's crc is the CRC-32C of the log
+// id and of all bytes after the crc. A mark is no link of the chain: the record after it has the
 // same prev.
 const (
 	magic     = "GRIFFWAL"

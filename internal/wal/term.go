@@ -30,7 +30,7 @@ func SeqOf(term, number uint64) (s Seq, ok bool) {
 	return Seq((term-1)<<termBits|number) + 1, true
 }
 
-// term is the file of a log that tells whether acknowledged records may be lost. It is replaced as a whole.
+// term is the file of a log that records whether acknowledged records may be lost. It is replaced as a whole.
 //
 //	0          8         12         16      24     32      40      44    48
 //	+----------+---------+----------+-------+------+-------+-------+-----+
@@ -108,8 +108,9 @@ func readTerm(fsys vfs.FS, dir string) (t term, found bool, err error) {
 	return t, err == nil, errors.Join(err, f.Close())
 }
 
-// beginTerm decides, from what Open found, which numbers new records have, and what the file must tell before one is
-// appended. Without a file, a log that has or had records is an old one.
+// beginTerm chooses the numbers of new records from the state that Open found, and the content that the file must
+// have before the first one is appended. A log with records, or with removed records, but without the file is of an
+// older version.
 func (l *Dir) beginTerm(last Seq) error {
 	t, found, err := readTerm(l.fs, l.dir)
 	if err != nil {
@@ -145,8 +146,8 @@ func writeTerm(fsys vfs.FS, dir string, t term) error {
 	return fsys.SyncDir(dir)
 }
 
-// setUnsynced makes the file tell whether records can be acknowledged before they are durable. l.mu is held, and released
-// for a time.
+// setUnsynced records in the file whether records can be acknowledged before they are durable. l.mu is held, and
+// released for a time.
 func (l *Dir) setUnsynced(unsynced bool) error {
 	if l.files.term.unsynced == unsynced {
 		return nil

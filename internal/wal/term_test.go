@@ -126,7 +126,7 @@ func TestSameTerm(t *testing.T) {
 	}
 }
 
-// A log of a version without terms may have lost records. A damaged file is an error that says how to go on.
+// A log of a version without terms may have lost records. A damaged file is an error that explains how to continue.
 func TestTermFile(t *testing.T) {
 	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{})
@@ -170,7 +170,7 @@ func TestTermFile(t *testing.T) {
 	}
 }
 
-// A mode in which records can be lost is refused if the term cannot tell so.
+// A mode in which records can be lost is refused if the term file cannot be written.
 func TestTermWithoutRoom(t *testing.T) {
 	d := vfstest.NewDisk()
 	l := mustOpen(t, d, Options{})

@@ -1,7 +1,7 @@
 package wal
 
-// TruncateFront implements Log: it removes whole files. If no record from keep on is there, it
-// begins a new file, so that the log's size falls to that of a header.
+// TruncateFront implements Log: it removes whole files. If the log has no record from keep on,
+// it begins a new file, so that the log's size falls to the size of a header.
 func (l *Dir) TruncateFront(keep Seq) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

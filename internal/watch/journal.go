@@ -234,7 +234,7 @@ func (j *journal) append(kind byte, payload []byte) {
 	j.bytes += len(payload) + recordBytes
 }
 
-// recordBytes is about what a record takes beside its payload.
+// recordBytes is the approximate overhead of a record beside its payload.
 const recordBytes = 16
 
 // isFull reports whether the added records are to be committed before there are more.
@@ -335,8 +335,8 @@ func (j *journal) tidy() error {
 	return j.checkpoint()
 }
 
-// checkpoint appends the whole state, and removes the earlier records. If it ends early, the records before
-// and those written so far give the same state.
+// checkpoint appends the whole state, and removes the earlier records. If it ends early, the earlier
+// records and the new ones give the same state.
 func (j *journal) checkpoint() error {
 	first := j.log.Stats().Last + 1
 	j.config()

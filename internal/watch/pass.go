@@ -270,7 +270,8 @@ func (p *pass) begin(r *reading) {
 	}
 }
 
-// bound writes what there is before the journal has much to write at once.
+// bound flushes the pending writes when the journal is full, so that the journal never
+// has much to write at once.
 func (p *pass) bound() error {
 	if !p.w.journal.isFull() {
 		return nil
@@ -319,7 +320,7 @@ func (p *pass) applied(r *reading, w *Write, result Result) error {
 	case result.Err != nil && w.Delete:
 		return result.Err
 	case result.Err != nil:
-		// What was there before is deleted with the documents that the file has no longer.
+		// The earlier version is deleted with the documents that are no longer in the file.
 		s.doubt(w.Doc.ID)
 		delete(r.seen, w.Doc.ID)
 		p.reject(r, &corpus.RecordError{Location: w.Doc.Source, Err: result.Err})
@@ -355,7 +356,7 @@ func (p *pass) finish(files []*reading, began time.Time) error {
 		whole = append(whole, r)
 	}
 	deleted := make([][]string, len(whole))
-	// What is only shadowed goes first: then an id without shadows is in no other file.
+	// Shadowed documents go first: afterwards, an id without shadows is in no other file.
 	for _, isShadow := range []bool{true, false} {
 		for i, r := range whole {
 			var err error
@@ -443,7 +444,7 @@ func (p *pass) again(r *reading, began time.Time) {
 	p.report(r)
 }
 
-// done records that the index has what the file has.
+// done records that the index has the present documents of the file.
 func (p *pass) done(r *reading, began time.Time) {
 	w := p.w
 	delete(w.pending, r.key)

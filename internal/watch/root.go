@@ -42,7 +42,7 @@ func (r *roots) device(path string) (uint64, error) {
 	return r.deviceOf(info), nil
 }
 
-// listRoot lists a folder that is followed. An error keeps what is known of its files.
+// listRoot lists a folder that is followed. After an error, the known state of its files stays.
 func (w *Watcher) listRoot(number int, root string, known map[int]int) (*corpus.Listing, error) {
 	w.followed.held[number] = true
 	device, err := w.followed.device(root)

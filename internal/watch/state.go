@@ -43,7 +43,7 @@ type key struct {
 	rel    string
 }
 
-// file is what is known of a file.
+// file is the known state of a file.
 type file struct {
 	key
 	number uint64 // in the log

@@ -20,7 +20,7 @@ type Write struct {
 	Doc    *corpus.Document // of a deletion, only the id counts
 }
 
-// Outcome is what a Write did.
+// Outcome is the outcome of a Write.
 type Outcome uint8
 
 // Outcomes of writes.
@@ -80,7 +80,8 @@ type Options struct {
 	Once bool
 	// Report receives what happened, in the goroutine of Run.
 	Report func(Event)
-	// Progress receives the files read, and those known so far to be read. It may be nil.
+	// Progress receives the number of files already read, and the number of files known
+	// to need reading. It may be nil.
 	Progress func(done, total int64)
 }
 
@@ -110,7 +111,7 @@ type Event struct {
 	File string // path as the user gave it
 	// Added, Replaced and Deleted count documents.
 	Added, Replaced, Deleted int64
-	// Files and Docs, with Ready, count what is followed.
+	// Files and Docs, with Ready, count the followed files and their documents.
 	Files, Docs int64
 	Err         error
 }
@@ -371,7 +372,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return w.end(ctx, nil)
 }
 
-// end publishes what was applied.
+// end publishes the applied writes.
 func (w *Watcher) end(ctx context.Context, err error) error {
 	if errors.Is(err, errState) {
 		_, closeErr := w.target.Close(context.WithoutCancel(ctx))

@@ -109,7 +109,7 @@ func TestAfterCrash(t *testing.T) {
 	}
 }
 
-// Sectors of what is not synced can be lost alone.
+// A crash can lose single sectors of data that is not synced.
 func TestTornSectors(t *testing.T) {
 	d := NewDisk()
 	steps(t, d, "synced a "+strings.Repeat("s", 100), "syncdir .")
