@@ -3,7 +3,7 @@
 //
 //	go run ./bench/gpu -base wiki.idx -queries tb06.tsv -json gpu.json
 //
-// # What is measured
+// # Measurements
 //
 // There are three collections, all resident on the device. gov2 (25.2 million documents) and
 // gov (1.05 million) are generated from the base index and the query log by the method of

@@ -363,7 +363,7 @@ for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
 	}
 }
 
-// Only a failing test waits so long.
+// Only a failing test waits for this time.
 const maxWait = 3 * time.Minute
 
 func (s *script) until(f func() bool) {

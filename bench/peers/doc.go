@@ -104,10 +104,9 @@
 //
 //	go run . -living -docs 250000 -queries tb05-1000.tsv -json living.json -check wiki-passages-*.jsonl.zst
 //
-// A round makes an index with -base documents, writes for -duration at the highest
-// rate, and then as long at half of this rate, beside top-10 OR queries from one
-// goroutine at -query-rate. The rounds of both engines alternate, and the highest
-// rate and the lowest 99th percentile of each engine count.
+// A round makes an index with -base documents, writes for -duration at the highest rate, and then
+// for -duration at half of this rate, beside top-10 OR queries from one goroutine at -query-rate.
+// The rounds of both engines alternate, and the highest rate and the lowest 99th percentile of each engine count.
 //
 //   - Both engines run in this process, without JSON and HTTP: the passages are
 //     parsed before the clock starts.

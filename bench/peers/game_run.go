@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/latency"
 )
 
-// gameOptions are those of -game.
+// gameOptions are the options of -game.
 type gameOptions struct {
 	queries string
 	warmUp  time.Duration

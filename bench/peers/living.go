@@ -73,7 +73,7 @@ func (l *living) measure(ctx context.Context, engines []livingEngine) ([]*living
 
 // round measures a new index: the highest rate, then queries beside half of it.
 func (l *living) round(ctx context.Context, e livingEngine) (r livingRound, err error) {
-	runtime.GC() // what the other engine left
+	runtime.GC() // garbage of the other engine
 	dir := filepath.Join(l.work, "living")
 	if err := e.open(ctx, dir); err != nil {
 		return r, err

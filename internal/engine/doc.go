@@ -8,7 +8,7 @@
 //
 // An engine gets planned queries (package plan), so that words, statistics and weights are the same
 // for every engine. All engines return the hits of plan.Plan.RunCPU, to the last bit and in the same
-// order, or refuse the query; options of an engine that change the scores say so.
+// order, or refuse the query. The documentation of an engine lists the options that change the scores.
 //
 // The registry is filled by init functions and is read-only afterwards. An Engine is safe for
 // concurrent use.

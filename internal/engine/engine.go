@@ -8,8 +8,8 @@ import (
 
 // Engine answers queries by the algorithms of one system. It is safe for concurrent use until Close.
 type Engine interface {
-	// Adapt changes the options of a query before it is planned, as far as the system decides
-	// them. The error wraps base.ErrBadInput if the system has no such queries.
+	// Adapt sets the options of a query that the engine decides, before the query is planned.
+	// The error wraps base.ErrBadInput if the system has no such queries.
 	Adapt(o *plan.Options) error
 	// BatchSize is the maximum number of queries that Search answers together, at least 1.
 	BatchSize() int

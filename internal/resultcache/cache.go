@@ -52,7 +52,7 @@ type Entry struct {
 	next, prev *Entry
 }
 
-// Documents are what a search read of the documents of its answer. Only their maker knows what they are.
+// Documents are the document data that a search loaded for its answer. Their format is the caller's.
 type Documents struct {
 	Of    any // the options of that search, comparable
 	Value any // never changed

@@ -4,7 +4,7 @@
 // query on a newer snapshot, which every commit makes, drops older answers. A search on an older
 // snapshot neither finds answers nor stores any.
 //
-// An Entry can also keep what a search read of the documents of its answer (Documents).
+// An Entry can also keep the document data that a search loaded for its answer (Documents).
 //
 // Equal concurrent queries run once; the others wait without a scheduler slot. If the running one
 // fails or its context ends, another runs.

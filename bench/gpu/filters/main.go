@@ -4,7 +4,7 @@
 //	griffin lab generate --typed --like gov2 --from wiki.idx --queries tb06.tsv --out gov2.idx
 //	go run ./bench/gpu/filters -index gov2.idx -json filters.json
 //
-// # What is measured
+// # Measurements
 //
 // The queries of the collection (INDEX.queries.tsv), OR, top-10, without loading documents, in batches of
 // -batch on -threads goroutines, as griffin bench does: without a filter, and with filters that leave 90,
@@ -338,7 +338,7 @@ func (b *bench) perSecondOnCPU(ctx context.Context, queries []griffin.Query) (fl
 	return float64(answered) / time.Since(began).Seconds(), nil
 }
 
-// write keeps the figures so far.
+// write saves the present figures.
 func (b *bench) write() error {
 	if b.json == "" {
 		return nil

@@ -137,7 +137,7 @@ func TestReadBodies(t *testing.T) {
 	}
 }
 
-// A copy of a server's folder has the same files, and what the server changes in it does not change the original.
+// A copy of a server's folder has the same files. Changes by the server do not affect the original.
 func TestLinkData(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	files := map[string]string{"wiki/MANIFEST": "1", "wiki/log/wal-000001": "2", "wiki/seg-000001/postings": "3"}

@@ -45,7 +45,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// Of 1,000 words, the first occurs 1/7.49 = 13.4 % of the time, the second half as often.
+// Of 1,000 words, the first occurs 1/7.49 = 13.4 % of the time, the second half of that.
 func TestZipf(t *testing.T) {
 	v := newVocabulary(1000)
 	const draws = 1 << 20

@@ -55,7 +55,7 @@ type phase struct {
 	// Replaced documents, and the segments at the end.
 	Updates  int `json:"updates"`
 	Segments int `json:"segments"`
-	// Queries by the processor that completed them, and what the GPU did.
+	// Queries by the processor that completed them, and counts of the GPU's work.
 	OnGPU         int64 `json:"on_gpu"`
 	OnCPU         int64 `json:"on_cpu"`
 	ListsMissed   int64 `json:"gpu_lists_missed"`

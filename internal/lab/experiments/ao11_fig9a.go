@@ -118,7 +118,7 @@ func fillFig9a(t *lab.Table, counts []int, times [][]time.Duration) *lab.Figure 
 // separable is the number of multiprocessors by which a GPU of compute capability 9.0 can be divided.
 const separable = 8
 
-// multiprocessorsOf returns the multiprocessors of a row, to be rounded up to what the GPU can separate.
+// multiprocessorsOf returns the multiprocessors of a row, rounded to parts that the GPU can separate.
 func multiprocessorsOf(row, all int) int {
 	if row == ao11Steps-1 {
 		return all

@@ -2,7 +2,7 @@ package experiments
 
 import "github.com/griffin-search/griffin/internal/lab"
 
-// What the measurements of ding09 and ding08 say.
+// The findings of the measurements of ding09 and ding08.
 
 var (
 	ding09Sizes      = cellsOf("Bytes per DocID")

@@ -20,8 +20,8 @@ const stagedK = 10
 // ding09Modes are the columns of Table 2.
 var ding09Modes = []plan.Mode{plan.ModeAnd, plan.ModeOr, plan.ModeAndOr}
 
-// ding09FallBack: one of so many queries has fewer than 10 conjunctive results. The costs of
-// AND+OR in Table 2 imply it: (23.85 - 8.71) / 212.72 on the CPU, (9.98 - 7.66) / 29.31 on the GPU.
+// One of ding09FallBack queries has fewer than 10 conjunctive results. The costs of AND+OR in Table
+// 2 imply it: (23.85 - 8.71) / 212.72 on the CPU, (9.98 - 7.66) / 29.31 on the GPU.
 const ding09FallBack = 14
 
 // ding09Sample is a sample of queries on the collection similar to GOV2.

@@ -6,7 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// What the measurements of griffin18 say. Numbers come from the records.
+// The findings of the measurements of griffin18. Numbers come from the records.
 
 // column returns the cells of a column by row.
 func column(title, name string) func(row string) lab.Value {

@@ -115,7 +115,8 @@ func leftFig2(reason string) *lab.Result {
 	return &lab.Result{Tables: []*lab.Table{times, traffic}}
 }
 
-// fig2Bytes is what each thread reads to measure the bandwidth: several times its share of a cache.
+// fig2Bytes is the number of bytes that each thread reads to measure the bandwidth: several times
+// its share of a cache.
 const fig2Bytes = 64 << 20
 
 func runSaatFig2(ctx context.Context, env *lab.Env, size fig2Size) (*lab.Result, error) {

@@ -6,7 +6,7 @@ import (
 )
 
 // localRanges divide a list into equal parts with a safe search range each (§4.3, "local safe range").
-// The paper does not say how the part is found; here by a binary search over the first elements.
+// The paper does not describe how to find the part. We use a binary search over the first elements.
 type localRanges struct {
 	heads []uint32 // first elements of the parts
 	parts []contraction.SafeRange

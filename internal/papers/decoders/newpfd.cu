@@ -25,7 +25,7 @@ struct NewpfdMemory {
 };
 
 // Unpacks n numbers, at most 2 * decodeBlockLen, from Simple-16 words at src to shared memory, and returns the number
-// of words. A lane unpacks a word: the lanes before it have as many values as their cases say.
+// of words. A lane unpacks a word. The cases of the words before it give the number of earlier values.
 __device__ __forceinline__ uint32_t s16_unpack(const DecodeBytes& src, uint32_t n, uint32_t* out) {
     uint32_t done = 0;
     for (uint32_t from = 0;; from += 32) {

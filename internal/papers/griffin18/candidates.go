@@ -3,7 +3,7 @@ package griffin18
 import "slices"
 
 // candidates are the intermediate result of a query in one segment, in host memory: documents that are
-// in all lists so far, and the position of each in each list, from which scoring finds its frequencies.
+// in all lists already intersected, and the position of each in each list, from which scoring finds its frequencies.
 type candidates struct {
 	docIDs []uint32
 	rows   [][]uint32 // by list, then candidate; rows in use have the length of docIDs

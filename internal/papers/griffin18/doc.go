@@ -4,9 +4,9 @@
 // Liu, Wang and Swanson, "Griffin: Uniting CPU and GPU in Information Retrieval Systems for Intra-Query
 // Parallelism", PPoPP 2018. docs/divergence.md lists the decisions where the paper says nothing.
 //
-// A query intersects its lists pairwise, the shortest first (SvS, §2.1.2). While the next list is less
-// than ratio times as long as the intermediate result, this happens on the GPU; then the intermediate
-// result moves to the CPU, which completes the query (§3.2).
+// A query intersects its lists pairwise, the shortest first (SvS, §2.1.2). The GPU does this while the
+// length of the next list is less than ratio times the size of the intermediate result. Then the
+// intermediate result moves to the CPU, which completes the query (§3.2).
 //
 // On the GPU, lists have the Elias-Fano code of §3.1.1, codec.EF with Plain, and are copied to the
 // device for each query. They are decoded by Para-EF and merged by MergePath. From a ratio of crossing

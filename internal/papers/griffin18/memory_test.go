@@ -69,7 +69,7 @@ func TestFullDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := frequent(t)
-	for range 2 { // the engine loads what it needs
+	for range 2 { // the engine loads its kernels and memory
 		answers(t, e, prepare(t, s, "w0 w1", and))
 	}
 	w := e.pool.take()

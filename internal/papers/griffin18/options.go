@@ -70,7 +70,7 @@ func parse(o *engine.Options) (options, error) {
 		o.Ignore("on=cpu", "ratio", "crossing", "ranking")
 	}
 	if o.Err() == nil && parsed.on == onGPU {
-		o.Ignore("on=gpu", "ratio") // what the GPU fails to answer needs cpu-crossing
+		o.Ignore("on=gpu", "ratio") // a query that fails on the GPU needs cpu-crossing
 	}
 	return parsed, o.Err()
 }

@@ -123,6 +123,6 @@ func strides(n, levels int) (out [MaxLevels]int) {
 	return out
 }
 
-// pivotsOf returns the memory for the splitters of all levels: each level has
-// at least twice those of the previous one, or one.
+// pivotsOf returns the memory for the splitters of all levels: each level has one, or
+// at least twice the number of the previous level.
 func pivotsOf(n int) int { return 2*(n/searchTile+1) + 2*MaxLevels }

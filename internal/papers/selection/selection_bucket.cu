@@ -12,7 +12,7 @@ struct BucketState {
     uint32_t bits;
     uint32_t need;         // number of undecided keys among the best k
     uint32_t isDone;       // all undecided keys are among the best k
-    uint32_t numSelected;  // gather: keys written so far
+    uint32_t numSelected;  // gather: keys already written
     uint32_t numBlocks;    // blocks that have completed the launch
     uint32_t bucket;       // scratch of the last block
     uint32_t holds;
