@@ -63,8 +63,8 @@ const leastPartQueries = 256
 // others if the lists do not fit into the GPU's memory; then all are completed. Several parts
 // are under way at the same time.
 //
-// All batches together use as many CPUs as Config.CPUs says. Without a GPU, each query also
-// waits for a CPU of the Dispatcher's pool, if it has one. A batch is never shed, and has no
+// All batches together use at most Config.CPUs CPUs. Without a GPU, each query also waits
+// for a CPU of the Dispatcher's pool, if it has one. A batch is never shed, and has no
 // deadline but the context's. A nil Dispatcher runs on the CPUs. Queries with Options.Cached
 // read the result cache but do not store into it.
 //

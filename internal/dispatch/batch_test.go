@@ -364,8 +364,8 @@ func TestHelpersAnswerWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// A device begins once for each path of its queries; the CPUs take those of the first path first. Other devices
-// answer the same queries.
+// A device begins once for each path of its queries. The CPUs take the queries of the first path first. Other
+// devices answer the same queries.
 func TestHelpersBeginTwice(t *testing.T) {
 	var h helpers
 	h.reset(t.Context(), make(chan struct{}), make([]batchItem, 9), true)

@@ -32,7 +32,7 @@ func truncateAll(t *testing.T, dir, pattern string) {
 	}
 }
 
-// A query of a batch is admitted to the pool as long as the one before took, and keeps nothing.
+// The predicted time of a query of a batch is the time of the query before it. A query keeps nothing after its run.
 func TestQueryInBatchJob(t *testing.T) {
 	p, _ := dispatched(t, indextest.Snapshot(t, segmentedIndex(t, 1000, 1, 2)), nil, Config{Admit: true})
 	q, err := p.gpu.Prepare(p.sc, plantest.Parse(t, "e1 e2"), Options{K: 10})

@@ -290,7 +290,7 @@ func TestIsTimed(t *testing.T) {
 	}
 }
 
-// observed returns what a model learnt, as the ratio of the new prediction to the one before.
+// observed returns the ratio of a model's prediction after learning to its prediction before.
 func observed(learn func(m *model, s *Step), guessed bool, took ...time.Duration) float64 {
 	m := &model{costs: cost.New(cost.Machine{})}
 	f := cost.Features{Lists: 1, K: 10, Shortest: 1000, Longest: 1000, Sum: 1000}

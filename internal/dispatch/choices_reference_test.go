@@ -262,7 +262,8 @@ func checkChoices(t *testing.T, rng *rand.Rand, p *gpuPair, d *Dispatcher, round
 	checkRefused(t, r, c)
 }
 
-// After an overrun the CPU is predicted to take four times as long as the GPU is, or as it took.
+// After an overrun, the predicted time of the CPU is four times the predicted time of the GPU or
+// the time already spent, whichever is longer.
 func checkAfterOverrun(t *testing.T, r *queryRun, c *chooser) {
 	t.Helper()
 	r.policy = costPolicy{}

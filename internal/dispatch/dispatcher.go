@@ -144,11 +144,12 @@ const (
 	// predictions are of one alone.
 	maxLaunch = 6 * time.Millisecond
 	// gpuPatience is the time at a busy GPU up to which queries wait there although a CPU is idle. It is longer than the waits
-	// of a GPU that keeps up with its queries: a query takes a CPU as long as about a hundred queries that it feeds to the GPU.
+	// of a GPU that keeps up with its queries: in the time that a CPU needs for one query, it could feed about a
+	// hundred queries to the GPU.
 	gpuPatience = 20 * time.Millisecond
 )
 
-// hasSpareCPU reports whether a CPU may take what a GPU can do.
+// hasSpareCPU reports whether a CPU may take a query that a GPU supports.
 func (d *Dispatcher) hasSpareCPU() bool { return d.pool == nil || d.pool.Spare() }
 
 func (d *Dispatcher) isGPUBusy() bool { return d.pool != nil && d.pool.Busy(sched.GPU) }

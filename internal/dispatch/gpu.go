@@ -64,8 +64,8 @@ type GPUOptions struct {
 
 // Layouts of several GPUs.
 const (
-	// LayoutReplicas: each GPU answers queries by itself. A query takes as long as on one GPU, N
-	// GPUs answer N times as many, and a lost GPU leaves the others.
+	// LayoutReplicas: each GPU answers queries by itself. A query takes the same time as on one
+	// GPU, and N GPUs answer N times the queries. If a GPU is lost, the others continue.
 	LayoutReplicas = "replicas"
 	// LayoutRanges: each GPU holds a range of the documents of every segment, and all answer
 	// every query. They hold N times the lists, but a lost GPU takes all out of use.

@@ -15,8 +15,8 @@ func skipReady(g *GPU, f func()) {
 	f()
 }
 
-// Lists stay, and those of a merged segment are brought, if no query came since a commit that the GPU
-// was not made ready for.
+// Lists stay on the GPU, and the lists of a merged segment are loaded, if no query arrived after a
+// commit for which the GPU was not made ready.
 func TestReadyAfterSkipped(t *testing.T) {
 	for _, test := range []struct {
 		name string

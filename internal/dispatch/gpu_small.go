@@ -69,7 +69,7 @@ func (s *smallAhead) begin(ctx context.Context, q *Query, sc *plan.Scratch, stag
 	return s.step
 }
 
-// next keeps the first error, also that of a fault, which the Ahead does not know.
+// next keeps the first error. It also converts a memory fault to an error.
 func (s *smallAhead) next() (more bool) {
 	if s.err != nil {
 		return false

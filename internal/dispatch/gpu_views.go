@@ -10,15 +10,14 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 )
 
-// views are the views of the snapshots that a GPU has been used for. Each lives as long as its
-// snapshot: the last query, or the index, that releases the snapshot releases the memory of segments
-// that no other snapshot has. The newest views of an index live until newer ones are made,
-// so that the lists stay when no query comes between two commits. So do the views of the newest merged segment
-// that none of the views has.
+// views are the views of the snapshots that a GPU has been used for. Each lives until its snapshot is
+// released. This frees the memory of segments that no other snapshot has. The newest views of an index live
+// until newer ones are made, so that the lists stay when no query arrives between two commits. The same
+// applies to the views of the newest merged segment, if no other views contain it.
 type views struct {
 	mu        sync.RWMutex
 	snapshots map[*index.Snapshot]*snapshotViews
-	// Of released snapshots, whose segments may be closed. Those of alone are of a merged segment.
+	// Views of released snapshots, whose segments may be closed. The views in alone have only a merged segment.
 	last, alone map[index.Owner]*snapshotViews
 
 	releasing int       // goroutines of release
@@ -136,8 +135,8 @@ func (v *views) has(merged *index.Snapshot) bool {
 	return false
 }
 
-// replace releases the last views of an index after some of a snapshot were made. Those of a merged
-// segment alone replace none: the other segments are in the last ones.
+// replace releases the last views of an index after views of a newer snapshot were made. Views of a
+// merged segment alone replace none, because the last views have the other segments.
 func (v *views) replace(snapshot *index.Snapshot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -126,7 +126,8 @@ func TestOverrunWithoutGPU(t *testing.T) {
 	checkStaysOnCPU(t, r)
 }
 
-// After an overrun the CPU takes all of the stage, four times as long as the GPU with its queue.
+// After an overrun, the choice of the CPU is the whole stage, at four times the time of the GPU
+// with its queue or more.
 func TestChoicesAfterOverrun(t *testing.T) {
 	r, _, _ := overrunning(t, testGPU(t, pipeline.Options{Lanes: 1}))
 	r.overrun.noted, r.overrun.began = true, time.Now()

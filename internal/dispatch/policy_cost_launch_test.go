@@ -107,8 +107,8 @@ func TestSplitTakesTwoLaunches(t *testing.T) {
 	checkCut(t, "two launches", r, 2*launch, cut{1, 3})
 }
 
-// The search for a cut ends where the lists on the CPU and a launch take as long as the best so
-// far, and at the limit.
+// The search for a cut ends at the limit, and where the lists on the CPU and a launch take the
+// time of the best known cut.
 func TestSplitSearchEnds(t *testing.T) {
 	p, d := dispatched(t, indextest.Snapshot(t, segmentedIndex(t, 2500, 1, 2, 3, 5)), nil, Config{Admit: true})
 	r := splitting(t, p, d)

@@ -11,8 +11,8 @@ import (
 const DefaultRatio = 128
 
 // ratioPolicy is griffin18 (PPoPP 2018, §3.2): two lists are intersected on the GPU if the
-// longer one is less than a ratio times as long; the next list is compared with the remaining
-// candidates. A query that has reached the CPU stays there.
+// quotient of their lengths is less than a ratio. The length of each next list is divided by
+// the number of candidates. A query that has reached the CPU stays there.
 type ratioPolicy struct{}
 
 func (ratioPolicy) info() PolicyInfo {

@@ -245,8 +245,8 @@ func (p *predictor) wholeOn(s *Step, at sched.Place) {
 	}
 }
 
-// addCount adds the time of counting to a whole stage on the CPU, which is that of the stage if no hits are wanted.
-// Nothing is then learnt from the time. The GPU counts in about the time of a launch.
+// addCount adds the time of counting to a whole stage on the CPU. If no hits are requested, it is the whole time of
+// the stage. The model does not learn from the measured time then. The GPU counts in about the time of a launch.
 func (p *predictor) addCount(s *Step) {
 	if !p.query.Counts() || p.query.Mode() == plan.ModeSaat {
 		return

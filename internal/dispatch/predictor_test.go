@@ -126,7 +126,7 @@ func (r *reference) hits() []float64 {
 	return all
 }
 
-// reads sums what a GPU reads of the lists before each.
+// reads returns, for each list, the sums of the reads of a GPU from the lists before it.
 func (r *reference) reads() (postings, file []int64, blocks, bus []float64) {
 	hits := r.hits()
 	postings, file, blocks, bus = []int64{0}, []int64{0}, []float64{0}, []float64{0}

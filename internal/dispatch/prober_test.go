@@ -56,8 +56,7 @@ func TestProberErrors(t *testing.T) {
 	}
 }
 
-// The steps on the CPU have the predictions of a query that has come as far, from the actual
-// candidates.
+// The steps on the CPU have the predictions of a query with the same progress, from the actual candidates.
 func TestProberOnCPU(t *testing.T) {
 	p, r := newProber(t, nil)
 	if p.HasGPU() || p.IsAttached() || !p.Splits() || p.Kind(sched.CPU) != cost.CPUAnd {
@@ -94,7 +93,7 @@ func TestProberOnCPU(t *testing.T) {
 	}
 }
 
-// The steps on the GPU have the predictions of a query that has come as far, where its lists are.
+// The steps on the GPU have the predictions of a query with the same progress, for the present forms of its lists.
 func TestProberOnGPU(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	p, r := newProber(t, g)

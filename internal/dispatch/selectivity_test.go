@@ -48,8 +48,8 @@ func TestBlocksTouched(t *testing.T) {
 	}
 }
 
-// An observation moves the logarithm of each list by a sixteenth of its share, at most by that
-// of a factor of e.
+// An observation moves the logarithm of each list's factor by a sixteenth of its share. The
+// share is at most 1, the logarithm of e.
 func TestSelectivityStep(t *testing.T) {
 	for _, c := range []struct {
 		from, to int

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// answerHead is the head of an answer of HTTP/1.1, as far as a client that skips the body needs it.
+// answerHead is the part of the head of an HTTP/1.1 answer that a client that skips the body needs.
 type answerHead struct {
 	status int
 	length int64 // of the body

@@ -16,14 +16,14 @@ type pacer struct {
 }
 
 // chunk is the shortest sleep at rates with shorter intervals: queries that arrive meanwhile are sent together, up to
-// this time late. A sleep takes 3 µs of a processor, as much as planning a query. Lag and latencies include the delay.
+// this time late. A sleep takes 3 µs of a processor, the time of planning a query. Lag and latencies include the delay.
 const chunk = 50 * time.Microsecond
 
 // Before a deadline, when runtime timers are too late.
 const nearly = 2 * time.Millisecond
 
-// newPacer: a nil sleep is the system's most precise one. interval is the mean one of what it waits for. The pacer
-// belongs to one goroutine, which must call end.
+// newPacer: a nil sleep is the system's most precise one. interval is the mean interval between the events that it
+// waits for. The pacer belongs to one goroutine, which must call end.
 func newPacer(sleep func(time.Duration), interval time.Duration) *pacer {
 	if sleep != nil {
 		return &pacer{sleep: sleep}

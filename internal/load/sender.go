@@ -59,7 +59,7 @@ const (
 	callersInterval = 10 * time.Microsecond
 )
 
-// senders returns those of the target, or else some with goroutines.
+// senders returns the senders of the target, or else some with goroutines.
 func (r *run) senders(interval time.Duration) []sender {
 	const processors = 4 // for one sender, which takes about a fifth of the time of a server
 	if s, ok := r.target.(streamer); ok && r.batches == nil && r.Sleep == nil {

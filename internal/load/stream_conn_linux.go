@@ -225,7 +225,7 @@ func (s *stream) readAnswer(c *streamConn) {
 	}
 }
 
-// readHead returns what follows the head, or nil: more must come, or net/http has read the answer.
+// readHead returns the bytes after the head. nil: the head is not complete, or net/http reads the answer.
 func (s *stream) readHead(c *streamConn, p []byte) []byte {
 	if len(c.text) > 0 {
 		c.text = append(c.text, p...)

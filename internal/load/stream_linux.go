@@ -50,7 +50,7 @@ type timed struct {
 	until time.Time
 }
 
-// streams are those of a target, between runs.
+// streams keeps the streams of a target between runs.
 type streams struct {
 	mu   sync.Mutex
 	to   *net.TCPAddr // of the server, once one of its addresses has taken a connection

@@ -33,7 +33,7 @@ func runOn(t *testing.T, target Target, o Options) Point {
 	return p
 }
 
-// outcomes are what a run must not depend on its senders for.
+// outcomes returns the results of a run that must not depend on its senders.
 func outcomes(p Point) string {
 	slices.Sort(p.Faults)
 	return fmt.Sprintf("%d sent, %d answered, %d limited, %d overloaded, %d expired, %d unanswered, %d unsent, %d failed: %q",

@@ -20,8 +20,8 @@ func TestAdmittedJobsAreNotShed(t *testing.T) {
 	}
 }
 
-// Half of the predicted time until the job would end is the time to wait if the queue is
-// full; what is missing to the deadline, if the job is late.
+// RetryAfter is half of the predicted time until the end of the job if the queue is
+// full, and the excess over the deadline if the job is late.
 func TestRetryAfterExactly(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1, MaxQueue: 2, Stretch: -1})
 	const now = 7 * ms

@@ -6,9 +6,9 @@ import (
 )
 
 // A query that a GPU could answer takes a CPU for tens to thousands of microseconds, in which the CPU could
-// have fed tens of queries to the GPU: planned them, launched them and completed them. An idle CPU costs nothing. Which
-// of both it is the pool learns from the time that a goroutine needs to run once its job has a server: a
-// few microseconds while CPUs are idle, and as long as a query while all of them run queries.
+// have fed tens of queries to the GPU: planned them, launched them and completed them. A query on an idle CPU costs
+// nothing. To detect idle CPUs, the pool measures the delay until a goroutine runs after its job has got a server: a
+// few microseconds while CPUs are idle, and the time of a query while all CPUs run queries.
 
 // prompt is the time within which a goroutine runs while a CPU is idle.
 const prompt = 100 * time.Microsecond

@@ -15,8 +15,8 @@ type waiter struct {
 
 func newWaiter() *waiter { return &waiter{bell: make(chan struct{}, 1)} }
 
-// bells are to be rung once the pool's lock is released: each wakes a goroutine, which takes about as long as
-// the work that needs the lock.
+// bells are rung after the pool's lock is released, because waking a goroutine takes about the time of the
+// work that needs the lock.
 type bells struct {
 	first []chan struct{} // of jobs that begin: a lane waits for them
 	rest  []chan struct{}
@@ -55,8 +55,8 @@ func ringAll(bells []chan struct{}) []chan struct{} {
 	return bells[:0]
 }
 
-// await unlocks the pool and waits for the job's verdict. With an error there is none: that of ctx, after the job was
-// cancelled.
+// await unlocks the pool and waits for the job's verdict. Its error is the error of ctx: the job was cancelled and
+// has no verdict.
 func (p *Pool) await(ctx context.Context, j *Job, now time.Duration) error {
 	t := &j.task
 	if t.decided() != undecided {
@@ -110,7 +110,8 @@ type sweeper struct {
 	late  []*Job // for sweep
 }
 
-// sweepEvery is the least time between looks at all waiting jobs: a job ends at most so much too late.
+// sweepEvery is the least time between two sweeps of all waiting jobs, and so the maximum delay of the
+// end of an expired job.
 const sweepEvery = time.Millisecond
 
 // add counts a job that waits from now on. The lock is held.

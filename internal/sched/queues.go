@@ -2,7 +2,7 @@ package sched
 
 import "time"
 
-// A waiting job is in one queue, that of its group, and may also be in watch.
+// A waiting job is in one queue, the queue of its group, and may also be in watch.
 type queues struct {
 	places  [NumPlaces]station
 	open    jobHeap // ding09's third group, by arrival

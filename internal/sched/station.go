@@ -175,9 +175,10 @@ func (st *station) overdueAt() (at time.Duration) {
 	return at
 }
 
-// hurries reports whether a job has waited for half of its time or more, and too little of it is left for a launch with those that
-// wait. With more queries than the GPU can answer, all that it takes are near their deadlines. If launches were as short as these
-// demand, each would take few queries, the GPU would answer a fraction of what it can, and even fewer in time.
+// hurries reports whether a job has waited for half of its time or more, and the remaining time is too short for a
+// launch with the other waiting jobs. At overload, all jobs that the GPU takes are near their deadlines. If these
+// deadlines limited the launches, each launch would take few queries, the GPU would answer a fraction of its capacity,
+// and even fewer queries in time.
 func (st *station) hurries(now time.Duration, j *Job, o *Options) bool {
 	if o.RunLate || j.Batched <= 0 || j.entry.solo || j.entry.trial || j.Moves > 0 || j.Deadline == Never {
 		return false

@@ -105,8 +105,8 @@ func TestOverloadByDefault(t *testing.T) {
 	}
 }
 
-// Launches that take many queries are far faster for each. At twice the sustained load, they stay as large, although all
-// queries that wait are near their deadlines.
+// A launch of many queries takes far less time for each. At twice the sustained load, launches stay large, although all
+// waiting queries are near their deadlines.
 func TestLaunchesStayLarge(t *testing.T) {
 	const deadline = 80 * time.Millisecond
 	var queries []Query
