@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// collector makes the garbage collector of a process that answers searches run after so much memory was allocated, and
-// not after a share of a heap that is mostly small: each collection stops all goroutines for up to some milliseconds,
-// and then marks on all processors (docs/benchmarks/living.md, load.md). A large heap grows by a share
-// of the live one.
+// collector sets the garbage collector of a process that answers searches to run after a fixed number of allocated
+// bytes (room). The default, a share of the heap, collects too often with a small heap: each collection stops all
+// goroutines for up to some milliseconds, and then marks on all processors (docs/benchmarks/living.md, load.md). A
+// large heap grows by a share of the live heap.
 type collector struct {
 	percent atomic.Int64 // of GOGC
 	room    uint64

@@ -46,8 +46,8 @@ func (d *admissionFlags) register(f *pflag.FlagSet, queue int) {
 // beside is the number of further goroutines that may compute: writesBeside if the process takes writes. They must not use all
 // of GOMAXPROCS: otherwise nobody waits for the network, and a request is seen after up to 10 ms (docs/benchmarks/living.md).
 //
-// The garbage collector uses a share of GOMAXPROCS, so it would take twice as much while it
-// marks; it therefore runs rarely, unless GOGC is set: see collector (measurements: docs/divergence.md).
+// The garbage collector uses a share of GOMAXPROCS, so its marking would take twice its usual processor
+// time. It therefore runs rarely, unless GOGC is set: see collector (measurements: docs/divergence.md).
 func shareProcessors(beside int) int {
 	const others = 2 // what brings searches
 	n := runtime.GOMAXPROCS(0)
@@ -57,9 +57,9 @@ func shareProcessors(beside int) int {
 	return n
 }
 
-// writesBeside is the number of goroutines for writes. Requests to _bulk parse. As many goroutines as processors invert
-// documents, and as many write segments; half as many merge. The garbage collector takes a quarter of GOMAXPROCS. On two
-// processors, with four clients that write, all are 13.
+// writesBeside is the number of goroutines for writes. Requests to _bulk parse. On n processors, n goroutines invert
+// documents, n write segments and n/2 merge. The garbage collector takes a quarter of GOMAXPROCS. On two processors,
+// with four clients that write, all are 13.
 const writesBeside = 10
 
 func (d *admissionFlags) check() error {

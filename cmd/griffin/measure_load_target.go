@@ -158,7 +158,7 @@ func (o *loadOptions) searches(texts []string, mode griffin.Mode) ([][]byte, err
 	return bodies, nil
 }
 
-// batchSearch is a search of OpenSearch that gives what a search of an index in this process gives.
+// batchSearch is a search of OpenSearch with the same results as a search of an index in this process.
 type batchSearch struct {
 	Query  any  `json:"query"`
 	Size   int  `json:"size"`

@@ -145,7 +145,7 @@ func (a *app) openForWriting(dir string, o *indexOptions, flags *pflag.FlagSet, 
 	return ix, nil
 }
 
-// addTo closes the sink, which commits what was written, also after an error.
+// addTo closes the sink, which commits the writes, also after an error.
 func (a *app) addTo(ctx context.Context, s sink, o *indexOptions, in corpus.Options, paths []string) (result added, err error) {
 	began := time.Now()
 	in.Format, in.IDField, in.TitleField, in.TextField = o.files.Format, o.files.IDField, o.files.TitleField, o.files.TextField

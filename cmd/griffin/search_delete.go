@@ -112,7 +112,7 @@ type deleteTarget interface {
 	exists(ctx context.Context, ids []string) ([]bool, error)
 	// count is the number of documents that match.
 	count(ctx context.Context, q *griffin.Query) (int64, error)
-	// deleteMatches deletes them, and calls progress with the number so far.
+	// deleteMatches deletes them, and calls progress with the present number of deletions.
 	deleteMatches(ctx context.Context, q *griffin.Query, progress func(done int64)) (int64, error)
 }
 

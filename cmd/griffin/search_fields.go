@@ -66,7 +66,7 @@ func (o *fieldFlags) explain(err error) error {
 	return hintedError{err, "griffin mapping INDEX lists the fields that have types; griffin mapping --guess FILE makes a mapping for a new index"}
 }
 
-// apply sets what the flags ask for.
+// apply sets the options of the flags in q.
 func (o *fieldFlags) apply(q *griffin.Query, ix *griffin.Index) error {
 	var clauses []query.Clause
 	for _, text := range o.filters {

@@ -20,7 +20,7 @@ type sink interface {
 	// apply makes the writes durable, as griffin.Writer.Apply does. With an error there can be results: those that have
 	// an Outcome or an Err other than griffin.ErrBusy are final.
 	apply(ctx context.Context, writes []griffin.Write) ([]griffin.WriteResult, error)
-	// close commits what was applied.
+	// close commits the applied writes.
 	close(ctx context.Context) error
 }
 

@@ -38,7 +38,7 @@ func TestApplyToFullDisk(t *testing.T) {
 	}
 }
 
-// The errors of a command do not promise that writes go on, and say what to do.
+// The errors of a command do not promise that writes continue. They name the necessary action.
 func TestErrorsOfDisk(t *testing.T) {
 	for _, test := range []struct {
 		err        error

@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// check takes a function that tells which flags are set.
+// check checks the flags. changed reports whether a flag is set.
 func (o *verifyOptions) check(changed func(flag string) bool) error {
 	for _, flag := range []string{"temp", "memory", "threads"} {
 		if changed(flag) && !o.rebuild {

@@ -69,6 +69,6 @@ func TestWatchAsyncServer(t *testing.T) {
 	failing.Store(true)
 	once("slack", exitFailure, "_bulk", "_flush")
 	failing.Store(false)
-	once("slack", exitOK, "_bulk", "_flush") // what was not committed is written again
+	once("slack", exitOK, "_bulk", "_flush") // uncommitted documents are written again
 	once("slack", exitOK)
 }

@@ -88,8 +88,8 @@ func (t *watchedIndex) Close(ctx context.Context) (string, error) {
 // watchedServer is an index on a server.
 type watchedServer struct{ *serverIndex }
 
-// Apply has the server commit if the durability of the index is async: otherwise a loss of power there
-// could undo what it answered.
+// Apply makes the server commit if the durability of the index is async: otherwise a power failure of
+// the server could undo acknowledged writes.
 func (t *watchedServer) Apply(ctx context.Context, writes []watch.Write) ([]watch.Result, error) {
 	results, err := applyWatched(ctx, t, writes)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// TestServeDirectory: what the server acknowledged is there after SIGTERM, and after SIGKILL.
+// TestServeDirectory: acknowledged writes survive SIGTERM and SIGKILL.
 func TestServeDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	ask := func(method, url, body string) (int, string) {

@@ -58,7 +58,7 @@ func TestAnalyzeErrors(t *testing.T) {
 	}
 }
 
-// Analysis settings, an analyzer for each field, and what a restart keeps of them.
+// Analysis settings, an analyzer for each field, and both after a restart.
 func TestAnalysisSettings(t *testing.T) {
 	n := newNode(t)
 	n.must(200, "PUT /ix", `{

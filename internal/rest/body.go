@@ -15,7 +15,7 @@ const (
 	maxDroppedChunks = 64 << 20
 )
 
-// bodiless is f, which has no use for a body: what a client asks for there would be ignored.
+// bodiless rejects requests with a body, because f would ignore it.
 func bodiless(f action) action {
 	return func(r *request) (answer, *Error) {
 		n := r.ContentLength

@@ -180,7 +180,7 @@ func (b *bulkRun) add(item *bulkItem) *Error {
 	}
 	p.err = b.prepare(&p, item)
 	b.bytes += len(item.source) + 64
-	if p.err == nil && p.op == bulkUpdate { // it reads what the operations before it wrote
+	if p.err == nil && p.op == bulkUpdate { // it reads the writes of earlier operations
 		if err := b.apply(); err != nil {
 			return err
 		}

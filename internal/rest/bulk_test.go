@@ -99,7 +99,7 @@ func TestBulkGzip(t *testing.T) {
 	}
 }
 
-// TestBrokenBulk: operations before a bad line have taken effect, and the answer says how many.
+// TestBrokenBulk: operations before a bad line have taken effect, and the answer has their number.
 func TestBrokenBulk(t *testing.T) {
 	n := newNode(t)
 	var body bytes.Buffer

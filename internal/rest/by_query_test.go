@@ -290,8 +290,8 @@ func TestByQueryOfLargeDocuments(t *testing.T) {
 	}
 }
 
-// max_docs and scroll_size, in the address or the body, and a query in the address. What is not supported is an error by
-// name, and then nothing is written.
+// max_docs and scroll_size, in the address or the body, and a query in the address. Each unsupported option is an error
+// that names it, and then nothing is written.
 func TestByQueryOptions(t *testing.T) {
 	n := newNode(t)
 	fill := func() {

@@ -298,7 +298,7 @@ func (d *Directory) begin(ctx context.Context, name string, m meta, ix *griffin.
 	x := &Index{name: name, ix: ix, writer: w, refresh: refresher{writer: w}}
 	x.refresh.interval.Store(int64(refreshWait(o.RefreshInterval)))
 	x.now.Store(&m)
-	x.refreshFields() // those of the log
+	x.refreshFields() // the log can declare fields
 	return x, nil
 }
 

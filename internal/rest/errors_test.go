@@ -17,7 +17,7 @@ import (
 )
 
 // TestErrors: each request fails with the status and the type of OpenSearch, and a reason that names
-// what is wrong.
+// the mistake.
 func TestErrors(t *testing.T) {
 	n := newNode(t)
 	n.must(200, "PUT /a", `{"mappings":{"properties":{"title":{"type":"text"}}}}`)

@@ -58,7 +58,8 @@ func TestSameHash(t *testing.T) {
 	}
 }
 
-// Every request with a body refuses keys that an object has twice, bytes that are not UTF-8 and syntax errors, and says where.
+// Every request with a body refuses duplicate keys, bytes that are not UTF-8 and syntax errors. The error has the
+// place.
 func TestBodiesAreChecked(t *testing.T) {
 	n := newNode(t)
 	n.must(200, "PUT /a", `{"mappings":{"properties":{"title":{"type":"text"}}}}`)

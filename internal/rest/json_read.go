@@ -55,8 +55,8 @@ type rawMember struct {
 	value json.RawMessage
 }
 
-// splitObject appends the members of an object, in their order. It is false for what is no object, or has a key that is not
-// valid UTF-8, or a key twice, or too many members to look for that.
+// splitObject appends the members of an object, in their order. ok is false if raw is not an object, has a key that is
+// not valid UTF-8, a duplicate key, or too many members to check for duplicates.
 func splitObject(dst []rawMember, raw []byte) (_ []rawMember, ok bool) {
 	v := validator{text: raw}
 	if v.space(); !v.take('{') {

@@ -41,7 +41,7 @@ type meta struct {
 	fields *mapping.Mapping
 }
 
-// defaultAnalyzer has stop words, so that people find what they type.
+// defaultAnalyzer indexes stop words, so that every word of a query can match.
 const defaultAnalyzer = "english-full"
 
 // minSyncInterval is OpenSearch's.

@@ -132,7 +132,7 @@ func (o *object) boolean(key string, otherwise bool) bool {
 	return value
 }
 
-// only refuses any value of an option but the one that means what is done anyway.
+// only refuses all values of an option except the supported one.
 func (o *object) only(key, value string) {
 	if text, ok := o.text(key); ok && text != value {
 		o.refuse(key, "[%s] query has [%s] %s: only %s is supported", o.of, key, text, value)

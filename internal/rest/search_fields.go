@@ -134,7 +134,7 @@ func (w *hitWriter) declaredFields(source []byte, add func(name string, values [
 	m := w.x.meta()
 	read := walker{scanner: scanner{text: string(source)}, fields: m.fields, dynamic: dynamicFalse}
 	read.next()
-	_ = read.object("", 0) // an error if the mapping has changed since: then what is before it
+	_ = read.object("", 0) // an error if the mapping has changed since: then the values before it count
 	given := map[string][]string{titleField: read.title}
 	for _, v := range read.values {
 		given[v.Name] = append(given[v.Name], v.Value)
@@ -266,7 +266,7 @@ func columnValues(f *mapping.Field, format string, values []string) (out []strin
 	return out
 }
 
-// numbers leaves out what does not fit since the mapping has changed.
+// numbers leaves out values that no longer fit after a change of the mapping.
 func numbers(f *mapping.Field, values []string) (out []int64) {
 	for _, v := range values {
 		if n, err := f.Number(v); err == nil {

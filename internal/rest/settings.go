@@ -75,7 +75,8 @@ func getSettings(r *request) (answer, *Error) {
 	return ok(out)
 }
 
-// settingsOfUnopened are the settings of an index that cannot be opened, as far as its declaration can be read.
+// settingsOfUnopened returns the settings of an index that cannot be opened. If its declaration cannot be read
+// either, only the name is known.
 func (d *Directory) settingsOfUnopened(name string) map[string]any {
 	var m meta
 	text, err := os.ReadFile(d.metaFile(name))

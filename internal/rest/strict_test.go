@@ -193,7 +193,7 @@ func TestWrongTypes(t *testing.T) {
 	}
 }
 
-// Options of one field are not those of the fields after it.
+// Options of one field do not affect the fields after it.
 func TestOptionsOfOneField(t *testing.T) {
 	var s searchRequest
 	text := `{"fragment_size":50,"number_of_fragments":3,"require_field_match":true,"fields":[{"a":{"fragment_size":10,"number_of_fragments":1,"require_field_match":false}},{"b":{}}]}`

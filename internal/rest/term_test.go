@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// After a crash that may have lost acknowledged writes, and in an index of a snapshot, writes have a higher term. What a
-// client knows of a lost write is of no other one.
+// After a crash that may have lost acknowledged writes, and in an index of a snapshot, writes have a higher term. The
+// term and number of a lost write never name another write.
 func TestPrimaryTerm(t *testing.T) {
 	for _, durability := range []string{"async", "request"} {
 		n := newNode(t)

@@ -93,7 +93,7 @@ func TestDynamicTypes(t *testing.T) {
 	}
 }
 
-// An analyzer of the settings that one field names is not that of other fields.
+// If one field names an analyzer of the settings, other fields do not use it.
 func TestAnalyzerOfOneField(t *testing.T) {
 	n := newNode(t)
 	n.must(200, "PUT /a", `{"settings":{"analysis":{"analyzer":{"auto":{"tokenizer":"standard","filter":["lowercase","edge"]}},"filter":{"edge":{"type":"edge_ngram","min_gram":2,"max_gram":10}}}},

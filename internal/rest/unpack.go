@@ -56,7 +56,7 @@ var decompressors = sync.Pool{New: func() any {
 
 func newDecompressor(from io.Reader) *decompressor {
 	d, _ := decompressors.Get().(*decompressor)
-	_ = d.Reset(from) // an error is told by Read
+	_ = d.Reset(from) // Read returns the error
 	return d
 }
 

@@ -61,7 +61,7 @@ func TestUpdateMapping(t *testing.T) {
 			t.Errorf("%s: status %d: %s\nwant %s", body, w.Code, w.Body, want)
 		}
 	}
-	// What the update leaves out has its default again.
+	// Parameters that the update leaves out have their defaults again.
 	n.must(200, "PUT /a/_mapping", `{"properties":{"title":{"type":"text","analyzer":"english"}}}`)
 	if got := at(n.must(200, "GET /a/_mapping", ""), "a.mappings.properties.title.boost"); got != nil {
 		t.Errorf("boost %v", got)

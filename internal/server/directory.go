@@ -97,7 +97,7 @@ func unchosen(names []string) *apiError {
 	return badParameter("choose an index with ?index=NAME; %s", listed(names))
 }
 
-// listed tells which indexes there are.
+// listed returns the part of a message that lists the indexes.
 func listed(names []string) string {
 	switch n := len(names); {
 	case n == 0:
@@ -123,7 +123,7 @@ func failPage(h *handler, w http.ResponseWriter, r *http.Request, e *apiError) {
 	h.writePage(w, data)
 }
 
-// ofIndex is a handler of one index, as long as it is open.
+// ofIndex is a handler of one index while it is open.
 type ofIndex struct {
 	ix *griffin.Index
 	h  *handler

@@ -14,8 +14,7 @@ import (
 const maxRanges = 7
 
 // niceBounds returns bounds of ranges of which the first begins at or below lo: multiples of a round step, and
-// 1, 2 and 5 times powers of ten. There are more than a page shows: joinRanges joins neighbours by
-// what they count.
+// 1, 2 and 5 times powers of ten. There are more than a page shows: joinRanges joins neighbours by their counts.
 func niceBounds(lo, hi float64, whole bool) []float64 {
 	if !(hi-lo > resolution*max(math.Abs(lo), math.Abs(hi))) || math.IsInf(hi-lo, 0) {
 		return []float64{lo}
@@ -229,7 +228,8 @@ func (p *facetPlan) dates(req searchRequest, f *plannedFacet, buckets []griffin.
 	return out
 }
 
-// after is the last moment of the interval that begins at to. The one before it begins at from and is as long.
+// after is the last moment of the interval that begins at to. It has the length of the interval before it,
+// which begins at from.
 func after(from, to time.Time, layout string) time.Time {
 	months := 12*(to.Year()-from.Year()) + int(to.Month()) - int(from.Month())
 	if layout == "2006" || layout == "2006-01" {

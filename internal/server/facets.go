@@ -19,7 +19,7 @@ const (
 	moreValues = 100
 )
 
-// facetPlan is what a page asks and shows beside its hits.
+// facetPlan has the facets and filters that a page requests and shows beside its hits.
 type facetPlan struct {
 	fields     []plannedFacet
 	selections []selection

@@ -126,7 +126,7 @@ func TestHTTP2(t *testing.T) {
 	}
 }
 
-// A connection is told how many requests it may have open, and a client with more of them opens others.
+// A connection announces its limit of concurrent requests, and a client with more of them opens further connections.
 func TestHTTP2Streams(t *testing.T) {
 	l := patientLimits()
 	var running atomic.Int64

@@ -11,11 +11,12 @@ import (
 )
 
 // lean answers searches over HTTP/1.1 on the goroutine of their connection, with the memory of the connection's earlier
-// requests. net/http takes as much processor time for a request as the search takes: it reads in a goroutine beside the
-// handler, to notice that the client leaves, and makes a context, maps and buffers for each request.
+// requests. The overhead of net/http for a request equals the processor time of the search: it reads in a goroutine
+// beside the handler, to notice that the client leaves, and makes a context, maps and buffers for each request.
 //
-// A connection begins here. It goes to net/http, for good, with its first request that is not a plain search: of other
-// routes, HTTP/2, bodies of unknown or large size, unusual headers, and whatever is malformed. So lean knows only what it accepts.
+// A connection begins here. It moves to net/http permanently with its first request that is not a plain search: another
+// route, HTTP/2, a body of unknown or large size, unusual headers, or a malformed request. So lean handles only the
+// requests that it accepts.
 type lean struct {
 	l       limits
 	open    *connections

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stampedReader reads from a connection, and when the kernel received what it read. A request can wait for milliseconds
-// until a thread reads it, when many arrive: nothing else shows this wait.
+// stampedReader reads from a connection, and gets the time at which the kernel received the bytes. A request can wait
+// for milliseconds until a thread reads it, when many arrive: nothing else shows this wait.
 type stampedReader struct {
 	raw     syscall.RawConn
 	control [64]byte // of a message

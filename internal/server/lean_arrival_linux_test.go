@@ -49,7 +49,7 @@ func stampedPair(t *testing.T) (client, conn net.Conn, r *stampedReader) {
 	return client, conn, r
 }
 
-// The time of a request is that of its arrival, not of the call that reads it.
+// The time of a request is the time of its arrival, not of the call that reads it.
 func TestStampedReader(t *testing.T) {
 	client, conn, r := stampedPair(t)
 	p := make([]byte, 100)

@@ -85,7 +85,7 @@ func (c *leanConn) serve() {
 		if !ok || !c.readBody(size) {
 			c.state.Store(stateActive)
 			given = true
-			// Its deadlines are those of net/http from now on.
+			// From now on, net/http sets its deadlines.
 			_ = c.SetDeadline(time.Time{})
 			c.of.others.give(&begunConn{Conn: c.Conn, begin: c.in})
 			return

@@ -145,7 +145,7 @@ func manyAnswers(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Answers are those of net/http.
+// Answers equal the answers of net/http.
 func TestLeanAnswers(t *testing.T) {
 	plain := &http.Server{Handler: compressed(http.HandlerFunc(manyAnswers)), ReadHeaderTimeout: patience}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

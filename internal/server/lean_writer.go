@@ -109,7 +109,7 @@ func (w *leanWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// written is the length of the body so far.
+// written is the present length of the body.
 func (w *leanWriter) written() int {
 	if w.inline {
 		return len(w.out) - w.start

@@ -139,7 +139,7 @@ func TestChosenFacets(t *testing.T) {
 	}
 }
 
-// A click on a value leads to as many documents as the value counts; a click on a chosen one leads back.
+// A click on a value leads to a page with the value's number of documents. A click on a chosen value leads back.
 func TestWalkOverFacets(t *testing.T) {
 	h := shopHandler(t)
 	r := rand.New(rand.NewPCG(9, 10))

@@ -227,10 +227,10 @@ func (p *pageData) all() string {
 	return req.page()
 }
 
-// example is a query, and what it finds.
+// example is a query and a description of its matches.
 type example struct{ Finds, Text string }
 
-// examples are queries of fields of the index, with what they find.
+// examples are queries of fields of the index, with descriptions.
 func (p *pageData) examples() []example {
 	var out []example
 	seen := map[string]bool{}

@@ -28,7 +28,7 @@ type searchRequest struct {
 	Filters   []string      // queries that documents must match, too
 	Sort      string        // as griffin.SortKeys reads it
 	Facets    []griffin.Facet
-	// Page adds what the page shows, and its filters in the place of Filters; nil: a request of the API.
+	// Page adds the options of a page, and its filters in the place of Filters; nil: a request of the API.
 	Page func(*griffin.Query) error
 	// Memory for the results, as of griffin.Index.SearchInto; nil: none.
 	Memory *griffin.Results
