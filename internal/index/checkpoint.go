@@ -71,7 +71,7 @@ func (l *Live) Checkpoint(ctx context.Context) (err error) {
 	if unsynced { // a power failure can restore the former manifest
 		return nil
 	}
-	// What was merged since the last checkpoint need not be written to the disk at all.
+	// Sources of merges since the last checkpoint need not be written to the disk at all.
 	return l.removeLeftovers()
 }
 
@@ -133,10 +133,10 @@ func (s *session) removeCheckpoint() error {
 // and if it has no record of the log after last. It returns the number of the last record that is
 // visible. It is called before all other methods.
 //
-// It copies what is not in a commit. After a write error that nobody has seen, the system may show
-// content that it has not written, and a sync of the same file may succeed. If the copy finds no room,
-// the checkpoint is removed, since its files take the room that indexing the log again needs. If the file
-// system permits no writes, the error says so, and the checkpoint stays for the next attempt.
+// It copies the files that are not in a commit. After a write error that nobody has seen, the system may
+// show content that it has not written, and a sync of the same file may succeed. If the copy finds no
+// room, the checkpoint is removed, since its files take the room that indexing the log again needs. If
+// the file system permits no writes, the result is that error, and the checkpoint stays for the next attempt.
 func (l *Live) Adopt(ctx context.Context, last uint64) (seq uint64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	c := l.session.checkpoint

@@ -25,7 +25,7 @@ func (m *manifest) markFormer(before *Options) {
 	}
 }
 
-// formerIn counts the documents of a view that have a former shape, without those of dropped; nil: none.
+// formerIn counts the documents of a view that have a former shape and are not in dropped; nil: none are dropped.
 func formerIn(v *View, dropped *segment.Bitmap) (n int, err error) {
 	switch {
 	case v.former == 0:

@@ -282,7 +282,7 @@ func (l *Live) TempDir() (string, error) {
 	return dir, l.ix.fs.MkdirAll(dir)
 }
 
-// Close waits for merges, shows the last commit and releases the lock. What was not flushed is lost.
+// Close waits for merges, shows the last commit and releases the lock. Documents that were not flushed are lost.
 func (l *Live) Close() error {
 	l.mu.Lock()
 	l.closing = true

@@ -301,7 +301,7 @@ func TestMergedLikeNew(t *testing.T) {
 }
 
 // After a failed sync of the folder of an index, nothing is committed: the next sync can report success for
-// names that are lost. What the log has is not cut.
+// names that are lost. The log keeps its records.
 func TestFlushAfterFailedDirSync(t *testing.T) {
 	disk := vfstest.NewDisk()
 	fail := false

@@ -55,8 +55,8 @@ type Comparison struct {
 	Docs, Terms, Postings int64
 	// Differences are at most MaxDifferences.
 	Differences []Difference
-	// Sample has up to SampleTerms terms, each equally probable, and as many with probabilities
-	// that rise with the document frequency.
+	// Sample has up to SampleTerms terms with equal probabilities, and up to SampleTerms with
+	// probabilities that rise with the document frequency.
 	Sample []SampledTerm
 }
 

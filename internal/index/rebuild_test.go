@@ -194,8 +194,8 @@ func TestRebuildFindsDamage(t *testing.T) {
 	}
 }
 
-// checkReverse compares a sound snapshot with a damaged index in the place of the rebuilt one: what is
-// missing there is too much.
+// checkReverse compares a sound snapshot with a damaged index in the place of the rebuilt one: a
+// missing item is then a surplus one.
 func checkReverse(t *testing.T, s *Snapshot, damaged *Index, what string) {
 	t.Helper()
 	d, err := damaged.Snapshot()

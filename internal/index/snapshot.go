@@ -59,7 +59,7 @@ func (s *Snapshot) OnRelease(call func()) {
 // Kept returns the value of Keep, nil before.
 func (s *Snapshot) Kept() any { return s.kept.Load() }
 
-// Keep keeps a value, all of one type, for those who share the snapshot, as long as its memory.
+// Keep stores a value for all users of the snapshot, until the snapshot is freed. All values have the same type.
 func (s *Snapshot) Keep(v any) { s.kept.Store(v) }
 
 var serials atomic.Uint64
@@ -95,7 +95,7 @@ type FieldStats struct {
 	WeightScale float64
 }
 
-// AvgLen is the mean length in tokens; 0 without documents. That of a field with unit lengths is 1.
+// AvgLen is the mean length in tokens; 0 without documents, 1 for a field with unit lengths.
 func (f *FieldStats) AvgLen() float64 {
 	switch {
 	case f.UnitLengths:

@@ -38,7 +38,7 @@ func leave(t *testing.T, disk *vfstest.Disk, rng *rand.Rand, m *model, commit bo
 	return last
 }
 
-// What a checkpoint has is not indexed again, and the same after a restart.
+// Documents of a checkpoint are not indexed again, and are unchanged after a restart.
 func TestCheckpoint(t *testing.T) {
 	for seed := range uint64(2) {
 		rng := rand.New(rand.NewPCG(seed, 3))

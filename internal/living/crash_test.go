@@ -21,7 +21,7 @@ import (
 	"github.com/griffin-search/griffin/internal/wal"
 )
 
-// owner writes to ids of its own, one Apply after the other, and knows what must be there.
+// owner writes to ids of its own, one Apply after the other, and knows their expected states.
 type owner struct {
 	model
 	name   string
@@ -95,7 +95,7 @@ func (o *owner) acknowledged() uint64 {
 }
 
 // recovered compares the state that a new process finds, which opened the commit and whose log ends at
-// last, with what must be there.
+// last, with the expected state.
 func (o *owner) recovered(t testing.TB, s *Store, commit, last uint64) {
 	t.Helper()
 	if o.acknowledged() > last { // with all later ones, also of the Apply without an answer
@@ -284,7 +284,7 @@ func (c *crashes) end(t testing.TB, s *Store) {
 	}
 }
 
-// check compares a store that was just opened, with a commit, with what must be there.
+// check compares a store that was just opened, with a commit, with the expected state.
 func (c *crashes) check(t testing.TB, s *Store, ix *index.Index, commit uint64) {
 	t.Helper()
 	last := max(uint64(s.log.Found()), commit)

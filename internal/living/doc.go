@@ -12,7 +12,8 @@
 //  3. Refresh, every second by default, makes a segment of the batch and publishes it
 //     (index.Live.Publish).
 //     Checkpoints name such segments (index.Live.Checkpoint).
-//  4. Flush commits what is visible and removes the records that the commit contains from the log.
+//  4. Flush commits the visible documents and removes the records that the commit contains from
+//     the log.
 //  5. Merges join neighbours in the background (Store.merge). They do not change results. Segments of
 //     similar size are merged (choose), so that a document is written again once for each factor of
 //     8 in size. Merges of different levels run at the same time.

@@ -194,8 +194,8 @@ func TestFormerDocuments(t *testing.T) {
 	}
 }
 
-// After copy_to has changed, a deleted document counts in the lists that it is in, not in those that its text would be
-// in now, with as many tokens.
+// After a change of copy_to, the deletion of an older document counts in the lists that contain it, with its number of
+// tokens, and not in the lists that the present copy_to would give.
 func TestDeletedFormerDocument(t *testing.T) {
 	t.Parallel()
 	parse := func(a, b string) *mapping.Mapping {

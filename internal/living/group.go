@@ -297,8 +297,8 @@ func (s *Store) full() (why string) {
 	s.mu.Lock()
 	size, room := s.queue.size, s.queue.room(s)
 	s.mu.Unlock()
-	// A refresh takes about as long as to invert what waits. What is inverted is visible soon, so that there
-	// can be more of it: larger batches take less work.
+	// A refresh takes about the time of inverting the waiting documents. Inverted documents are visible
+	// soon, so their limit is higher: larger batches take less work.
 	if size > room || s.queue.waiting.Load() > max(s.memoryBytes()/12, 1<<20) {
 		return fmt.Sprintf("%d MiB of documents wait to be indexed", size>>20)
 	}

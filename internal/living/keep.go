@@ -18,8 +18,8 @@ import (
 	"github.com/griffin-search/griffin/internal/wal"
 )
 
-// ErrDown means that an index takes no writes while its store waits to be opened again. Searches go
-// on, of what is committed.
+// ErrDown means that an index takes no writes while its store waits to be opened again. Searches of
+// the committed documents continue.
 var ErrDown = errors.New("the index takes no writes until it can be opened again, which is repeated")
 
 const (
@@ -104,7 +104,7 @@ func (k *Kept) goDown(why error) {
 	k.store, k.err = nil, why
 	k.reopen.Go(func() {
 		if former != nil {
-			_ = former.Close(context.Background()) // what is not committed is in the log
+			_ = former.Close(context.Background()) // the log has all uncommitted records
 		}
 		r := reports{what: "open", send: k.send}
 		for wait := minReopenWait; ; {
@@ -143,8 +143,8 @@ func (k *Kept) goDown(why error) {
 	})
 }
 
-// commitNumber is a number of the newest commit, up to 2^31-1. Each commit of an index has another one. Those of an index
-// that was built anew count on from another number.
+// commitNumber is a number of the newest commit, up to 2^31-1. Each commit of an index has a different number. An index
+// that was built anew starts from a different one.
 func commitNumber(ix *index.Index) uint64 {
 	s, err := ix.Snapshot()
 	if err != nil { // it is closed
@@ -164,7 +164,7 @@ func (k *Kept) Base() uint64 {
 	return k.base
 }
 
-// change changes options, and those of the store, if it is not down.
+// change changes the options of k, and of the store if it is not down.
 func (k *Kept) change(options func(*Options), ofStore func(*Store) error) error {
 	k.changing.Lock()
 	defer k.changing.Unlock()

@@ -56,7 +56,7 @@ func text(rng *rand.Rand) string {
 
 func word(rng *rand.Rand) string { return fmt.Sprintf("w%d", int(rng.ExpFloat64()*20)) }
 
-// model is what the documents must be: by id, and in the order of writing.
+// model has the expected documents, by id and in the order of writing.
 type model struct {
 	states map[string]state
 }
@@ -190,7 +190,7 @@ func TestHistories(t *testing.T) {
 			case 1:
 				check(t, s.Merge(t.Context(), 1+rng.IntN(3)))
 			case 2:
-				killed := mem.Clone() // what a killed process leaves
+				killed := mem.Clone() // the files that a killed process leaves
 				check(t, s.Close(t.Context()))
 				check(t, ix.Close())
 				if rng.IntN(2) == 0 {

@@ -90,7 +90,7 @@ type entry struct {
 	logged  bool
 	schema  *inverter.Schema // after it
 	checked *inverter.Schema // by which the document was checked
-	// declares is encodeFields of those of op.Fields that it declares, nil for none.
+	// declares is the encoding (encodeFields) of the fields in op.Fields that it declares, nil for none.
 	declares []byte
 	typed    bool
 	revises  bool // recordRevised

@@ -24,8 +24,8 @@ type Options struct {
 	MemoryBytes int64
 	// FlushBytes is the size of the log at which Flush runs in the background; 0: 512 MiB.
 	FlushBytes int64
-	// CheckpointBytes is how much becomes visible between checkpoints; 0: 32 MiB. About as much is
-	// indexed again after a crash of the process.
+	// CheckpointBytes is the size of the documents that become visible between two checkpoints; 0:
+	// 32 MiB. After a crash of the process, about this size is indexed again.
 	CheckpointBytes int64
 	// MaxSegments is the number of segments above which Apply waits for merges; 0: 100. From three quarters of it on, a pause
 	// follows each batch.

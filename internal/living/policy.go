@@ -14,7 +14,7 @@ const (
 	// time. Queries at rest after 75 seconds of writes: 1.80 ms in the median, with 8 segments 1.62 (docs/benchmarks/living.md).
 	firstLargeLevel = 4
 	largePerLevel   = 16
-	// So many bytes weigh as much as a document. A segment of one small document has fewer.
+	// weightBytes bytes have the weight of one document. A segment of one small document has fewer.
 	weightBytes = 4096
 	// Segments with more deleted documents, in percent, are written again.
 	maxDeletedPercent = 20
@@ -24,13 +24,13 @@ const (
 	busyLevel = numLevels
 )
 
-// weight is what a merge of a segment costs. It adds up: a merged segment weighs as much as its
-// sources, but for what each segment has besides its documents.
+// weight is the cost of merging a segment. It is additive: the weight of a merged segment is
+// the sum of its sources' weights, except for the fixed bytes of each segment.
 func weight(s index.SegmentSize) int64 {
 	return int64(s.NumLive) + s.Bytes/weightBytes*int64(s.NumLive)/int64(max(s.NumDocs, 1))
 }
 
-// perLevel is the number of segments that a level has at most, and how many times heavier those of the next level are.
+// perLevel is the maximum number of segments of a level, and the ratio of the next level's weights to this level's.
 func perLevel(level int) int {
 	if level < firstLargeLevel {
 		return segmentsPerLevel
@@ -38,7 +38,7 @@ func perLevel(level int) int {
 	return largePerLevel
 }
 
-// level is how often weight can be divided by the number of segments of a level.
+// level is the number of times that weight can be divided by the number of segments of a level.
 func level(s index.SegmentSize) (n int) {
 	for w := weight(s); n < numLevels-1 && w >= int64(perLevel(n)); n++ {
 		w /= int64(perLevel(n))

@@ -52,8 +52,8 @@ func (m *merges) add(t *testing.T, s index.SegmentSize) {
 	m.most = max(m.most, len(m.sizes))
 }
 
-// A document is merged about as often as there are levels, and the segments are few, whatever the sizes
-// of the batches and documents.
+// A document is merged about once for each level, and the segments are few, whatever the sizes of the
+// batches and documents.
 func TestWriteAmplification(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	random := func(sizes ...int) func(int) index.SegmentSize {

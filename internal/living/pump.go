@@ -129,7 +129,7 @@ func (s *Store) pump() {
 		b = s.handOver(b)
 		if closed {
 			if b != nil {
-				s.discard(b) // what it has is in the log
+				s.discard(b) // the log has its records
 			}
 			return
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// Each document has what the parameters made of it that its field had when it was written, also after a crash between
-// any two steps, whatever was published and committed before.
+// Each document is indexed by the parameters that its field had when it was written, also after a crash between any
+// two steps, for every combination of publishes and commits before.
 func TestRevisionsOfFields(t *testing.T) {
 	t.Parallel()
 	parse := func(text string) *mapping.Mapping {

@@ -172,7 +172,7 @@ func (s *Store) Refresh(ctx context.Context) error {
 	return s.refresh(ctx, maxPublishWait/50, func() bool { return s.failures.hopelessAfter(before) })
 }
 
-// refresh is Refresh, but gives up when hopeless says so, which it asks in intervals.
+// refresh is Refresh, but calls hopeless in intervals and gives up when it returns true.
 func (s *Store) refresh(ctx context.Context, interval time.Duration, hopeless func() bool) error {
 	s.mu.Lock()
 	w := s.queue.seal(&s.versions)
@@ -203,7 +203,7 @@ func (s *Store) Flush(ctx context.Context) error {
 	return s.explain(s.commit(ctx))
 }
 
-// commit makes durable what is visible.
+// commit makes the visible documents durable.
 func (s *Store) commit(ctx context.Context) error {
 	seq, err := s.live.Flush(ctx)
 	if err != nil {

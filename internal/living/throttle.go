@@ -66,8 +66,8 @@ func restAfter(took time.Duration, numSegments, most int) time.Duration {
 	return min(2*took*time.Duration(over)/time.Duration(quarter), maxRest)
 }
 
-// rest lets merges catch up, little by little. Without it, writes would go on at full speed until there are too many segments,
-// and then stop for as long as a merge takes.
+// rest lets merges catch up, little by little. Without it, writes would continue at full speed until there are too many
+// segments, and then stop until a merge ends.
 func rest(pause time.Duration, quit <-chan struct{}) {
 	if pause <= 0 {
 		return
@@ -113,8 +113,8 @@ func (t *mergeTurns) apply() {
 	t.SetLimit(n)
 }
 
-// slowFS is the file system of merges. It limits the rate of writes to its files, together. While merges are behind, the
-// limit rises with the number of segments: else writes would stop for as long as a large merge takes.
+// slowFS is the file system of merges. It limits the rate of writes to its files, together. While merges are behind,
+// the limit rises with the number of segments: otherwise writes would stop until a large merge ends.
 type slowFS struct {
 	vfs.FS
 	perSecond int64        // 0: no limit
@@ -150,7 +150,7 @@ func (f *slowFile) Write(p []byte) (n int, err error) {
 }
 
 const (
-	// windowBytes of a large file are on their way to the disk while as many are written to memory.
+	// windowBytes of a large file are on their way to the disk while the next windowBytes are written to memory.
 	windowBytes = 4 << 20
 	// A merge soon removes a smaller file, mostly before the system writes it.
 	minPaced = 64 << 20

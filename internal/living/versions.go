@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// state is what is known of an id after a write.
+// state is the state of an id after a write.
 type state struct {
 	version segment.Version
 	doc     *corpus.Document // nil: deleted
