@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -74,7 +75,7 @@ struct Settings {
     int count = getenv("HOST_DEVICES") ? atoi(getenv("HOST_DEVICES")) : 1;
 } settings;
 
-enum class Work { none, batchRanges, batchProbe, oneAnswer, oneResult };
+enum class Work { none, batchRanges, batchProbe, oneAnswer, oneResult, stay };
 
 struct Kernel {
     std::string name;
@@ -122,6 +123,15 @@ struct OneParams {
     SearchParams search;
     QueryParams query;
 };
+
+struct StayParams {
+    uint64_t *mailbox, *left;
+    void* command;
+    uint64_t idle, most;
+    uint32_t generation, unused;
+    OneParams first;
+};
+static_assert(offsetof(StayParams, first) == 48);
 
 constexpr int answerHead = 5;
 constexpr uint32_t scoreStep = 1000;
@@ -208,6 +218,14 @@ void launch(Kernel* k, Stream* s, unsigned blocks, const void* params) {
             __atomic_store_n(&p.results[q.result].done, p.launch, __ATOMIC_RELEASE);
             return;
         }
+        case Work::stay: {  // leaves at once
+            const StayParams& stays = *static_cast<const StayParams*>(params);
+            const OneParams& one = stays.first;
+            spinUntil(occupy(s, settings.ranges));
+            answerInWords(one.search, one.query);
+            __atomic_store_n(stays.left, uint64_t{stays.generation} << 32 | one.search.launch, __ATOMIC_RELEASE);
+            return;
+        }
     }
 }
 
@@ -215,6 +233,7 @@ Work workOf(const std::string& name) {
     for (const char* one : {"imagesearch_ranges_one", "imagesearch_ranges_few"}) {
         if (name.starts_with(one)) return Work::oneAnswer;  // with and without a filter
     }
+    if (name.starts_with("imagesearch_ranges_stay")) return Work::stay;
     if (name == "imagesearch_probe_one") return Work::oneResult;
     if (name.starts_with("imagesearch_probe")) return Work::batchProbe;
     if (name.starts_with("imagesearch_ranges") || name.starts_with("imagesearch_count")) return Work::batchRanges;
