@@ -41,7 +41,7 @@ func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
 func gatheringUntil(s *Scheduler, j *Job, most time.Duration) time.Duration {
 	until := min(j.entry.since+most, s.queues.urgentAt(j))
 	if s.lastStart(j) != Never {
-		until = min(until, j.Deadline-j.Cost[GPU])
+		until = min(until, j.Deadline-s.queues.places[GPU].takes(0, j.adds(GPU), j.beside()))
 	}
 	return until
 }
@@ -78,12 +78,12 @@ func (s *Scheduler) gather() time.Duration {
 
 // fill adds to the leader at dst[from] the jobs that share its launch, in
 // order, except those that would make any of them miss its deadline. It returns
-// them with the batch's predicted time: the sum of the additions plus the
-// maximum of the fixed parts.
-func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.Duration) {
+// them with the sum of the additions and the maximum of the fixed parts.
+func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) (_ []*Job, adds, beside time.Duration) {
 	st := &s.queues.places[GPU]
 	leader := dst[from]
-	adds, beside, deadline := leader.adds(GPU), leader.beside(), leader.Deadline
+	deadline := leader.Deadline
+	adds, beside = leader.adds(GPU), leader.beside()
 	for len(dst)-from < s.o.MaxBatch {
 		j := st.urgent.first()
 		if j == nil {
@@ -103,7 +103,7 @@ func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.
 			break
 		}
 		moreBeside, sooner := max(beside, j.beside()), min(deadline, j.Deadline)
-		if !s.o.RunLate && plus(now+adds+j.adds(GPU), moreBeside) > sooner {
+		if !s.o.RunLate && plus(now, st.takes(0, adds+j.adds(GPU), moreBeside)) > sooner {
 			break
 		}
 		if s.o.MaxLaunch > 0 && plus(adds+j.adds(GPU), moreBeside) > s.o.MaxLaunch {
@@ -116,5 +116,5 @@ func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.
 		dst = append(dst, j)
 		adds, beside, deadline = adds+j.adds(GPU), moreBeside, sooner
 	}
-	return dst, adds + beside
+	return dst, adds, beside
 }

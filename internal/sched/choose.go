@@ -29,11 +29,11 @@ func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end tim
 			return p, g, min(ends[CPU], ends[GPU]), true
 		}
 	case endsFirst:
-		if ends[CPU] <= ends[GPU] && !j.Patient && s.patientUntil(now, j, ends[GPU]) <= now {
+		if ends[CPU] <= ends[GPU] && !j.Patient && !s.queues.feeds(j, s.o.Feeding) && s.patientUntil(now, j, ends[GPU]) <= now {
 			p = CPU
 		}
 	}
-	if !s.o.RunLate && s.rules.steals && ends[p] > j.Deadline && ends[p.Other()] <= j.Deadline {
+	if !s.o.RunLate && s.rules.steals && ends[p] > j.Deadline && ends[p.Other()] <= j.Deadline && (p == CPU || !s.queues.feeds(j, s.o.Feeding)) {
 		p, g = p.Other(), own
 	}
 	return p, g, ends[p], true
@@ -86,13 +86,20 @@ func (s *Scheduler) pick(now time.Duration, p Place) (*Job, time.Duration) {
 
 // late reports whether the job would be shed if it began now at p.
 func (s *Scheduler) late(now time.Duration, j *Job, p Place) bool {
-	return !s.o.RunLate && j.Moves == 0 && !j.entry.trial && plus(now, j.Cost[p]) > j.Deadline
+	if s.o.RunLate || j.Moves > 0 || j.entry.trial || j.Deadline == Never {
+		return false
+	}
+	takes := j.Cost[p]
+	if st := &s.queues.places[p]; p == GPU && j.can(p) {
+		takes = st.takes(0, j.adds(p), j.beside())
+	}
+	return plus(now, takes) > j.Deadline
 }
 
 // passOver moves a job that is too late for p to the other place, if it can end there in
 // time, or sheds it.
 func (s *Scheduler) passOver(now time.Duration, j *Job, p Place) {
-	if q := p.Other(); s.rules.steals && s.end(now, j, q) <= j.Deadline {
+	if q := p.Other(); s.rules.steals && s.end(now, j, q) <= j.Deadline && (q == GPU || !s.queues.feeds(j, s.o.Feeding)) {
 		s.queues.put(j, q, urgent)
 		s.passed[q] = true
 		return
@@ -117,11 +124,11 @@ const soonest = 50 * time.Microsecond
 // the other. Here it takes only a job that is predicted to end earlier: if
 // costs differ by a factor of 50, waiting is often better.
 func (s *Scheduler) steal(now time.Duration, p Place, first time.Duration) (best *Job, wake time.Duration) {
-	other := &s.queues.places[p.Other()]
+	st, other := &s.queues.places[p], &s.queues.places[p.Other()]
 	if other.queued() == 0 {
 		return nil, Never
 	}
-	if !s.queues.places[p].spare.Load() {
+	if !st.spare.Load() {
 		return nil, Never
 	}
 	wake = Never
@@ -132,19 +139,21 @@ func (s *Scheduler) steal(now time.Duration, p Place, first time.Duration) (best
 			if !j.can(p) || j.entry.solo && first > 0 {
 				continue
 			}
-			here := plus(now, j.Cost[p])
+			takes, fixed := j.adds(p), j.Cost[p]-j.adds(p)
 			if first > 0 {
-				here = now + first + j.adds(p)
+				takes, fixed = first+j.adds(p), 0
 			}
+			here, inTime := plus(now, takes+fixed), plus(now, st.takes(0, takes, fixed)) <= j.Deadline
 			adds := j.adds(other.place)
-			there := plus(now+other.after(load, other.ahead(adds, min(adds, longest))), j.Cost[other.place])
+			ahead := other.ahead(adds, min(adds, longest))
+			there := other.orLate(now, j, plus(now+other.after(load, ahead), j.Cost[other.place]), ahead)
 			if p == CPU {
 				if until := s.patientUntil(now, j, there); until > now {
 					wake = min(wake, until)
 					continue
 				}
 			}
-			if gain := there - here; gain > most && (s.o.RunLate || here <= j.Deadline) {
+			if gain := there - here; gain > most && (s.o.RunLate || inTime) {
 				best, most = j, gain
 			} else if gain <= 0 && here != Never {
 				wake = min(wake, now+max(-gain, soonest))

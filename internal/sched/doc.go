@@ -26,7 +26,10 @@
 // a CPU it takes hundreds. While a GPU is busy, three rules keep the CPUs for feeding it. A launch beside
 // others waits for enough jobs (Options.Beside). A job waits for the GPU although a CPU would end it earlier, if
 // the wait is short (Options.Patience). And if goroutines of jobs that may begin are late, CPUs take fewer of the
-// jobs that a GPU could run ([Pool.Spare]).
+// jobs that a GPU could run ([Pool.Spare]), and none because the GPU would answer them too late.
+//
+// Lanes share a GPU, and costs are of launches alone. From the times of launches the scheduler learns how they slow each other
+// down, and admits only as many jobs as then end before their deadlines.
 //
 // # Order
 //

@@ -73,7 +73,7 @@ func TestStationEnd(t *testing.T) {
 		slowdown        float64
 	}{{ms, 0, 1}, {0, ms, 1}, {ms, 2 * ms, 1 + 1.0/64}} {
 		st.slowdown = 1
-		st.end(st.begin(5*ms, c.predicted, 1), c.took)
+		st.end(st.begin(5*ms, c.predicted, 0, 1), c.took)
 		if got := st.load(5 * ms); got != (load{}) || st.slowdown != c.slowdown || !st.free.Load() {
 			t.Errorf("predicted %v, took %v: load %v, slowdown %v, want none, %v", c.predicted, c.took, got, st.slowdown, c.slowdown)
 		}

@@ -123,6 +123,17 @@ func (m *model) end(j *Job, waiting bool, how string) {
 }
 
 func (m *model) dispatch() {
+	const most = 100
+	for rounds := 0; m.dispatchOnce(); rounds++ {
+		if rounds == most {
+			m.fatalf("%d times a place passes a job to the other one", rounds)
+		}
+	}
+	m.audit()
+}
+
+// dispatchOnce reports whether the CPU is to be asked again, because the GPU has passed a job to it.
+func (m *model) dispatchOnce() (again bool) {
 	for p := range Place(NumPlaces) {
 		for {
 			ownQueued := m.s.queues.places[p].queued() + m.countOpen(p)
@@ -131,9 +142,11 @@ func (m *model) dispatch() {
 			jobs, wake := m.s.Next(m.now, p, nil)
 			m.drain()
 			if len(jobs) == 0 {
-				if wake <= m.now {
+				passed := p == GPU && m.s.passed[CPU] && len(m.s.queues.places[CPU].idle) > 0
+				if wake <= m.now && !passed {
 					m.fatalf("%s: wakes at %v", p, wake)
 				}
+				again = again || wake <= m.now
 				m.checkConserving(p, wake)
 				break
 			}
@@ -141,7 +154,7 @@ func (m *model) dispatch() {
 			m.runs[p] = append(m.runs[p], jobs)
 		}
 	}
-	m.audit()
+	return again
 }
 
 func (m *model) countOpen(p Place) int {
@@ -183,8 +196,9 @@ func (m *model) checkRun(p Place, jobs, urgents []*Job, ownQueued int) {
 		}
 		f.waiting = false
 	}
-	if len(urgents) > 0 && !slices.Contains(urgents, jobs[0]) && m.seen[Expired.String()] == 0 {
-		m.fatalf("%s: %d urgent jobs were skipped", p, len(urgents))
+	skipped := func(j *Job) bool { return j.entry.state == waiting && j.entry.aimed == p && j.entry.group == urgent }
+	if !slices.Contains(urgents, jobs[0]) && slices.ContainsFunc(urgents, skipped) {
+		m.fatalf("%s: %d urgent jobs wait, and another one begins", p, len(urgents))
 	}
 	if len(jobs) > 1 {
 		m.seen["batch"]++
@@ -225,7 +239,7 @@ func (m *model) drain() {
 		late := true
 		hurries := j.Batched > 0 && !j.entry.solo && m.now-j.Arrived >= (j.Deadline-j.Arrived)/2 // a launch with it would be small
 		for p := range Place(NumPlaces) {
-			late = late && (!m.s.queues.present(j, p) || p == GPU && hurries || plus(m.now, j.Cost[p]) > j.Deadline || !m.s.rules.steals || m.s.end(m.now, j, p) > j.Deadline)
+			late = late && (!m.s.queues.present(j, p) || p == GPU && hurries || m.s.late(m.now, j, p) || !m.s.rules.steals || m.s.end(m.now, j, p) > j.Deadline)
 		}
 		if m.s.o.RunLate || !late {
 			m.fatalf("expired, though it can end by %v: %+v", j.Deadline, j)

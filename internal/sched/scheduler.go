@@ -82,7 +82,7 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 		s.last = now
 	}
 	if atOnce && g == own && s.queues.free(p) && (p == CPU || s.o.Window == 0 && !s.waitsBeside(j)) {
-		s.begin(now, p, append(s.one[:0], j), j.Cost[p])
+		s.begin(now, p, append(s.one[:0], j), j.adds(p), j.Cost[p]-j.adds(p))
 		return true, nil
 	}
 	s.queues.enqueue(now, j, p, g)
@@ -140,11 +140,19 @@ func (s *Scheduler) end(now time.Duration, j *Job, p Place) time.Duration {
 	if !s.queues.present(j, p) {
 		return Never
 	}
-	wait := s.queues.places[p].wait(now, j.adds(p))
-	if p == GPU && wait == 0 {
+	st := &s.queues.places[p]
+	wait := st.wait(now, j.adds(p))
+	if p == CPU {
+		return plus(now+wait, j.Cost[p])
+	}
+	if wait == 0 {
 		wait = s.gather()
 	}
-	return plus(now+wait, j.Cost[p])
+	ahead := time.Duration(0)
+	if st.waiting > 0 {
+		ahead = st.ahead(j.adds(p), 0)
+	}
+	return st.orLate(now, j, plus(now+wait, j.Cost[p]), ahead)
 }
 
 // promote moves jobs that have waited long enough: jobs near their deadline
@@ -185,11 +193,12 @@ func (s *Scheduler) Next(now time.Duration, p Place, dst []*Job) (jobs []*Job, w
 	}
 	from := len(dst)
 	dst = append(dst, leader)
-	predicted := leader.Cost[p]
+	adds := leader.adds(p)
+	fixed := leader.Cost[p] - adds
 	if p == GPU && !leader.entry.solo {
-		dst, predicted = s.fill(now, dst, from)
+		dst, adds, fixed = s.fill(now, dst, from)
 	}
-	s.begin(now, p, dst[from:], predicted)
+	s.begin(now, p, dst[from:], adds, fixed)
 	return dst, Never
 }
 
@@ -203,8 +212,8 @@ func (s *Scheduler) wake(now time.Duration, p Place, until time.Duration) time.D
 }
 
 // begin starts a run of jobs, which must be in no queue.
-func (s *Scheduler) begin(now time.Duration, p Place, jobs []*Job, predicted time.Duration) {
-	server := s.queues.places[p].begin(now, predicted, len(jobs))
+func (s *Scheduler) begin(now time.Duration, p Place, jobs []*Job, adds, fixed time.Duration) {
+	server := s.queues.places[p].begin(now, adds, fixed, len(jobs))
 	for _, j := range jobs {
 		j.entry.state, j.entry.server, j.Place, j.Began, j.Batch = running, server, p, now, len(jobs)
 		j.Queued += now - j.entry.since

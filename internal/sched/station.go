@@ -19,6 +19,7 @@ type station struct {
 	classes  [numClasses]time.Duration // additions of the others, by size
 	work     int64                     // sum of Job.Work of them
 	slowdown float64                   // measured/predicted time, moving mean
+	sharing  sharing
 	// spareServers is the number of servers that jobs may take which the other place could run.
 	spareServers int
 
@@ -30,6 +31,40 @@ type station struct {
 type run struct {
 	jobs         int // 0: idle
 	start, until time.Duration
+	adds, fixed  time.Duration // of the prediction, without other runs: additions of the jobs, and the rest
+	ended        time.Duration // sharing.ended at the start
+}
+
+// sharing measures how the runs of a place slow each other down. The lanes of a GPU share it: eight launches at the same time that
+// each would take 2 ms alone take 16 ms, or hardly more than 2 ms, if one leaves most of the GPU idle. The time beyond the fixed
+// part of a run is taken to be linear in the additions of all runs that ended meanwhile: a + b*among. Without a, a process that gets its
+// processors late would seem to have a slow GPU, which gets less work, and then seems to be even slower.
+type sharing struct {
+	begun, ended time.Duration // sums of the additions of all runs that have begun, and that have ended
+	// Moving means of the times, in ns, of among, of its variance, and of the covariance of both.
+	took, among, variance, covariance float64
+}
+
+// takes predicts the time of a run, beyond its fixed part, with additions that end until its end. At first, it is 0.
+func (s *sharing) takes(among time.Duration) time.Duration {
+	const least = 1.0 / 64 // variance that is noise, as a part of the square of the mean
+	b := max(s.covariance, 0) / (s.variance + least*s.among*s.among + 1)
+	return time.Duration(max(s.took+b*(float64(among)-s.among), 0))
+}
+
+// observe bounds what a single run changes: a process that is stopped for some time is not a slow GPU.
+func (s *sharing) observe(r *run, took time.Duration) {
+	const weight, most = 1.0 / 32, 4
+	among := s.ended - r.ended
+	if s.among == 0 {
+		s.among = float64(among)
+	}
+	bound := most * max(s.takes(among), r.adds+r.fixed)
+	y, x := float64(min(took-r.fixed, bound))-s.took, float64(among)-s.among
+	s.took += weight * y
+	s.among += weight * x
+	s.variance += weight * (x*x*(1-weight) - s.variance)
+	s.covariance += weight * (x*y*(1-weight) - s.covariance)
 }
 
 // Jobs are classed by the power of two of their addition, to sum the work ahead
@@ -150,6 +185,26 @@ func (st *station) after(l load, ahead time.Duration) time.Duration {
 	return time.Duration(float64(l.least) * st.slowdown)
 }
 
+// takes predicts the time of a run with the given additions that begins after, or beside, the runs of now and others with the
+// additions ahead. What the present runs have done does not count: as they end, others begin, which slow the run down as well.
+func (st *station) takes(ahead, adds, fixed time.Duration) time.Duration {
+	alone := plus(adds, fixed)
+	if st.place == CPU || alone >= longest {
+		return alone
+	}
+	return max(alone, plus(st.sharing.takes(st.sharing.begun-st.sharing.ended+ahead+adds), fixed))
+}
+
+// orLate returns the predicted end of a job with the additions ahead of it: end, or a later one past its deadline if runs slow each
+// other down so much. Between places, jobs choose by their costs.
+func (st *station) orLate(now time.Duration, j *Job, end, ahead time.Duration) time.Duration {
+	adds := j.adds(st.place)
+	if at := plus(now, st.takes(ahead, min(adds, longest), j.Cost[st.place]-adds)); at > j.Deadline {
+		return max(end, at)
+	}
+	return end
+}
+
 // left predicts the remaining time of the run. A run that exceeds its
 // prediction is assumed to take another eighth of its time up to now.
 func (r *run) left(now time.Duration) time.Duration {
@@ -187,19 +242,23 @@ func (st *station) hurries(now time.Duration, j *Job, o *Options) bool {
 	if n := st.queued(); n >= o.MaxBatch {
 		adds = adds / time.Duration(n) * time.Duration(o.MaxBatch-1)
 	}
-	launch := plus(j.Cost[GPU], adds)
+	launch := st.takes(0, adds+j.adds(GPU), j.beside())
 	if o.MaxLaunch > 0 {
 		launch = min(launch, max(o.MaxLaunch, j.Cost[GPU]))
 	}
 	return plus(now, min(launch, (j.Deadline-j.Arrived)/2)) > j.Deadline
 }
 
-// begin takes a server for a run with the predicted time and returns the server.
-func (st *station) begin(now, predicted time.Duration, jobs int) int32 {
+// begin takes a server for a run with the predicted additions and fixed time and returns the server.
+func (st *station) begin(now, adds, fixed time.Duration, jobs int) int32 {
 	last := len(st.idle) - 1
 	server := st.idle[last]
 	st.idle = st.idle[:last]
-	st.runs[server] = run{jobs: jobs, start: now, until: plus(now, min(predicted, longest))}
+	adds, fixed = min(adds, longest), min(fixed, longest)
+	st.runs[server] = run{
+		jobs: jobs, start: now, until: plus(now, min(plus(adds, fixed), longest)), adds: adds, fixed: fixed, ended: st.sharing.ended,
+	}
+	st.sharing.begun += adds
 	st.changed()
 	return server
 }
@@ -207,6 +266,10 @@ func (st *station) begin(now, predicted time.Duration, jobs int) int32 {
 // end releases a server. took is the time of its run, 0: unknown.
 func (st *station) end(server int32, took time.Duration) {
 	r := &st.runs[server]
+	st.sharing.ended += r.adds
+	if took > 0 {
+		st.sharing.observe(r, took)
+	}
 	if predicted := r.until - r.start; took > 0 && predicted > 0 {
 		const weight = 1.0 / 64
 		ratio := min(max(float64(took)/float64(predicted), 0.25), 4)

@@ -12,7 +12,7 @@
 // returns the configurations of the figure. The same options give the same
 // result.
 //
-// It does not model that servers slow each other down.
+// Of servers that slow each other down it models only the lanes of a GPU ([Options].Shared).
 //
 // No state is shared: simulations may run concurrently.
 package simulation

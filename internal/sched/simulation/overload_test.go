@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -129,6 +130,42 @@ func TestLaunchesStayLarge(t *testing.T) {
 		t.Logf("sustains %.0f/s; at %v times, p99 %v, shed %.1f %%, goodput %.0f/s", sustained, times, storm.p99, 100*storm.shed, storm.goodput)
 		if storm.goodput < 0.9*sustained {
 			t.Errorf("at %v times the rate, goodput falls from %v to %v a second", times, sustained, storm.goodput)
+		}
+	}
+}
+
+// Lanes share a GPU, so that each launch takes as long as all of them together, and predictions are of one alone. At twice the
+// sustained load, answers are in time all the same, and as many as the GPU can give.
+func TestLanesShareTheGPU(t *testing.T) {
+	const deadline = 8 * time.Millisecond
+	var queries []Query
+	for i := range 100 {
+		fixed, adds := time.Duration(300+5*i)*time.Microsecond, time.Duration(1000+65*i)*time.Nanosecond
+		queries = append(queries, Query{CPU: sched.Never, GPU: fixed + adds, Batched: adds})
+	}
+	for name, factor := range map[string]float64{"alone": 1, "too low": 0.2, "too high": 2} {
+		predicted := slices.Clone(queries)
+		for i := range predicted {
+			q := &predicted[i]
+			q.GPU, q.Batched = time.Duration(factor*float64(q.GPU)), time.Duration(factor*float64(q.Batched))
+		}
+		o := Options{
+			Queries: queries, Predicted: predicted, Shared: true,
+			Sched: sched.Options{
+				Policy: sched.PolicyCost, CPUs: -1, Lanes: 8, Deadline: deadline, MaxQueue: 1024, MaxLaunch: 6 * time.Millisecond, Beside: 16,
+			},
+		}
+		const capacity = 1e9 / (1000 + 65*99/2) // queries a second
+		for _, times := range []float64{1, 2, 4} {
+			storm := observe(t, o, Poisson(times*capacity, int(times*capacity/2), len(queries), 4), time.Second/4)
+			t.Logf("predictions %s, at %v times %.0f/s: p99 %v, shed %.1f %%, goodput %.0f/s", name, times, capacity, storm.p99, 100*storm.shed, storm.goodput)
+			share := 0.9
+			if times > 2 {
+				share = 0.85
+			}
+			if storm.goodput < share*capacity {
+				t.Errorf("predictions %s, at %v times the capacity of %.0f/s, goodput is %.0f/s", name, times, capacity, storm.goodput)
+			}
 		}
 	}
 }

@@ -22,6 +22,9 @@ type Options struct {
 	// less than 2.
 	Error float64
 	Seed  uint64
+	// Shared: all lanes share one GPU, which does the additions of their queries to batches one launch after another. Otherwise
+	// each has a GPU of its own.
+	Shared bool
 	// OneAtATime runs one query at a time, on the processor that is predicted
 	// to be faster, first come, first served: ding09's "better of both".
 	// Policy, CPUs and Lanes are then ignored.
@@ -128,6 +131,7 @@ type machine struct {
 	free      []*sched.Job
 	picked    []*sched.Job
 	outcome   Outcome
+	gpuFree   time.Duration // when a shared GPU has done the additions of all launches
 	servers   [sched.NumPlaces]int
 	totals    totals
 }
@@ -264,7 +268,11 @@ func (m *machine) takes(p sched.Place, jobs []*sched.Job) time.Duration {
 		adds += part
 		beside = max(beside, q.GPU-part)
 	}
-	return adds + beside
+	if !m.o.Shared {
+		return adds + beside
+	}
+	m.gpuFree = max(m.gpuFree, m.now) + adds
+	return m.gpuFree - m.now + beside
 }
 
 func (m *machine) query(j *sched.Job) *Query { return &m.measured[m.arrivals[j.ID].Query] }
