@@ -110,6 +110,22 @@ func TestScaleBounds(t *testing.T) {
 	}
 }
 
+// A field that only deleted documents have has no mean length of live documents: scores are as for 1.
+func TestScaleWithoutMeanLength(t *testing.T) {
+	for _, then := range []float64{0.1, 1.0 / 3, 1, 20} {
+		for _, now := range []float64{0, math.NaN(), -1} {
+			term := score.DefaultBM25.NewTerm(5, 1, now)
+			scale, sat := score.NewScale(term, then, now), score.Saturation{BM25: score.DefaultBM25, AvgLen: then}
+			for length := uint32(1); length < 50; length++ {
+				lower, upper := sat.Bounds(1, length)
+				if s := term.Score(1, length); s > scale.Upper(upper) || s < scale.Lower(lower) {
+					t.Errorf("then %g now %g: %d of length %d is not in [%d, %d]", then, now, s, length, scale.Lower(lower), scale.Upper(upper))
+				}
+			}
+		}
+	}
+}
+
 // With the same mean length, a bound exceeds the score by at most its resolution.
 func TestScaleIsTight(t *testing.T) {
 	term := score.DefaultBM25.NewTerm(5, 1, 100)

@@ -24,16 +24,21 @@ type Saturation struct {
 }
 
 func (s Saturation) value(freq, length uint32) float64 {
-	avg := s.AvgLen
-	if !(avg > 0) {
-		avg = 1
-	}
+	avg := meanOf(s.AvgLen)
 	k1, b := float64(s.K1), float64(s.B)
 	f := float64(freq)
 	if f+k1 == 0 {
 		return 0
 	}
 	return f / (f + float64(k1*(1-b)) + float64(k1*b/avg*float64(length)))
+}
+
+// meanOf is the mean length that scores use: 1 if no live document has a length. Deleted ones may have.
+func meanOf(avg float64) float64 {
+	if !(avg > 0) {
+		return 1
+	}
+	return avg
 }
 
 // Bounds returns a posting's bound, rounded down and up.
@@ -83,8 +88,8 @@ type Scale struct {
 // segment's), in a collection with avgNow.
 func NewScale(t Term, avgThen, avgNow float64) Scale {
 	r := 1.0
-	if avgThen > 0 && avgNow > 0 {
-		r = avgNow / avgThen
+	if avgThen > 0 {
+		r = meanOf(avgNow) / avgThen
 	}
 	// Term.Score's float32 arithmetic errs by less than 2^-20 of the value: weight, C0, C1,
 	// freq and length are rounded, then five operations and the final addition, each by at most
