@@ -164,6 +164,9 @@ func TestErrors(t *testing.T) {
 	create := func(dir, name string) error { _, err := s.Create(t.Context(), Source{Dir: dir}, name, nil); return err }
 	restore := func(name, dir string) error { _, err := s.Restore(t.Context(), name, dir, nil); return err }
 	check(t, create("ix", "a"))
+	if err, want := create("ix", "a"), `snapshot "a" is in store already`; err == nil || err.Error() != want {
+		t.Errorf("a name that is taken: %v, want %s", err, want)
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, cancelled := s.Create(ended, Source{Dir: "ix"}, "c", nil)

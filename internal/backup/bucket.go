@@ -166,7 +166,7 @@ func (b *Bucket) Create(ctx context.Context, from Source, name string, progress 
 	if err := CheckName(name); err != nil {
 		return Report{}, err
 	}
-	taken := fmt.Errorf("snapshot %q in %s: %w", name, b.where, base.ErrExists)
+	taken := &takenError{name, b.where}
 	switch objects, err := b.list(ctx, name+suffix); {
 	case err != nil:
 		return Report{}, err

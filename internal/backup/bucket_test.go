@@ -114,7 +114,7 @@ func TestBucket(t *testing.T) {
 	if first.NumDocs != 4 || first.CopiedSegments != 2 || done != total || total == 0 {
 		t.Errorf("first: %+v, progress %d of %d", first, done, total)
 	}
-	if _, err := b.Create(t.Context(), Source{Dir: "ix"}, "first", nil); !errors.Is(err, base.ErrExists) {
+	if _, err := b.Create(t.Context(), Source{Dir: "ix"}, "first", nil); !errors.Is(err, base.ErrExists) || !strings.Contains(err.Error(), `snapshot "first" is in`) {
 		t.Errorf("the same name: %v", err)
 	}
 	puts := o.puts

@@ -52,7 +52,7 @@ func (s *Store) Create(ctx context.Context, from Source, name string, progress f
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	if taken, err := exists(s.fs, s.path(name+suffix)); err != nil || taken {
-		return Report{}, errors.Join(err, fmt.Errorf("snapshot %q in %s: %w", name, s.dir, base.ErrExists))
+		return Report{}, errors.Join(err, &takenError{name, s.dir})
 	}
 	if err := errors.Join(s.fs.RemoveAll(s.path(tempName)), s.fs.MkdirAll(s.path(tempName)), s.fs.MkdirAll(s.path(c.ID))); err != nil {
 		return Report{}, err

@@ -75,6 +75,15 @@ func CheckName(name string) error {
 	return nil
 }
 
+// takenError is a base.ErrExists about a snapshot, not an index.
+type takenError struct{ name, where string }
+
+func (e *takenError) Error() string {
+	return fmt.Sprintf("snapshot %q is in %s already", e.name, e.where)
+}
+
+func (e *takenError) Is(target error) bool { return target == base.ErrExists }
+
 // List returns the snapshots, oldest first; none if there is no such folder. A damaged description is
 // an error that wraps base.ErrCorrupt.
 func (s *Store) List(ctx context.Context) ([]Snapshot, error) {
