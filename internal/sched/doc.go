@@ -49,7 +49,9 @@
 //
 // A job that is predicted to miss its deadline is shed on arrival. An idle
 // place runs such a job from time to time, using at most a sixteenth of its
-// time, to detect wrong predictions.
+// time, to detect wrong predictions. After a job for a GPU that CPUs feed was
+// shed, a [Pool] sheds others like it without its lock, for 1/32 of the
+// predicted wait.
 //
 // Package cost predicts the times of jobs; package dispatch connects both
 // packages.

@@ -118,6 +118,9 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 		}
 		within = max(min(within, time.Until(at)), 1)
 	}
+	if err := p.s.closing.sheds(p, j, within); err != nil {
+		return err
+	}
 	j.task = task{work: w}
 	returned := false
 	defer func() {

@@ -22,6 +22,7 @@ type Scheduler struct {
 	gap     time.Duration // moving mean of the time between arrivals at the GPU
 	last    time.Duration // the last such arrival
 	counts  counts
+	closing closing
 	one     []*Job
 }
 
@@ -70,10 +71,16 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 	}
 	s.counts.arrived++
 	if !j.Admitted && s.o.MaxQueue >= 0 && s.queues.queued() >= s.o.MaxQueue && s.waits(now, j, p, g) {
+		if s.queues.feeds(j, s.o.Feeding) {
+			s.closing.after(now, end, Never, QueueFull)
+		}
 		return false, s.shed(QueueFull, (end-now)/2)
 	}
 	if j.entry.trial = false; !s.o.RunLate && end > j.Deadline {
 		if j.entry.trial = s.tries(now, j, p); !j.entry.trial {
+			if s.queues.feeds(j, s.o.Feeding) {
+				s.closing.after(now, end, within, TooLate)
+			}
 			return false, s.shed(TooLate, end-j.Deadline)
 		}
 	}

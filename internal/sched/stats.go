@@ -92,6 +92,7 @@ func (s *Scheduler) Stats(now time.Duration) Stats {
 		Open: s.queues.open.len(), Arrived: c.arrived, Ended: c.ended, Cancelled: c.cancelled, Shed: c.shed,
 		Stolen: c.stolen, Moved: c.moved, Failed: c.failed, Thresholds: s.groups.at,
 	}
+	s.closing.count(&stats)
 	for p := range s.queues.places {
 		st := &s.queues.places[p]
 		stats.Places[p] = PlaceStats{
