@@ -317,8 +317,8 @@ func restoreSnapshot(r *request) (answer, *Error) {
 	return ok(map[string]any{"snapshot": map[string]any{"snapshot": snapshot.Name, "indices": []string{name}, "shards": oneShard, "griffin": snapshot}})
 }
 
-// replacement translates a replacement of Java, which OpenSearch takes, to one of regexp: $1 ends before a letter, and has a
-// second digit only if there are so many groups.
+// replacement translates a replacement string from Java's syntax, which OpenSearch uses, to the syntax of package regexp.
+// In Java a letter ends the number of a group, and a digit belongs to the number only if a group of this number exists.
 func replacement(pattern *regexp.Regexp, java string) (string, *Error) {
 	var out strings.Builder
 	for i := 0; i < len(java); i++ {

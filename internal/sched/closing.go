@@ -5,50 +5,53 @@ import (
 	"time"
 )
 
-// closing sheds jobs for the GPU, before they take the lock of a pool, for a short time after the scheduler has shed one because
-// too many wait. At twice the sustained rate, half of all jobs are shed. To ask the scheduler for each of them takes as much of
-// its lock as to admit it, and the jobs that are admitted wait for that.
+// closing sheds jobs for the GPU before they take the lock of a pool. It does so for a short time after the scheduler has
+// shed one because of overload. At twice the sustained rate, half of all jobs are shed, and to ask the scheduler for each
+// takes its lock for the time of an admission.
 //
-// The GPU has work for all of that time: it ends long before the jobs that wait have run.
+// The GPU does not run out of work: a closing ends long before the waiting jobs have run.
 type closing struct {
-	until  atomic.Int64 // in the time of the scheduler; 0: never
-	within atomic.Int64 // sheds jobs with at most this time to their deadline
-	reason atomic.Uint32
-	shed   [numReasons]atomic.Int64 // jobs that it has shed
+	last atomic.Pointer[closed]
+	shed [numReasons]atomic.Int64 // jobs that never reached the scheduler
+}
+
+// closed is a time during which jobs are shed.
+type closed struct {
+	until  time.Duration // in the time of the scheduler
+	within time.Duration // jobs with a longer time to their deadline are not shed
+	why    Reason
 }
 
 const (
-	// closedPart of the time until the shed job would have ended.
+	// closedPart is the divisor of the predicted wait that gives the length of a closing.
 	closedPart = 32
 	maxClosed  = time.Millisecond
 )
 
-// after begins a time after a job was shed that would have ended at a time, with a time to its deadline.
-func (c *closing) after(now, end, within time.Duration, why Reason) {
-	c.within.Store(int64(within))
-	c.reason.Store(uint32(why))
-	c.until.Store(int64(now + min((end-now)/closedPart, maxClosed)))
+// begin begins a closing after the scheduler has shed a job with a predicted end.
+func (c *closing) begin(now, end, within time.Duration, why Reason) {
+	c.last.Store(&closed{now + min((end-now)/closedPart, maxClosed), within, why})
 }
 
-// sheds returns *Overload if a job that arrives now is shed; nil for jobs that a CPU may take although CPUs feed the GPU (feeds).
+// sheds returns *Overload if a closing sheds a job that arrives now. Jobs that need the GPU alone, and jobs that a CPU may
+// take while CPUs feed the GPU (queues.feeds), always go to the scheduler.
 func (c *closing) sheds(p *Pool, j *Job, within time.Duration) error {
-	until := time.Duration(c.until.Load())
-	if until == 0 || j.Admitted || j.Alone || j.Batched <= 0 || !j.can(GPU) || j.Cost[CPU] <= p.s.o.Feeding {
+	last := c.last.Load()
+	if last == nil || j.Admitted || j.Alone || j.Batched <= 0 || !j.can(GPU) || j.Cost[CPU] <= p.s.o.Feeding {
 		return nil
 	}
 	if within == 0 {
 		within = p.s.o.Deadline
 	}
 	now := p.Now()
-	if now >= until || within > time.Duration(c.within.Load()) {
+	if now >= last.until || within > last.within {
 		return nil
 	}
-	why := Reason(c.reason.Load()) //nolint:gosec // after has stored a Reason
-	c.shed[why].Add(1)
-	return &Overload{Reason: why, RetryAfter: max(until-now, time.Millisecond)}
+	c.shed[last.why].Add(1)
+	return &Overload{Reason: last.why, RetryAfter: max(last.until-now, time.Millisecond)}
 }
 
-// count adds the jobs that were shed.
+// count adds the jobs that were shed to the statistics.
 func (c *closing) count(s *Stats) {
 	for why := range c.shed {
 		n := c.shed[why].Load()

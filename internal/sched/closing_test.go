@@ -20,7 +20,6 @@ func TestClosing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o.Policy, o.CPUs, o.Lanes, o.MaxBatch, o.Feeding = PolicyCost, 2, 1, 1, 20*us
 				p := newPool(t, o)
-				time.Sleep(time.Second) // the time 0 means never
 				var group sync.WaitGroup
 				defer group.Wait()
 				long := &sleeper{takes: both(Never, 9*ms), batched: 9 * ms}
@@ -84,7 +83,7 @@ func TestClosingNeedsFeeding(t *testing.T) {
 	if err := s.Arrive(time.Second, newBatched(20*ms, 30*ms, 20*ms)); err == nil {
 		t.Fatal("a job that takes longer than its deadline is admitted")
 	}
-	if s.closing.until.Load() != 0 {
+	if s.closing.last.Load() != nil {
 		t.Error("closed")
 	}
 }

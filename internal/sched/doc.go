@@ -28,8 +28,8 @@
 // the wait is short (Options.Patience). And if goroutines of jobs that may begin are late, CPUs take fewer of the
 // jobs that a GPU could run ([Pool.Spare]), and none because the GPU would answer them too late.
 //
-// Lanes share a GPU, and costs are of launches alone. From the times of launches the scheduler learns how they slow each other
-// down, and admits only as many jobs as then end before their deadlines.
+// Lanes share a GPU, but costs are predicted for launches that run alone. The scheduler learns from the times of
+// launches how they slow each other down. It sheds the jobs that would therefore miss their deadlines.
 //
 // # Order
 //

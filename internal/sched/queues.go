@@ -34,8 +34,8 @@ func (q *queues) free(p Place) bool {
 
 func (q *queues) present(j *Job, p Place) bool { return j.can(p) && !q.places[p].lost }
 
-// feeds reports whether the CPUs are needed to feed the GPU (Pool.Spare), which can run the job: then no CPU takes it, not even if it
-// would be shed otherwise. Instead of one job, a CPU would keep many from the GPU. feeding is Options.Feeding.
+// feeds reports whether the CPUs have to feed the GPU (Pool.Spare), which can run the job. Then no CPU takes the job, even
+// if it is shed: a CPU that runs one job keeps many others from the GPU. feeding is Options.Feeding.
 func (q *queues) feeds(j *Job, feeding time.Duration) bool {
 	cpus := &q.places[CPU]
 	return j.Batched > 0 && !j.entry.solo && j.Moves == 0 && j.Cost[CPU] > feeding && q.places[GPU].busy.Load() &&

@@ -71,17 +71,11 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 	}
 	s.counts.arrived++
 	if !j.Admitted && s.o.MaxQueue >= 0 && s.queues.queued() >= s.o.MaxQueue && s.waits(now, j, p, g) {
-		if s.queues.feeds(j, s.o.Feeding) {
-			s.closing.after(now, end, Never, QueueFull)
-		}
-		return false, s.shed(QueueFull, (end-now)/2)
+		return false, s.shed(now, end, j, QueueFull)
 	}
 	if j.entry.trial = false; !s.o.RunLate && end > j.Deadline {
 		if j.entry.trial = s.tries(now, j, p); !j.entry.trial {
-			if s.queues.feeds(j, s.o.Feeding) {
-				s.closing.after(now, end, within, TooLate)
-			}
-			return false, s.shed(TooLate, end-j.Deadline)
+			return false, s.shed(now, end, j, TooLate)
 		}
 	}
 	if p == GPU && s.o.Window > 0 {
@@ -134,11 +128,17 @@ func (s *Scheduler) tries(now time.Duration, j *Job, p Place) bool {
 	return true
 }
 
-// shed counts a shed job and returns its error, with RetryAfter set to after, at least 1
-// ms.
-func (s *Scheduler) shed(why Reason, after time.Duration) error {
+// shed counts a job that is shed on arrival and returns its error. end is the predicted end of the job.
+func (s *Scheduler) shed(now, end time.Duration, j *Job, why Reason) error {
 	s.counts.shed[why]++
-	return &Overload{Reason: why, RetryAfter: min(max(after, time.Millisecond), longest)}
+	retry, within := (end-now)/2, Never
+	if why == TooLate {
+		retry, within = end-j.Deadline, j.Deadline-now
+	}
+	if s.queues.feeds(j, s.o.Feeding) {
+		s.closing.begin(now, end, within, why)
+	}
+	return &Overload{Reason: why, RetryAfter: min(max(retry, time.Millisecond), longest)}
 }
 
 // end predicts the time at which a job that arrives now would end at p; Never if it

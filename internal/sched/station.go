@@ -35,24 +35,29 @@ type run struct {
 	ended        time.Duration // sharing.ended at the start
 }
 
-// sharing measures how the runs of a place slow each other down. The lanes of a GPU share it: eight launches at the same time that
-// each would take 2 ms alone take 16 ms, or hardly more than 2 ms, if one leaves most of the GPU idle. The time beyond the fixed
-// part of a run is taken to be linear in the additions of all runs that ended meanwhile: a + b*among. Without a, a process that gets its
-// processors late would seem to have a slow GPU, which gets less work, and then seems to be even slower.
+// sharing measures how the runs of a place slow each other down. The lanes of a GPU share it: eight launches that take
+// 2 ms alone take up to 16 ms at the same time, or little more than 2 ms if one launch leaves most of the GPU idle.
+//
+// It is a linear regression with moving means. It predicts the time of a run beyond its fixed part from the additions of
+// all runs that end during it. The constant of the regression is needed: without it, delays of the process would make
+// the GPU seem slow, the GPU would get less work, and would then seem even slower.
 type sharing struct {
 	begun, ended time.Duration // sums of the additions of all runs that have begun, and that have ended
-	// Moving means of the times, in ns, of among, of its variance, and of the covariance of both.
+	// Moving means, in ns: the time of a run beyond its fixed part, the additions that ended during it, the variance of
+	// these additions, and the covariance of both.
 	took, among, variance, covariance float64
 }
 
-// takes predicts the time of a run, beyond its fixed part, with additions that end until its end. At first, it is 0.
+// takes predicts the time of a run beyond its fixed part, during which runs with the additions among end. It is 0 before
+// the first observation.
 func (s *sharing) takes(among time.Duration) time.Duration {
 	const least = 1.0 / 64 // variance that is noise, as a part of the square of the mean
 	b := max(s.covariance, 0) / (s.variance + least*s.among*s.among + 1)
 	return time.Duration(max(s.took+b*(float64(among)-s.among), 0))
 }
 
-// observe bounds what a single run changes: a process that is stopped for some time is not a slow GPU.
+// observe adds the time of a run to the means. It bounds the influence of a single run, because a process that was
+// stopped for some time does not have a slow GPU.
 func (s *sharing) observe(r *run, took time.Duration) {
 	const weight, most = 1.0 / 32, 4
 	among := s.ended - r.ended
@@ -185,8 +190,9 @@ func (st *station) after(l load, ahead time.Duration) time.Duration {
 	return time.Duration(float64(l.least) * st.slowdown)
 }
 
-// takes predicts the time of a run with the given additions that begins after, or beside, the runs of now and others with the
-// additions ahead. What the present runs have done does not count: as they end, others begin, which slow the run down as well.
+// takes predicts the time of a run with the given additions that begins after, or beside, the present runs and waiting jobs
+// with the additions ahead. The finished part of the present runs is not subtracted: when they end, other runs begin and
+// slow the run down as well.
 func (st *station) takes(ahead, adds, fixed time.Duration) time.Duration {
 	alone := plus(adds, fixed)
 	if st.place == CPU || alone >= longest {
@@ -195,8 +201,8 @@ func (st *station) takes(ahead, adds, fixed time.Duration) time.Duration {
 	return max(alone, plus(st.sharing.takes(st.sharing.begun-st.sharing.ended+ahead+adds), fixed))
 }
 
-// orLate returns the predicted end of a job with the additions ahead of it: end, or a later one past its deadline if runs slow each
-// other down so much. Between places, jobs choose by their costs.
+// orLate returns the predicted end of a job with the additions ahead of it: a time past its deadline if other runs slow it
+// down until then, else end, which jobs compare to choose a place.
 func (st *station) orLate(now time.Duration, j *Job, end, ahead time.Duration) time.Duration {
 	adds := j.adds(st.place)
 	if at := plus(now, st.takes(ahead, min(adds, longest), j.Cost[st.place]-adds)); at > j.Deadline {

@@ -12,7 +12,7 @@
 // returns the configurations of the figure. The same options give the same
 // result.
 //
-// Of servers that slow each other down it models only the lanes of a GPU ([Options].Shared).
+// Lanes of a GPU can slow each other down ([Options].Shared); other servers do not.
 //
 // No state is shared: simulations may run concurrently.
 package simulation

@@ -134,8 +134,8 @@ func TestLaunchesStayLarge(t *testing.T) {
 	}
 }
 
-// Lanes share a GPU, so that each launch takes as long as all of them together, and predictions are of one alone. At twice the
-// sustained load, answers are in time all the same, and as many as the GPU can give.
+// Lanes share a GPU: each launch takes the time of all of them together, but predictions are for one alone. At twice the
+// sustained load, the GPU still answers at nearly its full rate, in time.
 func TestLanesShareTheGPU(t *testing.T) {
 	const deadline = 8 * time.Millisecond
 	var queries []Query
