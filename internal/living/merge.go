@@ -34,10 +34,11 @@ func (s *Store) merge(level int) {
 	}
 }
 
-// updateMerges adapts their processors and their limit to the number of segments.
+// updateMerges adapts merges to the segments: their processors and their limit to the number, and what leaves the memory to the size.
 func (s *Store) updateMerges() {
 	s.work.turns.update()
 	s.slow.update(numSegments(s.ix), s.opts.MaxSegments)
+	s.slow.forgets.update(numBytes(s.ix))
 }
 
 // signals are of the goroutines that merge, by level.
@@ -97,4 +98,16 @@ func numSegments(ix *index.Index) int {
 	}
 	defer snapshot.Release()
 	return len(snapshot.Segments)
+}
+
+func numBytes(ix *index.Index) (n int64) {
+	snapshot, err := ix.Snapshot()
+	if err != nil {
+		return 0
+	}
+	defer snapshot.Release()
+	for i := range snapshot.Segments {
+		n += snapshot.Segments[i].Meta().SizeBytes()
+	}
+	return n
 }

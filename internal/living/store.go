@@ -11,6 +11,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/footprint"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/segment"
@@ -87,7 +88,7 @@ func Open(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Sto
 	s.groups.init()
 	s.work.begin(ctx)
 	s.work.every.now.Store(int64(s.opts.RefreshInterval))
-	s.slow = &slowFS{FS: s.fs, perSecond: max(s.opts.MergeBytesPerSecond, 0), quit: s.work.quit}
+	s.slow = &slowFS{FS: s.fs, perSecond: max(s.opts.MergeBytesPerSecond, 0), quit: s.work.quit, forgets: forgetting{room: footprint.Available()}}
 	var err error
 	if s.live, err = ix.Live(); err != nil {
 		return nil, s.explain(err)

@@ -122,6 +122,7 @@ type slowFS struct {
 	turns     *turns.Turns // of those who write; none is held in a pause
 	held      hold
 	quit      <-chan struct{}
+	forgets   forgetting
 
 	mu   sync.Mutex
 	next time.Time // when the next byte may be written
@@ -132,7 +133,7 @@ func (f *slowFS) Create(name string) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &slowFile{File: file, fs: f, window: window{file: vfs.Pace(file), turns: f.turns}}, nil
+	return &slowFile{File: file, fs: f, window: window{file: vfs.Pace(file), turns: f.turns, forgets: f.forgets.file(name)}}, nil
 }
 
 type slowFile struct {
@@ -161,6 +162,7 @@ const (
 type window struct {
 	file       vfs.Paced // nil: without
 	turns      *turns.Turns
+	forgets    bool // what is on the disk leaves the memory
 	size       int64
 	started    int64 // so many bytes are on their way
 	discharged int64 // so many are on the disk
@@ -179,6 +181,11 @@ func (w *window) wrote(n int64) (err error) {
 		w.turns.Wait(func() { err = w.file.AwaitWriting(w.discharged, w.started-w.discharged) })
 		if err != nil {
 			return err
+		}
+		if w.forgets {
+			if err := w.file.Forget(w.discharged, w.started-w.discharged); err != nil {
+				return err
+			}
 		}
 	}
 	w.discharged, w.started = w.started, w.size

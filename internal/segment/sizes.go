@@ -1,5 +1,7 @@
 package segment
 
+import "path/filepath"
+
 // Sizes are a segment's bytes by part; their sum is the files' size.
 type Sizes struct {
 	Dictionary int64 `json:"dictionary"` // terms and records
@@ -55,3 +57,7 @@ func (s *Segment) Sizes() Sizes {
 	}
 	return z
 }
+
+// IsRarelyRead reports whether searches read little of the file of a segment with that name. It is the one with stored
+// documents: a search reads those of its hits, but all lists of its terms.
+func IsRarelyRead(name string) bool { return filepath.Base(name) == fileStored }

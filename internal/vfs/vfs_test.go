@@ -267,7 +267,7 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// Ranges of a file of the system can be written before a Sync; files in memory have none to write.
+// Ranges of a file of the system can be written before a Sync, and leave the memory; files in memory have none to write.
 func TestPace(t *testing.T) {
 	f, err := vfs.OS.Create(filepath.Join(t.TempDir(), "file"))
 	if err != nil {
@@ -282,7 +282,7 @@ func TestPace(t *testing.T) {
 		t.Fatal("a file of the system cannot be paced")
 	}
 	half := int64(len(content) / 2)
-	if err := errors.Join(p.StartWriting(0, half), p.AwaitWriting(0, half), p.StartWriting(half, half)); err != nil {
+	if err := errors.Join(p.StartWriting(0, half), p.AwaitWriting(0, half), p.Forget(0, half), p.StartWriting(half, half)); err != nil {
 		t.Error(err)
 	}
 	if vfs.Pace(p) != p {

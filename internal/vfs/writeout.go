@@ -10,6 +10,8 @@ type Paced interface {
 	StartWriting(offset, length int64) error
 	// AwaitWriting waits until a range is written.
 	AwaitWriting(offset, length int64) error
+	// Forget lets the system use the memory of a written range for other files. A later read comes from the disk.
+	Forget(offset, length int64) error
 }
 
 // Pace returns f as a Paced, or nil if the system cannot.
@@ -32,3 +34,5 @@ func (f pacedFile) StartWriting(offset, length int64) error {
 func (f pacedFile) AwaitWriting(offset, length int64) error {
 	return awaitWriting(f.File, offset, length)
 }
+
+func (f pacedFile) Forget(offset, length int64) error { return forget(f.File, offset, length) }

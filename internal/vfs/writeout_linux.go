@@ -17,6 +17,10 @@ func awaitWriting(f *os.File, offset, length int64) error {
 	return unlessUnsupported(unix.SyncFileRange(int(f.Fd()), offset, length, wait))
 }
 
+func forget(f *os.File, offset, length int64) error {
+	return unlessUnsupported(unix.Fadvise(int(f.Fd()), offset, length, unix.FADV_DONTNEED))
+}
+
 // The calls are hints: some file systems, sandboxes and Windows' subsystem for Linux lack them.
 var unsupported = []error{unix.ENOSYS, unix.EPERM, unix.EINVAL, unix.ESPIPE, unix.EOPNOTSUPP}
 

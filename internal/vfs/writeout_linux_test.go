@@ -20,6 +20,9 @@ func TestPaceUnsupported(t *testing.T) {
 	if err := p.AwaitWriting(0, 1); err != nil {
 		t.Error(err)
 	}
+	if err := p.Forget(0, 1); err != nil {
+		t.Error(err)
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

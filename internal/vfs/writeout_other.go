@@ -8,3 +8,5 @@ import "os"
 func startWriting(*os.File, int64, int64) error { return nil }
 
 func awaitWriting(*os.File, int64, int64) error { return nil }
+
+func forget(*os.File, int64, int64) error { return nil }
