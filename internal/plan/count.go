@@ -53,7 +53,11 @@ func CountMatches(ctx context.Context, p *Plan, sc *Scratch) (n int64, err error
 		return 0, err
 	}
 	sc.counted = Work{}
-	return sc.stage(p, &p.stages[stage], ctx).countAll(&sc.counted)
+	r := sc.stage(p, &p.stages[stage], ctx)
+	r.crew = p.planner.crew
+	r.crew.enter()
+	defer r.crew.leave()
+	return r.countAll(&sc.counted)
 }
 
 // count counts the live documents of a segment that match. Of a word it is known, and few documents need no bitmap.

@@ -302,6 +302,59 @@ func TestCrewTrace(t *testing.T) {
 	}
 }
 
+// A required phrase with many matches and optional words is shared: its matches are not all found before they are ranked.
+func TestCrewRequiredPhrase(t *testing.T) {
+	rng := rand.New(rand.NewPCG(20, 7))
+	ix := indextest.Write(t, index.Options{Analyzer: "whitespace", Positions: true}, func(w *indextest.Writer) {
+		for id := range 4 * traverse.RangeDocs {
+			w.Add(&corpus.Document{ID: fmt.Sprint(id), Text: plantest.RandomWords(rng, 1+rng.IntN(6))})
+		}
+		w.Commit()
+	})
+	s, sc := New(indextest.Snapshot(t, ix), nil), testScratch(t, "whitespace")
+	for _, text := range []string{`+"w0 w1" w3`, `w3 w4 +"w0 w1"`, `+w2 +"w0 w1" w3`} {
+		s.Share(nil)
+		want, err := prepare(t, s, sc, text, Options{K: 10}).RunCPU(t.Context(), sc, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Share(eagerCrew(3, 0))
+		got, err := prepare(t, s, sc, text, Options{K: 10}).RunCPU(t.Context(), sc, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Workers < 2 || !slices.Equal(got.Hits, want.Hits) {
+			t.Errorf("%s: %d workers, hits %v, want %v", text, got.Workers, got.Hits, want.Hits)
+		}
+	}
+}
+
+// A count is shared by segments, and its processor is not lent meanwhile.
+func TestCrewCounts(t *testing.T) {
+	s := New(crewIndex(t, rand.New(rand.NewPCG(20, 7)), false, false, false), nil)
+	sc := testScratch(t, "whitespace")
+	count := func() int64 {
+		t.Helper()
+		n, err := CountMatches(t.Context(), prepare(t, s, sc, `w0 "w1 w2"`, Options{MatchesOnly: true}), sc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	want := count()
+	crew := eagerCrew(3, 0)
+	s.Share(crew)
+	if got := count(); got != want {
+		t.Errorf("%d matches, want %d", got, want)
+	}
+	if stats := crew.Stats(); stats.Shared != 1 {
+		t.Errorf("%d counts were shared", stats.Shared)
+	}
+	if n := crew.busy.Load(); n != 0 {
+		t.Errorf("%d processors are busy afterwards", n)
+	}
+}
+
 // A team returns its first error, not the errors of workers that it ended.
 func TestCrewFirstError(t *testing.T) {
 	snapshot := crewIndex(t, rand.New(rand.NewPCG(20, 10)), false, false, false)

@@ -41,7 +41,11 @@ func (r *stageRun) matchesFirst(segment int) bool {
 		m := r.sc.begin(&r.plan.words, segment, r.stop)
 		return len(st.excluded) > 0 && isFew(m.docFreq(g), r.view(segment).NumDocs())
 	}
-	return positional(g.required)
+	if !positional(g.required) {
+		return false
+	}
+	// With optional parts, the best of many matches are found without the others: bounds of the optional parts skip them.
+	return len(g.optional) == 0 || isFew(r.sc.begin(&r.plan.words, segment, r.stop).docFreq(g), r.view(segment).NumDocs())
 }
 
 // positional reports whether positions decide about documents of a conjunction.
