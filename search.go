@@ -193,7 +193,7 @@ func parseFilter(searcher *dispatch.Searcher, text string) (query.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hints := query.Hints(text, searcher.Fields()); len(hints) > 0 {
+	if hints := query.StrictHints(text, searcher.Fields()); len(hints) > 0 {
 		return nil, fmt.Errorf("%s: %w", hints[0], ErrBadInput)
 	}
 	if b, ok := node.(*query.Boolean); ok && len(b.Clauses) == 0 {

@@ -14,11 +14,17 @@ import (
 // engines' operators, which Griffin searches as words: unknown names before colons, NEAR, &&, || and
 // !. A backslash before the character removes the remark. Hints takes no memory without such
 // characters.
-func Hints(text string, fields []string) []string {
+func Hints(text string, fields []string) []string { return hints(text, fields, false) }
+
+// StrictHints is Hints for texts in which nothing may be ignored, such as filters and the choice of documents to delete. An
+// unknown name before a colon and a blank is a missing field, too: in "note: tents", Hints takes it for usual text.
+func StrictHints(text string, fields []string) []string { return hints(text, fields, true) }
+
+func hints(text string, fields []string, strict bool) []string {
 	if len(text) > MaxBytes || !mayHint(text) {
 		return nil
 	}
-	h := hinter{fields: fields}
+	h := hinter{fields: fields, strict: strict}
 	for rest := text; rest != ""; {
 		switch size := spaceAt(rest); {
 		case size > 0:
@@ -87,6 +93,7 @@ func wordEnd(text string) int {
 
 type hinter struct {
 	fields []string
+	strict bool
 	hints  []string
 }
 
@@ -123,6 +130,8 @@ func (h *hinter) word(word, next string) {
 		h.unknownField(name, name+":"+value)
 	case ok:
 		h.exclusion(name+":", value, next)
+	case h.strict && name != "" && word == name+":" && name != existsName && name != idName && !slices.Contains(h.fields, name):
+		h.unknownField(name, word)
 	case name != "" && value == "" && (name == existsName || name == idName || slices.Contains(h.fields, name)):
 		h.add(`nothing follows "%s:": write the value directly after it, or %[1]s\: for the text`, name)
 	}

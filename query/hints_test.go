@@ -6,6 +6,28 @@ import (
 	"testing"
 )
 
+// An unknown name before a blank is usual text, except where nothing may be ignored.
+func TestStrictHints(t *testing.T) {
+	fields := []string{"", "title"}
+	const want = `no field "titel"; fields: title; did you mean title:? ("titel:" is searched as words; write titel\: for the text)`
+	for _, text := range []string{`titel: x`, `+titel: x`, `a titel:`, `(titel: x)`} {
+		if got := StrictHints(text, fields); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+		if got := Hints(text, fields); len(got) > 0 {
+			t.Errorf("%s: %q of usual text", text, got)
+		}
+	}
+	for _, text := range []string{`titel\: x`, `3: x`, `a::b`, `: x`, `title:x`, `http://x`} {
+		if got := StrictHints(text, fields); len(got) > 0 {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+	if got := StrictHints(`titel:x`, fields); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestHints(t *testing.T) {
 	fields := []string{"", "title", "meta.author"}
 	for _, c := range []struct{ query, want string }{

@@ -2,8 +2,10 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,8 +84,17 @@ func mergeIndex(r *request) (answer, *Error) {
 	if given && (n == 0 || n > 1<<20) {
 		return answer{}, illegal("max_num_segments [%d]: want 1 or more", n)
 	}
+	flush, err := r.boolean("flush", true)
+	if err != nil {
+		return answer{}, err
+	}
 	_ = http.NewResponseController(r.w).SetWriteDeadline(time.Time{}) // a merge has no limit
-	return r.each(func(ctx context.Context, x *Index) error { return x.writer.Merge(ctx, int(n)) })
+	return r.each(func(ctx context.Context, x *Index) error {
+		if err := x.writer.Merge(ctx, int(n)); err != nil || !flush {
+			return err
+		}
+		return x.writer.Flush(ctx)
+	})
 }
 
 // version of OpenSearch whose API this is a part of.
@@ -101,15 +112,43 @@ func root(*request) (answer, *Error) {
 	})
 }
 
-// healthOf: green, yellow if replicas are wanted, red if it cannot be opened.
+// healthOf: green, yellow if replicas are wanted, red if it cannot be opened for searches or for writes, or if a file is damaged.
 func healthOf(x *Index) string {
 	switch {
-	case x.err != nil:
+	case x.err != nil || x.damaged.Load() || isDown(x):
 		return "red"
 	case x.meta().Replicas > 0:
 		return "yellow"
 	}
 	return "green"
+}
+
+// isDown reports whether the writes of the log are not visible, and there are no others, until the index can be opened again.
+func isDown(x *Index) bool {
+	_, err := x.writer.Mapping()
+	return errors.Is(err, griffin.ErrDown)
+}
+
+// Damaged returns the names of the indexes of which a request met a damaged file.
+func (d *Directory) Damaged() (names []string) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for name, x := range d.indexes {
+		if x.damaged.Load() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// NoteDamage notes that a request met a damaged file of an index.
+func (d *Directory) NoteDamage(name string) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if x := d.indexes[name]; x != nil {
+		x.damaged.Store(true)
+	}
 }
 
 // list returns the indexes of the path, or all, in the order of their names.
@@ -141,7 +180,7 @@ func health(r *request) (answer, *Error) {
 		if h := healthOf(x); h == "red" || h == "yellow" && status == "green" {
 			status = h
 		}
-		if x.err == nil {
+		if healthOf(x) != "red" {
 			active++
 		}
 		replicas += x.meta().Replicas

@@ -159,7 +159,9 @@ func (d *Directory) findOrCreate(ctx context.Context, name, source string) (*Ind
 	m.fields = dynamicFields(source)
 	x, err = d.create(ctx, name, m)
 	if err != nil && err.Type == typeExists { // another request has just made it
-		return d.find(name)
+		if made, notFound := d.find(name); notFound == nil {
+			return made, nil
+		}
 	}
 	return x, err
 }
@@ -187,6 +189,8 @@ func (d *Directory) create(ctx context.Context, name string, m meta) (*Index, *E
 	switch {
 	case errors.Is(err, griffin.ErrBadInput):
 		return nil, illegal("index [%s]: %v", name, err).of(name)
+	case errors.Is(err, griffin.ErrExists):
+		return nil, badRequest(typeExists, "index [%s] already exists: another program has made its folder since the server was started, which serves it after a restart", name).of(name)
 	case err != nil:
 		d.log.Error("an index cannot be made", "index", name, "error", err)
 		if e := blocked(name, err); e != nil {

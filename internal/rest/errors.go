@@ -160,6 +160,9 @@ func (h *Handler) classify(ctx context.Context, x *Index, err error) *Error {
 		return &Error{Status: http.StatusServiceUnavailable, Type: "node_closed_exception", Reason: "the server is stopping", RetryAfter: time.Second}
 	}
 	h.log.Error("a request failed", "index", x.name, "error", err)
+	if errors.Is(err, griffin.ErrCorrupt) {
+		x.damaged.Store(true)
+	}
 	return &Error{Status: http.StatusInternalServerError, Type: "exception", Reason: "the request failed; the reason is in the server's log"}
 }
 

@@ -21,6 +21,8 @@ type Index struct {
 
 	now      atomic.Pointer[meta]
 	changing sync.Mutex // held while now is replaced
+	// damaged: a request met a damaged file.
+	damaged atomic.Bool
 	// refusals is when it was logged last that writes are refused.
 	refusals atomic.Int64
 }

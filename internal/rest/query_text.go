@@ -327,7 +327,7 @@ func (x *Index) parseText(text string, lenient bool) (query.Node, *Error) {
 		}
 		return nil, badRequest(typeShardException, "Failed to parse query [%s]: %v", text, &fault).of(x.name)
 	}
-	if hints := query.Hints(rewritten, fields); len(hints) > 0 {
+	if hints := query.StrictHints(rewritten, fields); len(hints) > 0 {
 		return nil, badRequest(typeShardException, "Failed to parse query [%s]: %s", text, strings.Join(hints, "; ")).of(x.name)
 	}
 	return node, nil

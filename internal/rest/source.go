@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -106,6 +107,9 @@ func dynamicFields(source string) *mapping.Mapping {
 
 const titleField = "title"
 
+// metadataFields are names that OpenSearch has for what it knows about a document.
+var metadataFields = []string{"_id", "_index", "_routing", "_source", "_field_names", "_ignored", "_seq_no", "_version", "_primary_term"}
+
 var fieldName = regexp.MustCompile(`^[\pL\d.-][\pL\d_.-]*$`)
 
 func canBeField(name string) bool {
@@ -175,8 +179,13 @@ func (w *walker) object(name string, depth int) *Error {
 		key := unquote(w.rawString())
 		w.space()
 		w.at++ // the colon
-		if name != "" {
+		switch {
+		case key == "":
+			return w.fail("a field name cannot be an empty string")
+		case name != "":
 			key = name + "." + key
+		case slices.Contains(metadataFields, key):
+			return w.fail("Field [%s] is a metadata field and cannot be added inside a document. Use the index API request parameters.", key)
 		}
 		if err := w.leaf(key, depth); err != nil {
 			return err
@@ -220,7 +229,11 @@ func (w *walker) leaf(name string, depth int) *Error {
 
 // misplaced is the error of a value that a field cannot hold.
 func (w *walker) misplaced(f *mapping.Field, value string) *Error {
-	return badValue(&mapping.ValueError{Field: f.Name, Type: f.Type, Value: value}, w.id)
+	e := mapping.ValueError{Field: f.Name, Type: f.Type, Value: value}
+	if isObject(value) {
+		e.Err = errors.New("it is an object")
+	}
+	return badValue(&e, w.id)
 }
 
 func badValue(e *mapping.ValueError, id string) *Error {

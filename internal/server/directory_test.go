@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,11 +20,16 @@ import (
 // newDirectory serves an empty directory; do sends it a request.
 func newDirectory(t *testing.T) (h *Handler, do func(method, target, accept, body string) *httptest.ResponseRecorder) {
 	t.Helper()
+	return newDirectoryIn(t, t.TempDir())
+}
+
+func newDirectoryIn(t *testing.T, dir string) (h *Handler, do func(method, target, accept, body string) *httptest.ResponseRecorder) {
+	t.Helper()
 	runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := rest.OpenDirectory(t.Context(), t.TempDir(), rest.DirectoryOptions{Index: griffin.Options{Runtime: runtime}, Logger: quiet()})
+	d, err := rest.OpenDirectory(t.Context(), dir, rest.DirectoryOptions{Index: griffin.Options{Runtime: runtime}, Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +51,56 @@ func newDirectory(t *testing.T) (h *Handler, do func(method, target, accept, bod
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		return w
+	}
+}
+
+// A damaged file of one of the indexes shows in the health of the server, whatever asked for it.
+func TestHealthOfDamagedDirectory(t *testing.T) {
+	for _, target := range []string{"/search?q=whale", "/?q=whale", "/a/_search?q=whale"} {
+		t.Run(target, func(t *testing.T) {
+			dir := t.TempDir()
+			_, do := newDirectoryIn(t, dir)
+			do(http.MethodPut, "/a/_doc/1", "", `{"t":"whale"}`)
+			do(http.MethodPost, "/a/_flush", "", "")
+			if w := do(http.MethodGet, "/healthz", "", ""); w.Code != http.StatusOK {
+				t.Fatalf("status %d before", w.Code)
+			}
+			names, err := filepath.Glob(filepath.Join(dir, "a", "seg-*", "stored"))
+			if err != nil || len(names) == 0 {
+				t.Fatalf("files %q, error %v", names, err)
+			}
+			for _, name := range names {
+				damage(t, name)
+			}
+			if w := do(http.MethodGet, target, "text/html", ""); w.Code != http.StatusInternalServerError {
+				t.Fatalf("status %d of a search: %s", w.Code, w.Body)
+			}
+			if w := do(http.MethodGet, "/healthz", "", ""); w.Code != http.StatusServiceUnavailable {
+				t.Errorf("status %d afterwards", w.Code)
+			}
+			if w := do(http.MethodGet, "/_cluster/health", "", ""); !strings.Contains(w.Body.String(), `"status":"red"`) {
+				t.Errorf("health: %s", w.Body)
+			}
+		})
+	}
+}
+
+// damage changes a byte after the header of a file, which may be mapped.
+func damage(t *testing.T, name string) {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	const at = 64
+	var b [1]byte
+	if _, err := f.ReadAt(b[:], at); err != nil {
+		t.Fatal(err)
+	}
+	b[0]++
+	if _, err := f.WriteAt(b[:], at); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -199,6 +199,9 @@ func (h *handler) explain(asked string, err error, budget time.Duration) *apiErr
 	h.Logger.Error(asked+" failed", "error", err)
 	if errors.Is(err, griffin.ErrCorrupt) {
 		h.damaged.Store(true)
+		if h.Directory != nil {
+			h.Directory.NoteDamage(h.index)
+		}
 	}
 	return &apiError{Status: http.StatusInternalServerError, Code: "internal", Message: "the " + asked + " failed; the reason is in the server's log"}
 }

@@ -145,7 +145,7 @@ func (h *handler) routes() http.Handler {
 
 func (h *handler) healthz(w http.ResponseWriter, _ *http.Request) {
 	status, text := http.StatusOK, "ok\n"
-	if h.damaged.Load() {
+	if h.damaged.Load() || h.Directory != nil && len(h.Directory.Damaged()) > 0 {
 		status, text = http.StatusServiceUnavailable, "a file of the index is damaged; the reason is in the server's log\n"
 	}
 	writeBody(w, status, plainType, []byte(text))
