@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+	"github.com/griffin-search/griffin/internal/wal"
 )
 
 func check(t testing.TB, err error) {
@@ -210,7 +212,10 @@ func (h *history) settle() error {
 		if err != nil {
 			return err
 		}
-		if !worked && len(h.w.pending) == 0 {
+		if !worked && len(h.w.pending) == 0 && !h.w.journal.refused {
+			if l, ok := h.w.journal.log.(*fullLog); ok {
+				h.w.journal.log = l.Log
+			}
 			return nil
 		}
 	}
@@ -362,6 +367,8 @@ func TestHistories(t *testing.T) {
 					h.note("checkpoint")
 				case 4:
 					h.others()
+				case 5:
+					h.full()
 				}
 				check(t, h.settle())
 				h.compare()
@@ -369,6 +376,34 @@ func TestHistories(t *testing.T) {
 			check(t, h.w.Close())
 		})
 	}
+}
+
+// full makes the disk of the journal full for some writes.
+func (h *history) full() {
+	h.w.journal.log = &fullLog{Log: h.w.journal.log, from: h.rng.IntN(6), left: 1 + h.rng.IntN(6)}
+	h.note("the disk of the journal is full")
+	if h.rng.IntN(2) == 0 {
+		check(h.t, h.settle())
+		h.note("kill")
+		h.restart(false)
+	}
+}
+
+// fullLog has no room for left writes, after from others.
+type fullLog struct {
+	wal.Log
+	from, left int
+}
+
+func (l *fullLog) Append(records []wal.Record) (wal.Seq, error) {
+	switch {
+	case l.from > 0:
+		l.from--
+	case l.left > 0:
+		l.left--
+		return 0, fmt.Errorf("%w: %w", wal.ErrFull, syscall.ENOSPC)
+	}
+	return l.Log.Append(records)
 }
 
 // killed ends the process when the journal or the index was written to in part.

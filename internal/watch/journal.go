@@ -66,6 +66,7 @@ type journal struct {
 	records []wal.Record // not appended yet
 	bytes   int          // of records
 	limit   int          // maxAppendBytes, or less in tests
+	refused bool         // the last commit, by the disk
 	// docs is the record under way, of file of.
 	docs []byte
 	of   *file
@@ -270,20 +271,19 @@ func (j *journal) endDocs() {
 	}
 }
 
-// drop commits when it is full, so f must have been begun.
-func (j *journal) drop(f *file, ids []string) error {
+// drop commits when it is full, so f must have been begun. After an error, too, all is added.
+func (j *journal) drop(f *file, ids []string) (err error) {
 	for len(ids) > 0 {
 		b, n := binary.AppendUvarint(nil, f.number), 0
 		for ; n < len(ids) && (n == 0 || len(b) < j.limit); n++ {
 			b = appendText(b, ids[n])
 		}
 		j.add(recordDrop, b)
-		ids = ids[n:]
-		if err := j.commitIfFull(); err != nil {
-			return err
+		if ids = ids[n:]; err == nil {
+			err = j.commitIfFull()
 		}
 	}
-	return nil
+	return err
 }
 
 func (j *journal) done(f *file) {
@@ -304,18 +304,27 @@ func (j *journal) token() {
 	j.add(recordToken, binary.AppendUvarint(appendText(nil, j.state.token), j.state.seq))
 }
 
-// commit makes the added records durable, all or none.
+// commit makes the added records durable, all or none. While the disk takes no writes, which is no error of
+// errState, they stay for the next commit.
 func (j *journal) commit() error {
 	j.endDocs()
 	if len(j.records) == 0 {
 		return nil
 	}
 	_, err := j.log.Append(j.records)
+	if j.refused = refuses(err); j.refused {
+		return fmt.Errorf("state of the files: %w", err)
+	}
 	j.records, j.bytes = nil, 0
 	if err != nil {
 		return fmt.Errorf("%w: %w", errState, err)
 	}
 	return nil
+}
+
+// refuses reports whether an error is of a disk that takes writes again when there is room, or permission.
+func refuses(err error) bool {
+	return errors.Is(err, wal.ErrFull) || errors.Is(err, wal.ErrReadOnly) || errors.Is(err, wal.ErrDenied)
 }
 
 func (j *journal) commitIfFull() error {

@@ -30,6 +30,11 @@ func (w *Watcher) step(ctx context.Context) (worked bool, err error) {
 	if now.Before(w.retry) {
 		return false, nil
 	}
+	if w.journal.refused { // without it, passes would add more and more records
+		if late, err := w.delayed(ctx, w.journal.commit()); late || err != nil {
+			return late, err
+		}
+	}
 	present, gone := w.due(now)
 	switch {
 	case len(present) > 0:
@@ -39,13 +44,8 @@ func (w *Watcher) step(ctx context.Context) (worked bool, err error) {
 	default:
 		return false, nil
 	}
-	switch {
-	case err == nil, errors.Is(err, errState), w.opts.Once && ctx.Err() == nil:
-		return true, err
-	case ctx.Err() == nil:
-		w.delay(err)
-	}
-	return true, nil
+	_, err = w.delayed(ctx, err)
+	return true, err
 }
 
 // reading is a file that is read, or that is gone.
@@ -412,14 +412,12 @@ func (p *pass) drop(r *reading, ids []string) error {
 		return nil
 	}
 	p.begin(r)
-	if err := p.w.journal.drop(r.file, ids); err != nil {
-		return err
-	}
-	for _, heir := range p.w.state.drop(r.file, ids) {
+	err := p.w.journal.drop(r.file, ids)
+	for _, heir := range p.w.state.drop(r.file, ids) { // also after an error: the records stay in the journal
 		p.heirs = append(p.heirs, heir)
 		p.w.pend(heir.key, p.w.now())
 	}
-	return nil
+	return err
 }
 
 // check finds out whether a file stayed the same while it was read.

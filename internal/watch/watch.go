@@ -99,7 +99,7 @@ const (
 	Ready Kind = "ready"
 	// Failed: a file, a folder or a record cannot be read. The index keeps its documents of a file.
 	Failed Kind = "error"
-	// Delayed: the index cannot be written; it is tried again.
+	// Delayed: the index or the state of the files cannot be written; it is tried again.
 	Delayed Kind = "delayed"
 	// Limited: the system does not report the changes of all folders. Scans find them.
 	Limited Kind = "limited"
@@ -343,14 +343,14 @@ func (w *Watcher) recovered(k key) { delete(w.failures, k) }
 
 // Run follows the folders until ctx ends, which is no error: documents that were read are in the index
 // then. Errors
-// are of the state; errors of files and of the Target are reported, and tried again.
+// are of the state; errors of files, of the Target and of a disk that is full are reported, and tried again.
 func (w *Watcher) Run(ctx context.Context) error {
 	w.scanned.due = w.now()
 	for ctx.Err() == nil {
 		w.observe()
 		if !w.now().Before(w.scanned.due) {
 			w.scan()
-			if err := w.journal.commit(); err != nil {
+			if _, err := w.delayed(ctx, w.journal.commit()); err != nil {
 				return w.end(ctx, err)
 			}
 		}
@@ -407,6 +407,9 @@ func (w *Watcher) wait(ctx context.Context) {
 	if w.applied && w.nextPublish().Before(next) {
 		next = w.nextPublish()
 	}
+	if w.journal.refused && w.retry.Before(next) {
+		next = w.retry
+	}
 	if w.retry.After(next) {
 		next = w.retry
 	}
@@ -439,9 +442,13 @@ func (w *Watcher) published(token string, err error) error {
 	if err != nil {
 		return err
 	}
-	w.applied, w.attempts, w.state.token = false, 0, token
+	w.state.token = token
 	w.journal.token()
-	if err := errors.Join(w.journal.commit(), w.journal.tidy()); err != nil {
+	if err := w.journal.commit(); err != nil {
+		return err // the next Publish reports
+	}
+	w.applied, w.attempts = false, 0
+	if err := w.journal.tidy(); err != nil && !refuses(err) {
 		return err
 	}
 	for _, e := range w.reports {
@@ -451,24 +458,26 @@ func (w *Watcher) published(token string, err error) error {
 	return nil
 }
 
-// delay has the Target left alone for a while.
-func (w *Watcher) delay(err error) {
-	w.report(Event{Kind: Delayed, Err: err})
-	w.retry = w.now().Add(min(time.Second<<min(w.attempts, 5), 30*time.Second))
-	w.attempts++
+// delayed has the Target and the journal left alone for a while after an error, unless it ends Run: then it is
+// returned.
+func (w *Watcher) delayed(ctx context.Context, err error) (late bool, _ error) {
+	if err == nil || errors.Is(err, errState) || w.opts.Once && ctx.Err() == nil {
+		return false, err
+	}
+	if ctx.Err() == nil { // otherwise the end publishes again
+		w.report(Event{Kind: Delayed, Err: err})
+		w.retry = w.now().Add(min(time.Second<<min(w.attempts, 5), 30*time.Second))
+		w.attempts++
+	}
+	return true, nil
 }
 
 // publishIfDue publishes when there is nothing else to do, and in intervals.
 func (w *Watcher) publishIfDue(ctx context.Context, worked bool) error {
 	now := w.now()
 	if w.applied && !now.Before(w.retry) && (!worked || !now.Before(w.nextPublish())) {
-		err := w.publish(ctx)
-		switch {
-		case err == nil, ctx.Err() != nil: // the end publishes again
-		case errors.Is(err, errState), w.opts.Once:
+		if _, err := w.delayed(ctx, w.publish(ctx)); err != nil {
 			return err
-		default:
-			w.delay(err)
 		}
 	}
 	if !w.ready && !worked && !w.applied && !w.pending.hasUntried() {
