@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,6 +33,9 @@ func newDeleteCommand(a *app) *cobra.Command {
 input), or with --query all documents that match. Ids without a document are
 reported and counted. Deleted documents are no longer found and do not count in
 scores; griffin merge frees their space.
+
+A query of which a part would be ignored or read as plain words, such as a field that
+the index does not have, is an error and deletes nothing.
 
 At a terminal, --query shows the number of documents and asks before it deletes,
 unless --yes is given. With --server, INDEX is the name of an index on a running
@@ -151,6 +155,9 @@ func (d *deletion) run(ctx context.Context, q *griffin.Query, ids []string, name
 }
 
 func (d *deletion) matching(ctx context.Context, q *griffin.Query, name string) (err error) {
+	if field := withoutValue(q.Text); field != "" {
+		return fmt.Errorf(`--query: nothing follows "%s:": write the value directly after it, or %[1]s\: for the text: %w`, field, griffin.ErrBadInput)
+	}
 	ask := !d.options.yes && isTerminal(d.in)
 	if d.options.dryRun || ask {
 		n, err := d.target.count(ctx, q)
@@ -172,6 +179,26 @@ func (d *deletion) matching(ctx context.Context, q *griffin.Query, name string) 
 		bar.show("delete", done, 0, plural(done, "document"))
 	})
 	return err
+}
+
+var fieldAlone = regexp.MustCompile(`^[+(-]*([\pL_][\pL\pN_.-]*):$`)
+
+// withoutValue returns a name before a colon and a blank, outside quotes. A search takes it as usual text, such as "Note: …",
+// unless it is a field of the index; here it may be a mistyped one.
+func withoutValue(text string) string {
+	parts := strings.Split(strings.ReplaceAll(text, `\"`, "  "), `"`)
+	for i := 0; i < len(parts); i += 2 {
+		words := strings.Fields(parts[i])
+		if i+1 < len(parts) && strings.HasSuffix(parts[i], ":") {
+			words = words[:len(words)-1] // a phrase follows
+		}
+		for _, word := range words {
+			if m := fieldAlone.FindStringSubmatch(word); m != nil {
+				return m[1]
+			}
+		}
+	}
+	return ""
 }
 
 func (d *deletion) confirm(ctx context.Context, question string) (bool, error) {
@@ -302,11 +329,21 @@ func (t *writableIndex) exists(ctx context.Context, ids []string) ([]bool, error
 func (t *writableIndex) count(ctx context.Context, q *griffin.Query) (int64, error) {
 	counted := *q
 	counted.Count, counted.K, counted.Load = true, 1, griffin.LoadIDs
-	r, err := t.index.Search(ctx, counted)
+	r, err := t.search(ctx, &counted)
 	if err != nil {
 		return 0, err
 	}
 	return r.Matches, nil
+}
+
+// search returns the notes of a search as an error: a query of which a part is ignored, or read as words, would
+// delete more than was meant.
+func (t *writableIndex) search(ctx context.Context, q *griffin.Query) (*griffin.Results, error) {
+	r, err := t.index.Search(ctx, *q)
+	if err == nil && len(r.Notes) > 0 {
+		err = fmt.Errorf("--query: %s: %w", r.Notes[0], griffin.ErrBadInput)
+	}
+	return r, err
 }
 
 // maxDeleteHits bounds the hits of one search for documents to delete.
@@ -317,14 +354,14 @@ const maxDeleteHits = 20_000
 func (t *writableIndex) deleteMatches(ctx context.Context, q *griffin.Query, progress func(done int64)) (done int64, err error) {
 	next := *q
 	next.K, next.Load = maxDeleteHits, griffin.LoadIDs
-	if r, err := t.index.Search(ctx, next); err != nil || len(r.Hits) == 0 {
+	if r, err := t.search(ctx, &next); err != nil || len(r.Hits) == 0 {
 		return 0, err // the index stays as it is
 	}
 	if err := t.open(ctx); err != nil {
 		return 0, err
 	}
 	for {
-		r, err := t.index.Search(ctx, next)
+		r, err := t.search(ctx, &next)
 		if err != nil || len(r.Hits) == 0 {
 			return done, err
 		}
