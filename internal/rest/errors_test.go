@@ -237,7 +237,10 @@ func TestLimits(t *testing.T) {
 
 func TestRefusedSearch(t *testing.T) {
 	left := 0
-	n := openNode(t, t.TempDir(), Options{Admit: func(r *http.Request) (func(answered, shed bool), *Error) {
+	n := openNode(t, t.TempDir(), Options{Admit: func(r *http.Request, multi bool) (func(answered, shed bool), *Error) {
+		if multi != strings.HasSuffix(r.URL.Path, "/_msearch") {
+			t.Errorf("%s: a multi-search: %t", r.URL, multi)
+		}
 		if r.URL.Query().Has("q") {
 			return nil, TooBusy("too many searches", 0)
 		}
@@ -250,8 +253,10 @@ func TestRefusedSearch(t *testing.T) {
 	n.must(201, "PUT /a/_doc/1", "{}")
 	n.must(200, "GET /a/_search", "")
 	n.must(429, "GET /a/_search?q=x", "")
-	if left != 1 {
-		t.Errorf("%d searches left, want 1", left)
+	n.must(200, "GET /a/_count", "")
+	n.must(200, "GET /a/_msearch", "{}\n{}\n")
+	if left != 3 {
+		t.Errorf("%d searches left, want 3", left)
 	}
 }
 

@@ -40,8 +40,8 @@ type Options struct {
 	MaxWrites int
 	// Timeout of a request; of a bulk request, of each batch.
 	Timeout time.Duration
-	// Admit, if not nil, decides whether a search may begin; the caller calls leave once.
-	Admit func(r *http.Request) (leave func(answered, shed bool), refused *Error)
+	// Admit, if not nil, decides whether a search, or a multi-search, may begin; the caller calls leave once.
+	Admit func(r *http.Request, multi bool) (leave func(answered, shed bool), refused *Error)
 	// Logger is slog.Default() by default.
 	Logger *slog.Logger
 }

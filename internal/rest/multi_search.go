@@ -116,7 +116,7 @@ func searchMany(r *request) (answer, *Error) {
 	} else if given {
 		limit = min(max(n, 1), limit)
 	}
-	err := r.admitted(m.someIndex(), func(ctx context.Context) error { return m.run(ctx, int(limit)) })
+	err := r.admitted(m.someIndex(), true /* multi */, func(ctx context.Context) error { return m.run(ctx, int(limit)) })
 	if err != nil {
 		return answer{}, err
 	}

@@ -34,7 +34,7 @@ func search(r *request) (answer, *Error) {
 		return answer{}, err
 	}
 	var out answer
-	err = r.admitted(x, func(ctx context.Context) error { return s.answer(ctx, x, &out) })
+	err = r.admitted(x, false /* multi */, func(ctx context.Context) error { return s.answer(ctx, x, &out) })
 	return out, s.located(x, err)
 }
 
@@ -65,11 +65,11 @@ var formerResults sync.Pool
 // keptHits bounds the memory of formerResults.
 const keptHits = 128
 
-// admitted runs a search if it may begin.
-func (r *request) admitted(x *Index, f func(context.Context) error) *Error {
+// admitted runs a search, or a multi-search, if it may begin.
+func (r *request) admitted(x *Index, multi bool, f func(context.Context) error) *Error {
 	answered, shed := false, false
 	if admit := r.h.options.Admit; admit != nil {
-		leave, refused := admit(r.Request)
+		leave, refused := admit(r.Request, multi)
 		if refused != nil {
 			return refused
 		}
@@ -211,7 +211,7 @@ func count(r *request) (answer, *Error) {
 		return answer{}, err
 	}
 	var n int64
-	err = r.admitted(x, func(ctx context.Context) error {
+	err = r.admitted(x, false /* multi */, func(ctx context.Context) error {
 		if q.all {
 			total, err := x.numDocs()
 			n = int64(total)

@@ -27,9 +27,11 @@ import (
 // The scheduler of the index rejects searches by individual predictions, which do not
 // include the time to read documents, make snippets and write answers; admission does.
 //
-// Requests for documents have their own admission, so that neither kind can exhaust the
-// other's share. Both assume that they have all processors; the load of the other kind
-// shows in the measured times. The comments speak of searches and hold for both.
+// Requests for documents and multi-searches have their own admissions: no kind can exhaust
+// the share of another, and the time of a multi-search, which can be a thousand times that
+// of a search, is no sample for searches. Each assumes that it has all processors; the load
+// of the other kinds shows in the measured times. The comments speak of searches and hold
+// for all.
 type admission struct {
 	what       string // name of the requests, in the plural
 	limit      int    // searches at the same time

@@ -248,13 +248,61 @@ func TestMetricsOfAdmission(t *testing.T) {
 	}
 	metrics := get(t, h.routes(), "/metrics").Body.String()
 	for _, want := range []string{
-		`griffin_admitted_requests{of="searches"} 3`, `griffin_admitted_requests{of="documents"} 0`,
+		`griffin_admitted_requests{of="searches"} 3`, `griffin_admitted_requests{of="multi-searches"} 0`, `griffin_admitted_requests{of="documents"} 0`,
 		`griffin_request_processor_seconds{of="searches"} 0.25`, `griffin_request_expected_seconds{of="searches"} 0.5`,
 	} {
 		if !strings.Contains(metrics, want+"\n") {
 			t.Errorf("metrics lack %s", want)
 		}
 	}
+}
+
+// Multi-searches of any length do not lower the number of searches at the same time, nor do
+// searches raise the number of multi-searches.
+func TestMultiSearchesBesideSearches(t *testing.T) {
+	const processors, single, maxWait = 16, 150 * time.Microsecond, 4 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		h := makeHandler(Options{Logger: quiet(), Processors: processors, MaxWait: maxWait}, fakeBackend())
+		r := httptest.NewRequest(http.MethodPost, "/_msearch", http.NoBody)
+		ask := func(multi bool, takes time.Duration) {
+			leave, refused := h.admit(r, multi)
+			if refused != nil {
+				t.Fatal(refused)
+			}
+			time.Sleep(takes)
+			leave(true, false)
+		}
+		most := func(multi bool) (n int) {
+			var ends []func(answered, shed bool)
+			for {
+				leave, refused := h.admit(r, multi)
+				if refused != nil {
+					break
+				}
+				ends = append(ends, leave)
+			}
+			for _, leave := range ends {
+				leave(false, true)
+			}
+			return len(ends)
+		}
+		ask(false, single)
+		const fits = int(processors * maxWait / single)
+		for _, takes := range []time.Duration{0, 10 * time.Millisecond, 500 * time.Millisecond, time.Second} {
+			if takes > 0 {
+				ask(true, takes)
+			}
+			if n := most(false); n != fits {
+				t.Errorf("after a multi-search of %v: %d searches at a time, want %d", takes, n, fits)
+			}
+		}
+		for range 100 {
+			ask(false, single)
+		}
+		if n := most(true); n != admissionFew*processors {
+			t.Errorf("%d multi-searches of up to a second at a time, want %d", n, admissionFew*processors)
+		}
+	})
 }
 
 func TestPerClient(t *testing.T) {

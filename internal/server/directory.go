@@ -31,13 +31,17 @@ const apiRoute = "api"
 // apiTimeouts: a write may take longer than a search.
 const apiTimeouts = 6
 
-// admit lets a search of the API begin.
-func (h *handler) admit(r *http.Request) (leave func(answered, shed bool), refused *rest.Error) {
-	admitted, e := h.searches.enter(clientOf(r), h.Timeout, waited(r, time.Now()))
+// admit lets a search or a multi-search of the API begin.
+func (h *handler) admit(r *http.Request, multi bool) (leave func(answered, shed bool), refused *rest.Error) {
+	kind := h.searches
+	if multi {
+		kind = h.multi
+	}
+	admitted, e := kind.enter(clientOf(r), h.Timeout, waited(r, time.Now()))
 	if e != nil {
 		return nil, rest.TooBusy(e.Message, e.retryAfter)
 	}
-	return func(answered, shed bool) { h.searches.leave(admitted, answered, shed) }, nil
+	return func(answered, shed bool) { kind.leave(admitted, answered, shed) }, nil
 }
 
 func (h *handler) directoryRoutes() http.Handler {
@@ -136,7 +140,7 @@ func (h *handler) of(name string, ix *griffin.Index) *handler {
 	}
 	one := &handler{
 		Options: h.Options, backend: indexBackend(ix), index: name, api: h.api, metrics: h.metrics,
-		searches: h.searches, documents: h.documents, reading: h.reading,
+		searches: h.searches, multi: h.multi, documents: h.documents, reading: h.reading,
 	}
 	h.indexes.Store(name, ofIndex{ix, one})
 	return one

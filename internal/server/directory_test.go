@@ -104,6 +104,26 @@ func damage(t *testing.T, name string) {
 	}
 }
 
+// A multi-search is counted and measured apart from searches.
+func TestMultiSearchIsNoSearch(t *testing.T) {
+	h, do := newDirectory(t)
+	do(http.MethodPut, "/a/_doc/1?refresh=true", "", `{"t":"whale"}`)
+	searches, multi := h.state.searches, h.state.multi
+	if w := do(http.MethodPost, "/a/_msearch", "", "{}\n{}\n"); w.Code != http.StatusOK || searches.cost != 0 || multi.cost == 0 {
+		t.Errorf("a multi-search: status %d; a search takes %v s, a multi-search %v s", w.Code, searches.cost, multi.cost)
+	}
+	learnt := multi.cost
+	for _, target := range []string{"/a/_search?q=whale", "/a/_count", "/search?q=whale"} {
+		searches.cost = 0
+		if w := do(http.MethodGet, target, "", ""); w.Code != http.StatusOK || searches.cost == 0 || multi.cost != learnt {
+			t.Errorf("%s: status %d; a search takes %v s, a multi-search %v s, before %v", target, w.Code, searches.cost, multi.cost, learnt)
+		}
+	}
+	if searches.running != 0 || multi.running != 0 {
+		t.Errorf("%d searches and %d multi-searches are left", searches.running, multi.running)
+	}
+}
+
 func TestDirectory(t *testing.T) {
 	_, do := newDirectory(t)
 	type want struct {

@@ -26,7 +26,7 @@ type metrics struct {
 type admissionCollector map[string]*admission
 
 var (
-	admittedDesc = prometheus.NewDesc("griffin_admitted_requests", "Searches and requests for documents that run or wait.", []string{"of"}, nil)
+	admittedDesc = prometheus.NewDesc("griffin_admitted_requests", "Searches, multi-searches and requests for documents that run or wait.", []string{"of"}, nil)
 	costDesc     = prometheus.NewDesc("griffin_request_processor_seconds", "Estimated processor time of one request.", []string{"of"}, nil)
 	spentDesc    = prometheus.NewDesc("griffin_request_expected_seconds", "Estimated time of a new request, including the requests before it; above --max-wait it is rejected.", []string{"of"}, nil)
 )

@@ -46,17 +46,18 @@ type Options struct {
 	// document; at most MaxTimeout.
 	Timeout time.Duration
 	// Maximum number of searches that run or wait at the same time, and separately of
-	// requests for documents. Others are rejected.
+	// multi-searches and of requests for documents. Others are rejected.
 	MaxConcurrent int
 	// Maximum predicted time of a search, including the searches before it, and
-	// separately of a request for a document. Others are rejected: a longer queue
+	// separately of a multi-search and of a request for a document. Others are rejected: a longer queue
 	// delays the requests after a burst and does not answer more of them.
 	MaxWait time.Duration
 	// Number of processors for searches, to predict their time, and of requests for
 	// documents that run at the same time. Default GOMAXPROCS.
 	Processors int
 	// Maximum number of searches of one client (an address) that run or wait at the
-	// same time, and separately of its requests for documents. Default: no limit.
+	// same time, and separately of its multi-searches and of its requests for documents.
+	// Default: no limit.
 	PerClient int
 	// For failures, panics and new commits, not single requests. Default
 	// slog.Default().
@@ -70,6 +71,7 @@ type handler struct {
 	api       *rest.Handler // of a directory
 	metrics   *metrics
 	searches  *admission
+	multi     *admission // of multi-searches
 	documents *admission
 	reading   chan struct{} // semaphore of running requests for documents
 	indexes   sync.Map      // of a directory: ofIndex by name
@@ -118,11 +120,11 @@ func makeHandler(o Options, b backend) *handler {
 	o.Processors = cmp.Or(o.Processors, runtime.GOMAXPROCS(0))
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	h := &handler{
-		Options: o, backend: b, searches: newAdmission("searches", &o), documents: newAdmission("requests for documents", &o),
+		Options: o, backend: b, searches: newAdmission("searches", &o), multi: newAdmission("multi-searches", &o), documents: newAdmission("requests for documents", &o),
 		reading: make(chan struct{}, o.Processors),
 	}
 	h.metrics = newMetrics(b)
-	h.metrics.registry.MustRegister(admissionCollector{"searches": h.searches, "documents": h.documents})
+	h.metrics.registry.MustRegister(admissionCollector{"searches": h.searches, "multi-searches": h.multi, "documents": h.documents})
 	return h
 }
 
