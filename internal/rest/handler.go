@@ -104,8 +104,8 @@ type request struct {
 
 type action func(r *request) (answer, *Error)
 
-// everywhere are parameters that all routes accept. The first four format answers, the others
-// change nothing on one machine.
+// everywhere are parameters that all routes accept. The first four format answers. The others change nothing on one
+// machine, except that the last three are searchOptions of searches.
 var everywhere = []string{"filter_path", "pretty", "human", "error_trace", "timeout", "master_timeout", "cluster_manager_timeout", "wait_for_active_shards", "ignore_unavailable", "allow_no_indices", "expand_wildcards"}
 
 func (h *Handler) routes() {
@@ -115,6 +115,7 @@ func (h *Handler) routes() {
 		}
 	}
 	route := on(h.mux)
+	multi := slices.Concat(searchParameters, []string{"max_concurrent_searches", "rest_total_hits_as_int", "typed_keys"})
 	writing := []string{"refresh", "routing", "if_seq_no", "if_primary_term", "version", "version_type", "op_type"}
 	for _, method := range []string{"PUT", "POST"} {
 		route(method+" /{index}/_doc/{id}", putDocument, writing...)
@@ -129,10 +130,10 @@ func (h *Handler) routes() {
 	route("DELETE /{index}", bodiless(deleteIndex))
 	route("GET /{index}", bodiless(getIndex))
 	for _, method := range []string{"GET", "POST"} {
-		route(method+" /{index}/_search", search, "q", "from", "size", "sort", "_source", "_source_includes", "_source_excludes", "track_total_hits", "track_scores", "explain", "version", "seq_no_primary_term", "default_operator", "df", "rest_total_hits_as_int", "typed_keys", "preference", "search_type", "request_cache")
-		route(method+" /_msearch", searchMany, "max_concurrent_searches", "rest_total_hits_as_int", "typed_keys", "search_type", "pre_filter_shard_size", "max_concurrent_shard_requests")
-		route(method+" /{index}/_msearch", searchMany, "max_concurrent_searches", "rest_total_hits_as_int", "typed_keys", "search_type", "pre_filter_shard_size", "max_concurrent_shard_requests")
-		route(method+" /{index}/_count", count, "q", "default_operator", "df", "preference")
+		route(method+" /{index}/_search", search, slices.Concat(searchParameters, []string{"q", "from", "size", "sort", "_source", "_source_includes", "_source_excludes", "track_total_hits", "track_scores", "explain", "version", "seq_no_primary_term", "default_operator", "df", "rest_total_hits_as_int", "typed_keys", "preference", "request_cache", "allow_partial_search_results", "batched_reduce_size"})...)
+		route(method+" /_msearch", searchMany, multi...)
+		route(method+" /{index}/_msearch", searchMany, multi...)
+		route(method+" /{index}/_count", count, "q", "default_operator", "df", "preference", "routing", "ignore_throttled")
 		route(method+" /{index}/_refresh", bodiless(refreshIndex))
 		route(method+" /_refresh", bodiless(refreshIndex))
 	}
@@ -321,8 +322,12 @@ func (r *request) boolean(name string, missing bool) (bool, *Error) {
 	case v == "false":
 		return false, nil
 	default:
-		return false, illegal("Failed to parse value [%s] of [%s] as only [true] or [false] are allowed.", v, name)
+		return false, notBoolean(name, v)
 	}
+}
+
+func notBoolean(name, text string) *Error {
+	return illegal("Failed to parse value [%s] of [%s] as only [true] or [false] are allowed.", text, name)
 }
 
 // number returns an integer parameter, 0 and false if there is none.

@@ -18,6 +18,7 @@ type Index struct {
 	writer  *griffin.Writer
 	refresh refresher
 	err     error // it could not be opened
+	absent  bool  // it does not exist: searches, which ignore that, find nothing
 
 	now      atomic.Pointer[meta]
 	changing sync.Mutex // held while now is replaced

@@ -33,8 +33,9 @@ type multiSearch struct {
 	r        *request
 	searches []*oneSearch
 	lines    []int // of the bodies of searches
-	flat     bool  // rest_total_hits_as_int
-	typed    bool  // typed_keys
+	options  searchOptions
+	flat     bool // rest_total_hits_as_int
+	typed    bool // typed_keys
 	found    int
 	answered atomic.Int64 // bytes
 }
@@ -48,12 +49,10 @@ type oneSearch struct {
 	err     *Error
 }
 
-// searchHeader is the line before a search. On one machine, all but the index change nothing.
+// searchHeader is the line before a search.
 type searchHeader struct {
-	Index                                           indexName
-	SearchType, Preference, Routing                 string
-	RequestCache, IgnoreUnavailable, AllowNoIndices bool
-	ExpandWildcards                                 any
+	Index indexName
+	searchOptions
 }
 
 // indexName is a text, or a list of one.
@@ -89,10 +88,11 @@ func (h *searchHeader) parse(line []byte) error {
 	if fault := faultOf(line); fault != nil {
 		return fault
 	}
-	fault := decodeMembers(line, line, map[string]any{
-		"index": &h.Index, "search_type": &h.SearchType, "preference": &h.Preference, "routing": &h.Routing, "request_cache": &h.RequestCache,
-		"ignore_unavailable": &h.IgnoreUnavailable, "allow_no_indices": &h.AllowNoIndices, "expand_wildcards": &h.ExpandWildcards,
-	})
+	to := map[string]any{"index": &h.Index}
+	for name := range searchOptionKinds {
+		to[name] = &headerOption{&h.searchOptions, name}
+	}
+	fault := decodeMembers(line, line, to)
 	if fault != nil {
 		return fault
 	}
@@ -100,7 +100,11 @@ func (h *searchHeader) parse(line []byte) error {
 }
 
 func searchMany(r *request) (answer, *Error) {
-	m := multiSearch{r: r}
+	options, err := r.searchOptions()
+	if err != nil {
+		return answer{}, err
+	}
+	m := multiSearch{r: r, options: options}
 	for name, to := range map[string]*bool{"rest_total_hits_as_int": &m.flat, "typed_keys": &m.typed} {
 		var err *Error
 		if *to, err = r.boolean(name, false); err != nil {
@@ -116,7 +120,7 @@ func searchMany(r *request) (answer, *Error) {
 	} else if given {
 		limit = min(max(n, 1), limit)
 	}
-	err := r.admitted(m.someIndex(), true /* multi */, func(ctx context.Context) error { return m.run(ctx, int(limit)) })
+	err = r.admitted(m.someIndex(), true /* multi */, func(ctx context.Context) error { return m.run(ctx, int(limit)) })
 	if err != nil {
 		return answer{}, err
 	}
@@ -127,7 +131,7 @@ func searchMany(r *request) (answer, *Error) {
 // someIndex is the index of errors of the request as a whole.
 func (m *multiSearch) someIndex() *Index {
 	for _, s := range m.searches {
-		if s.index != nil {
+		if s.index != nil && !s.index.absent {
 			return s.index
 		}
 	}
@@ -157,7 +161,7 @@ func (m *multiSearch) read() *Error {
 		if blank && lines.line == 1 && m.r.PathValue("index") == "" {
 			continue // names no index, so it is not a header
 		}
-		h := searchHeader{Index: indexName(m.r.PathValue("index"))}
+		h := searchHeader{indexName(m.r.PathValue("index")), m.options}
 		if err := h.parse(header); err != nil {
 			return badRequest(typeParsing, "line [%d], the header of search [%d]: %s", lines.line, len(m.searches)+1, err)
 		}
@@ -171,7 +175,7 @@ func (m *multiSearch) read() *Error {
 		if err != nil {
 			return m.unreadable(lines, err)
 		}
-		if err := m.add(string(h.Index), body, lines.line); err != nil {
+		if err := m.add(h, body, lines.line); err != nil {
 			return err
 		}
 	}
@@ -192,12 +196,12 @@ func (m *multiSearch) unreadable(lines *bulkReader, err error) *Error {
 	return badRequest(typeParsing, "line [%d] cannot be read: %v", lines.line, err)
 }
 
-func (m *multiSearch) add(index string, body []byte, line int) *Error {
+func (m *multiSearch) add(h searchHeader, body []byte, line int) *Error {
 	s := &oneSearch{searchRequest: newSearchRequest()}
 	s.flat, s.typed = m.flat, m.typed
-	if index == "" {
+	if h.Index == "" {
 		s.err = illegal("search [%d] names no index, neither in its header nor in the address", len(m.searches)+1)
-	} else if s.index, s.err = m.r.h.dir.find(index); s.err == nil {
+	} else if s.index, s.err = m.r.h.dir.findFor(string(h.Index), h.searchOptions); s.err == nil {
 		s.err = s.parse(bytes.Clone(body)) // a search keeps parts of it
 	}
 	if s.err == nil {
@@ -336,7 +340,7 @@ func (m *multiSearch) finish(ctx context.Context, s *oneSearch, f func() error) 
 }
 
 // batched reports whether griffin.Index.SearchBatch answers the search.
-func (s *oneSearch) batched() bool { return s.isPlain() && !s.query.all }
+func (s *oneSearch) batched() bool { return !s.index.absent && s.isPlain() && !s.query.all }
 
 // body joins the answers of the searches.
 func (m *multiSearch) body() *buffer {

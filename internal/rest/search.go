@@ -25,7 +25,7 @@ const (
 )
 
 func search(r *request) (answer, *Error) {
-	x, err := r.h.dir.find(r.PathValue("index"))
+	x, err := r.searched()
 	if err != nil {
 		return answer{}, err
 	}
@@ -38,8 +38,21 @@ func search(r *request) (answer, *Error) {
 	return out, s.located(x, err)
 }
 
+// searched returns the index of the path for a search; it may be absent.
+func (r *request) searched() (*Index, *Error) {
+	o, err := r.searchOptions()
+	if err != nil {
+		return nil, err
+	}
+	return r.h.dir.findFor(r.PathValue("index"), o)
+}
+
 // answer runs the search by itself.
 func (s *searchRequest) answer(ctx context.Context, x *Index, out *answer) error {
+	if x.absent {
+		*out = s.nothing()
+		return nil
+	}
 	if s.suggest != nil && s.suggest.only {
 		return s.suggestOnly(ctx, x, out)
 	}
@@ -195,13 +208,16 @@ func appendScore(dst []byte, score float64) []byte {
 }
 
 func count(r *request) (answer, *Error) {
-	x, err := r.h.dir.find(r.PathValue("index"))
+	x, err := r.searched()
 	if err != nil {
 		return answer{}, err
 	}
 	body, err := r.searchBody()
 	if err != nil {
 		return answer{}, err
+	}
+	if x.absent {
+		return ok(map[string]any{"count": 0, "_shards": map[string]int{"total": 0, "successful": 0, "skipped": 0, "failed": 0}})
 	}
 	q, err := x.bodyQuery(body, false /* required */)
 	if err == nil && r.values.Has("q") {

@@ -108,7 +108,7 @@ func (s *searchRequest) parseURL(r *request, x *Index) (err *Error) {
 			return err
 		}
 	}
-	if r.values.Has("q") {
+	if r.values.Has("q") && !x.absent {
 		if s.query, err = x.queryString(r.values.Get("q"), r.values.Get("default_operator"), r.values.Get("df")); err != nil {
 			return err
 		}
@@ -210,6 +210,9 @@ func (s *searchRequest) parseBody(x *Index, body []byte) *Error {
 		asked = asked || key == "query"
 		if parse == nil {
 			return badRequest(typeParsing, "Unknown key for a search in [%s]: there are %s", key, strings.Join(slices.Sorted(maps.Keys(bodyKeys)), ", ")).at(all[i].value).in(body)
+		}
+		if x.absent && slices.Contains(ofIndexKeys, key) {
+			continue
 		}
 		if err := parse(s, x, key, all[i].value); err != nil {
 			return err.at(all[i].value).in(body)
