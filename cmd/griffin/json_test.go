@@ -59,6 +59,7 @@ func TestJSONGuide(t *testing.T) {
 	for name, v := range map[string]any{
 		"search": griffin.Results{}, "index": griffin.FilesReport{}, "suggest": suggested{}, "complete": completed{}, "delete": deleted{}, "watch": watchEvent{}, "snapshot": struct {
 			backup.Report
+			uncommitted
 			snapshotList
 		}{}, "load": loadResult{}, "policies": policiesResult{}, "train": trainResult{}, "lab simulate": simulateResult{}, "bench": benchResult{},
 		"dispatch": griffin.DispatchStats{}, "gpu": gpuResult{},

@@ -100,6 +100,9 @@ func (a *app) run(ctx context.Context, o runOptions, dir string) (err error) {
 		return err
 	}
 
+	if _, err := a.noteUncommitted(dir); err != nil {
+		return err
+	}
 	q := o.rankingFlags.query(mode)
 	q.Load = griffin.LoadIDs
 	ties := trec.TiesKeepOrder

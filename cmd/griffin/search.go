@@ -96,6 +96,11 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 		return err
 	}
 
+	waiting, err := a.noteUncommitted(dir)
+	if err != nil {
+		return err
+	}
+	o.fieldFlags.notes = waiting.notes(dir)
 	q := o.rankingFlags.query(mode)
 	q.Text, q.Offset, q.Trace, q.Count, q.Suggest = strings.Join(words, " "), o.offset, o.trace, o.count, true
 	if !o.noSnippet {
@@ -133,6 +138,7 @@ func (a *app) answer(ctx context.Context, ix *griffin.Index, q griffin.Query, fi
 	fields.noteMissing(results, ix)
 	if a.json {
 		fields.leave(results)
+		results.Notes = append(fields.notes, results.Notes...)
 		return a.printJSON(results)
 	}
 	if len(results.Hits) == 0 && results.Missed == 0 && q.Offset > 0 {

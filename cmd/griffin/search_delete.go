@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/query"
 )
 
 type deleteOptions struct {
@@ -91,8 +91,7 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, dir string, ids []st
 		return err
 	}
 	d := deletion{console: a.console, target: target, options: o}
-	query := griffin.Query{Text: o.query, Mode: mode}
-	if err = d.run(ctx, &query, ids, dir); err != nil && o.server.url == "" {
+	if err = d.run(ctx, &griffin.Query{Text: o.query, Mode: mode}, ids, dir); err != nil && o.server.url == "" {
 		return ofDisk(dir, err)
 	}
 	return err
@@ -155,9 +154,6 @@ func (d *deletion) run(ctx context.Context, q *griffin.Query, ids []string, name
 }
 
 func (d *deletion) matching(ctx context.Context, q *griffin.Query, name string) (err error) {
-	if field := withoutValue(q.Text); field != "" {
-		return fmt.Errorf(`--query: nothing follows "%s:": write the value directly after it, or %[1]s\: for the text: %w`, field, griffin.ErrBadInput)
-	}
 	ask := !d.options.yes && isTerminal(d.in)
 	if d.options.dryRun || ask {
 		n, err := d.target.count(ctx, q)
@@ -179,26 +175,6 @@ func (d *deletion) matching(ctx context.Context, q *griffin.Query, name string) 
 		bar.show("delete", done, 0, plural(done, "document"))
 	})
 	return err
-}
-
-var fieldAlone = regexp.MustCompile(`^[+(-]*([\pL_][\pL\pN_.-]*):$`)
-
-// withoutValue returns a name before a colon and a blank, outside quotes. A search takes it as usual text, such as "Note: …",
-// unless it is a field of the index; here it may be a mistyped one.
-func withoutValue(text string) string {
-	parts := strings.Split(strings.ReplaceAll(text, `\"`, "  "), `"`)
-	for i := 0; i < len(parts); i += 2 {
-		words := strings.Fields(parts[i])
-		if i+1 < len(parts) && strings.HasSuffix(parts[i], ":") {
-			words = words[:len(words)-1] // a phrase follows
-		}
-		for _, word := range words {
-			if m := fieldAlone.FindStringSubmatch(word); m != nil {
-				return m[1]
-			}
-		}
-	}
-	return ""
 }
 
 func (d *deletion) confirm(ctx context.Context, question string) (bool, error) {
@@ -336,14 +312,22 @@ func (t *writableIndex) count(ctx context.Context, q *griffin.Query) (int64, err
 	return r.Matches, nil
 }
 
-// search returns the notes of a search as an error: a query of which a part is ignored, or read as words, would
-// delete more than was meant.
-func (t *writableIndex) search(ctx context.Context, q *griffin.Query) (*griffin.Results, error) {
-	r, err := t.index.Search(ctx, *q)
-	if err == nil && len(r.Notes) > 0 {
-		err = fmt.Errorf("--query: %s: %w", r.Notes[0], griffin.ErrBadInput)
+// search returns notes as an error: a query of which a part is ignored, or read as words, would delete more than was
+// meant.
+func (t *writableIndex) search(ctx context.Context, q *griffin.Query) (r *griffin.Results, err error) {
+	if !query.IsWeights(q.Text) {
+		_, err = griffin.ParseFilter(t.index, q.Text)
 	}
-	return r, err
+	if err == nil {
+		r, err = t.index.Search(ctx, *q)
+	}
+	if err == nil && len(r.Notes) > 0 {
+		err = fmt.Errorf("%s: %w", r.Notes[0], griffin.ErrBadInput)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--query: %w", err)
+	}
+	return r, nil
 }
 
 // maxDeleteHits bounds the hits of one search for documents to delete.

@@ -24,6 +24,7 @@ type exportOptions struct {
 type exported struct {
 	Docs      int64 `json:"docs"`
 	SizeBytes int64 `json:"size_bytes"`
+	uncommitted
 }
 
 func newExportCommand(a *app) *cobra.Command {
@@ -114,7 +115,7 @@ func (a *app) exportFolder(ctx context.Context, e *exporter, dir string) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
-	if err := a.noteUncommitted(dir); err != nil {
+	if e.report.uncommitted, err = a.noteUncommitted(dir); err != nil {
 		return err
 	}
 	stats, err := ix.Stats()

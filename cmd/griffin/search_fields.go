@@ -21,6 +21,7 @@ type fieldFlags struct {
 	fields  []string
 	in      []string
 	flags   *pflag.FlagSet
+	notes   []string // about the index, for JSON
 }
 
 func (o *fieldFlags) register(f *pflag.FlagSet) {

@@ -58,8 +58,8 @@ func (a *app) openReading(ctx context.Context, server *serverFlag, index string)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := errors.Join(a.noteUncommitted(index), ctx.Err()); err != nil {
-		return nil, nil, errors.Join(err, ix.Close())
+	if _, err := a.noteUncommitted(index); err != nil || ctx.Err() != nil {
+		return nil, nil, errors.Join(err, ctx.Err(), ix.Close())
 	}
 	read = func(ctx context.Context, id string) ([]byte, error) {
 		d, err := ix.Document(ctx, id)

@@ -185,8 +185,10 @@ func (a *app) createSnapshot(ctx context.Context, server *serverFlag, dir, folde
 			return badFlags(err)
 		}
 	}
+	var waiting uncommitted
 	if server.url == "" {
-		if err := a.commitLog(ctx, dir); err != nil {
+		var err error
+		if waiting, err = a.commitLog(ctx, dir); err != nil {
 			return explainFolder(dir, err)
 		}
 	}
@@ -204,7 +206,10 @@ func (a *app) createSnapshot(ctx context.Context, server *serverFlag, dir, folde
 		return err
 	}
 	if a.json {
-		return a.printJSON(r)
+		return a.printJSON(struct {
+			backup.Report
+			uncommitted
+		}{r, waiting})
 	}
 	a.printf("%s → %s, snapshot %s: %s, %s in %s\n", dir, folder, r.Name, plural(r.NumDocs, "document"), sizeOf(r.SizeBytes), took(r.Took))
 	a.printf("%s copied, %s shared with earlier snapshots\n", plural(r.CopiedSegments, "segment"), count(r.SharedSegments))

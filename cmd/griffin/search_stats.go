@@ -23,7 +23,8 @@ func newStatsCommand(a *app) *cobra.Command {
 				return err
 			}
 			defer ix.Close()
-			if err := a.noteUncommitted(args[0]); err != nil {
+			waiting, err := a.noteUncommitted(args[0])
+			if err != nil {
 				return err
 			}
 			s, err := ix.Stats()
@@ -31,7 +32,10 @@ func newStatsCommand(a *app) *cobra.Command {
 				return err
 			}
 			if a.json {
-				return a.printJSON(s)
+				return a.printJSON(struct {
+					griffin.Stats
+					uncommitted
+				}{s, waiting})
 			}
 			printStats(a.console, s)
 			return nil

@@ -23,6 +23,7 @@ type suggested struct {
 	Text        string                 `json:"text"`
 	Corrections []griffin.PhraseOption `json:"corrections"`
 	Words       []griffin.Suggestion   `json:"words"`
+	uncommitted
 }
 
 func newSuggestCommand(a *app) *cobra.Command {
@@ -60,11 +61,12 @@ func (a *app) suggest(ctx context.Context, o *suggestOptions, dir, text string) 
 		return err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
-	if err := a.noteUncommitted(dir); err != nil {
+	waiting, err := a.noteUncommitted(dir)
+	if err != nil {
 		return err
 	}
 	words := griffin.TermSuggest{Text: text, Field: o.field, Mode: mode, Size: o.size, PrefixLength: -1, MinWordLength: 3, MaxTermFreq: 0.1}
-	out := suggested{Text: text}
+	out := suggested{Text: text, uncommitted: waiting}
 	if out.Words, err = griffin.NewSuggester(ix).Terms(ctx, words); err != nil {
 		return err
 	}
@@ -106,6 +108,7 @@ type completeOptions struct {
 // completed is the JSON of "griffin complete".
 type completed struct {
 	Completions []griffin.Completion `json:"completions"`
+	uncommitted
 }
 
 func newCompleteCommand(a *app) *cobra.Command {
@@ -140,14 +143,15 @@ func (a *app) complete(ctx context.Context, o *completeOptions, dir, text string
 		return err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
-	if err := a.noteUncommitted(dir); err != nil {
+	waiting, err := a.noteUncommitted(dir)
+	if err != nil {
 		return err
 	}
 	request := griffin.Complete{Text: text, Field: o.field, Weight: o.weight, Size: o.size}
 	if o.fuzzy {
 		request.Fuzzy = &griffin.Fuzzy{}
 	}
-	out := completed{}
+	out := completed{uncommitted: waiting}
 	if out.Completions, err = griffin.NewSuggester(ix).Complete(ctx, request); err != nil {
 		return err
 	}
@@ -201,7 +205,8 @@ func (a *app) similar(ctx context.Context, o *similarOptions, dir string, ids []
 		return err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
-	if err := a.noteUncommitted(dir); err != nil {
+	waiting, err := a.noteUncommitted(dir)
+	if err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -210,5 +215,5 @@ func (a *app) similar(ctx context.Context, o *similarOptions, dir string, ids []
 		}
 	}
 	like := &query.MoreLikeThis{Fields: o.fields, IDs: ids, MinTermFreq: 1, MinDocFreq: 2}
-	return a.answer(ctx, ix, griffin.Query{Node: like, K: o.k, SnippetLength: griffin.DefaultSnippetLength}, &fieldFlags{})
+	return a.answer(ctx, ix, griffin.Query{Node: like, K: o.k, SnippetLength: griffin.DefaultSnippetLength}, &fieldFlags{notes: waiting.notes(dir)})
 }

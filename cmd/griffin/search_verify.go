@@ -62,11 +62,12 @@ func (a *app) verify(ctx context.Context, o verifyOptions, dir string) error {
 		return err
 	}
 	defer ix.Close()
-	if err := a.noteUncommitted(dir); err != nil {
+	waiting, err := a.noteUncommitted(dir)
+	if err != nil {
 		return err
 	}
 	if o.rebuild {
-		return a.verifyRebuild(ctx, o, ix, dir)
+		return a.verifyRebuild(ctx, o, ix, dir, waiting)
 	}
 	bar := a.newProgress()
 	err = ix.Verify(ctx, bar.bytes("verify"))
@@ -82,9 +83,9 @@ func (a *app) verify(ctx context.Context, o verifyOptions, dir string) error {
 		return err
 	}
 	if a.json {
-		return a.printJSON(verifyResult{OK: true, Docs: s.NumDocs, SizeBytes: s.SizeBytes, Took: time.Since(start)})
+		return a.printJSON(verifyResult{OK: true, Docs: s.NumDocs, SizeBytes: s.SizeBytes, Took: time.Since(start), uncommitted: waiting})
 	}
-	a.printf("%s: sound; %s, %s checked in %s\n", dir, plural(s.NumDocs, "document"), sizeOf(s.SizeBytes), took(time.Since(start)))
+	a.printf("%s: sound; %s, %s checked in %s%s\n", dir, plural(s.NumDocs, "document"), sizeOf(s.SizeBytes), took(time.Since(start)), waiting.besides())
 	return nil
 }
 
@@ -95,4 +96,5 @@ type verifyResult struct {
 	Took      time.Duration          `json:"took_ns"`
 	Rebuild   *griffin.RebuildReport `json:"rebuild,omitempty"`
 	Error     *jsonError             `json:"error,omitempty"`
+	uncommitted
 }

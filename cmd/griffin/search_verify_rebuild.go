@@ -28,7 +28,7 @@ func (o *verifyOptions) check(changed func(flag string) bool) error {
 	return o.memory.check()
 }
 
-func (a *app) verifyRebuild(ctx context.Context, o verifyOptions, ix *griffin.Index, dir string) error {
+func (a *app) verifyRebuild(ctx context.Context, o verifyOptions, ix *griffin.Index, dir string, waiting uncommitted) error {
 	bar := a.newProgress()
 	r, err := ix.VerifyRebuild(ctx, griffin.RebuildOptions{Temp: o.temp, Progress: bar.rebuilding})
 	bar.close()
@@ -41,7 +41,7 @@ func (a *app) verifyRebuild(ctx context.Context, o verifyOptions, ix *griffin.In
 		return errors.Join(err, statsErr)
 	}
 	if a.json {
-		result := verifyResult{OK: err == nil, Docs: s.NumDocs, SizeBytes: s.SizeBytes, Took: r.Took, Rebuild: &r}
+		result := verifyResult{OK: err == nil, Docs: s.NumDocs, SizeBytes: s.SizeBytes, Took: r.Took, Rebuild: &r, uncommitted: waiting}
 		if err != nil {
 			e := newJSONError("griffin verify", err)
 			result.Error, err = &e, toldError{err}
@@ -54,7 +54,7 @@ func (a *app) verifyRebuild(ctx context.Context, o verifyOptions, ix *griffin.In
 		}
 		return err
 	}
-	a.printf("%s: sound, and equal to a new index of its documents; %s, %s checked in %s\n", dir, plural(r.Docs, "document"), sizeOf(s.SizeBytes), took(r.Took))
+	a.printf("%s: sound, and equal to a new index of its documents; %s, %s checked in %s%s\n", dir, plural(r.Docs, "document"), sizeOf(s.SizeBytes), took(r.Took), waiting.besides())
 	a.printf("%s, %s and the answers to %s are the same\n", plural(r.Terms, "term"), plural(r.Postings, "posting"), plural(r.Queries, "query"))
 	return nil
 }

@@ -223,8 +223,42 @@ func TestUncommittedWrites(t *testing.T) {
 	_, _ = cmd.Process.Kill(), cmd.Wait()
 	run("1 write in the log of "+index+": ", "stats", index)
 	run("griffin merge", "verify", index)
+	for _, args := range [][]string{
+		{"search", index, "alpha"}, {"export", index}, {"export", index, "--out", filepath.Join(dir, "out.jsonl")}, {"suggest", index, "alpha"}, {"complete", index, "alpha"}, {"verify", "--rebuild", index},
+	} {
+		run("1 write in the log of "+index+": ", args...)
+		run("1 write in the log of "+index+": ", append(args, "--json")...)
+	}
+	for _, command := range []string{"stats", "verify", "suggest", "complete", "export", "search"} {
+		args := []string{command, index, "--json"}
+		want := `"uncommitted_writes": 1`
+		switch command {
+		case "export":
+			args = append(args, "--out", filepath.Join(dir, "out.jsonl"))
+		case "search":
+			want = "1 write in the log of "
+			fallthrough
+		case "suggest", "complete":
+			args = append(args, "alpha")
+		}
+		var out bytes.Buffer
+		if code := realMain(args, terminal{out: &out, err: io.Discard}); code != 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("%v: exit code %d, %s, want %s", args, code, &out, want)
+		}
+	}
+	if out := runGriffin(t, "verify", "--rebuild", index); !strings.Contains(out, ", without 1 write in the log") {
+		t.Error(out)
+	}
 	if out := runGriffin(t, "snapshot", "create", index, filepath.Join(dir, "store"), "--name", "full"); !strings.Contains(out, "snapshot full: 1 document") {
 		t.Error(out)
+	}
+	if out := runGriffin(t, "stats", index, "--json"); strings.Contains(out, "uncommitted_writes") {
+		t.Errorf("after the snapshot: %s", out)
+	}
+	bare := filepath.Join(data, "bare")
+	runGriffin(t, "merge", bare)
+	if out := runGriffin(t, "stats", bare, "--json"); !strings.Contains(out, `"num_docs": 1`) || strings.Contains(out, "uncommitted_writes") {
+		t.Errorf("after the merge: %s", out)
 	}
 }
 

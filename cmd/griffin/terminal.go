@@ -69,6 +69,13 @@ func (con *console) notef(format string, args ...any) {
 	}
 }
 
+// warnf is notef for what a result lacks: also with --json.
+func (con *console) warnf(format string, args ...any) {
+	if !con.quiet {
+		fmt.Fprintf(con.err, format+"\n", args...)
+	}
+}
+
 func (con *console) printJSON(v any) error { return writeJSON(con.out, v) }
 
 func writeJSON(w io.Writer, v any) error {
