@@ -66,11 +66,14 @@ func (e hintedError) Unwrap() error { return e.error }
 func hint(command string, err error) string {
 	var usage usageError
 	var hinted hintedError
+	var answer *serverError
 	switch {
 	case errors.As(err, &hinted):
 		return hinted.hint
 	case errors.As(err, &usage):
 		return "see: " + command + " --help"
+	case errors.Is(err, base.ErrNotIndex) && errors.As(err, &answer):
+		return addHint
 	case errors.Is(err, base.ErrNotIndex):
 		return "build one with: griffin index --out INDEX PATH…"
 	case errors.Is(err, base.ErrExists) && command != "griffin index":
@@ -86,7 +89,7 @@ func hint(command string, err error) string {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "something listens there already: name another address with --addr; port 0 takes any free one"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "start a server with: griffin serve INDEX"
+		return "start a server with: griffin serve DATA, a folder of indexes"
 	case dispatch.IsGPUUnavailable(err):
 		return "see what there is with: griffin devices"
 	case errors.Is(err, base.ErrVersion):

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/load"
 	"github.com/griffin-search/griffin/trec"
 )
@@ -104,9 +106,8 @@ func (o *loadOptions) register(f *pflag.FlagSet) {
 	f.IntVarP(&o.k, "k", "k", griffin.DefaultK, "hits for each query")
 	f.BoolVar(&o.syntax, "syntax", false, "parse queries as query syntax: \"phrases\", +, -, …")
 	f.IntVar(&o.batch, "batch", 0, "send `N` queries in each request, as a batch (default: each query in a request of its own)")
-	f.Lookup("batch").DefValue = ""
 	f.StringVar(&o.index, "index", "", "`NAME` of the index of a server of several (default: the only one)")
-	f.Float64SliceVar(&o.rates, "rate", []float64{100}, "queries per second; several rates are measured one after another")
+	f.Float64SliceVar(&o.rates, "rate", []float64{100}, "`RATE,…` in queries per second; several rates are measured one after another")
 	f.Lookup("rate").DefValue = "100"
 	f.DurationVar(&o.p99, "p99", 0, "find the highest rate at which 99 % of queries are answered within this `TIME`")
 	f.Float64Var(&o.maxRate, "max-rate", 1e6, "with --p99, the highest rate to try")
@@ -171,6 +172,17 @@ func (o *loadOptions) check() (load.Options, griffin.Mode, error) {
 	return lo, mode, errors.Join(err, o.inProcess.check(), checkFigure(o.svg))
 }
 
+// hint adds to an error what a server needs for the load.
+func (o *loadOptions) hint(err error) error {
+	switch {
+	case errors.Is(err, base.ErrNotIndex):
+		return hintedError{err, "GET /_cat/indices lists the indexes of the server"}
+	case errors.Is(err, syscall.ECONNREFUSED) && o.batch == 0 && o.index == "":
+		return hintedError{err, "start a server with: griffin serve INDEX"}
+	}
+	return err
+}
+
 // loadResult is the JSON of "griffin load".
 type loadResult struct {
 	Target  string       `json:"target"`
@@ -233,7 +245,7 @@ func (a *app) load(ctx context.Context, o *loadOptions, target string) error {
 		probed = load.Singly(t)
 	}
 	if err := load.Probe(ctx, probed, lo.Queries, o.timeout); err != nil {
-		return fmt.Errorf("%s: %w", target, err)
+		return o.hint(fmt.Errorf("%s: %w", target, err))
 	}
 	r := &loadResult{
 		Target: target, Queries: len(texts), Mode: mode, K: o.k, Batch: o.batch, Arrivals: string(lo.Arrivals), Seed: o.seed,

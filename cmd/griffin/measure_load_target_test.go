@@ -79,7 +79,7 @@ func TestLoadSendsBatches(t *testing.T) {
 		t.Errorf("a faulty query: exit code %d, %+v: %s", exit, r.Points, stderr)
 	}
 	_, exit, _, stderr = runLoad(t, "http://"+address, "1\talpha\n", "--batch", "2", "--index", "none")
-	if exit != exitFailure || !strings.Contains(stderr, "no such index") {
+	if exit != exitIndex || !strings.Contains(stderr, "no such index") {
 		t.Errorf("an index that is missing: exit code %d: %s", exit, stderr)
 	}
 }

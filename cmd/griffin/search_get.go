@@ -21,7 +21,7 @@ func newGetCommand(a *app) *cobra.Command {
 		Use:   "get INDEX ID…",
 		Short: "Print documents by id",
 		Long: `Get prints stored documents as JSON, with --json one a line. It ends with an error at
-an id without a document. With --server, INDEX is the name of an index on a running server.`,
+an id without a document; with --json it prints none then. With --server, INDEX is the name of an index on a running server.`,
 		Example: "  griffin get notes.idx http.md\n  griffin get notes.idx http.md parser.md --json",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -29,20 +29,33 @@ an id without a document. With --server, INDEX is the name of an index on a runn
 			if err != nil {
 				return err
 			}
-			for _, id := range args[1:] {
-				line, getErr := read(cmd.Context(), id)
-				if getErr == nil {
-					getErr = a.printDocument(line)
-				}
-				if err = getErr; err != nil {
-					break
-				}
-			}
-			return errors.Join(err, done())
+			return errors.Join(a.get(cmd.Context(), read, args[1:]), done())
 		},
 	}
 	server.registerReading(c.Flags())
 	return c
+}
+
+// get prints, with --json, all documents or none: an error is the only JSON then.
+func (a *app) get(ctx context.Context, read func(ctx context.Context, id string) ([]byte, error), ids []string) error {
+	var lines []byte
+	for _, id := range ids {
+		line, err := read(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case a.json:
+			lines = append(lines, line...)
+			continue
+		}
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, line, "", "  "); err != nil {
+			return err
+		}
+		a.printf("%s", indented.String())
+	}
+	a.printf("%s", lines)
+	return nil
 }
 
 // openReading returns the function that reads a document as a line of JSON.
@@ -87,17 +100,4 @@ func (s *serverIndex) line(ctx context.Context, id string) ([]byte, error) {
 	}
 	d := griffin.Document{ID: id, Fields: []griffin.Field{{Name: "_source", Value: string(answer.Source)}}}
 	return rest.NewLines(nil).Append(nil, &d), nil
-}
-
-func (a *app) printDocument(line []byte) error {
-	if a.json {
-		a.printf("%s", line)
-		return nil
-	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, line, "", "  "); err != nil {
-		return err
-	}
-	a.printf("%s", indented.String())
-	return nil
 }

@@ -364,7 +364,12 @@ func (s *sizeFlag) check() error {
 	return nil
 }
 
-func (s *sizeFlag) String() string { return sizeOf(int64(*s)) }
+func (s *sizeFlag) String() string {
+	if *s == 0 {
+		return "0" // help shows no such default
+	}
+	return sizeOf(int64(*s))
+}
 
 func (s *sizeFlag) Type() string { return "SIZE" }
 

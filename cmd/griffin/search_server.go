@@ -95,7 +95,14 @@ func (e *serverError) Unwrap() error {
 		}
 		return base.ErrBadInput
 	case http.StatusBadRequest:
+		if e.Type == typeSnapshotName && strings.HasSuffix(e.Reason, "already exists") {
+			return base.ErrExists
+		}
 		return base.ErrBadInput
+	case http.StatusInternalServerError:
+		if e.Type == typeRestore && strings.Contains(e.Reason, "already exists") { // the status is OpenSearch's
+			return base.ErrExists
+		}
 	}
 	return nil
 }
@@ -104,6 +111,9 @@ const (
 	typeNoIndex = "index_not_found_exception"
 	typeBlocked = "cluster_block_exception" // the disk takes no writes
 	typeBadName = "invalid_index_name_exception"
+
+	typeSnapshotName = "invalid_snapshot_name_exception"
+	typeRestore      = "snapshot_restore_exception"
 )
 
 // ofDocument reports whether the error of an item is one of its document alone: others may be written.
@@ -146,6 +156,8 @@ func callServer(ctx context.Context, client *http.Client, method, address string
 	return nil
 }
 
+const addHint = "griffin add INDEX PATH… --server URL makes an index"
+
 // The error of an answer is an object or a text.
 func answeredError(status int, text []byte) error {
 	failed := serverError{status: status}
@@ -156,7 +168,7 @@ func answeredError(status int, text []byte) error {
 		failed.Reason = oneLine(string(text[:min(len(text), 200)]))
 	}
 	if status == http.StatusNotFound && failed.Type == typeNoIndex {
-		return hintedError{&failed, "griffin add INDEX PATH… --server URL makes an index"}
+		return hintedError{&failed, addHint}
 	}
 	return &failed
 }

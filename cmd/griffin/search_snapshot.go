@@ -285,6 +285,9 @@ func (a *app) restoreOnServer(ctx context.Context, server *serverFlag, repositor
 		s, err = from.Restore(ctx, name, index, nil)
 		return err
 	})
+	if errors.Is(err, base.ErrExists) {
+		return hintedError{err, "restore into a new index: choose another --out"}
+	}
 	if err != nil {
 		return err
 	}

@@ -142,6 +142,21 @@ func TestSnapshotsOfServer(t *testing.T) {
 	run("monday", "snapshot", "list", "nightly")
 	run("snapshot monday → copy: 1 document", "snapshot", "restore", "nightly", "monday", "--out", "copy")
 	run("1 document", "snapshot", "create", "copy", "nightly") // with the time as its name
+	write(t, "1\talpha\n", dir, "log.tsv")
+	for _, c := range []struct {
+		args []string
+		hint string
+	}{
+		{append([]string{"snapshot", "create", "notes", "nightly", "--name", "monday"}, on...), "choose another --name"},
+		{append([]string{"snapshot", "restore", "nightly", "monday", "--out", "copy"}, on...), "choose another --out"},
+		{append([]string{"delete", "absent", "1"}, on...), "griffin add INDEX PATH… --server URL"},
+		{[]string{"load", "http://" + address, "--index", "absent", "--queries", filepath.Join(dir, "log.tsv")}, "GET /_cat/indices"},
+	} {
+		var out, errOut bytes.Buffer
+		if code := realMain(c.args, terminal{out: &out, err: &errOut}); code != exitIndex || !strings.Contains(errOut.String(), c.hint) {
+			t.Errorf("%v: exit code %d, want %d and the hint %q: %s%s", c.args, code, exitIndex, c.hint, &out, &errOut)
+		}
+	}
 	run("deleted", "snapshot", "delete", "nightly", "monday")
 	if out := runGriffin(t, "snapshot", "list", store); strings.Contains(out, "monday") || !strings.Contains(out, "Z") {
 		t.Error(out)

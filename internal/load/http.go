@@ -120,18 +120,21 @@ func withoutAddress(err error) error {
 }
 
 // statusError is a fault with the server's message. It wraps base.ErrBadInput
-// if the request is invalid (400, 414). It is a *Refusal for all statuses from
+// if the request is invalid (400, 414), and base.ErrNotIndex if there is no such index. It is a *Refusal for all statuses from
 // 400 to 499 except 408, 425, 429.
 func statusError(status int, body []byte) error {
 	var said struct {
 		Error struct {
 			Code    string `json:"code"`
 			Message string `json:"message"`
-			Reason  string `json:"reason"` // of the API of OpenSearch
+			Type    string `json:"type"`   // of the API of OpenSearch
+			Reason  string `json:"reason"` // of the same
 		} `json:"error"`
 	}
 	e := &httpError{status: status, message: strings.TrimSpace(string(body))}
 	if json.Unmarshal(body, &said) == nil {
+		e.noIndex = said.Error.Type == "index_not_found_exception" ||
+			status == http.StatusNotFound && strings.HasPrefix(said.Error.Message, "there is no index ")
 		e.message = cmp.Or(said.Error.Message, said.Error.Reason, e.message)
 	}
 	e.message = strings.ToValidUTF8(e.message[:min(len(e.message), maxErrorBytes)], "")
@@ -148,11 +151,15 @@ var faultsOfQueries = []string{"query_syntax", "bad_query", "query_too_long"}
 type httpError struct {
 	status  int
 	message string
+	noIndex bool // the server has none of the name
 }
 
 func (e *httpError) Error() string { return fmt.Sprintf("status %d: %s", e.status, e.message) }
 
 func (e *httpError) Is(kind error) bool {
+	if kind == base.ErrNotIndex {
+		return e.noIndex
+	}
 	return kind == base.ErrBadInput && (e.status == http.StatusBadRequest || e.status == http.StatusRequestURITooLong)
 }
 
