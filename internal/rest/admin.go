@@ -185,13 +185,17 @@ func health(r *request) (answer, *Error) {
 		}
 		replicas += x.meta().Replicas
 	}
+	percent := 100.0
+	if wanted := replicas + len(all); wanted > 0 {
+		percent *= float64(active) / float64(wanted)
+	}
 	return ok(map[string]any{
 		"cluster_name": "griffin", "status": status, "timed_out": false, "number_of_nodes": 1, "number_of_data_nodes": 1,
 		"discovered_master": true, "discovered_cluster_manager": true,
 		"active_primary_shards": active, "active_shards": active, "relocating_shards": 0, "initializing_shards": 0,
 		"unassigned_shards": replicas + len(all) - active, "delayed_unassigned_shards": 0,
 		"number_of_pending_tasks": 0, "number_of_in_flight_fetch": 0, "task_max_waiting_in_queue_millis": 0,
-		"active_shards_percent_as_number": 100 * float64(max(active, 1)) / float64(max(replicas+len(all), 1)),
+		"active_shards_percent_as_number": percent,
 	})
 }
 

@@ -34,6 +34,11 @@ func TestHealthOfDamage(t *testing.T) {
 			t.Errorf("health%s is %v, want %s", target, got, want)
 		}
 	}
+	for target, want := range map[string]float64{"/a": 100, "/b": 0, "": 50} {
+		if got := at(n.must(200, "GET /_cluster/health"+target, ""), "active_shards_percent_as_number"); got != want {
+			t.Errorf("health%s: %v %% of the shards are active, want %v", target, got, want)
+		}
+	}
 	if cat := n.do("GET /_cat/indices/b", "").Body.String(); !strings.HasPrefix(cat, "red ") {
 		t.Errorf("cat: %s", cat)
 	}
