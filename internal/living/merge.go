@@ -34,7 +34,7 @@ func (s *Store) merge(level int) {
 	}
 }
 
-// updateMerges adapts merges to the segments: their processors and their limit to the number, and what leaves the memory to the size.
+// updateMerges adapts the processors and the write limit of merges to the number of segments, and forgetting to their size.
 func (s *Store) updateMerges() {
 	s.work.turns.update()
 	s.slow.update(numSegments(s.ix), s.opts.MaxSegments)

@@ -162,7 +162,7 @@ const (
 type window struct {
 	file       vfs.Paced // nil: without
 	turns      *turns.Turns
-	forgets    bool // what is on the disk leaves the memory
+	forgets    bool // ranges on the disk leave the page cache
 	size       int64
 	started    int64 // so many bytes are on their way
 	discharged int64 // so many are on the disk

@@ -44,7 +44,8 @@ func (r *stageRun) matchesFirst(segment int) bool {
 	if !positional(g.required) {
 		return false
 	}
-	// With optional parts, the best of many matches are found without the others: bounds of the optional parts skip them.
+	// If there are many matches and optional parts, a search by ranges is faster: bounds skip most matches, and several
+	// processors can share it.
 	return len(g.optional) == 0 || isFew(r.sc.begin(&r.plan.words, segment, r.stop).docFreq(g), r.view(segment).NumDocs())
 }
 

@@ -123,7 +123,8 @@ func healthOf(x *Index) string {
 	return "green"
 }
 
-// isDown reports whether the writes of the log are not visible, and there are no others, until the index can be opened again.
+// isDown reports whether the index takes no writes until it can be opened again. Until then, searches do not see writes
+// that only the log has.
 func isDown(x *Index) bool {
 	_, err := x.writer.Mapping()
 	return errors.Is(err, griffin.ErrDown)
@@ -177,10 +178,11 @@ func health(r *request) (answer, *Error) {
 	}
 	status, active, replicas := "green", 0, 0
 	for _, x := range all {
-		if h := healthOf(x); h == "red" || h == "yellow" && status == "green" {
+		h := healthOf(x)
+		if h == "red" || h == "yellow" && status == "green" {
 			status = h
 		}
-		if healthOf(x) != "red" {
+		if h != "red" {
 			active++
 		}
 		replicas += x.meta().Replicas

@@ -21,9 +21,8 @@ type Index struct {
 	absent  bool  // it does not exist: searches, which ignore that, find nothing
 
 	now      atomic.Pointer[meta]
-	changing sync.Mutex // held while now is replaced
-	// damaged: a request met a damaged file.
-	damaged atomic.Bool
+	changing sync.Mutex  // held while now is replaced
+	damaged  atomic.Bool // a request met a damaged file
 	// refusals is when it was logged last that writes are refused.
 	refusals atomic.Int64
 }

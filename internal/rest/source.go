@@ -107,7 +107,7 @@ func dynamicFields(source string) *mapping.Mapping {
 
 const titleField = "title"
 
-// metadataFields are names that OpenSearch has for what it knows about a document.
+// metadataFields are names that OpenSearch reserves for its metadata of a document.
 var metadataFields = []string{"_id", "_index", "_routing", "_source", "_field_names", "_ignored", "_seq_no", "_version", "_primary_term"}
 
 var fieldName = regexp.MustCompile(`^[\pL\d.-][\pL\d_.-]*$`)
