@@ -255,7 +255,8 @@ func (c *commit) deletionsOf(ctx context.Context, i int) (*segment.Deletions, er
 	if v.Live != nil {
 		gone = v.Live.Minus(c.dropped[i].Complement())
 	}
-	counts, err := c.countDocs(ctx, v.Segment, gone, v.former > 0 || c.changesShape())
+	recount := recount{fs: c.ix.fs, options: &c.next.Options, grown: c.next.Grown, memoryBytes: c.memoryBytes, temp: c.temp}
+	counts, err := recount.count(ctx, v.Segment, gone, v.former > 0 || c.changesShape())
 	if err != nil {
 		return nil, err
 	}

@@ -11,16 +11,25 @@ import (
 	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // The time to analyse a stored document's token again, in decoded postings.
 const tokenCost = 50
 
-// countDocs returns what docs, a few documents of a segment, contribute to its lists and fields.
-// It inverts their stored text again, or reads the segment's lists if that is faster or there
-// is no text. former: it can have documents of a former shape.
-func (c *commit) countDocs(ctx context.Context, s *segment.Segment, docs *segment.Bitmap, former bool) (*segment.ListCounts, error) {
-	if c.next.Options.Weighted() || !s.HasStored() || former {
+// recount counts what deleted documents contribute to the lists and fields of their segment.
+type recount struct {
+	fs          vfs.FS
+	options     *Options
+	grown       int                    // manifest.Grown
+	memoryBytes int64                  // 0: DefaultMemoryBytes
+	temp        func() (string, error) // returns the folder for its files
+}
+
+// count returns the counts of docs, a few documents of a segment. It inverts their stored text again, or reads the segment's
+// lists if that is faster or there is no text. former: it can have documents of a former shape.
+func (c *recount) count(ctx context.Context, s *segment.Segment, docs *segment.Bitmap, former bool) (*segment.ListCounts, error) {
+	if c.options.Weighted() || !s.HasStored() || former {
 		return s.CountDocs(ctx, docs)
 	}
 	counts := s.NewListCounts()
@@ -43,8 +52,8 @@ func (c *commit) countDocs(ctx context.Context, s *segment.Segment, docs *segmen
 
 // invertAgain adds to counts the lists of docs, by their stored text. It reports false if the text
 // does not give the lists, which happens if another version of the analyzer made these.
-func (c *commit) invertAgain(ctx context.Context, s *segment.Segment, docs *segment.Bitmap, counts *segment.ListCounts) (ok bool, err error) {
-	schema := c.next.Options.Schema()
+func (c *recount) invertAgain(ctx context.Context, s *segment.Segment, docs *segment.Bitmap, counts *segment.ListCounts) (ok bool, err error) {
+	schema := c.options.Schema()
 	schema.Stored, schema.Positions = false, false
 	schema.Fields = schema.Fields[:len(s.Meta().Fields)]
 	analyzer, err := schema.NewAnalyzer()
@@ -59,7 +68,7 @@ func (c *commit) invertAgain(ctx context.Context, s *segment.Segment, docs *segm
 	if memory == 0 {
 		memory = DefaultMemoryBytes
 	}
-	batch := inverter.NewBatch(inverter.Options{Schema: schema, FS: c.ix.fs, Dir: dir, MemoryBytes: memory}, analyzer)
+	batch := inverter.NewBatch(inverter.Options{Schema: schema, FS: c.fs, Dir: dir, MemoryBytes: memory}, analyzer)
 	defer func() { err = errors.Join(err, batch.Close()) }()
 	var stored segment.StoredDoc
 	for i, doc := range docs.Members() {
@@ -70,8 +79,8 @@ func (c *commit) invertAgain(ctx context.Context, s *segment.Segment, docs *segm
 			return false, err
 		}
 		d := corpus.Document{ID: strconv.Itoa(i), Title: string(stored.Title), Text: string(stored.Text)}
-		if c.next.Grown > 0 {
-			d.Declared = declaredOf(&c.next.Options, s, doc)
+		if c.grown > 0 {
+			d.Declared = declaredOf(c.options, s, doc)
 		}
 		for _, f := range stored.Extra {
 			d.Extra = append(d.Extra, corpus.Field{Name: string(f.Name), Value: string(f.Value)})

@@ -158,12 +158,15 @@ func (m *liveMerge) run(ctx context.Context, fsys vfs.FS) (err error) {
 	if fsys == nil {
 		fsys = l.ix.fs
 	}
-	if err = m.write(ctx, vfs.Volatile(fsys)); err == nil {
-		err = m.ready(ctx)
+	for _, step := range []func(context.Context) error{
+		func(ctx context.Context) error { return m.write(ctx, vfs.Volatile(fsys)) },
+		m.ready, m.deleteEarly, m.install,
+	} {
+		if err = step(ctx); err != nil {
+			break
+		}
 	}
-	if err == nil {
-		err = m.install(ctx)
-	}
+	err = errors.Join(err, m.removeTemp())
 	if err != nil {
 		return errors.Join(err, l.ix.fs.RemoveAll(l.ix.path(m.name)))
 	}
@@ -205,7 +208,8 @@ type liveMerge struct {
 	recompress bool
 	meta       *segment.Meta // nil: no live documents
 	former     int           // as in the manifest, before changes of the shape since the base
-	merged     *Snapshot     // of the new segment only; nil: nobody wants it
+	merged     *Snapshot     // of the new segment only; nil: no live documents
+	deleted    mergeDeletions
 }
 
 // write joins the documents that are live in the base.
@@ -265,18 +269,22 @@ func (m *liveMerge) dropPages() func(done, total int64) {
 	}
 }
 
-// ready makes other memories ready for the new segment, beside Publish and Flush.
+// ready opens the new segment, and makes it and other memories ready for writes and searches, beside Publish and Flush.
 func (m *liveMerge) ready(ctx context.Context) (err error) {
 	ix := m.live.ix
-	if m.meta == nil || ix.ready == nil {
+	if m.meta == nil {
 		return nil
 	}
 	alone := ix.currentManifest().clone()
 	alone.Segments = []manifestSegment{{Name: m.name, Sum: m.meta.Sum(), NumDocs: m.meta.NumDocs, NumLive: m.meta.NumDocs}}
-	if m.merged, err = ix.newSnapshot(alone); err == nil {
-		ix.makeReady(ctx, m.merged, m.base, true /* merged */)
+	if m.merged, err = ix.newSnapshot(alone); err != nil {
+		return err
 	}
-	return err
+	if err := segment.MakeReady(m.merged.Segments[0].Segment, m.live.computing.merging.Pass); err != nil {
+		return err
+	}
+	ix.makeReady(ctx, m.merged, m.base, true /* merged */)
+	return nil
 }
 
 func (m *liveMerge) release() {
@@ -302,10 +310,10 @@ func (m *liveMerge) install(ctx context.Context) error {
 	defer former.Release()
 	next := now.clone()
 	next.Generation++
-	ms, err := m.entry(ctx, former, next)
-	if err != nil {
+	if err := m.delete(ctx, former); err != nil {
 		return err
 	}
+	ms := m.entry(next)
 	sources := map[string]bool{}
 	for i := m.from; i < m.to; i++ {
 		sources[m.base.Segments[i].Name] = true
@@ -329,65 +337,20 @@ func (m *liveMerge) install(ctx context.Context) error {
 	return nil
 }
 
-// entry returns the merged segment, for a manifest, with the deletions since the base; nil if nothing is left.
-func (m *liveMerge) entry(ctx context.Context, now *Snapshot, shown *manifest) (*manifestSegment, error) {
+// entry returns the merged segment, for a manifest; nil if nothing is left.
+func (m *liveMerge) entry(shown *manifest) *manifestSegment {
 	if m.meta == nil {
-		return nil, nil
+		return nil
 	}
-	gone := segment.NewBitmap(m.meta.NumDocs)
-	next := 0
-	for i := m.from; i < m.to; i++ {
-		v := &m.base.Segments[i]
-		live := liveNow(now, v)
-		if live == nil {
-			next += v.numLive()
-			continue
-		}
-		for doc := range v.NumDocs() {
-			if v.Live != nil && !v.Live.Has(doc) {
-				continue
-			}
-			if !live(doc) {
-				gone.Set(next)
-			}
-			next++
-		}
-	}
-	ms := &manifestSegment{Name: m.name, Sum: m.meta.Sum(), NumDocs: m.meta.NumDocs, NumLive: m.meta.NumDocs - gone.Count(), Former: m.former}
+	ms := &manifestSegment{Name: m.name, Sum: m.meta.Sum(), NumDocs: m.meta.NumDocs, NumLive: m.meta.NumDocs, Former: m.former}
 	if shown.Options.shape() != m.base.Options.shape() {
 		ms.Former = ms.NumDocs
 	}
-	switch {
-	case ms.NumLive == 0:
-		return nil, nil
-	case gone.Count() == 0:
-		return ms, nil
+	if d := m.deleted.deletions; d != nil {
+		ms.deletions, ms.NumLive = d, d.Live().Count()
 	}
-	seg, err := segment.Open(m.live.ix.fs, m.live.ix.path(m.name))
-	if err != nil {
-		return nil, err
+	if ms.NumLive == 0 {
+		return nil
 	}
-	defer seg.Close()
-	c := &commit{session: m.live.session, next: &manifest{Options: m.base.Options, Grown: m.base.grown}}
-	counts, err := c.countDocs(ctx, seg, gone, m.former > 0)
-	if err != nil {
-		return nil, err
-	}
-	ms.deletions = (*segment.Deletions)(nil).With(gone, counts)
-	return ms, nil
-}
-
-// liveNow returns whether documents of a segment of an older snapshot are live in now; nil: all that were.
-func liveNow(now *Snapshot, old *View) func(doc int) bool {
-	for i := range now.Segments {
-		v := &now.Segments[i]
-		if v.Name != old.Name {
-			continue
-		}
-		if v.Live == old.Live {
-			return nil
-		}
-		return v.Live.Has
-	}
-	return func(int) bool { return false } // all were deleted
+	return ms
 }

@@ -75,15 +75,28 @@ func (t *idTable) filter() idFilter {
 	if f := t.once.made.Load(); f != nil {
 		return *f
 	}
-	f := newIDFilter(t.n)
-	table, err := t.file.Range(t.hashes, hashEntry*t.n)
+	f, err := t.makeFilter(func() {})
 	if err != nil { // damaged: a lookup finds out by itself whether its part is
 		t.once.lookups.Store(0)
 		return nil
 	}
-	for ; len(table) >= hashEntry; table = table[hashEntry:] {
-		f.add(IDHash(binary.LittleEndian.Uint64(table)))
+	return f
+}
+
+// makeFilter makes the filter, with once.mu held. It calls pass after each passIDs ids.
+func (t *idTable) makeFilter(pass func()) (idFilter, error) {
+	const passIDs = 4096
+	f := newIDFilter(t.n)
+	for from := uint64(0); from < t.n; from += passIDs {
+		part, err := t.file.Range(t.hashes+hashEntry*from, hashEntry*min(passIDs, t.n-from))
+		if err != nil {
+			return nil, err
+		}
+		for ; len(part) >= hashEntry; part = part[hashEntry:] {
+			f.add(IDHash(binary.LittleEndian.Uint64(part)))
+		}
+		pass()
 	}
 	t.once.made.Store(&f)
-	return f
+	return f, nil
 }

@@ -186,6 +186,25 @@ func (s *Segment) openStored(stored *sealed.File) (err error) {
 	return nil
 }
 
+// MakeReady makes and verifies what the first lookups of ids and the first searches need of the whole segment: the filter of
+// its ids and the lengths of its documents. It calls pass often. The error wraps base.ErrCorrupt.
+func MakeReady(s *Segment, pass func()) error {
+	s.ids.once.mu.Lock()
+	defer s.ids.once.mu.Unlock()
+	if s.ids.once.made.Load() == nil {
+		if _, err := s.ids.makeFilter(pass); err != nil {
+			return fmt.Errorf("segment %s: %w", s.dir, err)
+		}
+	}
+	for f := range s.lengths {
+		if err := s.CheckLengths(base.FieldID(f)); err != nil {
+			return err
+		}
+		pass()
+	}
+	return nil
+}
+
 // Close unmaps the files; returned slices become invalid.
 func (s *Segment) Close() error {
 	var errs []error

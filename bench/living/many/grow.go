@@ -26,6 +26,8 @@ type sample struct {
 	WritesPerSec float64 `json:"writes_per_second"`
 	// CPUSeconds of the part, without the samples.
 	CPUSeconds float64 `json:"cpu_seconds"`
+	// PauseMS is the longest time between two acknowledgements, of any clients.
+	PauseMS float64 `json:"pause_ms"`
 	// Show is the time to index and show shownWrites writes, without others; of which ShowOne for a
 	// single one.
 	ShowMS    float64 `json:"show_ms"`
@@ -49,6 +51,28 @@ type bench struct {
 	ix      *griffin.Index
 	w       *griffin.Writer
 	bytes   atomic.Int64 // of texts
+	acks    acknowledgements
+}
+
+// acknowledgements measures the longest time between two.
+type acknowledgements struct {
+	mu      sync.Mutex
+	last    time.Time
+	longest time.Duration
+}
+
+func (a *acknowledgements) begin() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last, a.longest = time.Now(), 0
+}
+
+func (a *acknowledgements) add() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	a.longest = max(a.longest, now.Sub(a.last))
+	a.last = now
 }
 
 func newBench(o options) *bench {
@@ -113,10 +137,12 @@ func (b *bench) part(ctx context.Context, part, writes int) (s sample, err error
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	began, cpu := time.Now(), process.Self().CPUSeconds()
+	b.acks.begin()
 	if err := b.write(ctx, writes); err != nil {
 		return s, err
 	}
 	rate, used := float64(writes)/time.Since(began).Seconds(), process.Self().CPUSeconds()-cpu
+	pause := ms(b.acks.longest)
 	show, err := b.show(ctx, shownWrites)
 	if err != nil {
 		return s, err
@@ -128,7 +154,7 @@ func (b *bench) part(ctx context.Context, part, writes int) (s sample, err error
 	if s, err = b.state(); err != nil {
 		return s, err
 	}
-	s.WritesPerSec, s.CPUSeconds, s.ShowMS, s.ShowOneMS = rate, used, ms(show), ms(one)
+	s.WritesPerSec, s.CPUSeconds, s.PauseMS, s.ShowMS, s.ShowOneMS = rate, used, pause, ms(show), ms(one)
 	return s, nil
 }
 
@@ -191,6 +217,7 @@ func (b *bench) apply(ctx context.Context, s *stream, n int) error {
 		err = errors.Join(err, results[i].Err)
 	}
 	b.bytes.Add(int64(total))
+	b.acks.add()
 	return err
 }
 
