@@ -1,7 +1,11 @@
-// Traversals measures every traversal on an index and query logs, and writes
-// JSON and the tables of docs/benchmarks/traversals.md.
+// Traversals measures every traversal, and the planner's choice, on an index and query logs, and
+// writes JSON and the tables of docs/benchmarks/traversals.md.
 //
 //	go run ./bench/traversals -json traversals.json -markdown tables.md INDEX tb05.tsv tb06.tsv
+//
+// With -sets it makes logs of long and of rare queries from a collection instead:
+//
+//	go run ./bench/traversals -sets FOLDER wiki-passages-0.jsonl.zst
 //
 // # Method
 //
@@ -47,8 +51,10 @@ func main() {
 
 type options struct {
 	json, markdown, commit string
+	sets                   string
 	runs, every            int
 	cpuTime                bool
+	skip                   []string
 	ks                     []int
 	index                  string
 	logs                   []string
@@ -57,7 +63,7 @@ type options struct {
 func parseOptions(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("traversals", flag.ContinueOnError)
 	flags.Usage = func() {
-		fmt.Fprintf(flags.Output(), "usage: traversals [flags] INDEX LOG…\n\n")
+		fmt.Fprintf(flags.Output(), "usage: traversals [flags] INDEX LOG…\n       traversals -sets FOLDER COLLECTION…\n\n")
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.json, "json", "", "write the result to this file")
@@ -65,6 +71,8 @@ func parseOptions(args []string) (o options, err error) {
 	flags.StringVar(&o.commit, "commit", "", "measured commit, for the result")
 	flags.IntVar(&o.runs, "runs", 5, "number of measurements of each query")
 	flags.IntVar(&o.every, "every", 1, "measure every Nth query of a log")
+	skip := flags.String("skip", "", "names of traversals to leave out, with commas between")
+	flags.StringVar(&o.sets, "sets", "", "write logs of long and rare queries of a collection to this folder, and measure nothing")
 	flags.BoolVar(&o.cpuTime, "cpu-time", false, "measure CPU time, for busy machines (Linux)")
 	ks := flags.String("k", "10,1000", "hits for each query")
 	if err := flags.Parse(args); err != nil {
@@ -76,6 +84,18 @@ func parseOptions(args []string) (o options, err error) {
 			return o, fmt.Errorf("-k %q: want numbers of at least 1, with commas between", *ks)
 		}
 		o.ks = append(o.ks, k)
+	}
+	if *skip != "" {
+		o.skip = strings.Split(*skip, ",")
+	}
+	for _, name := range o.skip {
+		if !slices.Contains(plan.Traversals(plan.ModeOr), name) && !slices.Contains(plan.Traversals(plan.ModeAnd), name) {
+			return o, fmt.Errorf("-skip: there is no traversal %q", name)
+		}
+	}
+	if o.sets != "" && flags.NArg() > 0 {
+		o.logs = flags.Args()
+		return o, nil
 	}
 	if flags.NArg() < 2 || o.runs < 1 || o.every < 1 {
 		return o, errors.New("usage: traversals [flags] INDEX LOG…; -runs and -every from 1 on")
@@ -91,6 +111,9 @@ func run(ctx context.Context, args []string) error {
 	o, err := parseOptions(args)
 	if err != nil {
 		return err
+	}
+	if o.sets != "" {
+		return writeSets(ctx, o.sets, o.logs)
 	}
 	ix, err := index.Open(vfs.OS, o.index)
 	if err != nil {
@@ -153,21 +176,29 @@ type bench struct {
 type figure struct {
 	Traversal string          `json:"traversal"`
 	Latency   latency.Summary `json:"latency_us"` // per query the minimum of its runs
-	Ratio     float64         `json:"ratio"`      // of the mean to the fastest traversal's
+	Ratio     float64         `json:"ratio"`      // of the mean to that of the fastest traversal with a name
 	// Per query, for one pass.
 	PostingsDecoded float64 `json:"postings_decoded"`
 	PostingsScored  float64 `json:"postings_scored"`
 }
 
+// chosen is the name of the planner's choice in results.
+const chosen = "the planner's choice"
+
 // All traversals of a mode, fastest first.
 func (b *bench) measure(ctx context.Context, topics []trec.Topic, mode plan.Mode, k int) ([]figure, error) {
-	names := plan.Traversals(mode)
+	names := slices.DeleteFunc(plan.Traversals(mode), func(name string) bool { return slices.Contains(b.skip, name) })
+	names = append(names, chosen)
 	times := make([][]time.Duration, len(names))
 	work := make([]plan.Work, len(names))
 	var want []base.Hit
 	for _, topic := range topics {
 		for i, name := range names {
-			hits, w, least, err := b.query(ctx, topic.Title, plan.Options{Mode: mode, K: k, Traversal: name})
+			opts := plan.Options{Mode: mode, K: k}
+			if name != chosen {
+				opts.Traversal = name
+			}
+			hits, w, least, err := b.query(ctx, topic.Title, opts)
 			if err != nil {
 				return nil, fmt.Errorf("query %s: %s: %w", topic.ID, name, err)
 			}
@@ -189,8 +220,12 @@ func (b *bench) measure(ctx context.Context, topics []trec.Topic, mode plan.Mode
 		}
 	}
 	slices.SortFunc(figures, func(x, y figure) int { return int(x.Latency.Mean - y.Latency.Mean) })
+	fastest := figures[0].Latency.Mean
+	if figures[0].Traversal == chosen && len(figures) > 1 {
+		fastest = figures[1].Latency.Mean
+	}
 	for i := range figures {
-		figures[i].Ratio = float64(figures[i].Latency.Mean) / float64(max(figures[0].Latency.Mean, 1))
+		figures[i].Ratio = float64(figures[i].Latency.Mean) / float64(max(fastest, 1))
 	}
 	return figures, nil
 }

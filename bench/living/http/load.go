@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/griffin-search/griffin/bench/living/process"
 	"github.com/griffin-search/griffin/internal/latency"
 )
 
@@ -231,6 +232,7 @@ func firstOf(errs []error) error {
 
 func (b *bench) sample(ctx context.Context, began, until time.Time, m *meter, total *atomic.Int64) (samples []sample) {
 	bytes, written := int64(0), b.server.process.WrittenBytes()
+	clients, server, machine := process.Self().CPUSeconds(), b.server.process.CPUSeconds(), process.MachineTime()
 	for n := 1; ; n++ {
 		end := began.Add(time.Duration(n) * time.Second)
 		if end.After(until) || ctx.Err() != nil {
@@ -242,7 +244,12 @@ func (b *bench) sample(ctx context.Context, began, until time.Time, m *meter, to
 			MB: float64(nowBytes-bytes) / 1e6, Pause: ms(m.lap()), RSS: memory.All / 1e6, Anonymous: memory.Anonymous / 1e6,
 			WrittenMB: float64(nowWritten-written) / 1e6, VisibleMS: ms(time.Duration(b.shown.Swap(0))), NumSegments: b.numSegments(),
 		})
+		last := &samples[len(samples)-1]
+		nowClients, nowServer, nowMachine := process.Self().CPUSeconds(), b.server.process.CPUSeconds(), process.MachineTime()
+		last.StolenMS = 1000 * (nowMachine.Stolen - machine.Stolen)
+		last.OthersMS = 1000 * (nowMachine.Busy - machine.Busy - (nowServer - server) - (nowClients - clients))
 		bytes, written = nowBytes, nowWritten
+		clients, server, machine = nowClients, nowServer, nowMachine
 	}
 }
 

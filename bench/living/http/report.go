@@ -76,4 +76,7 @@ type sample struct {
 	WrittenMB   float64 `json:"written_mb"`
 	VisibleMS   float64 `json:"visible_ms,omitempty"` // the longest
 	NumSegments int     `json:"segments"`
+	// Processor time that the virtual machine did not get, and of other processes and the system.
+	StolenMS float64 `json:"stolen_ms"`
+	OthersMS float64 `json:"others_ms"`
 }

@@ -68,3 +68,20 @@ func (p Process) number(file, key string) (n int64) {
 	}
 	return n
 }
+
+// Machine is processor time of the whole machine since its start, in seconds.
+type Machine struct {
+	Busy   float64 // of all processes and the system
+	Stolen float64 // that a virtual machine wanted and did not get
+}
+
+// MachineTime returns the processor time of the machine.
+func MachineTime() Machine {
+	data, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return Machine{}
+	}
+	var user, nice, system, idle, waiting, interrupts, soft, stolen float64
+	_, _ = fmt.Sscanf(string(data), "cpu %f %f %f %f %f %f %f %f", &user, &nice, &system, &idle, &waiting, &interrupts, &soft, &stolen)
+	return Machine{Busy: (user + nice + system + interrupts + soft) / 100, Stolen: stolen / 100}
+}
