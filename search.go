@@ -213,6 +213,9 @@ func (ix *Index) Search(ctx context.Context, q Query) (*Results, error) {
 // longer. A program that answers many queries makes less garbage with it.
 func (ix *Index) SearchInto(ctx context.Context, q Query, memory *Results) (_ *Results, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	if err := refuse(ctx, ix, &q); err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	a := askedMemory.Get().(*asked)
 	a.query = q
@@ -286,6 +289,7 @@ type search struct {
 	trace    *plan.Trace
 	noHits   bool // only matches are counted
 	plain    bool // likewise, by plan.CountMatches
+	refusal  dispatch.Refusal
 }
 
 // beginSearch takes a snapshot and a scratch; the caller releases them.
@@ -381,6 +385,7 @@ func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err er
 		began = s.now()
 	}
 	o := s.query.options(cached)
+	o.Refusal = s.refusal
 	if s.noHits {
 		o.K = 0
 	}
@@ -407,6 +412,7 @@ func (s *search) run(ctx context.Context) (*Results, error) {
 		return s.runSorted(ctx)
 	}
 	plan := &s.sc.query
+	s.refusal = refusalOf(ctx)
 	notes, err := s.prepare(plan, !s.query.Trace /* cached */)
 	if err != nil {
 		return nil, err

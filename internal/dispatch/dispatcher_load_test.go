@@ -54,11 +54,17 @@ func (l *leaver) ask() error {
 	s.Use(l.d)
 	if l.rng.IntN(2) == 0 {
 		s.UseResults(l.results)
-		o.Cached = true
+		o.Cached, o.Refusal.Allowed = true, true
 	} else {
 		o.Policy = Policies()[l.rng.IntN(len(Policies()))].Name
 	}
-	if prepared, err = s.Prepare(l.sc, q, o); err != nil {
+	var overload *sched.Overload
+	prepared, err = s.Prepare(l.sc, q, o)
+	if errors.As(err, &overload) {
+		l.shed.Add(1)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -83,7 +89,6 @@ func (l *leaver) ask() error {
 		l.sc, err = NewScratch("whitespace")
 		return err
 	}
-	var overload *sched.Overload
 	switch {
 	case errors.As(err, &overload):
 		l.shed.Add(1)

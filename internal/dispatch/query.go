@@ -32,6 +32,8 @@ type Options struct {
 	// no effect with a Budget, a Traversal, Accumulators, CPU, a Policy or a Placement. A query
 	// prepared with it can only be run alone and without a trace.
 	Cached bool
+	// Refusal is whether the query may be refused before it is planned.
+	Refusal Refusal
 	// Policy chooses where the steps of the query run ("": the Dispatcher's policy). Policies that
 	// gather or group queries (query, batch) do so only as the Dispatcher's policy.
 	Policy Policy
@@ -145,7 +147,8 @@ func (s *Searcher) Prepare(sc *Scratch, node query.Node, opts Options) (*Query, 
 	return q, nil
 }
 
-// PrepareInto is Prepare into the memory of a former query of any Searcher or none. For a flat
+// PrepareInto is Prepare into the memory of a former query of any Searcher or none. A query that is not in the result cache
+// may be refused (Dispatcher.Refuse); without the cache, callers ask before they parse it. For a flat
 // query that is not larger than any former one it allocates nothing. After an error q may only
 // be prepared again.
 func (s *Searcher) PrepareInto(q *Query, sc *Scratch, node query.Node, opts Options) error {
@@ -181,6 +184,9 @@ func (s *Searcher) PrepareInto(q *Query, sc *Scratch, node query.Node, opts Opti
 		if q.cached = s.results.Find(q.Snapshot().Serial, q.key); q.cached != nil {
 			q.SetDocFreqs(q.cached.DocFreqs(), &sc.Scratch)
 			return nil
+		}
+		if err := s.dispatcher.Refuse(&opts); err != nil {
+			return err
 		}
 	}
 	if err := q.Bind(o); err != nil {

@@ -51,7 +51,8 @@
 // place runs such a job from time to time, using at most a sixteenth of its
 // time, to detect wrong predictions. After a job for a GPU that CPUs feed was
 // shed, a [Pool] sheds others like it without its lock, for 1/32 of the
-// predicted wait.
+// predicted wait. If it sheds most jobs then, it also refuses queries before they are planned
+// ([Pool.Refuse]), except one of 16.
 //
 // Package cost predicts the times of jobs; package dispatch connects both
 // packages.
