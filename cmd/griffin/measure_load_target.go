@@ -249,7 +249,10 @@ func (t *indexTarget) check(topics []trec.Topic) error {
 func (t *indexTarget) Do(ctx context.Context, query int) (load.Outcome, error) {
 	memory, _ := t.results.Get().(*griffin.Results)
 	results, err := t.ix.SearchInto(ctx, t.queries[query], memory)
-	if err == nil {
+	if err != nil {
+		results = memory // for the next one: at overload most queries are rejected
+	}
+	if results != nil {
 		t.results.Put(results)
 	}
 	return outcomeOf(err)
