@@ -156,10 +156,7 @@ func searchCommon(r *stageRun, segment int, docs []uint32, w *Work, trace *Trace
 	if err == nil {
 		return nil
 	}
-	if ended := r.stop.Err(); ended != nil {
-		return ended
-	}
-	return failedSegment(r.plan, segment, err)
+	return r.failed(segment, err)
 }
 
 // rankCommon finds the matches among candidates of a segment, counts them and adds the best to the queue.
@@ -184,7 +181,7 @@ func rankCommon(r *stageRun, segment int, docs []uint32, w *Work) error {
 	} else {
 		g := r.st.root.(*group)
 		rest, excluded = m.uncommon(g.required), g.excluded
-		m.scored = g.required
+		m.phrases.scored = g.required
 	}
 	found, err := narrower{m}.narrowAll(among, rest, excluded)
 	w.Add(m.work)

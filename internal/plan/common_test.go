@@ -56,7 +56,9 @@ func testCommon(t *testing.T, reordered, helpers bool) {
 	rng := rand.New(rand.NewPCG(72, 1))
 	s, sc := foundIndex(t, rng, reordered), testScratch(t, "whitespace")
 	if helpers {
-		s.Share(eagerCrew(4, 0))
+		crew := eagerCrew(4, 0)
+		crew.least = 512 // segments of several ranges
+		s.Share(crew)
 	}
 	word := func() string {
 		if rng.IntN(2) == 0 {

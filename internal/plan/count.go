@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/impact"
@@ -65,84 +66,103 @@ func (r *stageRun) count(segment int, w *Work) (int64, error) {
 	if err := r.stop.Err(); err != nil {
 		return 0, err
 	}
-	if r.counts && r.matched[segment] >= 0 {
-		return r.matched[segment], nil
+	if n, known := r.knownCount(segment); known {
+		return n, nil
 	}
-	view := &r.plan.planner.snapshot.Segments[segment]
 	n := counted(r.st.root)
-	if l, ok := n.(*leaf); ok && !l.isPhrase() {
-		return int64(view.Deletions.DocFreq(r.plan.words.list(segment, l.terms[0]))), nil
-	}
 	g, ok := n.(*group)
-	anyOf := ok && g.atLeast <= 1 && len(g.required)+len(g.excluded) == 0
 	if ok && g.atLeast > 1 || !ok && !hasPhrase(n) {
 		words, err := r.matches(segment, w)
 		return ones(words), err
 	}
 	m := r.sc.begin(&r.plan.words, segment, r.stop)
-	count, err := 0, error(nil)
-	if anyOf {
-		count, err = r.countAny(segment, g.optional)
-	} else {
-		var found documents
-		found, err = narrower{m}.documentsOf(n)
-		if count = found.count; err == nil && count > 0 && view.Live != nil {
-			count = r.live(found).count
-		}
-	}
+	r.sc.counts = slices.Grow(r.sc.counts[:0], 1)[:1]
+	c := &r.sc.counts[0]
+	c.begin(r, segment)
+	count, err := c.count(r)
 	w.Add(m.work)
 	if err != nil {
-		if ended := r.stop.Err(); ended != nil {
-			return 0, ended
-		}
-		return 0, fmt.Errorf("segment %s: query %s: %w", view.Name, r.plan.query, err)
+		return 0, r.failed(segment, err)
 	}
-	return int64(count), nil
+	return c.known + int64(count), nil
 }
 
-// countAny counts the live documents of at least one node. The document frequency of the most frequent term is known.
-// So only the documents of the other nodes are enumerated, and the documents that also have this term are subtracted.
+// knownCount returns the number of a segment's matches if a search has found them or the query is a word.
+func (r *stageRun) knownCount(segment int) (n int64, known bool) {
+	if r.counts && r.matched[segment] >= 0 {
+		return r.matched[segment], true
+	}
+	if l, ok := counted(r.st.root).(*leaf); ok && !l.isPhrase() {
+		return int64(r.view(segment).Deletions.DocFreq(r.plan.words.list(segment, l.terms[0]))), true
+	}
+	return 0, false
+}
+
+// segmentCount counts the live documents that match in a segment, or in ranges of it.
 //
-// On 300,000 passages, the unions of search-benchmark-game take 33 instead of 54 µs (one thread of a Zen 5).
-func (r *stageRun) countAny(segment int, nodes []node) (int, error) {
-	m, view := &r.sc.matcher, r.view(segment)
-	x := narrower{m}
-	longest, most := -1, uint32(0)
-	for i, n := range nodes {
+// Of alternatives, the document frequency of the most frequent term is known. So only the documents of the other nodes are
+// enumerated, and the documents that also have this term are subtracted. On 300,000 passages, the unions of
+// search-benchmark-game take 33 instead of 54 µs (one thread of a Zen 5).
+type segmentCount struct {
+	segment int
+	node    node
+	anyOf   bool
+	longest int   // of alternatives, the most frequent term; noTerm: none
+	known   int64 // its documents
+	few     [8]node
+	rest    []node // the others, in few or allocated
+	sets    foundSets
+	end     int // of its documents in countTogether
+}
+
+// begin prepares the counts of a segment, whose matcher r has.
+func (c *segmentCount) begin(r *stageRun, segment int) {
+	c.segment, c.node, c.longest, c.known, c.rest, c.sets.sets = segment, counted(r.st.root), noTerm, 0, nil, nil
+	g, ok := c.node.(*group)
+	if c.anyOf = ok && g.atLeast <= 1 && len(g.required)+len(g.excluded) == 0; !c.anyOf {
+		return
+	}
+	m, at, most := &r.sc.matcher, -1, uint32(0)
+	for i, n := range g.optional {
 		if l, ok := n.(*leaf); ok && !l.isPhrase() {
 			if f := m.words.list(segment, l.terms[0]).DocFreq; f > most {
-				longest, most = i, f
+				at, most, c.longest = i, f, l.terms[0]
 			}
 		}
 	}
-	var others [8]node // more are allocated
-	rest := others[:0]
-	for i, n := range nodes {
-		if i != longest && m.docFreq(n) > 0 {
-			rest = append(rest, n)
+	c.rest = c.few[:0]
+	for i, n := range g.optional {
+		if i != at && m.docFreq(n) > 0 {
+			c.rest = append(c.rest, n)
 		}
 	}
+	if at >= 0 {
+		c.known = int64(r.view(segment).Deletions.DocFreq(m.words.list(segment, c.longest)))
+	}
+}
+
+// count returns the number of matches in the window of r's matcher, without known.
+func (c *segmentCount) count(r *stageRun) (int, error) {
+	x := narrower{&r.sc.matcher}
 	var found documents
 	var err error
-	switch len(rest) {
-	case 0:
-	case 1:
-		found, err = x.documentsOf(rest[0])
-	default:
-		found, err = x.marked(rest...)
+	switch {
+	case !c.anyOf:
+		found, err = x.documentsOf(c.node)
+	case len(c.rest) == 1:
+		found, err = x.documentsOf(c.rest[0])
+	case len(c.rest) > 1:
+		found, err = x.marked(c.rest...)
 	}
-	if err != nil {
+	if err != nil || found.count == 0 {
 		return 0, err
 	}
-	if found.count > 0 && view.Live != nil {
-		found = r.live(found)
-	}
-	if longest < 0 {
+	found = r.live(found)
+	if c.longest == noTerm {
 		return found.count, nil
 	}
-	term := nodes[longest].(*leaf).terms[0]
-	common, err := x.countCommon(found, term)
-	return found.count + int(view.Deletions.DocFreq(m.words.list(segment, term))) - common, err
+	common, err := x.countCommon(found, c.longest)
+	return found.count - common, err
 }
 
 // counted returns a node with the same matches as n: a single required node without the optional ones.

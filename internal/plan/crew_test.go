@@ -302,8 +302,8 @@ func TestCrewTrace(t *testing.T) {
 	}
 }
 
-// A required phrase with many matches and optional words is shared: its matches are not all found before they are ranked.
-func TestCrewRequiredPhrase(t *testing.T) {
+// Queries of one segment whose matches are found first are shared, also if they are counted.
+func TestCrewOneSegment(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 7))
 	ix := indextest.Write(t, index.Options{Analyzer: "whitespace", Positions: true}, func(w *indextest.Writer) {
 		for id := range 4 * traverse.RangeDocs {
@@ -312,24 +312,33 @@ func TestCrewRequiredPhrase(t *testing.T) {
 		w.Commit()
 	})
 	s, sc := New(indextest.Snapshot(t, ix), nil), testScratch(t, "whitespace")
-	for _, text := range []string{`+"w0 w1" w3`, `w3 w4 +"w0 w1"`, `+w2 +"w0 w1" w3`} {
+	for _, text := range []string{`+"w0 w1" w3`, `w3 w4 +"w0 w1"`, `+w2 +"w0 w1" w3`, `+"w0 w1" -w3`, `+"w0 w1" -"w2 w3" +w4`, `+w0 +(w1 w2)`} {
+		for _, count := range []bool{false, true} {
+			s.Share(nil)
+			want := answer(t, s, sc, plantest.Parse(t, text), Options{K: 10, Count: count})
+			s.Share(eagerCrew(3, 0))
+			got := answer(t, s, sc, plantest.Parse(t, text), Options{K: 10, Count: count})
+			if got.Workers < 2 || !slices.Equal(got.Hits, want.Hits) || got.Matches != want.Matches {
+				t.Errorf("%s, count %t: %d workers, %d matches, hits %v, want %d, %v", text, count, got.Workers, got.Matches, got.Hits, want.Matches, want.Hits)
+			}
+		}
+	}
+	for _, text := range []string{"w0 w1", "+w0 +w1", `w3 "w0 w1"`, "+w0 -w1"} {
+		crew := eagerCrew(3, 0)
 		s.Share(nil)
-		want, err := prepare(t, s, sc, text, Options{K: 10}).RunCPU(t.Context(), sc, nil, nil)
+		want, err := CountMatches(t.Context(), prepare(t, s, sc, text, Options{MatchesOnly: true}), sc)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Share(eagerCrew(3, 0))
-		got, err := prepare(t, s, sc, text, Options{K: 10}).RunCPU(t.Context(), sc, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Workers < 2 || !slices.Equal(got.Hits, want.Hits) {
-			t.Errorf("%s: %d workers, hits %v, want %v", text, got.Workers, got.Hits, want.Hits)
+		s.Share(crew)
+		got, err := CountMatches(t.Context(), prepare(t, s, sc, text, Options{MatchesOnly: true}), sc)
+		if err != nil || got != want || crew.Stats().Shared != 1 {
+			t.Errorf("%s: %d matches, %v, want %d; %d parts were shared", text, got, err, want, crew.Stats().Shared)
 		}
 	}
 }
 
-// A count is shared by segments, and its processor is not lent meanwhile.
+// A count is shared by ranges, and its processor is not lent meanwhile.
 func TestCrewCounts(t *testing.T) {
 	s := New(crewIndex(t, rand.New(rand.NewPCG(20, 7)), false, false, false), nil)
 	sc := testScratch(t, "whitespace")
@@ -449,7 +458,7 @@ func TestCrewManyHits(t *testing.T) {
 			crew := eagerCrew(2, 0)
 			s := New(snapshot, nil)
 			s.Share(crew)
-			answer(t, s, sc, plantest.Parse(t, text), Options{K: k, Count: true})
+			answer(t, s, sc, plantest.Parse(t, text), Options{K: k})
 			if shared := crew.Stats().Shared > 0; shared != (k == maxSharedHits) {
 				t.Errorf("%s, k %d: shared %v", text, k, shared)
 			}

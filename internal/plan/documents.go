@@ -25,17 +25,17 @@ func listed(words []uint64, count, numDocs int, dst []uint32) documents {
 	if !isFew(count, numDocs) {
 		return documents{words: words, count: count}
 	}
-	return documents{docs: appendBits(dst[:0], words), count: count}
+	return documents{docs: appendBits(dst[:0], words, 0), count: count}
 }
 
-// appendBits appends the numbers of bits.
-func appendBits(dst []uint32, words []uint64) []uint32 {
+// appendBits appends the numbers of bits, of which the first is a number.
+func appendBits(dst []uint32, words []uint64, first base.DocID) []uint32 {
 	if dst == nil {
 		dst = []uint32{}
 	}
 	for i, w := range words {
 		for ; w != 0; w &= w - 1 {
-			dst = append(dst, uint32(64*i+bits.TrailingZeros64(w)))
+			dst = append(dst, uint32(first)+uint32(64*i+bits.TrailingZeros64(w)))
 		}
 	}
 	return dst
@@ -108,8 +108,8 @@ func (m *matcher) listOf(term int) (documents, error) {
 	docs := m.docList(int(l.DocFreq))
 	c := &m.cursor
 	c.Reset(l, nil)
-	for c.NextBlock() != base.NoDocID {
-		docs = append(docs, c.BlockDocIDs()...)
+	for part := m.in.next(c); len(part) > 0; part = m.in.next(c) {
+		docs = append(docs, part...)
 	}
 	m.countWork(c)
 	return documents{docs: docs, count: len(docs)}, m.termError(term, c.Err())

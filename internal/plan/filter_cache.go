@@ -85,6 +85,10 @@ func (c *cachedSet) without(live *segment.Bitmap) documents {
 // find returns the documents of a set, or of another node of a filter. cached is their entry if they are kept;
 // else their memory is the matcher's.
 func (m *matcher) find(n node, text string) (found documents, cached *cachedSet, err error) {
+	if m.in.part {
+		found, err = m.findIn(n)
+		return found, nil, err
+	}
 	traced := FilterTrace{Query: text}
 	cost := m.words.filterCost(m.segment, n)
 	if cost+m.words.numDocs(m.segment)/maskDocsPerCost >= minCachedCost {
@@ -100,6 +104,23 @@ func (m *matcher) find(n node, text string) (found documents, cached *cachedSet,
 	traced.Docs = found.count
 	m.filters = append(m.filters, traced)
 	return found, cached, nil
+}
+
+// findIn is find in a part of the segment. Sets are found for all parts.
+func (m *matcher) findIn(n node) (documents, error) {
+	if l, ok := n.(*leaf); ok && !l.isPhrase() {
+		return m.ofTerm(l.terms[0])
+	}
+	found, err := m.in.sets.get(m, n)
+	if err != nil {
+		return documents{}, err
+	}
+	return narrower{m}.compact(m.in.within(found)), nil
+}
+
+// isFound reports whether find needs not compute the documents of a node of a filter.
+func (m *matcher) isFound(n node) bool {
+	return m.in.part && m.in.sets.has(n) || m.kept(n) != nil
 }
 
 // filterCost estimates the cost of computing a node's documents.

@@ -15,10 +15,12 @@ import (
 // positions decide, a segment's matches are found first (narrower), and counted; then they are ranked. Score bounds
 // decide only whether a match is scored. There are three ways:
 //
-//	phrase  a phrase alone is scored as it is found, in ranges that several workers can share
+//	phrase  a phrase alone is scored as it is found
 //	look-up few matches of words are looked up in their lists
 //	tree    few other matches are visited by iterators, which may skip what scores too low
 //
+// If positions decide, ranges of documents are searched one after another, by several workers if that pays, so that the
+// hits of earlier ranges bound the frequencies of phrases in later ones.
 // Many matches of words are counted in a pass of their own: traversals with block bounds skip most of them.
 
 // matchesFirst reports whether a segment's matches are found before they are ranked.
@@ -62,24 +64,22 @@ func positional(required []node) bool {
 // rankMatches finds the matches of a segment, counts them and adds the best to the queue. ranked: it did the latter; else
 // they are many.
 func (r *stageRun) rankMatches(segment int) (name string, w Work, ranked bool, err error) {
-	m := r.sc.begin(&r.plan.words, segment, r.stop)
 	if l, ok := r.st.root.(*leaf); ok {
+		r.sc.begin(&r.plan.words, segment, r.stop)
 		return treeTraversal, w, true, r.rankPhrase(segment, l, nil, &w)
 	}
 	root := r.st.root.(*group)
-	m.scored = root.required
-	found, err := narrower{m}.documentsOf(counted(root))
-	if err == nil && found.count > 0 {
-		found = r.live(found)
+	if positional(root.required) {
+		return treeTraversal, w, true, rankPositional(r, segment, root, &w)
 	}
-	w.Add(m.work)
+	found, err := findAll(r, segment, counted(root), &w)
 	if err != nil {
 		return treeTraversal, w, true, err
 	}
 	r.setMatches(segment, found.count)
 	masks := r.st.flat && r.st.kind == traverse.And && r.st.isMasked()
 	switch {
-	case found.words != nil && !positional(root.required) && !masks:
+	case found.words != nil && !masks:
 		return "", w, false, nil
 	case !r.st.flat:
 		if found.count > 0 {
@@ -206,7 +206,7 @@ func (r *stageRun) visit(segment int, d documents, w *Work) error {
 	prune, _ := it.(pruner)
 	need, offset := base.Score(0), r.st.offset
 	docs := sc.walk.begin(&d)
-	for doc := docs.NextGEQ(0); doc != base.NoDocID && !sc.pulse.stopped(); {
+	for doc := docs.NextGEQ(m.in.from); doc != base.NoDocID && !sc.pulse.stopped(); {
 		if n := sc.queue.Need(); n > need {
 			need = n
 			if it.MaxScore() < need+offset {
@@ -290,7 +290,7 @@ func rankAmong(r *stageRun, segment int, words []uint64, most int, w *Work) (err
 	r.sc.enter(r.view(segment))
 	m := r.sc.begin(&r.plan.words, segment, r.stop)
 	r.segment = segment
-	found := documents{docs: appendBits(m.docList(most), words)}
+	found := documents{docs: appendBits(m.docList(most), words, 0)}
 	found.count = len(found.docs)
 	switch {
 	case found.count == 0:

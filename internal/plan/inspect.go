@@ -187,5 +187,6 @@ func (p *Plan) RunLists(ctx context.Context, sc *Scratch, lists Lists, segment i
 // Forget drops the references of sc to posting lists.
 func (sc *Scratch) Forget() {
 	clear(sc.legs[:cap(sc.legs)]) // earlier steps may have had more lists
+	sc.counts = nil
 	sc.query, sc.run = traverse.Query{}, stageRun{}
 }

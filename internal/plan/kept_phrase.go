@@ -16,13 +16,23 @@ type keptPhrase struct {
 	docs, freqs []uint32
 }
 
+// keptPhrases are the phrases whose frequencies are kept as their documents are found, and those that were.
+type keptPhrases struct {
+	scored []node
+	found  []keptPhrase
+	// bound drops documents of the only phrase that is scored; nil: none.
+	bound *phraseBound
+}
+
+func (p *keptPhrases) begin(scored []node) { p.scored, p.found, p.bound = scored, p.found[:0], nil }
+
 // keep returns memory for a phrase that is to be scored, else nil.
-func (m *matcher) keep(l *leaf) *keptPhrase {
-	if !slices.Contains(m.scored, node(l)) {
+func (p *keptPhrases) keep(l *leaf) *keptPhrase {
+	if !slices.Contains(p.scored, node(l)) {
 		return nil
 	}
-	m.phrases = slices.Grow(m.phrases, 1)[:len(m.phrases)+1] // reuses the memory of an earlier phrase
-	k := &m.phrases[len(m.phrases)-1]
+	p.found = slices.Grow(p.found, 1)[:len(p.found)+1] // reuses the memory of an earlier phrase
+	k := &p.found[len(p.found)-1]
 	k.leaf, k.docs, k.freqs = l, k.docs[:0], k.freqs[:0]
 	return k
 }
@@ -59,8 +69,8 @@ func (k *keptIterator) Score() base.Score {
 
 // keptPhrase builds the iterator of a phrase that was found; nil: it was not.
 func (b *treeBuilder) keptPhrase(l *leaf) (iterator, error) {
-	for i := range b.matcher.phrases {
-		k := &b.matcher.phrases[i]
+	for i := range b.matcher.phrases.found {
+		k := &b.matcher.phrases.found[i]
 		if k.leaf != l {
 			continue
 		}

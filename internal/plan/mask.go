@@ -178,13 +178,10 @@ func (m *matcher) both(a, b documents) documents {
 		return documents{docs: docs, count: len(docs)}
 	}
 	words := m.hold()
-	copy(words, a.words)
-	and(words, b.words)
-	count := int(ones(words))
-	if numDocs := m.words.numDocs(m.segment); isFew(count, numDocs) {
-		return listed(words, count, numDocs, m.docList(count))
-	}
-	return documents{words: words, count: count}
+	part := m.in.words(words)
+	copy(part, m.in.words(a.words))
+	and(part, m.in.words(b.words))
+	return narrower{m}.compact(documents{words: words, count: int(ones(part))})
 }
 
 func (m *matcher) anyPostings(nodes []node) bool {

@@ -75,10 +75,7 @@ func (r *stageRun) matches(segment int, w *Work) ([]uint64, error) {
 	err := m.mark(m.result, r.st.root)
 	w.Add(m.work)
 	if err != nil {
-		if ended := r.stop.Err(); ended != nil {
-			return nil, ended
-		}
-		return nil, fmt.Errorf("segment %s: query %s: %w", view.Name, r.plan.query, err)
+		return nil, r.failed(segment, err)
 	}
 	if live := view.Live.Words(); live != nil {
 		and(m.result, live)
@@ -91,6 +88,7 @@ type matcher struct {
 	scratch *Scratch
 	words   *words
 	segment int
+	in      window
 	stop    traverse.Interrupt
 	work    Work
 	filters []FilterTrace // the sets that were computed or found in the cache
@@ -106,9 +104,7 @@ type matcher struct {
 	matched postings.Matched
 	finder  phraseFinder
 	fixed   []int // of fixedTerms
-	// scored are the phrases whose frequencies are kept as their documents are found, phrases those that were.
-	scored  []node
-	phrases []keptPhrase
+	phrases keptPhrases
 	root    group // of visit
 }
 
@@ -117,8 +113,16 @@ func (sc *Scratch) begin(ws *words, segment int, stop traverse.Interrupt) *match
 	m := &sc.matcher
 	m.free, m.held, m.listed = append(m.free, m.held...), m.held[:0], 0
 	m.scratch, m.words, m.segment, m.stop, m.work, m.filters = sc, ws, segment, stop, Work{}, m.filters[:0]
-	m.scored, m.phrases = nil, m.phrases[:0]
+	m.phrases.begin(nil)
+	m.in = wholeSegment(ws.numDocs(segment))
 	sc.beginTree(ws, segment, stop)
+	return m
+}
+
+// beginIn is begin for a range of documents: multiples of 64, or the number of documents.
+func (sc *Scratch) beginIn(ws *words, segment int, stop traverse.Interrupt, from, to base.DocID, sets *foundSets) *matcher {
+	m := sc.begin(ws, segment, stop)
+	m.in = window{from: from, to: to, part: true, sets: sets}
 	return m
 }
 
@@ -129,18 +133,16 @@ func (sc *Scratch) beginTree(ws *words, segment int, stop traverse.Interrupt) {
 
 func (m *matcher) view() *index.View { return &m.words.planner.snapshot.Segments[m.segment] }
 
-// take returns cleared words for the segment's documents, until put.
-func (m *matcher) take() []uint64 {
-	numDocs := m.words.numDocs(m.segment)
+// take returns a cleared bitmap of the window, until put.
+func (m *matcher) take() (words []uint64) {
 	if n := len(m.free); n > 0 {
-		words := m.free[n-1]
+		words = m.free[n-1]
 		m.free = m.free[:n-1]
-		return cleared(words, numDocs)
 	}
-	return cleared(nil, numDocs)
+	return m.in.cleared(words, m.words.numDocs(m.segment))
 }
 
-// hold returns cleared words until the matcher is used for another segment.
+// hold returns a cleared bitmap until the matcher is used for another segment.
 func (m *matcher) hold() []uint64 {
 	words := m.take()
 	m.held = append(m.held, words)
@@ -155,7 +157,7 @@ func (m *matcher) mark(words []uint64, n node) error {
 	case *leaf:
 		if n.isPhrase() {
 			found, err := narrower{m}.phrase(n)
-			found.addTo(words)
+			m.in.add(words, &found)
 			return err
 		}
 		return m.list(words, n.terms[0])
@@ -166,7 +168,7 @@ func (m *matcher) mark(words []uint64, n node) error {
 	case *set:
 		found, err := m.set(n)
 		if err == nil {
-			found.addTo(words)
+			m.in.add(words, &found)
 		}
 		return err
 	case *disMax:
@@ -196,7 +198,7 @@ func (m *matcher) group(words []uint64, g *group) error {
 		return m.iterate(words, g)
 	}
 	found, err := narrower{m}.matching(g)
-	found.addTo(words)
+	m.in.add(words, &found)
 	return err
 }
 
@@ -262,11 +264,17 @@ func (m *matcher) list(words []uint64, term int) error {
 // ofTerm returns the documents of a term.
 func (m *matcher) ofTerm(term int) (documents, error) {
 	l := m.words.list(m.segment, term)
-	if isFew(int(l.DocFreq), m.words.numDocs(m.segment)) {
+	if isFew(int(l.DocFreq), m.in.size()) {
 		return m.listOf(term)
 	}
 	words := m.hold()
-	return documents{words: words, count: int(l.DocFreq)}, m.list(words, term)
+	found := documents{words: words, count: int(l.DocFreq)}
+	err := m.list(words, term)
+	if m.in.part {
+		found.count = int(ones(m.in.words(words)))
+		found = narrower{m}.compact(found)
+	}
+	return found, err
 }
 
 func (m *matcher) termError(term int, err error) error {
@@ -279,8 +287,8 @@ func (m *matcher) termError(term int, err error) error {
 func (m *matcher) markList(words []uint64, l *postings.List) error {
 	c := &m.cursor
 	c.Reset(l, nil)
-	for c.NextBlock() != base.NoDocID {
-		kernels.Mark(words, c.BlockDocIDs())
+	for docs := m.in.next(c); len(docs) > 0; docs = m.in.next(c) {
+		kernels.Mark(words, docs)
 	}
 	m.countWork(c)
 	return c.Err()
@@ -300,7 +308,7 @@ func (m *matcher) iterate(words []uint64, n node) error {
 	if err != nil || it == nil {
 		return err
 	}
-	for doc := it.NextGEQ(0); doc != base.NoDocID && !pulse.stopped(); doc = it.NextGEQ(doc + 1) {
+	for doc := it.NextGEQ(m.in.from); doc < m.in.to && !pulse.stopped(); doc = it.NextGEQ(doc + 1) {
 		words[doc/64] |= 1 << (doc % 64)
 	}
 	if err := b.finish(&m.work); err != nil {

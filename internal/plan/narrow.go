@@ -125,7 +125,7 @@ func (x narrower) marked(nodes ...node) (documents, error) {
 	if err := x.m.any(words, nodes); err != nil {
 		return documents{}, err
 	}
-	return documents{words: words, count: int(ones(words))}, nil
+	return documents{words: words, count: int(ones(x.m.in.words(words)))}, nil
 }
 
 func (x narrower) documentsOf(n node) (documents, error) {
@@ -155,11 +155,10 @@ func (x narrower) documentsOf(n node) (documents, error) {
 
 // compact makes a list of few bits.
 func (x narrower) compact(d documents) documents {
-	numDocs := x.m.words.numDocs(x.m.segment)
-	if d.words == nil || !isFew(d.count, numDocs) {
+	if d.words == nil || !isFew(d.count, x.m.in.size()) {
 		return d
 	}
-	return listed(d.words, d.count, numDocs, x.m.docList(d.count))
+	return documents{docs: appendBits(x.m.docList(d.count), x.m.in.words(d.words), x.m.in.from), count: d.count}
 }
 
 // narrow returns the documents of d that match n.
@@ -213,9 +212,9 @@ func (x narrower) narrowFilter(d documents, n *constant) (documents, error) {
 	if !isFilter(n) {
 		return x.narrow(d, n.child)
 	}
-	if x.m.kept(n.child) == nil {
-		cost := x.m.words.filterCost(x.m.segment, n.child)
-		if t := testable(n); t != nil && cost > d.count*testCost {
+	if !x.m.isFound(n.child) {
+		cost := x.m.in.share(x.m.words.filterCost(x.m.segment, n.child), x.m.words.numDocs(x.m.segment))
+		if t := testable(n); t != nil && (x.m.in.part || cost > d.count*testCost) {
 			return x.test(d, t)
 		}
 		if l, ok := n.child.(*leaf); ok && cost > d.count*lookUpCost {
@@ -236,7 +235,7 @@ func (x narrower) test(d documents, t tester) (documents, error) {
 	}
 	out := x.output(d.count)
 	tested := 0
-	err = d.each(func(doc base.DocID) error {
+	err = d.each(x.m.in.from, func(doc base.DocID) error {
 		if tested++; tested%pulsePeriod == 0 {
 			if err := x.m.stop.Err(); err != nil {
 				return err
@@ -286,10 +285,10 @@ func (x narrower) without(d, part documents) documents {
 		}
 		return documents{docs: docs[:n], count: n}
 	}
-	words := x.m.hold()
-	copy(words, d.words)
+	words, in := x.m.hold(), &x.m.in
+	copy(in.words(words), in.words(d.words))
 	if part.words != nil {
-		andNot(words, part.words)
+		andNot(in.words(words), in.words(part.words))
 	}
 	for _, doc := range part.docs {
 		words[doc/64] &^= 1 << (doc % 64)
@@ -297,15 +296,15 @@ func (x narrower) without(d, part documents) documents {
 	return x.compact(documents{words: words, count: d.count - part.count})
 }
 
-// each calls f for the documents, rising.
-func (d *documents) each(f func(doc base.DocID) error) error {
+// each calls f for the documents, rising. Those of a bitmap begin at from, a multiple of 64.
+func (d *documents) each(from base.DocID, f func(doc base.DocID) error) error {
 	for _, doc := range d.docs {
 		if err := f(base.DocID(doc)); err != nil {
 			return err
 		}
 	}
-	for i, w := range d.words {
-		for ; w != 0; w &= w - 1 {
+	for i := int(from / 64); i < len(d.words); i++ {
+		for w := d.words[i]; w != 0; w &= w - 1 {
 			if err := f(base.DocID(64*i + bits.TrailingZeros64(w))); err != nil {
 				return err
 			}
@@ -329,10 +328,16 @@ func (x narrower) phrase(l *leaf) (documents, error) {
 
 // foundPhrase returns the documents of d, or with nil of all, most at most, that a phraseFinder finds.
 func (x narrower) foundPhrase(d *documents, most int, l *leaf) (documents, error) {
-	out := x.output(most)
-	kept := x.m.keep(l)
-	where := phraseSearch{leaf: l, docs: d, to: base.NoDocID}
+	out := x.output(min(most, x.m.in.size()))
+	kept := x.m.phrases.keep(l)
+	where := phraseSearch{leaf: l, docs: d, from: x.m.in.from, to: x.m.in.to}
+	if kept != nil {
+		where.bound = x.m.phrases.bound
+	}
 	err := x.findPhrase(&where, func(found *phraseFound) bool {
+		if where.bound != nil {
+			found.drop(where.bound)
+		}
 		for _, doc := range found.docs[:found.n] {
 			out.add(doc)
 		}
@@ -414,7 +419,7 @@ func (x narrower) visit(d documents, n node) (documents, error) {
 	}
 	out := x.output(d.count)
 	candidates := d.iterator(0)
-	for doc := candidates.NextGEQ(0); doc != base.NoDocID && !pulse.stopped(); {
+	for doc := candidates.NextGEQ(x.m.in.from); doc != base.NoDocID && !pulse.stopped(); {
 		at := it.NextGEQ(doc)
 		if at == doc {
 			out.add(uint32(doc))

@@ -4,7 +4,6 @@ import (
 	"math/bits"
 
 	"github.com/griffin-search/griffin/codec"
-	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
 	kernels "github.com/griffin-search/griffin/internal/simd/column"
 )
@@ -13,7 +12,7 @@ import (
 type output struct{ documents }
 
 func (x narrower) output(most int) output {
-	if isFew(most, x.m.words.numDocs(x.m.segment)) {
+	if isFew(most, x.m.in.size()) {
 		return output{documents{docs: x.m.docList(most)}}
 	}
 	words := x.m.hold()
@@ -51,7 +50,7 @@ func (x narrower) inList(d documents, term int) (documents, error) {
 	c.Reset(l, nil)
 	out := x.output(min(d.count, int(l.DocFreq)))
 	var err error
-	if d.isTested(l) {
+	if x.isTested(&d, l) {
 		err = x.selectFrom(&out, c, d.words)
 	} else {
 		err = x.lookUp(c, d, out.addAll)
@@ -64,8 +63,8 @@ func (x narrower) inList(d documents, term int) (documents, error) {
 }
 
 // isTested reports whether testing the documents of a list costs less than looking d up in it.
-func (d *documents) isTested(l *postings.List) bool {
-	return d.words != nil && int(l.DocFreq) <= d.count*lookUpCost
+func (x narrower) isTested(d *documents, l *postings.List) bool {
+	return d.words != nil && x.m.in.share(int(l.DocFreq), x.m.words.numDocs(x.m.segment)) <= d.count*lookUpCost
 }
 
 // countCommon counts the documents of d with a term.
@@ -76,10 +75,10 @@ func (x narrower) countCommon(d documents, term int) (n int, err error) {
 	}
 	c := &x.m.cursor
 	c.Reset(l, nil)
-	if d.isTested(l) {
+	if x.isTested(&d, l) {
 		blocks := pulse{stop: x.m.stop}
-		for c.NextBlock() != base.NoDocID && !blocks.stopped() {
-			for _, doc := range c.BlockDocIDs() {
+		for docs := x.m.in.next(c); len(docs) > 0 && !blocks.stopped(); docs = x.m.in.next(c) {
+			for _, doc := range docs {
 				n += int(d.words[doc/64] >> (doc % 64) & 1)
 			}
 		}
@@ -97,14 +96,14 @@ func (x narrower) countCommon(d documents, term int) (n int, err error) {
 // selectFrom adds the documents of a list that are in words. The error is stop's.
 func (x narrower) selectFrom(o *output, c *postings.Cursor, words []uint64) error {
 	blocks := pulse{stop: x.m.stop}
-	for c.NextBlock() != base.NoDocID && !blocks.stopped() {
+	for docs := x.m.in.next(c); len(docs) > 0 && !blocks.stopped(); docs = x.m.in.next(c) {
 		if o.words == nil {
 			var buf [codec.BlockLen]uint32
-			o.docs = append(o.docs, selected(buf[:0], c.BlockDocIDs(), words, false)...)
+			o.docs = append(o.docs, selected(buf[:0], docs, words, false)...)
 			o.count = len(o.docs)
 			continue
 		}
-		for _, doc := range c.BlockDocIDs() {
+		for _, doc := range docs {
 			w := words[doc/64] & (1 << (doc % 64))
 			o.words[doc/64] |= w
 			o.count += int(w >> (doc % 64))
@@ -122,7 +121,7 @@ func (x narrower) lookUp(c *postings.Cursor, d documents, f func(common []uint32
 		x.m.looked = make([]uint32, 2*lookUpLen)
 	}
 	docs, common := d.docs, x.m.looked[lookUpLen:lookUpLen]
-	for at := 0; ; docs = docs[min(lookUpLen, len(docs)):] {
+	for at := int(x.m.in.from / 64); ; docs = docs[min(lookUpLen, len(docs)):] {
 		if d.words != nil {
 			docs, at = nextBits(x.m.looked[:0:lookUpLen], d.words, at)
 		}

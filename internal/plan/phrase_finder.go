@@ -46,6 +46,18 @@ type phraseFound struct {
 	freqs [phrasePart]uint32
 }
 
+// drop drops the documents whose score is too low.
+func (f *phraseFound) drop(b *phraseBound) {
+	kept := 0
+	for i, doc := range f.docs[:f.n] {
+		if b.scorer.Score(f.freqs[i], b.lengths[doc]) >= b.need {
+			f.docs[kept], f.freqs[kept] = doc, f.freqs[i]
+			kept++
+		}
+	}
+	f.n = kept
+}
+
 type finderTerm struct {
 	cursor  postings.Cursor
 	reader  postings.PositionReader
@@ -252,7 +264,7 @@ func (f *phraseFinder) finish(m *matcher) (failed error) {
 // phraseSearch is the input of findPhrase: a phrase and the documents to search.
 type phraseSearch struct {
 	leaf     *leaf
-	docs     *documents   // among these, or with nil
+	docs     *documents   // among these, which are in the range, or with nil
 	from, to base.DocID   // in a range
 	bound    *phraseBound // may be nil
 }
@@ -266,6 +278,9 @@ func (x narrower) findPhrase(s *phraseSearch, f func(found *phraseFound) bool) (
 	}
 	p.begin(x.m.words, x.m.segment, s.leaf, rarest)
 	known, at, parts := 0, 0, 0
+	if d != nil && d.words != nil {
+		at = int(s.from / 64)
+	}
 	if d == nil {
 		known = 1
 	}

@@ -90,6 +90,7 @@ type Scratch struct {
 	matched  []int64 // of stageRun
 	walk     walk
 	counted  Work // of CountMatches
+	counts   []segmentCount
 }
 
 // NewScratch returns a Scratch for indexes with an analyzer of that name, which their settings can

@@ -21,12 +21,13 @@ func (st *Stage) preferring() *group {
 
 func (r *stageRun) prefer(segment int, g *group) (name string, w Work, err error) {
 	ws := &r.plan.words
-	m := r.sc.begin(ws, segment, r.stop)
-	found, err := narrower{m}.common(g.required)
-	if err == nil && found.count > 0 {
-		found = r.live(found)
+	required := g.required[0]
+	if len(g.required) > 1 {
+		m := &r.sc.matcher
+		m.root = group{required: g.required}
+		required = &m.root
 	}
-	w.Add(m.work)
+	found, err := findAll(r, segment, required, &w)
 	if err != nil {
 		return treeTraversal, w, err
 	}

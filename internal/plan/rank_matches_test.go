@@ -45,7 +45,7 @@ func testRankMatches(t *testing.T, reordered bool) {
 					words[j] &= rng.Uint64()
 				}
 			}
-			for _, d := range appendBits(nil, words) {
+			for _, d := range appendBits(nil, words, 0) {
 				left[s.Snapshot().Segments[segment].Base+base.DocID(d)] = true
 			}
 			among = append(among, words)

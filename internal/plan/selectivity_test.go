@@ -185,12 +185,12 @@ func TestDocuments(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				return documents{words: words, count: int(ones(words))}
 			}
-			docs := appendBits(nil, words)
+			docs := appendBits(nil, words, 0)
 			return documents{docs: docs, count: len(docs)}
 		}
 		a, b := random(), random()
 		x, y := form(a), form(b)
-		m := &matcher{words: &words{planner: s}}
+		m := &matcher{words: &words{planner: s}, in: wholeSegment(numDocs)}
 		both := m.both(x, y)
 		got := cleared(nil, numDocs)
 		both.addTo(got)
@@ -209,7 +209,7 @@ func TestDocuments(t *testing.T) {
 				}
 			}
 		}
-		docs := docsIterator{docs: appendBits(nil, a), doc: base.NoDocID}
+		docs := docsIterator{docs: appendBits(nil, a, 0), doc: base.NoDocID}
 		bits := bitsIterator{words: a, doc: base.NoDocID}
 		for target := base.DocID(0); target != base.NoDocID; target += base.DocID(rng.IntN(40)) {
 			got, want := docs.NextGEQ(target), bits.NextGEQ(target)

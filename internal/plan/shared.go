@@ -14,7 +14,7 @@ const (
 	andTime  = 4 * time.Nanosecond // looking a posting of the shortest list up in another
 	treeTime = 4 * time.Nanosecond // a posting of a tree, or a cost of words.maskCost
 
-	countTime = time.Nanosecond // a cost of words.maskCost without scores
+	findTime = time.Nanosecond // a cost of words.findCost
 )
 
 // essentialLegs is the most legs for which flatCost asks traverse.Essential, whose time grows with their square.
@@ -168,35 +168,4 @@ func (r *stageRun) searchTogether(small []int, predicted time.Duration, w *Work,
 		}
 	}
 	return err
-}
-
-// countTogether counts the matches of the segments, each as one task.
-func (r *stageRun) countTogether(predicted time.Duration, w *Work) (n int64, err error) {
-	counts := make([]int64, len(r.plan.planner.snapshot.Segments))
-	t := newTeam(r.crew, len(counts), predicted)
-	t.each = true
-	err = r.share(t, w, func(x *worker, i, _ int) (from, to base.DocID, err error) {
-		counts[i], err = x.run.count(i, &x.work)
-		return 0, 0, err
-	})
-	for _, c := range counts {
-		n += c
-	}
-	return n, err
-}
-
-// countsTogether predicts the time of counting, and whether helpers pay for it.
-func (r *stageRun) countsTogether() (predicted time.Duration, pays bool) {
-	segments := r.plan.planner.snapshot.Segments
-	if len(segments) < 2 || !r.mayShare() {
-		return 0, false
-	}
-	cost := 0
-	for i := range segments {
-		if !r.counts || r.matched[i] < 0 {
-			cost += r.plan.words.maskCost(i, r.st.root)
-		}
-	}
-	predicted = time.Duration(cost) * countTime
-	return predicted, predicted >= r.crew.times.worth
 }

@@ -75,6 +75,11 @@ func (r *stageRun) search(segment int, w *Work, trace *Trace) error {
 	if err == nil {
 		return nil
 	}
+	return r.failed(segment, err)
+}
+
+// failed returns an error of a segment, or why the run was stopped.
+func (r *stageRun) failed(segment int, err error) error {
 	if ended := r.stop.Err(); ended != nil {
 		return ended
 	}
@@ -276,8 +281,8 @@ func (r *stageRun) iterateRange(segment int, root iterator, offset base.Score, f
 
 // countAll counts the live documents that match, in segments in which a search has not.
 func (r *stageRun) countAll(w *Work) (n int64, err error) {
-	if predicted, pays := r.countsTogether(); pays {
-		return r.countTogether(predicted, w)
+	if countsTogether(r) {
+		return countTogether(r, w)
 	}
 	for i := range r.plan.planner.snapshot.Segments {
 		matches, err := r.count(i, w)

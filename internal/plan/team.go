@@ -235,7 +235,6 @@ func (t *team) add(w *worker, from, to base.DocID, perTask float64) {
 // inRanges runs ranges of a segment's documents. It runs the first ones with own, which leaves its hits in the
 // queue. If the measured time predicts that helpers pay for the remaining ranges, it shares these with them.
 func (r *stageRun) inRanges(numDocs int, w *Work, own func(from, to base.DocID) error, task func(w *worker, from, to base.DocID) error) error {
-	const firstRange, growth = 256, 4 // the first range is a share of the segment; alone, each next one ends at a multiple
 	c := r.crew
 	began := time.Now()
 	from, to := 0, alignRange(numDocs/firstRange, c.least, numDocs)
@@ -262,6 +261,20 @@ func (r *stageRun) inRanges(numDocs int, w *Work, own func(from, to base.DocID) 
 			return view.Base + lo, view.Base + hi, task(w, lo, hi)
 		})
 	}
+}
+
+// The first range is a share of the segment. Alone, each next one ends at a multiple.
+const firstRange, growth = 256, 4
+
+// alone runs ranges of a segment's documents one after another.
+func alone(numDocs int, own func(from, to base.DocID) error) error {
+	for from, to := 0, 0; to < numDocs; from = to {
+		to = alignRange(max(numDocs/firstRange, growth*to), traverse.RangeDocs, numDocs)
+		if err := own(base.DocID(from), base.DocID(to)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // alignRange rounds up to a multiple of unit, at most most.

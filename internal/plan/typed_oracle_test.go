@@ -279,6 +279,8 @@ func TestTypedOracle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(81, 1))
 	s, docs, texts := typedIndex(t, rng, 1200, 3)
 	sc := testScratch(t, "whitespace")
+	helped := New(s.Snapshot(), nil)
+	helped.Share(shortRanges(3))
 	matched, queries := 0, 1500
 	if sampletest.All() {
 		queries = 100_000
@@ -316,6 +318,12 @@ func TestTypedOracle(t *testing.T) {
 		}
 		if got := docIDs(a.Hits); !slices.Equal(got, expected) || a.Matches != int64(len(expected)) {
 			t.Fatalf("%s: %d hits and %d matches, want %d\ngot  %v\nwant %v", q, len(got), a.Matches, len(expected), got, expected)
+		}
+		if p, err = helped.Prepare(sc, q, Options{K: 10}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := CountMatches(t.Context(), p, sc); err != nil || n != a.Matches {
+			t.Fatalf("%s: with helpers %d matches, %v, want %d", q, n, err, a.Matches)
 		}
 		matched += len(expected)
 	}
