@@ -22,6 +22,7 @@ type keptPhrases struct {
 	found  []keptPhrase
 	// bound drops documents of the only phrase that is scored; nil: none.
 	bound *phraseBound
+	own   phraseBound // memory for it
 }
 
 func (p *keptPhrases) begin(scored []node) { p.scored, p.found, p.bound = scored, p.found[:0], nil }

@@ -87,7 +87,8 @@ type Scratch struct {
 	counter  counter
 	matcher  matcher
 	run      stageRun
-	matched  []int64 // of stageRun
+	matched  []int64     // of stageRun
+	ranges   rangeMemory // of rankInRanges
 	walk     walk
 	counted  Work // of CountMatches
 	counts   []segmentCount

@@ -16,26 +16,46 @@ func rankPositional(r *stageRun, segment int, root *group, w *Work) error {
 	if !pays && (r.counts || isFew(m.docFreq(root), numDocs)) {
 		return rankRange(r, segment, root, 0, base.DocID(numDocs), nil, w)
 	}
-	var sets foundSets
-	err := m.findSets(&sets, root)
+	return rankInRanges(r, segment, root, pays, w)
+}
+
+// rankInRanges is rankPositional by ranges of documents, which others may help with if it pays.
+func rankInRanges(r *stageRun, segment int, root *group, pays bool, w *Work) error {
+	numDocs, m, mem := r.view(segment).NumDocs(), &r.sc.matcher, &r.sc.ranges
+	defer mem.reset()
+	err := m.findSets(&mem.sets, root)
 	w.Add(m.work)
 	if err != nil {
 		return err
 	}
 	filters := m.filters
-	var work Work
-	own := func(from, to base.DocID) error { return rankRange(r, segment, root, from, to, &sets, &work) }
 	if pays {
-		err = r.inRanges(numDocs, &work, own, func(x *worker, from, to base.DocID) error {
-			return rankRange(&x.run, segment, root, from, to, &sets, &x.work)
-		})
+		err = rankTogether(r, segment, root, mem)
 	} else {
-		err = alone(numDocs, own)
+		err = alone(numDocs, func(from, to base.DocID) error { return rankRange(r, segment, root, from, to, &mem.sets, &mem.work) })
 	}
-	boundSkipped(r, &work)
-	w.Add(work)
+	boundSkipped(r, &mem.work)
+	w.Add(mem.work)
 	r.sc.matcher.filters = filters // as they were: windows have none
 	return err
+}
+
+func rankTogether(r *stageRun, segment int, root *group, mem *rangeMemory) error {
+	own := func(from, to base.DocID) error { return rankRange(r, segment, root, from, to, &mem.sets, &mem.work) }
+	return r.inRanges(r.view(segment).NumDocs(), &mem.work, own, func(x *worker, from, to base.DocID) error {
+		return rankRange(&x.run, segment, root, from, to, &mem.sets, &x.work)
+	})
+}
+
+// rangeMemory is what the ranges of a search share.
+type rangeMemory struct {
+	sets foundSets
+	work Work // of the search's own goroutine
+}
+
+func (m *rangeMemory) reset() {
+	clear(m.sets.sets)
+	m.sets.sets, m.work = m.sets.sets[:0], Work{}
 }
 
 // rankRange is rankPositional in a range of documents, or with nil sets in all. It adds to the matches.
@@ -45,14 +65,14 @@ func rankRange(r *stageRun, segment int, root *group, from, to base.DocID, sets 
 		m = r.sc.beginIn(&r.plan.words, segment, r.stop, from, to, sets)
 	}
 	m.phrases.scored = root.required
-	var bound phraseBound
-	if !r.counts {
-		hopeless, err := boundPhrase(r, segment, root, &bound)
+	if bound := &m.phrases.own; !r.counts {
+		*bound = phraseBound{}
+		hopeless, err := boundPhrase(r, segment, root, bound)
 		if hopeless || err != nil {
 			return err
 		}
 		if bound.need > 0 {
-			m.phrases.bound = &bound
+			m.phrases.bound = bound
 		}
 	}
 	found, err := narrower{m}.documentsOf(counted(root))
