@@ -102,6 +102,11 @@ func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) (_ []*Job, add
 		if j == nil || j.entry.solo {
 			break
 		}
+		if !stolen && st.hurries(now, j, &s.o) {
+			s.queues.take(j)
+			s.passOver(now, j, GPU)
+			continue
+		}
 		moreBeside, sooner := max(beside, j.beside()), min(deadline, j.Deadline)
 		if !s.o.RunLate && plus(now, st.takes(0, adds+j.adds(GPU), moreBeside)) > sooner {
 			break

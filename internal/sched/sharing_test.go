@@ -68,3 +68,33 @@ func TestFeedingBeforeLateJobs(t *testing.T) {
 		}
 	}
 }
+
+// A job that has waited for long is not the one whose deadline limits a launch of many: it is shed.
+func TestHurriedJobDoesNotLimitLaunch(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyCost, CPUs: 1, Lanes: 1, Deadline: 10 * ms})
+	arrive := func(now, adds time.Duration) *Job {
+		j := newBatched(Never, adds, adds)
+		if err := s.Arrive(now, j); err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	running := arrive(0, ms)
+	if len(next(s, 0, GPU)) != 1 {
+		t.Fatal("the lane is not busy")
+	}
+	hurried := arrive(0, 400*us)
+	leader := arrive(2*ms, 3*ms) // urgent before the other, and has not waited for long
+	const others, fit = 10, 4    // until the leader's deadline
+	for range others {
+		arrive(7*ms, 500*us)
+	}
+	s.Done(7*ms, GPU, []*Job{running}, ms)
+	jobs := next(s, 7*ms, GPU)
+	if len(jobs) != 1+fit || jobs[0] != leader {
+		t.Errorf("a launch of %d jobs, want %d", len(jobs), 1+fit)
+	}
+	if expired := s.Expired(nil); len(expired) != 1 || expired[0] != hurried {
+		t.Errorf("%d jobs were shed", len(expired))
+	}
+}

@@ -239,7 +239,7 @@ func (st *station) overdueAt() (at time.Duration) {
 // hurries reports whether a job has waited for half of its time or more, and the remaining time is too short for a
 // launch with the other waiting jobs. At overload, all jobs that the GPU takes are near their deadlines. If these
 // deadlines limited the launches, each launch would take few queries, the GPU would answer a fraction of its capacity,
-// and even fewer queries in time.
+// and even fewer queries in time. It neither leads a launch nor joins one.
 func (st *station) hurries(now time.Duration, j *Job, o *Options) bool {
 	if o.RunLate || j.Batched <= 0 || j.entry.solo || j.entry.trial || j.Moves > 0 || j.Deadline == Never {
 		return false
