@@ -79,11 +79,11 @@ func TestHelpersScratch(t *testing.T) {
 	h.add(0)
 	h.add(1)
 	sc := new(plan.Scratch)
-	if more := h.answerNext(sc); !more || h.items[1].err != nil || len(answers[1].Hits) != 10 || reflect.ValueOf(*sc).IsZero() {
+	if more := h.answerNext(sc); !more || h.items[1].err != nil || len(answers[1].Hits) != 10 || reflect.ValueOf(sc).Elem().IsZero() {
 		t.Errorf("more %v, %v, %d hits", more, h.items[1].err, len(answers[1].Hits))
 	}
 	h.ctx = askedContext{ctx, "batchItem).onCPU", cancel}
-	if more := h.answerNext(sc); !more || !errors.Is(h.items[0].err, context.Canceled) || len(answers[0].Hits) > 0 || !reflect.ValueOf(*sc).IsZero() {
+	if more := h.answerNext(sc); !more || !errors.Is(h.items[0].err, context.Canceled) || len(answers[0].Hits) > 0 || !reflect.ValueOf(sc).Elem().IsZero() {
 		t.Errorf("more %v, %v, %d hits", more, h.items[0].err, len(answers[0].Hits))
 	}
 	h.ctx = t.Context()
