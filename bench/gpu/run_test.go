@@ -307,7 +307,7 @@ echo "1 Q0 d 1 $([ -e "$FAKE/wrong" ] && echo "$devices" || echo 2.5) griffin" >
 	for l := range strings.Lines(log) {
 		if _, rest, found := strings.Cut(l, "--device "); found && strings.Contains(l, "--resident=1000 --batch 1000 --threads ") && !strings.Contains(l, "--runs 1200 ") && !strings.Contains(l, "--gpu-layout") {
 			turns = append(turns, strings.Fields(rest)[0])
-			want := map[string]string{"0": "--threads 8 --runs 1000 ", "0,2": "--threads 16 --runs 2000 "}[turns[len(turns)-1]]
+			want := map[string]string{"0": "--threads 12 --runs 1000 ", "0,2": "--threads 24 --runs 2000 "}[turns[len(turns)-1]]
 			if !strings.Contains(l, want) {
 				t.Errorf("want %s: %s", want, l)
 			}
