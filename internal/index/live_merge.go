@@ -166,7 +166,6 @@ func (m *liveMerge) run(ctx context.Context, fsys vfs.FS) (err error) {
 			break
 		}
 	}
-	err = errors.Join(err, m.removeTemp())
 	if err != nil {
 		return errors.Join(err, l.ix.fs.RemoveAll(l.ix.path(m.name)))
 	}
@@ -175,6 +174,7 @@ func (m *liveMerge) run(ctx context.Context, fsys vfs.FS) (err error) {
 
 func (m *liveMerge) end() {
 	m.release()
+	m.removeTemp()
 	l := m.live
 	l.made(m.name)
 	l.mu.Lock()

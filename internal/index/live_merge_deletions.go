@@ -117,9 +117,9 @@ func (m *liveMerge) temp() (dir string, err error) {
 	return m.deleted.temp, err
 }
 
-func (m *liveMerge) removeTemp() error {
-	if m.deleted.temp == "" {
-		return nil
+// removeTemp removes the folder of temp. What it leaves is removed when the index is closed; the merge has not failed by it.
+func (m *liveMerge) removeTemp() {
+	if m.deleted.temp != "" {
+		_ = m.live.ix.fs.RemoveAll(m.deleted.temp)
 	}
-	return m.live.ix.fs.RemoveAll(m.deleted.temp)
 }

@@ -86,16 +86,17 @@ func (t *idTable) filter() idFilter {
 // makeFilter makes the filter, with once.mu held. It calls pass after each passIDs ids.
 func (t *idTable) makeFilter(pass func()) (idFilter, error) {
 	const passIDs = 4096
+	table, err := t.file.Range(t.hashes, hashEntry*t.n)
+	if err != nil {
+		return nil, err
+	}
 	f := newIDFilter(t.n)
-	for from := uint64(0); from < t.n; from += passIDs {
-		part, err := t.file.Range(t.hashes+hashEntry*from, hashEntry*min(passIDs, t.n-from))
-		if err != nil {
-			return nil, err
+	for n := 1; len(table) >= hashEntry; n++ {
+		f.add(IDHash(binary.LittleEndian.Uint64(table)))
+		table = table[hashEntry:]
+		if n%passIDs == 0 {
+			pass()
 		}
-		for ; len(part) >= hashEntry; part = part[hashEntry:] {
-			f.add(IDHash(binary.LittleEndian.Uint64(part)))
-		}
-		pass()
 	}
 	t.once.made.Store(&f)
 	return f, nil
