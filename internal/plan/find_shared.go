@@ -73,14 +73,7 @@ func countTogether(r *stageRun, w *Work) (n int64, err error) {
 		}
 		return nil
 	}
-	work := Work{}
-	err = r.inRanges(end, &work, func(from, to base.DocID) error {
-		return count(r, from, to, &work)
-	}, func(x *worker, from, to base.DocID) error {
-		return count(&x.run, from, to, &x.work)
-	})
-	boundSkipped(r, &work)
-	w.Add(work)
+	err = together(r, end, w, count)
 	return n + sum.Load(), err
 }
 
@@ -128,17 +121,23 @@ func findTogether(r *stageRun, segment int, n node, w *Work) (documents, error) 
 		w.Add(m.work)
 		return err
 	}
+	err = together(r, numDocs, w, find)
+	m = r.sc.begin(&r.plan.words, segment, r.stop)
+	m.filters = filters // as they were: windows have none
+	return narrower{m}.compact(documents{words: bits, count: int(count.Load())}), err
+}
+
+// together calls find for ranges of documents, with r or the run of a helper.
+func together(r *stageRun, numDocs int, w *Work, find func(r *stageRun, from, to base.DocID, w *Work) error) error {
 	var work Work
-	err = r.inRanges(numDocs, &work, func(from, to base.DocID) error {
+	err := r.inRanges(numDocs, &work, func(from, to base.DocID) error {
 		return find(r, from, to, &work)
 	}, func(x *worker, from, to base.DocID) error {
 		return find(&x.run, from, to, &x.work)
 	})
 	boundSkipped(r, &work)
 	w.Add(work)
-	m = r.sc.begin(&r.plan.words, segment, r.stop)
-	m.filters = filters // as they were: windows have none
-	return narrower{m}.compact(documents{words: bits, count: int(count.Load())}), err
+	return err
 }
 
 // boundSkipped corrects the skipped blocks of ranges, each of which may have counted those of whole lists.

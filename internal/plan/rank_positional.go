@@ -30,20 +30,20 @@ func rankInRanges(r *stageRun, segment int, root *group, pays bool, w *Work) err
 	}
 	filters := m.filters
 	if pays {
-		err = rankTogether(r, segment, root, mem)
+		err = rankTogether(r, segment, root, w)
 	} else {
 		err = alone(numDocs, func(from, to base.DocID) error { return rankRange(r, segment, root, from, to, &mem.sets, &mem.work) })
+		boundSkipped(r, &mem.work)
+		w.Add(mem.work)
 	}
-	boundSkipped(r, &mem.work)
-	w.Add(mem.work)
 	r.sc.matcher.filters = filters // as they were: windows have none
 	return err
 }
 
-func rankTogether(r *stageRun, segment int, root *group, mem *rangeMemory) error {
-	own := func(from, to base.DocID) error { return rankRange(r, segment, root, from, to, &mem.sets, &mem.work) }
-	return r.inRanges(r.view(segment).NumDocs(), &mem.work, own, func(x *worker, from, to base.DocID) error {
-		return rankRange(&x.run, segment, root, from, to, &mem.sets, &x.work)
+func rankTogether(r *stageRun, segment int, root *group, w *Work) error {
+	sets := &r.sc.ranges.sets
+	return together(r, r.view(segment).NumDocs(), w, func(r *stageRun, from, to base.DocID, w *Work) error {
+		return rankRange(r, segment, root, from, to, sets, w)
 	})
 }
 
