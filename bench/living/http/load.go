@@ -85,7 +85,7 @@ func (b *bench) mergeAll(ctx context.Context, r *report) (err error) {
 		return nil
 	}
 	began := time.Now()
-	if err := b.server.post(ctx, "/_forcemerge?max_num_segments=1"); err != nil {
+	if err := b.server.merge(ctx); err != nil {
 		return err
 	}
 	r.MergeMillis = ms(time.Since(began))
@@ -107,7 +107,7 @@ func (b *bench) before(ctx context.Context, r *report) (err error) {
 		}
 	}
 	if b.o.from == "" {
-		if err := b.server.post(ctx, "/_forcemerge?max_num_segments=1"); err != nil {
+		if err := b.server.merge(ctx); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (b *bench) before(ctx context.Context, r *report) (err error) {
 		return err
 	}
 	if b.o.from == "" {
-		if err := b.server.post(ctx, "/_forcemerge?max_num_segments=1"); err != nil {
+		if err := b.server.merge(ctx); err != nil {
 			return err
 		}
 	}

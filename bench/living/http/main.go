@@ -16,7 +16,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -108,20 +107,13 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	r, err := measure(ctx, o)
-	if err != nil {
+	if r == nil {
 		return err
 	}
-	out, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	if o.json != "" {
-		return os.WriteFile(o.json, append(out, '\n'), 0o600)
-	}
-	fmt.Println(string(out))
-	return nil
+	return errors.Join(err, r.write(o.json))
 }
 
+// measure returns what it has measured also with an error, and nil if it has not begun.
 func measure(ctx context.Context, o options) (r *report, err error) {
 	b := &bench{o: o}
 	if b.bodies, err = readBodies(o.passages, o.docs, o.bodyBytes); err != nil {
@@ -155,15 +147,16 @@ func measure(ctx context.Context, o options) (r *report, err error) {
 		return nil, err
 	}
 	if err = b.phases(ctx, r); err != nil {
-		return nil, errors.Join(err, b.server.kill())
+		r.Error = err.Error()
+		return r, errors.Join(err, b.server.kill())
 	}
 	began := time.Now()
 	if err := b.server.stop(); err != nil {
-		return nil, err
+		return r, err
 	}
 	if o.keep != "" {
 		if err := os.Rename(b.data, o.keep); err != nil {
-			return nil, err
+			return r, err
 		}
 	}
 	r.StopMillis = ms(time.Since(began))

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/griffin-search/griffin/bench/living/process"
@@ -16,6 +19,7 @@ type report struct {
 	Clients   int       `json:"clients"`
 	BodyBytes int       `json:"body_bytes"`
 	QueryRate float64   `json:"query_rate"`
+	Error     string    `json:"error,omitempty"` // that ended the measurement
 
 	Single latency.Summary `json:"single_ack_us"` // PUT of a document, alone
 
@@ -36,6 +40,19 @@ type report struct {
 	StopMillis      float64        `json:"stop_ms"`
 	QuietAfterMS    float64        `json:"quiet_after_ms"` // until merges had ended after the writes
 	DiskBytesAtRest int64          `json:"disk_bytes"`     // of the index after that
+}
+
+// write writes the report to a file, or to standard output if path is empty.
+func (r *report) write(path string) error {
+	out, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if path != "" {
+		return os.WriteFile(path, append(out, '\n'), 0o600)
+	}
+	fmt.Println(string(out))
+	return nil
 }
 
 // queries are the times of top-10 OR queries, from a process of their own.

@@ -145,3 +145,10 @@ func (s *server) put(ctx context.Context, id, source string) error {
 func (s *server) post(ctx context.Context, path string) error {
 	return s.send(ctx, http.MethodPost, path, nil, nil)
 }
+
+// merge joins all segments, which can take minutes: it has no time limit.
+func (s *server) merge(ctx context.Context) error {
+	patient := *s
+	patient.client = &http.Client{Transport: s.client.Transport}
+	return patient.post(ctx, "/_forcemerge?max_num_segments=1")
+}
