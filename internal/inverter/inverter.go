@@ -435,8 +435,11 @@ func (v *inverter) invert(d *corpus.Document) error {
 	tokens := v.analyze(d.Text)
 	numbers := v.number(tokens)
 	textLength := numTerms(numbers)
-	if !mirrored {
+	switch {
+	case !mirrored:
 		main.addNumbered(doc, tokens, numbers, next)
+	case v.mirror.bare:
+		v.plain.addBare(tokens, numbers)
 	}
 	analyzed := d.Text
 	for i := range d.Extra {

@@ -13,6 +13,8 @@ import (
 type mirror struct {
 	// The fields of the documents in starts; 0: no document has one.
 	title, text base.FieldID
+	// bare: only the default field has the texts of these documents, whose tokens plainTokens keep.
+	bare bool
 	// starts is, by document, 1 plus the position of its text in the default field; 0, or no entry: the default
 	// field was inverted.
 	starts  []uint32
@@ -51,14 +53,15 @@ func (v *inverter) likelyMirrored(d *corpus.Document) bool {
 		return false
 	}
 	if d.Text == "" {
-		return m.text != 0 // else a later document could set it to a field with other values of this one
+		return m.text != 0 || m.bare // else a later document could set it to a field with other values of this one
 	}
 	for i := range d.Extra {
 		if d.Extra[i].Value == d.Text {
-			return v.mirroredBy(&m.text, m.title, d, d.Extra[i].Name)
+			return !m.bare && v.mirroredBy(&m.text, m.title, d, d.Extra[i].Name)
 		}
 	}
-	return false
+	m.bare = v.plain.on && m.text == 0 // all documents before are bare, too: else a field has their text
+	return m.bare
 }
 
 // mirroredBy returns whether the values of a name are analysed for field, which it sets if it is 0, and which is not
@@ -96,7 +99,7 @@ func (v *inverter) addMirrored(d *corpus.Document, doc uint32, start uint32, tit
 	has := func(field base.FieldID, length uint32) bool {
 		return field == 0 && length == 0 || field != 0 && v.fields[field].length(doc) == length
 	}
-	if has(m.title, title) && has(m.text, text) {
+	if has(m.title, title) && (m.bare || has(m.text, text)) {
 		m.set(doc, start)
 		main.addLength(doc, title+text)
 		main.numTokens += uint64(title + text)

@@ -72,6 +72,29 @@ func mirrorDocs(rng *rand.Rand, n int, plain bool) []corpus.Document {
 	return docs
 }
 
+// bareDocs returns documents whose texts no field has, except for few of some.
+func bareDocs(rng *rand.Rand, n int) []corpus.Document {
+	docs := mirrorDocs(rng, n, true)
+	others := rng.IntN(3) * rng.IntN(2)
+	for i := range docs {
+		d := &docs[i]
+		switch {
+		case rng.IntN(100) < others:
+		case rng.IntN(4) == 0:
+			d.Extra[0] = corpus.Field{Name: []string{"other", "own", "unknown"}[rng.IntN(3)], Value: "red " + d.Title}
+		default:
+			d.Extra = nil
+		}
+		if rng.IntN(50) < others {
+			d.Extra = append(d.Extra, corpus.Field{Name: "title", Value: "Blue"})
+		}
+		if rng.IntN(8) == 0 && i > 0 {
+			d.Text = ""
+		}
+	}
+	return docs
+}
+
 // The default field is the same as without other fields, whose postings it has.
 func TestMirrorEqualsInversion(t *testing.T) {
 	m, err := mapping.Parse([]byte(mirrorMapping))
@@ -83,11 +106,15 @@ func TestMirrorEqualsInversion(t *testing.T) {
 		t.Fatal(err)
 	}
 	mirrored, inverted, mixed, ended := 0, 0, 0, 0
+	bare, bareEnded := 0, 0
 	var w, wantWriter, plainWriter partialWriter // their memory is used again
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 18))
 		positions, plain := seed%3 > 0, seed%4 == 0
-		docs := mirrorDocs(rng, 1+rng.IntN(200), plain)
+		docs, isBare := mirrorDocs(rng, 1+rng.IntN(200), plain), seed%4 == 2
+		if isBare {
+			docs = bareDocs(rng, len(docs))
+		}
 		s := &Schema{Analyzer: "simple", Fields: append([]string{""}, m.TermFields()...), Positions: positions, Mapping: m}
 		if seed%5 == 0 {
 			s.Fields, s.Mapping = []string{"", "own", "title", "other", "body"}, nil
@@ -152,7 +179,13 @@ func TestMirrorEqualsInversion(t *testing.T) {
 		if p.plain.pause > 0 {
 			ended++
 		}
-		if p.plain.on != (v.mirror.numDocs == len(docs)) {
+		switch {
+		case isBare && p.plain.on && p.mirror.bare:
+			bare++
+		case isBare && p.plain.pause > 0:
+			bareEnded++
+		}
+		if !isBare && p.plain.on != (v.mirror.numDocs == len(docs)) {
 			t.Errorf("seed %d: plain tokens: %t, with %d mirrored documents of %d", seed, p.plain.on, v.mirror.numDocs, len(docs))
 		}
 		equalPartials(t, seed, p, &plainWriter, got)
@@ -160,8 +193,9 @@ func TestMirrorEqualsInversion(t *testing.T) {
 		want.reset()
 		p.reset()
 	}
-	if mirrored == 0 || mixed < 20 || ended < 20 {
-		t.Errorf("%d partial indexes are mirrored, %d in part, %d not; %d had plain tokens before others", mirrored, mixed, inverted, ended)
+	if mirrored == 0 || mixed < 20 || ended < 20 || bare < 10 || bareEnded < 5 {
+		t.Errorf("%d partial indexes are mirrored, %d in part, %d not; %d had plain tokens before others; %d of bare documents, %d before others",
+			mirrored, mixed, inverted, ended, bare, bareEnded)
 	}
 }
 
@@ -240,7 +274,7 @@ func TestPlainPause(t *testing.T) {
 	v.plain.enabled = true
 	v.plain.reset()
 	plain := corpus.Document{ID: "a", Title: "red ink", Text: "blue ink", Extra: []corpus.Field{{Name: "body", Value: "blue ink"}}}
-	other := corpus.Document{ID: "b", Text: "green ink"}
+	other := corpus.Document{ID: "b", Text: "green ink", Extra: []corpus.Field{{Name: "unknown", Value: "green ink"}}}
 	large := plain
 	large.Text = strings.Repeat("ink ", maxPlainBytes/4)
 	large.Extra = []corpus.Field{{Name: "body", Value: large.Text}}

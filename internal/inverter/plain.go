@@ -12,7 +12,8 @@ import (
 // them by term, for the title's, the text's and the default field together (plainLayout, plainLists): no chain grows, and
 // the two fields have no tables of terms.
 //
-// The first document that is not mirrored ends this: all tokens go to the chains of the two fields.
+// The first document that is not mirrored ends this: all tokens go to the chains of the two fields, or of the default field
+// if no other has the texts (mirror.bare).
 type plainTokens struct {
 	enabled bool
 	on      bool // the partial index has such tokens, or no document yet
@@ -82,6 +83,12 @@ func (p *plainTokens) end() {
 	p.current = plainDoc{}
 }
 
+// addBare adds the text of the current document, which no field but the default one has.
+func (p *plainTokens) addBare(tokens []analysis.Token, numbers []uint32) {
+	p.add(tokens, numbers)
+	p.current.text = uint32(len(p.numbers))
+}
+
 // addPlain is addField for the fields of mirrored documents. It returns false if it did not add the tokens.
 func (v *inverter) addPlain(id base.FieldID, doc uint32, tokens []analysis.Token, numbers []uint32) bool {
 	p, f := &v.plain, &v.fields[id]
@@ -108,33 +115,47 @@ func (v *inverter) addPlain(id base.FieldID, doc uint32, tokens []analysis.Token
 	return true
 }
 
-// endPlain moves all tokens, including the current document's, to the chains of their fields.
+// endPlain moves all tokens, including the current document's, to the chains of their fields. The tokens of a current
+// document whose text no field has are left out of the default field: it is no longer mirrored.
 func (v *inverter) endPlain() {
 	p, m := &v.plain, &v.mirror
 	if !p.on {
 		return
 	}
-	for _, id := range []base.FieldID{m.title, m.text} {
-		if id != 0 {
+	main := &v.fields[0]
+	for i, id := range []base.FieldID{0, m.title, m.text} {
+		if id != 0 || i == 0 && m.bare {
 			f := &v.fields[id]
 			f.lengths, f.numTokens = f.lengths[:0], 0 // are added again
 		}
 	}
 	at := uint32(0)
-	replay := func(id base.FieldID, doc int, end uint32) {
-		if end <= at {
-			return
+	read := func(end uint32) (tokens []analysis.Token, numbers []uint32) {
+		p.tokens, numbers = p.tokens[:0], p.numbers[at:max(at, end)]
+		for i, n := range numbers {
+			p.tokens = append(p.tokens, analysis.Token{Term: main.table.term(n), Position: p.positions[int(at)+i]})
 		}
-		p.tokens = p.tokens[:0]
-		for i := at; i < end; i++ {
-			p.tokens = append(p.tokens, analysis.Token{Term: v.fields[0].table.term(p.numbers[i]), Position: p.positions[i]})
-		}
-		v.fields[id].addTwins(uint32(doc), p.tokens, p.numbers[at:end], 0)
-		at = end
+		at = max(at, end)
+		return p.tokens, numbers
 	}
 	for doc, d := range append(p.docs, p.current) {
-		replay(m.title, doc, d.title)
-		replay(m.text, doc, d.text)
+		doc, whole := uint32(doc), doc < len(p.docs)
+		if tokens, numbers := read(d.title); len(tokens) > 0 {
+			v.fields[m.title].addTwins(doc, tokens, numbers, 0)
+			if m.bare && whole {
+				main.addNumbered(doc, tokens, numbers, 0)
+			}
+		}
+		switch tokens, numbers := read(d.text); {
+		case len(tokens) == 0:
+		case !m.bare:
+			v.fields[m.text].addTwins(doc, tokens, numbers, 0)
+		case whole:
+			main.addNumbered(doc, tokens, numbers, m.starts[doc]-1)
+		}
+	}
+	if m.bare {
+		m.starts, m.numDocs, m.bare = m.starts[:0], 0, false
 	}
 	if len(p.docs) > 0 {
 		p.pause = plainPause + 1 // reset is called before the next one

@@ -108,8 +108,11 @@ func (v *inverter) addMapped(d *corpus.Document, doc uint32) error {
 	tokens := v.analyze(d.Text)
 	numbers := v.number(tokens)
 	textLength := numTerms(numbers)
-	if !mirrored {
+	switch {
+	case !mirrored:
 		v.fields[0].addNumbered(doc, tokens, numbers, next)
+	case v.mirror.bare:
+		v.plain.addBare(tokens, numbers)
 	}
 	analyzed := d.Text
 	for i := range d.Extra {
