@@ -302,6 +302,9 @@ func (ix *Index) Snapshot() (*Snapshot, error) {
 	return nil, fmt.Errorf("index %s: %w", ix.dir, base.ErrClosed)
 }
 
+// IsCurrent reports whether Snapshot would return s, which is not released.
+func (ix *Index) IsCurrent(s *Snapshot) bool { return ix.current.Load() == s }
+
 // Close releases the current commit, and waits until the segments that nobody uses are unmapped; repeated calls do nothing.
 // Snapshots stay valid until released; a Writer must be closed separately.
 func (ix *Index) Close() error {

@@ -318,6 +318,20 @@ func (s *Snapshot) Release() {
 	s.closeImpacts()
 }
 
+// FindIDs reports for each external id whether a segment has a document with it, deleted ones too. It is true for all that
+// damaged segments may have.
+func (s *Snapshot) FindIDs(ids []string) (found []bool) {
+	hashes := make([]segment.IDHash, len(ids))
+	for i, id := range ids {
+		hashes[i] = segment.HashID([]byte(id))
+	}
+	found = make([]bool, len(ids))
+	for i := range s.Segments {
+		segment.FindIDs(s.Segments[i].Segment, ids, hashes, found)
+	}
+	return found
+}
+
 // Lookup finds the live document of an external id.
 func (s *Snapshot) Lookup(id string) (view int, doc base.DocID, found bool, err error) {
 	key := []byte(id)

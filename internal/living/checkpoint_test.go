@@ -18,7 +18,7 @@ func leave(t *testing.T, disk *vfstest.Disk, rng *rand.Rand, m *model, commit bo
 	s := open(t, disk, ix, Options{RefreshInterval: -1, CheckpointBytes: 1})
 	for round := range 8 {
 		for range 30 {
-			m.applyRandom(t, rng, s)
+			m.applyRandom(t, rng, s, 12)
 		}
 		check(t, s.Refresh(t.Context()))
 		if round == 2 && commit {
@@ -31,7 +31,7 @@ func leave(t *testing.T, disk *vfstest.Disk, rng *rand.Rand, m *model, commit bo
 	check(t, s.live.Checkpoint(t.Context()))
 	last = uint64(s.log.Stats().Last)
 	for range 10 { // after the checkpoint
-		m.applyRandom(t, rng, s)
+		m.applyRandom(t, rng, s, 12)
 	}
 	check(t, s.end())
 	check(t, ix.Close())

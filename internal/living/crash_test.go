@@ -120,7 +120,7 @@ func (o *owner) recovered(t testing.TB, s *Store, commit, last uint64) {
 	o.trying = nil
 	o.forget(commit)
 	for id, want := range o.states {
-		got, _, err := s.state(id)
+		got, _, err := s.state(id, nil)
 		check(t, err)
 		if got.version != want.version || (got.doc == nil) != (want.doc == nil) {
 			t.Fatalf("%s: %+v after recovery, want %+v", id, got, want)
@@ -144,7 +144,7 @@ func (o *owner) interrupted(t testing.TB, s *Store) (first uint64) {
 		if st.version.Seq < unknown {
 			continue
 		}
-		got, _, err := s.state(id)
+		got, _, err := s.state(id, nil)
 		check(t, err)
 		if got.version.Seq > o.states[id].version.Seq {
 			return got.version.Seq - (st.version.Seq - unknown)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/wal"
@@ -174,10 +175,12 @@ func (s *Store) handle(group []*request) {
 	ahead := map[string]state{} // by the operations of the group
 	next := uint64(s.log.Stats().Last) + 1
 	before := s.fields
+	without := lookUp(s.ix, group, total)
+	defer without.release()
 	for _, r := range group {
 		for i := range r.entries {
 			e := &r.entries[i]
-			depends := e.check(s, ahead)
+			depends := e.check(s, ahead, without.next())
 			if depends || e.logged {
 				entries = append(entries, e)
 			}
@@ -219,16 +222,64 @@ func (s *Store) handle(group []*request) {
 	s.flushIfLong()
 }
 
+// lookUp looks for the ids of a group in the segments of an index, together, which is faster than one by one.
+func lookUp(ix *index.Index, group []*request, total int) (w withoutIDs) {
+	const fewest = 16
+	if total < fewest {
+		return w
+	}
+	snapshot, err := ix.Snapshot()
+	if err != nil {
+		return w // state has the same error
+	}
+	ids := make([]string, 0, total)
+	for _, r := range group {
+		for i := range r.entries {
+			id := "" // of a Declare
+			if doc := r.entries[i].op.Doc; doc != nil {
+				id = doc.ID
+			}
+			ids = append(ids, id)
+		}
+	}
+	return withoutIDs{snapshot, snapshot.FindIDs(ids)}
+}
+
+// withoutIDs tells of the operations of a group, in their order, whether a snapshot has their ids. The zero value knows of none.
+type withoutIDs struct {
+	snapshot *index.Snapshot
+	found    []bool
+}
+
+// next returns the snapshot if it does not have the id of the next operation, and else nil.
+func (w *withoutIDs) next() *index.Snapshot {
+	if w.snapshot == nil {
+		return nil
+	}
+	found := w.found[0]
+	if w.found = w.found[1:]; found {
+		return nil
+	}
+	return w.snapshot
+}
+
+func (w *withoutIDs) release() {
+	if w.snapshot != nil {
+		w.snapshot.Release()
+	}
+}
+
 // check checks an operation after the ones of ahead, and sets whether it goes to the log. It reports
-// whether the result of one that does not depends on operations of the group, which may yet fail.
-func (e *entry) check(s *Store, ahead map[string]state) (depends bool) {
+// whether the result of one that does not depends on operations of the group, which may yet fail. absent, if not nil, is a
+// snapshot without its id.
+func (e *entry) check(s *Store, ahead map[string]state, absent *index.Snapshot) (depends bool) {
 	if e.op.Kind != Declare {
 		id, isNew := e.op.Doc.ID, false
 		now, ok := ahead[id]
 		if !ok {
 			var pending bool
 			var err error
-			if now, pending, err = s.state(id); err != nil {
+			if now, pending, err = s.state(id, absent); err != nil {
 				e.fail(err)
 				return false
 			}

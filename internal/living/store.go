@@ -132,20 +132,24 @@ func (s *Store) Torn() (wal.Torn, bool) { return s.log.Torn() }
 // Get returns the latest version of a document, visible or not. A pending document is not visible
 // yet, or deleted (nil); others are in the segments of a new snapshot.
 func (s *Store) Get(id string) (doc *corpus.Document, version segment.Version, pending bool, err error) {
-	st, pending, err := s.state(id)
+	st, pending, err := s.state(id, nil)
 	if !pending {
 		st.doc = nil
 	}
 	return st.doc, st.version, pending, err
 }
 
-// state returns the state of an id before the operations of the current group.
-func (s *Store) state(id string) (st state, pending bool, err error) {
+// state returns the state of an id before the operations of the current group. absent, if not nil, is a snapshot that does not
+// have the id.
+func (s *Store) state(id string, absent *index.Snapshot) (st state, pending bool, err error) {
 	s.mu.Lock()
 	st, ok := s.versions.find(id)
 	s.mu.Unlock()
 	if ok {
 		return st, true, nil
+	}
+	if absent != nil && s.ix.IsCurrent(absent) {
+		return state{}, false, nil
 	}
 	snapshot, err := s.ix.Snapshot()
 	if err != nil {

@@ -101,7 +101,7 @@ func (t *idTable) entry(i uint64) (hash uint64, doc uint32, err error) {
 
 // lookup returns the document of an id. Of equal ids, which the index prevents, it returns the last.
 func (t *idTable) lookup(id []byte, h IDHash) (doc base.DocID, found bool, err error) {
-	if f := t.filter(); f != nil && !f.has(h) {
+	if f := t.filter(1); f != nil && !f.has(h) {
 		return 0, false, nil
 	}
 	hash := uint64(h)

@@ -147,7 +147,6 @@ func measure(ctx context.Context, o options) (r *report, err error) {
 		return nil, err
 	}
 	if err = b.phases(ctx, r); err != nil {
-		r.Error = err.Error()
 		return r, errors.Join(err, b.server.kill())
 	}
 	began := time.Now()

@@ -19,7 +19,6 @@ type report struct {
 	Clients   int       `json:"clients"`
 	BodyBytes int       `json:"body_bytes"`
 	QueryRate float64   `json:"query_rate"`
-	Error     string    `json:"error,omitempty"` // that ended the measurement
 
 	Single latency.Summary `json:"single_ack_us"` // PUT of a document, alone
 
