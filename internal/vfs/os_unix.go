@@ -6,22 +6,26 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
 
+// mapFile does not use unix.Mmap: unix.Munmap holds a lock of the process while the system unmaps, and Mmap needs it. If the
+// file was removed, its blocks are freed then: measured, 0.7 s for 3 GiB, in which no other file could be mapped.
 func mapFile(f *os.File, size int) (*Mapping, error) {
-	data, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	start, err := unix.MmapPtr(int(f.Fd()), 0, nil, uintptr(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, err
 	}
+	data := unsafe.Slice((*byte)(start), size)
 	m := rangeOf(data, f.Name())
 	mappings.add(m)
 	mapping := NewMapping(data, func(data []byte) error {
 		mappings.remove(m) // before others can get the address
-		return unix.Munmap(data)
+		return unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data)))
 	})
 	mapping.prefetch = func(data []byte) error { return unix.Madvise(data, unix.MADV_WILLNEED) }
 	mapping.drop = func(data []byte) error { return unix.Madvise(data, unix.MADV_DONTNEED) }
