@@ -172,7 +172,7 @@ func (s *Store) handle(group []*request) {
 		total += len(r.entries)
 	}
 	records, entries := make([]wal.Record, 0, total), make([]*entry, 0, total)
-	ahead := map[string]state{} // by the operations of the group
+	ahead := make(map[string]state, total) // by the operations of the group
 	next := uint64(s.log.Stats().Last) + 1
 	before := s.fields
 	without := lookUp(s.ix, group, total)

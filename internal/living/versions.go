@@ -40,8 +40,11 @@ func (v *versions) find(id string) (state, bool) {
 
 func (v *versions) set(id string, s state) { v.generations[len(v.generations)-1][id] = s }
 
-// begin starts a generation, for the next batch.
-func (v *versions) begin() { v.generations = append(v.generations, map[string]state{}) }
+// begin starts a generation, for the next batch, with room for as many ids as the last one has.
+func (v *versions) begin() {
+	last := v.generations[len(v.generations)-1]
+	v.generations = append(v.generations, make(map[string]state, len(last)))
+}
 
 // drop forgets the oldest generation, whose batch is visible now, but for its deletions.
 func (v *versions) drop(now time.Time) {
