@@ -110,7 +110,7 @@ func run(ctx context.Context, o options) error {
 	if r == nil {
 		return err
 	}
-	return errors.Join(err, r.write(o.json))
+	return errors.Join(err, r.write(o.json, err))
 }
 
 // measure returns what it has measured also with an error, and nil if it has not begun.

@@ -41,9 +41,17 @@ type report struct {
 	DiskBytesAtRest int64          `json:"disk_bytes"`     // of the index after that
 }
 
-// write writes the report to a file, or to standard output if path is empty.
-func (r *report) write(path string) error {
-	out, err := json.MarshalIndent(r, "", "  ")
+// write writes the report to a file, or to standard output if path is empty. It names the error, if not nil, that ended the
+// measurement.
+func (r *report) write(path string, failure error) error {
+	result := struct {
+		*report
+		Error string `json:"error,omitempty"`
+	}{report: r}
+	if failure != nil {
+		result.Error = failure.Error()
+	}
+	out, err := json.MarshalIndent(result, "", "  ")
 	if err != nil {
 		return err
 	}
