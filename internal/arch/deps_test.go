@@ -75,7 +75,7 @@ var restricted = []struct {
 	why  string
 }{
 	{"C", nil, "Griffin builds without a C toolchain"},
-	{"unsafe", []string{"internal/gpu/cuda", "internal/inverter", "internal/load", "internal/papers/lists", "internal/postings", "internal/segment", "internal/vfs", "internal/vfs/vfstest"}, "views into bytes stay below the planner, addresses for the GPU's driver in its package; load passes structures to system calls without a wrapper"},
+	{"unsafe", []string{"internal/gpu/cuda", "internal/inverter", "internal/load", "internal/papers/lists", "internal/postings", "internal/segment", "internal/vfs", "internal/vfs/vfstest"}, "views into bytes stay below the planner, addresses for the GPU's driver in its package; load passes structures to system calls without a wrapper; vfs maps files"},
 	{module + "/internal/gpu/cuda", []string{"bench/gpu", "internal/gpu", "internal/papers", "internal/dispatch", "internal/lab"}, "only the dispatcher and the experiments know that a GPU exists"},
 	{module + "/internal/gpu/pipeline", []string{"internal/calibrate", "internal/dispatch", "internal/lab"}, "plans do not depend on the processor that runs them"},
 	{"gocloud.dev", []string{"internal/bucket"}, "the SDKs of providers have megabytes: a build tag leaves the package out"},

@@ -9,7 +9,8 @@ import (
 
 // mirror saves the inversion of most documents for the default field. If a document's title and text are all that two
 // fields have of it, its postings in the default field are theirs: the positions of the text follow the ones of the title.
-// The layout of a partial index joins them (mirrorLayout).
+// The layout of a partial index joins them (mirrorLayout). Documents whose text no field has are mirrored only with
+// plainTokens (bare).
 type mirror struct {
 	// The fields of the documents in starts; 0: no document has one.
 	title, text base.FieldID
@@ -34,10 +35,12 @@ func (m *mirror) set(doc, start uint32) {
 	m.numDocs++
 }
 
-// mirrored returns whether fields are likely to have the title and the text of a document, which are the default field.
+// mirrored returns whether fields, or plainTokens, are likely to have the title and the text of a document, which are the
+// default field.
 func (v *inverter) mirrored(d *corpus.Document) bool {
 	likely := v.likelyMirrored(d)
 	if !likely || len(d.Title)+len(d.Text) > maxPlainBytes {
+		likely = likely && !v.mirror.bare // nothing but plainTokens could have its text
 		v.endPlain()
 	}
 	return likely

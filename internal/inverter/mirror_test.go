@@ -303,6 +303,34 @@ func TestPlainPause(t *testing.T) {
 	}
 }
 
+// A document that is too large for arrays is inverted in chains, and so are the bare ones before it.
+func TestLargeBareDocument(t *testing.T) {
+	s := &Schema{Analyzer: "simple", Fields: []string{"", "title"}, Positions: true}
+	docs := []corpus.Document{
+		{ID: "a", Title: "red ink", Text: "blue ink"},
+		{ID: "b", Title: "green", Text: strings.Repeat("ink ", maxPlainBytes/4)},
+		{ID: "c", Title: "ink", Text: "red"},
+	}
+	plain, chains := newInverter(s, analyzerOf(t, s), vfs.OS, nil), newInverter(s, analyzerOf(t, s), vfs.OS, nil)
+	plain.plain.enabled = true
+	plain.plain.reset()
+	for i := range docs {
+		for _, v := range []*inverter{plain, chains} {
+			if err := v.add(&docs[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i == 0 && !plain.mirror.bare || i > 0 && plain.plain.on {
+			t.Errorf("after document %d: bare %t, plain tokens %t", i, plain.mirror.bare, plain.plain.on)
+		}
+	}
+	want, err := new(partialWriter).finish(chains)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equalPartials(t, 0, plain, new(partialWriter), want)
+}
+
 // The terms of fields are in order, also without the order of the default field.
 func TestMirrorOrder(t *testing.T) {
 	m, err := mapping.Parse([]byte(mirrorMapping))

@@ -37,8 +37,8 @@
 //
 // # Limits
 //
-// Apply waits while more bytes than Options.MemoryBytes wait to be inverted or published, or more than an
-// eighth of that to be inverted, and while there are too many segments for the merger; after Options.MaxWait the error is ErrBusy.
+// Apply waits while more bytes than Options.MemoryBytes wait to be inverted or published, or more than a
+// twelfth of that to be inverted, and while there are too many segments for the merger; after Options.MaxWait the error is ErrBusy.
 //
 // # Concurrency
 //

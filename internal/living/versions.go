@@ -40,7 +40,7 @@ func (v *versions) find(id string) (state, bool) {
 
 func (v *versions) set(id string, s state) { v.generations[len(v.generations)-1][id] = s }
 
-// begin starts a generation, for the next batch, with room for as many ids as the last one has.
+// begin starts a generation for the next batch. It has room for as many ids as the generation before.
 func (v *versions) begin() {
 	last := v.generations[len(v.generations)-1]
 	v.generations = append(v.generations, make(map[string]state, len(last)))
