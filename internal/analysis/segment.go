@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/words"
+
+	"github.com/griffin-search/griffin/internal/simd/letters"
 )
 
 // maxWordUnits UTF-16 code units cut a word, as in Lucene's StandardTokenizer; the rest is
@@ -22,7 +24,7 @@ const windowBytes = 1024
 // letter is a word, a run of Katakana, Hangul or of a script written without spaces (Thai, Lao,
 // Khmer, Myanmar …) is one word.
 //
-// A table of byte classes finds ASCII words; uax29 cuts words with other characters from the
+// Classes of bytes find ASCII words, most of them 64 bytes at a time; uax29 cuts words with other characters from the
 // same start. This is correct because UAX #29 never looks left across a boundary
 // (TestSegmenterMatchesUAX29, FuzzSegmenter).
 //
@@ -96,62 +98,73 @@ func (s *segmenter) next() (start, end int, ok bool) {
 
 // keys sets keys to the next words, and returns their number: less than len(keys) at the end of the text.
 func (s *segmenter) keys(keys []wordKey, fold bool) (n int) {
-	for n < len(keys) {
-		if k := &keys[n]; s.letters(k, fold) {
-			n++
-			continue
+	for {
+		if n += s.easyKeys(keys[n:], fold); n == len(keys) {
+			return n
 		}
 		start, end, ok := s.next()
 		if !ok {
-			break
+			return n
 		}
 		keys[n] = makeKey(s.text, start, end, fold)
-		n++
+		if n++; n == len(keys) {
+			return n
+		}
 	}
+}
+
+// easyKeys is keys for words of up to 16 ASCII letters, without a branch for each character. It stops before another word,
+// and near the end of the text.
+func (s *segmenter) easyKeys(keys []wordKey, fold bool) (n int) {
+	const lastStart = letters.WindowLen - 1 - 1 - maxEasy // of a word whose next two characters are in the window
+	text, at := s.text, s.pos
+	for at+letters.WindowLen <= len(text) {
+		window := (*[letters.WindowLen]byte)(text[at:])
+		c := letters.Classify(window)
+		word := c.Letters | c.Others
+		hard := c.Others | c.Middles&(word>>1) // after letters: not the end of an easy word
+		starts := word &^ (word << 1)
+		for ; starts != 0; starts &= starts - 1 {
+			start := bits.TrailingZeros64(starts)
+			length := bits.TrailingZeros64(^(c.Letters >> start))
+			if n == len(keys) || start > lastStart || uint(length-1) >= maxEasy || hard>>(start+length)&1 != 0 {
+				break
+			}
+			lo := binary.LittleEndian.Uint64(window[start:]) & firstBytes[length].lo
+			hi := binary.LittleEndian.Uint64(window[start+8:]) & firstBytes[length].hi
+			if fold {
+				lo, hi = foldASCII8(lo), foldASCII8(hi)
+			}
+			k := &keys[n] // field by field: a composite literal is built elsewhere and copied
+			k.lo, k.hi, k.hash = lo, hi, hashKey(lo, hi)
+			k.start, k.end = int32(at+start), int32(at+start+length)
+			n++
+		}
+		if starts == 0 {
+			at += letters.WindowLen
+			continue
+		}
+		start := bits.TrailingZeros64(starts)
+		at += start
+		if start <= lastStart {
+			break
+		}
+	}
+	s.pos = at
 	return n
 }
 
-// letters is next and makeKey for a word of up to 16 ASCII letters, without a branch for each. If the next word is
-// another one, or near the end of the text, it returns false.
-func (s *segmenter) letters(k *wordKey, fold bool) bool {
-	const ones = 0x0101010101010101
-	text, i := s.text, s.pos
-	for i < len(text) && byteClass[text[i]]&(wordByte|highByte) == 0 {
-		i++
-	}
-	s.pos = i
-	if i+17 > len(text) {
-		return false
-	}
-	lo, hi := binary.LittleEndian.Uint64(text[i:]), uint64(0)
-	n := bits.TrailingZeros64(^letterBits(lo)&(0x80*ones)) / 8
-	if n == 8 {
-		hi = binary.LittleEndian.Uint64(text[i+8:])
-		m := bits.TrailingZeros64(^letterBits(hi)&(0x80*ones)) / 8
-		hi &= 1<<(8*uint(m)) - 1
-		n += m
-	} else {
-		lo &= 1<<(8*uint(n)) - 1
-	}
-	if n == 0 || byteClass[text[i+n]]&(wordByte|midLetterBit|highByte) != 0 {
-		return false
-	}
-	if fold {
-		lo, hi = foldASCII8(lo), foldASCII8(hi)
-	}
-	*k = wordKey{lo, hi, hashKey(lo, hi), int32(i), int32(i + n)}
-	s.pos = i + n
-	return true
-}
+// maxEasy is the length of the longest word of easyKeys.
+const maxEasy = 16
 
-// letterBits returns 0x80 for each byte that is an ASCII letter, and 0 for others.
-func letterBits(x uint64) uint64 {
-	const ones = 0x0101010101010101
-	low7 := (x | 0x20*ones) & (0x7f * ones)
-	fromA := low7 + (0x80-'a')*ones   // bit 7: byte >= 'a'
-	pastZ := low7 + (0x80-'z'-1)*ones // bit 7: byte > 'z'
-	return (fromA ^ pastZ) &^ x & (0x80 * ones)
-}
+// firstBytes[n] are masks of n bytes.
+var firstBytes = func() (masks [maxEasy + 1]struct{ lo, hi uint64 }) {
+	for n := range masks {
+		masks[n].lo = 1<<(8*min(n, 8)) - 1
+		masks[n].hi = 1<<(8*max(n-8, 0)) - 1
+	}
+	return masks
+}()
 
 // The end of the word that starts at start, and whether it is kept.
 func (s *segmenter) asciiWord(start int) (end int, kept bool) {

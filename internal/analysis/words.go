@@ -1,5 +1,7 @@
 package analysis
 
+import "slices"
+
 // A termMaker is the part of a chain after segmentation.
 type termMaker interface {
 	// appendTerm appends nothing for a stop word. The word is valid UTF-8, at most windowBytes
@@ -39,13 +41,19 @@ func (a *wordAnalyzer) Tokens(dst []Token, text []byte) []Token {
 		n := a.words.keys(a.keys[:], a.terms.foldASCII)
 		more = n == len(a.keys)
 		a.terms.touch(a.keys[:n])
+		dst = slices.Grow(dst, n)
+		free, kept := dst[len(dst):len(dst)+n], 0
 		for i := range a.keys[:n] {
 			k := &a.keys[i]
-			if term, word := a.terms.lookup(text, k); len(term) > 0 {
-				dst = append(dst, Token{Term: term, Start: k.start, End: k.end, Position: position, Word: word})
+			term, word := a.terms.lookup(text, k)
+			t := &free[kept]
+			t.Term, t.Start, t.End, t.Position, t.Word = term, k.start, k.end, position+uint32(i), word
+			if len(term) > 0 { // without a branch, which nothing could predict
+				kept++
 			}
-			position++
 		}
+		dst = dst[:len(dst)+kept]
+		position += uint32(n)
 	}
 	a.words.reset(nil)
 	if a.terms.epoch != epoch { // the cache has grown

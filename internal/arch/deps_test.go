@@ -15,7 +15,7 @@ import (
 var layers = [][]string{
 	0: {
 		"internal/base", "internal/footprint", "internal/invariant", "internal/vfs",
-		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/simd/column", "internal/turns", "internal/contraction", "internal/suggest", "internal/jsonout",
+		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/letters", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/simd/column", "internal/turns", "internal/contraction", "internal/suggest", "internal/jsonout",
 		"internal/gpu/cuda", "internal/gpu/ptx", "internal/gpu/ptx/foldptx",
 	},
 	1: {
@@ -45,6 +45,7 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/simd/pfor", "internal/simd/bitpack", "the slots are packed"},
 	{"internal/simd/qmx", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/qmx", "internal/simd/bitpack", "the last values of a block are packed"},
+	{"internal/simd/letters", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/line", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/scoring", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/accumulate", "internal/simd", "kernels ask which instructions there are"},
