@@ -154,7 +154,7 @@ func TestPartialDamage(t *testing.T) {
 
 func TestSpillFileShrunk(t *testing.T) {
 	r := invertAll(t, invertertest.RandomDocs(3, 400, false), testSchema(), 400, true)[0]
-	if err := os.Truncate(r.idEnds.file.(*os.File).Name(), r.fields[0].lists.offset+100); err != nil {
+	if err := os.Truncate(r.idEnds.file.(interface{ Name() string }).Name(), r.fields[0].lists.offset+100); err != nil {
 		t.Fatal(err)
 	}
 	it := &partialLists{r: r, field: -1}

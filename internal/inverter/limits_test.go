@@ -34,7 +34,7 @@ func TestPartialsErr(t *testing.T) {
 	if err := p.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(p.list[1].idBytes.file.(*os.File).Name(), p.list[1].idBytes.offset+1); err != nil {
+	if err := os.Truncate(p.list[1].idBytes.file.(interface{ Name() string }).Name(), p.list[1].idBytes.offset+1); err != nil {
 		t.Fatal(err)
 	}
 	for d, r := range []segment.Source{p.list[0], p.list[1]} {

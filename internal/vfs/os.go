@@ -23,15 +23,19 @@ func (osFS) Create(name string) (File, error) {
 	if err != nil {
 		return nil, err // not f: a nil *os.File makes a non-nil File
 	}
-	return f, nil
+	return osFile{f}, nil
 }
+
+type osFile struct{ *os.File }
+
+func (f osFile) Sync() error { return syncData(f.File) }
 
 func (osFS) Open(name string) (File, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	return osFile{f}, nil
 }
 
 func (osFS) Map(name string) (*Mapping, error) {

@@ -39,8 +39,6 @@ func fileNumber(info os.FileInfo) (device, number uint64) {
 	return 0, 0
 }
 
-func syncDir(d *os.File) error { return d.Sync() }
-
 // A flock belongs to the open file description, so a second open, even in this process, does
 // not get it.
 func lockFile(f *os.File) error {

@@ -1,7 +1,5 @@
 package vfs
 
-import "os"
-
 // Paced is a File of which ranges can be written to the disk before a Sync. Neither method makes a range durable.
 // After an error the file is lost: the system may report it only once, here.
 type Paced interface {
@@ -19,13 +17,13 @@ func Pace(f File) Paced {
 	if p, ok := f.(Paced); ok {
 		return p
 	}
-	if file, ok := f.(*os.File); ok {
+	if file, ok := f.(osFile); ok {
 		return pacedFile{file}
 	}
 	return nil
 }
 
-type pacedFile struct{ *os.File }
+type pacedFile struct{ osFile }
 
 func (f pacedFile) StartWriting(offset, length int64) error {
 	return startWriting(f.File, offset, length)

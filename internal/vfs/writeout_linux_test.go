@@ -13,7 +13,7 @@ func TestPaceUnsupported(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	p := Pace(w)
+	p := Pace(osFile{w})
 	if err := p.StartWriting(0, 1); err != nil {
 		t.Error(err)
 	}
