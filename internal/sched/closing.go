@@ -44,15 +44,15 @@ func (c *closing) begin(now, end, within time.Duration, why Reason) {
 		within += within / closedPart // about the time of planning
 	}
 	c.last.Store(&closed{now + min((end-now)/closedPart, maxClosed), within, why, c.shedsMost()})
+	if shed, others := c.seen.shed.Load(), c.seen.others.Load(); shed+others > seenMost {
+		c.seen.shed.Add(-shed / 2)
+		c.seen.others.Add(-others / 2)
+	}
 }
 
 // shedsMost reports whether nearly all of the last jobs during closings were shed.
 func (c *closing) shedsMost() bool {
 	shed, others := c.seen.shed.Load(), c.seen.others.Load()
-	if shed+others > seenMost {
-		c.seen.shed.Add(-shed / 2)
-		c.seen.others.Add(-others / 2)
-	}
 	return shed+others >= seenLeast && others <= (shed+others)/othersPart
 }
 
@@ -100,11 +100,21 @@ var refusals = func() (all [numReasons]error) {
 }()
 
 // Refuse returns *Overload if most jobs that arrive now with the deadline would be shed because the GPU is
-// overloaded and all CPUs are busy with feeding it. Call it before a query is planned that the GPU may be able to run;
-// the zero time is no deadline but Options.Deadline. It takes no lock. It does not refuse each query: the others measure when
-// the overload ends, and it refuses none later than a millisecond after a job was shed.
+// overloaded and all CPUs are busy with feeding it, and for a share of the queries if many jobs were shed in the last
+// windows of 10 ms (throttle). Call it before a query is planned that the GPU may be able to run; the zero time is no
+// deadline but Options.Deadline. It takes no lock. It does not refuse each query: the others measure when the overload ends.
 func (p *Pool) Refuse(deadline time.Time) error {
-	c := &p.s.closing
+	if err := p.s.closing.refuses(p, deadline); err != nil {
+		return err
+	}
+	if p.throttle.refuses(p.Now(), &p.s.closing) {
+		return refusals[TooLate]
+	}
+	return nil
+}
+
+// refuses is Pool.Refuse for closings, each of which lasts at most a millisecond.
+func (c *closing) refuses(p *Pool, deadline time.Time) error {
 	if c.last.Load() == nil {
 		return nil
 	}

@@ -52,7 +52,8 @@
 // time, to detect wrong predictions. After a job for a GPU that CPUs feed was
 // shed, a [Pool] sheds others like it without its lock, for 1/32 of the
 // predicted wait. If it sheds most jobs then, it also refuses queries before they are planned
-// ([Pool.Refuse]), except one of 16.
+// ([Pool.Refuse]), except one of 16. When the processors cannot even plan the queries between two such
+// times, it refuses a share of them, which follows the jobs that were shed in the last 10 ms.
 //
 // Package cost predicts the times of jobs; package dispatch connects both
 // packages.

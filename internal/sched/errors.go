@@ -59,3 +59,8 @@ type Overload struct {
 func (o *Overload) Error() string {
 	return fmt.Sprintf("overloaded: %s; try again in %v", o.Reason, o.RetryAfter)
 }
+
+func isOverload(err error) bool {
+	var o *Overload
+	return errors.As(err, &o)
+}

@@ -45,6 +45,7 @@ type Pool struct {
 	inbox      inbox
 	sweeper    sweeper
 	promptness promptness
+	throttle   throttle
 }
 
 type task struct {
@@ -118,7 +119,12 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 		}
 		within = max(min(within, time.Until(at)), 1)
 	}
+	counts := !j.Admitted && j.can(GPU)
+	if counts {
+		p.throttle.jobs.Add(1)
+	}
 	if err := p.s.closing.sheds(p, j, within); err != nil {
+		p.throttle.shed.Add(1)
 		return err
 	}
 	j.task = task{work: w}
@@ -130,6 +136,9 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 	}()
 	err := p.do(ctx, j, within)
 	returned = true
+	if counts && err != nil && isOverload(err) {
+		p.throttle.shed.Add(1)
+	}
 	return err
 }
 
@@ -483,5 +492,7 @@ func (p *Pool) Busy(at Place) bool { return p.s.queues.places[at].busy.Load() }
 func (p *Pool) Stats() Stats {
 	p.acquire()
 	defer p.release()
-	return p.s.Stats(p.Now())
+	s := p.s.Stats(p.Now())
+	p.throttle.count(&s)
+	return s
 }

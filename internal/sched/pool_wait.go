@@ -79,7 +79,9 @@ func (p *Pool) watch(ctx context.Context, j *Job, w *waiter) error {
 		case <-w.bell:
 			v := t.decided()
 			if v == begin {
-				p.promptness.observe(p.Now() - j.Began)
+				after := p.Now() - j.Began
+				p.promptness.observe(after)
+				p.throttle.woke(after)
 			}
 			if v != undecided {
 				return nil

@@ -137,8 +137,8 @@ func TestRefuseRecovers(t *testing.T) {
 			adds     = 50 * us
 			deadline = 8 * ms
 			storm    = 200 * ms
-			calm     = 100 * ms
-			settles  = 2 * ms
+			calm     = 200 * ms
+			settles  = 120 * ms // the share that is refused falls
 		)
 		p := newPool(t, Options{
 			Policy: PolicyCost, CPUs: 2, Lanes: 1, MaxBatch: 64, Deadline: deadline, Feeding: 20 * us, Patience: 20 * ms,
