@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/words"
+
+	"github.com/griffin-search/griffin/internal/simd/letters"
 )
 
 // Without shortcuts: uax29 over each stretch of valid UTF-8, one word at a time, then
@@ -94,6 +96,31 @@ func checkSegmenter(t *testing.T, text []byte) {
 		padded := append(text[:len(text):len(text)], padding...)
 		checkKeys(t, padded, false /* fold */)
 		checkKeys(t, padded, true /* fold */)
+	}
+}
+
+// Words of all lengths, at all places of the window that easyKeys reads, before all kinds of characters.
+func TestKeysAtWindowEnds(t *testing.T) {
+	const filled = 2 * letters.WindowLen
+	word, behind := "abcdefghijklmnopqrstuvwxyz", strings.Repeat(" of others", letters.WindowLen/5)
+	for start := range filled {
+		for length := 1; length <= maxEasy+2; length++ {
+			for _, next := range []string{" ", ". ", ".x ", "' ", "'x ", "1 ", "_ ", "é ", ".é ", ":1 ", "-x "} {
+				for _, before := range []byte{' ', 'x'} {
+					text := bytes.Repeat([]byte{before}, start)
+					if before == 'x' { // short words
+						for i := 1; i < start; i += 2 {
+							text[i] = ' '
+						}
+						if start > 0 {
+							text[start-1] = ' '
+						}
+					}
+					text = append(append(append(text, word[:length]...), next...), behind...)
+					checkKeys(t, text, false /* fold */)
+				}
+			}
+		}
 	}
 }
 

@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func syncData(f *os.File) error { return syncFile(f, opSyncData) }
+func syncData(f *os.File) error { return syncFile(f, controlBlock{operation: opSyncData}) }
 
-func syncDir(d *os.File) error { return syncFile(d, opSync) }
+func syncDir(d *os.File) error { return syncFile(d, controlBlock{operation: opSync}) }
 
 // syncFile is f.Sync, except that the caller waits like a reader of a socket. A goroutine in fsync keeps its processor (P)
 // from others until the runtime takes it away, up to 10 ms later: with two processors, up to 12 % of the time of a
 // process that syncs a log was lost. io_uring would do as well, but many containers forbid it.
-func syncFile(f *os.File, operation uint16) error {
+func syncFile(f *os.File, c controlBlock) error {
 	q := queues.get()
 	if q == nil {
 		return f.Sync()
 	}
-	if q.submit(f, operation) != nil {
+	if q.submit(f, c) != nil {
 		queues.put(q)
 		return f.Sync()
 	}
@@ -48,7 +48,7 @@ type syncQueues struct {
 	mu     sync.Mutex
 	idle   []*syncQueue // no sync uses them
 	count  int
-	closed bool // the system has no asynchronous I/O
+	absent bool // the system has no asynchronous I/O
 }
 
 // More syncs at a time block their processors.
@@ -65,12 +65,12 @@ func (s *syncQueues) get() *syncQueue {
 		s.idle = s.idle[:n-1]
 		return q
 	}
-	if s.closed || s.count == maxSyncQueues {
+	if s.absent || s.count == maxSyncQueues {
 		return nil
 	}
 	q, err := newSyncQueue()
-	if err != nil {
-		s.closed = true
+	if err != nil { // others may lack descriptors or queues (aio-max-nr) for a time
+		s.absent = errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM)
 		return nil
 	}
 	s.count++
@@ -97,13 +97,14 @@ func newSyncQueue() (*syncQueue, error) {
 
 // controlBlock is struct iocb of linux/aio_abi.h on a little-endian machine.
 type controlBlock struct {
-	_          [16]byte // data, key, flags of reads and writes
-	operation  uint16
-	_          uint16 // priority
-	file       int32
-	_          [32]byte // buffer, length, offset, reserved: 0 for a sync
-	flags      uint32
-	completion int32 // the eventfd
+	_              [16]byte // data, key, flags of reads and writes
+	operation      uint16
+	_              uint16 // priority
+	file           int32
+	buffer, length uint64 // 0 for a sync
+	_              [16]byte
+	flags          uint32
+	completion     int32 // the eventfd
 }
 
 // event is struct io_event of linux/aio_abi.h.
@@ -120,31 +121,43 @@ const (
 	flagCompletion = 1 // IOCB_FLAG_RESFD
 )
 
-func (q *syncQueue) submit(f *os.File, operation uint16) error {
-	c := &controlBlock{operation: operation, file: int32(f.Fd()), flags: flagCompletion, completion: q.fd}
-	for {
-		n, _, errno := unix.Syscall(unix.SYS_IO_SUBMIT, q.context, 1, uintptr(unsafe.Pointer(&c)))
-		switch {
-		case n == 1:
-			return nil
-		case errno != unix.EINTR:
-			return errno
-		}
+// submit begins an operation on f.
+func (q *syncQueue) submit(f *os.File, c controlBlock) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
 	}
+	c.flags, c.completion = flagCompletion, q.fd
+	at := &c
+	n, errno := uintptr(0), unix.EINTR
+	err = conn.Control(func(fd uintptr) { // the file is not closed meanwhile; then the system holds it
+		c.file = int32(fd)
+		for errno == unix.EINTR {
+			n, _, errno = unix.Syscall(unix.SYS_IO_SUBMIT, q.context, 1, uintptr(unsafe.Pointer(&at)))
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case n == 1:
+		return nil
+	}
+	return errno
 }
 
-// await waits until the sync has ended, and returns its error number or 0. It reports false if it cannot know.
+// await waits until the operation has ended, and returns its error number or 0. It reports false if it cannot know.
 func (q *syncQueue) await() (errno unix.Errno, ended bool) {
 	var n [8]byte
 	_, _ = q.ended.Read(n[:]) // after an error, the call below waits
 	var e event
 	for {
-		_, _, errno := unix.Syscall6(unix.SYS_IO_GETEVENTS, q.context, 1, 1, uintptr(unsafe.Pointer(&e)), 0, 0)
-		switch errno {
-		case 0:
-			return unix.Errno(-e.result), true
-		case unix.EINTR:
-		default:
+		n, _, errno := unix.Syscall6(unix.SYS_IO_GETEVENTS, q.context, 1, 1, uintptr(unsafe.Pointer(&e)), 0, 0)
+		switch {
+		case n == 1:
+			return unix.Errno(max(-e.result, 0)), true // a read returns its length
+		case errno == 0:
+			return unix.EIO, false
+		case errno != unix.EINTR:
 			return errno, false
 		}
 	}
