@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"sync"
@@ -180,7 +181,32 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) (err error)
 	}
 	stopFollowing := follow(ctx, o, ix, handler, logger)
 	defer stopFollowing()
-	return server.Serve(ctx, listener, handler, o.grace)
+	return serveUntil(ctx, listener, handler, o.grace, logger)
+}
+
+// quietStop is how long a server stops without a word.
+const quietStop = 500 * time.Millisecond
+
+// serveUntil serves until ctx ends and tells when requests delay the end.
+func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration, logger *slog.Logger) error {
+	ended := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+		}
+		select {
+		case <-ended:
+		case <-time.After(quietStop):
+			logger.Info("the server stops when the running requests have ended; a second interrupt stops it at once", "latest", grace)
+		}
+	})
+	err := server.Serve(ctx, listener, handler, grace)
+	close(ended)
+	telling.Wait()
+	return err
 }
 
 // calibrateServed runs while the server answers searches.

@@ -136,7 +136,7 @@ func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (e
 		}
 		a.printf("%s: %s on http://%s/ (Ctrl-C stops)\n", dir, indexes, listener.Addr())
 	}
-	return server.Serve(ctx, listener, handler, o.grace)
+	return serveUntil(ctx, listener, handler, o.grace, logger)
 }
 
 // warmDirectory loads the lists of the indexes to the GPUs, one index after another, until the memory is full.

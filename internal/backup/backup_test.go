@@ -163,6 +163,10 @@ func TestErrors(t *testing.T) {
 	s := New(fsys, "store")
 	create := func(dir, name string) error { _, err := s.Create(t.Context(), Source{Dir: dir}, name, nil); return err }
 	restore := func(name, dir string) error { _, err := s.Restore(t.Context(), name, dir, nil); return err }
+	into := func(store string) error {
+		_, err := New(fsys, store).Create(t.Context(), Source{Dir: "ix"}, "b", nil)
+		return err
+	}
 	check(t, create("ix", "a"))
 	if err, want := create("ix", "a"), `snapshot "a" is in store already`; err == nil || err.Error() != want {
 		t.Errorf("a name that is taken: %v, want %s", err, want)
@@ -175,6 +179,7 @@ func TestErrors(t *testing.T) {
 		{create("ix", "../a"), base.ErrBadInput},
 		{create("ix", strings.Repeat("a", 101)), base.ErrBadInput},
 		{create("none", "b"), base.ErrNotIndex},
+		{into("ix"), base.ErrBadInput},
 		{restore("none", "new"), base.ErrBadInput},
 		{restore("..", "new"), base.ErrBadInput},
 		{restore("a", "ix"), base.ErrExists},

@@ -43,6 +43,9 @@ func (s *Store) Create(ctx context.Context, from Source, name string, progress f
 		return Report{}, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
+	if index, err := exists(s.fs, s.path(base.ManifestName)); err != nil || index {
+		return Report{}, errors.Join(err, fmt.Errorf("%s is an index: name another folder for snapshots: %w", s.dir, base.ErrBadInput))
+	}
 	if err := s.fs.MkdirAll(s.dir); err != nil {
 		return Report{}, err
 	}

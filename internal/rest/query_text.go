@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/mapping"
@@ -348,6 +349,9 @@ func (x *Index) matchNothing(node query.Node) query.Node {
 
 // queryString is for the parameters q, default_operator and df of a URL.
 func (x *Index) queryString(text, operator, field string) (q searchQuery, err *Error) {
+	if !utf8.ValidString(text) {
+		return q, illegal("[q] is not UTF-8: %.60q", text)
+	}
 	switch strings.ToLower(operator) {
 	case "", "or":
 		q.mode = griffin.ModeOr

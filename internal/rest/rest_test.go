@@ -252,6 +252,9 @@ func TestBulkOperations(t *testing.T) {
 	if got := ids(n.must(200, "GET /b/_search?q=seven", "")); got != "7" {
 		t.Errorf("b has %q", got)
 	}
+	for _, route := range []string{"GET /b/_search", "GET /b/_count", "POST /b/_delete_by_query"} {
+		n.must(400, route+"?q=seven%FF", "")
+	}
 }
 
 var _ http.Handler = (*Handler)(nil)
