@@ -163,7 +163,7 @@ func closeTarget(ctx context.Context, t watch.Target) error {
 func (a *app) openWatched(ctx context.Context, o *watchOptions, flags *pflag.FlagSet, folders []string) (t watch.Target, in corpus.Options, err error) {
 	if o.server.url != "" {
 		s, err := o.server.open(o.out)
-		return &watchedServer{s}, in, err
+		return &watchedServer{serverIndex: s}, in, err
 	}
 	ix, err := a.openForWriting(o.out, &o.indexOptions, flags, folders)
 	if err != nil {

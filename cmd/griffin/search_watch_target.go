@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -86,7 +87,10 @@ func (t *watchedIndex) Close(ctx context.Context) (string, error) {
 }
 
 // watchedServer is an index on a server.
-type watchedServer struct{ *serverIndex }
+type watchedServer struct {
+	*serverIndex
+	uuid string // of the index; "" until there is one
+}
 
 // Apply makes the server commit if the durability of the index is async: otherwise a power failure of
 // the server could undo acknowledged writes.
@@ -134,12 +138,24 @@ func (t *watchedServer) Publish(ctx context.Context) (string, error) {
 		return "", err
 	}
 	t.written = false
-	return t.Token(ctx)
+	before := t.uuid
+	uuid, err := t.Token(ctx)
+	if err != nil {
+		return "", err
+	}
+	if before != "" && uuid != before {
+		t.uuid = before
+		return "", fmt.Errorf("%s was deleted while it was written: start again to write all documents", t.url)
+	}
+	return uuid, nil
 }
 
 // Token is the identity of the index; "" if there is none. Other writers do not change it.
 func (t *watchedServer) Token(ctx context.Context) (string, error) {
 	settings, err := t.settings(ctx)
+	if err == nil {
+		t.uuid = settings.UUID
+	}
 	return settings.UUID, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -326,6 +327,37 @@ func TestWatchServer(t *testing.T) {
 		t.Error(out)
 	}
 	count("beta", "1 document would")
+}
+
+// An index that is deleted on the server is not followed further: the next start writes all documents.
+func TestWatchServerDeleted(t *testing.T) {
+	dir := t.TempDir()
+	docs := filepath.Join(dir, "docs")
+	write(t, "alpha one", docs, "a.txt")
+	address := startDirectory(t, filepath.Join(dir, "data"))
+	args := []string{docs, "--out", "notes", "--server", "http://" + address, "--state", filepath.Join(dir, "state")}
+	w := startWatch(t, args...)
+	w.wait(func(e watchEvent) bool { return e.Event == "ready" })
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, "http://"+address+"/notes", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatal(response.Status, err)
+	}
+	write(t, "beta two", docs, "b.txt")
+	w.wait(func(e watchEvent) bool { return strings.Contains(e.Error, "notes was deleted while it was written") })
+	w.kill()
+	runGriffin(t, append([]string{"watch", "--once"}, args...)...)
+	for _, word := range []string{"alpha", "beta"} {
+		if out := runGriffin(t, "delete", "notes", "--server", "http://"+address, "--query", word, "--dry-run"); !strings.Contains(out, "1 document would") {
+			t.Errorf("%s: %s", word, out)
+		}
+	}
 }
 
 // An interrupt before all files are read is not a success, and the next start goes on.
