@@ -32,8 +32,11 @@ Scores do not change: they are always those of a new index of the same documents
 The merged index appears all at once at the end: an interruption leaves the index
 as it was. Searches and servers that have the index open go on. The disk needs
 room for the segments before and after. Impact-ordered lists of the last commit
-are computed again. With --server, INDEX is the name of an index on a running
-server, whose merge drops such lists.`,
+are computed again. Writes that a program left in the log are committed first,
+also if there is nothing to merge.
+
+With --server, INDEX is the name of an index on a running server, whose merge
+drops impact-ordered lists.`,
 		Example: `  griffin merge notes.idx --dry-run
   griffin merge notes.idx
   griffin merge notes.idx --to 4`,
@@ -96,6 +99,10 @@ func (a *app) merge(ctx context.Context, o mergeOptions, dir string) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
+	logged, err := countUncommitted(dir)
+	if err != nil {
+		return explainFolder(dir, err)
+	}
 	bar := a.newProgress()
 	r, err := ix.Merge(ctx, griffin.MergeOptions{Segments: o.to, Reorder: griffin.Reorder(o.reorder), DryRun: o.dryRun, Progress: bar.merging})
 	bar.close()
@@ -104,6 +111,9 @@ func (a *app) merge(ctx context.Context, o mergeOptions, dir string) (err error)
 	}
 	if a.json {
 		return a.printJSON(r)
+	}
+	if logged > 0 && !o.dryRun {
+		a.printf("%s of the log committed\n", plural(logged, "write"))
 	}
 	printMerged(a.console, dir, o, &r)
 	return nil

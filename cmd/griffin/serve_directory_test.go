@@ -271,7 +271,9 @@ func TestUncommittedWrites(t *testing.T) {
 		t.Errorf("after the snapshot: %s", out)
 	}
 	bare := filepath.Join(data, "bare")
-	runGriffin(t, "merge", bare)
+	if out := runGriffin(t, "merge", bare); !strings.Contains(out, "1 write of the log committed") {
+		t.Errorf("the merge: %s", out)
+	}
 	if out := runGriffin(t, "stats", bare, "--json"); !strings.Contains(out, `"num_docs": 1`) || strings.Contains(out, "uncommitted_writes") {
 		t.Errorf("after the merge: %s", out)
 	}
