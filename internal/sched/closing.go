@@ -104,24 +104,21 @@ var refusals = func() (all [numReasons]error) {
 // windows of 10 ms (throttle). Call it before a query is planned that the GPU may be able to run; the zero time is no
 // deadline but Options.Deadline. It takes no lock. It does not refuse each query: the others measure when the overload ends.
 func (p *Pool) Refuse(deadline time.Time) error {
-	if err := p.s.closing.refuses(p, deadline); err != nil {
+	within := p.s.o.Deadline
+	if !deadline.IsZero() {
+		within = max(min(within, time.Until(deadline)), 1)
+	}
+	if err := p.s.closing.refuses(p, within); err != nil {
 		return err
 	}
-	if p.throttle.refuses(p.Now(), &p.s.closing) {
+	if p.throttle.refuses(p.Now(), within, &p.s.closing) {
 		return refusals[TooLate]
 	}
 	return nil
 }
 
 // refuses is Pool.Refuse for closings, each of which lasts at most a millisecond.
-func (c *closing) refuses(p *Pool, deadline time.Time) error {
-	if c.last.Load() == nil {
-		return nil
-	}
-	within := p.s.o.Deadline
-	if !deadline.IsZero() {
-		within = max(min(within, time.Until(deadline)), 1)
-	}
+func (c *closing) refuses(p *Pool, within time.Duration) error {
 	last := c.of(p, within)
 	if last == nil || !last.early || c.early[last.why].Add(1)%probeEvery == 0 {
 		return nil

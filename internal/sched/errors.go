@@ -59,8 +59,3 @@ type Overload struct {
 func (o *Overload) Error() string {
 	return fmt.Sprintf("overloaded: %s; try again in %v", o.Reason, o.RetryAfter)
 }
-
-func isOverload(err error) bool {
-	var o *Overload
-	return errors.As(err, &o)
-}

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 		p.throttle.jobs.Add(1)
 	}
 	if err := p.s.closing.sheds(p, j, within); err != nil {
-		p.throttle.shed.Add(1)
+		p.throttle.countShed(cmp.Or(within, p.s.o.Deadline), err)
 		return err
 	}
 	j.task = task{work: w}
@@ -136,8 +137,8 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 	}()
 	err := p.do(ctx, j, within)
 	returned = true
-	if counts && err != nil && isOverload(err) {
-		p.throttle.shed.Add(1)
+	if counts && err != nil {
+		p.throttle.countShed(cmp.Or(within, p.s.o.Deadline), err)
 	}
 	return err
 }

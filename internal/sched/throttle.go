@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 )
@@ -10,8 +11,8 @@ import (
 // becomes ready waits for milliseconds, and most queries are late when they reach the scheduler.
 //
 // It is adaptive throttling (Beyer et al., Site Reliability Engineering, chapter "Handling Overload") on the side of the
-// server: so many queries pass that the jobs are somewhat more than those that were not shed in the last window.
-// Measurements: docs/benchmarks/load.md.
+// server: it lets somewhat more queries pass than there were jobs in the last window that were not shed. It refuses no
+// query with much more time than the jobs that were shed. Measurements: docs/benchmarks/load.md.
 type throttle struct {
 	until  atomic.Int64  // end of the window, in ns of the pool's clock
 	share  atomic.Uint32 // of the queries that are refused, of 1<<32
@@ -22,13 +23,16 @@ type throttle struct {
 	shed    atomic.Int64 // of these
 	woken   atomic.Int64 // goroutines for a server
 	delay   atomic.Int64 // until they ran, in ns
+	longest atomic.Int64 // time to the deadline of a job that was shed
+
+	within atomic.Int64 // longest of the last window that had one
 
 	all atomic.Int64 // that were refused, for Stats
 }
 
 const (
 	throttleWindow = 10 * time.Millisecond
-	// So many jobs pass for one that was not shed. Calm: none was shed, so the overload may have ended, or the processors are
+	// Queries that pass for each job that was not shed. Calm: none was shed, so the overload may have ended, or the processors are
 	// not the limit, and the GPU needs others instead of those that are shed. Few: of the jobs at most fewShed were shed.
 	passesCalm, passesFew, passesMany = 1.3, 1.1, 1.02
 	fewShed                           = 0.02
@@ -40,13 +44,34 @@ const (
 	wholeShare            = 1 << 32
 )
 
+// countShed counts a job that had some time from its arrival to its deadline, if err tells that it was shed.
+func (t *throttle) countShed(within time.Duration, err error) {
+	var o *Overload
+	if !errors.As(err, &o) {
+		return
+	}
+	t.shed.Add(1)
+	if o.Reason == QueueFull { // no time would have helped
+		within = Never
+	}
+	for {
+		longest := t.longest.Load()
+		if int64(within) <= longest || t.longest.CompareAndSwap(longest, int64(within)) {
+			return
+		}
+	}
+}
+
 // refuses reports whether a query that arrives now is refused.
-func (t *throttle) refuses(now time.Duration, c *closing) bool {
+func (t *throttle) refuses(now, within time.Duration, c *closing) bool {
 	if until := t.until.Load(); int64(now) >= until && t.until.CompareAndSwap(until, int64(now+throttleWindow)) {
 		t.update(now-time.Duration(until), c.shedsMost())
 	}
 	share := t.share.Load()
-	if share == 0 || t.number.Add(1)*0x9e3779b9 >= share { // the golden ratio spreads multiples evenly
+	if share == 0 || int64(within)/3*2 > t.within.Load() {
+		return false
+	}
+	if t.number.Add(1)*0x9e3779b9 >= share { // the golden ratio spreads multiples evenly
 		return false
 	}
 	t.refused.Add(1)
@@ -65,6 +90,9 @@ func (t *throttle) woke(after time.Duration) {
 func (t *throttle) update(late time.Duration, most bool) {
 	refused, jobs, shed := t.refused.Swap(0), t.jobs.Swap(0), t.shed.Swap(0)
 	woken, delay := t.woken.Swap(0), time.Duration(t.delay.Swap(0))
+	if longest := t.longest.Swap(0); longest > 0 {
+		t.within.Store(longest)
+	}
 	target := 0.0
 	if all := refused + jobs; all > 0 && most && late < throttleWindow {
 		passes := passesMany

@@ -5,19 +5,23 @@ import (
 	"time"
 )
 
+// crowdDeadline is the time that shed jobs had.
+const crowdDeadline = 8 * time.Millisecond
+
 // crowd asks a throttle at a rate, and sheds jobs beyond a capacity, both in queries a second.
 type crowd struct {
 	throttle throttle
 	closing  closing
 	now      time.Duration
 	delay    time.Duration // until a woken goroutine runs
+	within   time.Duration // of the queries that ask
 }
 
 func (c *crowd) run(rate, capacity int, d time.Duration) (passed, refused, shed int) {
 	step, room := time.Second/time.Duration(rate), 0.0
 	for end := c.now + d; c.now < end; c.now += step {
 		room = min(room+float64(capacity)/float64(rate), 100)
-		if c.throttle.refuses(c.now, &c.closing) {
+		if c.throttle.refuses(c.now, c.within, &c.closing) {
 			refused++
 			continue
 		}
@@ -25,7 +29,7 @@ func (c *crowd) run(rate, capacity int, d time.Duration) (passed, refused, shed 
 		c.throttle.jobs.Add(1)
 		c.throttle.woke(c.delay)
 		if room < 1 {
-			c.throttle.shed.Add(1)
+			c.throttle.countShed(crowdDeadline, &Overload{Reason: TooLate})
 			shed++
 			continue
 		}
@@ -35,7 +39,7 @@ func (c *crowd) run(rate, capacity int, d time.Duration) (passed, refused, shed 
 }
 
 func newCrowd() *crowd {
-	c := &crowd{delay: time.Millisecond}
+	c := &crowd{delay: time.Millisecond, within: crowdDeadline}
 	c.closing.seen.shed.Store(seenLeast)
 	return c
 }
@@ -107,5 +111,24 @@ func TestThrottleKnowsProcessors(t *testing.T) {
 	passed, refused, shed := c.run(2*capacity, capacity, time.Second)
 	if passed < capacity*6/5 || passed > capacity*7/5 || refused == 0 || passed-shed < capacity*95/100 {
 		t.Errorf("of twice the capacity of %d, %d passed, %d were refused and %d shed", capacity, passed, refused, shed)
+	}
+}
+
+// Queries with more time than those that are shed pass, unless the queue is full.
+func TestThrottleKnowsDeadlines(t *testing.T) {
+	for _, within := range []time.Duration{2 * crowdDeadline, Never} {
+		c := newCrowd()
+		c.run(100_000, 10_000, 500*time.Millisecond)
+		c.within = within
+		if _, refused, _ := c.run(100_000, 10_000, time.Second); refused > 0 {
+			t.Errorf("%d with %v are refused", refused, within)
+		}
+	}
+	c := newCrowd()
+	c.run(100_000, 10_000, 500*time.Millisecond)
+	c.within = Never
+	c.throttle.countShed(crowdDeadline, &Overload{Reason: QueueFull})
+	if _, refused, _ := c.run(100_000, 10_000, 2*throttleWindow); refused == 0 {
+		t.Error("none is refused although the queue was full")
 	}
 }
