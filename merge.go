@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/living"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // MergeOptions are the options of Index.Merge. The zero value merges everything into
@@ -29,7 +31,10 @@ type MergeReport struct {
 	Changed bool `json:"changed"`
 	// Impacts is the fate of the impact-ordered lists; "" if there were none.
 	Impacts MergedImpacts `json:"impacts,omitempty"`
-	Took    time.Duration `json:"took_ns"`
+	// Committed is the number of writes that a program had left in the log. They are committed before the merge, also if
+	// nothing is merged.
+	Committed int           `json:"committed_writes,omitempty"`
+	Took      time.Duration `json:"took_ns"`
 }
 
 // MergedImpacts is the fate of impact-ordered lists in a merge.
@@ -69,7 +74,12 @@ func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (MergeReport, err
 	if opts.Progress != nil {
 		o.Progress = func(p index.Progress) { opts.Progress(progressOf(p, time.Since(began))) }
 	}
+	var report MergeReport
 	if !opts.DryRun {
+		var err error
+		if report.Committed, err = living.Waiting(vfs.OS, ix.ix); err != nil {
+			return MergeReport{}, err
+		}
 		if err := recoverLog(ctx, ix.ix); err != nil {
 			return MergeReport{}, err
 		}
@@ -78,7 +88,7 @@ func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (MergeReport, err
 	if err != nil {
 		return MergeReport{}, err
 	}
-	report := MergeReport{Before: MergeSize(r.Before), After: MergeSize(r.After), Changed: r.Changed, Took: time.Since(began)}
+	report.Before, report.After, report.Changed, report.Took = MergeSize(r.Before), MergeSize(r.After), r.Changed, time.Since(began)
 	switch r.Impacts {
 	case index.ImpactsNone:
 	case index.ImpactsRebuilt:

@@ -99,10 +99,6 @@ func (a *app) merge(ctx context.Context, o mergeOptions, dir string) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
-	logged, err := countUncommitted(dir)
-	if err != nil {
-		return explainFolder(dir, err)
-	}
 	bar := a.newProgress()
 	r, err := ix.Merge(ctx, griffin.MergeOptions{Segments: o.to, Reorder: griffin.Reorder(o.reorder), DryRun: o.dryRun, Progress: bar.merging})
 	bar.close()
@@ -112,8 +108,8 @@ func (a *app) merge(ctx context.Context, o mergeOptions, dir string) (err error)
 	if a.json {
 		return a.printJSON(r)
 	}
-	if logged > 0 && !o.dryRun {
-		a.printf("%s of the log committed\n", plural(logged, "write"))
+	if r.Committed > 0 {
+		a.printf("%s of the log committed\n", plural(r.Committed, "write"))
 	}
 	printMerged(a.console, dir, o, &r)
 	return nil

@@ -138,16 +138,15 @@ func (t *watchedServer) Publish(ctx context.Context) (string, error) {
 		return "", err
 	}
 	t.written = false
-	before := t.uuid
-	uuid, err := t.Token(ctx)
-	if err != nil {
+	settings, err := t.settings(ctx)
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if before != "" && uuid != before {
-		t.uuid = before
+	case t.uuid != "" && t.uuid != settings.UUID:
 		return "", fmt.Errorf("%s was deleted while it was written: start again to write all documents", t.url)
 	}
-	return uuid, nil
+	t.uuid = settings.UUID
+	return t.uuid, nil
 }
 
 // Token is the identity of the index; "" if there is none. Other writers do not change it.

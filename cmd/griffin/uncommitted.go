@@ -33,16 +33,6 @@ func (u uncommitted) besides() string {
 	return ", without " + plural(u.Writes, "write") + " in the log"
 }
 
-// countUncommitted counts the writes of the log of the index in dir.
-func countUncommitted(dir string) (n int, err error) {
-	ix, err := index.Open(vfs.OS, dir)
-	if err != nil {
-		return 0, err
-	}
-	n, err = living.Waiting(vfs.OS, ix)
-	return n, errors.Join(err, ix.Close())
-}
-
 // noteUncommitted warns of writes of the log of the index in dir, which commands that read the last commit
 // do not show.
 func (a *app) noteUncommitted(dir string) (u uncommitted, err error) {
