@@ -6,11 +6,12 @@ import (
 
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/living"
 	"github.com/griffin-search/griffin/internal/saat"
 )
 
-// ErrNoImpacts is the error of a search in ModeSaat if the last commit has no impact-ordered
-// lists (Index.BuildImpacts). It wraps ErrBadInput.
+// ErrNoImpacts is the error of a search in ModeSaat if nobody made impact-ordered lists of the index
+// (Index.BuildImpacts). It wraps ErrBadInput.
 var ErrNoImpacts = index.ErrNoImpacts
 
 // DefaultImpactCodec is the default of ImpactOptions.Codec.
@@ -45,6 +46,9 @@ type ImpactStats struct {
 	SizeBytes int64   `json:"size_bytes"`
 	// BitsPerPosting is the size of the lists over the number of postings.
 	BitsPerPosting float64 `json:"bits_per_posting"`
+	// Computed means that the index changed since lists were stored: searches compute those that they
+	// need. Nothing is counted then.
+	Computed bool `json:"computed,omitempty"`
 }
 
 func impactStats(m *impact.Meta, sizeBytes int64) *ImpactStats {
@@ -56,35 +60,64 @@ func impactStats(m *impact.Meta, sizeBytes int64) *ImpactStats {
 
 // BuildImpacts makes the impact-ordered lists that ModeSaat searches, of the live documents of
 // the last commit and the default field: for each term its documents, ordered by the term's
-// contribution to their scores, quantised to 8 bits. The next commit removes them. The error
+// contribution to their scores, quantised to 8 bits.
+//
+// After a change of the index, the quantisation of a new index of its live documents would differ in all
+// lists. So the stored ones are dropped, and a search computes the lists of its terms from the posting
+// lists, as a new index would have them; Merge stores all lists again, with the same options. The error
 // wraps ErrLocked if this Index or another process is writing to the index, and ErrBadInput if
 // an option is not valid or nothing was committed yet.
 func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (ImpactStats, error) {
 	if err := recoverLog(ctx, ix.ix); err != nil {
 		return ImpactStats{}, err
 	}
-	_, err := ix.ix.BuildImpacts(ctx, index.ImpactOptions{
-		Ranking: opts.Ranking, BM25: opts.BM25.override(),
-		Codec: opts.Codec, BitmapBits: opts.BitmapBits, Progress: opts.Progress,
-	})
-	if err != nil {
+	if _, err := ix.ix.BuildImpacts(ctx, opts.options()); err != nil {
 		return ImpactStats{}, err
 	}
-	snapshot, err := ix.ix.Snapshot()
+	return storedImpacts(ix.ix)
+}
+
+// BuildImpacts is Index.BuildImpacts of all acknowledged writes, which it commits. Writes and searches go
+// on; the error wraps ErrImpactsChanged if writes changed the index before the end.
+func (w *Writer) BuildImpacts(ctx context.Context, opts ImpactOptions) (ImpactStats, error) {
+	o := opts.options()
+	if _, err := living.BuildImpacts(ctx, w.store, &o); err != nil {
+		return ImpactStats{}, err
+	}
+	return storedImpacts(w.index.ix)
+}
+
+// ErrImpactsChanged is the error of Writer.BuildImpacts if the index changed while it ran, so that the lists are
+// not stored. Searches compute the lists that they need.
+var ErrImpactsChanged = index.ErrChanged
+
+func (opts *ImpactOptions) options() index.ImpactOptions {
+	return index.ImpactOptions{
+		Ranking: opts.Ranking, BM25: opts.BM25.override(),
+		Codec: opts.Codec, BitmapBits: opts.BitmapBits, Progress: opts.Progress,
+	}
+}
+
+func storedImpacts(ix *index.Index) (ImpactStats, error) {
+	snapshot, err := ix.Snapshot()
 	if err != nil {
 		return ImpactStats{}, err
 	}
 	defer snapshot.Release()
-	x, err := snapshot.Impacts()
+	s, err := statsOfImpacts(snapshot)
 	if err != nil {
 		return ImpactStats{}, err
 	}
-	return *impactStats(x.Meta(), x.SizeBytes()), nil
+	return *s, nil
 }
 
+// statsOfImpacts returns nil if nobody made any.
 func statsOfImpacts(snapshot *index.Snapshot) (*ImpactStats, error) {
-	x, err := snapshot.Impacts()
+	x, err := snapshot.StoredImpacts()
 	if errors.Is(err, ErrNoImpacts) {
+		if s := snapshot.ImpactSettings(); s != nil {
+			return &ImpactStats{Ranking: s.Ranking, K1: s.K1, B: s.B, Codec: s.Codec, Computed: true}, nil
+		}
 		return nil, nil
 	}
 	if err != nil {

@@ -57,8 +57,11 @@ func TestSaat(t *testing.T) {
 	if err := ix.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ix.Search(t.Context(), Query{Text: "cat", Mode: ModeSaat}); !errors.Is(err, ErrNoImpacts) {
-		t.Errorf("after a commit: %v", err)
+	if got := searchIDs(t, ix, Query{Text: "cat dog", Mode: ModeSaat}); !slices.Equal(got, []string{"b", "c"}) {
+		t.Errorf("after a commit: %q", got)
+	}
+	if s, err := ix.Stats(); err != nil || s.Impacts == nil || *s.Impacts != (ImpactStats{Ranking: made.Ranking, K1: made.K1, B: made.B, Codec: made.Codec, Computed: true}) {
+		t.Errorf("after a commit: %+v, %v", s.Impacts, err)
 	}
 	if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: "atire", BM25: &BM25{K1: 0.9, B: 0.4}, Codec: "simdbp", BitmapBits: -1}); err != nil {
 		t.Fatal(err)

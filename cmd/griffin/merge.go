@@ -31,12 +31,11 @@ Scores do not change: they are always those of a new index of the same documents
 
 The merged index appears all at once at the end: an interruption leaves the index
 as it was. Searches and servers that have the index open go on. The disk needs
-room for the segments before and after. Impact-ordered lists of the last commit
-are computed again. Writes that a program left in the log are committed first,
+room for the segments before and after. If the index had impact-ordered lists,
+they are made again. Writes that a program left in the log are committed first,
 also if there is nothing to merge.
 
-With --server, INDEX is the name of an index on a running server, whose merge
-drops impact-ordered lists.`,
+With --server, INDEX is the name of an index on a running server.`,
 		Example: `  griffin merge notes.idx --dry-run
   griffin merge notes.idx
   griffin merge notes.idx --to 4`,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -17,6 +18,7 @@ type impactsOptions struct {
 	bm25    *griffin.BM25 // of k1 and b if they are set
 	codec   string
 	bits    int
+	server  serverFlag
 }
 
 func (o *impactsOptions) register(f *pflag.FlagSet) {
@@ -34,8 +36,11 @@ func newImpactsCommand(a *app) *cobra.Command {
 		Short: "Make impact-ordered lists, for mode saat",
 		Long: `Impacts makes impact-ordered lists of an index: for each term, its documents ordered
 by the term's contribution to their scores, quantised to 8 bits. Mode saat searches
-them score at a time. The lists are a file in the index folder and valid for the
-current commit only: after a change of the index, run the command again.`,
+them score at a time. The lists are a file in the index folder, and valid for the
+current commit only. After a change of the index, a search computes the lists of its
+words, with the same result, until a merge or this command stores them again.
+
+With --server, INDEX is the name of an index on a running server.`,
 		Example: `  griffin impacts wiki.idx
   griffin search wiki.idx --mode saat united kingdom
   griffin bench wiki.idx --queries tb05.tsv --mode saat --rho 100000
@@ -45,10 +50,14 @@ current commit only: after a change of the index, run the command again.`,
 			if cmd.Flags().Changed("k1") { // then b, too
 				o.bm25 = &griffin.BM25{K1: o.k1, B: o.b}
 			}
+			if o.server.url != "" {
+				return a.impactsOnServer(cmd.Context(), &o, args[0])
+			}
 			return a.impacts(cmd.Context(), o, args[0])
 		},
 	}
 	o.register(c.Flags())
+	o.server.register(c.Flags())
 	c.MarkFlagsRequiredTogether("k1", "b")
 	return c
 }
@@ -72,6 +81,45 @@ func (a *app) impacts(ctx context.Context, o impactsOptions, dir string) (err er
 	return nil
 }
 
+func (a *app) impactsOnServer(ctx context.Context, o *impactsOptions, index string) error {
+	s, err := o.server.open(index)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	stats, err := s.buildImpacts(ctx, o)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(stats)
+	}
+	printImpacts(a.console, &stats)
+	a.notef("made in %s", took(time.Since(began)))
+	return nil
+}
+
+func (s *serverIndex) buildImpacts(ctx context.Context, o *impactsOptions) (stats griffin.ImpactStats, err error) {
+	options := map[string]any{}
+	if o.ranking != "" {
+		options["ranking"] = o.ranking
+	}
+	if o.bm25 != nil {
+		options["k1"], options["b"] = o.bm25.K1, o.bm25.B
+	}
+	if o.codec != "" {
+		options["codec"] = o.codec
+	}
+	if o.bits != 0 {
+		options["bitmap_bits"] = o.bits
+	}
+	body, err := json.Marshal(options)
+	if err == nil {
+		err = s.post(ctx, "/_impacts", body, &stats)
+	}
+	return stats, err
+}
+
 func (a *app) buildImpacts(ctx context.Context, ix *griffin.Index, o impactsOptions) (griffin.ImpactStats, error) {
 	bar := a.newProgress()
 	defer bar.close()
@@ -81,6 +129,10 @@ func (a *app) buildImpacts(ctx context.Context, ix *griffin.Index, o impactsOpti
 }
 
 func printImpacts(con *console, s *griffin.ImpactStats) {
+	if s.Computed {
+		con.printf("impact-ordered lists: %s, computed for each query, since the index changed\n", s.Ranking)
+		return
+	}
 	con.printf("impact-ordered lists: %s in %s of %s, %s; %s, codec %s, %.2f bits per posting\n",
 		plural(int64(s.Postings), "posting"), plural(int64(s.NumLists), "segment"), plural(int64(s.NumTerms), "term"), sizeOf(s.SizeBytes),
 		s.Ranking, s.Codec, s.BitsPerPosting)

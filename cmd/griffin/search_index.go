@@ -276,10 +276,9 @@ func (a *app) updateIndex(ctx context.Context, o indexOptions, paths []string) (
 	if err != nil {
 		return indexed{}, badFlags(err)
 	}
-	before, statsErr := ix.Stats()
 	built, err := a.indexFiles(ctx, ix, o, paths)
-	if err == nil && statsErr == nil && before.Impacts != nil && built.Index.Impacts == nil {
-		a.notef("the impact-ordered lists are out of date; make new ones: griffin impacts %s", o.out)
+	if lists := built.Index.Impacts; err == nil && lists != nil && lists.Computed {
+		a.notef("the index changed, so that mode saat computes the impact-ordered lists of each query; store them again: griffin impacts %s", o.out)
 	}
 	return built, err
 }

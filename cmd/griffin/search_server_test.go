@@ -85,6 +85,10 @@ func TestServerFlag(t *testing.T) {
 			{"POST /notes/_delete_by_query?conflicts=proceed&refresh=true", "", `{"deleted":7,"failures":[{"id":"3"}]}`},
 		}, 0, exitFailure, ""},
 		{"merge", "merge notes --to 3", []exchange{{"POST /notes/_forcemerge?max_num_segments=3", "", `{"_shards":{}}`}}, 0, exitOK, "/notes: merged in"},
+		{"impacts", "impacts notes --ranking atire --k1 1 --b 0.5 --codec raw --bitmap-bits 4", []exchange{
+			{"POST /notes/_impacts", `{"b":0.5,"bitmap_bits":4,"codec":"raw","k1":1,"ranking":"atire"}`, `{"ranking":"atire","codec":"raw","num_postings":7}`},
+		}, 0, exitOK, "7 postings"},
+		{"changed impacts", "impacts notes", []exchange{{"POST /notes/_impacts", "{}", `{"error":{"type":"version_conflict_engine_exception","reason":"changed"},"status":409}`}}, 409, exitFailure, ""},
 		{"no index", "merge none", []exchange{{"POST /none/_forcemerge?max_num_segments=1", "", `{"error":{"type":"index_not_found_exception","reason":"no such index [none]"},"status":404}`}}, 404, exitIndex, ""},
 		{"no JSON", "merge notes", []exchange{{"POST /notes/_forcemerge?max_num_segments=1", "", "oh"}}, 0, exitFailure, ""},
 		{"broken server", "merge notes", []exchange{{"POST /notes/_forcemerge?max_num_segments=1", "", "oh"}}, 500, exitFailure, ""},

@@ -148,7 +148,7 @@ func TestSnapshots(t *testing.T) {
 	snapshot, err := ix.Snapshot()
 	check(t, err)
 	defer snapshot.Release()
-	if lists, err := snapshot.Impacts(); err != nil || lists == nil {
+	if lists, err := snapshot.StoredImpacts(); err != nil || lists == nil {
 		t.Errorf("impact-ordered lists of the copy: %v, %v", lists, err)
 	}
 	change(t, fsys, "restored", 3, 7) // it can be written

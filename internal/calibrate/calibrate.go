@@ -103,7 +103,7 @@ func (c *calibration) prepare(ctx context.Context, g *dispatch.GPU, snapshot *in
 	if err != nil || len(terms.full) == 0 {
 		return err
 	}
-	_, noImpacts := snapshot.Impacts()
+	_, noImpacts := snapshot.StoredImpacts()
 	c.all = make([]calibrating, 1+c.options.Helpers)
 	for i := range c.all {
 		one := &c.all[i]

@@ -21,6 +21,7 @@ const (
 	cpuK          = "k exceeds the GPU limit"
 	cpuWide       = "its scores could be too high for a GPU"
 	cpuNothing    = "there is nothing to look for"
+	cpuComputed   = "its impact-ordered lists are computed for it"
 	cpuWords      = "more words, or required ones, than the GPU limit beside optional ones"
 	cpuBudget     = "it has a budget, or accumulators by name"
 )
@@ -171,6 +172,9 @@ func (q *Query) gpuImpacts(x *plan.ImpactQuery) string {
 	n := len(x.Terms)
 	if n == 0 {
 		return cpuNothing
+	}
+	if x.Index.IsComputed() {
+		return cpuComputed
 	}
 	// float32 would round a product of 24 bits or more.
 	const maxProduct = 1 << 23

@@ -14,10 +14,12 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Index is an open file of impact-ordered lists. All methods but Close are safe for concurrent
-// use. Results point into the mapped file and are valid until Close.
+// Index is an open file of impact-ordered lists, or lists that are computed when Find asks for
+// them (NewComputed). All methods but Close are safe for concurrent use. Results of a file point
+// into its mapping and are valid until Close.
 type Index struct {
-	file      *sealed.File
+	file      *sealed.File // nil: computed
+	computed  *computed
 	meta      Meta
 	codec     codec.Codec
 	listCodec codec.ListCodec
@@ -74,7 +76,12 @@ func (x *Index) open() error {
 }
 
 // Close unmaps the file.
-func (x *Index) Close() error { return x.file.Close() }
+func (x *Index) Close() error {
+	if x.computed != nil {
+		return nil
+	}
+	return x.file.Close()
+}
 
 // Meta returns the description, not to be modified.
 func (x *Index) Meta() *Meta { return &x.meta }
@@ -85,9 +92,13 @@ func (x *Index) NumDocs() int { return x.meta.NumDocs }
 // SizeBytes is the file's size.
 func (x *Index) SizeBytes() int64 { return x.file.SizeBytes() }
 
-// Find makes l a term's list and reports whether it exists. It verifies checksums on first
-// access and does not allocate. The error wraps base.ErrCorrupt. l is undefined unless found.
+// Find makes l a term's list and reports whether it exists. In a file, it verifies checksums on
+// first access and does not allocate. The error wraps base.ErrCorrupt, or is of Compute. l is
+// undefined unless found.
 func (x *Index) Find(term []byte, l *List) (found bool, err error) {
+	if x.computed != nil {
+		return x.computed.find(x, term, l)
+	}
 	hash := xxh3.Hash(term)
 	tag := hash & tagMask
 	i := hash & (x.numSlots - 1)
@@ -157,7 +168,7 @@ func (x *Index) list(offset uint64, l *List) (term []byte, end uint64, err error
 	return term, begin + dirLen + l.dataLen, nil
 }
 
-// Lists iterates over all lists by term.
+// Lists iterates over all lists of a file by term.
 func (x *Index) Lists() *ListIterator { return &ListIterator{index: x} }
 
 // ListIterator is not safe for concurrent use.

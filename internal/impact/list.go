@@ -38,16 +38,16 @@ type Posting struct {
 }
 
 // List is a term's impact-ordered list: a plain value and a view into the mapped file, valid
-// until Index.Close.
+// until Index.Close, or into memory.
 type List struct {
 	// DocFreq counts postings.
 	DocFreq uint32
 	// Max is the first segment's impact, the highest.
 	Max         uint8
 	numSegments int
-	directory   []byte // its capacity extends over the data to the end of the file
+	directory   []byte // its capacity extends over the data and Slack
 	dataLen     uint64
-	offset      uint64 // of the list in the file
+	offset      uint64 // of the list in the file; else a number
 	index       *Index
 }
 

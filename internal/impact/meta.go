@@ -38,7 +38,8 @@ const (
 	DefaultRawBelow   = 16
 )
 
-func (o Options) withDefaults() Options {
+// WithDefaults replaces zero values by the defaults.
+func (o Options) WithDefaults() Options {
 	if o.Codec == "" {
 		o.Codec = DefaultCodec
 	}

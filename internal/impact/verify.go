@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Verify reads the whole file: checksums, then every list. Terms and DocIDs must increase,
+// Verify reads a whole file: checksums, then every list. Terms and DocIDs must increase,
 // impacts decrease, segments be a Writer's encoding byte for byte, terms be in their slots, and
 // counts be right. The error wraps base.ErrCorrupt and has the location. It takes at least 24
 // bytes of memory per term, plus one list. progress, if not nil, gets bytes that add up to

@@ -27,18 +27,23 @@ const kind = "impacts"
 // Writer writes a file of impact-ordered lists. After an error, every later call returns it. It
 // holds 16 bytes per term and one list in memory.
 type Writer struct {
-	w       *sealed.Writer
+	encoder
+	w      *sealed.Writer
+	last   []byte // previous term
+	places []place
+	head   []byte
+	err    error
+}
+
+// encoder encodes lists, one at a time, in memory that it reuses.
+type encoder struct {
 	codec   codec.Codec
 	options Options
 	meta    Meta
-	last    []byte // previous term
-	places  []place
-	err     error
 
-	// Memory of one list.
-	counts          [256]uint32
-	docIDs          []uint32 // by decreasing impact, then increasing DocID
-	head, dir, data []byte
+	counts    [256]uint32
+	docIDs    []uint32 // by decreasing impact, then increasing DocID
+	dir, data []byte
 }
 
 type place struct{ hash, offset uint64 }
@@ -46,7 +51,18 @@ type place struct{ hash, offset uint64 }
 // Create starts a file, valid only after Close. The error wraps base.ErrBadInput if an option
 // is invalid.
 func Create(fs vfs.FS, name string, o Options) (*Writer, error) {
-	o = o.withDefaults()
+	e, err := newEncoder(o)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{encoder: *e}
+	w.w, err = sealed.Create(fs, name, kind, FormatVersion)
+	return w, err
+}
+
+// newEncoder's error wraps base.ErrBadInput if an option is invalid.
+func newEncoder(o Options) (*encoder, error) {
+	o = o.WithDefaults()
 	c, err := codec.Lookup(o.Codec)
 	if err != nil {
 		return nil, err
@@ -59,12 +75,10 @@ func Create(fs vfs.FS, name string, o Options) (*Writer, error) {
 	if o.NumDocs < 0 || o.NumDocs > base.MaxDocs {
 		return nil, fmt.Errorf("impacts of %d documents: %w", o.NumDocs, base.ErrBadInput)
 	}
-	w := &Writer{codec: c, options: o, meta: Meta{
+	return &encoder{codec: c, options: o, meta: Meta{
 		FormatVersion: FormatVersion, IndexID: o.IndexID, Generation: o.Generation, NumDocs: o.NumDocs,
 		Ranking: o.Ranking.Name, K1: o.Ranking.K1, B: o.Ranking.B, Quantizer: o.Quantizer, Codec: c.Name(),
-	}}
-	w.w, err = sealed.Create(fs, name, kind, FormatVersion)
-	return w, err
+	}}, nil
 }
 
 // Add writes a term's list; terms increase in byte order. Postings have increasing DocIDs below
@@ -110,56 +124,56 @@ func (w *Writer) add(term []byte, postings []Posting) error {
 	return nil
 }
 
-func (w *Writer) sort(postings []Posting) error {
-	clear(w.counts[:])
+func (e *encoder) sort(postings []Posting) error {
+	clear(e.counts[:])
 	next := int64(0)
 	for _, p := range postings {
-		if int64(p.DocID) < next || int64(p.DocID) >= int64(w.meta.NumDocs) || p.Impact == 0 {
+		if int64(p.DocID) < next || int64(p.DocID) >= int64(e.meta.NumDocs) || p.Impact == 0 {
 			return fmt.Errorf("posting of DocID %d with impact %d, after DocID %d of %d documents: %w",
-				p.DocID, p.Impact, next-1, w.meta.NumDocs, base.ErrBadInput)
+				p.DocID, p.Impact, next-1, e.meta.NumDocs, base.ErrBadInput)
 		}
 		next = int64(p.DocID) + 1
-		w.counts[p.Impact]++
+		e.counts[p.Impact]++
 	}
-	if cap(w.docIDs) < len(postings) {
-		w.docIDs = make([]uint32, len(postings)+len(postings)/4)
+	if cap(e.docIDs) < len(postings) {
+		e.docIDs = make([]uint32, len(postings)+len(postings)/4)
 	}
-	w.docIDs = w.docIDs[:len(postings)]
+	e.docIDs = e.docIDs[:len(postings)]
 	var starts [256]uint32
 	sum := uint32(0)
 	for i := 255; i > 0; i-- {
 		starts[i] = sum
-		sum += w.counts[i]
+		sum += e.counts[i]
 	}
 	for _, p := range postings {
-		w.docIDs[starts[p.Impact]] = uint32(p.DocID)
+		e.docIDs[starts[p.Impact]] = uint32(p.DocID)
 		starts[p.Impact]++
 	}
 	return nil
 }
 
-func (w *Writer) encode() (numSegments int, maxImpact uint8) {
-	w.dir, w.data = w.dir[:0], w.data[:0]
-	docIDs := w.docIDs
+func (e *encoder) encode() (numSegments int, maxImpact uint8) {
+	e.dir, e.data = e.dir[:0], e.data[:0]
+	docIDs := e.docIDs
 	before := 256
 	for i := 255; i > 0; i-- {
-		n := w.counts[i]
+		n := e.counts[i]
 		if n == 0 {
 			continue
 		}
-		from := len(w.data)
-		form := w.encodeSegment(docIDs[:n])
-		size := uint64(len(w.data) - from)
+		from := len(e.data)
+		form := e.encodeSegment(docIDs[:n])
+		size := uint64(len(e.data) - from)
 		docIDs = docIDs[n:]
-		w.dir = binary.AppendUvarint(w.dir, uint64(before-i))
-		w.dir = binary.AppendUvarint(w.dir, uint64(n)<<formBits|uint64(form))
+		e.dir = binary.AppendUvarint(e.dir, uint64(before-i))
+		e.dir = binary.AppendUvarint(e.dir, uint64(n)<<formBits|uint64(form))
 		if form != Raw {
-			w.dir = binary.AppendUvarint(w.dir, size)
+			e.dir = binary.AppendUvarint(e.dir, size)
 		}
 		maxImpact = max(maxImpact, uint8(i))
 		before = i
 		numSegments++
-		stats := w.meta.forms()[form]
+		stats := e.meta.forms()[form]
 		stats.Segments++
 		stats.Postings += uint64(n)
 		stats.Bytes += size
@@ -167,20 +181,20 @@ func (w *Writer) encode() (numSegments int, maxImpact uint8) {
 	return numSegments, maxImpact
 }
 
-func (w *Writer) encodeSegment(docIDs []uint32) Form {
+func (e *encoder) encodeSegment(docIDs []uint32) Form {
 	n := len(docIDs)
-	if n < w.options.RawBelow {
+	if n < e.options.RawBelow {
 		for _, d := range docIDs {
-			w.data = binary.LittleEndian.AppendUint32(w.data, d)
+			e.data = binary.LittleEndian.AppendUint32(e.data, d)
 		}
 		return Raw
 	}
 	first, last := docIDs[0]/64, docIDs[n-1]/64
-	if words := uint64(last-first) + 1; 64*words+32 <= uint64(max(w.options.BitmapBits, 0))*uint64(n) {
-		w.data = appendBitmap(w.data, docIDs)
+	if words := uint64(last-first) + 1; 64*words+32 <= uint64(max(e.options.BitmapBits, 0))*uint64(n) {
+		e.data = appendBitmap(e.data, docIDs)
 		return Bitmap
 	}
-	w.data = appendBlocks(w.data, w.codec, docIDs)
+	e.data = appendBlocks(e.data, e.codec, docIDs)
 	return Blocks
 }
 

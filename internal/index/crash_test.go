@@ -314,7 +314,7 @@ func TestKillMerge(t *testing.T) {
 		sameDocs(t, dump(t, ix), want)
 		s, err := ix.Snapshot()
 		check(t, err)
-		if _, err := s.Impacts(); err != nil {
+		if _, err := s.StoredImpacts(); err != nil {
 			t.Fatalf("killed after %d of %d operations: %v", operations, all, err)
 		}
 		s.Release()

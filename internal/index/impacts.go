@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"slices"
 
+	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/score"
@@ -18,7 +18,7 @@ import (
 
 // Impact-ordered lists (package impact) are one file beside the segments, of one commit and
 // named by its generation. The manifest does not name it; after the next commit it is a
-// leftover.
+// leftover. The manifest has their settings.
 const impactsTemp = "IMPACTS.new"
 
 var impactsPattern = regexp.MustCompile(`^impacts-[0-9]{6,20}$`)
@@ -42,10 +42,83 @@ type ImpactOptions struct {
 	Progress func(done, total int64)
 }
 
+// ImpactSettings is how impact-ordered lists are made.
+type ImpactSettings struct {
+	// Ranking, K1 and B are as in impact.Ranking.
+	Ranking string  `json:"ranking"`
+	K1      float32 `json:"k1"`
+	B       float32 `json:"b"`
+	// The rest is as in impact.Options.
+	Codec      string `json:"codec"`
+	BitmapBits int    `json:"bitmap_bits"`
+	RawBelow   int    `json:"raw_below"`
+}
+
+func (s *ImpactSettings) ranking() impact.Ranking {
+	return impact.Ranking{Name: s.Ranking, BM25: score.BM25{K1: s.K1, B: s.B}}
+}
+
+func (s *ImpactSettings) options() impact.Options {
+	return impact.Options{Ranking: s.ranking(), Codec: s.Codec, BitmapBits: s.BitmapBits, RawBelow: s.RawBelow}
+}
+
+// validate accepts nil. weighted is whether the index has learned weights.
+func (s *ImpactSettings) validate(weighted bool) error {
+	if s == nil {
+		return nil
+	}
+	var err error
+	if weighted || s.Ranking == impact.RankingWeights {
+		if !weighted || s.Ranking != impact.RankingWeights {
+			err = fmt.Errorf("ranking %q", s.Ranking)
+		}
+	} else {
+		err = s.ranking().Check()
+	}
+	if err == nil {
+		_, err = codec.Lookup(s.Codec)
+	}
+	if err != nil {
+		return fmt.Errorf("impact-ordered lists: %w: %w", err, base.ErrCorrupt)
+	}
+	return nil
+}
+
+// settings of lists of an index with options o. The error wraps base.ErrBadInput.
+func (opts *ImpactOptions) settings(o *Options) (*ImpactSettings, error) {
+	r, err := opts.ranking(o)
+	if err != nil {
+		return nil, err
+	}
+	written := impact.Options{Codec: opts.Codec, BitmapBits: opts.BitmapBits, RawBelow: opts.RawBelow}.WithDefaults()
+	if _, err := codec.Lookup(written.Codec); err != nil {
+		return nil, err
+	}
+	return &ImpactSettings{Ranking: r.Name, K1: r.K1, B: r.B, Codec: written.Codec, BitmapBits: written.BitmapBits, RawBelow: written.RawBelow}, nil
+}
+
+func (opts *ImpactOptions) ranking(o *Options) (impact.Ranking, error) {
+	r := impact.Ranking{Name: opts.Ranking, BM25: o.BM25}
+	if o.Weighted() {
+		if r.Name != "" && r.Name != impact.RankingWeights || opts.BM25 != nil {
+			return r, fmt.Errorf("ranking %q: the index stores learned weights, which are the impacts: rankings and BM25 parameters do not apply: %w", r.Name, base.ErrBadInput)
+		}
+		return impact.Ranking{Name: impact.RankingWeights}, nil
+	}
+	if r.Name == "" {
+		r.Name = impact.RankingBM25
+	}
+	if opts.BM25 != nil {
+		r.BM25 = *opts.BM25
+	}
+	return r, r.Check()
+}
+
 // BuildImpacts makes or replaces the last commit's impact-ordered lists, of live documents and
-// the default field. It holds the write lock and reads all lists twice: for the range of
-// scores, and to quantise. Whoever has opened former lists keeps them. It needs memory for the
-// longest list and 16 bytes a term; if it fails, the former lists stay.
+// the default field. New options are a commit: from then on, Merge computes the lists again, and
+// Snapshot.Impacts computes lists of commits that have none. It holds the write lock and reads all
+// lists twice: for the range of scores, and to quantise. Whoever has opened former lists keeps
+// them. It needs memory for the longest list and 16 bytes a term; if it fails, the former lists stay.
 func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *impact.Meta, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	s, err := ix.begin()
@@ -61,14 +134,42 @@ func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *im
 	if snapshot.Generation == 0 {
 		return nil, fmt.Errorf("index %s: nothing is committed yet: %w", ix.dir, base.ErrBadInput)
 	}
-	b := &impactBuild{snapshot: snapshot, options: opts, progress: opts.Progress}
-	if err := b.chooseRanking(); err != nil {
+	settings, err := opts.settings(&snapshot.Options)
+	if err != nil {
 		return nil, err
+	}
+	b := &impactBuild{snapshot: snapshot, settings: settings, progress: opts.Progress}
+	if now := snapshot.impacts.settings; now == nil || *now != *settings {
+		return s.commitImpacts(ctx, b)
 	}
 	if meta, err = b.write(ctx, ix); err != nil {
 		return nil, fmt.Errorf("index %s: impact-ordered lists: %w", ix.dir, err)
 	}
 	return meta, ix.showImpacts()
+}
+
+// commitImpacts commits new settings, with the lists.
+func (s *session) commitImpacts(ctx context.Context, b *impactBuild) (meta *impact.Meta, err error) {
+	c := &commit{session: s, base: b.snapshot, next: s.ix.currentManifest().clone()}
+	c.next.Generation++
+	c.next.Impacts = b.settings
+	next, err := s.ix.newSnapshot(c.next, c.base)
+	if err != nil {
+		return nil, err
+	}
+	defer next.Release()
+	b.snapshot = next
+	if meta, err = b.write(ctx, s.ix); err != nil {
+		return nil, fmt.Errorf("index %s: impact-ordered lists: %w", s.ix.dir, err)
+	}
+	renamed, err := c.publish()
+	switch {
+	case !renamed:
+		return nil, errors.Join(err, ignoreMissing(s.ix.fs.Remove(s.ix.path(impactsName(next.Generation)))))
+	case err == nil:
+		_ = s.removeLeftovers() // the next writer retries
+	}
+	return meta, err
 }
 
 // showImpacts replaces the current snapshot by a new one of the same commit, because the
@@ -80,54 +181,29 @@ func (ix *Index) showImpacts() error {
 }
 
 type impactBuild struct {
-	snapshot  *Snapshot
-	options   ImpactOptions
-	ranking   impact.Ranking
-	quantizer impact.Quantizer
-	progress  func(done, total int64)
-	done      int64
-}
-
-func (b *impactBuild) chooseRanking() error {
-	r := impact.Ranking{Name: b.options.Ranking, BM25: b.snapshot.Options.BM25}
-	if b.snapshot.Options.Weighted() {
-		if r.Name != "" && r.Name != impact.RankingWeights || b.options.BM25 != nil {
-			return fmt.Errorf("ranking %q: the index stores learned weights, which are the impacts: rankings and BM25 parameters do not apply: %w", r.Name, base.ErrBadInput)
-		}
-		b.ranking = impact.Ranking{Name: impact.RankingWeights}
-		return nil
-	}
-	if r.Name == "" {
-		r.Name = impact.RankingBM25
-	}
-	if b.options.BM25 != nil {
-		r.BM25 = *b.options.BM25
-	}
-	b.ranking = r
-	return r.Check()
+	snapshot *Snapshot
+	settings *ImpactSettings
+	progress func(done, total int64)
+	done     int64
 }
 
 // write makes the file under a temporary name and renames it when it is complete.
 func (b *impactBuild) write(ctx context.Context, ix *Index) (*impact.Meta, error) {
-	b.quantizer = impact.NewQuantizer()
+	quantizer := impact.NewQuantizer()
 	err := b.eachList(ctx, func(_ []byte, postings []scoredPosting) error {
 		for i := range postings {
-			b.quantizer.See(postings[i].score)
+			quantizer.See(postings[i].score)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if b.ranking.Name == impact.RankingWeights {
-		b.quantizer = impact.WeightQuantizer(b.quantizer.Max)
+	if b.settings.Ranking == impact.RankingWeights {
+		quantizer = impact.WeightQuantizer(quantizer.Max)
 	}
 	temp := ix.path(impactsTemp)
-	w, err := impact.Create(ix.fs, temp, impact.Options{
-		IndexID: b.snapshot.indexID, Generation: b.snapshot.Generation, NumDocs: b.snapshot.NumDocs,
-		Ranking: b.ranking, Quantizer: b.quantizer,
-		Codec: b.options.Codec, BitmapBits: b.options.BitmapBits, RawBelow: b.options.RawBelow,
-	})
+	w, err := impact.Create(ix.fs, temp, b.snapshot.impactOptions(b.settings, quantizer))
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +211,7 @@ func (b *impactBuild) write(ctx context.Context, ix *Index) (*impact.Meta, error
 	err = b.eachList(ctx, func(term []byte, postings []scoredPosting) error {
 		list = list[:0]
 		for i := range postings {
-			list = append(list, impact.Posting{DocID: postings[i].doc, Impact: b.quantizer.Impact(postings[i].score)})
+			list = append(list, impact.Posting{DocID: postings[i].doc, Impact: quantizer.Impact(postings[i].score)})
 		}
 		return w.Add(term, list)
 	})
@@ -203,7 +279,7 @@ func (b *impactBuild) eachList(ctx context.Context, visit func(term []byte, post
 		if len(postings) == 0 { // of deleted documents only
 			continue
 		}
-		score := b.scorer(uint64(len(postings)))
+		score := b.snapshot.impactScorer(b.settings, uint64(len(postings)))
 		for i := range postings {
 			p := &postings[i]
 			p.score = score(p.freq, p.length)
@@ -213,17 +289,6 @@ func (b *impactBuild) eachList(ctx context.Context, visit func(term []byte, post
 		}
 		b.advance(int64(len(postings)))
 	}
-}
-
-// scorer returns the score of a posting as a function of its frequency and document
-// length.
-func (b *impactBuild) scorer(docFreq uint64) func(freq, length uint32) base.Score {
-	if b.ranking.Name == impact.RankingWeights {
-		return func(freq, _ uint32) base.Score { return base.Score(freq) }
-	}
-	f := &b.snapshot.Fields[0]
-	term := b.ranking.Term(f.NumDocs, docFreq, f.AvgLen())
-	return term.Score
 }
 
 func (b *impactBuild) advance(postings int64) {
@@ -277,42 +342,5 @@ func (in *impactInput) read(dst []scoredPosting) ([]scoredPosting, error) {
 				dst = append(dst, scoredPosting{doc: in.view.Base + base.DocID(d), freq: in.block.Freqs[i], length: in.lengths[d]})
 			}
 		}
-	}
-}
-
-// Impacts returns the commit's impact-ordered lists, valid until the snapshot is released. The
-// first call opens them, others cost a load. The error wraps ErrNoImpacts, or base.ErrCorrupt
-// if they are damaged or of another index.
-func (s *Snapshot) Impacts() (*impact.Index, error) {
-	if x := s.impacts.Load(); x != nil {
-		return x, nil
-	}
-	return s.openImpacts()
-}
-
-func (s *Snapshot) openImpacts() (x *impact.Index, err error) {
-	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
-	s.openingImpacts.Lock()
-	defer s.openingImpacts.Unlock()
-	if x := s.impacts.Load(); x != nil {
-		return x, nil
-	}
-	x, err = impact.Open(s.index.fs, s.index.path(impactsName(s.Generation)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("index %s, generation %d (each commit leaves those of the one before behind): %w", s.index.dir, s.Generation, ErrNoImpacts)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if m := x.Meta(); m.IndexID != s.indexID || m.Generation != s.Generation || m.NumDocs != s.NumDocs {
-		return nil, errors.Join(fmt.Errorf("%s: of another index, or an older one: %w", impactsName(s.Generation), base.ErrCorrupt), x.Close())
-	}
-	s.impacts.Store(x)
-	return x, nil
-}
-
-func (s *Snapshot) closeImpacts() {
-	if x := s.impacts.Load(); x != nil {
-		_ = x.Close() // a read-only mapping loses no data
 	}
 }

@@ -74,7 +74,7 @@ func expectImpacts(t testing.TB, s *Snapshot, ranking impact.Ranking) map[string
 
 func sameImpacts(t testing.TB, s *Snapshot, want map[string][]impact.Posting) {
 	t.Helper()
-	x, err := s.Impacts()
+	x, err := s.StoredImpacts()
 	check(t, err)
 	it := x.Lists()
 	numTerms := 0
@@ -133,7 +133,7 @@ func TestBuildImpacts(t *testing.T) {
 	}
 }
 
-// The next commit drops impacts; older snapshots keep them.
+// The next commit drops the file; older snapshots keep it. Lists are computed from then on.
 func TestImpactsAreOfOneCommit(t *testing.T) {
 	fs := vfstest.NewMem()
 	ix := severalSegments(t, fs)
@@ -141,12 +141,15 @@ func TestImpactsAreOfOneCommit(t *testing.T) {
 	before, err := ix.Snapshot()
 	check(t, err)
 	defer before.Release()
-	if _, err := before.Impacts(); !errors.Is(err, ErrNoImpacts) || !errors.Is(err, base.ErrBadInput) {
-		t.Errorf("without impacts: %v", err)
-	}
 	_, err = ix.BuildImpacts(t.Context(), ImpactOptions{})
 	check(t, err)
-	x, err := before.Impacts()
+	if _, err := before.Impacts(); !errors.Is(err, ErrNoImpacts) || !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("before the first lists: %v", err)
+	}
+	built, err := ix.Snapshot()
+	check(t, err)
+	defer built.Release()
+	x, err := built.StoredImpacts()
 	check(t, err)
 	w := newWriter(t, ix)
 	addAll(t, w, randomDocs(51, 3, false))
@@ -158,13 +161,113 @@ func TestImpactsAreOfOneCommit(t *testing.T) {
 	after, err := ix.Snapshot()
 	check(t, err)
 	defer after.Release()
-	if _, err := after.Impacts(); !errors.Is(err, ErrNoImpacts) {
+	if _, err := after.StoredImpacts(); !errors.Is(err, ErrNoImpacts) {
 		t.Errorf("after a commit: %v", err)
 	}
 	if i := slices.IndexFunc(fs.Names(), func(name string) bool { return strings.Contains(name, "impacts-") }); i >= 0 {
 		t.Errorf("%s was left behind", fs.Names()[i])
 	}
+	if y, err := after.Impacts(); err != nil || !y.IsComputed() || x.IsComputed() {
+		t.Errorf("after a commit: %v", err)
+	}
 	check(t, x.Verify(t.Context(), nil))
+}
+
+// computedAre compares computed lists with expected ones.
+func computedAre(t testing.TB, s *Snapshot, want map[string][]impact.Posting) {
+	t.Helper()
+	x, err := s.Impacts()
+	check(t, err)
+	if !x.IsComputed() {
+		t.Fatal("the lists are of a file")
+	}
+	for term, list := range want {
+		var l impact.List
+		found, err := x.Find([]byte(term), &l)
+		check(t, err)
+		if !found {
+			t.Fatalf("term %q is not found", term)
+		}
+		segments, err := l.AppendSegments(nil)
+		check(t, err)
+		var got []impact.Posting
+		for i := range segments {
+			docIDs, err := x.AppendDocIDs(nil, &segments[i])
+			check(t, err)
+			for _, d := range docIDs {
+				got = append(got, impact.Posting{DocID: d, Impact: segments[i].Impact})
+			}
+		}
+		slices.SortFunc(got, func(a, b impact.Posting) int { return int(a.DocID) - int(b.DocID) })
+		if !slices.Equal(got, list) {
+			t.Fatalf("term %q: %v, want %v", term, got, list)
+		}
+	}
+	var l impact.List
+	if found, err := x.Find([]byte("no such term"), &l); found || err != nil {
+		t.Errorf("a term of no document: %v, %v", found, err)
+	}
+}
+
+// Computed lists are those of a file, for any ranking and after any changes.
+func TestComputedImpacts(t *testing.T) {
+	for _, r := range []impact.Ranking{
+		{Name: impact.RankingBM25, BM25: score.DefaultBM25},
+		{Name: impact.RankingBM25, BM25: score.BM25{K1: 0, B: 0}},
+		{Name: impact.RankingATIRE, BM25: score.DefaultBM25},
+		{Name: impact.RankingATIRE, BM25: score.BM25{K1: 2.5, B: 1}},
+	} {
+		ix := severalSegments(t, vfstest.NewMem())
+		defer ix.Close()
+		_, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: r.Name, BM25: &r.BM25, Codec: "pfordelta", BitmapBits: 4})
+		check(t, err)
+		for seed := range uint64(6) {
+			docs := randomDocs(60+seed, 20+int(seed)*10, true)
+			w := newWriter(t, ix)
+			addAll(t, w, docs)
+			for i := 0; i < len(docs); i += 3 {
+				check(t, w.Delete(docs[i].ID))
+			}
+			check(t, w.Commit(t.Context()))
+			check(t, w.Close())
+			s, err := ix.Snapshot()
+			check(t, err)
+			computedAre(t, s, expectImpacts(t, s, r))
+			s.Release()
+		}
+		report, err := ix.Merge(t.Context(), MergeOptions{})
+		check(t, err)
+		s, err := ix.Snapshot()
+		check(t, err)
+		x, err := s.StoredImpacts()
+		check(t, err)
+		if report.Impacts != ImpactsRebuilt || x.Meta().Codec != "pfordelta" {
+			t.Errorf("impacts %d, %+v", report.Impacts, x.Meta())
+		}
+		sameImpacts(t, s, expectImpacts(t, s, r))
+		s.Release()
+	}
+}
+
+// A list that could not be computed is computed for the next query.
+func TestComputedImpactsAfterError(t *testing.T) {
+	fail := errors.New("injected")
+	errs := []error{fail, nil}
+	x, err := impact.NewComputed(impact.Options{NumDocs: 3, Ranking: impact.Ranking{Name: impact.RankingExternal}}, func(_ []byte, dst []impact.Posting) ([]impact.Posting, error) {
+		err := errs[0]
+		errs = errs[1:]
+		return append(dst, impact.Posting{DocID: 2, Impact: 9}), err
+	})
+	check(t, err)
+	var l impact.List
+	for _, want := range []error{fail, nil, nil} { // the last is a kept list
+		if found, err := x.Find([]byte("a"), &l); !errors.Is(err, want) || found != (want == nil) {
+			t.Errorf("found %v, error %v, want %v", found, err, want)
+		}
+	}
+	if l.DocFreq != 1 || l.Max != 9 {
+		t.Errorf("%+v", l)
+	}
 }
 
 func TestImpactsOfAnotherIndex(t *testing.T) {
@@ -239,5 +342,20 @@ func TestImpactsOfWeights(t *testing.T) {
 		check(t, err)
 		defer s.Release()
 		sameImpacts(t, s, want)
+
+		w = newWriter(t, ix)
+		check(t, w.Add(&corpus.Document{ID: "more", Vector: []corpus.TermWeight{{Term: "t1", Weight: float64(greatest)}}}))
+		check(t, w.Delete("39")) // the only one of the greatest weight before
+		check(t, w.Commit(t.Context()))
+		check(t, w.Close())
+		want["t0"] = slices.DeleteFunc(want["t0"], func(p impact.Posting) bool { return p.DocID == 39 })
+		want["t1"] = append(want["t1"], impact.Posting{DocID: 40, Impact: 255})
+		if greatest < 255 {
+			want["t1"][len(want["t1"])-1].Impact = uint8(greatest)
+		}
+		grown, err := ix.Snapshot()
+		check(t, err)
+		defer grown.Release()
+		computedAre(t, grown, want)
 	}
 }

@@ -286,6 +286,9 @@ func (l *Live) TempDir() (string, error) {
 func (l *Live) Close() error {
 	l.mu.Lock()
 	l.closing = true
+	if l.merging.stop != nil {
+		l.merging.stop()
+	}
 	l.mu.Unlock()
 	if err := l.awaitMerges(context.Background(), nil); err != nil {
 		return err

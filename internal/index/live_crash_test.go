@@ -56,6 +56,7 @@ func liveCrashes(t *testing.T, seed uint64) {
 	m.publishing = func() { history.add(m.seq, m.docs) }
 	l := m.live
 	var flushed atomic.Uint64
+	var built atomic.Int64
 	work := []func(ctx context.Context, rng *rand.Rand) error{
 		func(ctx context.Context, rng *rand.Rand) error {
 			seq, err := l.Flush(ctx)
@@ -72,6 +73,16 @@ func liveCrashes(t *testing.T, seed uint64) {
 		},
 		func(ctx context.Context, rng *rand.Rand) error { // publishes nothing
 			_, err := l.Publish(ctx, nil, func() error { return nil }, map[string]struct{}{"none": {}}, nil, 0, 0)
+			return err
+		},
+		func(ctx context.Context, rng *rand.Rand) error {
+			_, err := l.BuildImpacts(ctx, &ImpactOptions{RawBelow: 1 + rng.IntN(3)})
+			if errors.Is(err, ErrChanged) {
+				return nil
+			}
+			if err == nil {
+				built.Add(1)
+			}
 			return err
 		},
 	}
@@ -124,12 +135,17 @@ func liveCrashes(t *testing.T, seed uint64) {
 		check(t, err)
 		sameLive(t, again, history.get(t, seq))
 		checkStatistics(t, again)
+		checkImpacts(t, again)
 		_, err = live.Flush(t.Context())
 		check(t, err)
 		check(t, errors.Join(live.Close(), again.Close()))
 	}
 	check(t, l.Close())
 	group.Wait()
+	if built.Load() == 0 {
+		t.Error("no impact-ordered lists were stored")
+	}
+	checkImpacts(t, ix)
 	if n := len(l.files.making); n > 0 || l.merging.running > 0 || len(l.merging.busy) > 0 {
 		t.Errorf("%d files are still being written, %d merges run, of %v", n, l.merging.running, l.merging.busy)
 	}

@@ -62,11 +62,19 @@ func (l *Live) MergeAll(ctx context.Context, fsys vfs.FS, choose func([]SegmentS
 
 // merging is the state of merges. Live.mu guards it.
 type merging struct {
-	all     baton           // MergeAll has it
+	all     baton           // MergeAll or BuildImpacts has it
 	busy    map[string]bool // segments that a merge joins
 	held    map[string]bool // segments that MergeAll has for itself; nil: it does not run
 	ended   chan struct{}   // closed when a merge ends, and replaced
-	running int
+	running int             // and BuildImpacts
+	stop    func()          // ends BuildImpacts; nil: it does not run
+}
+
+// ends is for the end of a merge, with Live.mu held.
+func (m *merging) ends() {
+	m.running--
+	close(m.ended)
+	m.ended = make(chan struct{})
 }
 
 func newMerging() merging {
@@ -185,9 +193,7 @@ func (m *liveMerge) end() {
 	m.base.Release() // of files that can be removed by now; before the end, which Close awaits
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.merging.running--
-	close(l.merging.ended)
-	l.merging.ended = make(chan struct{})
+	l.merging.ends()
 }
 
 func (s *Snapshot) sizes() []SegmentSize {

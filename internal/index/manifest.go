@@ -31,11 +31,11 @@ import (
 // History of the version: 1, the first; 2, with seq, written only if that is not 0; 3, with grown,
 // written only if that is not 0: segments can have fewer fields; 4, with options.mapping or
 // options.analysis, written only if there is one; 5, with fields of vectors or revisions in options.mapping; 6, with
-// options.mapping.shape and the former documents of segments.
+// options.mapping.shape and the former documents of segments; 7, with impacts.
 const (
 	manifestName    = base.ManifestName
 	manifestTemp    = "MANIFEST.new"
-	manifestVersion = 6
+	manifestVersion = 7
 	lockName        = "LOCK"
 	tempName        = "tmp"
 	// LogName is the folder of the write-ahead log (package living).
@@ -58,6 +58,8 @@ type manifest struct {
 	// Grown counts the last of Options.Declared, which were added after the index was made. Segments
 	// can lack them.
 	Grown int `json:"grown,omitempty"`
+	// Impacts, if not nil, is how impact-ordered lists are made, of this commit and the next ones; not to be changed.
+	Impacts *ImpactSettings `json:"impacts,omitempty"`
 }
 
 type manifestSegment struct {
@@ -126,6 +128,8 @@ func (m *manifest) encodeValid() ([]byte, error) {
 // version is the lowest that has the content.
 func (m *manifest) version() int {
 	switch {
+	case m.Impacts != nil:
+		return 7
 	case m.Options.shape() != 0:
 		return 6
 	case m.Options.weightFields() != nil, m.Options.revision() != 0:
@@ -179,6 +183,9 @@ func (m *manifest) validate() error {
 	}
 	if m.Options.Fields == nil {
 		return fmt.Errorf("no list of fields: %w", base.ErrCorrupt)
+	}
+	if err := m.Impacts.validate(m.Options.Weighted()); err != nil {
+		return err
 	}
 	if n := len(m.Options.Declared()); m.Grown < 0 || m.Grown > n {
 		return fmt.Errorf("%d of %d fields were added: %w", m.Grown, n, base.ErrCorrupt)

@@ -149,9 +149,9 @@ func TestManifestContradictions(t *testing.T) {
 			}
 		})
 	}
-	newer := []byte("griffin-manifest 7 crc64 00\n...")
+	newer := []byte("griffin-manifest 8 crc64 00\n...")
 	if _, err := parseManifest(newer); !errors.Is(err, base.ErrVersion) {
-		t.Errorf("version 7: error %v, want ErrVersion", err)
+		t.Errorf("version 8: error %v, want ErrVersion", err)
 	}
 }
 

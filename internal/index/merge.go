@@ -127,14 +127,12 @@ func (ix *Index) planMerge(opts *MergeOptions) (MergeReport, error) {
 	if err != nil || !report.Changed {
 		return report, err
 	}
-	x, err := s.Impacts()
-	switch {
-	case errors.Is(err, ErrNoImpacts):
+	switch settings, lists, err := s.impactsToMerge(); {
 	case err != nil:
 		return MergeReport{}, err
-	case canRebuild(x.Meta()) && report.After.Docs > 0:
+	case settings != nil && report.After.Docs > 0:
 		report.Impacts = ImpactsRebuilt
-	default:
+	case lists:
 		report.Impacts = ImpactsDropped
 	}
 	return report, nil
@@ -254,20 +252,38 @@ func (c *commit) mergeSegments(ctx context.Context) error {
 	return nil
 }
 
-func canRebuild(m *impact.Meta) bool { return m.Ranking != impact.RankingExternal }
-
-// For the next commit, if the one before has impact-ordered lists.
-func (c *commit) rebuildImpacts(ctx context.Context) error {
-	former, err := c.base.Impacts()
+// impactsToMerge returns how a merge computes impact-ordered lists; nil: not at all, because nobody made any, or because
+// those of the file (lists) came from another program.
+func (s *Snapshot) impactsToMerge() (settings *ImpactSettings, lists bool, err error) {
+	x, err := s.StoredImpacts()
 	if errors.Is(err, ErrNoImpacts) {
-		return nil
+		return s.impacts.settings, false, nil
 	}
+	if err != nil {
+		return nil, false, err
+	}
+	m := x.Meta()
+	if s.impacts.settings != nil {
+		return s.impacts.settings, true, nil
+	}
+	if m.Ranking == impact.RankingExternal {
+		return nil, true, nil
+	}
+	// Earlier versions did not keep settings.
+	o := impact.Options{Codec: m.Codec}.WithDefaults()
+	return &ImpactSettings{Ranking: m.Ranking, K1: m.K1, B: m.B, Codec: o.Codec, BitmapBits: o.BitmapBits, RawBelow: o.RawBelow}, true, nil
+}
+
+func (c *commit) rebuildImpacts(ctx context.Context) error {
+	settings, lists, err := c.base.impactsToMerge()
 	if err != nil {
 		return err
 	}
-	m := former.Meta()
-	if !canRebuild(m) || len(c.next.Segments) == 0 {
-		c.result.impacts = ImpactsDropped
+	c.next.Impacts = settings
+	if settings == nil || len(c.next.Segments) == 0 {
+		if lists {
+			c.result.impacts = ImpactsDropped
+		}
 		return nil
 	}
 	next, err := c.ix.newSnapshot(c.next, c.base)
@@ -275,7 +291,7 @@ func (c *commit) rebuildImpacts(ctx context.Context) error {
 		return err
 	}
 	defer next.Release()
-	b := &impactBuild{snapshot: next, ranking: m.RankingOf(), options: ImpactOptions{Codec: m.Codec}, progress: c.phase(PhaseImpacts)}
+	b := &impactBuild{snapshot: next, settings: settings, progress: c.phase(PhaseImpacts)}
 	c.made = append(c.made, impactsName(next.Generation))
 	if _, err := b.write(ctx, c.ix); err != nil {
 		return fmt.Errorf("impact-ordered lists: %w", err)

@@ -235,7 +235,7 @@ func TestMergeImpacts(t *testing.T) {
 	check(t, err)
 	defer s.Release()
 	sameImpacts(t, s, expectImpacts(t, s, ranking))
-	if x, err := s.Impacts(); err != nil || x.Meta().Codec != "raw" {
+	if x, err := s.StoredImpacts(); err != nil || x.Meta().Codec != "raw" {
 		t.Errorf("codec %q, %v", x.Meta().Codec, err)
 	}
 }

@@ -324,7 +324,7 @@ func TestMergeImpactsReport(t *testing.T) {
 			after, err := ix.Snapshot()
 			check(t, err)
 			defer after.Release()
-			if _, err := after.Impacts(); errors.Is(err, ErrNoImpacts) != (c.want == ImpactsDropped) {
+			if _, err := after.StoredImpacts(); errors.Is(err, ErrNoImpacts) != (c.want == ImpactsDropped) {
 				t.Errorf("impacts after the merge: %v", err)
 			}
 		})

@@ -7,7 +7,6 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/derived"
-	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/topk"
@@ -33,12 +32,11 @@ type Snapshot struct {
 	references atomic.Int64
 	held       []*openSegment // of Segments, in their order
 
-	index          *Index
-	indexID        string
-	grown          int // manifest.Grown
-	ties           sortedTies
-	openingImpacts sync.Mutex
-	impacts        atomic.Pointer[impact.Index] // nil: not opened
+	index   *Index
+	indexID string
+	grown   int // manifest.Grown
+	ties    sortedTies
+	impacts openImpacts
 
 	kept atomic.Value // of Keep
 
@@ -131,6 +129,7 @@ func (o *openSegment) unmap() {
 // the former deletions.
 func (ix *Index) newSnapshot(m *manifest, others ...*Snapshot) (*Snapshot, error) {
 	s := &Snapshot{Generation: m.Generation, Serial: serials.Add(1), Options: m.Options, index: ix, indexID: m.ID, grown: m.Grown}
+	s.impacts.settings = m.Impacts
 	s.references.Store(1)
 	s.Fields = make([]FieldStats, 1+len(m.Options.Fields))
 	s.Fields[0].WeightScale = m.Options.WeightScale
@@ -315,7 +314,7 @@ func (s *Snapshot) Release() {
 	for _, seg := range s.held {
 		seg.release()
 	}
-	s.closeImpacts()
+	s.impacts.close()
 }
 
 // FindIDs reports for each external id whether a segment has a document with it, deleted ones too. It is true for all that

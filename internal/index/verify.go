@@ -20,7 +20,7 @@ func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64))
 	for i := range s.Segments {
 		total += verifyUnits * s.Segments[i].Meta().SizeBytes()
 	}
-	impacts, err := s.Impacts()
+	impacts, err := s.StoredImpacts()
 	switch {
 	case err == nil:
 		total += verifyUnits * impacts.SizeBytes()

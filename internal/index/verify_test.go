@@ -35,7 +35,7 @@ func TestVerifyProgressTotal(t *testing.T) {
 			segments := 2 * s.size().SizeBytes
 			want := segments
 			if impacts {
-				x, err := s.Impacts()
+				x, err := s.StoredImpacts()
 				check(t, err)
 				want += 2 * x.SizeBytes()
 			}
@@ -143,9 +143,9 @@ func builderOf(t *testing.T, ix *Index) *impactBuild {
 	s, err := ix.Snapshot()
 	check(t, err)
 	t.Cleanup(s.Release)
-	b := &impactBuild{snapshot: s}
-	check(t, b.chooseRanking())
-	return b
+	settings, err := new(ImpactOptions).settings(&s.Options)
+	check(t, err)
+	return &impactBuild{snapshot: s, settings: settings}
 }
 
 // The first error of a visit, or the end of the context, ends the pass over the lists.

@@ -2,6 +2,7 @@ package living
 
 import (
 	"context"
+	"errors"
 
 	"github.com/griffin-search/griffin/internal/index"
 )
@@ -52,7 +53,8 @@ func signalAll(all *signals) {
 
 // Merge makes all acknowledged writes visible and joins their segments until at most maxSegments are left,
 // without the documents that are deleted by then. Later segments are merged in the background
-// meanwhile.
+// meanwhile. If the index has impact-ordered lists, they are made again, unless writes change it before
+// the end.
 func (s *Store) Merge(ctx context.Context, maxSegments int) error {
 	if err := s.Refresh(ctx); err != nil {
 		return err
@@ -61,7 +63,7 @@ func (s *Store) Merge(ctx context.Context, maxSegments int) error {
 	s.work.turns.want(1)
 	defer s.work.turns.want(-1)
 	next := 0 // the first segment that can have deleted documents
-	return s.explain(s.live.MergeAll(ctx, s.slow, func(sizes []index.SegmentSize) (from, to int) {
+	err := s.live.MergeAll(ctx, s.slow, func(sizes []index.SegmentSize) (from, to int) {
 		if len(sizes) > max(maxSegments, 1) {
 			return smallestNeighbours(sizes, len(sizes)-max(maxSegments, 1)+1)
 		}
@@ -73,7 +75,13 @@ func (s *Store) Merge(ctx context.Context, maxSegments int) error {
 			}
 		}
 		return 0, 0
-	}))
+	})
+	if err == nil && hasImpacts(s.ix) {
+		if _, err = s.live.BuildImpacts(ctx, nil); errors.Is(err, index.ErrChanged) {
+			err = nil
+		}
+	}
+	return s.explain(err)
 }
 
 // smallestNeighbours returns the n neighbours that have the fewest documents together.

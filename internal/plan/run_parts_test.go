@@ -337,7 +337,7 @@ func TestDamagedFiles(t *testing.T) {
 	for _, c := range []struct {
 		file string
 		mode Mode
-	}{{"seg-000001/postings", ModeOr}, {"impacts-000001", ModeSaat}} {
+	}{{"seg-000001/postings", ModeOr}, {"impacts-000002", ModeSaat}} {
 		ix := plantest.RandomIndex(t, rand.New(rand.NewPCG(56, 56)), 300, 1, false)
 		if _, err := ix.BuildImpacts(t.Context(), index.ImpactOptions{}); err != nil {
 			t.Fatal(err)

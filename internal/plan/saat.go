@@ -35,7 +35,8 @@ func (q *ImpactQuery) shift() int { return base.ScoreFractionBits - q.unitBits }
 const boostBits = 6
 
 // prepare's error wraps base.ErrBadInput if the query is not a bag of words of the default
-// field, or index.ErrNoImpacts if the snapshot has no impact-ordered lists.
+// field, or index.ErrNoImpacts if the snapshot has no impact-ordered lists. Computing
+// lists can fail as reading posting lists can.
 func (q *ImpactQuery) prepare(p *Plan, opts Options) (err error) {
 	root, ws := p.stages[0].root, &p.words
 	if q.variant, err = saat.ParseVariant(opts.Accumulators); err != nil {
@@ -50,6 +51,9 @@ func (q *ImpactQuery) prepare(p *Plan, opts Options) (err error) {
 	if p.planner.ownBounds {
 		m := x.Meta()
 		p.notes = append(p.notes, fmt.Sprintf("the stored impacts keep their parameters: %s with k1=%g and b=%g", m.Ranking, m.K1, m.B))
+	}
+	if x.IsComputed() {
+		p.notes = append(p.notes, "the index changed since its impact-ordered lists were stored: the lists of this query are computed from the posting lists (griffin impacts or a merge stores them again)")
 	}
 	ws.docFreqs = append(ws.docFreqs[:0], make([]uint64, len(ws.terms))...)
 	if root == nil {

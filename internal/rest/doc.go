@@ -12,7 +12,7 @@
 //	bulk.go, bulk_reader.go     NDJSON
 //	search.go, query.go         searches and counts
 //	analyze.go                  _analyze
-//	export.go                   _export, which OpenSearch lacks
+//	export.go, impacts.go       _export and _impacts, which OpenSearch lacks
 //	by_query.go                 _delete_by_query, _update_by_query
 //	admin.go                    refresh, flush, merge, cat, health
 //

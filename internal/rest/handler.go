@@ -402,6 +402,7 @@ func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...
 		route(method+" /{index}/_analyze", analyze)
 	}
 	route("GET /{index}/_export", bodiless(exportIndex))
+	route("POST /{index}/_impacts", buildImpacts)
 	route("GET /_mapping", bodiless(getMapping))
 	route("GET /{index}/_mapping/field/{fields}", bodiless(getFieldMapping), "include_defaults")
 	route("GET /_cat/indices", bodiless(catIndices), "format", "v")

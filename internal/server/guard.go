@@ -182,7 +182,7 @@ func (h *handler) explain(asked string, err error, budget time.Duration) *apiErr
 	case errors.Is(err, griffin.ErrNoImpacts): // its text names the index folder
 		return &apiError{
 			Status: http.StatusBadRequest, Code: "no_impacts",
-			Message: "mode saat needs impact-ordered lists, which the index does not have; make them with griffin impacts",
+			Message: "mode saat needs impact-ordered lists, which nobody has made of the index; make them with griffin impacts",
 		}
 	case errors.Is(err, griffin.ErrBadInput):
 		return &apiError{Status: http.StatusBadRequest, Code: "bad_query", Message: base.Message(err)}

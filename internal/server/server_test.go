@@ -210,7 +210,7 @@ func TestErrorsOfSearches(t *testing.T) {
 		{&query.Error{Kind: griffin.ErrBadInput, Reason: "too many"}, 400, apiError{Code: "query_syntax", Message: "too many"}},
 		{
 			fmt.Errorf("index /secret: %w", griffin.ErrNoImpacts), 400,
-			apiError{Code: "no_impacts", Message: "mode saat needs impact-ordered lists, which the index does not have; make them with griffin impacts"},
+			apiError{Code: "no_impacts", Message: "mode saat needs impact-ordered lists, which nobody has made of the index; make them with griffin impacts"},
 		},
 		{fmt.Errorf("no positions: %w", griffin.ErrBadInput), 400, apiError{Code: "bad_query", Message: "no positions"}},
 		{fmt.Errorf("segment 1: %w", context.DeadlineExceeded), 504, apiError{Code: "timeout"}},
