@@ -14,6 +14,9 @@ var (
 	ErrCorrupt = errors.New("corrupt data")
 	// ErrNotIndex means that a path is not a Griffin index.
 	ErrNotIndex = errors.New("not a Griffin index")
+	// ErrRemoved means that another program removed, moved or replaced the folder of an index while it was open for
+	// writing. It wraps ErrNotIndex.
+	ErrRemoved error = removedError{}
 	// ErrExists means that a new index was requested at the path of an existing one.
 	ErrExists = errors.New("index already exists")
 	// ErrLocked means that another process or writer holds the index's write lock.
@@ -28,6 +31,14 @@ var (
 	// ErrClosed means that the index, segment or file was closed.
 	ErrClosed = errors.New("closed")
 )
+
+type removedError struct{}
+
+func (removedError) Error() string {
+	return "another program removed, moved or replaced the folder while it was open for writing"
+}
+
+func (removedError) Unwrap() error { return ErrNotIndex }
 
 // Message returns the text of err for a user: without "bad input", the text of ErrBadInput, which
 // only repeats that there is an error. Callers test err itself with errors.Is.

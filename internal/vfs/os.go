@@ -30,6 +30,8 @@ type osFile struct{ *os.File }
 
 func (f osFile) Sync() error { return syncData(f.File) }
 
+func (f osFile) isRemoved() bool { return hasNoName(f.File) }
+
 func (osFS) Open(name string) (File, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -12,6 +12,8 @@ func mapFile(*os.File, int) (*Mapping, error) { return nil, errors.ErrUnsupporte
 
 func fileNumber(os.FileInfo) (device, number uint64) { return 0, 0 }
 
+func hasNoName(*os.File) bool { return false }
+
 func syncData(f *os.File) error { return f.Sync() }
 
 // These systems cannot sync a folder.

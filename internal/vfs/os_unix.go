@@ -39,6 +39,11 @@ func fileNumber(info os.FileInfo) (device, number uint64) {
 	return 0, 0
 }
 
+func hasNoName(f *os.File) bool {
+	var s unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &s) == nil && s.Nlink == 0
+}
+
 // A flock belongs to the open file description, so a second open, even in this process, does
 // not get it.
 func lockFile(f *os.File) error {

@@ -47,6 +47,12 @@ type Identity struct {
 	Modified       int64 // nanoseconds since 1970, in the file system's precision
 }
 
+// SameFile reports whether both are of one file, also if it was written in between. Files whose numbers are not available
+// count as the same.
+func (i Identity) SameFile(other Identity) bool {
+	return i.Device == other.Device && i.Number == other.Number
+}
+
 // Settled reports whether the file is so old that a later write must have another time. File
 // systems store times in milliseconds, FAT in two seconds, so a newer file's replacement may
 // have the same Identity.
@@ -63,6 +69,13 @@ type File interface {
 	io.Closer
 	// Sync makes written data durable.
 	Sync() error
+}
+
+// IsRemoved reports whether the open file has no name any more, in any folder: its content is lost when it is closed. false
+// if the file system does not tell. It allocates nothing.
+func IsRemoved(f File) bool {
+	r, ok := f.(interface{ isRemoved() bool })
+	return ok && r.isRemoved()
 }
 
 // Mapping is a file in read-only memory; a write ends the process. If another program truncates

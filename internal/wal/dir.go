@@ -55,6 +55,7 @@ var _ Log = (*Dir)(nil)
 type opened struct {
 	torn Torn
 	last Seq
+	lock vfs.Identity // of the lock file
 }
 
 // position is a place in the chain of records.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -97,6 +98,9 @@ func (l *Dir) prepare(anew bool) error {
 
 func (l *Dir) replaceCurrent() error {
 	f := &l.files
+	if err := l.checkFolder(); err != nil {
+		return err
+	}
 	if f.current != nil {
 		if l.durable < l.written.seq {
 			if err := l.syncFile(l.written.seq); err != nil {
@@ -138,6 +142,19 @@ func (l *Dir) begin() error {
 	f.list = append(f.list, logFile{h.number, h.first, headerLen})
 	l.marked = l.durable
 	return nil
+}
+
+// checkFolder returns an error that wraps base.ErrRemoved if the folder of the log is not at its path any more, or another
+// is: it has another lock file. Lucene checks its lock file in the same way (NativeFSLockFactory, ensureValid). A new file would be lost, or
+// replace a file of another log. l.mu is held, and released for a time.
+func (l *Dir) checkFolder() error {
+	return l.unlocked(func() error {
+		now, err := l.fs.Identify(filepath.Join(l.dir, lockName))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !now.SameFile(l.was.lock) {
+			err = fmt.Errorf("%s: %w", l.dir, base.ErrRemoved)
+		}
+		return err
+	})
 }
 
 func (l *Dir) unlocked(fn func() error) error {

@@ -40,6 +40,9 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Dir, error) {
 		return nil, err
 	}
 	l := &Dir{fs: fsys, dir: dir, opts: opts, lock: lock}
+	if l.was.lock, err = fsys.Identify(filepath.Join(dir, lockName)); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	l.pool.room.L, l.idle.L, l.files.released.L, l.syncer.wake.L = &l.mu, &l.mu, &l.mu, &l.mu
 	l.syncer.stop, l.syncer.done, l.syncer.changed = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	l.replacePending()
@@ -91,7 +94,7 @@ func (l *Dir) recover() error {
 	h := header{id: l.id}
 	l.seed = h.seed()
 	l.written, l.durable = found.end, found.durable
-	l.was = opened{found.torn, found.end.seq}
+	l.was.torn, l.was.last = found.torn, found.end.seq
 	l.files.repair = repair{
 		leftover: found.leftover, folder: true, end: found.end,
 		tail: found.unconfirmed(),

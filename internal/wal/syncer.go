@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -136,8 +137,12 @@ func (l *Dir) syncFile(target Seq) error {
 	f := l.files.current
 	l.mu.Unlock()
 	err := f.Sync()
+	removed := err == nil && vfs.IsRemoved(f) // 2 µs, beside 200 µs of the sync
 	l.mu.Lock()
 	l.syncer.count++
+	if removed { // the records are lost when it is closed
+		return l.fail(fmt.Errorf("%s: %w", l.files.name(l.dir), base.ErrRemoved))
+	}
 	if err != nil {
 		err = vfs.PathError("sync", l.files.name(l.dir), err)
 		return l.fail(fmt.Errorf("records from %d on may not be durable: %w", l.durable+1, err))

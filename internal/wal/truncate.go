@@ -13,6 +13,9 @@ func (l *Dir) TruncateFront(keep Seq) error {
 	}
 	l.leading = true
 	defer l.handOver()
+	if err := l.checkFolder(); err != nil {
+		return err
+	}
 	if err := l.removeBefore(keep); err != nil {
 		return err
 	}

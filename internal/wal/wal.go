@@ -28,7 +28,8 @@ type Entry struct {
 type Log interface {
 	// Append adds records, at least one, with consecutive numbers from first on. It does not keep
 	// the payloads. With ModeRequest the records are durable when it returns. Errors wrap
-	// ErrFull, ErrReadOnly, ErrDenied, ErrFailed, base.ErrBadInput or base.ErrClosed.
+	// ErrFull, ErrReadOnly, ErrDenied, ErrFailed, base.ErrBadInput or base.ErrClosed. If another program removed
+	// the log, they wrap ErrFailed and base.ErrRemoved.
 	Append(records []Record) (first Seq, err error)
 	// Sync waits until all acknowledged records are durable.
 	Sync() error

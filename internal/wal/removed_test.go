@@ -1,0 +1,66 @@
+package wal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// No record is acknowledged that is lost at Close since its file was removed, and no file is made in a folder that is
+// not the log's any more.
+func TestRemoved(t *testing.T) {
+	for name, remove := range map[string]func(t *testing.T, dir string) error{
+		"removed": func(_ *testing.T, dir string) error { return os.RemoveAll(dir) },
+		"moved":   func(_ *testing.T, dir string) error { return os.Rename(dir, dir+".moved") },
+		"file":    func(_ *testing.T, dir string) error { return os.Remove(fileName(dir, 1)) },
+		"replaced": func(t *testing.T, dir string) error {
+			other := filepath.Join(t.TempDir(), "other")
+			l, err := Open(vfs.OS, other, Options{})
+			if err != nil {
+				return err
+			}
+			mustAppend(t, l, "other")
+			mustClose(t, l)
+			return errors.Join(os.RemoveAll(dir), os.Rename(other, dir))
+		},
+	} {
+		for _, mode := range []Mode{ModeRequest, ModeAsync, ModeInterval} {
+			for _, fileBytes := range []int64{0, 1} { // also when a file is begun
+				t.Run(name, func(t *testing.T) {
+					dir := filepath.Join(t.TempDir(), "log")
+					l, err := Open(vfs.OS, dir, Options{Mode: mode, FileBytes: fileBytes})
+					if err != nil {
+						t.Fatal(err)
+					}
+					mustAppend(t, l, "a")
+					if err := remove(t, dir); err != nil {
+						t.Fatal(err)
+					}
+					before, _ := os.ReadDir(dir)
+					for range 2 {
+						_, err := l.Append(recordsOf("b"))
+						if err == nil && mode != ModeRequest { // the record is durable later
+							err = l.Sync()
+						}
+						if err == nil && (name == "moved" && fileBytes == 0 || name == "file" && fileBytes == 1) { // the record is in a file that has a name
+							break
+						}
+						if !errors.Is(err, ErrFailed) || !errors.Is(err, base.ErrRemoved) {
+							t.Errorf("Append: %v", err)
+						}
+					}
+					if err := l.Close(); err != nil && !errors.Is(err, base.ErrRemoved) {
+						t.Errorf("Close: %v", err)
+					}
+					if after, _ := os.ReadDir(dir); len(after) > len(before) && name != "file" {
+						t.Errorf("%d files before, %d after", len(before), len(after))
+					}
+				})
+			}
+		}
+	}
+}
