@@ -72,6 +72,8 @@ func hint(command string, err error) string {
 		return hinted.hint
 	case errors.As(err, &usage):
 		return "see: " + command + " --help"
+	case errors.Is(err, base.ErrRemoved):
+		return "put the folder back, or build the index anew; end the programs that write to an index before you remove or move it"
 	case errors.Is(err, base.ErrNotIndex) && errors.As(err, &answer):
 		return addHint
 	case errors.Is(err, base.ErrNotIndex):

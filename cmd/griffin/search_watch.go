@@ -116,7 +116,15 @@ func (a *app) watch(ctx context.Context, o *watchOptions, flags *pflag.FlagSet, 
 	}
 	err := a.follow(ctx, o, flags, folders)
 	if err != nil && o.server.url == "" {
-		return ofDisk(o.out, err)
+		return ofDisk(o.out, o.ofRemoved(err))
+	}
+	return err
+}
+
+// ofRemoved is one error, in place of those of the parts, if the folder of the index with the state is gone.
+func (o *watchOptions) ofRemoved(err error) error {
+	if errors.Is(err, base.ErrRemoved) && o.following.state == "" {
+		return fmt.Errorf("%s: %w", o.out, base.ErrRemoved)
 	}
 	return err
 }
@@ -150,7 +158,7 @@ func (a *app) follow(ctx context.Context, o *watchOptions, flags *pflag.FlagSet,
 		err = hintedError{ctx.Err(), "not all files were read: the same command goes on from there"}
 	}
 	docs, files := w.Docs()
-	r.end(docs, files, err)
+	r.end(docs, files, o.ofRemoved(err))
 	return errors.Join(err, w.Close())
 }
 

@@ -29,6 +29,9 @@ func (l *Live) Checkpoint(ctx context.Context) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
+	if err := l.session.checkFolder(); err != nil {
+		return err
+	}
 	l.mu.Lock()
 	if l.closed {
 		defer l.mu.Unlock()

@@ -64,7 +64,7 @@ func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
 			return commitResult{}, err
 		}
 	}
-	if err := s.checkSame(s.ix.currentManifest()); err != nil {
+	if err := errors.Join(s.checkFolder(), s.checkSame(s.ix.currentManifest())); err != nil {
 		return commitResult{}, err
 	}
 	snapshot, err := s.ix.Snapshot()
@@ -334,7 +334,9 @@ func (c *commit) publish() (renamed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	renamed, err = c.next.save(c.ix.fs, c.ix.dir)
+	if err = c.checkFolder(); err == nil {
+		renamed, err = c.next.save(c.ix.fs, c.ix.dir)
+	}
 	if !renamed {
 		shown.Release()
 		return false, err

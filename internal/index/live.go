@@ -203,6 +203,9 @@ func (l *Live) publish(ctx context.Context, c *commit, visible func()) (err erro
 		}
 		c.next.Segments = append(c.next.Segments, ms)
 	}
+	if err := c.checkFolder(); err != nil {
+		return err
+	}
 	if c.numAdded > 0 {
 		name := l.newSegment()
 		defer func() {

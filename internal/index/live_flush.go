@@ -33,11 +33,15 @@ type writtenDeletions struct {
 }
 
 // Flush commits the documents that are visible when it begins. Other processes then see them. It returns the
-// number of the last record of the log that it includes. After a sync that failed, no Flush succeeds any more.
+// number of the last record of the log that it includes. After a sync that failed, no Flush succeeds any more. The error wraps
+// base.ErrRemoved if the folder is not at its path any more.
 func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
+	if err := l.session.checkFolder(); err != nil {
+		return 0, err
+	}
 	l.mu.Lock()
 	if l.closed || l.failed != nil {
 		defer l.mu.Unlock()
@@ -91,6 +95,9 @@ func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 	}
 	if err := l.ix.fs.SyncDir(l.ix.dir); err != nil {
 		return 0, l.failIO(err)
+	}
+	if err := l.session.checkFolder(); err != nil {
+		return 0, err
 	}
 	renamed, err := next.save(l.ix.fs, l.ix.dir)
 	if renamed {

@@ -240,6 +240,9 @@ func (m *liveMerge) write(ctx context.Context, fsys vfs.FS) error {
 	if numDocs == 0 {
 		return nil
 	}
+	if err := m.live.session.checkFolder(); err != nil {
+		return err
+	}
 	opts := m.base.Options.segmentOptions(1)
 	opts.Recompress = m.recompress
 	opts.Turns = m.live.computing.merging.At(bits.Len(uint(numDocs))) // small merges first: more of them end, and fewer segments are left

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // sessionTemps guards the folder of temporary files.
@@ -23,6 +24,8 @@ type sessionTemps struct {
 type session struct {
 	ix   *Index
 	lock io.Closer
+	// identity of the lock file.
+	identity vfs.Identity
 	// made are a new index's folders, the deepest first; after a retry some repeatedly.
 	made  []string
 	temps sessionTemps
@@ -68,16 +71,36 @@ func (s *session) takeLock() (err error) {
 				return err
 			}
 		}
+		if !created { // the lock would be the only file of an empty folder
+			if _, err := s.ix.fs.Stat(s.ix.path(manifestName)); errors.Is(err, fs.ErrNotExist) {
+				return base.ErrRemoved
+			} else if err != nil {
+				return err
+			}
+		}
 		s.lock, err = s.ix.fs.Lock(s.ix.path(lockName))
 		switch {
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		case !created:
-			return fmt.Errorf("the folder of the index does not exist any more: %w", base.ErrNotIndex)
+			return base.ErrRemoved
 		}
 		// Another writer gave up and removed the folder.
 	}
 	return err
+}
+
+// checkFolder returns an error that wraps base.ErrRemoved if the folder of the index is not at its path any more, or another
+// is: it has another lock file. Files that were made there would be an index without its segments.
+func (s *session) checkFolder() error {
+	now, err := s.ix.fs.Identify(s.ix.path(lockName))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !now.SameFile(s.identity) {
+		err = base.ErrRemoved
+	}
+	if err != nil {
+		return fmt.Errorf("index %s: %w", s.ix.dir, err)
+	}
+	return nil
 }
 
 func (s *session) makeFolder() error {
@@ -114,7 +137,10 @@ func (s *session) syncParents() error {
 	return nil
 }
 
-func (s *session) start() error {
+func (s *session) start() (err error) {
+	if s.identity, err = s.ix.fs.Identify(s.ix.path(lockName)); err != nil {
+		return fmt.Errorf("index %s: %w", s.ix.dir, err)
+	}
 	now := s.ix.currentManifest()
 	// Searches follow another index only after Refresh, so it is not shown here.
 	if err := s.checkSame(now); err != nil {
@@ -170,6 +196,9 @@ func (s *session) settle() error {
 func (s *session) temp() (string, error) {
 	s.temps.mu.Lock()
 	defer s.temps.mu.Unlock()
+	if err := s.checkFolder(); err != nil {
+		return "", err
+	}
 	dir := s.ix.path(tempName)
 	if err := s.ix.fs.MkdirAll(dir); err != nil {
 		return "", fmt.Errorf("index %s: %w", s.ix.dir, err)

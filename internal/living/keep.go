@@ -28,7 +28,8 @@ const (
 )
 
 // Kept is a Store that is opened again after a failed sync, after which a Store accepts and commits
-// nothing. Between, operations fail with ErrDown. It is safe for concurrent use.
+// nothing, and after its folder was removed or moved (base.ErrRemoved), which can come back. Between, operations fail with
+// ErrDown. It is safe for concurrent use.
 type Kept struct {
 	open func(Options) (*Store, error)
 	dir  string
@@ -80,9 +81,9 @@ func Keep(ctx context.Context, fsys vfs.FS, ix *index.Index, opts Options) (*Kep
 	return k, nil
 }
 
-// failed takes the store down if an error is of a failed sync.
+// failed takes the store down if an error is of a failed sync, or the folder of the index is gone.
 func (k *Kept) failed(err error) {
-	if !errors.Is(err, wal.ErrFailed) && !errors.Is(err, index.ErrSyncFailed) {
+	if !errors.Is(err, wal.ErrFailed) && !errors.Is(err, index.ErrSyncFailed) && !errors.Is(err, base.ErrRemoved) {
 		return
 	}
 	k.mu.Lock()

@@ -343,7 +343,8 @@ func (w *Watcher) recovered(k key) { delete(w.failures, k) }
 
 // Run follows the folders until ctx ends, which is no error: documents that were read are in the index
 // then. Errors
-// are of the state; errors of files, of the Target and of a disk that is full are reported, and tried again.
+// are of the state, or wrap base.ErrRemoved; other errors of the Target, of files and of a disk that is full are reported, and
+// tried again.
 func (w *Watcher) Run(ctx context.Context) error {
 	w.scanned.due = w.now()
 	for ctx.Err() == nil {
@@ -374,7 +375,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 
 // end publishes the applied writes.
 func (w *Watcher) end(ctx context.Context, err error) error {
-	if errors.Is(err, errState) {
+	if ends(err) {
 		_, closeErr := w.target.Close(context.WithoutCancel(ctx))
 		return errors.Join(err, closeErr)
 	}
@@ -461,7 +462,7 @@ func (w *Watcher) published(token string, err error) error {
 // delayed has the Target and the journal left alone for a while after an error, unless it ends Run: then it is
 // returned.
 func (w *Watcher) delayed(ctx context.Context, err error) (late bool, _ error) {
-	if err == nil || errors.Is(err, errState) || w.opts.Once && ctx.Err() == nil {
+	if err == nil || ends(err) || w.opts.Once && ctx.Err() == nil {
 		return false, err
 	}
 	if ctx.Err() == nil { // otherwise the end publishes again
@@ -471,6 +472,9 @@ func (w *Watcher) delayed(ctx context.Context, err error) (late bool, _ error) {
 	}
 	return true, nil
 }
+
+// ends reports whether an error ends Run: it is of the state, or the index is not there any more.
+func ends(err error) bool { return errors.Is(err, errState) || errors.Is(err, base.ErrRemoved) }
 
 // publishIfDue publishes when there is nothing else to do, and in intervals.
 func (w *Watcher) publishIfDue(ctx context.Context, worked bool) error {

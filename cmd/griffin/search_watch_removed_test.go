@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A watch whose index is removed, moved or replaced ends with an error, and makes no files in its place.
+func TestWatchRemoved(t *testing.T) {
+	for name, remove := range map[string]func(idx string) error{
+		"removed":  os.RemoveAll,
+		"moved":    func(idx string) error { return os.Rename(idx, idx+".moved") },
+		"replaced": func(idx string) error { return errors.Join(os.Rename(idx, idx+".moved"), os.Rename(idx+".other", idx)) },
+	} {
+		for _, changed := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				dir := t.TempDir()
+				docs, idx := filepath.Join(dir, "docs"), filepath.Join(dir, "x.idx")
+				write(t, "alpha one", docs, "a.txt")
+				runGriffin(t, "index", docs, "--out", idx+".other")
+				w := startWatch(t, docs, "--out", idx)
+				w.wait(func(e watchEvent) bool { return e.Event == "ready" })
+				if err := remove(idx); err != nil {
+					t.Fatal(err)
+				}
+				if changed {
+					write(t, "beta two", docs, "b.txt")
+				} else if err := w.cmd.Process.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+				end := w.wait(func(e watchEvent) bool { return e.Event == "end" })
+				for range w.events {
+					continue
+				}
+				var exit *exec.ExitError
+				if err := w.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitIndex || !strings.Contains(end.Error, "removed, moved or replaced") {
+					t.Errorf("changed %t: %v, %+v\n%s", changed, err, end, &w.errOut)
+				}
+				if name == "replaced" {
+					runGriffin(t, "verify", idx, "--rebuild")
+					return
+				}
+				if _, err := os.Stat(idx); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("the folder was made anew: %v", err)
+				}
+				if name == "moved" { // it goes on from there
+					runGriffin(t, "watch", docs, "--out", idx+".moved", "--once")
+					runGriffin(t, "verify", idx+".moved", "--rebuild")
+				}
+			})
+		}
+	}
+}
