@@ -327,7 +327,7 @@ func (d *Directory) remove(ctx context.Context, name string) *Error {
 	x.changing.Lock() // later changes find that the index is gone
 	trash := filepath.Join(d.dir, deletedPrefix+newID())
 	err := os.Rename(filepath.Join(d.dir, name), trash)
-	if err == nil {
+	if err == nil || errors.Is(err, fs.ErrNotExist) { // another program has removed it
 		err = errors.Join(os.RemoveAll(d.metaFile(name)), os.RemoveAll(trash))
 	}
 	x.changing.Unlock()
