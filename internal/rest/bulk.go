@@ -25,6 +25,9 @@ const (
 	smallBatchBytes = 256 << 10
 	// maxBulkItems bounds the memory of the answer.
 	maxBulkItems = 500_000
+	// maxWaitingBytes is the size of an answer above which a request with refresh=wait_for counts as one that writes until
+	// it ends.
+	maxWaitingBytes = 1 << 20
 )
 
 // bulkRun is one bulk request.
@@ -84,6 +87,7 @@ func bulk(r *request) (answer, *Error) {
 	if run.items == 0 {
 		return answer{}, badRequest(typeValidation, "Validation Failed: 1: no requests added;")
 	}
+	r.keepSlot = len(run.answer) > maxWaitingBytes
 	ctx, cancel := r.limit()
 	defer cancel()
 	for _, name := range slices.Sorted(maps.Keys(run.touched)) {

@@ -316,7 +316,8 @@ func (r *request) checkRefresh() (policy string, err *Error) {
 	return "", illegal("Unknown value for refresh: [%s].", policy)
 }
 
-// refresh makes writes visible as the request wants.
+// refresh makes writes visible as the request wants. One that waits lets others write, unless it keeps much memory meanwhile
+// (keepSlot).
 func (r *request) refresh(ctx context.Context, x *Index) (forced bool, apiErr *Error) {
 	policy, apiErr := r.checkRefresh()
 	if apiErr != nil {
@@ -327,6 +328,9 @@ func (r *request) refresh(ctx context.Context, x *Index) (forced bool, apiErr *E
 	case "true":
 		err = r.h.refresh(ctx, x)
 	case "wait_for":
+		if !r.keepSlot {
+			r.endWrite()
+		}
 		err = x.refresh.wait(ctx)
 	}
 	if err != nil {

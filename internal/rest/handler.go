@@ -100,6 +100,9 @@ type request struct {
 	reads  bool        // the body has been read, in part at least
 	chosen *pathFilter // parts of the answer, by filter_path; nil: all
 	ends   []func()    // called when the route has answered
+	writes bool        // it has one of Options.MaxWrites
+	// keepSlot keeps it until the answer is sent.
+	keepSlot bool
 }
 
 type action func(r *request) (answer, *Error)
@@ -296,16 +299,25 @@ func (r *request) deadlines() {
 	_ = c.SetWriteDeadline(until.Add(r.h.options.Timeout))
 }
 
-// beginWrite checks the parameter refresh and takes one of Options.MaxWrites; the caller calls done.
+// beginWrite checks the parameter refresh and takes one of Options.MaxWrites; the caller calls done, which is endWrite.
 func (r *request) beginWrite() (done func(), err *Error) {
 	if _, err := r.checkRefresh(); err != nil {
 		return nil, err
 	}
 	select {
 	case r.h.writes <- struct{}{}:
-		return func() { <-r.h.writes }, nil
+		r.writes = true
+		return r.endWrite, nil
 	default:
 		return nil, TooBusy(fmt.Sprintf("%d requests that write are already running", r.h.options.MaxWrites), time.Second)
+	}
+}
+
+// endWrite gives back one of Options.MaxWrites, if the request has one.
+func (r *request) endWrite() {
+	if r.writes {
+		r.writes = false
+		<-r.h.writes
 	}
 }
 
