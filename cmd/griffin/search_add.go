@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -178,6 +179,9 @@ func (a *app) addTo(ctx context.Context, s sink, o *indexOptions, in corpus.Opti
 	}
 	for _, c := range summary.Collections {
 		result.Collections = append(result.Collections, griffin.Collection(c))
+	}
+	if err == nil && f.docs == 0 && f.bad > 0 { // as griffin index does
+		err = fmt.Errorf("no documents in %s: nothing is added; %s left out: %w", strings.Join(paths, ", "), plural(f.bad, "bad record"), griffin.ErrBadInput)
 	}
 	if err != nil && f.docs > 0 {
 		a.notef("%s added before the error", plural(f.docs, "document"))

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -48,8 +49,8 @@ func detect(path string, head []byte, opts *Options, piped bool) (name, note str
 	if !piped && converterOf(path, head) != nil {
 		return formatFolder, "", nil
 	}
-	name, note = classify(path, head, opts)
-	if name != "" {
+	name, note, lacks := classify(path, head, opts)
+	if name = cmp.Or(name, lacks); name != "" {
 		return name, "", nil
 	}
 	byContent, byName := detectContent(head), formatByExtension[extension(path)]
@@ -70,50 +71,58 @@ func detect(path string, head []byte, opts *Options, piped bool) (name, note str
 }
 
 // classify returns a file's format if its start shows a collection whose records make
-// documents, else "". note is set if the file is named as a collection but is not one.
-func classify(path string, head []byte, opts *Options) (name, note string) {
+// documents, else "". note is set if the file is named as a collection but is not one, and lacks to the format that it would
+// have if it had the fields that the options name: read as that format, it is an error, and not one document.
+func classify(path string, head []byte, opts *Options) (name, note, lacks string) {
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
 	trimmed := bytes.TrimLeft(head, " \t\r\n")
 	if len(trimmed) == 0 {
-		return "", ""
+		return "", "", ""
 	}
 	switch ext := extension(path); {
 	case converterOf(path, head) != nil:
-		return "", ""
+		return "", "", ""
 	case ext == ".ciff":
-		return formatCIFF, ""
+		return formatCIFF, "", ""
 	case ext == ".csv" || ext == ".tsv":
 		if _, rec := newTable(head, path, opts); rec != nil && errors.Is(rec.Err, errWithoutText) {
-			return "", fmt.Sprintf("%s is one document: its first row names no title or text column (name the column, or read it as format %s if it has no header row)", Location{File: path}, formatTSV)
+			return "", fmt.Sprintf("%s is one document: its first row names no title or text column (name the column, or read it as format %s if it has no header row)", Location{File: path}, formatTSV), ""
 		} else if rec != nil {
-			return "", oneDocument(path, rec)
+			return "", oneDocument(path, rec), lacking(rec, formatCSV)
 		}
-		return formatCSV, ""
+		return formatCSV, "", ""
 	case ext == ".jsonl" || ext == ".ndjson":
 		if _, rec := tryLines(trimmed, opts); rec != nil {
-			return "", oneDocument(path, rec)
+			return "", oneDocument(path, rec), lacking(rec, formatJSONL)
 		}
-		return formatJSONL, ""
+		return formatJSONL, "", ""
 	case trimmed[0] == '[' && (ext == ".json" || path == stdinPath):
 		inner := bytes.TrimLeft(trimmed[1:], " \t\r\n")
 		if len(inner) == 0 || inner[0] != '{' {
-			return "", "" // a list of something else
+			return "", "", "" // a list of something else
 		}
 		if _, rec := tryRecord(inner, valueEnd(inner), opts); rec != nil {
-			return "", oneDocument(path, rec)
+			return "", oneDocument(path, rec), lacking(rec, formatJSON)
 		}
-		return formatJSON, ""
+		return formatJSON, "", ""
 	case kindByExtension[ext] != kindUnknown:
-		return "", ""
+		return "", "", ""
 	}
 	name = detectContent(head)
 	if name == formatJSONL {
 		// Such a file may hold settings or data: records must have an id.
 		if r, rec := tryLines(trimmed, opts); rec != nil || r.id == nil {
-			return "", ""
+			return "", "", ""
 		}
 	}
-	return name, ""
+	return name, "", ""
+}
+
+func lacking(rec *RecordError, name string) string {
+	if errors.Is(rec.Err, errNamedField) {
+		return name
+	}
+	return ""
 }
 
 func oneDocument(path string, rec *RecordError) string {

@@ -64,9 +64,13 @@ func (r *reader) listedFormat(in input, s *stream) (f *format, skipped string) {
 	case in.format != nil:
 		return nil, notOfFormat(in.format.name)
 	default:
-		if found, text := classify(in.path, head, &r.opts); found != "" {
+		found, text, lacks := classify(in.path, head, &r.opts)
+		switch {
+		case found != "":
 			name = found
-		} else {
+		case lacks != "" && lacks != formatJSON: // files *.json of a folder are often no collections
+			name = lacks
+		default:
 			note = text
 		}
 	}

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -97,8 +98,8 @@ func (r *reader) add(path string, f *format, prefixed bool) error {
 		r.addPipe(in)
 		return nil
 	}
-	if f.name == formatAuto {
-		if in.format, err = r.detectFile(path); err != nil {
+	if f.name == formatAuto || f.name == formatCSV {
+		if in.format, err = r.inspect(path, f); err != nil {
 			return err
 		}
 	}
@@ -114,23 +115,51 @@ func (r *reader) addPipe(in input) {
 	r.append(in)
 }
 
-func (r *reader) detectFile(path string) (*format, error) {
+// inspect returns the format of a file that the user named, and an error if a header row lacks a field that the options name.
+func (r *reader) inspect(path string, f *format) (*format, error) {
 	s, err := openStream(path, nil, new(atomic.Int64)) // not counted as progress
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	name, note, err := detect(path, s.head(), &r.opts, false /* piped */)
+	head, note := s.head(), ""
+	if f.name == formatAuto {
+		var name string
+		name, note, err = detect(path, head, &r.opts, false /* piped */)
+		if err == nil {
+			f, err = findFormat(name)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), s.Close())
+		}
+	}
+	if f.name == formatCSV {
+		err = checkHeader(path, head, &r.opts)
+	}
 	if err := errors.Join(err, s.Close()); err != nil {
 		return nil, err
-	}
-	f, err := findFormat(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if note != "" {
 		r.summary.note(note)
 	}
 	return f, nil
+}
+
+// checkHeader: without a field that the options name, all rows would be bad. Other errors of the header row are those of a
+// record.
+func checkHeader(path string, head []byte, opts *Options) error {
+	head = bytes.TrimPrefix(head, []byte("\ufeff"))
+	if len(head) == 0 {
+		return nil
+	}
+	_, rec := newTable(head, path, opts)
+	if rec == nil || !errors.Is(rec.Err, errNamedField) {
+		return nil
+	}
+	rec.Location = Location{File: path, Line: 1}
+	if extension(path) == ".tsv" {
+		rec.Err = fmt.Errorf("%s (read it as format %s if it has no header row): %w", base.Message(rec.Err), formatTSV, errNamedField)
+	}
+	return rec
 }
 
 func (r *reader) Next() (*Batch, error) {

@@ -87,11 +87,12 @@ func (b *builder) choose(fields []field, fold bool) (r roles, rec *RecordError) 
 	return r, nil
 }
 
+// missing is the error of a record without a field that the options name.
 func missing(fields []field, name string) *RecordError {
-	err := errMissing
+	err := fmt.Errorf("missing; there are %s: %w", listNames(fields), errNamedField)
 	for i := range fields {
 		if strings.HasPrefix(string(fields[i].name), name+".") {
-			err = fmt.Errorf("an object, with the field %q for example: %w", shortName(string(fields[i].name)), base.ErrBadInput)
+			err = fmt.Errorf("an object, with the field %q for example: %w", shortName(string(fields[i].name)), errNamedField)
 			break
 		}
 	}
@@ -301,6 +302,8 @@ func checkID(f *field) error {
 
 var (
 	errMissing = fmt.Errorf("missing: %w", base.ErrBadInput)
+	// errNamedField: the options name a field that is not there.
+	errNamedField = fmt.Errorf("%w", base.ErrBadInput)
 	// Errors around it list the fields.
 	errWithoutText = errors.New("neither a title nor a text")
 	errEmptyID     = fmt.Errorf("the id is empty: %w", base.ErrBadInput)

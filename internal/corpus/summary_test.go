@@ -185,7 +185,7 @@ func FuzzDetect(f *testing.F) {
 	opts := Options{}.withDefaults()
 	f.Fuzz(func(t *testing.T, head string) {
 		for _, name := range []string{"a", "a.csv", "a.tsv", "a.json", "a.jsonl.gz", "a.md", "-"} {
-			format, note := classify(name, []byte(head), &opts)
+			format, note, _ := classify(name, []byte(head), &opts)
 			if format != "" && note != "" {
 				t.Errorf("%s: format %s and the note %q", name, format, note)
 			}
