@@ -143,8 +143,15 @@ func (s *serverFlag) withStore(ctx context.Context, where string, work func(s re
 	return work(store)
 }
 
+// localStore is a store of this process, a backup.Store or backup.Bucket.
+type localStore interface {
+	rest.SnapshotStore
+	// Prepare reports whether the store can be used.
+	Prepare(ctx context.Context) error
+}
+
 // openStore opens a folder or the URL of a bucket.
-func openStore(ctx context.Context, where string) (rest.SnapshotStore, func() error, error) {
+func openStore(ctx context.Context, where string) (localStore, func() error, error) {
 	done := func() error { return nil }
 	scheme, path, isURL := strings.Cut(where, "://")
 	switch {

@@ -7,11 +7,10 @@ import (
 
 	"github.com/griffin-search/griffin/internal/backup"
 	"github.com/griffin-search/griffin/internal/bucket"
-	"github.com/griffin-search/griffin/internal/rest"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-func openBucket(ctx context.Context, url string) (rest.SnapshotStore, func() error, error) {
+func openBucket(ctx context.Context, url string) (localStore, func() error, error) {
 	b, err := bucket.Open(ctx, url)
 	if err != nil {
 		return nil, nil, badFlags(err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/backup"
@@ -98,7 +99,7 @@ func (a *app) serveDirectory(ctx context.Context, o serveOptions, dir string) (e
 	}
 	defer func() { err = errors.Join(err, runtime.Close()) }()
 	logger := slog.New(slog.NewTextHandler(a.err, nil))
-	repositories, closeStores, err := o.openRepositories(ctx)
+	repositories, closeStores, err := o.openRepositories(ctx, logger)
 	if err != nil {
 		return err
 	}
@@ -153,8 +154,9 @@ func (a *app) warmDirectory(ctx context.Context, r residentFlag, d *rest.Directo
 	return nil
 }
 
-// openRepositories opens the places of snapshots of --repository.
-func (o *serveOptions) openRepositories(ctx context.Context) (all map[string]rest.Repository, done func() error, err error) {
+// openRepositories opens the places of snapshots of --repository. A folder that is unusable is an error. A bucket that does not
+// answer may do so later, and searches need none: that is logged.
+func (o *serveOptions) openRepositories(ctx context.Context, logger *slog.Logger) (all map[string]rest.Repository, done func() error, err error) {
 	all = map[string]rest.Repository{}
 	var closers []func() error
 	done = func() (err error) {
@@ -176,7 +178,21 @@ func (o *serveOptions) openRepositories(ctx context.Context) (all map[string]res
 			return nil, nil, errors.Join(err, done())
 		}
 		closers = append(closers, closeStore)
+		if err := prepare(ctx, store); err != nil {
+			if _, bucket := store.(*backup.Bucket); !bucket {
+				return nil, nil, errors.Join(badFlags(fmt.Errorf("--repository %s: %w", name, err)), done())
+			}
+			logger.Warn("a repository of snapshots does not answer", "repository", name, "error", err)
+		}
 		all[name] = rest.Repository{Location: where, Store: store}
 	}
 	return all, done, nil
+}
+
+// prepare bounds the time that a bucket takes.
+func prepare(ctx context.Context, store localStore) error {
+	const limit = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return store.Prepare(ctx)
 }

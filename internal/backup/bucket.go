@@ -72,6 +72,14 @@ func (b *Bucket) again(ctx context.Context, f func() error) error {
 	}
 }
 
+// Prepare reports, after one request, whether the bucket can be read. It has no mark.
+func (b *Bucket) Prepare(ctx context.Context) error {
+	if _, err := b.objects.List(ctx, "LOCK"); err != nil { // a prefix that no object has
+		return fmt.Errorf("%s: %w", b.where, err)
+	}
+	return nil
+}
+
 // List is Store.List.
 func (b *Bucket) List(ctx context.Context) ([]Snapshot, error) {
 	all, err := b.descriptions(ctx)

@@ -28,7 +28,8 @@ type Report struct {
 // whose copies are complete are used by the next one.
 //
 // The error wraps base.ErrExists if there is a snapshot of the name, base.ErrLocked while another
-// Create runs in the store, and base.ErrCorrupt if the index is damaged.
+// Create runs in the store, base.ErrCorrupt if the index is damaged, and ErrNotStore if the folder of the store holds other
+// files.
 func (s *Store) Create(ctx context.Context, from Source, name string, progress func(done, total int64)) (_ Report, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := s.now()
@@ -43,8 +44,8 @@ func (s *Store) Create(ctx context.Context, from Source, name string, progress f
 		return Report{}, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	if index, err := exists(s.fs, s.path(base.ManifestName)); err != nil || index {
-		return Report{}, errors.Join(err, fmt.Errorf("%s is an index: name another folder for snapshots: %w", s.dir, base.ErrBadInput))
+	if _, err := s.names(); err != nil {
+		return Report{}, err
 	}
 	if err := s.fs.MkdirAll(s.dir); err != nil {
 		return Report{}, err

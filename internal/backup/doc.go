@@ -4,7 +4,7 @@
 // whose checksum the Store has is not copied again.
 //
 //	STORE/
-//	├── LOCK                        held by Create
+//	├── LOCK                        held by Create; its presence marks a Store
 //	├── NAME.snapshot               describes a snapshot; written last
 //	├── INDEX-ID/
 //	│   ├── seg-000001-1c2b3a49/    a segment and the checksum of its metadata

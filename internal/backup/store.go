@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,8 +85,62 @@ func (e *takenError) Error() string {
 
 func (e *takenError) Is(target error) bool { return target == base.ErrExists }
 
+// ErrNotStore means that a folder holds other files than those of a Store. It wraps base.ErrBadInput.
+var ErrNotStore = fmt.Errorf("not a folder of snapshots: %w", base.ErrBadInput)
+
+// names returns the files of the folder, nil if there is none. The error wraps ErrNotStore unless it is a Store or empty: a
+// Store has a lock file since its first snapshot, and a copy of one has descriptions.
+func (s *Store) names() (names []string, err error) {
+	names, err = s.fs.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil || isStore(names) {
+		return names, err
+	}
+	if slices.Contains(names, base.ManifestName) {
+		return nil, fmt.Errorf("%s is an index: name another folder for snapshots: %w", s.dir, ErrNotStore)
+	}
+	for _, name := range names {
+		if name != "lost+found" && name[0] != '.' { // those are in new file systems
+			return nil, fmt.Errorf("%s holds other files: name an empty or new folder for snapshots: %w", s.dir, ErrNotStore)
+		}
+	}
+	return nil, nil
+}
+
+func isStore(names []string) bool {
+	if slices.Contains(names, base.ManifestName) { // it has such a lock, too
+		return false
+	}
+	return slices.ContainsFunc(names, func(file string) bool {
+		name, ok := strings.CutSuffix(file, suffix)
+		return file == lockName || ok && CheckName(name) == nil
+	})
+}
+
+// Prepare makes the folder if there is none, and reports whether snapshots can be made in it, or are there. The error wraps
+// ErrNotStore if it holds other files.
+func (s *Store) Prepare(context.Context) error {
+	names, err := s.names()
+	if err != nil {
+		return err
+	}
+	if err := s.fs.MkdirAll(s.dir); err != nil {
+		return err
+	}
+	lock, err := s.fs.Lock(s.path(lockName))
+	switch {
+	case err == nil:
+		return lock.Close()
+	case errors.Is(err, base.ErrLocked), isStore(names): // of another process, or to be restored from
+		return nil
+	}
+	return err
+}
+
 // List returns the snapshots, oldest first; none if there is no such folder. A damaged description is
-// an error that wraps base.ErrCorrupt.
+// an error that wraps base.ErrCorrupt. The error wraps ErrNotStore if the folder holds other files.
 func (s *Store) List(ctx context.Context) ([]Snapshot, error) {
 	all, err := s.descriptions(ctx)
 	if err != nil {
@@ -106,8 +161,8 @@ func listed(all []*description) []Snapshot {
 }
 
 func (s *Store) descriptions(ctx context.Context) (all []*description, err error) {
-	names, err := s.fs.ReadDir(s.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	names, err := s.names()
+	if err != nil {
 		return nil, err
 	}
 	for _, file := range names {

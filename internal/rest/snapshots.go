@@ -126,6 +126,8 @@ func (r *request) explainSnapshot(err error) *Error {
 		return badRequest("invalid_snapshot_name_exception", "%s snapshot with the same name already exists", at)
 	case errors.Is(err, base.ErrLocked):
 		return &Error{Status: http.StatusServiceUnavailable, Type: "concurrent_snapshot_execution_exception", Reason: at + " another snapshot is being made in this repository"}
+	case errors.Is(err, backup.ErrNotStore):
+		return badRequest("repository_exception", "[%s] %s", r.PathValue("repository"), base.Message(err))
 	case errors.Is(err, base.ErrBadInput):
 		return badRequest("invalid_snapshot_name_exception", "%s %s", at, base.Message(err))
 	case errors.Is(err, griffin.ErrClosed):
