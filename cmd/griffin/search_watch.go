@@ -327,10 +327,15 @@ func (r *watchReport) printProblem(e *watch.Event, message string) {
 	switch {
 	case e.Kind == watch.Delayed:
 		message = "cannot write to the index, which is tried again: " + message
-	case e.File != "" && !strings.Contains(message, e.File):
+	case e.File != "" && !namesFile(message, e.File):
 		message = e.File + ": " + message
 	}
 	r.bar.above("griffin: %s", message)
+}
+
+// namesFile reports whether an error names a file already, as a place ("a.csv:3: …") or after an operation ("open a.csv: …").
+func namesFile(message, file string) bool {
+	return strings.HasPrefix(message, file+":") || strings.Contains(message, " "+file+":")
 }
 
 func (r *watchReport) end(docs, files int64, err error) {

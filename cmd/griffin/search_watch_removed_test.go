@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -52,6 +53,29 @@ func TestWatchRemoved(t *testing.T) {
 					runGriffin(t, "verify", idx+".moved", "--rebuild")
 				}
 			})
+		}
+	}
+}
+
+// A warning names the folder, also if the name is a part of its text.
+func TestWatchNamesFolder(t *testing.T) {
+	for _, name := range []string{"w", "folder", "files"} {
+		dir := t.TempDir()
+		t.Chdir(dir)
+		write(t, "alpha", name, "a.txt")
+		runGriffin(t, "watch", name, "--out", "x.idx", "--once")
+		if err := os.Remove(filepath.Join(name, "a.txt")); err != nil {
+			t.Fatal(err)
+		}
+		var out, errOut bytes.Buffer
+		realMain([]string{"watch", name, "--out", "x.idx", "--once"}, terminal{in: strings.NewReader(""), out: &out, err: &errOut})
+		if !strings.Contains(errOut.String(), "griffin: "+name+": the folder has no files any more") {
+			t.Errorf("%s%s", &out, &errOut)
+		}
+	}
+	for message, want := range map[string]bool{"w: gone": true, "open w: denied": true, "w:3: bad": true, "the folder w has no files": false, "ww: gone": false, "open ./w: denied": false} {
+		if namesFile(message, "w") != want {
+			t.Errorf("%q: %t", message, !want)
 		}
 	}
 }
