@@ -2,7 +2,10 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/griffin-search/griffin"
 )
 
 func TestThreeDigits(t *testing.T) {
@@ -24,5 +27,15 @@ func TestAlignRight(t *testing.T) {
 	got := alignRight([][]string{{"µs", "count"}, {"1234", "7"}, {"5", "123,456"}}, 3)
 	if want := []string{"  µs   count", "1234       7", "   5 123,456"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The help of --format lists its values.
+func TestFormatHelp(t *testing.T) {
+	for _, command := range []string{"index", "add", "watch", "mapping"} {
+		help := runGriffin(t, command, "--help")
+		if want := "format of the input: " + strings.Join(griffin.Formats(), ", "); !strings.Contains(help, want) {
+			t.Errorf("griffin %s --help lacks %q:\n%s", command, want, help)
+		}
 	}
 }

@@ -139,7 +139,7 @@ func (o *indexOptions) registerInput(f *pflag.FlagSet) {
 
 // registerFormat adds the flags about documents of files.
 func (o *indexOptions) registerFormat(f *pflag.FlagSet) {
-	f.StringVar(&o.files.Format, "format", "", "format of the input (default: detected)")
+	f.StringVar(&o.files.Format, "format", "", "format of the input: "+strings.Join(griffin.Formats(), ", ")+" (default: auto, by content and name)")
 	f.StringVar(&o.files.IDField, "id-field", "", "name of the id in JSON and CSV records (default: _id, id, docid, …)")
 	f.StringVar(&o.files.TitleField, "title-field", "", "name of the title in JSON and CSV records (default: title)")
 	f.StringVar(&o.files.TextField, "text-field", "", "name of the text in JSON and CSV records (default: text, contents, …)")
