@@ -114,6 +114,9 @@ func (b *bulkRun) read(lines *bulkReader) *Error {
 		if b.items == maxBulkItems {
 			return b.stopped(fmt.Errorf("a bulk request has at most %d operations: %s: %w", maxBulkItems, sendParts, errLongLine))
 		}
+		if item.Index == "" && b.r.PathValue("index") == "" { // OpenSearch refuses the request before it writes
+			return b.stopped(errNoIndex)
+		}
 		b.items++
 		if apiErr := b.add(&item); apiErr != nil {
 			return apiErr
@@ -146,6 +149,8 @@ func (b *bulkRun) leave() {
 	}
 }
 
+var errNoIndex = errors.New("neither the path nor the operation names an index")
+
 // stopped is the answer to a request that cannot be read on.
 func (b *bulkRun) stopped(err error) *Error {
 	before := b.items - len(b.batch)
@@ -160,6 +165,8 @@ func (b *bulkRun) stopped(err error) *Error {
 	case errors.Is(err, errLongLine):
 		e = tooLarge(int64(b.r.h.options.MaxDocumentBytes), sendParts)
 		e.Reason = err.Error()
+	case errors.Is(err, errNoIndex):
+		e = badRequest(typeValidation, "Validation Failed: 1: index is missing; in operation %d", b.items+1)
 	case b.r.Context().Err() != nil:
 		return &Error{Status: statusClientGone, Type: "client_gone", Reason: "the client left"}
 	default:
@@ -196,9 +203,6 @@ func (b *bulkRun) add(item *bulkItem) *Error {
 
 func (b *bulkRun) prepare(p *pending, item *bulkItem) *Error {
 	h := b.r.h
-	if p.name == "" {
-		return badRequest(typeValidation, "Validation Failed: 1: index is missing;")
-	}
 	var err *Error
 	switch p.op {
 	case bulkCreate:
