@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -199,84 +198,4 @@ func health(r *request) (answer, *Error) {
 		"number_of_pending_tasks": 0, "number_of_in_flight_fetch": 0, "task_max_waiting_in_queue_millis": 0,
 		"active_shards_percent_as_number": percent,
 	})
-}
-
-// catColumns are in OpenSearch's order.
-var catColumns = []string{"health", "status", "index", "uuid", "pri", "rep", "docs.count", "docs.deleted", "store.size", "pri.store.size"}
-
-func catIndices(r *request) (answer, *Error) {
-	all, err := r.list()
-	if err != nil {
-		return answer{}, err
-	}
-	rows := [][]string{}
-	for _, x := range all {
-		row := []string{healthOf(x), "open", x.name, x.meta().UUID, "1", fmt.Sprint(x.meta().Replicas), "", "", "", ""}
-		if x.err == nil {
-			s, err := x.ix.Stats()
-			if err != nil {
-				return answer{}, r.h.explain(r.Context(), x, err)
-			}
-			size := sizeText(s.SizeBytes)
-			copy(row[6:], []string{fmt.Sprint(s.NumDocs), fmt.Sprint(s.DeletedDocs), size, size})
-		}
-		rows = append(rows, row)
-	}
-	switch format := r.values.Get("format"); format {
-	case "json":
-		out := []map[string]string{}
-		for _, row := range rows {
-			object := map[string]string{}
-			for i, column := range catColumns {
-				object[column] = row[i]
-			}
-			out = append(out, object)
-		}
-		return ok(out)
-	case "", "text":
-		if err := r.whole(); err != nil {
-			return answer{}, err
-		}
-	default:
-		return answer{}, illegal("format [%s] is not supported: there are text and json", format)
-	}
-	if verbose, err := r.boolean("v", false); err != nil {
-		return answer{}, err
-	} else if verbose {
-		rows = append([][]string{catColumns}, rows...)
-	}
-	return answer{status: http.StatusOK, text: table(rows)}, nil
-}
-
-// table pads columns.
-func table(rows [][]string) string {
-	widths := make([]int, len(catColumns))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len(cell))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			line += fmt.Sprintf("%-*s ", widths[i], cell)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
-}
-
-// sizeText is as in OpenSearch: 208b, 3.2kb, 1.5mb.
-func sizeText(bytes int64) string {
-	size, unit := float64(bytes), 0
-	units := []string{"b", "kb", "mb", "gb", "tb"}
-	for size >= 1024 && unit < len(units)-1 {
-		size /= 1024
-		unit++
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%db", bytes)
-	}
-	return fmt.Sprintf("%.1f%s", size, units[unit])
 }

@@ -417,8 +417,8 @@ func (h *Handler) moreRoutes(route func(pattern string, f action, parameters ...
 	route("POST /{index}/_impacts", buildImpacts)
 	route("GET /_mapping", bodiless(getMapping))
 	route("GET /{index}/_mapping/field/{fields}", bodiless(getFieldMapping), "include_defaults")
-	route("GET /_cat/indices", bodiless(catIndices), "format", "v")
-	route("GET /_cat/indices/{index}", bodiless(catIndices), "format", "v")
+	route("GET /_cat/indices", bodiless(catIndices), "format", "h", "s", "v")
+	route("GET /_cat/indices/{index}", bodiless(catIndices), "format", "h", "s", "v")
 	route("GET /_cluster/health", bodiless(health), "wait_for_status", "level", "local")
 	route("GET /_cluster/health/{index}", bodiless(health), "wait_for_status", "level", "local")
 	byQuery := []string{"refresh", "conflicts", "wait_for_completion", "q", "default_operator", "df", "max_docs", "scroll_size", "slices", "requests_per_second"}
