@@ -62,7 +62,7 @@ func Create(dir string, s Settings, o Options) (*Index, error) {
 		return nil, err
 	}
 	return openWith(o, func(cache *derived.Cache) (*index.Index, error) {
-		return index.CreateWithCache(vfs.OS, dir, settings, cache)
+		return index.CreateWithCache(o.fileSystem(), dir, settings, cache)
 	})
 }
 
@@ -74,7 +74,7 @@ func Open(dir string, o Options) (*Index, error) {
 		return nil, err
 	}
 	return openWith(o, func(cache *derived.Cache) (*index.Index, error) {
-		ix, err := index.OpenWithCache(vfs.OS, dir, cache)
+		ix, err := index.OpenWithCache(o.fileSystem(), dir, cache)
 		if err == nil && o.BM25 != nil && ix.Options().Weighted() {
 			err := fmt.Errorf("index %s stores learned weights: BM25 parameters do not apply: %w", dir, ErrBadInput)
 			return nil, errors.Join(err, ix.Close())
@@ -233,7 +233,7 @@ func (ix *Index) beginWriter(ctx context.Context) error {
 }
 
 // recoverLog commits the records in the log of an earlier Writer, before other changes.
-func recoverLog(ctx context.Context, ix *index.Index) error { return living.Recover(ctx, vfs.OS, ix) }
+func recoverLog(ctx context.Context, ix *index.Index) error { return living.Recover(ctx, ix.FS(), ix) }
 
 // ix.mu is held.
 func (ix *Index) endWriter() error {

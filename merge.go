@@ -6,7 +6,6 @@ import (
 
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/living"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // MergeOptions are the options of Index.Merge. The zero value merges everything into
@@ -21,6 +20,8 @@ type MergeOptions struct {
 	DryRun bool
 	// Progress, if set, is called a few times a second and at the end.
 	Progress func(Progress)
+
+	join func(pairs int) int // index.MergeOptions.Join; tests set it
 }
 
 // MergeReport describes an index before and after a merge.
@@ -69,7 +70,7 @@ type MergeSize struct {
 func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (MergeReport, error) {
 	began := time.Now()
 	o := index.MergeOptions{
-		MaxSegments: opts.Segments, Reorder: string(opts.Reorder), DryRun: opts.DryRun, MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads,
+		MaxSegments: opts.Segments, Reorder: string(opts.Reorder), DryRun: opts.DryRun, MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads, Join: opts.join,
 	}
 	if opts.Progress != nil {
 		o.Progress = func(p index.Progress) { opts.Progress(progressOf(p, time.Since(began))) }
@@ -77,7 +78,7 @@ func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (MergeReport, err
 	var report MergeReport
 	if !opts.DryRun {
 		var err error
-		if report.Committed, err = living.Waiting(vfs.OS, ix.ix); err != nil {
+		if report.Committed, err = living.Waiting(ix.ix.FS(), ix.ix); err != nil {
 			return MergeReport{}, err
 		}
 		if err := recoverLog(ctx, ix.ix); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // Options apply to one open Index. The zero value has the defaults.
@@ -25,6 +26,15 @@ type Options struct {
 	// Traversal, Accumulators, Policy, Budget or Trace bypass the cache; SearchBatch only reads
 	// it.
 	ResultCache int64
+
+	files vfs.FS // nil: vfs.OS; tests set others
+}
+
+func (o *Options) fileSystem() vfs.FS {
+	if o.files == nil {
+		return vfs.OS
+	}
+	return o.files
 }
 
 func (o *Options) check() error {

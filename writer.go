@@ -57,6 +57,8 @@ type WriterOptions struct {
 	MergeBytesPerSecond int64
 	// OnError, if not nil, receives errors of work in the background, which is repeated.
 	OnError func(error)
+
+	tune func(*living.Options) // tests change what has no option here
 }
 
 func (o *WriterOptions) options() (living.Options, error) {
@@ -124,7 +126,10 @@ func (ix *Index) Writer(ctx context.Context, o WriterOptions) (_ *Writer, err er
 		}
 	}
 	opts.Processors, opts.Gate = ix.runtime.processors, ix.runtime.gate
-	store, err := living.Keep(ctx, vfs.OS, ix.ix, opts)
+	if o.tune != nil {
+		o.tune(&opts)
+	}
+	store, err := living.Keep(ctx, ix.ix.FS(), ix.ix, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -166,6 +166,9 @@ func (ix *Index) Seq() uint64 { return ix.currentManifest().Seq }
 // Dir is the folder of the index.
 func (ix *Index) Dir() string { return ix.dir }
 
+// FS is the file system of the index.
+func (ix *Index) FS() vfs.FS { return ix.fs }
+
 // Options returns the options with defaults filled in.
 func (ix *Index) Options() Options { return ix.currentManifest().Options }
 

@@ -24,6 +24,8 @@ type MergeOptions struct {
 	// DryRun only reports the plan, without a lock.
 	DryRun   bool
 	Progress func(Progress)
+	// Join chooses which of the pairs of neighbours is joined next; nil: the smallest. Tests choose any.
+	Join func(pairs int) int
 }
 
 // MergeReport compares an index before and after.
@@ -190,26 +192,33 @@ func (s *Snapshot) mergeGroups(opts *MergeOptions) []mergeGroup {
 			groups = append(groups, mergeGroup{segments: []int{i}, numLive: n, rewrite: rewrite})
 		}
 	}
-	return joinGroups(groups, opts.MaxSegments)
+	return joinGroups(groups, opts.MaxSegments, opts.Join)
 }
 
 // The two adjacent groups that are smallest together (the first of equal pairs) are joined,
-// until at most maxGroups are left.
-func joinGroups(groups []mergeGroup, maxGroups int) []mergeGroup {
+// or the one that join chooses, until at most maxGroups are left.
+func joinGroups(groups []mergeGroup, maxGroups int, join func(pairs int) int) []mergeGroup {
+	if join == nil {
+		join = func(int) int { return smallestPair(groups) }
+	}
 	for len(groups) > maxGroups {
-		least := 0
-		for i := range len(groups) - 1 {
-			if groups[i].numLive+groups[i+1].numLive < groups[least].numLive+groups[least+1].numLive {
-				least = i
-			}
-		}
-		to, from := &groups[least], &groups[least+1]
+		i := join(len(groups) - 1)
+		to, from := &groups[i], &groups[i+1]
 		to.segments = append(to.segments, from.segments...)
 		to.numLive += from.numLive
 		to.rewrite = true
-		groups = slices.Delete(groups, least+1, least+2)
+		groups = slices.Delete(groups, i+1, i+2)
 	}
 	return groups
+}
+
+func smallestPair(groups []mergeGroup) (least int) {
+	for i := range len(groups) - 1 {
+		if groups[i].numLive+groups[i+1].numLive < groups[least].numLive+groups[least+1].numLive {
+			least = i
+		}
+	}
+	return least
 }
 
 func (c *commit) mergeSegments(ctx context.Context) error {

@@ -160,7 +160,7 @@ func TestMergeToSeveral(t *testing.T) {
 			for i, n := range test.sizes {
 				groups = append(groups, mergeGroup{segments: []int{i}, numLive: n})
 			}
-			groups = joinGroups(groups, test.max)
+			groups = joinGroups(groups, test.max, nil)
 			var got [][]int
 			for _, g := range groups {
 				if got = append(got, g.segments); g.rewrite != (len(g.segments) > 1) {

@@ -15,6 +15,9 @@ func (s *Store) merge(level int) {
 		for merged := true; merged; {
 			err := s.retry("merge", maxWorkWait, s.work.hurry[level], nil, func() (err error) {
 				merged, err = s.live.Merge(s.work.ctx, s.slow, func(sizes []index.SegmentSize) (from, to int) {
+					if s.opts.Neighbours != nil {
+						return s.opts.Neighbours(sizes, len(sizes))
+					}
 					return choose(sizes, s.opts.MaxSegments, level)
 				})
 				return err
@@ -65,7 +68,11 @@ func (s *Store) Merge(ctx context.Context, maxSegments int) error {
 	next := 0 // the first segment that can have deleted documents
 	err := s.live.MergeAll(ctx, s.slow, func(sizes []index.SegmentSize) (from, to int) {
 		if len(sizes) > max(maxSegments, 1) {
-			return smallestNeighbours(sizes, len(sizes)-max(maxSegments, 1)+1)
+			n := len(sizes) - max(maxSegments, 1) + 1
+			if s.opts.Neighbours != nil {
+				return s.opts.Neighbours(sizes, n)
+			}
+			return smallestNeighbours(sizes, n)
 		}
 		for next < len(sizes) {
 			i := next

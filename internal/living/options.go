@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/turns"
 	"github.com/griffin-search/griffin/internal/wal"
 )
@@ -39,6 +40,9 @@ type Options struct {
 	Processors int
 	// Gate is passed by all of them, and by the encoding of writes. nil: none.
 	Gate *turns.Gate
+	// Neighbours, if not nil, replaces the policy of merges: it returns a range of up to limit segments, none of them busy,
+	// or an empty one. It is called by one goroutine at a time. Tests merge any neighbours.
+	Neighbours func(sizes []index.SegmentSize, limit int) (from, to int)
 	// OnError, if not nil, receives errors of background work, which is repeated.
 	OnError func(error)
 }

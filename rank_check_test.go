@@ -1,0 +1,163 @@
+package griffin
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+// check compares the index with a new one of its live documents.
+func (h *history) check(t *testing.T) {
+	t.Helper()
+	if h.crashes.over() {
+		return
+	}
+	resume := h.crashes.hold()
+	defer resume()
+	if h.crashes.over() {
+		return
+	}
+	h.counts.checks.Add(1)
+	fresh := h.fresh(t)
+	defer fresh.Close()
+	h.sameDocuments(t)
+	if h.allKinds(ModeOr) {
+		h.compare(t, fresh, Query{Text: "*:*", K: len(h.live) + 1, Count: true}) // in the order of writing
+	}
+	modes := h.modes
+	if slices.Contains(modes, ModeSaat) {
+		modes = slices.DeleteFunc(slices.Clone(modes), func(m Mode) bool { return m == ModeSaat })
+		if h.canSaat(t, fresh) {
+			modes = append(modes, ModeSaat)
+		}
+	}
+	for range 4 {
+		for _, mode := range modes {
+			h.compare(t, fresh, h.query(mode))
+		}
+	}
+}
+
+// fresh returns a new index of the live documents.
+func (h *history) fresh(t *testing.T) *Index {
+	t.Helper()
+	settings := h.settings
+	if !h.vectors {
+		settings.Fields = append([]string{"title"}, h.fields...)
+	}
+	fresh, err := Create("fresh", settings, Options{files: vfstest.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fresh.Add(t.Context(), h.live...); err != nil {
+		t.Fatal(err)
+	}
+	if err := fresh.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return fresh
+}
+
+// canSaat builds impact-ordered lists of both indexes and returns true, or, in other calls and while there is a Writer, false.
+func (h *history) canSaat(t *testing.T, fresh *Index) bool {
+	t.Helper()
+	only := slices.Equal(h.modes, []Mode{ModeSaat})
+	if !only && h.rng.IntN(4) > 0 || len(h.live) == 0 || h.w != nil {
+		return false
+	}
+	for _, ix := range []*Index{h.ix, fresh} {
+		if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return true
+}
+
+func (h *history) compare(t *testing.T, fresh *Index, q Query) {
+	t.Helper()
+	h.counts.queries.Add(1)
+	got, want := rankedBy(t, h.ix, q), rankedBy(t, fresh, q)
+	if got != want {
+		t.Fatalf("%q in mode %v, k %d, %d documents, a writer %t:\ngot  %s\nwant %s", q.Text, q.Mode, q.K, len(h.live), h.w != nil, got, want)
+	}
+}
+
+// sameDocuments compares the ids.
+func (h *history) sameDocuments(t *testing.T) {
+	t.Helper()
+	s, err := h.ix.ix.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Release()
+	for i := range h.live {
+		if _, _, found, err := s.Lookup(h.live[i].ID); err != nil || !found {
+			t.Fatalf("document %q: found %t, %v", h.live[i].ID, found, err)
+		}
+	}
+	if s.NumLive != len(h.live) {
+		t.Fatalf("%d documents, want %d", s.NumLive, len(h.live))
+	}
+}
+
+// allKinds reports whether queries are not only words.
+func (h *history) allKinds(mode Mode) bool {
+	return !h.vectors && len(h.modes) == len(allModes) && mode != ModeSaat
+}
+
+func (h *history) query(mode Mode) Query {
+	q := Query{Text: h.queryText(), Mode: mode, K: []int{1, 3, 10, 100}[h.rng.IntN(4)], Count: true}
+	if !h.allKinds(mode) {
+		return q
+	}
+	positions := !h.settings.NoPositions
+	if positions && h.rng.IntN(4) == 0 {
+		q.Text = fmt.Sprintf("%q -w5 title:%s", h.text(2), h.text(1))
+	}
+	if h.rng.IntN(3) == 0 {
+		q.Text += " " + h.pattern(positions)
+	}
+	if len(h.fields) > 0 && h.rng.IntN(2) == 0 {
+		q.Text += fmt.Sprintf(" %s:%s", h.fields[h.rng.IntN(len(h.fields))], h.text(1))
+	}
+	return q
+}
+
+func (h *history) queryText() string {
+	if !h.vectors {
+		return h.text(4)
+	}
+	text, err := json.Marshal(h.vector(6))
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// pattern returns a part of a query that is not only words.
+func (h *history) pattern(positions bool) string {
+	if positions && h.rng.IntN(4) == 0 {
+		return fmt.Sprintf("%q~%d", h.text(3), h.rng.IntN(5))
+	}
+	parts := []string{
+		"w1*", "+w?", "-w2*", "/w[0-4]/", "+w1~1", "w10~", "w12~2", "[w1 TO w3}", "+[w0 TO w2]^=0", "-title:[* TO w2]", "_exists_:title", "*:*",
+		"_id:3", "-_id:7", "+(w0 w1 w2 w3)~2", "w1^=2", "+w2^=0", "(w1 OR +w3*)^2", fmt.Sprintf("+title:%s^=0", h.text(1)),
+	}
+	return parts[h.rng.IntN(len(parts))]
+}
+
+func rankedBy(t *testing.T, ix *Index, q Query) string {
+	t.Helper()
+	r, err := ix.Search(t.Context(), q)
+	if err != nil {
+		t.Fatalf("%q: %v", q.Text, err)
+	}
+	answer := fmt.Sprintf("%d matches:", r.Matches)
+	for _, h := range r.Hits {
+		answer += fmt.Sprintf(" %s %v", h.ID, h.Score)
+	}
+	return answer
+}
