@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"strconv"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/mapping"
@@ -163,7 +163,9 @@ type crashes struct {
 	must    uint64 // the last record that must be there now
 	writes  int    // acknowledged
 	adopted int    // processes that found a checkpoint
-	store   *Store // open
+	// Counts of the processes that ended, and of those whose index was compared with a new one.
+	ended, compared int
+	store           *Store // open
 }
 
 // ends ends a history that may have failed.
@@ -266,6 +268,7 @@ func (c *crashes) end(t testing.TB, s *Store) {
 	if n := c.disk.NumOpen(); n != 0 {
 		t.Fatalf("%d files are open", n)
 	}
+	c.ended++
 	power := c.rng.IntN(3) > 0
 	if s != nil {
 		for _, o := range c.owners {
@@ -304,40 +307,52 @@ func (c *crashes) check(t testing.TB, s *Store, ix *index.Index, commit uint64) 
 		maps.Copy(all.states, o.states)
 	}
 	all.same(t, ix)
-	if c.rng.IntN(2) == 0 {
-		all.sameRanking(t, c.rng, ix)
-	}
-}
-
-// numHistories is GRIFFIN_HISTORIES, or n.
-func numHistories(n int) int {
-	if set, err := strconv.Atoi(os.Getenv("GRIFFIN_HISTORIES")); err == nil {
-		return set
-	}
-	return sampletest.UnderRace(n, 1+n/4)
+	all.sameRanking(t, c.rng, ix)
+	c.compared++
 }
 
 // Processes write, refresh, flush and merge at the same time, and are killed, or the machine loses
 // power, at random operations of the file system, also while they recover from the crash before. Then
 // each acknowledged write is there once with its version, an interrupted one as a whole or not at all,
 // and the ranking is as in a new index. With asynchronous syncs, a power failure can lose the end of
-// the log. GRIFFIN_HISTORIES sets the number of histories.
+// the log. GRIFFIN_HISTORIES sets the number of histories, GRIFFIN_FIRST_HISTORY the seed of the first.
 func TestCrashes(t *testing.T) {
-	checked, adopted := 0, 0
-	n := uint64(numHistories(40))
-	for seed := uint64(0); seed < n || adopted == 0 && seed < 5*n; seed++ { // few histories may have no checkpoint in time
+	var checked, adopted, ended, compared int
+	first, end := sampletest.Histories(t, 40)
+	seed := first
+	for ; seed < end || adopted == 0 && seed < first+5*(end-first); seed++ { // few histories may have no checkpoint in time
 		bubble(t, func(t *testing.T) {
 			c := crashHistory(t, seed)
 			checked += c.writes
 			adopted += c.adopted
+			ended += c.ended
+			compared += c.compared
 		})
 		if t.Failed() {
 			return
 		}
 	}
-	t.Logf("%d acknowledged writes were checked, %d checkpoints were adopted", checked, adopted)
+	t.Logf("summary: %d histories, %d crashes, %d comparisons with a new index, %d acknowledged writes were checked, %d checkpoints were adopted",
+		seed-first, ended, compared, checked, adopted)
 	if checked == 0 || adopted == 0 {
 		t.Error("nothing was written, or no checkpoint was adopted")
+	}
+}
+
+// anyNeighbours chooses random ranges of segments in half of its calls, which come from one goroutine at a time.
+func anyNeighbours(rng *rand.Rand) func(sizes []index.SegmentSize, limit int) (from, to int) {
+	left := 50 // merges
+	return func(sizes []index.SegmentSize, limit int) (from, to int) {
+		if len(sizes) == 0 || left == 0 || rng.IntN(2) == 0 {
+			return 0, 0
+		}
+		from = rng.IntN(len(sizes))
+		to = from + 1 + rng.IntN(min(limit, len(sizes)-from))
+		if slices.ContainsFunc(sizes[from:to], func(s index.SegmentSize) bool { return s.Busy }) {
+			return 0, 0
+		}
+		left--
+		return from, to
 	}
 }
 
@@ -364,7 +379,12 @@ func crashHistory(t *testing.T, seed uint64) *crashes {
 			model: model{states: map[string]state{}}, name: fmt.Sprintf("%c", 'a'+i), rng: rand.New(rand.NewPCG(seed, uint64(i))),
 		})
 	}
-	check(t, create(t, c.disk, "ix").Close())
+	if rng.IntN(2) == 0 {
+		c.opts.Neighbours = anyNeighbours(rand.New(rand.NewPCG(seed, 18)))
+	}
+	check(t, createWith(t, c.disk, "ix", index.Options{
+		Analyzer: "whitespace", Positions: rng.IntN(4) > 0, Codec: codec.Names()[rng.IntN(len(codec.Names()))], TitleWeight: rng.IntN(3),
+	}).Close())
 	for range 2 + rng.IntN(6) {
 		c.process(t)
 	}

@@ -30,7 +30,12 @@ func check(t testing.TB, err error) {
 // create commits an empty index.
 func create(t testing.TB, fsys vfs.FS, dir string) *index.Index {
 	t.Helper()
-	ix, err := index.Create(fsys, dir, index.Options{Analyzer: "whitespace", Positions: true})
+	return createWith(t, fsys, dir, index.Options{Analyzer: "whitespace", Positions: true})
+}
+
+func createWith(t testing.TB, fsys vfs.FS, dir string, o index.Options) *index.Index {
+	t.Helper()
+	ix, err := index.Create(fsys, dir, o)
 	check(t, err)
 	w, err := ix.Writer(index.WriterOptions{})
 	check(t, err)
