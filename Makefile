@@ -105,6 +105,14 @@ fuzz: ## each fuzz target for FUZZTIME (5s)
 fuzz-some: ## fuzz targets of changed packages and a share of the others, FUZZSECONDS (30) in all
 	@.ci/fuzz some $(FUZZSECONDS)
 
+.PHONY: histories
+histories: ## random histories with crashes against new indexes: HISTORIES (20000) of each test, on all processors (2 hours on 2)
+	@HISTORIES=$(or $(HISTORIES),20000) .ci/histories rank
+
+.PHONY: kills
+kills: ## kill -9 a server KILLS (2000) times while it takes writes, on all processors
+	@KILLS=$(or $(KILLS),2000) .ci/histories kills
+
 # What mutation testing covers: a package, and after = further packages whose tests may notice its faults.
 MUTATE ?= ./internal/traverse ./internal/calibrate=./internal/dispatch,. ./internal/resultcache=./internal/dispatch,. ./internal/plan=./internal/dispatch,. ./internal/dispatch=. ./internal/index=. \
 	./internal/segment=./internal/index ./internal/inverter=./internal/index ./internal/sched=./internal/sched/simulation \

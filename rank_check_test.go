@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/griffin-search/griffin/internal/topk"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
@@ -24,6 +25,9 @@ func (h *history) check(t *testing.T) {
 	fresh := h.fresh(t)
 	defer fresh.Close()
 	h.sameDocuments(t)
+	if h.isReordered(t) {
+		h.counts.reordered.Add(1)
+	}
 	if h.allKinds(ModeOr) {
 		h.compare(t, fresh, Query{Text: "*:*", K: len(h.live) + 1, Count: true}) // in the order of writing
 	}
@@ -83,6 +87,21 @@ func (h *history) compare(t *testing.T, fresh *Index, q Query) {
 	if got != want {
 		t.Fatalf("%q in mode %v, k %d, %d documents, a writer %t:\ngot  %s\nwant %s", q.Text, q.Mode, q.K, len(h.live), h.w != nil, got, want)
 	}
+}
+
+// isReordered reports whether documents of a segment are not in the order of writing.
+func (h *history) isReordered(t *testing.T) bool {
+	t.Helper()
+	s, err := h.ix.ix.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Release()
+	ties, err := s.Ties()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(ties, func(r topk.TieRange) bool { return !slices.IsSorted(r.Ranks) })
 }
 
 // sameDocuments compares the ids.

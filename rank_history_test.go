@@ -23,6 +23,7 @@ type history struct {
 	options  Options // of ix; new indexes have the default ones
 	modes    []Mode
 	vectors  bool // documents and queries are learned sparse vectors
+	topics   bool // many documents have words of one of two topics, so that ReorderBP moves them
 	counts   *rankCounts
 
 	dir    string
@@ -48,6 +49,7 @@ func newHistory(t *testing.T, seed uint64, settings Settings, options Options, m
 		h.crashes = newCrashes(h.rng)
 		h.crashes.start(t, h)
 	}
+	h.topics = h.rng.IntN(2) == 0
 	var err error
 	if h.ix, err = Create(h.dir, settings, h.options); err != nil {
 		t.Fatal(err)
@@ -114,7 +116,11 @@ func (h *history) document() Document {
 		h.numID++
 	}
 	if h.vectors {
-		return Document{ID: id, Vector: h.vector(12)}
+		v := h.vector(12)
+		for _, word := range h.topic() {
+			v["t"+word] = float64(h.rng.IntN(8)) / 4
+		}
+		return Document{ID: id, Vector: v}
 	}
 	d := Document{ID: id, Text: h.text(4)}
 	if h.rng.IntN(3) == 0 {
@@ -123,6 +129,9 @@ func (h *history) document() Document {
 	if h.rng.IntN(5) == 0 {
 		d.Text = h.text(40)
 	}
+	for _, word := range h.topic() {
+		d.Text += " w" + word
+	}
 	if h.rng.IntN(3) == 0 {
 		d.Fields = append(d.Fields, Field{Name: rankPath, Value: "folder/" + h.text(2) + ".txt"})
 	}
@@ -130,6 +139,18 @@ func (h *history) document() Document {
 		d.Fields = append(d.Fields, Field{Name: fmt.Sprint("f", h.rng.IntN(maxRankFields)), Value: h.text(3)})
 	}
 	return d
+}
+
+// topic returns numbers of words of one topic, or none.
+func (h *history) topic() (words []string) {
+	if !h.topics || h.rng.IntN(4) == 0 {
+		return nil
+	}
+	first := 10 * h.rng.IntN(2)
+	for range 8 {
+		words = append(words, fmt.Sprint(first+h.rng.IntN(4)))
+	}
+	return words
 }
 
 // vector has few terms, and few weights, so that many documents have equal scores.
@@ -181,18 +202,23 @@ func without(docs []Document, id string) []Document {
 // step changes the index and commits, or merges any neighbours.
 func (h *history) step(t *testing.T) error {
 	ctx := h.context(t)
-	if h.rng.IntN(4) == 0 && len(h.live) > 0 {
+	if h.rng.IntN(4) == 0 && len(h.live) > 0 || h.topics && len(h.live) > 20 && h.rng.IntN(3) == 0 {
+		h.counts.merges.Add(1)
 		o := MergeOptions{Segments: 1 + h.rng.IntN(3)}
 		if h.rng.IntN(2) == 0 {
 			o.join = h.rng.IntN
 		}
-		if h.rng.IntN(2) == 0 {
+		if h.topics || h.rng.IntN(2) == 0 {
 			o.Reorder = ReorderBP
 		}
 		_, err := h.ix.Merge(ctx, o)
 		return err
 	}
-	for range 1 + h.rng.IntN(30) {
+	most := 30
+	if h.topics {
+		most = 80
+	}
+	for range 1 + h.rng.IntN(most) {
 		if h.rng.IntN(4) == 0 && len(h.live) > 0 {
 			id := h.live[h.rng.IntN(len(h.live))].ID
 			if err := h.ix.Delete(ctx, id); err != nil {
@@ -256,6 +282,7 @@ func (h *history) write(t *testing.T) error {
 				h.crashes.committed(h)
 			}
 		case 2:
+			h.counts.merges.Add(1)
 			err = h.w.Merge(ctx, 1+h.rng.IntN(3))
 		default:
 			continue
@@ -311,7 +338,7 @@ func (h *history) apply(t *testing.T, ctx context.Context) error {
 // saves checkpoints in random modes and intervals.
 func (h *history) writerOptions() WriterOptions {
 	o := WriterOptions{RefreshInterval: -1}
-	merges := &anyNeighbours{rng: rand.New(rand.NewPCG(h.rng.Uint64(), 1)), left: h.rng.IntN(12)}
+	merges := &anyNeighbours{rng: rand.New(rand.NewPCG(h.rng.Uint64(), 1)), left: h.rng.IntN(12), counts: h.counts}
 	neighbours := h.rng.IntN(2) == 0
 	checkpoints := h.crashes != nil && h.rng.IntN(2) == 0
 	o.tune = func(l *living.Options) {
@@ -328,8 +355,9 @@ func (h *history) writerOptions() WriterOptions {
 
 // anyNeighbours chooses the merges of a Writer. One goroutine at a time uses it.
 type anyNeighbours struct {
-	rng  *rand.Rand
-	left int // merges
+	rng    *rand.Rand
+	left   int // merges
+	counts *rankCounts
 }
 
 // choose returns a random range of up to limit segments, or, in half of the calls, an empty one.
@@ -345,6 +373,7 @@ func (n *anyNeighbours) choose(sizes []index.SegmentSize, limit int) (from, to i
 		}
 	}
 	n.left--
+	n.counts.merges.Add(1)
 	return from, to
 }
 

@@ -93,7 +93,8 @@ func TestServeKills(t *testing.T) {
 		t.Errorf("after an interrupt: %v\n%s", err, server.errOut)
 	}
 	k.verify(t)
-	t.Logf("%d kills, %d of them at the start; %d acknowledged writes, %d requests without an answer, %d of them kept", k.kills, k.early, k.acknowledged, k.interrupted, k.kept)
+	t.Logf("summary: %d kills, %d kills at the start, %d acknowledged writes, %d requests without an answer, %d such requests kept",
+		k.kills, k.early, k.acknowledged, k.interrupted, k.kept)
 	if k.acknowledged == 0 {
 		t.Error("nothing was acknowledged")
 	}
