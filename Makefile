@@ -106,7 +106,7 @@ fuzz-some: ## fuzz targets of changed packages and a share of the others, FUZZSE
 	@.ci/fuzz some $(FUZZSECONDS)
 
 .PHONY: histories
-histories: ## random histories with crashes against new indexes: HISTORIES (20000) of each test, on all processors (2 hours on 2)
+histories: ## random histories with crashes against new indexes: HISTORIES (20000) of each test, on all processors (hours on 2)
 	@HISTORIES=$(or $(HISTORIES),20000) .ci/histories rank
 
 .PHONY: kills

@@ -3,6 +3,7 @@
 //
 // Some draws the sample and logs its seed; GRIFFIN_SEED repeats it and
 // GRIFFIN_TEST_ALL=1 runs every case. SkipRace and UnderRace leave out or shorten, under the
-// race detector, work on one goroutine. The package is for tests only. Its functions are safe for
+// race detector, work on one goroutine. Histories returns the seeds of random histories, which make histories splits over
+// processes. The package is for tests only. Its functions are safe for
 // concurrent use.
 package sampletest

@@ -56,6 +56,26 @@ func TestSome(t *testing.T) {
 	})
 }
 
+func TestHistories(t *testing.T) {
+	t.Setenv(AllVariable, "")
+	for _, c := range []struct {
+		first, number string
+		wantFirst     uint64
+		wantEnd       uint64
+	}{
+		{"", "", 0, uint64(UnderRace(8, 3))},
+		{"", "20", 0, 20},
+		{"100", "20", 100, 120},
+		{"100", "", 100, 100 + uint64(UnderRace(8, 3))},
+	} {
+		t.Setenv(FirstHistoryVariable, c.first)
+		t.Setenv(HistoriesVariable, c.number)
+		if first, end := Histories(t, 8); first != c.wantFirst || end != c.wantEnd {
+			t.Errorf("%q histories from %q: seeds [%d, %d), want [%d, %d)", c.number, c.first, first, end, c.wantFirst, c.wantEnd)
+		}
+	}
+}
+
 func TestRace(t *testing.T) {
 	t.Setenv(AllVariable, "")
 	want := 1
