@@ -272,7 +272,7 @@ func (h *history) reopen(t *testing.T) (err error) {
 	if err != nil {
 		return err
 	}
-	if slices.Equal(h.modes, []Mode{ModeSaat}) || h.rng.IntN(3) == 0 {
+	if h.rng.IntN(3) == 0 {
 		return living.Recover(h.context(t), h.options.files, h.ix.ix)
 	}
 	h.w, err = h.ix.Writer(h.context(t), h.writerOptions())

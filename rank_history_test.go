@@ -202,6 +202,9 @@ func without(docs []Document, id string) []Document {
 // step changes the index and commits, or merges any neighbours.
 func (h *history) step(t *testing.T) error {
 	ctx := h.context(t)
+	if h.rng.IntN(10) == 0 && len(h.live) > 0 && slices.Contains(h.modes, ModeSaat) {
+		return h.buildImpacts(ctx)
+	}
 	if h.rng.IntN(4) == 0 && len(h.live) > 0 || h.topics && len(h.live) > 20 && h.rng.IntN(3) == 0 {
 		h.counts.merges.Add(1)
 		o := MergeOptions{Segments: 1 + h.rng.IntN(3)}
@@ -274,7 +277,7 @@ func (h *history) write(t *testing.T) error {
 			return err
 		}
 		var err error
-		switch h.rng.IntN(4) {
+		switch h.rng.IntN(5) {
 		case 0:
 			err = h.w.Refresh(ctx)
 		case 1:
@@ -284,6 +287,13 @@ func (h *history) write(t *testing.T) error {
 		case 2:
 			h.counts.merges.Add(1)
 			err = h.w.Merge(ctx, 1+h.rng.IntN(3))
+		case 3:
+			if h.rng.IntN(3) > 0 || !slices.Contains(h.modes, ModeSaat) {
+				continue
+			}
+			if err = h.buildImpacts(ctx); err == nil {
+				h.crashes.committed(h)
+			}
 		default:
 			continue
 		}

@@ -2,6 +2,7 @@ package griffin
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -70,12 +71,12 @@ func TestRankOfEngines(t *testing.T) {
 
 // rankCounts count what histories did.
 type rankCounts struct {
-	histories, merges, crashes, again, syncs, kept, checks, reordered, queries atomic.Int64
+	histories, merges, crashes, again, syncs, kept, checks, reordered, computed, queries atomic.Int64
 }
 
 func (c *rankCounts) String() string {
-	return fmt.Sprintf("%d histories, %d merges, %d crashes, %d crashes in a recovery, %d failed syncs, %d interrupted calls kept, %d comparisons with a new index, %d comparisons of reordered segments, %d queries",
-		c.histories.Load(), c.merges.Load(), c.crashes.Load(), c.again.Load(), c.syncs.Load(), c.kept.Load(), c.checks.Load(), c.reordered.Load(), c.queries.Load())
+	return fmt.Sprintf("%d histories, %d merges, %d crashes, %d crashes in a recovery, %d failed syncs, %d interrupted calls kept, %d comparisons with a new index, %d comparisons of reordered segments, %d of computed impacts, %d queries",
+		c.histories.Load(), c.merges.Load(), c.crashes.Load(), c.again.Load(), c.syncs.Load(), c.kept.Load(), c.checks.Load(), c.reordered.Load(), c.computed.Load(), c.queries.Load())
 }
 
 func everySeed(uint64) bool { return true }
@@ -96,5 +97,8 @@ func runHistories(t *testing.T, n int, of func(seed uint64) bool, options Option
 	t.Logf("summary: %s", &counts)
 	if n := counts.histories.Load(); n >= 20 && (counts.crashes.Load() == 0 || counts.reordered.Load() == 0) {
 		t.Errorf("no crash, or no reordered segment, in %d histories", n)
+	}
+	if n := counts.histories.Load(); n >= 20 && slices.Contains(modes, ModeSaat) && counts.computed.Load() == 0 {
+		t.Errorf("no impact-ordered lists were computed in %d histories", n)
 	}
 }

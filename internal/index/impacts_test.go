@@ -223,6 +223,9 @@ func TestComputedImpacts(t *testing.T) {
 		check(t, err)
 		for seed := range uint64(6) {
 			docs := randomDocs(60+seed, 20+int(seed)*10, true)
+			for i := range docs { // the lowest scores are of the last term
+				docs[i].Text += " zz" + strings.Repeat(" other", i%7)
+			}
 			w := newWriter(t, ix)
 			addAll(t, w, docs)
 			for i := 0; i < len(docs); i += 3 {
