@@ -264,11 +264,6 @@ func (c *crashes) found(t *testing.T, dir string) (last uint64) {
 // reopen opens the index, with or without a Writer.
 func (h *history) reopen(t *testing.T) (err error) {
 	h.ix, err = OpenOrCreate(h.dir, h.settings, h.options)
-	if errors.Is(err, ErrBadInput) && h.crashes.generation == 0 { // the name of the lock is lost, and others are not: a person removes them
-		if err = h.crashes.disk.RemoveAll(h.dir); err == nil {
-			h.ix, err = OpenOrCreate(h.dir, h.settings, h.options)
-		}
-	}
 	if err != nil {
 		return err
 	}

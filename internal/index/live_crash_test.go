@@ -77,11 +77,9 @@ func liveCrashes(t *testing.T, seed uint64) {
 		},
 		func(ctx context.Context, rng *rand.Rand) error {
 			_, err := l.BuildImpacts(ctx, &ImpactOptions{RawBelow: 1 + rng.IntN(3)})
-			if errors.Is(err, ErrChanged) {
-				return nil
-			}
-			if err == nil {
+			if err == nil || errors.Is(err, ErrChanged) {
 				built.Add(1)
+				return nil
 			}
 			return err
 		},
@@ -143,7 +141,7 @@ func liveCrashes(t *testing.T, seed uint64) {
 	check(t, l.Close())
 	group.Wait()
 	if built.Load() == 0 {
-		t.Error("no impact-ordered lists were stored")
+		t.Error("no impact-ordered lists were built")
 	}
 	checkImpacts(t, ix)
 	if n := len(l.files.making); n > 0 || l.merging.running > 0 || len(l.merging.busy) > 0 {

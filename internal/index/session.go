@@ -80,12 +80,23 @@ func (s *session) takeLock() (err error) {
 		}
 		s.lock, err = s.ix.fs.Lock(s.ix.path(lockName))
 		switch {
+		case err == nil && created:
+			return s.nameLock()
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		case !created:
 			return base.ErrRemoved
 		}
 		// Another writer gave up and removed the folder.
+	}
+	return err
+}
+
+// nameLock makes the name of the lock durable: after a loss of power, other names without it would be a folder of other files.
+func (s *session) nameLock() error {
+	err := s.ix.fs.SyncDir(s.ix.dir)
+	if err != nil {
+		err = errors.Join(err, ignoreMissing(s.ix.fs.Remove(s.ix.path(lockName))), s.lock.Close())
 	}
 	return err
 }
@@ -268,7 +279,12 @@ func (s *session) end() error {
 	if s.ix.currentManifest().Generation == 0 {
 		names, readErr := s.ix.fs.ReadDir(s.ix.dir)
 		if readErr == nil && len(names) == 1 && names[0] == lockName {
-			err = errors.Join(err, ignoreMissing(s.ix.fs.Remove(s.ix.path(lockName))))
+			// A loss of power may undo removals of other names; the lock must be beside them then.
+			removeErr := s.ix.fs.SyncDir(s.ix.dir)
+			if removeErr == nil {
+				removeErr = ignoreMissing(s.ix.fs.Remove(s.ix.path(lockName)))
+			}
+			err = errors.Join(err, removeErr)
 			s.removeMade()
 		}
 	}
