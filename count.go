@@ -42,7 +42,7 @@ func (a *asked) count(ctx context.Context, ix *Index) (n int64, err error) {
 	defer s.snapshot.Release()
 	ix.runtime.gate.Enter()
 	defer ix.runtime.gate.Leave()
-	s.plain = true
+	s.plain, s.stop = true, ctx
 	if _, err = s.prepare(&s.sc.query, false /* cached */); err == nil {
 		n, err = plan.CountMatches(ctx, &s.sc.query.Plan, &s.sc.search.Scratch)
 	}

@@ -121,6 +121,7 @@ func matching(ctx context.Context, s *search) ([][]uint64, error) {
 	gate.Enter()
 	defer gate.Leave()
 	out := make([][]uint64, len(s.snapshot.Segments))
+	s.stop = ctx
 	_, err := s.prepare(&s.sc.query, false /* cached */)
 	if err == nil {
 		err = s.sc.query.Matches(ctx, &s.sc.search.Scratch, copyTo(out))

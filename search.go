@@ -12,6 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/saat"
+	"github.com/griffin-search/griffin/internal/traverse"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/query"
 )
@@ -290,6 +291,7 @@ type search struct {
 	noHits   bool // only matches are counted
 	plain    bool // likewise, by plan.CountMatches
 	refusal  dispatch.Refusal
+	stop     traverse.Interrupt // of planning; nil: none
 }
 
 // beginSearch takes a snapshot and a scratch; the caller releases them.
@@ -385,7 +387,7 @@ func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err er
 		began = s.now()
 	}
 	o := s.query.options(cached)
-	o.Refusal = s.refusal
+	o.Refusal, o.Stop = s.refusal, s.stop
 	if s.noHits {
 		o.K = 0
 	}
@@ -408,6 +410,7 @@ func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err er
 }
 
 func (s *search) run(ctx context.Context) (*Results, error) {
+	s.stop = ctx
 	if s.query.needsMatches() {
 		return s.runSorted(ctx)
 	}

@@ -363,6 +363,7 @@ func (s *sortedSearch) rankByScore(ctx context.Context, r *Results) (plan.Answer
 		}
 		q = &sc.query
 		o := s.query.options(false /* cached */)
+		o.Stop = s.stop
 		if err := s.searcher.PrepareInto(q, sc.search, filtered(s.plan.Query(), s.query.PostFilter), o); err != nil {
 			return plan.Answer{}, err
 		}

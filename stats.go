@@ -109,7 +109,7 @@ func (ix *Index) Stats() (Stats, error) {
 	if s.Impacts, err = statsOfImpacts(snapshot); err != nil {
 		return Stats{}, err
 	}
-	if s.Impacts != nil {
+	if s.Impacts != nil && !s.Impacts.Computed {
 		s.Parts["impacts"] = s.Impacts.SizeBytes
 		s.SizeBytes += s.Impacts.SizeBytes
 	}

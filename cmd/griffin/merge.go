@@ -121,6 +121,13 @@ func printMerged(con *console, dir string, o mergeOptions, r *griffin.MergeRepor
 	switch {
 	case !r.Changed:
 		con.printf("nothing to merge\n")
+		switch {
+		case r.Impacts != griffin.ImpactsRebuilt:
+		case o.dryRun:
+			con.printf("a merge would store the impact-ordered lists again\n")
+		default:
+			con.printf("impact-ordered lists stored in %s\n", took(r.Took))
+		}
 		return
 	case o.dryRun:
 		con.printf("a merge would leave %s, about %s\n", after, sizeOf(r.After.SizeBytes))

@@ -502,7 +502,7 @@ func TestNotes(t *testing.T) {
 // A GPU multiplies in float32 and sums in 32 bits.
 func TestImpactLimits(t *testing.T) {
 	terms := func(n int, weight uint32, most uint8, more ...saat.Term) *plan.ImpactQuery {
-		x := new(plan.ImpactQuery)
+		x := &plan.ImpactQuery{Query: saat.Query{Index: new(impact.Index)}}
 		for range n {
 			x.Terms = append(x.Terms, saat.Term{Weight: weight, List: impact.List{Max: most}})
 		}

@@ -18,7 +18,7 @@ import (
 // Options describe the wanted answer of a query, and how it is found. They repeat the fields of
 // plan.Options, so that callers fill one struct.
 type Options struct {
-	// See plan.Options for Mode, K, Traversal, Accumulators, Budget, Count and MatchesOnly.
+	// See plan.Options for Mode, K, Traversal, Accumulators, Budget, Count, MatchesOnly and Stop.
 	Mode         plan.Mode
 	K            int
 	Traversal    string
@@ -26,6 +26,7 @@ type Options struct {
 	Budget       saat.Budget
 	Count        bool
 	MatchesOnly  bool
+	Stop         traverse.Interrupt
 	// CPU keeps the query off GPUs.
 	CPU bool
 	// Cached lets the answer come from the Searcher's result cache and be stored there. It has
@@ -42,7 +43,7 @@ type Options struct {
 }
 
 func (o *Options) plan() plan.Options {
-	return plan.Options{Mode: o.Mode, K: o.K, Traversal: o.Traversal, Accumulators: o.Accumulators, Budget: o.Budget, Count: o.Count, MatchesOnly: o.MatchesOnly}
+	return plan.Options{Mode: o.Mode, K: o.K, Traversal: o.Traversal, Accumulators: o.Accumulators, Budget: o.Budget, Count: o.Count, MatchesOnly: o.MatchesOnly, Stop: o.Stop}
 }
 
 func (o *Options) cacheable() bool {

@@ -70,10 +70,8 @@ func (c *computed) entry(term []byte) *computedList {
 	entry := c.lists[string(term)]
 	if entry == nil {
 		entry = new(computedList)
-		if size := len(term) + entryBytes; c.bytes+size <= keptBytes {
-			c.bytes += size
-			c.lists[string(term)] = entry
-		}
+		c.grow(len(term) + entryBytes)
+		c.lists[string(term)] = entry
 	}
 	return entry
 }
@@ -102,10 +100,20 @@ func (c *computed) fill(x *Index, entry *computedList, term []byte) error {
 		directory: encoded[:len(e.dir)], dataLen: uint64(len(e.data)), offset: c.last, index: x,
 	}
 	if c.lists[string(term)] == entry {
-		if c.bytes += len(encoded); c.bytes > keptBytes {
-			c.bytes -= len(encoded) + len(term) + entryBytes
-			delete(c.lists, string(term))
-		}
+		c.grow(len(encoded))
 	}
 	return nil
+}
+
+// grow makes room for more bytes: it forgets all lists if they would be too much. c.mu is held.
+func (c *computed) grow(bytes int) {
+	if c.bytes += bytes; c.bytes > keptBytes {
+		c.lists, c.bytes = map[string]*computedList{}, bytes
+	}
+}
+
+func (c *computed) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lists, c.bytes = map[string]*computedList{}, 0
 }

@@ -75,9 +75,10 @@ func (x *Index) open() error {
 	return nil
 }
 
-// Close unmaps the file.
+// Close unmaps the file, or forgets computed lists.
 func (x *Index) Close() error {
 	if x.computed != nil {
+		x.computed.forget()
 		return nil
 	}
 	return x.file.Close()

@@ -104,7 +104,7 @@ func TestDamagedFiles(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"merge":   "ids impacts-000003 lengths position postings records",
+		"merge":   "ids lengths position postings records",
 		"impacts": "ids lengths position postings records",
 		"replace": "ids lengths postings records",
 		"build":   "ids lengths postings records",

@@ -75,9 +75,6 @@ func (s *ImpactSettings) validate(weighted bool) error {
 	} else {
 		err = s.ranking().Check()
 	}
-	if err == nil {
-		_, err = codec.Lookup(s.Codec)
-	}
 	if err != nil {
 		return fmt.Errorf("impact-ordered lists: %w: %w", err, base.ErrCorrupt)
 	}
@@ -140,16 +137,22 @@ func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *im
 	}
 	b := &impactBuild{snapshot: snapshot, settings: settings, progress: opts.Progress}
 	if now := snapshot.impacts.settings; now == nil || *now != *settings {
-		return s.commitImpacts(ctx, b)
+		return b.commit(ctx, s)
 	}
-	if meta, err = b.write(ctx, ix); err != nil {
-		return nil, fmt.Errorf("index %s: impact-ordered lists: %w", ix.dir, err)
-	}
-	return meta, ix.showImpacts()
+	return b.store(ctx, s)
 }
 
-// commitImpacts commits new settings, with the lists.
-func (s *session) commitImpacts(ctx context.Context, b *impactBuild) (meta *impact.Meta, err error) {
+// store stores the lists of the last commit.
+func (b *impactBuild) store(ctx context.Context, s *session) (*impact.Meta, error) {
+	meta, err := b.write(ctx, s.ix)
+	if err != nil {
+		return nil, fmt.Errorf("index %s: impact-ordered lists: %w", s.ix.dir, err)
+	}
+	return meta, s.ix.showImpacts()
+}
+
+// commit commits new settings, with the lists.
+func (b *impactBuild) commit(ctx context.Context, s *session) (meta *impact.Meta, err error) {
 	c := &commit{session: s, base: b.snapshot, next: s.ix.currentManifest().clone()}
 	c.next.Generation++
 	c.next.Impacts = b.settings

@@ -16,10 +16,10 @@ import (
 
 // computedImpacts are the lists that a file of the snapshot would have, each computed for the queries that need it.
 // The range of all scores, which the quantiser needs, is found by bounds: most posting lists are not read.
-func (s *Snapshot) computedImpacts() (*impact.Index, error) {
+func (s *Snapshot) computedImpacts(stop Interrupt) (*impact.Index, error) {
 	settings := s.impacts.settings
 	r := scoreRange{snapshot: s, settings: settings, quantizer: impact.NewQuantizer()}
-	if err := r.find(); err != nil {
+	if err := r.find(stop); err != nil {
 		return nil, err
 	}
 	q := r.quantizer
@@ -108,7 +108,7 @@ type rangeTerms struct {
 	terms *segment.TermIterator // nil: ended
 }
 
-func (r *scoreRange) find() error {
+func (r *scoreRange) find(stop Interrupt) error {
 	for i := range r.snapshot.Segments {
 		v := &r.snapshot.Segments[i]
 		if err := v.CheckLengths(0); err != nil {
@@ -123,7 +123,12 @@ func (r *scoreRange) find() error {
 		}
 		r.terms = append(r.terms, t)
 	}
-	for {
+	for n := 0; ; n++ {
+		if n%1024 == 0 {
+			if err := interrupted(stop); err != nil {
+				return err
+			}
+		}
 		more, err := r.next()
 		if err != nil || !more {
 			return err

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/impact"
@@ -14,14 +15,18 @@ import (
 
 // openImpacts are a snapshot's impact-ordered lists, opened for the first query.
 type openImpacts struct {
-	settings *ImpactSettings // as in the manifest
-	opening  sync.Mutex
-	opened   atomic.Pointer[impact.Index] // nil: not yet
+	settings  *ImpactSettings // as in the manifest
+	opening   sync.Mutex      // of the file, for a moment
+	computing baton           // for seconds
+	stored    atomic.Pointer[impact.Index]
+	computed  atomic.Pointer[impact.Index]
 }
 
 func (o *openImpacts) close() {
-	if x := o.opened.Load(); x != nil {
-		_ = x.Close() // a read-only mapping loses no data
+	for _, x := range []*impact.Index{o.stored.Load(), o.computed.Load()} {
+		if x != nil {
+			_ = x.Close() // a read-only mapping loses no data
+		}
 	}
 }
 
@@ -30,41 +35,110 @@ func (o *openImpacts) close() {
 // lists for the queries that need them. Either way they are those of a new index of the live
 // documents. The first call opens the file, or reads all terms and some posting lists; others cost a
 // load. The error wraps ErrNoImpacts, or base.ErrCorrupt if they are damaged or of another index.
-func (s *Snapshot) Impacts() (*impact.Index, error) {
-	if x := s.impacts.opened.Load(); x != nil {
+func (s *Snapshot) Impacts() (*impact.Index, error) { return s.ImpactsUntil(nil) }
+
+// Interrupt is as in package traverse.
+type Interrupt interface{ Err() error }
+
+// ImpactsUntil is Impacts that ends with the error of stop, if it is not nil, once that has one.
+func (s *Snapshot) ImpactsUntil(stop Interrupt) (x *impact.Index, err error) {
+	if x := s.impacts.computed.Load(); x != nil { // it stays, also if a file is made
 		return x, nil
 	}
-	return s.openImpacts(true)
+	if x, err = s.StoredImpacts(); !errors.Is(err, ErrNoImpacts) || s.impacts.settings == nil {
+		return x, err
+	}
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	o := &s.impacts
+	for {
+		select {
+		case o.computing <- struct{}{}:
+			defer o.computing.giveBack()
+			if x := o.computed.Load(); x != nil {
+				return x, nil
+			}
+			if x, err = s.computedImpacts(stop); err == nil {
+				o.computed.Store(x)
+			}
+			return x, err
+		case <-time.After(time.Millisecond):
+			if err := interrupted(stop); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+func interrupted(stop Interrupt) error {
+	if stop == nil {
+		return nil
+	}
+	return stop.Err()
 }
 
 // ImpactSettings is how the lists of Impacts are made; nil: nobody made any, or an earlier version of
 // Griffin did. It must not be changed.
 func (s *Snapshot) ImpactSettings() *ImpactSettings { return s.impacts.settings }
 
-func (s *Snapshot) openImpacts(compute bool) (x *impact.Index, err error) {
+// StoredImpacts are the lists of the file. The error is as of Impacts.
+func (s *Snapshot) StoredImpacts() (x *impact.Index, err error) {
+	if x := s.impacts.stored.Load(); x != nil {
+		return x, nil
+	}
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	s.impacts.opening.Lock()
 	defer s.impacts.opening.Unlock()
-	if x := s.impacts.opened.Load(); x != nil {
+	if x := s.impacts.stored.Load(); x != nil {
 		return x, nil
 	}
-	if x, err = s.storedImpacts(); compute && errors.Is(err, ErrNoImpacts) && s.impacts.settings != nil {
-		x, err = s.computedImpacts()
-	}
-	if err != nil {
+	if x, err = s.storedImpacts(); err != nil {
 		return nil, err
 	}
-	s.impacts.opened.Store(x)
+	s.impacts.stored.Store(x)
 	return x, nil
 }
 
-// StoredImpacts are the lists of the file. The error is as of Impacts.
-func (s *Snapshot) StoredImpacts() (*impact.Index, error) {
-	x, err := s.openImpacts(false)
-	if err == nil && x.IsComputed() {
-		return nil, s.noImpacts()
+// lacksImpacts reports whether lists are computed.
+func (s *Snapshot) lacksImpacts() bool {
+	if s.impacts.settings == nil || s.NumLive == 0 {
+		return false
 	}
-	return x, err
+	_, err := s.StoredImpacts()
+	return errors.Is(err, ErrNoImpacts)
+}
+
+// keptImpacts returns the settings for the next commit: those of the manifest, or of the file, because former versions of
+// Griffin kept them only there; nil: there are no lists, or they are damaged or of another program.
+func (s *Snapshot) keptImpacts() (*ImpactSettings, error) {
+	if s.impacts.settings != nil || s.Generation == 0 {
+		return s.impacts.settings, nil
+	}
+	x, err := s.StoredImpacts()
+	if errors.Is(err, ErrNoImpacts) || errors.Is(err, base.ErrCorrupt) {
+		return nil, nil
+	}
+	if err != nil || x.Meta().Ranking == impact.RankingExternal {
+		return nil, err
+	}
+	m := x.Meta()
+	o := impact.Options{Codec: m.Codec}.WithDefaults()
+	return &ImpactSettings{Ranking: m.Ranking, K1: m.K1, B: m.B, Codec: o.Codec, BitmapBits: o.BitmapBits, RawBelow: o.RawBelow}, nil
+}
+
+// showKeptImpacts shows the current commit m with the settings of the next ones.
+func (ix *Index) showKeptImpacts(m *manifest) error {
+	snapshot, err := ix.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Release()
+	next := m.clone()
+	if next.Impacts, err = snapshot.keptImpacts(); err != nil || next.Impacts == m.Impacts {
+		return err
+	}
+	ix.showing.Lock()
+	defer ix.showing.Unlock()
+	return ix.show(next)
 }
 
 func (s *Snapshot) noImpacts() error {
@@ -81,6 +155,10 @@ func (s *Snapshot) storedImpacts() (*impact.Index, error) {
 	}
 	if m := x.Meta(); m.IndexID != s.indexID || m.Generation != s.Generation || m.NumDocs != s.NumDocs {
 		return nil, errors.Join(fmt.Errorf("%s: of another index, or an older one: %w", impactsName(s.Generation), base.ErrCorrupt), x.Close())
+	}
+	if of, m := s.impacts.settings, x.Meta(); of != nil && (m.RankingOf() != of.ranking()) {
+		return nil, errors.Join(fmt.Errorf("%s: %s with k1=%g and b=%g, but the manifest has %s with k1=%g and b=%g: %w",
+			impactsName(s.Generation), m.Ranking, m.K1, m.B, of.Ranking, of.K1, of.B, base.ErrCorrupt), x.Close())
 	}
 	return x, nil
 }

@@ -112,6 +112,9 @@ func (ix *Index) Live() (*Live, error) {
 	if err := ix.fs.SyncDir(ix.dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("index %s: %w", ix.dir, err), s.end())
 	}
+	if err := ix.showKeptImpacts(now); err != nil {
+		return nil, errors.Join(err, s.end())
+	}
 	ix.live.Store(true)
 	return l, nil
 }

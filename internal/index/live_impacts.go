@@ -12,8 +12,8 @@ import (
 // ErrChanged is the error of Live.BuildImpacts if the index changed while it ran.
 var ErrChanged = errors.New("the index changed meanwhile, so the impact-ordered lists are not stored; searches compute those that they need")
 
-// BuildImpacts is Index.BuildImpacts for the visible documents, which it commits; nil opts are the settings of before,
-// and without any it does nothing and returns nil. Publish and Flush go on; merges of the visible segments wait. If the
+// BuildImpacts is Index.BuildImpacts for the visible documents, which it commits; nil opts are the settings of before:
+// it stores nothing if there are none, or if the last commit has its lists, and returns nil. Publish and Flush go on; merges of the visible segments wait. If the
 // index changes before the end, the error is ErrChanged: the lists would be of a former commit. Close ends it.
 func (l *Live) BuildImpacts(ctx context.Context, opts *ImpactOptions) (meta *impact.Meta, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
@@ -46,6 +46,9 @@ func (l *Live) BuildImpacts(ctx context.Context, opts *ImpactOptions) (meta *imp
 		return nil, err
 	}
 	defer snapshot.Release()
+	if opts == nil && !snapshot.lacksImpacts() {
+		return nil, nil
+	}
 	name := impactsName(snapshot.Generation)
 	if !l.keepImpacts(snapshot.Generation) {
 		return nil, l.impactsError(ErrChanged)

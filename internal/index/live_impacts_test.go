@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
@@ -71,6 +73,9 @@ func TestLiveImpacts(t *testing.T) {
 	if meta, err = l.BuildImpacts(t.Context(), nil); err != nil || meta.Codec != "raw" || !checkImpacts(t, ix) {
 		t.Errorf("%+v are not stored again: %v", meta, err)
 	}
+	if meta, err = l.BuildImpacts(t.Context(), nil); err != nil || meta != nil {
+		t.Errorf("stored without a change: %+v, %v", meta, err)
+	}
 	check(t, l.Close())
 	if !checkImpacts(t, ix) {
 		t.Error("the lists are gone after Close")
@@ -98,29 +103,46 @@ func TestLiveImpactsChanged(t *testing.T) {
 	check(t, l.Close())
 }
 
+// closesAt calls a function when a file is made.
+type closesAt struct {
+	*vfstest.Mem
+	name  string
+	close func()
+}
+
+func (c *closesAt) Create(name string) (vfs.File, error) {
+	if name == c.name {
+		c.close()
+	}
+	return c.Mem.Create(name)
+}
+
 // Close ends a build, and waits for its end.
 func TestCloseEndsLiveImpacts(t *testing.T) {
-	_, ix, m := liveIndex(t)
+	mem, ix, m := liveIndex(t)
+	_, err := m.live.Flush(t.Context())
+	check(t, errors.Join(err, m.live.Close(), ix.Close()))
+	fs := &closesAt{Mem: mem, name: "ix/" + impactsTemp}
+	ix, err = Open(fs, "ix")
+	check(t, err)
 	defer ix.Close()
-	l := m.live
+	l, err := ix.Live()
+	check(t, err)
 	closed := make(chan error, 1)
-	_, err := l.BuildImpacts(t.Context(), &ImpactOptions{Progress: func(_, _ int64) {
+	fs.close = func() { // between the passes over the lists
 		go func() { closed <- l.Close() }()
-		for {
+		for closing := false; !closing; {
 			l.mu.Lock()
-			closing := l.closing
+			closing = l.closing
 			l.mu.Unlock()
-			if closing {
-				return
-			}
 		}
-	}})
-	if len(closed) > 0 {
-		t.Error("Close did not wait")
+	}
+	if _, err := l.BuildImpacts(t.Context(), &ImpactOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
 	}
 	check(t, <-closed)
-	if err == nil && !checkImpacts(t, ix) {
-		t.Error("the lists are not stored")
+	if checkImpacts(t, ix) {
+		t.Error("lists of a build that was ended")
 	}
 	if _, err := l.BuildImpacts(t.Context(), nil); !errors.Is(err, base.ErrClosed) {
 		t.Errorf("after Close: %v", err)

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
@@ -31,7 +30,7 @@ type MergeOptions struct {
 // MergeReport compares an index before and after.
 type MergeReport struct {
 	Before, After MergeSize
-	// Changed is false if there was nothing to merge or drop.
+	// Changed is false if there was nothing to merge or drop. Impact-ordered lists can be stored nevertheless.
 	Changed bool
 	// Impacts is the fate of the impact-ordered lists.
 	Impacts MergedImpacts
@@ -95,7 +94,15 @@ func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (report MergeRepo
 		return MergeReport{}, err
 	}
 	defer snapshot.Release()
-	if report, err = snapshot.mergeReport(&opts); err != nil || !report.Changed {
+	if report, err = snapshot.mergeReport(&opts); err != nil {
+		return report, err
+	}
+	if !report.Changed {
+		if snapshot.lacksImpacts() {
+			report.Impacts = ImpactsRebuilt
+			b := &impactBuild{snapshot: snapshot, settings: snapshot.impacts.settings, progress: func(done, total int64) { m.enter(PhaseImpacts, done, total) }}
+			_, err = b.store(ctx, s)
+		}
 		return report, err
 	}
 	result, err := s.apply(ctx, change{
@@ -126,15 +133,20 @@ func (ix *Index) planMerge(opts *MergeOptions) (MergeReport, error) {
 	}
 	defer s.Release()
 	report, err := s.mergeReport(opts)
-	if err != nil || !report.Changed {
+	if err != nil || !report.Changed && !s.lacksImpacts() {
 		return report, err
 	}
-	switch settings, lists, err := s.impactsToMerge(); {
-	case err != nil:
+	settings, err := s.keptImpacts()
+	if err != nil {
 		return MergeReport{}, err
+	}
+	_, err = s.StoredImpacts()
+	switch {
 	case settings != nil && report.After.Docs > 0:
 		report.Impacts = ImpactsRebuilt
-	case lists:
+	case err != nil && !errors.Is(err, ErrNoImpacts):
+		return MergeReport{}, err
+	case err == nil:
 		report.Impacts = ImpactsDropped
 	}
 	return report, nil
@@ -261,37 +273,13 @@ func (c *commit) mergeSegments(ctx context.Context) error {
 	return nil
 }
 
-// impactsToMerge returns how a merge computes impact-ordered lists; nil: not at all, because nobody made any, or because
-// those of the file (lists) came from another program.
-func (s *Snapshot) impactsToMerge() (settings *ImpactSettings, lists bool, err error) {
-	x, err := s.StoredImpacts()
-	if errors.Is(err, ErrNoImpacts) {
-		return s.impacts.settings, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	m := x.Meta()
-	if s.impacts.settings != nil {
-		return s.impacts.settings, true, nil
-	}
-	if m.Ranking == impact.RankingExternal {
-		return nil, true, nil
-	}
-	// Earlier versions did not keep settings.
-	o := impact.Options{Codec: m.Codec}.WithDefaults()
-	return &ImpactSettings{Ranking: m.Ranking, K1: m.K1, B: m.B, Codec: o.Codec, BitmapBits: o.BitmapBits, RawBelow: o.RawBelow}, true, nil
-}
-
 func (c *commit) rebuildImpacts(ctx context.Context) error {
-	settings, lists, err := c.base.impactsToMerge()
-	if err != nil {
-		return err
-	}
-	c.next.Impacts = settings
+	settings := c.next.Impacts
 	if settings == nil || len(c.next.Segments) == 0 {
-		if lists {
+		if _, err := c.base.StoredImpacts(); err == nil {
 			c.result.impacts = ImpactsDropped
+		} else if !errors.Is(err, ErrNoImpacts) {
+			return err
 		}
 		return nil
 	}

@@ -129,7 +129,7 @@ func (o *openSegment) unmap() {
 // the former deletions.
 func (ix *Index) newSnapshot(m *manifest, others ...*Snapshot) (*Snapshot, error) {
 	s := &Snapshot{Generation: m.Generation, Serial: serials.Add(1), Options: m.Options, index: ix, indexID: m.ID, grown: m.Grown}
-	s.impacts.settings = m.Impacts
+	s.impacts.settings, s.impacts.computing = m.Impacts, newBaton()
 	s.references.Store(1)
 	s.Fields = make([]FieldStats, 1+len(m.Options.Fields))
 	s.Fields[0].WeightScale = m.Options.WeightScale

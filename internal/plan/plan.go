@@ -29,6 +29,8 @@ type Options struct {
 	Count bool
 	// MatchesOnly makes a plan for Matches and CountMatches only, in less time. It has no effect in ModeSaat.
 	MatchesOnly bool
+	// Stop ends planning in ModeSaat, which can take long after a change of the index; nil: nothing does.
+	Stop traverse.Interrupt
 }
 
 // Plan is a query with its lists and weights for a snapshot's segments, safe for concurrent

@@ -42,7 +42,7 @@ func (q *ImpactQuery) prepare(p *Plan, opts Options) (err error) {
 	if q.variant, err = saat.ParseVariant(opts.Accumulators); err != nil {
 		return err
 	}
-	x, err := p.planner.snapshot.Impacts()
+	x, err := p.planner.snapshot.ImpactsUntil(opts.Stop)
 	if err != nil {
 		return err
 	}

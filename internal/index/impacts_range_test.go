@@ -1,0 +1,151 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+// For any parameters, also others than the bounds of the index have, the range of scores is the exact one.
+func TestScoreRange(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	parameters := func() score.BM25 {
+		return score.BM25{K1: []float32{0, 1e-30, 1e-6, 0.9, 1.2, 1000}[rng.IntN(6)], B: []float32{0, 1e-7, 0.4, 1}[rng.IntN(4)]}
+	}
+	for range 40 {
+		own := parameters()
+		ix := create(t, vfstest.NewMem(), Options{Analyzer: "whitespace", BM25: own})
+		for range 3 {
+			w := newWriter(t, ix)
+			for range 1 + rng.IntN(30) {
+				words := make([]string, 1+rng.IntN(1+rng.IntN(60)))
+				for i := range words {
+					words[i] = fmt.Sprint("w", 99-min(int(rng.ExpFloat64()*12), 99)) // common words are last
+				}
+				check(t, w.Add(&corpus.Document{ID: fmt.Sprint(rng.IntN(60)), Text: strings.Join(words, " ")}))
+			}
+			check(t, w.Delete(fmt.Sprint(rng.IntN(60))))
+			check(t, w.Commit(t.Context()))
+			check(t, w.Close())
+			s, err := ix.Snapshot()
+			check(t, err)
+			ranking := impact.Ranking{Name: impact.Rankings[rng.IntN(2)], BM25: own}
+			if rng.IntN(2) == 0 {
+				ranking.BM25 = parameters()
+			}
+			r := scoreRange{snapshot: s, settings: &ImpactSettings{Ranking: ranking.Name, K1: ranking.K1, B: ranking.B}, quantizer: impact.NewQuantizer()}
+			check(t, r.find(nil))
+			want := impact.NewQuantizer()
+			b := &impactBuild{snapshot: s, settings: r.settings}
+			check(t, b.eachList(t.Context(), func(_ []byte, postings []scoredPosting) error {
+				for i := range postings {
+					want.See(postings[i].score)
+				}
+				return nil
+			}))
+			if r.quantizer != want {
+				t.Fatalf("%+v in an index with %+v: %+v, want %+v", ranking, own, r.quantizer, want)
+			}
+			s.Release()
+		}
+		check(t, ix.Close())
+	}
+}
+
+type stopped struct{ error }
+
+func (s stopped) Err() error { return s.error }
+
+// A query that may not wait ends while another one computes, and its own computation ends, too. Statistics do not wait.
+func TestImpactsUntil(t *testing.T) {
+	ix := severalSegments(t, vfstest.NewMem())
+	defer ix.Close()
+	_, err := ix.BuildImpacts(t.Context(), ImpactOptions{})
+	check(t, err)
+	check(t, commitChange(t.Context(), ix, nil, randomDocs(70, 3, false)))
+	s, err := ix.Snapshot()
+	check(t, err)
+	defer s.Release()
+	late := errors.New("late")
+	check(t, s.impacts.computing.take(t.Context()))
+	began := time.Now()
+	if _, err := s.ImpactsUntil(stopped{late}); !errors.Is(err, late) || time.Since(began) > time.Second {
+		t.Errorf("beside another query: %v", err)
+	}
+	if _, err := s.StoredImpacts(); !errors.Is(err, ErrNoImpacts) {
+		t.Errorf("stored lists: %v", err)
+	}
+	s.impacts.computing.giveBack()
+	if _, err := s.ImpactsUntil(stopped{late}); !errors.Is(err, late) {
+		t.Errorf("the computation: %v", err)
+	}
+	if x, err := s.ImpactsUntil(stopped{}); err != nil || !x.IsComputed() {
+		t.Errorf("in time: %v", err)
+	}
+}
+
+// The settings of a file that an earlier version made are kept by the next commit, whether of a Live or not.
+func TestImpactsOfEarlierVersion(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		mem := vfstest.NewMem()
+		ix := severalSegments(t, mem)
+		_, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: impact.RankingATIRE, Codec: "raw"})
+		check(t, err)
+		m := ix.currentManifest().clone()
+		m.Impacts = nil
+		_, err = m.save(mem, ix.dir)
+		check(t, errors.Join(err, ix.Close()))
+		ix, err = Open(mem, ix.dir)
+		check(t, err)
+		if live {
+			l := newLiveModel(t, ix, 5)
+			for generation := ix.currentManifest().Generation; ix.currentManifest().Generation == generation; {
+				l.publish()
+			}
+			_, err = l.live.Flush(t.Context())
+			check(t, errors.Join(err, l.live.Close()))
+		} else {
+			check(t, commitChange(t.Context(), ix, nil, randomDocs(71, 3, false)))
+		}
+		s, err := ix.Snapshot()
+		check(t, err)
+		computedAre(t, s, expectImpacts(t, s, impact.Ranking{Name: impact.RankingATIRE, BM25: score.DefaultBM25}))
+		if settings := s.ImpactSettings(); settings.Codec != "raw" {
+			t.Errorf("live %t: %+v", live, settings)
+		}
+		s.Release()
+		check(t, ix.Close())
+	}
+}
+
+// A file of another ranking than the manifest's is damage.
+func TestImpactsOfAnotherRanking(t *testing.T) {
+	mem := vfstest.NewMem()
+	ix := severalSegments(t, mem)
+	_, err := ix.BuildImpacts(t.Context(), ImpactOptions{})
+	check(t, err)
+	m := ix.currentManifest().clone()
+	other := *m.Impacts
+	other.K1++
+	m.Impacts = &other
+	_, err = m.save(mem, ix.dir)
+	check(t, errors.Join(err, ix.Close()))
+	ix, err = Open(mem, ix.dir)
+	check(t, err)
+	defer ix.Close()
+	s, err := ix.Snapshot()
+	check(t, err)
+	defer s.Release()
+	if _, err := s.Impacts(); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("error %v", err)
+	}
+}
