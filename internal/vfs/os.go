@@ -85,6 +85,22 @@ func (osFS) Remove(name string) error { return os.Remove(name) }
 
 func (osFS) RemoveAll(name string) error { return os.RemoveAll(name) }
 
+func (osFS) Mkdir(dir string) error {
+	if isFolder(dir) { // some file systems refuse to create it before they find that it exists
+		return nil
+	}
+	err := os.Mkdir(dir, 0o777)
+	if errors.Is(err, fs.ErrExist) && isFolder(dir) { // made meanwhile
+		return nil
+	}
+	return err
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
 func (osFS) MkdirAll(dir string) error { return os.MkdirAll(dir, 0o777) }
 
 func (osFS) ReadDir(dir string) ([]string, error) {

@@ -22,7 +22,10 @@ type FS interface {
 	Remove(name string) error
 	// RemoveAll deletes recursively; a missing name is no error.
 	RemoveAll(name string) error
-	// MkdirAll also creates missing parents.
+	// Mkdir creates one folder; an existing folder is no error. If the parent is missing, the error wraps fs.ErrNotExist.
+	Mkdir(dir string) error
+	// MkdirAll also creates missing parents. Below a folder that another program may remove, use Mkdir: MkdirAll would make
+	// that folder anew.
 	MkdirAll(dir string) error
 	// ReadDir returns a folder's sorted names.
 	ReadDir(dir string) ([]string, error)

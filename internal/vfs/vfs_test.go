@@ -27,6 +27,7 @@ func TestAllImplementations(t *testing.T) {
 			dir := t.TempDir()
 			t.Run("files", func(t *testing.T) { testFiles(t, fsys, dir) })
 			t.Run("folders", func(t *testing.T) { testFolders(t, fsys, dir) })
+			t.Run("mkdir", func(t *testing.T) { testMkdir(t, fsys, dir) })
 			t.Run("lock", func(t *testing.T) { testLock(t, fsys, dir) })
 		})
 	}
@@ -144,6 +145,34 @@ func testFolders(t *testing.T, fsys vfs.FS, dir string) {
 	}
 }
 
+func testMkdir(t *testing.T, fsys vfs.FS, dir string) {
+	if err := fsys.MkdirAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	parent, child := filepath.Join(dir, "parent"), filepath.Join(dir, "parent", "child")
+	if err := fsys.Mkdir(child); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Mkdir without the parent: %v, want ErrNotExist", err)
+	}
+	if _, err := fsys.Stat(parent); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Mkdir made the parent: %v", err)
+	}
+	for range 2 {
+		if err := errors.Join(fsys.Mkdir(parent), fsys.Mkdir(child)); err != nil {
+			t.Error(err)
+		}
+	}
+	write(t, fsys, filepath.Join(child, "f"), "f")
+	if err := fsys.Mkdir(child); err != nil {
+		t.Errorf("Mkdir of a folder that exists: %v", err)
+	}
+	if names, err := fsys.ReadDir(child); err != nil || !slices.Equal(names, []string{"f"}) {
+		t.Errorf("after Mkdir of a folder that exists: %q, %v", names, err)
+	}
+	if err := fsys.Mkdir(filepath.Join(child, "f")); err == nil {
+		t.Error("Mkdir of a file: no error")
+	}
+}
+
 func testLock(t *testing.T, fsys vfs.FS, dir string) {
 	if err := fsys.MkdirAll(dir); err != nil {
 		t.Fatal(err)
@@ -177,7 +206,7 @@ func TestFaultyFailsAsPlanned(t *testing.T) {
 			errs = append(errs, err, f.Sync(), f.Close())
 		}
 		_, err = fsys.Map("a")
-		errs = append(errs, err, fsys.Rename("a", "b"), fsys.Remove("b"), fsys.MkdirAll("d"), fsys.SyncDir("d"), fsys.RemoveAll("d"))
+		errs = append(errs, err, fsys.Rename("a", "b"), fsys.Remove("b"), fsys.MkdirAll("d"), fsys.Mkdir("d/e"), fsys.SyncDir("d"), fsys.RemoveAll("d"))
 		_, err = fsys.Lock("l")
 		errs = append(errs, err)
 		return errs

@@ -344,29 +344,36 @@ func (d *Disk) removeAll(folder *node, name string) error {
 	return nil
 }
 
+// Mkdir implements vfs.FS.
+func (d *Disk) Mkdir(dir string) error { return d.mkdir(dir, dir) }
+
+// mkdir creates a folder; errors name path.
+func (d *Disk) mkdir(dir, path string) error {
+	return d.do("mkdir", path, false, func() error {
+		folder, last, err := d.root.parent(dir)
+		if err != nil {
+			return err
+		}
+		switch n := folder.entries[last]; {
+		case n != nil && !n.isFolder():
+			return syscall.ENOTDIR
+		case n != nil:
+		default:
+			if err := d.faults.refused(); err != nil {
+				return err
+			}
+			folder.change(change{to: last, node: newFolder()})
+		}
+		return nil
+	})
+}
+
 // MkdirAll implements vfs.FS. Each creation is an operation.
 func (d *Disk) MkdirAll(dir string) error {
 	at := ""
 	for _, part := range split(dir) {
 		at = filepath.Join(at, part)
-		err := d.do("mkdir", dir, false, func() error {
-			folder, last, err := d.root.parent(at)
-			if err != nil {
-				return err
-			}
-			switch n := folder.entries[last]; {
-			case n != nil && !n.isFolder():
-				return syscall.ENOTDIR
-			case n != nil:
-			default:
-				if err := d.faults.refused(); err != nil {
-					return err
-				}
-				folder.change(change{to: last, node: newFolder()})
-			}
-			return nil
-		})
-		if err != nil {
+		if err := d.mkdir(at, dir); err != nil {
 			return err
 		}
 	}

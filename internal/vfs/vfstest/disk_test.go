@@ -166,7 +166,7 @@ func TestDiskFaults(t *testing.T) {
 	readOnly := func(f *DiskFaults) { f.ReadOnly = true }
 	for _, do := range []func() error{
 		func() error { return write("c", "") }, func() error { return d.Rename("a", "c") }, func() error { return d.Remove("a") },
-		func() error { return d.RemoveAll("a") }, func() error { return d.MkdirAll("e/f") }, func() error { _, err := d.Lock("l"); return err },
+		func() error { return d.RemoveAll("a") }, func() error { return d.MkdirAll("e/f") }, func() error { return d.Mkdir("g") }, func() error { _, err := d.Lock("l"); return err },
 	} {
 		fault(readOnly, do, syscall.EROFS)
 		fault(func(f *DiskFaults) { f.Denied = true }, do, syscall.EACCES)
@@ -253,7 +253,7 @@ func TestDiskMisuse(t *testing.T) {
 	_, list := d.ReadDir("f")
 	for what, err := range map[string]error{
 		"Create of a folder": create, "Open of a folder": open, "Map of a folder": mapped, "ReadDir of a file": list,
-		"MkdirAll through a file": d.MkdirAll("f/x"), "Rename over a folder": d.Rename("f", "d"), "Remove of a folder with files": d.Remove("d"),
+		"MkdirAll through a file": d.MkdirAll("f/x"), "Mkdir through a file": d.Mkdir("f/x"), "Rename over a folder": d.Rename("f", "d"), "Remove of a folder with files": d.Remove("d"),
 		"SyncDir of a missing folder": d.SyncDir("none"), "Remove of nothing": d.Remove("."),
 	} {
 		if err == nil {

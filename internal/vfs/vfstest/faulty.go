@@ -163,6 +163,14 @@ func (f *Faulty) RemoveAll(name string) error {
 	return f.fs.RemoveAll(name)
 }
 
+// Mkdir implements vfs.FS.
+func (f *Faulty) Mkdir(dir string) error {
+	if err := f.op("mkdir", dir); err != nil {
+		return err
+	}
+	return f.fs.Mkdir(dir)
+}
+
 // MkdirAll implements vfs.FS.
 func (f *Faulty) MkdirAll(dir string) error {
 	if err := f.op("mkdir", dir); err != nil {

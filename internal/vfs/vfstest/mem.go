@@ -165,6 +165,34 @@ func (m *Mem) RemoveAll(name string) error {
 	return nil
 }
 
+// Mkdir implements vfs.FS.
+func (m *Mem) Mkdir(dir string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	dir = filepath.Clean(dir)
+	if _, ok := m.files[dir]; ok {
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: fs.ErrExist}
+	}
+	if !m.isFolder(filepath.Dir(dir)) {
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: fs.ErrNotExist}
+	}
+	m.dirs[dir] = true
+	return nil
+}
+
+// isFolder: a folder with a file exists. m.mu is held.
+func (m *Mem) isFolder(dir string) bool {
+	if m.dirs[dir] || dir == "." || dir == string(filepath.Separator) {
+		return true
+	}
+	for name := range m.files {
+		if strings.HasPrefix(name, dir+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
+
 // MkdirAll implements vfs.FS.
 func (m *Mem) MkdirAll(dir string) error {
 	m.mu.Lock()
