@@ -123,7 +123,7 @@ func (a *app) watch(ctx context.Context, o *watchOptions, flags *pflag.FlagSet, 
 
 // ofRemoved is one error, in place of those of the parts, if the folder of the index with the state is gone.
 func (o *watchOptions) ofRemoved(err error) error {
-	if errors.Is(err, base.ErrRemoved) && o.following.state == "" {
+	if errors.Is(err, base.ErrRemoved) && o.stateInIndex() {
 		return fmt.Errorf("%s: %w", o.out, base.ErrRemoved)
 	}
 	return err
@@ -140,6 +140,9 @@ func (a *app) follow(ctx context.Context, o *watchOptions, flags *pflag.FlagSet,
 	in.PDFToText = o.files.PDFToText
 	in.ExtraFields = o.files.ExtraFields
 	state, err := o.stateFolder(folders)
+	if err == nil && !o.stateInIndex() {
+		err = os.MkdirAll(filepath.Dir(state), 0o777)
+	}
 	if err != nil {
 		return errors.Join(err, closeTarget(ctx, target))
 	}
@@ -184,12 +187,14 @@ func (a *app) openWatched(ctx context.Context, o *watchOptions, flags *pflag.Fla
 	return local, local.input(&o.indexOptions), nil
 }
 
+func (o *watchOptions) stateInIndex() bool { return o.following.state == "" && o.server.url == "" }
+
 // stateFolder is beside the index, so that it goes where the index goes.
 func (o *watchOptions) stateFolder(folders []string) (string, error) {
 	switch {
 	case o.following.state != "":
 		return o.following.state, nil
-	case o.server.url == "":
+	case o.stateInIndex():
 		return filepath.Join(o.out, "watch"), nil
 	}
 	home := os.Getenv("XDG_STATE_HOME")

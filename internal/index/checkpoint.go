@@ -27,6 +27,7 @@ const (
 // Checkpoint saves the visible segments for Adopt, without a sync. The next Flush removes it.
 func (l *Live) Checkpoint(ctx context.Context) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	defer func() { err = explainMissing(l.session, err) }()
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
 	if err := l.session.checkFolder(); err != nil {
@@ -142,6 +143,7 @@ func (s *session) removeCheckpoint() error {
 // the file system permits no writes, the result is that error, and the checkpoint stays for the next attempt.
 func (l *Live) Adopt(ctx context.Context, last uint64) (seq uint64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	defer func() { err = explainMissing(l.session, err) }()
 	c := l.session.checkpoint
 	if c == nil {
 		return l.Seq(), nil
@@ -262,7 +264,7 @@ func (l *Live) takeSegment(ctx context.Context, ms, from *manifestSegment) (err 
 func copyFolder(ctx context.Context, fsys vfs.FS, to, from string) error {
 	names, err := fsys.ReadDir(from)
 	if err == nil {
-		err = fsys.MkdirAll(to)
+		err = fsys.Mkdir(to)
 	}
 	if err != nil {
 		return err

@@ -84,6 +84,7 @@ func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
 		return commitResult{}, err
 	}
 	renamed, err := c.run(ctx)
+	err = explainMissing(s, err)
 	if renamed {
 		// After a failed sync, a power failure can restore the old manifest, so its files stay.
 		if err == nil {

@@ -143,6 +143,7 @@ func (l *Live) Schema() *inverter.Schema { return l.schema.Load() }
 // log whose change they complete. After an error nothing has changed.
 func (l *Live) Publish(ctx context.Context, sources []segment.Source, failed func() error, ids map[string]struct{}, schema *inverter.Schema, former int, seq uint64) (deleted int, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	defer func() { err = explainMissing(l.session, err) }()
 	if err := l.changing.take(ctx); err != nil {
 		return 0, err
 	}
@@ -285,7 +286,7 @@ func (l *Live) TempDir() (string, error) {
 	}
 	t.n++
 	dir := filepath.Join(parent, strconv.Itoa(t.n))
-	return dir, l.ix.fs.MkdirAll(dir)
+	return dir, explainMissing(l.session, l.ix.fs.Mkdir(dir))
 }
 
 // Close waits for merges, shows the last commit and releases the lock. Documents that were not flushed are lost.

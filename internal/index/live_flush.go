@@ -37,6 +37,7 @@ type writtenDeletions struct {
 // base.ErrRemoved if the folder is not at its path any more.
 func (l *Live) Flush(ctx context.Context) (seq uint64, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	defer func() { err = explainMissing(l.session, err) }()
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
 	if err := l.session.checkFolder(); err != nil {

@@ -175,7 +175,7 @@ func (m *liveMerge) run(ctx context.Context, fsys vfs.FS) (err error) {
 		}
 	}
 	if err != nil {
-		return errors.Join(err, l.ix.fs.RemoveAll(l.ix.path(m.name)))
+		return errors.Join(explainMissing(l.session, err), l.ix.fs.RemoveAll(l.ix.path(m.name)))
 	}
 	return nil
 }

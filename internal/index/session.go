@@ -114,6 +114,17 @@ func (s *session) checkFolder() error {
 	return nil
 }
 
+// explainMissing adds base.ErrRemoved to an error of a missing file if the folder of the index is gone: it can disappear after
+// checkFolder.
+func explainMissing(s *session, err error) error {
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, base.ErrRemoved) {
+		if removed := s.checkFolder(); errors.Is(removed, base.ErrRemoved) {
+			return fmt.Errorf("%w: %w", removed, err)
+		}
+	}
+	return err
+}
+
 func (s *session) makeFolder() error {
 	for dir := filepath.Clean(s.ix.dir); ; dir = filepath.Dir(dir) {
 		_, err := s.ix.fs.Stat(dir)
@@ -211,8 +222,8 @@ func (s *session) temp() (string, error) {
 		return "", err
 	}
 	dir := s.ix.path(tempName)
-	if err := s.ix.fs.MkdirAll(dir); err != nil {
-		return "", fmt.Errorf("index %s: %w", s.ix.dir, err)
+	if err := s.ix.fs.Mkdir(dir); err != nil {
+		return "", explainMissing(s, fmt.Errorf("index %s: %w", s.ix.dir, err))
 	}
 	s.temps.inUse = true
 	return dir, nil

@@ -45,12 +45,12 @@ type blocked struct {
 	failed atomic.Int64
 }
 
-func (b *blocked) MkdirAll(dir string) error {
+func (b *blocked) Mkdir(dir string) error {
 	if b.on.Load() {
 		b.failed.Add(1)
 		return errBroken
 	}
-	return b.FS.MkdirAll(dir)
+	return b.FS.Mkdir(dir)
 }
 
 // A refresh repeats both the opening of a batch and the publishing of another soon, but many refreshes do not repeat them

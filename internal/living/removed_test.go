@@ -11,6 +11,19 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
+// removeAll removes a folder in which files are made meanwhile.
+func removeAll(t *testing.T, dir string) {
+	t.Helper()
+	err := os.RemoveAll(dir)
+	for range 100 {
+		if err == nil {
+			break
+		}
+		err = os.RemoveAll(dir)
+	}
+	check(t, err)
+}
+
 // After the folder of an index was removed, nothing is acknowledged or made anew. After it was moved, the same holds from the next
 // Refresh or Flush on; when it is back, all acknowledged writes are there and writes go on.
 func TestKeepRemoved(t *testing.T) {
@@ -27,7 +40,7 @@ func TestKeepRemoved(t *testing.T) {
 			if moved {
 				check(t, os.Rename(dir, dir+".moved"))
 			} else {
-				check(t, os.RemoveAll(dir))
+				removeAll(t, dir)
 				if err := m.put(t, k, "c"); !errors.Is(err, base.ErrRemoved) {
 					t.Errorf("a write: %v", err)
 				}

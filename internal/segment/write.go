@@ -15,7 +15,7 @@ import (
 )
 
 // Write merges the documents of all sources, in order and without dropped ones, into a segment
-// in dir, which it creates if needed. It reads each list once, as a stream. Memory: 64 MiB for ids, or, if
+// in dir, which it creates if needed, in a folder that exists (else the error wraps fs.ErrNotExist). It reads each list once, as a stream. Memory: 64 MiB for ids, or, if
 // all sources are segments, a bit a document; 4 to 8 bytes a document of a
 // source with drops; a bit a document, 4 MiB and 64 MiB for columns, and half a byte a distinct
 // value of one; at most 20 MiB a thread (Options.Order needs more). Lengths are read from the
@@ -42,7 +42,7 @@ func Write(ctx context.Context, fs vfs.FS, dir string, opts Options, sources []S
 	if _, err := fs.Stat(filepath.Join(dir, fileMeta)); err == nil {
 		return nil, fmt.Errorf("segment %s: %w", dir, base.ErrExists)
 	}
-	if err := fs.MkdirAll(dir); err != nil {
+	if err := fs.Mkdir(dir); err != nil {
 		return nil, fmt.Errorf("segment %s: %w", dir, err)
 	}
 	w := &writer{fs: fs, dir: dir, opts: opts, codec: c, sources: sources, maps: maps, numDocs: numDocs, progress: progress}

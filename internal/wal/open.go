@@ -24,7 +24,8 @@ type Torn struct {
 	Why       string
 }
 
-// Open opens or creates the log in a folder, which only the log may use. It holds a lock in the
+// Open opens or creates the log in a folder, which only the log may use. The folder above must exist; else the error wraps
+// base.ErrRemoved: another program has removed or moved it. Open holds a lock in the
 // folder until Close: if another has it, the error wraps base.ErrLocked. Damage wraps
 // base.ErrCorrupt, but Open checks only the files' headers and the last file's records; Replay
 // checks all that it reads. The records of the last file that no mark confirms are copied to a
@@ -60,7 +61,10 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Dir, error) {
 // before it synced the parent.
 func makeFolder(fsys vfs.FS, dir string) error {
 	if _, err := fsys.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		err = fsys.MkdirAll(dir)
+		err = fsys.Mkdir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: %w", base.ErrRemoved, err)
+		}
 		if err != nil {
 			return err
 		}

@@ -64,3 +64,14 @@ func TestRemoved(t *testing.T) {
 		}
 	}
 }
+
+// A log is not opened where another program removed the folder above, which is not made anew.
+func TestOpenRemoved(t *testing.T) {
+	above := filepath.Join(t.TempDir(), "ix")
+	if _, err := Open(vfs.OS, filepath.Join(above, "log"), Options{}); !errors.Is(err, base.ErrRemoved) {
+		t.Errorf("Open: %v, want ErrRemoved", err)
+	}
+	if _, err := os.Stat(above); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder above was made anew: %v", err)
+	}
+}
