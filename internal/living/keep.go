@@ -229,8 +229,15 @@ func (k *Kept) use(f func(s *Store) error) error {
 	return err
 }
 
-// notClosed hides base.ErrClosed, which is of a store that is replaced.
+// notClosed hides base.ErrClosed, which is of a store that is replaced, and nothing else. It has no Unwrap, by which errors.Is
+// would find ErrClosed.
 type notClosed struct{ error }
+
+func (e *notClosed) Is(target error) bool {
+	return !errors.Is(target, base.ErrClosed) && errors.Is(e.error, target)
+}
+
+func (e *notClosed) As(target any) bool { return errors.As(e.error, target) }
 
 // Apply is Store.Apply.
 func (k *Kept) Apply(ctx context.Context, ops []Op) (results []Result, err error) {

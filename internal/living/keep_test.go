@@ -2,6 +2,8 @@ package living
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"strings"
 	"syscall"
@@ -270,6 +272,31 @@ func TestChangeOptions(t *testing.T) {
 		if err := k.SetSync(wal.ModeAsync, 0); !errors.Is(err, base.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
+		check(t, ix.Close())
+	})
+}
+
+// An operation during which the store goes down has the reason for it, but not that the store is closed.
+func TestKeepGoesDownMeanwhile(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d := vfstest.NewDisk()
+		ix := create(t, d, "ix")
+		k, err := Keep(t.Context(), d, ix, Options{RefreshInterval: -1})
+		check(t, err)
+		err = k.use(func(s *Store) error {
+			why := errors.Join(errClosed, fmt.Errorf("index: %w", base.ErrRemoved), &fs.PathError{Op: "stat", Path: "ix", Err: syscall.ENOENT})
+			k.failed(why)
+			return errClosed
+		})
+		var at *fs.PathError
+		if !errors.Is(err, ErrDown) || !errors.Is(err, base.ErrRemoved) || !errors.Is(err, base.ErrNotIndex) || !errors.As(err, &at) {
+			t.Errorf("the reason is lost: %v", err)
+		}
+		if errors.Is(err, base.ErrClosed) || errors.Is(err, errClosed) {
+			t.Errorf("closed: %v", err)
+		}
+		time.Sleep(2 * minReopenWait)
+		check(t, k.Close(t.Context()))
 		check(t, ix.Close())
 	})
 }
