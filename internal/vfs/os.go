@@ -30,7 +30,7 @@ type osFile struct{ *os.File }
 
 func (f osFile) Sync() error { return syncData(f.File) }
 
-func (f osFile) isRemoved() bool { return hasNoName(f.File) }
+func (f osFile) IsRemoved() bool { return hasNoName(f.File) }
 
 func (osFS) Open(name string) (File, error) {
 	f, err := os.Open(name)

@@ -75,10 +75,10 @@ type File interface {
 }
 
 // IsRemoved reports whether the open file has no name any more, in any folder: its content is lost when it is closed. false
-// if the file system does not tell. It allocates nothing.
+// if the file system does not tell. Some (FUSE) tell it of every file: see that a new file is not removed. It allocates nothing.
 func IsRemoved(f File) bool {
-	r, ok := f.(interface{ isRemoved() bool })
-	return ok && r.isRemoved()
+	r, ok := f.(interface{ IsRemoved() bool })
+	return ok && r.IsRemoved()
 }
 
 // Mapping is a file in read-only memory; a write ends the process. If another program truncates

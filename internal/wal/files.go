@@ -48,6 +48,7 @@ type files struct {
 	number  uint64   // the highest ever used
 	removed uint64   // the highest that TruncateFront began to remove
 	current vfs.File // open for appending: the last of list; nil if none
+	counted bool     // the file system counts the names of current, so that its removal is noticed
 	broken  bool     // current has bytes behind its end
 	// What Open could not do for lack of room or permission, and must be done before the next
 	// write.
@@ -131,7 +132,7 @@ func (l *Dir) begin() error {
 	}
 	name := fileName(l.dir, h.number)
 	err := l.unlocked(func() (err error) {
-		f.current, err = create(l.fs, l.dir, name, &h)
+		f.current, f.counted, err = create(l.fs, l.dir, name, &h)
 		return err
 	})
 	if err != nil {
@@ -165,10 +166,10 @@ func (l *Dir) unlocked(fn func() error) error {
 
 // create writes a file with a header. Header and name are durable before the first frame, so that
 // a file that has frames has a valid header, or is damaged.
-func create(fsys vfs.FS, dir, name string, h *header) (file vfs.File, err error) {
+func create(fsys vfs.FS, dir, name string, h *header) (file vfs.File, counted bool, err error) {
 	file, err = fsys.Create(name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err = write(file, h.encode()); err == nil {
 		err = file.Sync()
@@ -176,11 +177,26 @@ func create(fsys vfs.FS, dir, name string, h *header) (file vfs.File, err error)
 	if err == nil {
 		err = fsys.SyncDir(dir)
 	}
+	if err == nil {
+		counted, err = countsNames(fsys, file, name)
+	}
 	if err != nil {
 		_ = file.Close()
-		return nil, vfs.PathError("create", name, err)
+		return nil, false, vfs.PathError("create", name, err)
 	}
-	return file, nil
+	return file, counted, nil
+}
+
+// countsNames reports whether a removal of a new file would be noticed: some file systems, in user space, count no names at all.
+func countsNames(fsys vfs.FS, file vfs.File, name string) (bool, error) {
+	if !vfs.IsRemoved(file) {
+		return true, nil
+	}
+	_, err := fsys.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s: %w", name, base.ErrRemoved)
+	}
+	return false, err
 }
 
 // write is a Write without short writes.

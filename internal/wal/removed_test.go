@@ -75,3 +75,48 @@ func TestOpenRemoved(t *testing.T) {
 		t.Errorf("the folder above was made anew: %v", err)
 	}
 }
+
+// uncounted is a file system that counts no names of files.
+type uncounted struct {
+	vfs.FS
+	removes bool // new files of records
+}
+
+type uncountedFile struct{ vfs.File }
+
+func (uncountedFile) IsRemoved() bool { return true }
+
+func (u uncounted) Create(name string) (vfs.File, error) {
+	f, err := u.FS.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	if _, ofRecords := parseName(filepath.Base(name)); ofRecords && u.removes {
+		err = u.Remove(name)
+	}
+	return uncountedFile{f}, err
+}
+
+// A file system that counts no names of files keeps a log, but a file that is removed before its first record is noticed.
+func TestUncountedNames(t *testing.T) {
+	for _, removes := range []bool{false, true} {
+		for _, mode := range []Mode{ModeRequest, ModeAsync} {
+			l, err := Open(uncounted{vfs.OS, removes}, filepath.Join(t.TempDir(), "log"), Options{Mode: mode, FileBytes: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				_, err := l.Append(recordsOf("a"))
+				if err == nil {
+					err = l.Sync()
+				}
+				if removes && !errors.Is(err, base.ErrRemoved) || !removes && err != nil {
+					t.Errorf("Append, files removed %t: %v", removes, err)
+				}
+			}
+			if err := l.Close(); !removes && err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

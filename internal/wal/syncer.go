@@ -134,10 +134,10 @@ func (l *Dir) sync(target Seq) error {
 
 // syncFile is sync for the owner of the file.
 func (l *Dir) syncFile(target Seq) error {
-	f := l.files.current
+	f, counted := l.files.current, l.files.counted
 	l.mu.Unlock()
 	err := f.Sync()
-	removed := err == nil && vfs.IsRemoved(f) // 2 µs, beside 200 µs of the sync
+	removed := err == nil && counted && vfs.IsRemoved(f) // 2 µs, beside 200 µs of the sync
 	l.mu.Lock()
 	l.syncer.count++
 	if removed { // the records are lost when it is closed
