@@ -20,8 +20,8 @@ var (
 	ErrNotFound = errors.New("no such document")
 	// ErrNotIndex: the folder holds no Griffin index.
 	ErrNotIndex = base.ErrNotIndex
-	// ErrRemoved, which wraps ErrNotIndex: another program removed, moved or replaced the folder of the index while a
-	// Writer had it open.
+	// ErrRemoved, which wraps ErrNotIndex: another program removed, moved or replaced the folder of the index, or the lock
+	// file in it, while a Writer had it open.
 	ErrRemoved = base.ErrRemoved
 	// ErrExists: Create found an index in the folder, or another index has replaced this one.
 	ErrExists = base.ErrExists

@@ -73,7 +73,7 @@ func hint(command string, err error) string {
 	case errors.As(err, &usage):
 		return "see: " + command + " --help"
 	case errors.Is(err, base.ErrRemoved):
-		return "put the folder back, or build the index anew; end the programs that write to an index before you remove or move it"
+		return "put the folder back, or build the index anew; if only the lock file was removed, run the command again; end the programs that write to an index before you remove or move it"
 	case errors.Is(err, base.ErrNotIndex) && errors.As(err, &answer):
 		return addHint
 	case errors.Is(err, base.ErrNotIndex):

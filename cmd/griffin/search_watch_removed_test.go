@@ -15,6 +15,7 @@ func TestWatchRemoved(t *testing.T) {
 	for name, remove := range map[string]func(idx string) error{
 		"removed":  os.RemoveAll,
 		"moved":    func(idx string) error { return os.Rename(idx, idx+".moved") },
+		"lock":     func(idx string) error { return os.Remove(filepath.Join(idx, "LOCK")) },
 		"replaced": func(idx string) error { return errors.Join(os.Rename(idx, idx+".moved"), os.Rename(idx+".other", idx)) },
 	} {
 		for _, changed := range []bool{true, false} {
@@ -38,10 +39,15 @@ func TestWatchRemoved(t *testing.T) {
 					continue
 				}
 				var exit *exec.ExitError
-				if err := w.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitIndex || !strings.Contains(end.Error, "removed, moved or replaced") {
+				if err := w.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitIndex || !strings.Contains(end.Error, "removed, moved or replaced") || !strings.Contains(end.Error, "lock file LOCK") {
 					t.Errorf("changed %t: %v, %+v\n%s", changed, err, end, &w.errOut)
 				}
 				if name == "replaced" {
+					runGriffin(t, "verify", idx, "--rebuild")
+					return
+				}
+				if name == "lock" { // it goes on
+					runGriffin(t, "watch", docs, "--out", idx, "--once")
 					runGriffin(t, "verify", idx, "--rebuild")
 					return
 				}

@@ -300,7 +300,7 @@ func TestWatchServer(t *testing.T) {
 	docs := filepath.Join(dir, "docs")
 	write(t, "alpha one", docs, "a.txt")
 	address := startDirectory(t, filepath.Join(dir, "data"))
-	args := []string{docs, "--out", "notes", "--server", "http://" + address, "--state", filepath.Join(dir, "state")}
+	args := []string{docs, "--out", "notes", "--server", "http://" + address, "--state", filepath.Join(dir, "made", "with", "state")}
 	w := startWatch(t, args...)
 	w.wait(func(e watchEvent) bool { return e.Event == "ready" })
 	write(t, "beta two", docs, "b.txt")

@@ -14,8 +14,8 @@ var (
 	ErrCorrupt = errors.New("corrupt data")
 	// ErrNotIndex means that a path is not a Griffin index.
 	ErrNotIndex = errors.New("not a Griffin index")
-	// ErrRemoved means that another program removed, moved or replaced the folder of an index while it was open for
-	// writing. It wraps ErrNotIndex.
+	// ErrRemoved means that another program removed, moved or replaced the folder of an index, or the lock file in it, while it
+	// was open for writing. It wraps ErrNotIndex.
 	ErrRemoved error = removedError{}
 	// ErrExists means that a new index was requested at the path of an existing one.
 	ErrExists = errors.New("index already exists")
@@ -35,7 +35,7 @@ var (
 type removedError struct{}
 
 func (removedError) Error() string {
-	return "another program removed, moved or replaced the folder while it was open for writing"
+	return "another program removed, moved or replaced the folder, or its lock file LOCK, while it was open for writing"
 }
 
 func (removedError) Unwrap() error { return ErrNotIndex }

@@ -139,7 +139,7 @@ func (h *Handler) classify(ctx context.Context, x *Index, err error) *Error {
 		x.logRefusal(h.log, err)
 		return &Error{
 			Status: http.StatusServiceUnavailable, Type: "unavailable_shards_exception", RetryAfter: time.Second,
-			Reason: fmt.Sprintf("index [%s] takes no writes: another program removed, moved or replaced its folder; put it back, or delete the index", x.name),
+			Reason: fmt.Sprintf("index [%s] takes no writes: another program removed, moved or replaced its folder, or the lock file in it; put the folder back, or delete the index", x.name),
 		}
 	case errors.Is(err, griffin.ErrDown):
 		x.logRefusal(h.log, err)
