@@ -37,6 +37,7 @@ type bulkRun struct {
 	items   int
 	failed  bool
 	touched map[string]*Index
+	made    []madeIndex
 	refused map[*Index]*Error // it takes no more writes of this request
 
 	batch []pending
@@ -55,6 +56,12 @@ type pending struct {
 	reply griffin.WriteResult
 	noop  bool
 	done  bool // it has taken effect, before the others of the batch; only the first of a batch
+}
+
+// madeIndex is an index that did not exist before an operation with the number first, from 1.
+type madeIndex struct {
+	name  string
+	first int
 }
 
 // freePending has the memory of batches, of up to batchItems operations.
@@ -177,7 +184,20 @@ func (b *bulkRun) stopped(err error) *Error {
 	} else {
 		e.Reason += "; none of the operations has taken effect"
 	}
+	e.Reason += b.madeAfter(before)
 	return e
+}
+
+// madeAfter names the indexes that operations after the first ones have made.
+func (b *bulkRun) madeAfter(operations int) string {
+	made := slices.DeleteFunc(b.made, func(m madeIndex) bool { return m.first <= operations })
+	switch len(made) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(", but index [%s] was made", made[0].name)
+	}
+	return fmt.Sprintf(", but %d indexes were made, the first is [%s]", len(made), made[0].name)
 }
 
 // add prepares an operation.
@@ -234,13 +254,16 @@ func (b *bulkRun) prepare(p *pending, item *bulkItem) *Error {
 		}
 	}
 	if p.index = b.touched[p.name]; p.index == nil {
-		if p.op == bulkDelete {
-			p.index, err = h.dir.find(p.name)
-		} else {
+		p.index, err = h.dir.find(p.name)
+		missing := err != nil && err.Status == http.StatusNotFound && p.op != bulkDelete
+		if missing {
 			p.index, err = h.dir.findOrCreate(b.r.Context(), p.name, firstSource(item))
 		}
 		if err != nil {
 			return err
+		}
+		if missing {
+			b.made = append(b.made, madeIndex{p.name, b.items})
 		}
 		b.touched[p.name] = p.index
 	}

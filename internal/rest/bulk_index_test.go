@@ -24,6 +24,9 @@ func TestBulkWithoutIndex(t *testing.T) {
 		reason := fmt.Sprintf("Validation Failed: 1: index is missing; in operation %d; ", want.operation)
 		if want.effect == 0 {
 			reason += "none of the operations has taken effect"
+			if strings.Contains(body, named) {
+				reason += ", but index [a] was made"
+			}
 		} else {
 			reason += fmt.Sprintf("the first %d operations have taken effect", want.effect)
 		}
@@ -37,5 +40,33 @@ func TestBulkWithoutIndex(t *testing.T) {
 			}
 		}
 		n.must(200, "POST /a/_bulk", without) // the path names one
+	}
+}
+
+// The error names the indexes that were made for operations without effect, and no others.
+func TestBulkMadeIndexes(t *testing.T) {
+	const bad = `{"index":{}}` + "\n{}\n"
+	named := func(name string) string { return `{"index":{"_index":"` + name + `"}}` + "\n{}\n" }
+	for body, want := range map[string]string{
+		`{"delete":{"_index":"a","_id":"1"}}` + "\n" + bad: "none of the operations has taken effect",
+		named("there") + bad:                                                   "none of the operations has taken effect",
+		named("a") + named("a") + bad:                                          "none of the operations has taken effect, but index [a] was made",
+		named("b") + named("there") + named("a") + bad:                         "none of the operations has taken effect, but 2 indexes were made, the first is [b]",
+		strings.Repeat(named("a"), batchItems) + named("b") + named("a") + bad: fmt.Sprintf("the first %d operations have taken effect, but index [b] was made", batchItems),
+	} {
+		n := newNode(t)
+		n.must(200, "PUT /there", "")
+		answer := n.must(400, "POST /_bulk", body)
+		reason, _ := at(answer, "error.reason").(string)
+		if _, effect, _ := strings.Cut(reason, "; in operation"); !strings.HasSuffix(effect, "; "+want) {
+			t.Errorf("%.80q: %s, want %s", body, reason, want)
+		}
+		for _, name := range []string{"a", "b"} {
+			status := 404
+			if strings.Contains(body, named(name)) {
+				status = 200
+			}
+			n.must(status, "GET /"+name, "")
+		}
 	}
 }
