@@ -33,6 +33,7 @@ func TestImpacts(t *testing.T) {
 	n.must(201, "PUT /a/_doc/2", `{"t":"cat dog"}`)
 	for body, want := range map[string]string{
 		`{"ranking":"tfidf"}`: "tfidf", `{"k1":1}`: "together", `{"codecs":"raw"}`: "unknown key", `{"codec":"none"}`: "none", `{"bitmap_bits":"x"}`: "bitmap_bits",
+		`{"k1":1e39,"b":0.5}`: "want a number of 32 bits, have: number 1e39", `{"k1":"x","b":0.5}`: "want a number, have: string", `{"bitmap_bits":1.5}`: "want an integer, have: number 1.5",
 	} {
 		if w := n.do("POST /a/_impacts", body); w.Code != 400 || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %d %s, want %q", body, w.Code, w.Body, want)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"unicode"
@@ -140,11 +141,19 @@ func jsonReason(err error) string {
 	if !errors.As(err, &kind) {
 		return strings.TrimPrefix(err.Error(), "json: ")
 	}
-	want := "an integer"
+	want := "another value"
 	switch kind.Type.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		want = "an integer"
+	case reflect.Float32, reflect.Float64:
+		want = "a number"
+		if isNumber := strings.HasPrefix(kind.Value, "number "); isNumber {
+			want += fmt.Sprintf(" of %d bits", kind.Type.Bits()) // it is too large
+		}
 	case reflect.Map, reflect.Struct:
 		want = "an object"
-	case reflect.Slice:
+	case reflect.Slice, reflect.Array:
 		want = "an array"
 	case reflect.String:
 		want = "a string"
