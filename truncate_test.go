@@ -99,7 +99,7 @@ func TestTruncatedFiles(t *testing.T) {
 		"seg-000001/lengths":  "w1",
 		"seg-000001/ids":      "document",
 		"seg-000001/stored":   "w1",
-		"impacts-000001":      "w4 w40",
+		"impacts-000002":      "w4 w40",
 	} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			ix := openTruncated(t, dir, file, Options{})

@@ -22,14 +22,16 @@ func TestVerifyRebuildHistories(t *testing.T) {
 	t.Parallel()
 	for seed := range 12 {
 		parent := t.TempDir()
-		h := &history{rng: rand.New(rand.NewPCG(uint64(seed), 33)), dir: filepath.Join(parent, "ix")}
+		h := &history{rng: rand.New(rand.NewPCG(uint64(seed), 33)), dir: filepath.Join(parent, "ix"), counts: new(rankCounts)}
 		settings := []Settings{{}, {Codec: "ef", Fields: []string{}}, {NoPositions: true, Codec: "pfordelta", Analyzer: "simple"}}[seed%3]
 		var err error
 		if h.ix, err = Create(h.dir, settings, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 + h.rng.IntN(10) {
-			h.step(t)
+			if err := h.step(t); err != nil {
+				t.Fatal(err)
+			}
 		}
 		r, err := h.ix.VerifyRebuild(t.Context(), RebuildOptions{})
 		if err != nil || r.Docs != int64(len(h.live)) || len(h.live) > 0 && (r.Terms == 0 || r.Postings < r.Terms || r.Queries == 0) || r.Took == 0 {

@@ -18,7 +18,7 @@ const (
 	// maxInitBytes limits the memory that the GPU packages allocate before main in a command
 	// without a GPU, as a bound of their start-up cost without measuring time.
 	maxInitBytes  = 64 << 10
-	maxSmallBytes = 24_500_000
+	maxSmallBytes = 24_700_000
 	smallTags     = "nolab,nobuckets,nozones,nethttpomithttp2"
 )
 
