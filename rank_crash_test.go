@@ -231,7 +231,9 @@ func (h *history) recover(t *testing.T) {
 		c.hold()
 		if !c.over() {
 			h.restore(t, last)
-			h.check(t)
+			if err := h.check(t); err != nil {
+				t.Fatal(err)
+			}
 			return
 		}
 	}

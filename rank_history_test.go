@@ -67,8 +67,8 @@ func (h *history) run(t *testing.T) {
 		}
 		if err := change(t); h.ended(t, err) {
 			h.recover(t)
-		} else if h.rng.IntN(3) == 0 {
-			h.check(t)
+		} else if h.rng.IntN(3) == 0 && h.ended(t, h.check(t)) {
+			h.recover(t)
 		}
 	}
 	h.crashes.hold()
@@ -78,8 +78,7 @@ func (h *history) run(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err == nil {
-			h.check(t)
-			err = errors.Join(h.ix.Verify(t.Context(), nil), h.ix.Close())
+			err = errors.Join(h.check(t), h.ix.Verify(t.Context(), nil), h.ix.Close())
 		}
 		if !h.ended(t, err) {
 			return
@@ -301,7 +300,9 @@ func (h *history) write(t *testing.T) error {
 			return err
 		}
 		if h.rng.IntN(3) == 0 && !h.crashes.over() {
-			h.check(t)
+			if err := h.check(t); err != nil {
+				return err
+			}
 		}
 	}
 	return h.closeWriter(ctx)
