@@ -95,10 +95,10 @@ func runHistories(t *testing.T, n int, of func(seed uint64) bool, options Option
 		})
 	}
 	t.Logf("summary: %s", &counts)
-	if n := counts.histories.Load(); n >= 20 && (counts.crashes.Load() == 0 || counts.reordered.Load() == 0) {
+	if n := counts.histories.Load(); n >= 60 && (counts.crashes.Load() == 0 || counts.reordered.Load() == 0) {
 		t.Errorf("no crash, or no reordered segment, in %d histories", n)
 	}
-	if n := counts.histories.Load(); n >= 20 && slices.Contains(modes, ModeSaat) && counts.computed.Load() == 0 {
+	if n := counts.histories.Load(); n >= 60 && slices.Contains(modes, ModeSaat) && counts.computed.Load() == 0 {
 		t.Errorf("no impact-ordered lists were computed in %d histories", n)
 	}
 }
