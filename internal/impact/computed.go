@@ -48,6 +48,7 @@ type computedList struct {
 	done  bool
 	found bool
 	list  List
+	bytes int // of memory, while it is kept; computed.mu guards it
 }
 
 func (c *computed) find(x *Index, term []byte, l *List) (found bool, err error) {
@@ -70,10 +71,25 @@ func (c *computed) entry(term []byte) *computedList {
 	entry := c.lists[string(term)]
 	if entry == nil {
 		entry = new(computedList)
-		c.grow(len(term) + entryBytes)
 		c.lists[string(term)] = entry
+		c.grow(entry, len(term)+entryBytes)
 	}
 	return entry
+}
+
+// grow counts more bytes of a kept list, and forgets others, any, while all take too much. c.mu is held.
+func (c *computed) grow(entry *computedList, bytes int) {
+	entry.bytes += bytes
+	c.bytes += bytes
+	for term, other := range c.lists {
+		if c.bytes <= keptBytes {
+			return
+		}
+		if other != entry {
+			delete(c.lists, term)
+			c.bytes -= other.bytes
+		}
+	}
 }
 
 func (c *computed) fill(x *Index, entry *computedList, term []byte) error {
@@ -100,16 +116,9 @@ func (c *computed) fill(x *Index, entry *computedList, term []byte) error {
 		directory: encoded[:len(e.dir)], dataLen: uint64(len(e.data)), offset: c.last, index: x,
 	}
 	if c.lists[string(term)] == entry {
-		c.grow(len(encoded))
+		c.grow(entry, len(encoded))
 	}
 	return nil
-}
-
-// grow makes room for more bytes: it forgets all lists if they would be too much. c.mu is held.
-func (c *computed) grow(bytes int) {
-	if c.bytes += bytes; c.bytes > keptBytes {
-		c.lists, c.bytes = map[string]*computedList{}, bytes
-	}
 }
 
 func (c *computed) forget() {

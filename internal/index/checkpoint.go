@@ -210,6 +210,9 @@ func (l *Live) copyCheckpoint(ctx context.Context, c *manifest) (next *manifest,
 		committed[ms.Name] = ms
 	}
 	next = c.clone()
+	if next.Impacts == nil { // former versions kept the settings only in the file of the lists
+		next.Impacts = l.ix.currentManifest().Impacts
+	}
 	errs := make([]error, len(next.Segments))
 	var group sync.WaitGroup
 	running := make(chan struct{}, runtime.GOMAXPROCS(0))

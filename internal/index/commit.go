@@ -77,9 +77,7 @@ func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
 		c.numAdded += src.NumDocs() - src.Dropped().Count()
 	}
 	c.next.Generation++
-	if c.next.Impacts, err = snapshot.keptImpacts(); err != nil {
-		return commitResult{}, err
-	}
+	c.next.Impacts = snapshot.keptImpacts()
 	if _, err := c.next.addFields(ch.schema); err != nil {
 		return commitResult{}, err
 	}

@@ -38,11 +38,11 @@ func faultScenarios(t *testing.T) []*faultScenario {
 		_, err := ix.Build(ctx, &memoryReader{docs: docs, batch: 20}, BuildOptions{Threads: 2, MemoryBytes: minMemoryBytes})
 		return err
 	}}
-	reordered := &faultScenario{name: "reordered build", unnoticed: []string{"stat ix/MANIFEST", "stat ix/seg-000002/meta", "stat ix/seg-000003/meta", "readdir ix", "remove ix/seg-000001"}, before: docs[:10], after: slices.Concat(docs[:10], more), work: func(ctx context.Context, ix *Index) error {
+	reordered := &faultScenario{name: "reordered build", unnoticed: []string{"stat ix/MANIFEST", "map ix/impacts-000001", "stat ix/seg-000002/meta", "stat ix/seg-000003/meta", "readdir ix", "remove ix/seg-000001"}, before: docs[:10], after: slices.Concat(docs[:10], more), work: func(ctx context.Context, ix *Index) error {
 		_, err := ix.Build(ctx, &memoryReader{docs: more, batch: 20}, BuildOptions{Threads: 1, Reorder: ReorderBP})
 		return err
 	}}
-	commit := &faultScenario{name: "commit", unnoticed: []string{"stat ix/MANIFEST", "stat ix/seg-000002/meta", "stat ix/seg-000003/meta", "readdir ix", "remove ix/seg-000001"}, before: docs, after: slices.Concat(docs[1:], more), work: func(ctx context.Context, ix *Index) error {
+	commit := &faultScenario{name: "commit", unnoticed: []string{"stat ix/MANIFEST", "map ix/impacts-000001", "stat ix/seg-000002/meta", "stat ix/seg-000003/meta", "readdir ix", "remove ix/seg-000001"}, before: docs, after: slices.Concat(docs[1:], more), work: func(ctx context.Context, ix *Index) error {
 		return commitChange(ctx, ix, docs[:1], more)
 	}}
 	// The new document makes one segment of too many.
@@ -56,14 +56,14 @@ func faultScenarios(t *testing.T) []*faultScenario {
 		}
 		check(t, ix.Close())
 	}}
-	deletion := &faultScenario{name: "deletion", unnoticed: []string{"stat ix/MANIFEST", "readdir ix"}, before: docs, after: docs[1:], work: func(ctx context.Context, ix *Index) error {
+	deletion := &faultScenario{name: "deletion", unnoticed: []string{"stat ix/MANIFEST", "map ix/impacts-000001", "readdir ix"}, before: docs, after: docs[1:], work: func(ctx context.Context, ix *Index) error {
 		return commitChange(ctx, ix, docs[:1], nil)
 	}}
 	impacts := &faultScenario{name: "impacts", unnoticed: []string{"stat ix/MANIFEST", "readdir ix"}, before: docs, after: docs, work: func(ctx context.Context, ix *Index) error {
 		_, err := ix.BuildImpacts(ctx, ImpactOptions{})
 		return err
 	}}
-	merging.unnoticed = []string{"stat ix/MANIFEST", "stat ix/seg-000011/meta", "readdir ix"}
+	merging.unnoticed = []string{"stat ix/MANIFEST", "map ix/impacts-000010", "stat ix/seg-000011/meta", "readdir ix"}
 	for i := range 10 {
 		merging.unnoticed = append(merging.unnoticed, fmt.Sprintf("remove ix/seg-%06d", 1+i))
 	}

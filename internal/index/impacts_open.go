@@ -98,31 +98,29 @@ func (s *Snapshot) StoredImpacts() (x *impact.Index, err error) {
 	return x, nil
 }
 
-// lacksImpacts reports whether lists are computed.
+// lacksImpacts reports whether lists are computed, or damaged and can be made again.
 func (s *Snapshot) lacksImpacts() bool {
 	if s.impacts.settings == nil || s.NumLive == 0 {
 		return false
 	}
 	_, err := s.StoredImpacts()
-	return errors.Is(err, ErrNoImpacts)
+	return errors.Is(err, ErrNoImpacts) || errors.Is(err, base.ErrCorrupt)
 }
 
 // keptImpacts returns the settings for the next commit: those of the manifest, or of the file, because former versions of
-// Griffin kept them only there; nil: there are no lists, or they are damaged or of another program.
-func (s *Snapshot) keptImpacts() (*ImpactSettings, error) {
+// Griffin kept them only there. nil: there are no lists, or they cannot be read, which must not prevent a commit, or are of
+// another program.
+func (s *Snapshot) keptImpacts() *ImpactSettings {
 	if s.impacts.settings != nil || s.Generation == 0 {
-		return s.impacts.settings, nil
+		return s.impacts.settings
 	}
 	x, err := s.StoredImpacts()
-	if errors.Is(err, ErrNoImpacts) || errors.Is(err, base.ErrCorrupt) {
-		return nil, nil
-	}
 	if err != nil || x.Meta().Ranking == impact.RankingExternal {
-		return nil, err
+		return nil
 	}
 	m := x.Meta()
 	o := impact.Options{Codec: m.Codec}.WithDefaults()
-	return &ImpactSettings{Ranking: m.Ranking, K1: m.K1, B: m.B, Codec: o.Codec, BitmapBits: o.BitmapBits, RawBelow: o.RawBelow}, nil
+	return &ImpactSettings{Ranking: m.Ranking, K1: m.K1, B: m.B, Codec: o.Codec, BitmapBits: o.BitmapBits, RawBelow: o.RawBelow}
 }
 
 // showKeptImpacts shows the current commit m with the settings of the next ones.
@@ -133,8 +131,8 @@ func (ix *Index) showKeptImpacts(m *manifest) error {
 	}
 	defer snapshot.Release()
 	next := m.clone()
-	if next.Impacts, err = snapshot.keptImpacts(); err != nil || next.Impacts == m.Impacts {
-		return err
+	if next.Impacts = snapshot.keptImpacts(); next.Impacts == m.Impacts {
+		return nil
 	}
 	ix.showing.Lock()
 	defer ix.showing.Unlock()

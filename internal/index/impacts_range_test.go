@@ -127,6 +127,113 @@ func TestImpactsOfEarlierVersion(t *testing.T) {
 	}
 }
 
+// A checkpoint of an earlier version has no settings.
+func TestImpactsOfEarlierCheckpoint(t *testing.T) {
+	disk := vfstest.NewDisk()
+	ix, err := Create(disk, "ix", Options{})
+	check(t, err)
+	check(t, commitChange(t.Context(), ix, nil, randomDocs(72, 20, false)))
+	_, err = ix.BuildImpacts(t.Context(), ImpactOptions{})
+	check(t, err)
+	m := ix.currentManifest().clone()
+	m.Impacts = nil
+	_, err = m.save(disk, "ix")
+	check(t, errors.Join(err, ix.Close()))
+	ix, err = Open(disk, "ix")
+	check(t, err)
+	l := newLiveModel(t, ix, 6)
+	for l.seq == 0 || len(l.docs) == 0 {
+		l.publish()
+	}
+	now := ix.currentManifest().clone()
+	now.Impacts = nil
+	ix.showing.Lock()
+	check(t, ix.show(now))
+	ix.showing.Unlock()
+	check(t, l.live.Checkpoint(t.Context()))
+	after := disk.AfterKill()
+	check(t, errors.Join(l.live.Close(), ix.Close()))
+	ix, err = Open(after, "ix")
+	check(t, err)
+	defer ix.Close()
+	live, err := ix.Live()
+	check(t, err)
+	if seq, err := live.Adopt(t.Context(), l.seq); err != nil || seq != l.seq {
+		t.Fatalf("adopted %d of %d, %v", seq, l.seq, err)
+	}
+	_, err = live.Flush(t.Context())
+	check(t, err)
+	checkImpacts(t, ix)
+	check(t, live.Close())
+	s, err := ix.Snapshot()
+	check(t, err)
+	defer s.Release()
+	if s.ImpactSettings() == nil {
+		t.Error("the settings are lost")
+	}
+}
+
+// Damaged lists, or ones that cannot be read, do not prevent commits, and a merge makes them again.
+func TestUnreadableImpacts(t *testing.T) {
+	mem := vfstest.NewMem()
+	ix := severalSegments(t, mem)
+	_, err := ix.BuildImpacts(t.Context(), ImpactOptions{})
+	check(t, err)
+	_, err = ix.Merge(t.Context(), MergeOptions{})
+	check(t, err)
+	name := ix.path(impactsName(ix.currentManifest().Generation))
+	check(t, ix.Close())
+	data := mem.Get(name)
+	data[len(data)-1] ^= 1
+	mem.Set(name, data)
+	ix, err = Open(mem, ix.dir)
+	check(t, err)
+	report, err := ix.Merge(t.Context(), MergeOptions{})
+	if err != nil || report.Impacts != ImpactsRebuilt || !checkImpacts(t, ix) {
+		t.Errorf("merge of damaged lists: %+v, %v", report, err)
+	}
+	m := ix.currentManifest().clone()
+	m.Impacts = nil // as of an earlier version
+	_, err = m.save(mem, ix.dir)
+	check(t, errors.Join(err, ix.Close()))
+	data = mem.Get(name)
+	data[len(data)-1] ^= 1
+	mem.Set(name, data)
+	ix, err = Open(mem, ix.dir)
+	check(t, err)
+	defer ix.Close()
+	check(t, commitChange(t.Context(), ix, nil, randomDocs(73, 3, false)))
+}
+
+// Of lists that are too much together, some are kept.
+func TestComputedImpactsForget(t *testing.T) {
+	const size = 25 << 20
+	calls := map[string]int{}
+	list := make([]impact.Posting, size/4)
+	for i := range list {
+		list[i] = impact.Posting{DocID: base.DocID(i), Impact: 1 + uint8(i%2)}
+	}
+	o := impact.Options{NumDocs: len(list), Ranking: impact.Ranking{Name: impact.RankingExternal}, Codec: "raw", BitmapBits: -1}
+	x, err := impact.NewComputed(o, func(term []byte, dst []impact.Posting) ([]impact.Posting, error) {
+		calls[string(term)]++
+		return append(dst, list...), nil
+	})
+	check(t, err)
+	const rounds = 4
+	for range rounds {
+		for _, term := range []string{"a", "b", "c"} {
+			var l impact.List
+			if found, err := x.Find([]byte(term), &l); err != nil || !found || int(l.DocFreq) != len(list) {
+				t.Fatalf("%s: %v, %v", term, found, err)
+			}
+		}
+	}
+	if n := calls["a"] + calls["b"] + calls["c"]; n < 4 || n == 3*rounds {
+		t.Errorf("%d of %d queries computed a list", n, 3*rounds)
+	}
+	check(t, x.Close())
+}
+
 // A file of another ranking than the manifest's is damage.
 func TestImpactsOfAnotherRanking(t *testing.T) {
 	mem := vfstest.NewMem()

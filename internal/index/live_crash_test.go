@@ -129,8 +129,12 @@ func liveCrashes(t *testing.T, seed uint64) {
 			t.Fatalf("record %d is durable, %d were committed before, %d were visible", seq, least, visible)
 		}
 		sameLive(t, again, history.get(t, seq))
-		seq, err = live.Adopt(t.Context(), visible)
+		adopted, err := live.Adopt(t.Context(), visible)
 		check(t, err)
+		if adopted < seq {
+			t.Fatalf("the checkpoint has records up to %d, the commit up to %d", adopted, seq)
+		}
+		seq = adopted
 		sameLive(t, again, history.get(t, seq))
 		checkStatistics(t, again)
 		checkImpacts(t, again)

@@ -136,12 +136,8 @@ func (ix *Index) planMerge(opts *MergeOptions) (MergeReport, error) {
 	if err != nil || !report.Changed && !s.lacksImpacts() {
 		return report, err
 	}
-	settings, err := s.keptImpacts()
-	if err != nil {
-		return MergeReport{}, err
-	}
 	_, err = s.StoredImpacts()
-	switch {
+	switch settings := s.keptImpacts(); {
 	case settings != nil && report.After.Docs > 0:
 		report.Impacts = ImpactsRebuilt
 	case err != nil && !errors.Is(err, ErrNoImpacts):

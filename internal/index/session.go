@@ -95,10 +95,13 @@ func (s *session) takeLock() (err error) {
 // nameLock makes the name of the lock durable: after a loss of power, other names without it would be a folder of other files.
 func (s *session) nameLock() error {
 	err := s.ix.fs.SyncDir(s.ix.dir)
-	if err != nil {
-		err = errors.Join(err, ignoreMissing(s.ix.fs.Remove(s.ix.path(lockName))), s.lock.Close())
+	if err == nil {
+		return nil
 	}
-	return err
+	if names, readErr := s.ix.fs.ReadDir(s.ix.dir); readErr == nil && len(names) == 1 { // else another handle has committed
+		err = errors.Join(err, ignoreMissing(s.ix.fs.Remove(s.ix.path(lockName))))
+	}
+	return errors.Join(err, s.lock.Close())
 }
 
 // checkFolder returns an error that wraps base.ErrRemoved if the folder of the index is not at its path any more, or another
