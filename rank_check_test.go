@@ -81,36 +81,70 @@ func (h *history) canSaat(t *testing.T, fresh *Index) bool {
 	if len(h.live) == 0 {
 		return false
 	}
-	stats, err := h.ix.Stats()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if stats.Impacts == nil {
+	if h.impacts == nil {
 		if only := slices.Equal(h.modes, []Mode{ModeSaat}); !only && h.rng.IntN(4) > 0 {
 			return false
 		}
 		if err := h.buildImpacts(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-	} else if stats.Impacts.Computed {
+	}
+	if s := h.impactStats(t); !madeAs(s, h.impacts) {
+		t.Fatalf("impact-ordered lists %+v, want those of %+v", s, h.impacts)
+	} else if s.Computed {
 		h.counts.computed.Add(1)
 	}
-	if _, err := fresh.BuildImpacts(t.Context(), ImpactOptions{}); err != nil {
+	if _, err := fresh.BuildImpacts(t.Context(), *h.impacts); err != nil {
 		t.Fatal(err)
 	}
 	return true
 }
 
-// buildImpacts makes impact-ordered lists, or makes them again. In a Writer, merges can change the index meanwhile.
-func (h *history) buildImpacts(ctx context.Context) (err error) {
-	if h.w == nil {
-		_, err = h.ix.BuildImpacts(ctx, ImpactOptions{})
-		return err
+func (h *history) impactStats(t *testing.T) *ImpactStats {
+	t.Helper()
+	stats, err := h.ix.Stats()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err = h.w.BuildImpacts(ctx, ImpactOptions{}); errors.Is(err, ErrImpactsChanged) {
-		return nil
+	return stats.Impacts
+}
+
+// madeAs reports whether lists, or nil, were made with options, or nil.
+func madeAs(s *ImpactStats, o *ImpactOptions) bool {
+	if s == nil || o == nil {
+		return s == nil && o == nil
+	}
+	return s.Codec == o.Codec && (s.Ranking == "weights" || s.Ranking == o.Ranking && BM25{K1: s.K1, B: s.B} == *o.BM25)
+}
+
+// buildImpacts makes impact-ordered lists, or makes them again, with random options. In a Writer, merges can change the index
+// meanwhile.
+func (h *history) buildImpacts(ctx context.Context) (err error) {
+	o := ImpactOptions{Codec: []string{DefaultImpactCodec, "raw", "simdbp"}[h.rng.IntN(3)]}
+	if !h.vectors {
+		o.Ranking, o.BM25 = []string{"bm25", "atire"}[h.rng.IntN(2)], &BM25{K1: []float32{0.9, 2}[h.rng.IntN(2)], B: 0.4}
+	}
+	h.impactsTried = &o
+	if h.w == nil {
+		_, err = h.ix.BuildImpacts(ctx, o)
+	} else if _, err = h.w.BuildImpacts(ctx, o); errors.Is(err, ErrImpactsChanged) {
+		err = nil
+	}
+	if err == nil {
+		h.impacts = &o
 	}
 	return err
+}
+
+// recoveredImpacts finds whether the last build was interrupted before or after its commit.
+func (h *history) recoveredImpacts(t *testing.T) {
+	t.Helper()
+	if s := h.impactStats(t); madeAs(s, h.impactsTried) {
+		h.impacts = h.impactsTried
+	} else if !madeAs(s, h.impacts) {
+		t.Fatalf("impact-ordered lists %+v after recovery, want those of %+v, or of the last build, %+v", s, h.impacts, h.impactsTried)
+	}
+	h.impactsTried = h.impacts
 }
 
 func (h *history) compare(t *testing.T, fresh *Index, q Query) {

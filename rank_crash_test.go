@@ -170,11 +170,11 @@ func (h *history) ended(t *testing.T, err error) bool {
 	t.Helper()
 	c := h.crashes
 	switch {
-	case c.over():
+	case c.over() && !errors.Is(err, ErrCorrupt):
 		return true
 	case err == nil:
 		return false
-	case c != nil && (errors.Is(err, syscall.EIO) || errors.Is(err, wal.ErrFailed) || errors.Is(err, index.ErrSyncFailed) || errors.Is(err, ErrDown)):
+	case c != nil && c.disk.NumFailedSyncs() > 0 && (errors.Is(err, syscall.EIO) || errors.Is(err, wal.ErrFailed) || errors.Is(err, index.ErrSyncFailed) || errors.Is(err, ErrDown)):
 		h.counts.syncs.Add(1)
 		return true
 	}
@@ -231,6 +231,10 @@ func (h *history) recover(t *testing.T) {
 		c.hold()
 		if !c.over() {
 			h.restore(t, last)
+			h.recoveredImpacts(t)
+			if c.safe = last; h.w == nil { // Recover commits
+				c.committed(h)
+			}
 			if err := h.check(t); err != nil {
 				t.Fatal(err)
 			}

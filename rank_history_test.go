@@ -33,6 +33,9 @@ type history struct {
 	fields []string // declared
 	numID  int
 
+	impacts      *ImpactOptions // with which impact-ordered lists were made; nil: never
+	impactsTried *ImpactOptions // of the last build, which may have been interrupted
+
 	crashes *crashes // nil: no process of the history crashes
 }
 

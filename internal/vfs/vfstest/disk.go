@@ -38,7 +38,7 @@ type Disk struct {
 	locks  map[string]bool
 	faults DiskFaults
 
-	numOpen, numOps, numSyncs, largestWrite int
+	numOpen, numOps, numSyncs, numFailedSyncs, largestWrite int
 }
 
 var _ vfs.FS = (*Disk)(nil)
@@ -105,6 +105,9 @@ func (d *Disk) NumOps() int { return d.count(&d.numOps) }
 
 // NumSyncs counts Syncs of files that ended.
 func (d *Disk) NumSyncs() int { return d.count(&d.numSyncs) }
+
+// NumFailedSyncs counts Syncs of files that DiskFaults.FailSyncs made fail.
+func (d *Disk) NumFailedSyncs() int { return d.count(&d.numFailedSyncs) }
 
 // LargestWrite is the most bytes that a Write wrote.
 func (d *Disk) LargestWrite() int { return d.count(&d.largestWrite) }

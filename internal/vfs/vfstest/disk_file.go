@@ -110,6 +110,7 @@ func (f *diskFile) Sync() error {
 		switch faults := &f.d.faults; {
 		case faults.FailSyncs > 0:
 			faults.FailSyncs--
+			f.d.numFailedSyncs++
 			f.n.dropped = true
 			return syscall.EIO
 		case !f.n.dropped && !faults.Lie:
