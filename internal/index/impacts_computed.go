@@ -18,8 +18,19 @@ import (
 // The range of all scores, which the quantiser needs, is found by bounds: most posting lists are not read.
 func (s *Snapshot) computedImpacts(stop Interrupt) (*impact.Index, error) {
 	settings := s.impacts.settings
-	r := scoreRange{snapshot: s, settings: settings, quantizer: impact.NewQuantizer()}
-	if err := r.find(stop); err != nil {
+	r := s.impacts.begun
+	s.impacts.begun = nil // an error or a panic may leave it in the middle of a term
+	if r == nil {
+		r = &scoreRange{snapshot: s, settings: settings, quantizer: impact.NewQuantizer()}
+		if err := r.begin(); err != nil {
+			return nil, err
+		}
+	}
+	switch stopped, err := r.find(stop); {
+	case stopped:
+		s.impacts.begun = r
+		return nil, err
+	case err != nil:
 		return nil, err
 	}
 	q := r.quantizer
@@ -108,7 +119,7 @@ type rangeTerms struct {
 	terms *segment.TermIterator // nil: ended
 }
 
-func (r *scoreRange) find(stop Interrupt) error {
+func (r *scoreRange) begin() error {
 	for i := range r.snapshot.Segments {
 		v := &r.snapshot.Segments[i]
 		if err := v.CheckLengths(0); err != nil {
@@ -123,15 +134,20 @@ func (r *scoreRange) find(stop Interrupt) error {
 		}
 		r.terms = append(r.terms, t)
 	}
-	for n := 0; ; n++ {
+	return nil
+}
+
+// find goes on to the last term, or, stopped, until stop has an error, which it returns.
+func (r *scoreRange) find(stop Interrupt) (stopped bool, err error) {
+	for n := 1; ; n++ {
 		if n%1024 == 0 {
 			if err := interrupted(stop); err != nil {
-				return err
+				return true, err
 			}
 		}
 		more, err := r.next()
 		if err != nil || !more {
-			return err
+			return false, err
 		}
 		docFreq := liveIn(r.lists)
 		if docFreq == 0 {
@@ -141,7 +157,7 @@ func (r *scoreRange) find(stop Interrupt) error {
 			continue
 		}
 		if err := r.see(docFreq); err != nil {
-			return err
+			return false, err
 		}
 	}
 }

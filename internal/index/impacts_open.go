@@ -18,6 +18,7 @@ type openImpacts struct {
 	settings  *ImpactSettings // as in the manifest
 	opening   sync.Mutex      // of the file, for a moment
 	computing baton           // for seconds
+	begun     *scoreRange     // of a query that had no time for the rest; whoever has computing may take it
 	stored    atomic.Pointer[impact.Index]
 	computed  atomic.Pointer[impact.Index]
 }

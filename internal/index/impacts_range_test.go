@@ -43,7 +43,9 @@ func TestScoreRange(t *testing.T) {
 				ranking.BM25 = parameters()
 			}
 			r := scoreRange{snapshot: s, settings: &ImpactSettings{Ranking: ranking.Name, K1: ranking.K1, B: ranking.B}, quantizer: impact.NewQuantizer()}
-			check(t, r.find(nil))
+			check(t, r.begin())
+			_, err = r.find(nil)
+			check(t, err)
 			want := impact.NewQuantizer()
 			b := &impactBuild{snapshot: s, settings: r.settings}
 			check(t, b.eachList(t.Context(), func(_ []byte, postings []scoredPosting) error {
@@ -85,12 +87,39 @@ func TestImpactsUntil(t *testing.T) {
 		t.Errorf("stored lists: %v", err)
 	}
 	s.impacts.computing.giveBack()
-	if _, err := s.ImpactsUntil(stopped{late}); !errors.Is(err, late) {
-		t.Errorf("the computation: %v", err)
-	}
 	if x, err := s.ImpactsUntil(stopped{}); err != nil || !x.IsComputed() {
 		t.Errorf("in time: %v", err)
 	}
+}
+
+// Queries that have too little time go on where the one before ended.
+func TestImpactsUntilGoesOn(t *testing.T) {
+	ix := create(t, vfstest.NewMem(), Options{Analyzer: "whitespace"})
+	defer ix.Close()
+	var text strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&text, "w%d ", i)
+	}
+	check(t, commitChange(t.Context(), ix, nil, []corpus.Document{{ID: "a", Text: text.String()}}))
+	_, err := ix.BuildImpacts(t.Context(), ImpactOptions{})
+	check(t, err)
+	check(t, commitChange(t.Context(), ix, nil, []corpus.Document{{ID: "b", Text: "w1 w1 w9"}}))
+	s, err := ix.Snapshot()
+	check(t, err)
+	defer s.Release()
+	late := errors.New("late")
+	for n := 1; ; n++ {
+		if _, err = s.ImpactsUntil(stopped{late}); err == nil {
+			if n < 4 {
+				t.Errorf("%d queries were enough", n)
+			}
+			break
+		}
+		if !errors.Is(err, late) || n > 6 {
+			t.Fatalf("query %d: %v", n, err)
+		}
+	}
+	computedAre(t, s, expectImpacts(t, s, impact.Ranking{Name: impact.RankingBM25, BM25: score.DefaultBM25}))
 }
 
 // The settings of a file that an earlier version made are kept by the next commit, whether of a Live or not.
