@@ -58,7 +58,7 @@ type WriterOptions struct {
 	// OnError, if not nil, receives errors of work in the background, which is repeated.
 	OnError func(error)
 
-	tune func(*living.Options) // tests change what has no option here
+	tune func(*living.Options) // for options of tests; nil: none
 }
 
 func (o *WriterOptions) options() (living.Options, error) {

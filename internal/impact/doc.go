@@ -12,7 +12,8 @@
 // A Writer takes lists of (DocID, Impact) by term and writes one sealed file. A Ranking and a
 // Quantizer compute impacts from frequencies and lengths, or a learned sparse model supplies
 // them. Open maps it, Find returns a term's List, Verify checks everything. The file is
-// derived: it is valid for its commit of the index only.
+// derived: it is valid for its commit of the index only. For a commit without a file, NewComputed
+// returns an Index whose lists are computed when Find asks for them.
 //
 // An Index is safe for concurrent use; a Writer is not.
 //

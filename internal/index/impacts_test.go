@@ -72,6 +72,22 @@ func expectImpacts(t testing.TB, s *Snapshot, ranking impact.Ranking) map[string
 	return out
 }
 
+// postingsOf returns a list by DocID.
+func postingsOf(t testing.TB, l *impact.List) (postings []impact.Posting) {
+	t.Helper()
+	segments, err := l.AppendSegments(nil)
+	check(t, err)
+	for i := range segments {
+		docIDs, err := l.Index().AppendDocIDs(nil, &segments[i])
+		check(t, err)
+		for _, d := range docIDs {
+			postings = append(postings, impact.Posting{DocID: d, Impact: segments[i].Impact})
+		}
+	}
+	slices.SortFunc(postings, func(a, b impact.Posting) int { return int(a.DocID) - int(b.DocID) })
+	return postings
+}
+
 func sameImpacts(t testing.TB, s *Snapshot, want map[string][]impact.Posting) {
 	t.Helper()
 	x, err := s.StoredImpacts()
@@ -79,18 +95,7 @@ func sameImpacts(t testing.TB, s *Snapshot, want map[string][]impact.Posting) {
 	it := x.Lists()
 	numTerms := 0
 	for it.Next() {
-		segments, err := it.List().AppendSegments(nil)
-		check(t, err)
-		var got []impact.Posting
-		for i := range segments {
-			docIDs, err := x.AppendDocIDs(nil, &segments[i])
-			check(t, err)
-			for _, d := range docIDs {
-				got = append(got, impact.Posting{DocID: d, Impact: segments[i].Impact})
-			}
-		}
-		slices.SortFunc(got, func(a, b impact.Posting) int { return int(a.DocID) - int(b.DocID) })
-		if !slices.Equal(got, want[string(it.Term())]) {
+		if got := postingsOf(t, it.List()); !slices.Equal(got, want[string(it.Term())]) {
 			t.Fatalf("term %q: %v, want %v", it.Term(), got, want[string(it.Term())])
 		}
 		numTerms++
@@ -188,18 +193,7 @@ func computedAre(t testing.TB, s *Snapshot, want map[string][]impact.Posting) {
 		if !found {
 			t.Fatalf("term %q is not found", term)
 		}
-		segments, err := l.AppendSegments(nil)
-		check(t, err)
-		var got []impact.Posting
-		for i := range segments {
-			docIDs, err := x.AppendDocIDs(nil, &segments[i])
-			check(t, err)
-			for _, d := range docIDs {
-				got = append(got, impact.Posting{DocID: d, Impact: segments[i].Impact})
-			}
-		}
-		slices.SortFunc(got, func(a, b impact.Posting) int { return int(a.DocID) - int(b.DocID) })
-		if !slices.Equal(got, list) {
+		if got := postingsOf(t, &l); !slices.Equal(got, list) {
 			t.Fatalf("term %q: %v, want %v", term, got, list)
 		}
 	}

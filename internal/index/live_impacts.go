@@ -12,9 +12,9 @@ import (
 // ErrChanged is the error of Live.BuildImpacts if the index changed while it ran.
 var ErrChanged = errors.New("the index changed meanwhile, so the impact-ordered lists are not stored; searches compute those that they need")
 
-// BuildImpacts is Index.BuildImpacts for the visible documents, which it commits; nil opts are the settings of before:
-// it stores nothing if there are none, or if the last commit has its lists, and returns nil. Publish and Flush go on; merges of the visible segments wait. If the
-// index changes before the end, the error is ErrChanged: the lists would be of a former commit. Close ends it.
+// BuildImpacts is Index.BuildImpacts for the visible documents, which it commits. With nil opts it keeps the settings, and
+// returns nil if there are none or the last commit has its lists. Publish and Flush go on; merges of the visible segments
+// wait. If the index changes before the end, the error is ErrChanged: the lists would be of a former commit. Close ends it.
 func (l *Live) BuildImpacts(ctx context.Context, opts *ImpactOptions) (meta *impact.Meta, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	if err := l.merging.all.take(ctx); err != nil {
@@ -81,14 +81,14 @@ func (l *Live) beginImpacts(ctx context.Context) (_ context.Context, end func(),
 	if l.closing {
 		return nil, nil, errLiveClosed
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	l.merging.running++
-	l.merging.stop = func() { cancel(errLiveClosed) }
+	l.merging.stop = cancel
 	return ctx, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.merging.stop = nil
-		cancel(nil)
+		cancel()
 		l.merging.ends()
 	}, nil
 }

@@ -14,7 +14,7 @@
 //	analyze.go                  _analyze
 //	export.go, impacts.go       _export and _impacts, which OpenSearch lacks
 //	by_query.go                 _delete_by_query, _update_by_query
-//	admin.go                    refresh, flush, merge, cat, health
+//	admin.go, cat.go            refresh, flush, merge, health; _cat
 //
 // # Documents
 //
