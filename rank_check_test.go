@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -65,8 +66,10 @@ func (h *history) fresh(t *testing.T) *Index {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fresh.Add(t.Context(), h.live...); err != nil {
-		t.Fatal(err)
+	for i := range h.live {
+		if err := fresh.Add(t.Context(), h.live[i].Document); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := fresh.Commit(t.Context()); err != nil {
 		t.Fatal(err)
@@ -171,19 +174,36 @@ func (h *history) isReordered(t *testing.T) bool {
 	return slices.ContainsFunc(ties, func(r topk.TieRange) bool { return !slices.IsSorted(r.Ranks) })
 }
 
-// sameDocuments compares the ids.
+// sameDocuments compares the ids, stored texts and versions.
 func (h *history) sameDocuments(t *testing.T) {
 	t.Helper()
+	for i := range h.live {
+		want := h.live[i].Document
+		want.Vector, want.Fields = nil, h.live[i].stored
+		if h.settings.NoStored {
+			want = Document{ID: want.ID}
+		}
+		got, err := h.ix.Versioned(t.Context(), want.ID)
+		if err != nil {
+			t.Fatalf("document %q: %v", want.ID, err)
+		}
+		if !reflect.DeepEqual(got.Document, want) {
+			t.Fatalf("stored %+v, want %+v", got.Document, want)
+		}
+		h.counts.texts.Add(1)
+		seqNo, version := h.live[i].seqNo, h.live[i].version
+		if version != 0 {
+			h.counts.versions.Add(1)
+		}
+		if seqNo != 0 && got.SeqNo != seqNo || version != 0 && got.Version != version {
+			t.Fatalf("document %q has the number %d and the version %d, want %d and %d", want.ID, got.SeqNo, got.Version, seqNo, version)
+		}
+	}
 	s, err := h.ix.ix.Snapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Release()
-	for i := range h.live {
-		if _, _, found, err := s.Lookup(h.live[i].ID); err != nil || !found {
-			t.Fatalf("document %q: found %t, %v", h.live[i].ID, found, err)
-		}
-	}
 	if s.NumLive != len(h.live) {
 		t.Fatalf("%d documents, want %d", s.NumLive, len(h.live))
 	}

@@ -25,7 +25,7 @@ type crashes struct {
 	ctx  context.Context // of the process; a crash ends it
 	sync Sync            // of the Writer
 
-	durable    []Document // live ones, of the last commit
+	durable    []written // live ones, of the last commit
 	changes    []rankChange
 	trying     []rankChange // of the Apply that a crash interrupted
 	commits    []rankCommit // that crashes interrupted, and no later one is durable
@@ -39,7 +39,7 @@ type crashes struct {
 // rankChange is a Write, acknowledged unless its seq is 0.
 type rankChange struct {
 	seq       uint64
-	doc       Document
+	doc       written
 	deleted   bool
 	numFields int // that were declared
 }
@@ -47,7 +47,7 @@ type rankChange struct {
 // rankCommit is an Index.Commit.
 type rankCommit struct {
 	after      uint64 // the generation before
-	live       []Document
+	live       []written
 	numChanges int // acknowledged before
 }
 
@@ -313,7 +313,7 @@ func (h *history) restore(t *testing.T, last uint64) {
 	h.tried(t, last)
 	h.live = slices.Clone(h.live)
 	for i := range h.live {
-		h.live[i] = withFields(h.live[i], h.fields)
+		h.live[i].Document = withFields(h.live[i].Document, h.fields)
 	}
 }
 
@@ -338,7 +338,7 @@ func (h *history) tried(t *testing.T, last uint64) {
 		v, err := h.ix.versioned(t.Context(), w.doc.ID)
 		switch {
 		case errors.Is(err, ErrNotFound):
-			there = there || w.deleted && slices.ContainsFunc(h.live, func(d Document) bool { return d.ID == w.doc.ID })
+			there = there || w.deleted && slices.ContainsFunc(h.live, func(d written) bool { return d.ID == w.doc.ID })
 		case err != nil:
 			t.Fatal(err)
 		default:
@@ -351,6 +351,7 @@ func (h *history) tried(t *testing.T, last uint64) {
 	h.counts.kept.Add(1)
 	for i, w := range trying {
 		w.seq = last - uint64(len(trying)-1-i)
+		w.doc.seqNo = w.seq
 		c.changes = append(c.changes, w)
 		h.redo(w)
 	}

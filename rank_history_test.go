@@ -29,7 +29,7 @@ type history struct {
 	dir    string
 	ix     *Index
 	w      *Writer // open: it has the lock of ix; nil: none
-	live   []Document
+	live   []written
 	fields []string // declared
 	numID  int
 
@@ -37,6 +37,13 @@ type history struct {
 	impactsTried *ImpactOptions // of the last build, which may have been interrupted
 
 	crashes *crashes // nil: no process of the history crashes
+}
+
+// written is a document as it would be in an index that has all fields from the start.
+type written struct {
+	Document
+	stored         []Field // of all fields
+	seqNo, version uint64  // 0: not known
 }
 
 // newHistory makes an empty index: one of eight on a disk of this machine, the others on a disk that crashes.
@@ -184,11 +191,19 @@ func (h *history) declare() []string {
 	return names
 }
 
-// wrote notes a document as it would be in an index that has all fields from the start, and returns it.
-func (h *history) wrote(d Document) Document {
-	d = withFields(d, h.fields)
-	h.live = append(without(h.live, d.ID), d)
-	return d
+// wrote notes a document, and returns what it notes.
+func (h *history) wrote(d Document) written {
+	w := written{Document: withFields(d, h.fields), stored: d.Fields}
+	h.live = append(without(h.live, d.ID), w)
+	return w
+}
+
+// versioned notes the version of a document that was written last.
+func (h *history) versioned(w written) {
+	i := slices.IndexFunc(h.live, func(d written) bool { return d.ID == w.ID })
+	if i >= 0 {
+		h.live[i].seqNo, h.live[i].version = w.seqNo, w.version
+	}
 }
 
 // withFields leaves out the values of fields that are not declared.
@@ -197,8 +212,8 @@ func withFields(d Document, declared []string) Document {
 	return d
 }
 
-func without(docs []Document, id string) []Document {
-	return slices.DeleteFunc(slices.Clone(docs), func(d Document) bool { return d.ID == id })
+func without(docs []written, id string) []written {
+	return slices.DeleteFunc(slices.Clone(docs), func(d written) bool { return d.ID == id })
 }
 
 // step changes the index and commits, or merges any neighbours.
@@ -319,7 +334,7 @@ func (h *history) apply(t *testing.T, ctx context.Context) error {
 		if h.rng.IntN(4) == 0 {
 			h.live = without(h.live, d.ID)
 			writes = append(writes, Write{Kind: WriteDelete, Document: Document{ID: d.ID}})
-			changes = append(changes, rankChange{doc: Document{ID: d.ID}, deleted: true, numFields: len(h.fields)})
+			changes = append(changes, rankChange{doc: written{Document: Document{ID: d.ID}}, deleted: true, numFields: len(h.fields)})
 			continue
 		}
 		var added []string
@@ -343,6 +358,10 @@ func (h *history) apply(t *testing.T, ctx context.Context) error {
 			continue
 		}
 		changes[i].seq = r.SeqNo
+		if !changes[i].deleted {
+			changes[i].doc.seqNo, changes[i].doc.version = r.SeqNo, r.Version
+			h.versioned(changes[i].doc)
+		}
 		h.crashes.acknowledged(changes[i])
 	}
 	return err

@@ -20,7 +20,8 @@ import (
 // synced. If the process ends before the next commit, Adopt takes them over, so that less of the log
 // must be indexed again.
 const (
-	checkpointName = "CHECKPOINT"
+	// CheckpointName is the file of the last checkpoint in an index folder.
+	CheckpointName = "CHECKPOINT"
 	checkpointTemp = "CHECKPOINT.new"
 )
 
@@ -64,12 +65,12 @@ func (l *Live) Checkpoint(ctx context.Context) (err error) {
 	if err := vfs.WriteFile(l.volatile, temp, data); err != nil {
 		return errors.Join(vfs.PathError("write", temp, err), ignoreMissing(l.ix.fs.Remove(temp)))
 	}
-	if err := l.volatile.Rename(temp, l.ix.path(checkpointName)); err != nil {
+	if err := l.volatile.Rename(temp, l.ix.path(CheckpointName)); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	l.checkpoint = next.names()
-	l.checkpoint[checkpointName] = true
+	l.checkpoint[CheckpointName] = true
 	unsynced := l.session.unsynced
 	l.mu.Unlock()
 	if unsynced { // a power failure can restore the former manifest
@@ -102,7 +103,7 @@ func (l *Live) checkpointDeletions(ms *manifestSegment, generation uint64, forme
 // keepCheckpoint keeps the checkpoint that continues the last commit, until Adopt. Another one is removed;
 // the log has all that it has.
 func (s *session) keepCheckpoint() error {
-	f, err := s.ix.fs.Open(s.ix.path(checkpointName))
+	f, err := s.ix.fs.Open(s.ix.path(CheckpointName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -127,7 +128,7 @@ func (s *session) keepCheckpoint() error {
 // its numbers.
 func (s *session) removeCheckpoint() error {
 	s.checkpoint = nil
-	if err := s.ix.fs.Remove(s.ix.path(checkpointName)); err != nil {
+	if err := s.ix.fs.Remove(s.ix.path(CheckpointName)); err != nil {
 		return fmt.Errorf("index %s: drop a checkpoint: %w", s.ix.dir, err)
 	}
 	return s.ix.fs.SyncDir(s.ix.dir)

@@ -174,7 +174,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 			if m.seq != commit {
 				t.Errorf("%s is damaged, and record %d is visible, want %d", name, m.seq, commit)
 			}
-			if slices.Contains(damaged.Names(), "ix/"+checkpointName) {
+			if slices.Contains(damaged.Names(), "ix/"+CheckpointName) {
 				t.Errorf("%s is damaged, and the checkpoint is left", name)
 			}
 			m.publish()
@@ -207,13 +207,13 @@ func TestDropCheckpoint(t *testing.T) {
 			if err != nil {
 				return errors.Join(err, l.Close())
 			}
-			if seq != commit || slices.Contains(clone.Names(), "ix/"+checkpointName) {
+			if seq != commit || slices.Contains(clone.Names(), "ix/"+CheckpointName) {
 				t.Errorf("operation %d fails: record %d is visible, want %d; files %q", at, seq, commit, clone.Names())
 			}
 			return l.Close()
 		}()
 		ops := faulty.Operations()
-		removed := slices.Index(ops, "remove ix/"+checkpointName)
+		removed := slices.Index(ops, "remove ix/"+CheckpointName)
 		if err == nil && (removed < 0 || !slices.Contains(ops[removed:], "sync ix")) {
 			t.Errorf("operation %d fails: operations %q", at, ops)
 		}

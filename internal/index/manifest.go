@@ -228,7 +228,7 @@ func (m *manifest) names() map[string]bool {
 // ours reports whether writers make files of this name, or it is a cost model's
 // temporary file. Cost models (cost.FileName) belong to machines, not commits.
 func ours(name string) bool {
-	return name == manifestName || name == manifestTemp || name == checkpointName || name == checkpointTemp || name == lockName || name == tempName || name == LogName ||
+	return name == manifestName || name == manifestTemp || name == CheckpointName || name == checkpointTemp || name == lockName || name == tempName || name == LogName ||
 		segmentPattern.MatchString(name) || livePattern.MatchString(name) || name == impactsTemp || impactsPattern.MatchString(name) ||
 		cost.IsTemp(name)
 }

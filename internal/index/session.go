@@ -260,7 +260,7 @@ func (s *session) leftovers() ([]string, error) {
 	}
 	keep := s.ix.currentManifest().names()
 	if s.checkpoint != nil {
-		keep[checkpointName] = true
+		keep[CheckpointName] = true
 		maps.Copy(keep, s.checkpoint.names())
 	}
 	s.temps.mu.Lock()

@@ -23,7 +23,8 @@ type Options struct {
 	// at half of it. Under full load, a twelfth waits to be inverted, and all together is what becomes
 	// visible in about half of RefreshInterval, but at least 8 MiB.
 	MemoryBytes int64
-	// FlushBytes is the size of the log at which Flush runs in the background; 0: 512 MiB.
+	// FlushBytes is the size of the log at which Flush runs in the background; 0: 128 MiB. After a loss of
+	// power, all of the log is indexed again.
 	FlushBytes int64
 	// CheckpointBytes is the size of the documents that become visible between two checkpoints; 0:
 	// 32 MiB. After a crash of the process, about this size is indexed again.
@@ -50,7 +51,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	setDefault(&o.RefreshInterval, time.Second)
 	setDefault(&o.MemoryBytes, 48<<20)
-	setDefault(&o.FlushBytes, 512<<20)
+	setDefault(&o.FlushBytes, 128<<20)
 	setDefault(&o.CheckpointBytes, 32<<20)
 	setDefault(&o.MaxSegments, 100)
 	setDefault(&o.MaxWait, 10*time.Second)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/bench/living/process"
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -33,8 +34,9 @@ type options struct {
 	docs, clients, batch int
 	parts, words         int
 	memory, logBytes     int64
+	flushBytes           int64
 	quiet                time.Duration
-	child                bool
+	lost, child          bool
 }
 
 // report is the result. Sizes and rates are of titles and texts unless they say otherwise.
@@ -86,6 +88,8 @@ func main() {
 	flag.Int64Var(&o.memory, "memory", 0, "bytes of WriterOptions.MemoryBytes")
 	flag.DurationVar(&o.quiet, "quiet", 2*time.Second, "merges have ended when the segments stay the same for this time")
 	flag.Int64Var(&o.logBytes, "log", 1<<30, "bytes of log to replay; 0: do not measure it")
+	flag.Int64Var(&o.flushBytes, "flush", 1<<40, "bytes of WriterOptions.FlushBytes while the log is filled; 0: the default. If less than --log, texts of --log bytes are written")
+	flag.BoolVar(&o.lost, "lost", false, "remove the checkpoint before the log is replayed, as a loss of power does")
 	flag.BoolVar(&o.child, "child", false, "for the program itself: open the index in --dir")
 	flag.Parse()
 	err := o.check()
@@ -150,6 +154,11 @@ func measure(ctx context.Context, o options) (r *report, err error) {
 		if err := fillLog(ctx, o, path); err != nil {
 			return nil, err
 		}
+		if o.lost {
+			if err := os.Remove(filepath.Join(path, index.CheckpointName)); err != nil {
+				return nil, err
+			}
+		}
 		if r.Replay, err = reopen(ctx, o, path, folderBytes(filepath.Join(path, logFolder))); err != nil {
 			return nil, err
 		}
@@ -209,7 +218,7 @@ func childCommand(ctx context.Context, o options, path string, args ...string) (
 	}
 	args = append([]string{
 		"--child", "--dir", path, "--docs", fmt.Sprint(o.docs), "--batch", fmt.Sprint(o.batch), "--clients", fmt.Sprint(o.clients),
-		"--words", fmt.Sprint(o.words), "--memory", fmt.Sprint(o.memory), "--profiles", o.profiles,
+		"--words", fmt.Sprint(o.words), "--memory", fmt.Sprint(o.memory), "--flush", fmt.Sprint(o.flushBytes), "--profiles", o.profiles,
 	}, args...)
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Stderr = os.Stderr
@@ -229,7 +238,7 @@ func child(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	w, err := ix.Writer(ctx, o.writer(1<<40)) // no flush
+	w, err := ix.Writer(ctx, o.writer(o.flushBytes))
 	if err := errors.Join(err, stop()); err != nil {
 		return err
 	}
@@ -257,7 +266,13 @@ func fill(ctx context.Context, o options, w *griffin.Writer) error {
 	if err != nil {
 		return err
 	}
-	for folderBytes(filepath.Join(o.dir, logFolder)) < o.logBytes && err == nil {
+	written := func() int64 {
+		if o.flushBytes < o.logBytes { // the log does not grow to its size
+			return b.bytes.Load()
+		}
+		return folderBytes(filepath.Join(o.dir, logFolder))
+	}
+	for written() < o.logBytes && err == nil {
 		err = b.write(ctx, o.clients*o.batch*10)
 	}
 	if err := errors.Join(err, stop()); err != nil {
