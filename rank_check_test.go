@@ -43,7 +43,11 @@ func (h *history) check(t *testing.T) error {
 	modes := h.modes
 	if slices.Contains(modes, ModeSaat) {
 		modes = slices.DeleteFunc(slices.Clone(modes), func(m Mode) bool { return m == ModeSaat })
-		if h.canSaat(t, fresh) {
+		saat, err := h.canSaat(t, fresh)
+		if err != nil {
+			return err
+		}
+		if saat {
 			modes = append(modes, ModeSaat)
 		}
 	}
@@ -79,17 +83,17 @@ func (h *history) fresh(t *testing.T) *Index {
 
 // canSaat builds impact-ordered lists of the new index and, unless it has some of any time, of the history's; for that it
 // returns false in some calls.
-func (h *history) canSaat(t *testing.T, fresh *Index) bool {
+func (h *history) canSaat(t *testing.T, fresh *Index) (bool, error) {
 	t.Helper()
 	if len(h.live) == 0 {
-		return false
+		return false, nil
 	}
 	if h.impacts == nil {
 		if only := slices.Equal(h.modes, []Mode{ModeSaat}); !only && h.rng.IntN(4) > 0 {
-			return false
+			return false, nil
 		}
 		if err := h.buildImpacts(t.Context()); err != nil {
-			t.Fatal(err)
+			return false, err
 		}
 	}
 	if s := h.impactStats(t); !madeAs(s, h.impacts) {
@@ -100,7 +104,7 @@ func (h *history) canSaat(t *testing.T, fresh *Index) bool {
 	if _, err := fresh.BuildImpacts(t.Context(), *h.impacts); err != nil {
 		t.Fatal(err)
 	}
-	return true
+	return true, nil
 }
 
 func (h *history) impactStats(t *testing.T) *ImpactStats {

@@ -14,7 +14,8 @@ var ErrChanged = errors.New("the index changed meanwhile, so the impact-ordered 
 
 // BuildImpacts is Index.BuildImpacts for the visible documents, which it commits. With nil opts it keeps the settings, and
 // returns nil if there are none or the last commit has its lists. Publish and Flush go on; merges of the visible segments
-// wait. If the index changes before the end, the error is ErrChanged: the lists would be of a former commit. Close ends it.
+// wait. If the index changes before the end, the error is ErrChanged: the lists would be of a former commit. Close ends it with
+// an error that wraps base.ErrClosed.
 func (l *Live) BuildImpacts(ctx context.Context, opts *ImpactOptions) (meta *impact.Meta, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	if err := l.merging.all.take(ctx); err != nil {
@@ -26,6 +27,11 @@ func (l *Live) BuildImpacts(ctx context.Context, opts *ImpactOptions) (meta *imp
 		return nil, err
 	}
 	defer end()
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), errLiveClosed) {
+			err = l.impactsError(errLiveClosed)
+		}
+	}()
 	settings, err := l.setImpacts(ctx, opts)
 	if settings == nil || err != nil {
 		return nil, err
@@ -81,14 +87,14 @@ func (l *Live) beginImpacts(ctx context.Context) (_ context.Context, end func(),
 	if l.closing {
 		return nil, nil, errLiveClosed
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	l.merging.running++
-	l.merging.stop = cancel
+	l.merging.stop = func() { cancel(errLiveClosed) }
 	return ctx, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.merging.stop = nil
-		cancel()
+		cancel(nil)
 		l.merging.ends()
 	}, nil
 }

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -137,7 +136,7 @@ func TestCloseEndsLiveImpacts(t *testing.T) {
 			l.mu.Unlock()
 		}
 	}
-	if _, err := l.BuildImpacts(t.Context(), &ImpactOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := l.BuildImpacts(t.Context(), &ImpactOptions{}); !errors.Is(err, base.ErrClosed) {
 		t.Errorf("error %v", err)
 	}
 	check(t, <-closed)
