@@ -58,8 +58,8 @@
 //
 // -check fails unless Griffin is 20 times as fast as bleve in the geometric mean of the categories.
 //
-// With -lucene, Lucene 9.10 runs the tasks, too. Debian 13 has it as the package liblucene9-java, and Java 21, for
-// which it is compiled, as openjdk-21-jdk-headless:
+// With -lucene, Lucene 9.9 to 9.12 runs the tasks, too. Debian has it as the package liblucene9-java (9.10 in Debian 13, 9.12 in
+// a newer suite), and Java 21, for which it is compiled, as openjdk-21-jdk-headless:
 //
 //	go run . -tasks luceneutil-wikinightly.tasks -lucene /usr/share/java/lucene9.jar:/usr/share/java/hppc.jar wiki-passages-*.jsonl.zst
 //
@@ -75,7 +75,7 @@
 // # search-benchmark-game
 //
 // With -game, the engines run the commands TOP_10, TOP_100, TOP_1000, TOP_100_COUNT and COUNT of search-benchmark-game with
-// its 962 queries: terms, intersections, unions, phrases, and mixtures of these. With -lucene, Lucene 9.10 is
+// its 962 queries: terms, intersections, unions, phrases, and mixtures of these. With -lucene, Lucene is
 // Griffin's peer, without it bleve:
 //
 //	go run . -game search-benchmark-game.jsonl -docs 300000 -runs 10 -json game.json -check -lucene /usr/share/java/lucene9.jar:/usr/share/java/hppc.jar wiki-passages-*.jsonl.zst

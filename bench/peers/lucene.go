@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bufio"
 	"context"
 	"fmt"
@@ -30,7 +31,7 @@ func (p *luceneProcess) start(ctx context.Context, dir, name string, program []b
 	if err := os.WriteFile(source, program, 0o600); err != nil {
 		return err
 	}
-	if err := writeLuceneServices(dir); err != nil {
+	if err := writeLuceneServices(dir, p.jar); err != nil {
 		return err
 	}
 	args := append(slices.Clone(p.java[1:]), "-Dorg.apache.lucene.store.MMapDirectory.enableMemorySegments=false",
@@ -56,22 +57,52 @@ func (p *luceneProcess) start(ctx context.Context, dir, name string, program []b
 	return err
 }
 
-// luceneServices are the implementations that Lucene looks up by name. Debian's file lacks the tables of these, and
+// luceneServices are the implementations that Lucene looks up by name, for a codec. Debian's file lacks the tables of these, and
 // the classes for memory segments.
-var luceneServices = map[string]string{
-	"codecs.Codec":            "codecs.lucene99.Lucene99Codec",
-	"codecs.PostingsFormat":   "codecs.lucene99.Lucene99PostingsFormat",
-	"codecs.DocValuesFormat":  "codecs.lucene90.Lucene90DocValuesFormat",
-	"codecs.KnnVectorsFormat": "codecs.lucene99.Lucene99HnswVectorsFormat",
-	"index.SortFieldProvider": "search.SortField$Provider",
+func luceneServices(codec string) map[string]string {
+	return map[string]string{
+		"codecs.Codec":            fmt.Sprintf("codecs.lucene%s.Lucene%[1]sCodec", codec),
+		"codecs.PostingsFormat":   fmt.Sprintf("codecs.lucene%s.Lucene%[1]sPostingsFormat", codec),
+		"codecs.DocValuesFormat":  "codecs.lucene90.Lucene90DocValuesFormat",
+		"codecs.KnnVectorsFormat": "codecs.lucene99.Lucene99HnswVectorsFormat",
+		"index.SortFieldProvider": "search.SortField$Provider",
+	}
 }
 
-func writeLuceneServices(dir string) error {
+// luceneCodecs are the codecs of Lucene 9.12, and of 9.9 to 9.11.
+var luceneCodecs = []string{"912", "99"}
+
+// luceneCodec finds the newest codec in a class path.
+func luceneCodec(classPath string) (string, error) {
+	for _, codec := range luceneCodecs {
+		class := fmt.Sprintf("org/apache/lucene/codecs/lucene%s/Lucene%[1]sCodec.class", codec)
+		for _, jar := range filepath.SplitList(classPath) {
+			r, err := zip.OpenReader(jar)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", jar, err)
+			}
+			found := slices.ContainsFunc(r.File, func(f *zip.File) bool { return f.Name == class })
+			if err := r.Close(); err != nil {
+				return "", err
+			}
+			if found {
+				return codec, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s: it has none of the codecs %v of Lucene", classPath, luceneCodecs)
+}
+
+func writeLuceneServices(dir, classPath string) error {
+	codec, err := luceneCodec(classPath)
+	if err != nil {
+		return err
+	}
 	services := filepath.Join(dir, "META-INF", "services")
 	if err := os.MkdirAll(services, 0o700); err != nil {
 		return err
 	}
-	for service, class := range luceneServices {
+	for service, class := range luceneServices(codec) {
 		path := filepath.Join(services, "org.apache.lucene."+service)
 		if err := os.WriteFile(path, []byte("org.apache.lucene."+class+"\n"), 0o600); err != nil {
 			return err
