@@ -137,3 +137,10 @@ func printImpacts(con *console, s *griffin.ImpactStats) {
 		plural(int64(s.Postings), "posting"), plural(int64(s.NumLists), "segment"), plural(int64(s.NumTerms), "term"), sizeOf(s.SizeBytes),
 		s.Ranking, s.Codec, s.BitsPerPosting)
 }
+
+// noteComputed tells that an index in dir has lost its stored lists, which can be nil.
+func (a *app) noteComputed(lists *griffin.ImpactStats, dir string) {
+	if lists != nil && lists.Computed {
+		a.notef("the index changed, so that mode saat computes the impact-ordered lists of each query; store them again: griffin impacts %s", dir)
+	}
+}

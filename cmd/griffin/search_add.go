@@ -123,6 +123,7 @@ func (a *app) add(ctx context.Context, o indexOptions, flags *pflag.FlagSet, fie
 	}
 	noteInput(a.console, result.FilesReport, o.notes.verbose)
 	a.printAdded(dir, &result)
+	a.noteComputed(s.last.Impacts, dir)
 	return nil
 }
 

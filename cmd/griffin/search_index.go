@@ -277,8 +277,8 @@ func (a *app) updateIndex(ctx context.Context, o indexOptions, paths []string) (
 		return indexed{}, badFlags(err)
 	}
 	built, err := a.indexFiles(ctx, ix, o, paths)
-	if lists := built.Index.Impacts; err == nil && lists != nil && lists.Computed {
-		a.notef("the index changed, so that mode saat computes the impact-ordered lists of each query; store them again: griffin impacts %s", o.out)
+	if err == nil {
+		a.noteComputed(built.Index.Impacts, o.out)
 	}
 	return built, err
 }
