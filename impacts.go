@@ -78,7 +78,8 @@ func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (ImpactSt
 }
 
 // BuildImpacts is Index.BuildImpacts of all acknowledged writes, which it commits. Writes and searches go
-// on; the error wraps ErrImpactsChanged if writes changed the index before the end.
+// on; the error wraps ErrImpactsChanged if writes changed the index before the end, and ErrClosed or ErrDown if the
+// Writer was closed or went down.
 func (w *Writer) BuildImpacts(ctx context.Context, opts ImpactOptions) (ImpactStats, error) {
 	o := opts.options()
 	if _, err := living.BuildImpacts(ctx, w.store, &o); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// check compares the index with a new one of its live documents. The error is of a Writer that is down: after a sync in
-// the background failed, searches see the last commit until it is open again.
+// check compares the index with a new one of its live documents. The error is of a Writer that is down, or of a failed sync: after a
+// sync in the background failed, searches see the last commit until it is open again.
 func (h *history) check(t *testing.T) error {
 	t.Helper()
 	if h.crashes.over() {
@@ -82,7 +82,7 @@ func (h *history) fresh(t *testing.T) *Index {
 }
 
 // canSaat builds impact-ordered lists of the new index and, unless it has some of any time, of the history's; for that it
-// returns false in some calls.
+// returns false in some calls. The error is of BuildImpacts.
 func (h *history) canSaat(t *testing.T, fresh *Index) (bool, error) {
 	t.Helper()
 	if len(h.live) == 0 {
@@ -199,7 +199,7 @@ func (h *history) sameDocuments(t *testing.T) {
 		if version != 0 {
 			h.counts.versions.Add(1)
 		}
-		if seqNo != 0 && got.SeqNo != seqNo || version != 0 && got.Version != version {
+		if got.SeqNo != seqNo || version != 0 && got.Version != version {
 			t.Fatalf("document %q has the number %d and the version %d, want %d and %d", want.ID, got.SeqNo, got.Version, seqNo, version)
 		}
 	}

@@ -351,7 +351,7 @@ func (h *history) tried(t *testing.T, last uint64) {
 	h.counts.kept.Add(1)
 	for i, w := range trying {
 		w.seq = last - uint64(len(trying)-1-i)
-		w.doc.seqNo = w.seq
+		w.doc.seqNo, w.doc.version = w.seq, 0
 		c.changes = append(c.changes, w)
 		h.redo(w)
 	}

@@ -42,8 +42,9 @@ type history struct {
 // written is a document as it would be in an index that has all fields from the start.
 type written struct {
 	Document
-	stored         []Field // of all fields
-	seqNo, version uint64  // 0: not known
+	stored  []Field // of all fields
+	seqNo   uint64  // 0: of Index.Add
+	version uint64  // 0: not known
 }
 
 // newHistory makes an empty index: one of eight on a disk of this machine, the others on a disk that crashes.
@@ -193,12 +194,12 @@ func (h *history) declare() []string {
 
 // wrote notes a document, and returns what it notes.
 func (h *history) wrote(d Document) written {
-	w := written{Document: withFields(d, h.fields), stored: d.Fields}
+	w := written{Document: withFields(d, h.fields), stored: slices.Clone(d.Fields)}
 	h.live = append(without(h.live, d.ID), w)
 	return w
 }
 
-// versioned notes the version of a document that was written last.
+// versioned notes the version of a document that was written last. Of several writes of an id, the last call counts.
 func (h *history) versioned(w written) {
 	i := slices.IndexFunc(h.live, func(d written) bool { return d.ID == w.ID })
 	if i >= 0 {
@@ -256,7 +257,9 @@ func (h *history) step(t *testing.T) error {
 		if err := h.ix.Add(ctx, d); err != nil {
 			return err
 		}
-		h.wrote(d)
+		w := h.wrote(d)
+		w.version = 1
+		h.versioned(w)
 	}
 	h.crashes.commit(t, h)
 	if err := h.ix.Commit(ctx); err != nil {
@@ -329,6 +332,7 @@ func (h *history) write(t *testing.T) error {
 func (h *history) apply(t *testing.T, ctx context.Context) error {
 	var writes []Write
 	var changes []rankChange
+	former := h.live
 	for range 1 + h.rng.IntN(12) {
 		d := h.document()
 		if h.rng.IntN(4) == 0 {
@@ -350,6 +354,7 @@ func (h *history) apply(t *testing.T, ctx context.Context) error {
 		h.crashes.interrupted(changes)
 		return err
 	}
+	last := uint64(0)
 	for i, r := range results {
 		if r.Err != nil { // a lookup failed
 			if err = errors.Join(err, r.Err); h.crashes == nil {
@@ -358,6 +363,13 @@ func (h *history) apply(t *testing.T, ctx context.Context) error {
 			continue
 		}
 		changes[i].seq = r.SeqNo
+		if r.SeqNo <= last {
+			t.Fatalf("write %d of %q has the number %d, after %d", i, r.ID, r.SeqNo, last)
+		}
+		last = r.SeqNo
+		if want := nextVersion(former, changes[:i], r.ID); want != 0 && r.Version != want {
+			t.Fatalf("write %d of %q has the version %d, want %d", i, r.ID, r.Version, want)
+		}
 		if !changes[i].deleted {
 			changes[i].doc.seqNo, changes[i].doc.version = r.SeqNo, r.Version
 			h.versioned(changes[i].doc)
@@ -365,6 +377,23 @@ func (h *history) apply(t *testing.T, ctx context.Context) error {
 		h.crashes.acknowledged(changes[i])
 	}
 	return err
+}
+
+// nextVersion returns the version that a write of an id has after others; 0: not known.
+func nextVersion(docs []written, writes []rankChange, id string) uint64 {
+	version := uint64(0)
+	if i := slices.IndexFunc(docs, func(d written) bool { return d.ID == id }); i >= 0 {
+		version = docs[i].version
+	}
+	if version == 0 {
+		return 0
+	}
+	for _, w := range writes {
+		if w.doc.ID == id {
+			version++
+		}
+	}
+	return version + 1
 }
 
 // writerOptions are of a Writer that merges any neighbours in the background, and, on a disk that crashes, syncs, flushes and

@@ -51,7 +51,7 @@ type WriterOptions struct {
 	// take less work, and a refresh takes longer.
 	MemoryBytes int64
 	// FlushBytes is the size of the log at which it is flushed; 0: 128 MiB. After a loss of power, about this size is
-	// indexed again.
+	// indexed again. Less means more bytes written to the disk for each document.
 	FlushBytes int64
 	// MergeBytesPerSecond limits what merges write; 0: no limit. When more than 50 segments show that it is too low for the
 	// writes, merges write faster, up to 256 times at 75, so that writes need not wait for them.

@@ -58,7 +58,7 @@
 //
 // -check fails unless Griffin is 20 times as fast as bleve in the geometric mean of the categories.
 //
-// With -lucene, Lucene 9.9 to 9.12 runs the tasks, too. Debian has it as the package liblucene9-java (9.10 in Debian 13, 9.12 in
+// With -lucene, Lucene runs the tasks, too: 9.10 and 9.12 were tried, and 9.9 and 9.11 have the codec of 9.10. Debian has it as the package liblucene9-java (9.10 in Debian 13, 9.12 in
 // a newer suite), and Java 21, for which it is compiled, as openjdk-21-jdk-headless:
 //
 //	go run . -tasks luceneutil-wikinightly.tasks -lucene /usr/share/java/lucene9.jar:/usr/share/java/hppc.jar wiki-passages-*.jsonl.zst

@@ -72,14 +72,14 @@ func luceneServices(codec string) map[string]string {
 // luceneCodecs are the codecs of Lucene 9.12, and of 9.9 to 9.11.
 var luceneCodecs = []string{"912", "99"}
 
-// luceneCodec finds the newest codec in a class path.
+// luceneCodec finds the newest codec in the files of a class path that can be read; by default it is the oldest one.
 func luceneCodec(classPath string) (string, error) {
 	for _, codec := range luceneCodecs {
 		class := fmt.Sprintf("org/apache/lucene/codecs/lucene%s/Lucene%[1]sCodec.class", codec)
 		for _, jar := range filepath.SplitList(classPath) {
 			r, err := zip.OpenReader(jar)
-			if err != nil {
-				return "", fmt.Errorf("%s: %w", jar, err)
+			if err != nil { // a folder, a pattern, or a path in another root
+				continue
 			}
 			found := slices.ContainsFunc(r.File, func(f *zip.File) bool { return f.Name == class })
 			if err := r.Close(); err != nil {
@@ -90,7 +90,7 @@ func luceneCodec(classPath string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("%s: it has none of the codecs %v of Lucene", classPath, luceneCodecs)
+	return luceneCodecs[len(luceneCodecs)-1], nil
 }
 
 func writeLuceneServices(dir, classPath string) error {

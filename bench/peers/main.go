@@ -56,7 +56,7 @@ func parseOptions(args []string) (options, error) {
 	flags.BoolVar(&o.check, "check", false, fmt.Sprintf("fail unless Griffin is %d times faster to index and %d times on OR (-living: %d times the rate of writes, and p99 of queries %d times lower)",
 		leastIndexRatio, leastOrRatio, leastWriteRatio, leastTailRatio))
 	flags.StringVar(&o.tasks, "tasks", "", "run the filters, sorts, facets, prefixes and fuzzy terms of this file of luceneutil's tasks, instead of -queries; with -check, Griffin must be "+fmt.Sprint(leastTaskRatio)+" times faster")
-	flags.StringVar(&o.lucene, "lucene", "", "-tasks, -game: also run Lucene 9.10, of this class path; -game then leaves out bleve")
+	flags.StringVar(&o.lucene, "lucene", "", "-tasks, -game: also run Lucene 9.9 to 9.12, of this class path; -game then leaves out bleve")
 	flags.StringVar(&o.java, "java", "java", "-lucene: the command of Java 21, and options")
 	flags.StringVar(&o.game.queries, "game", "", "run the commands of search-benchmark-game with this file of its queries, instead of -queries; with -check, Griffin must be "+fmt.Sprint(leastGameRatio)+" times faster")
 	flags.DurationVar(&o.game.warmUp, "warm-up", 5*time.Second, "-game: least time of an engine's warm-up for a command")

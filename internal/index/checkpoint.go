@@ -20,7 +20,7 @@ import (
 // synced. If the process ends before the next commit, Adopt takes them over, so that less of the log
 // must be indexed again.
 const (
-	// CheckpointName is the file of the last checkpoint in an index folder.
+	// CheckpointName is the file of the last checkpoint in an index folder, for programs that measure recoveries without it.
 	CheckpointName = "CHECKPOINT"
 	checkpointTemp = "CHECKPOINT.new"
 )

@@ -28,7 +28,7 @@ func (l *Live) BuildImpacts(ctx context.Context, opts *ImpactOptions) (meta *imp
 	}
 	defer end()
 	defer func() {
-		if err != nil && errors.Is(context.Cause(ctx), errLiveClosed) {
+		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errLiveClosed) {
 			err = l.impactsError(errLiveClosed)
 		}
 	}()

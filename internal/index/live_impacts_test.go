@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -107,21 +108,30 @@ type closesAt struct {
 	*vfstest.Mem
 	name  string
 	close func()
+	fail  error // nil: none
 }
 
 func (c *closesAt) Create(name string) (vfs.File, error) {
 	if name == c.name {
-		c.close()
+		if c.close(); c.fail != nil {
+			return nil, c.fail
+		}
 	}
 	return c.Mem.Create(name)
 }
 
-// Close ends a build, and waits for its end.
+// Close ends a build, and waits for its end. An error that the build has meanwhile is its error.
 func TestCloseEndsLiveImpacts(t *testing.T) {
+	closeEndsLiveImpacts(t, nil, base.ErrClosed)
+	closeEndsLiveImpacts(t, syscall.EIO, syscall.EIO)
+}
+
+func closeEndsLiveImpacts(t *testing.T, fail, want error) {
+	t.Helper()
 	mem, ix, m := liveIndex(t)
 	_, err := m.live.Flush(t.Context())
 	check(t, errors.Join(err, m.live.Close(), ix.Close()))
-	fs := &closesAt{Mem: mem, name: "ix/" + impactsTemp}
+	fs := &closesAt{Mem: mem, name: "ix/" + impactsTemp, fail: fail}
 	ix, err = Open(fs, "ix")
 	check(t, err)
 	defer ix.Close()
@@ -136,8 +146,8 @@ func TestCloseEndsLiveImpacts(t *testing.T) {
 			l.mu.Unlock()
 		}
 	}
-	if _, err := l.BuildImpacts(t.Context(), &ImpactOptions{}); !errors.Is(err, base.ErrClosed) {
-		t.Errorf("error %v", err)
+	if _, err := l.BuildImpacts(t.Context(), &ImpactOptions{}); !errors.Is(err, want) {
+		t.Errorf("error %v, want %v", err, want)
 	}
 	check(t, <-closed)
 	if checkImpacts(t, ix) {

@@ -24,7 +24,7 @@ type Options struct {
 	// visible in about half of RefreshInterval, but at least 8 MiB.
 	MemoryBytes int64
 	// FlushBytes is the size of the log at which Flush runs in the background; 0: 128 MiB. After a loss of
-	// power, all of the log is indexed again.
+	// power, all of the log, so about this size, is indexed again. Less means more bytes written.
 	FlushBytes int64
 	// CheckpointBytes is the size of the documents that become visible between two checkpoints; 0:
 	// 32 MiB. After a crash of the process, about this size is indexed again.
