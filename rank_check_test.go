@@ -194,7 +194,7 @@ func (h *history) sameDocuments(t *testing.T) {
 		if !reflect.DeepEqual(got.Document, want) {
 			t.Fatalf("stored %+v, want %+v", got.Document, want)
 		}
-		h.counts.texts.Add(1)
+		h.counts.documents.Add(1)
 		seqNo, version := h.live[i].seqNo, h.live[i].version
 		if version != 0 {
 			h.counts.versions.Add(1)

@@ -71,12 +71,12 @@ func TestRankOfEngines(t *testing.T) {
 
 // rankCounts count what histories did.
 type rankCounts struct {
-	histories, merges, crashes, again, syncs, kept, checks, reordered, computed, queries, texts, versions atomic.Int64
+	histories, merges, crashes, again, syncs, kept, checks, reordered, computed, queries, documents, versions atomic.Int64
 }
 
 func (c *rankCounts) String() string {
 	return fmt.Sprintf("%d histories, %d merges, %d crashes, %d crashes in a recovery, %d failed syncs, %d interrupted calls kept, %d comparisons with a new index, %d comparisons of reordered segments, %d of computed impacts, %d queries, %d documents compared, %d of them with versions",
-		c.histories.Load(), c.merges.Load(), c.crashes.Load(), c.again.Load(), c.syncs.Load(), c.kept.Load(), c.checks.Load(), c.reordered.Load(), c.computed.Load(), c.queries.Load(), c.texts.Load(), c.versions.Load())
+		c.histories.Load(), c.merges.Load(), c.crashes.Load(), c.again.Load(), c.syncs.Load(), c.kept.Load(), c.checks.Load(), c.reordered.Load(), c.computed.Load(), c.queries.Load(), c.documents.Load(), c.versions.Load())
 }
 
 func everySeed(uint64) bool { return true }

@@ -50,7 +50,7 @@ type WriterOptions struct {
 	// MemoryBytes bounds the documents that are not visible yet; 0: 48 MiB. Larger batches
 	// take less work, and a refresh takes longer.
 	MemoryBytes int64
-	// FlushBytes is the size of the log at which it is flushed; 0: 128 MiB. After a loss of power, about this size is
+	// FlushBytes is the size of the log at which it is flushed; 0: 256 MiB. After a loss of power, about this size is
 	// indexed again. Less means more bytes written to the disk for each document.
 	FlushBytes int64
 	// MergeBytesPerSecond limits what merges write; 0: no limit. When more than 50 segments show that it is too low for the

@@ -23,7 +23,7 @@ type Options struct {
 	// at half of it. Under full load, a twelfth waits to be inverted, and all together is what becomes
 	// visible in about half of RefreshInterval, but at least 8 MiB.
 	MemoryBytes int64
-	// FlushBytes is the size of the log at which Flush runs in the background; 0: 128 MiB. After a loss of
+	// FlushBytes is the size of the log at which Flush runs in the background; 0: DefaultFlushBytes. After a loss of
 	// power, all of the log, so about this size, is indexed again. Less means more bytes written.
 	FlushBytes int64
 	// CheckpointBytes is the size of the documents that become visible between two checkpoints; 0:
@@ -48,10 +48,14 @@ type Options struct {
 	OnError func(error)
 }
 
+// DefaultFlushBytes is Options.FlushBytes by default. With less, less is indexed again after a loss of power, but with half of it
+// a write took more than a second to be visible in one of four runs (docs/benchmarks/living.md).
+const DefaultFlushBytes = 256 << 20
+
 func (o Options) withDefaults() Options {
 	setDefault(&o.RefreshInterval, time.Second)
 	setDefault(&o.MemoryBytes, 48<<20)
-	setDefault(&o.FlushBytes, 128<<20)
+	setDefault(&o.FlushBytes, DefaultFlushBytes)
 	setDefault(&o.CheckpointBytes, 32<<20)
 	setDefault(&o.MaxSegments, 100)
 	setDefault(&o.MaxWait, 10*time.Second)

@@ -27,6 +27,7 @@ import (
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/bench/living/process"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/living"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -119,9 +120,8 @@ func (o *options) check() error {
 
 // flushes is the size of the log at which it is flushed while it is filled.
 func (o *options) flushes() int64 {
-	const byDefault = 128 << 20
 	if o.flushBytes == 0 {
-		return byDefault
+		return living.DefaultFlushBytes
 	}
 	return o.flushBytes
 }
