@@ -223,20 +223,19 @@ func (l *Dir) finishRepair() error {
 		}
 		todo.folder = false
 	}
-	if todo.term {
+	if todo.tail {
+		if err := l.copyTail(); err != nil {
+			return err
+		}
+		todo.tail = false
+	}
+	if todo.term { // after the tail: a term that began with a file relies on it
 		t := l.files.term
 		if err := l.unlocked(func() error { return writeTerm(l.fs, l.dir, t) }); err != nil {
 			return err
 		}
 		todo.term = false
 	}
-	if !todo.tail {
-		return nil
-	}
-	if err := l.copyTail(); err != nil {
-		return err
-	}
-	todo.tail = false
 	return nil
 }
 

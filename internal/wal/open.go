@@ -101,7 +101,7 @@ func (l *Dir) recover() error {
 	l.was.torn, l.was.last = found.torn, found.end.seq
 	l.files.repair = repair{
 		leftover: found.leftover, folder: true, end: found.end,
-		tail: found.unconfirmed(),
+		tail: found.tail,
 	}
 	if err = l.beginTerm(found.end.seq); err != nil {
 		return err
@@ -133,18 +133,10 @@ type found struct {
 	lastSize   int64  // of the last of files
 	end        position
 	durable    Seq
+	tail       bool // the last file has content that is damaged or may not be durable
 	torn       Torn
 	leftover   string   // a file without records that must be removed, or ""
 	unfinished []string // copies that were not finished
-}
-
-// unconfirmed reports whether the last file has content that is damaged or may not be durable.
-func (s *found) unconfirmed() bool {
-	if len(s.files) == 0 {
-		return false
-	}
-	end := s.files[len(s.files)-1].end
-	return s.durable < s.end.seq || end < s.lastSize || end == headerLen
 }
 
 // scan reads the files' headers and the last file's frames.
@@ -247,5 +239,9 @@ func (s *found) scanLast(fsys vfs.FS, dir string) error {
 	last.end = c.end
 	s.end = position{c.endNext - 1, c.endCRC}
 	s.durable = c.durable
+	s.tail = s.durable < s.end.seq || last.end < s.lastSize || last.end == headerLen
+	if !s.tail {
+		last.end = c.endRecords // a mark behind it may not be durable
+	}
 	return nil
 }

@@ -71,7 +71,9 @@ type cursor struct {
 	end     int64
 	endCRC  uint32
 	endNext Seq
-	raw     []byte // the last frame
+	// The place after the last complete Append.
+	endRecords int64
+	raw        []byte // the last frame
 }
 
 // openCursor begins to read a file of the log, of which limit bytes are valid. It uses buf.
@@ -92,6 +94,7 @@ func openCursor(fsys vfs.FS, name string, limit int64, buf []byte) (*cursor, err
 	c.seed, c.crc, c.next = c.header.seed(), c.header.prev, c.header.first
 	c.durable = c.next - 1
 	c.done()
+	c.endRecords = c.end
 	return c, nil
 }
 
@@ -142,6 +145,9 @@ func (c *cursor) frame() (f frame, payload []byte, err error) {
 	c.skip(len(b))
 	if !c.inside {
 		c.done()
+	}
+	if f.kind == kindLast {
+		c.endRecords = c.end
 	}
 	return f, b[frameLen:], nil
 }

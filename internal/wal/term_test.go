@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/sampletest"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
@@ -89,6 +90,56 @@ func testLostTail(t *testing.T, mode Mode) {
 	}
 	if lost < 100 {
 		t.Errorf("mode %d: only %d lost records", mode, lost)
+	}
+}
+
+// A log of which all records are wanted opens after any two crashes: no term has a file that a loss of power takes away.
+func TestTermAfterTwoCrashes(t *testing.T) {
+	sampletest.SkipRace(t) // TestCrash runs the same goroutines
+	process := func(d *vfstest.Disk, crashIn int, opts Options) (over bool) {
+		crashAt := d.NumOps() + crashIn
+		d.Change(func(f *vfstest.DiskFaults) { f.CrashAt = crashAt })
+		if l, err := Open(d, testDir, opts); err == nil {
+			for range 2 {
+				_, _ = l.Append(recordsOf("lost?")) // or it crashes
+			}
+			_ = l.Close()
+		}
+		return d.NumOps() < crashAt
+	}
+	runs, later := 0, 0
+	for i := range 8 { // modes, and an Append or two in a file
+		modes := [2]Mode{[]Mode{ModeRequest, ModeAsync}[i&1], []Mode{ModeRequest, ModeAsync}[i>>1&1]}
+		fileBytes := []int64{headerLen, 1 << 20}[i>>2]
+		for first, over := 1, false; !over; first++ {
+			d := vfstest.NewDisk()
+			over = process(d, first, Options{Mode: modes[0], FileBytes: fileBytes})
+			for second, over := 1, false; !over; second++ {
+				random := rand.New(rand.NewPCG(uint64(first), uint64(second)))
+				d := d.AfterKill()
+				if random.IntN(4) == 0 {
+					d = d.AfterCrash(random)
+				}
+				over = process(d, second, Options{Mode: modes[1], FileBytes: fileBytes})
+				for range 4 {
+					after := d.AfterCrash(random)
+					l, err := Open(after, testDir, Options{})
+					if err == nil {
+						err = l.Replay(1, func(Entry) error { return nil })
+					}
+					if err != nil {
+						t.Fatalf("modes %v, %d bytes a file, crashes at the operations %d and %d: %v: %q", modes, fileBytes, first, second, err, after.Names())
+					}
+					if runs++; mustAppend(t, l, "next").Term() > 1 {
+						later++
+					}
+					mustClose(t, l)
+				}
+			}
+		}
+	}
+	if later == 0 || later == runs {
+		t.Errorf("%d of %d logs have a later term", later, runs)
 	}
 }
 
