@@ -35,6 +35,10 @@ type ownWrite struct {
 	state state
 }
 
+func newOwner(i int, seed uint64) *owner {
+	return &owner{model: model{states: map[string]state{}}, name: fmt.Sprintf("%c", 'a'+i), rng: rand.New(rand.NewPCG(seed, uint64(i)))}
+}
+
 // randomOps are of ids of the owner.
 func (o *owner) randomOps() []Op {
 	ops := make([]Op, 1+o.rng.IntN(1+o.rng.IntN(20)))
@@ -189,13 +193,24 @@ func (c *crashes) crashIn(t testing.TB, n int) context.Context {
 	return ctx
 }
 
+const never = 1 << 40
+
 // process opens the store, writes, and crashes.
 func (c *crashes) process(t testing.TB) {
 	t.Helper()
-	open := c.crashIn(t, 1+c.rng.IntN(400))
+	opening := 1 + c.rng.IntN(400)
 	if c.rng.IntN(2) == 0 {
-		open = c.crashIn(t, 1<<40)
+		opening = never
 	}
+	c.run(t, opening, func(s *Store, _ int) { c.work(t, s) })
+}
+
+// run opens the store, which crashes at operation number opening if it has so many, compares what it finds, calls work with
+// what is left of opening, and ends. It returns the number of operations without those of the comparison.
+func (c *crashes) run(t testing.TB, opening int, work func(s *Store, left int)) (ops int) {
+	t.Helper()
+	begin := c.disk.NumOps()
+	open := c.crashIn(t, opening)
 	ix, err := index.Open(c.disk, "ix")
 	var s *Store
 	var commit uint64
@@ -211,16 +226,20 @@ func (c *crashes) process(t testing.TB) {
 			t.Fatalf("open: %v", err)
 		}
 		c.end(t, nil)
-		return
+		return opening
 	}
-	c.crashIn(t, 1<<40)
+	opened := c.disk.NumOps() - begin
+	c.crashIn(t, never)
 	c.store = s
 	c.check(t, s, ix, commit)
-	c.work(t, s)
+	begin = c.disk.NumOps()
+	work(s, max(opening-opened, 1))
 	_ = s.Close(open)
 	c.store = nil
 	check(t, ix.Close())
+	ops = opened + c.disk.NumOps() - begin
 	c.end(t, s)
+	return ops
 }
 
 // work writes until the disk fails. Before that, syncs can fail, which drops unsynced writes.
@@ -375,9 +394,7 @@ func crashHistory(t *testing.T, seed uint64) *crashes {
 	defer func(before int64) { replayBytes = before }(replayBytes)
 	replayBytes = []int64{2 << 10, 16 << 10, replayBytes}[rng.IntN(3)]
 	for i := range 1 + rng.IntN(3) {
-		c.owners = append(c.owners, &owner{
-			model: model{states: map[string]state{}}, name: fmt.Sprintf("%c", 'a'+i), rng: rand.New(rand.NewPCG(seed, uint64(i))),
-		})
+		c.owners = append(c.owners, newOwner(i, seed))
 	}
 	if rng.IntN(2) == 0 {
 		c.opts.Neighbours = anyNeighbours(rand.New(rand.NewPCG(seed, 18)))
@@ -385,10 +402,21 @@ func crashHistory(t *testing.T, seed uint64) *crashes {
 	check(t, createWith(t, c.disk, "ix", index.Options{
 		Analyzer: "whitespace", Positions: rng.IntN(4) > 0, Codec: codec.Names()[rng.IntN(len(codec.Names()))], TitleWeight: rng.IntN(3),
 	}).Close())
+	modes := rng.IntN(3) == 0
 	for range 2 + rng.IntN(6) {
+		if modes {
+			c.opts.Sync = []wal.Mode{wal.ModeRequest, wal.ModeAsync, wal.ModeInterval}[rng.IntN(3)]
+		}
 		c.process(t)
 	}
-	c.crashIn(t, 1<<40)
+	c.last(t)
+	return c
+}
+
+// last compares the index that the processes leave, and verifies it.
+func (c *crashes) last(t testing.TB) {
+	t.Helper()
+	c.crashIn(t, never)
 	ix, err := index.Open(c.disk, "ix")
 	check(t, err)
 	commit := ix.Seq()
@@ -402,5 +430,62 @@ func crashHistory(t *testing.T, seed uint64) *crashes {
 	check(t, snapshot.Verify(t.Context(), nil))
 	snapshot.Release()
 	check(t, ix.Close())
+}
+
+// Two short processes crash at any pair of operations: the second one meets all that the first one leaves half done, and a
+// loss of power all that the two did. TestCrashes seldom meets a given pair.
+func TestTwoCrashes(t *testing.T) {
+	modes := []wal.Mode{wal.ModeRequest, wal.ModeAsync}
+	var pairs [][4]int // modes and operations
+	most := 0
+	for i := range 4 {
+		bubble(t, func(t *testing.T) {
+			c := newCrashes(t, rand.New(rand.NewPCG(1, 1)), 1)
+			for _, mode := range []int{i & 1, i >> 1} {
+				most = max(most, c.short(t, modes[mode], never))
+			}
+		})
+		for first := range most {
+			for second := range most {
+				pairs = append(pairs, [4]int{i & 1, i >> 1, 1 + first, 1 + second})
+			}
+		}
+	}
+	for seed, p := range sampletest.Some(t, sampletest.UnderRace(300, 30), pairs) {
+		bubble(t, func(t *testing.T) {
+			c := newCrashes(t, rand.New(rand.NewPCG(uint64(seed), 23)), 1)
+			defer c.ends(t, uint64(seed))
+			c.short(t, modes[p[0]], p[2])
+			c.short(t, modes[p[1]], p[3])
+			c.last(t)
+		})
+		if t.Failed() {
+			t.Fatalf("modes %d and %d, crashes at the operations %d and %d", p[0], p[1], p[2], p[3])
+		}
+	}
+}
+
+// newCrashes makes an index.
+func newCrashes(t testing.TB, rng *rand.Rand, owners int) *crashes {
+	c := &crashes{rng: rng, disk: vfstest.NewDisk(), opts: Options{RefreshInterval: -1, MaxWait: time.Minute}}
+	for i := range owners {
+		c.owners = append(c.owners, newOwner(i, rng.Uint64()))
+	}
+	check(t, create(t, c.disk, "ix").Close())
 	return c
+}
+
+// short opens the store, writes twice with a commit between, closes, and returns the number of operations. It
+// crashes at operation n, if it has so many.
+func (c *crashes) short(t testing.TB, mode wal.Mode, n int) (ops int) {
+	t.Helper()
+	c.opts.Sync = mode
+	return c.run(t, n, func(s *Store, left int) {
+		ctx := c.crashIn(t, left)
+		o := c.owners[0]
+		if o.write(t, s, 1); o.trying == nil {
+			_ = s.Flush(ctx)
+			o.write(t, s, 1)
+		}
+	})
 }
