@@ -76,12 +76,12 @@ func TestWork(t *testing.T) {
 		mode  Mode
 		want  Work
 	}{
-		{`w0 w5 -w1`, ModeOr, Work{PostingsDecoded: 9052, PostingsScored: 3085, BlocksDecoded: 71, BlocksSkipped: 40}},
+		{`w0 w5 -w1`, ModeOr, Work{PostingsDecoded: 9052, PostingsScored: 813, BlocksDecoded: 71, BlocksSkipped: 40}},
 		{`w9 -w0`, ModeOr, Work{PostingsDecoded: 8478, PostingsScored: 2690, BlocksDecoded: 68, BlocksSkipped: 0}},
 		{`"w0 w1"`, ModeOr, Work{PostingsDecoded: 10616, PostingsScored: 811, BlocksDecoded: 84, BlocksSkipped: 0}},
 		{`"w0 w5" w1`, ModeOr, Work{PostingsDecoded: 11998, PostingsScored: 1395, BlocksDecoded: 96, BlocksSkipped: 15}},
 		{`"w0 w5" w1`, ModeAnd, Work{PostingsDecoded: 20761, PostingsScored: 1198, BlocksDecoded: 166, BlocksSkipped: 10}},
-		{`+w1 w9`, ModeOr, Work{PostingsDecoded: 9887, PostingsScored: 3095, BlocksDecoded: 78, BlocksSkipped: 20}},
+		{`+w1 w9`, ModeOr, Work{PostingsDecoded: 9887, PostingsScored: 1879, BlocksDecoded: 78, BlocksSkipped: 20}},
 		{`+(w1 w2) w9`, ModeOr, Work{PostingsDecoded: 11848, PostingsScored: 7439, BlocksDecoded: 95, BlocksSkipped: 0}},
 		{`+(w0 w9) +(w1 w8) w7`, ModeOr, Work{PostingsDecoded: 19198, PostingsScored: 7853, BlocksDecoded: 154, BlocksSkipped: 0}},
 		{`(w0 w9) (+w1 +w8) w7`, ModeOr, Work{PostingsDecoded: 14932, PostingsScored: 6465, BlocksDecoded: 119, BlocksSkipped: 35}},

@@ -122,6 +122,9 @@ func (m *scoredLists) read(to *scored, l *Leg, block int, least base.Score, stat
 	}
 	stats.BlocksDecoded++
 	stats.PostingsDecoded += int64(n)
+	if f := leastFreq(&l.Term, least); f > 1 {
+		n = scoring.Select(docIDs, m.freqs[:], docIDs[:n], m.freqs[:n], f)
+	}
 	stats.PostingsScored += int64(n)
 	docIDs, scores = docIDs[:n], scores[:n]
 	term := scoring.Term(l.Term)
