@@ -35,6 +35,7 @@ type segmenter struct {
 	pos  int // all words that start before pos were returned
 	// The end of text around pos known to be UTF-8, or less than pos.
 	valid int
+	end   [letters.WindowLen]byte // of text, and zeros, which are in no word
 }
 
 // Word_Break properties of ASCII characters.
@@ -70,7 +71,7 @@ var byteClass = func() (class [256]uint8) {
 	return class
 }()
 
-func (s *segmenter) reset(text []byte) { *s = segmenter{text: text} }
+func (s *segmenter) reset(text []byte) { s.text, s.pos, s.valid = text, 0, 0 }
 
 func (s *segmenter) next() (start, end int, ok bool) {
 	text, i := s.text, s.pos
@@ -113,13 +114,17 @@ func (s *segmenter) keys(keys []wordKey, fold bool) (n int) {
 	}
 }
 
-// easyKeys is keys for words of up to 16 ASCII letters, without a branch for each character. It stops before another word,
-// and near the end of the text.
+// easyKeys is keys for words of up to 16 ASCII letters, without a branch for each character. It stops before another word.
 func (s *segmenter) easyKeys(keys []wordKey, fold bool) (n int) {
 	const lastStart = letters.WindowLen - 1 - 1 - maxEasy // of a word whose next two characters are in the window
 	text, at := s.text, s.pos
-	for at+letters.WindowLen <= len(text) {
-		window := (*[letters.WindowLen]byte)(text[at:])
+	for at < len(text) {
+		window := &s.end
+		if at+letters.WindowLen <= len(text) {
+			window = (*[letters.WindowLen]byte)(text[at:])
+		} else {
+			clear(window[copy(window[:], text[at:]):])
+		}
 		c := letters.Classify(window)
 		word := c.Letters | c.Others
 		hard := c.Others | c.Middles&(word>>1) // after letters: not the end of an easy word
@@ -150,7 +155,7 @@ func (s *segmenter) easyKeys(keys []wordKey, fold bool) (n int) {
 			break
 		}
 	}
-	s.pos = at
+	s.pos = min(at, len(text))
 	return n
 }
 

@@ -64,6 +64,7 @@ type Stage struct {
 	traversals []traverse.Traversal
 	main       traverse.Traversal // in the segment with the most postings
 	short      bool               // runShort runs it
+	nothing    bool               // it matches no document of the snapshot
 	legs       []traverse.Leg
 	order      []int // set by SortTerms
 	words      []Word
@@ -131,19 +132,27 @@ func (p *Plan) Bind(opts Options) (err error) {
 	if opts.Mode == ModeSaat {
 		return p.saat.prepare(p, opts)
 	}
-	if err := p.words.find(phraseTerms(p.stages, len(p.words.terms)), unusedTerms(p)); err != nil {
+	plain := arePlain(p.stages)
+	var phrases []bool
+	if !plain {
+		phrases = phraseTerms(p.stages, len(p.words.terms))
+	}
+	if err := p.words.find(phrases, unusedTerms(p)); err != nil {
 		return err
 	}
+	nothing := true
 	for i := range p.stages {
-		p.words.countBlends(p.stages[i].root)
-		var failed error
-		walkCombined(p.stages[i].root, func(n *combined) {
-			if failed == nil {
-				failed = p.words.countCombined(n)
+		p.stages[i].nothing = p.stages[i].matchesNothing(&p.words)
+		nothing = nothing && p.stages[i].nothing
+	}
+	if !nothing {
+		p.words.prefetch()
+	}
+	for i := range p.stages {
+		if !plain {
+			if err := p.words.countJoined(p.stages[i].root); err != nil {
+				return err
 			}
-		})
-		if failed != nil {
-			return failed
 		}
 		if p.matches {
 			continue
@@ -153,6 +162,35 @@ func (p *Plan) Bind(opts Options) (err error) {
 		}
 	}
 	return nil
+}
+
+// arePlain reports whether stages have nothing but words.
+func arePlain(stages []Stage) bool {
+	for i := range stages {
+		st := &stages[i]
+		if !st.flat || len(st.excluded) > 0 || len(st.filters) > 0 {
+			return false
+		}
+		for _, n := range st.leaves {
+			if n.(*leaf).blend != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// matchesNothing reports whether a flat conjunction has a term without documents.
+func (st *Stage) matchesNothing(ws *words) bool {
+	if !st.flat || st.kind != traverse.And {
+		return false
+	}
+	for _, n := range st.leaves {
+		if ws.docFreqs[n.(*leaf).terms[0]] == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // unusedTerms reports the terms that are in no stage, in which counted left them out; nil: none.
@@ -209,7 +247,9 @@ func compilePlan(p *Plan, c *compiler, opts Options) error {
 		if p.matches {
 			root = counted(root)
 		}
-		p.stages = append(p.stages, Stage{mode: mode, root: root})
+		p.stages = append(p.stages, Stage{})
+		st := &p.stages[len(p.stages)-1] // a composite literal would be built elsewhere and copied
+		st.mode, st.root = mode, root
 	}
 	if len(p.stages) == 2 && sameNode(p.stages[0].root, p.stages[1].root) {
 		p.stages = p.stages[:1] // the second stage cannot find more
@@ -229,7 +269,9 @@ func compilePlan(p *Plan, c *compiler, opts Options) error {
 // +b" is an And in every mode), and the named traversal if it is of that kind. A name of no
 // kind is an error.
 func (st *Stage) flatten(name string, m *planMemory) error {
-	flat, ok := flatten(st.root, m)
+	ok := false
+	st.flatQuery, ok = flatten(st.root, m)
+	flat := &st.flatQuery
 	kind, other := traverse.Or, traverse.And
 	if flat.conjunctive && len(flat.leaves) > 1 {
 		kind, other = other, kind
@@ -249,8 +291,8 @@ func (st *Stage) flatten(name string, m *planMemory) error {
 			st.named = named
 		}
 	}
-	if ok {
-		st.flat, st.flatQuery, st.kind = true, flat, kind
+	if st.flat, st.kind = ok, kind; !ok {
+		st.flatQuery = flatQuery{}
 	}
 	return nil
 }

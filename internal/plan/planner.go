@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"math"
+	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
@@ -23,6 +25,24 @@ type Planner struct {
 	fields    []string // by FieldID
 	scheme    *analysis.Scheme
 	crew      *Crew // nil: no helpers
+
+	idfs [maxKeptIDFs]atomic.Uint64 // bits, of the default field by document frequency; 0: not known yet
+}
+
+// maxKeptIDFs is for rare words: to plan a query of one takes less than a microsecond, of which a logarithm is a part.
+const maxKeptIDFs = 1024
+
+func (s *Planner) idf(f base.FieldID, docFreq uint64) float64 {
+	if f != 0 || docFreq >= maxKeptIDFs {
+		return score.IDF(s.snapshot.Fields[f].NumDocs, docFreq)
+	}
+	kept := &s.idfs[docFreq]
+	if bits := kept.Load(); bits != 0 {
+		return math.Float64frombits(bits)
+	}
+	idf := score.IDF(s.snapshot.Fields[f].NumDocs, docFreq)
+	kept.Store(math.Float64bits(idf))
+	return idf
 }
 
 // New returns a Planner that scores with bm25, or with the index's parameters if bm25 is nil.

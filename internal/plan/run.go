@@ -76,7 +76,7 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	r.crew.enter()
 	defer r.crew.leave()
 	r.countWith(sc.unknownMatches(p))
-	if st.root != nil && p.k > 0 {
+	if st.root != nil && p.k > 0 && (trace != nil || !st.nothing) {
 		if err := r.searchAll(&a.Work, trace); err != nil {
 			return err
 		}

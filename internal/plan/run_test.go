@@ -358,3 +358,31 @@ func TestNothing(t *testing.T) {
 		t.Errorf("K -1: error %v, want ErrBadInput", err)
 	}
 }
+
+// A conjunction with a word that no live document has is known to match nothing before lists are read.
+func TestMatchesNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 51))
+	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 1000, 3, true)), nil)
+	sc := testScratch(t, "whitespace")
+	for _, c := range []struct {
+		query   string
+		mode    Mode
+		nothing bool
+	}{
+		{"w0 missing", ModeAnd, true},
+		{"+w0 +missing", ModeOr, true},
+		{"+w0 +missing -w1", ModeOr, true},
+		{"w0 missing", ModeOr, false},
+		{"w0 w1", ModeAnd, false},
+		{"+w0 -missing", ModeAnd, false},
+	} {
+		p := prepare(t, s, sc, c.query, Options{Mode: c.mode, K: 10})
+		if got := p.stages[0].nothing; got != c.nothing {
+			t.Errorf("%s in mode %s: matches nothing: %t", c.query, c.mode, got)
+		}
+		a, err := p.RunCPU(t.Context(), sc, nil, nil)
+		if err != nil || (len(a.Hits) == 0) != c.nothing || c.nothing && a.Work != (Work{}) {
+			t.Errorf("%s in mode %s: %+v, %v", c.query, c.mode, a, err)
+		}
+	}
+}

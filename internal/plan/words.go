@@ -50,12 +50,18 @@ func (ws *words) find(phrases, unused []bool) error {
 			if err != nil {
 				return err
 			}
-			l.Prefetch()
 			ws.lists = append(ws.lists, l)
 			ws.docFreqs[t] += segments[i].Deletions.DocFreq(l)
 		}
 	}
 	return nil
+}
+
+// prefetch begins to load the lists.
+func (ws *words) prefetch() {
+	for _, l := range ws.lists {
+		l.Prefetch()
+	}
 }
 
 func (ws *words) open(s *segment.Segment, t *term, parts segment.Parts) (l *postings.List, err error) {
@@ -84,7 +90,7 @@ const maxWeight = 60000
 func (ws *words) idf(l *leaf) float64 {
 	sum := 0.0
 	for _, t := range l.terms {
-		sum += score.IDF(ws.planner.snapshot.Fields[l.field].NumDocs, ws.docFreq(l, t))
+		sum += ws.planner.idf(l.field, ws.docFreq(l, t))
 	}
 	return sum
 }
@@ -95,6 +101,17 @@ func (ws *words) docFreq(l *leaf, term int) uint64 {
 		return ws.docFreqs[term]
 	}
 	return l.blend.docFreq
+}
+
+// countJoined sets the document frequencies of blends and combined fields in a tree.
+func (ws *words) countJoined(root node) (err error) {
+	ws.countBlends(root)
+	walkCombined(root, func(n *combined) {
+		if err == nil {
+			err = ws.countCombined(n)
+		}
+	})
+	return err
 }
 
 // countBlends sets the document frequencies of the blends in a tree.

@@ -125,11 +125,13 @@ func (l *List) BlockSize(i int) int {
 	return min(codec.BlockLen, int(l.DocFreq)-i*codec.BlockLen)
 }
 
-// Prefetch begins to load the beginning of a list of several blocks and of its directory.
+// Prefetch begins to load the beginning of a list and of its directory.
 func (l *List) Prefetch() {
 	const begin = 192
-	if len(l.dir) > 0 {
+	if len(l.payload) > 0 {
 		scoring.Prefetch(l.payload[:min(begin, len(l.payload))])
+	}
+	if len(l.dir) > 0 {
 		prefetchFirst(l.dir)
 	}
 }

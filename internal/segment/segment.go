@@ -272,8 +272,12 @@ func (s *Segment) FindParts(f base.FieldID, term []byte, parts Parts, l *posting
 // FindShared is Find without a copy: nobody may change the list, which the segment keeps for others. It returns nil if
 // the segment does not have the term.
 func FindShared(s *Segment, f base.FieldID, term []byte) (*postings.List, error) {
+	hash := s.lists.hash(f, term)
+	if l := s.lists.get(hash, f, term); l != nil {
+		return l, nil
+	}
 	var l postings.List
-	shared, _, err := find(s, f, term, 1, &l)
+	shared, _, err := open(s, f, term, hash, 1, &l)
 	return shared, err
 }
 
@@ -293,6 +297,11 @@ func find(s *Segment, f base.FieldID, term []byte, cached int, l *postings.List)
 	if shared = s.lists.get(hash, f, term); shared != nil {
 		return shared, true, nil
 	}
+	return open(s, f, term, hash, cached, l)
+}
+
+// open is find of a list that is not in the cache.
+func open(s *Segment, f base.FieldID, term []byte, hash uint64, cached int, l *postings.List) (shared *postings.List, found bool, err error) {
 	m, found, err := s.dict.meta(f, term)
 	if err == nil && found {
 		err = s.openList(f, &m, 0, l)
