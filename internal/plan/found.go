@@ -40,8 +40,7 @@ func (r *stageRun) matchesFirst(segment int) bool {
 		return len(g.required) > 1 || len(g.excluded) > 0 || hasPhrase(g.required[0])
 	}
 	if st.flat {
-		m := r.sc.begin(&r.plan.words, segment, r.stop)
-		return len(st.excluded) > 0 && isFew(m.docFreq(g), r.view(segment).NumDocs())
+		return len(st.excluded) > 0 && isFew(r.sc.begin(&r.plan.words, segment, r.stop).docFreq(g), r.view(segment).NumDocs())
 	}
 	if !positional(g.required) {
 		return false

@@ -63,9 +63,11 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	}
 	st := &p.stages[stage]
 	p.ResetHits(sc)
-	if st.short && trace == nil {
-		if err := runShort(p, stop, sc, st, &a.Work); err != nil {
-			return err
+	if trace == nil && (st.short || st.nothing && !p.counts) {
+		if !st.nothing {
+			if err := runShort(p, stop, sc, st, &a.Work); err != nil {
+				return err
+			}
 		}
 		a.Mode, a.Traversal = st.mode, st.Traversal()
 		a.Hits = sc.AppendHits(dst[:0])
@@ -76,7 +78,7 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	r.crew.enter()
 	defer r.crew.leave()
 	r.countWith(sc.unknownMatches(p))
-	if st.root != nil && p.k > 0 && (trace != nil || !st.nothing) {
+	if st.root != nil && p.k > 0 {
 		if err := r.searchAll(&a.Work, trace); err != nil {
 			return err
 		}

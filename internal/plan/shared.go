@@ -37,6 +37,11 @@ func (r *stageRun) flatCost(segment int) time.Duration {
 		}
 		return time.Duration(traverse.Essential(legs, r.plan.k, r.view(segment).Live.Words())) * orTime
 	}
+	return andCost(legs)
+}
+
+// andCost is flatCost of a conjunction.
+func andCost(legs []traverse.Leg) time.Duration {
 	least := legs[0].DocFreq()
 	for i := range legs {
 		least = min(least, legs[i].DocFreq())

@@ -6,14 +6,17 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// Queries of a few rare words take microseconds, of which reading the lists is a part. Their stages run without
+// Queries of a few words take microseconds, of which reading the lists is a part. Their stages run without
 // traces, helpers and masks: runShort has only the steps of a stageRun that affect such stages.
 
-// isShort reports whether a flat stage has only short lists in all segments, and too few postings in total for helpers
-// of a crew to pay.
+// isShort reports whether a flat stage of numPostings has only short lists in all segments, or is a conjunction in one
+// segment, and takes too little time for helpers of a crew to pay.
 func (st *Stage) isShort(crew *Crew, numPostings uint64) bool {
-	if st.kind != traverse.Or || st.named != nil || st.isMasked() {
+	if st.named != nil || st.isMasked() {
 		return false
+	}
+	if st.kind == traverse.And {
+		return len(st.traversals) == 1 && (!crew.shares() || andCost(st.legs) < crew.times.worth)
 	}
 	if crew.shares() && time.Duration(numPostings)*orTime >= crew.times.worth {
 		return false

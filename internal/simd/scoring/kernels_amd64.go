@@ -22,17 +22,23 @@ func contributions(dst, docIDs, freqs, lengths []uint32, t *Term) {
 		contributionsAVX512Linear(&dst[0], nil, &freqs[0], nil, n, t.Weight, 0, 0)
 	case level == simd.AVX512:
 		contributionsAVX512(&dst[0], &docIDs[0], &freqs[0], &lengths[0], n, t.Weight, t.C0, t.C1)
+	case n < 8:
+		contributionsGeneric(dst, docIDs, freqs, lengths, t)
 	default:
-		n &^= 7
-		switch {
-		case n == 0:
-		case t.Linear:
-			contributionsAVX2Linear(&dst[0], nil, &freqs[0], nil, n, t.Weight, 0, 0)
-		default:
-			contributionsAVX2(&dst[0], &docIDs[0], &freqs[0], &lengths[0], n, t.Weight, t.C0, t.C1)
+		contributionsVectors(dst, docIDs, freqs, lengths, t, n&^7)
+		if n%8 > 0 { // the last vector overlaps the one before
+			contributionsVectors(dst[n-8:], docIDs[n-8:], freqs[n-8:], lengths, t, 8)
 		}
-		contributionsGeneric(dst[n:], docIDs[n:], freqs[n:], lengths, t)
 	}
+}
+
+// contributionsVectors is contributions of the first n, a multiple of 8.
+func contributionsVectors(dst, docIDs, freqs, lengths []uint32, t *Term, n int) {
+	if t.Linear {
+		contributionsAVX2Linear(&dst[0], nil, &freqs[0], nil, n, t.Weight, 0, 0)
+		return
+	}
+	contributionsAVX2(&dst[0], &docIDs[0], &freqs[0], &lengths[0], n, t.Weight, t.C0, t.C1)
 }
 
 func match(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uint32, last uint32) (looked, matches int) {

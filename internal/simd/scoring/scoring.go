@@ -18,7 +18,7 @@ type Term struct {
 
 // Contributions sets dst[i] to the contribution of freqs[i] in a document of lengths[docIDs[i]]
 // tokens (unread if t.Linear). DocIDs must be below len(lengths), contributions below 2^32; dst
-// and freqs have the length of docIDs.
+// and freqs have the length of docIDs, and dst is none of the inputs.
 func Contributions(dst, docIDs, freqs, lengths []uint32, t *Term) {
 	n := len(docIDs)
 	contributions(dst[:n], docIDs, freqs[:n], lengths, t)
