@@ -7,6 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/mapping"
+	"github.com/griffin-search/griffin/query"
 )
 
 // analyzers are made when they are first used, for one goroutine.
@@ -138,17 +139,17 @@ func (c *compiler) tokenize(field, text string, phrase bool) (analysis.Analyzer,
 }
 
 // whole compiles a query, and again with its stop words if it has nothing else.
-func (c *compiler) whole(compile func() (node, error)) (node, error) {
+func (c *compiler) whole(n query.Node, mode Mode) (node, error) {
 	c.keepStops, c.stopped = false, false
 	notes := len(c.notes)
-	root, err := compile()
+	root, err := c.compile(n, mode, 1)
 	if err != nil || !c.stopped || len(c.terms) > 0 {
 		return root, err
 	}
 	c.keepStops = true
 	defer func() { c.keepStops = false }()
 	c.notes = c.notes[:notes]
-	return compile()
+	return c.compile(n, mode, 1)
 }
 
 // maxPaths bounds the ways to say a text with its alternatives.

@@ -37,7 +37,7 @@ func TestStopWords(t *testing.T) {
 		for _, mode := range []Mode{ModeOr, ModeAnd} {
 			c := newCompiler(t, "english-full", true)
 			parsed := plantest.Parse(t, tc.text)
-			root, err := c.whole(func() (node, error) { return c.compile(parsed, mode, 1) })
+			root, err := c.whole(parsed, mode)
 			if err != nil {
 				t.Fatal(err)
 			}

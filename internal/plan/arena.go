@@ -28,7 +28,13 @@ func (a *arena[T]) take(n int) []T {
 	return taken
 }
 
-func (a *arena[T]) one() *T { return &a.take(1)[0] }
+func (a *arena[T]) one() *T {
+	if a.chunk < len(a.chunks) && a.used < len(a.chunks[a.chunk]) {
+		a.used++
+		return &a.chunks[a.chunk][a.used-1]
+	}
+	return &a.take(1)[0]
+}
 
 type planMemory struct {
 	leaves  arena[leaf]

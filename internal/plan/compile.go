@@ -44,17 +44,19 @@ type compiler struct {
 
 // compile returns the planned form of n in ModeOr or ModeAnd, nil if analysis leaves no term.
 func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error) {
-	boost *= fieldWeight(c.snapshot, n)
-	if name, text, ok := valueOf(n); ok {
-		f, err := c.searchable(name)
-		if err != nil {
-			return nil, err
+	if c.snapshot != nil && c.snapshot.Options.Mapping != nil {
+		boost *= fieldWeight(c.snapshot, n)
+		if name, text, ok := valueOf(n); ok {
+			f, err := c.searchable(name)
+			if err != nil {
+				return nil, err
+			}
+			if f != nil {
+				return c.typedValue(f, text, boost*factor(boostOf(n)))
+			}
 		}
-		if f != nil {
-			return c.typedValue(f, text, boost*factor(boostOf(n)))
-		}
+		n = c.keywordNode(n)
 	}
-	n = c.keywordNode(n)
 	switch n := n.(type) {
 	case *query.Term:
 		if n.Exact {

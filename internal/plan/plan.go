@@ -240,7 +240,7 @@ func compilePlan(p *Plan, c *compiler, opts Options) error {
 		return fmt.Errorf("mode %v: %w", opts.Mode, base.ErrBadInput)
 	}
 	for _, mode := range asked {
-		root, err := c.whole(func() (node, error) { return c.compile(p.query, mode, 1) })
+		root, err := c.whole(p.query, mode)
 		if err != nil {
 			return err
 		}
