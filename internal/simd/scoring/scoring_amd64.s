@@ -280,24 +280,6 @@ DATA iota16<>+56(SB)/4, $0x0000000e
 DATA iota16<>+60(SB)/4, $0x0000000f
 GLOBL iota16<>(SB), RODATA|NOPTR, $64
 
-DATA lasts8<>+0(SB)/4, $0x00000007
-DATA lasts8<>+4(SB)/4, $0x0000000f
-DATA lasts8<>+8(SB)/4, $0x00000017
-DATA lasts8<>+12(SB)/4, $0x0000001f
-DATA lasts8<>+16(SB)/4, $0x00000027
-DATA lasts8<>+20(SB)/4, $0x0000002f
-DATA lasts8<>+24(SB)/4, $0x00000037
-DATA lasts8<>+28(SB)/4, $0x0000003f
-DATA lasts8<>+32(SB)/4, $0x00000047
-DATA lasts8<>+36(SB)/4, $0x0000004f
-DATA lasts8<>+40(SB)/4, $0x00000057
-DATA lasts8<>+44(SB)/4, $0x0000005f
-DATA lasts8<>+48(SB)/4, $0x00000067
-DATA lasts8<>+52(SB)/4, $0x0000006f
-DATA lasts8<>+56(SB)/4, $0x00000077
-DATA lasts8<>+60(SB)/4, $0x0000007f
-GLOBL lasts8<>(SB), RODATA|NOPTR, $64
-
 DATA lasts16<>+0(SB)/4, $0x0000000f
 DATA lasts16<>+4(SB)/4, $0x0000001f
 DATA lasts16<>+8(SB)/4, $0x0000002f
@@ -443,41 +425,54 @@ TEXT ·contributionsAVX2(SB), NOSPLIT, $0-52
 	XORQ         DI, DI
 
 loop:
-	VMOVDQU    (CX)(DI*4), Y6
-	VPSRLD     $0x10, Y6, Y7
-	VPSLLD     $0x10, Y6, Y6
-	VPSRLD     $0x10, Y6, Y6
-	VCVTDQ2PS  Y7, Y7
-	VCVTDQ2PS  Y6, Y6
-	VMULPS     Y5, Y7, Y7
-	VADDPS     Y7, Y6, Y6
-	VMULPS     Y6, Y0, Y7
-	VMOVDQU    (DX)(DI*4), Y8
-	VPXOR      Y9, Y9, Y9
-	VPCMPEQD   Y10, Y10, Y10
-	VPGATHERDD Y10, (BX)(Y8*4), Y9
-	VPSRLD     $0x10, Y9, Y8
-	VPSLLD     $0x10, Y9, Y9
-	VPSRLD     $0x10, Y9, Y9
-	VCVTDQ2PS  Y8, Y8
-	VCVTDQ2PS  Y9, Y9
-	VMULPS     Y5, Y8, Y8
-	VADDPS     Y8, Y9, Y9
-	VMULPS     Y9, Y2, Y9
-	VADDPS     Y9, Y1, Y9
-	VADDPS     Y9, Y6, Y9
-	VDIVPS     Y9, Y7, Y7
-	VADDPS     Y3, Y7, Y7
-	VCMPPS     $0x1d, Y4, Y7, Y6
-	VANDPS     Y4, Y6, Y8
-	VSUBPS     Y8, Y7, Y7
-	VCVTTPS2DQ Y7, Y7
-	VPSLLD     $0x1f, Y6, Y6
-	VPXOR      Y6, Y7, Y7
-	VMOVDQU    Y7, (AX)(DI*4)
-	ADDQ       $0x08, DI
-	CMPQ       DI, SI
-	JLT        loop
+	VMOVDQU     (CX)(DI*4), Y6
+	VPSRLD      $0x10, Y6, Y7
+	VPSLLD      $0x10, Y6, Y6
+	VPSRLD      $0x10, Y6, Y6
+	VCVTDQ2PS   Y7, Y7
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y5, Y7, Y7
+	VADDPS      Y7, Y6, Y6
+	VMULPS      Y6, Y0, Y7
+	MOVL        (DX)(DI*4), R8
+	VMOVD       (BX)(R8*4), X8
+	MOVL        4(DX)(DI*4), R8
+	VPINSRD     $0x01, (BX)(R8*4), X8, X8
+	MOVL        8(DX)(DI*4), R8
+	VPINSRD     $0x02, (BX)(R8*4), X8, X8
+	MOVL        12(DX)(DI*4), R8
+	VPINSRD     $0x03, (BX)(R8*4), X8, X8
+	MOVL        16(DX)(DI*4), R8
+	VMOVD       (BX)(R8*4), X9
+	MOVL        20(DX)(DI*4), R8
+	VPINSRD     $0x01, (BX)(R8*4), X9, X9
+	MOVL        24(DX)(DI*4), R8
+	VPINSRD     $0x02, (BX)(R8*4), X9, X9
+	MOVL        28(DX)(DI*4), R8
+	VPINSRD     $0x03, (BX)(R8*4), X9, X9
+	VINSERTI128 $0x01, X9, Y8, Y8
+	VPSRLD      $0x10, Y8, Y9
+	VPSLLD      $0x10, Y8, Y8
+	VPSRLD      $0x10, Y8, Y8
+	VCVTDQ2PS   Y9, Y9
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      Y5, Y9, Y9
+	VADDPS      Y9, Y8, Y8
+	VMULPS      Y8, Y2, Y8
+	VADDPS      Y8, Y1, Y8
+	VADDPS      Y8, Y6, Y8
+	VDIVPS      Y8, Y7, Y7
+	VADDPS      Y3, Y7, Y7
+	VCMPPS      $0x1d, Y4, Y7, Y6
+	VANDPS      Y4, Y6, Y9
+	VSUBPS      Y9, Y7, Y7
+	VCVTTPS2DQ  Y7, Y7
+	VPSLLD      $0x1f, Y6, Y6
+	VPXOR       Y6, Y7, Y7
+	VMOVDQU     Y7, (AX)(DI*4)
+	ADDQ        $0x08, DI
+	CMPQ        DI, SI
+	JLT         loop
 	VZEROUPPER
 	RET
 
@@ -579,12 +574,24 @@ TEXT ·matchAVX2(SB), NOSPLIT, $0-64
 	MOVL         $0x80000000, R8
 	VMOVD        R8, X0
 	VPBROADCASTD X0, Y0
-	VMOVDQU      lasts8<>+0(SB), Y3
-	VPCMPEQD     Y4, Y4, Y4
-	VPGATHERDD   Y4, (BX)(Y3*4), Y1
-	VMOVDQU      lasts8<>+32(SB), Y3
-	VPCMPEQD     Y4, Y4, Y4
-	VPGATHERDD   Y4, (BX)(Y3*4), Y2
+	VMOVD        28(BX), X1
+	VPINSRD      $0x01, 60(BX), X1, X1
+	VPINSRD      $0x02, 92(BX), X1, X1
+	VPINSRD      $0x03, 124(BX), X1, X1
+	VMOVD        156(BX), X2
+	VPINSRD      $0x01, 188(BX), X2, X2
+	VPINSRD      $0x02, 220(BX), X2, X2
+	VPINSRD      $0x03, 252(BX), X2, X2
+	VINSERTI128  $0x01, X2, Y1, Y1
+	VMOVD        284(BX), X2
+	VPINSRD      $0x01, 316(BX), X2, X2
+	VPINSRD      $0x02, 348(BX), X2, X2
+	VPINSRD      $0x03, 380(BX), X2, X2
+	VMOVD        412(BX), X3
+	VPINSRD      $0x01, 444(BX), X3, X3
+	VPINSRD      $0x02, 476(BX), X3, X3
+	VPINSRD      $0x03, 508(BX), X3, X3
+	VINSERTI128  $0x01, X3, Y2, Y2
 	VPXOR        Y0, Y1, Y1
 	VPXOR        Y0, Y2, Y2
 	XORQ         R8, R8

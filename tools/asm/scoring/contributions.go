@@ -120,11 +120,11 @@ func contributionsAVX2(linear bool) {
 	toFloat(f)
 	build.VMULPS(f, weight, s)
 	if !linear {
-		d, l, gather := build.YMM(), build.YMM(), build.YMM()
-		build.VMOVDQU(at(docIDs, i, 4), d)
-		build.VPXOR(l, l, l)
-		build.VPCMPEQD(gather, gather, gather)
-		build.VPGATHERDD(gather, at(lengths, d, 4), l)
+		l := insert8(func(j int) operand.Mem {
+			d := build.GP64()
+			build.MOVL(at(docIDs, i, 4).Offset(4*j), d.As32())
+			return at(lengths, d, 4)
+		})
 		toFloat(l)
 		build.VMULPS(l, c1, l)
 		build.VADDPS(l, c0, l)

@@ -57,7 +57,7 @@ func matchAVX512(lasts operand.Mem) {
 }
 
 // matchAVX2 is matchAVX512 with chunks of 8.
-func matchAVX2(lasts operand.Mem) {
+func matchAVX2() {
 	build.TEXT("matchAVX2", build.NOSPLIT, matchSignature)
 	build.Doc("matchAVX2 looks up n >= 1 DocIDs.")
 	of, place, docIDs, block := loadPointer("of"), loadPointer("at"), loadPointer("docIDs"), loadPointer("block")
@@ -65,13 +65,8 @@ func matchAVX2(lasts operand.Mem) {
 	last := build.Load(build.Param("last"), build.GP32())
 	sign := build.YMM()
 	broadcast(1<<31, sign)
-	low, high, indexes, gather := build.YMM(), build.YMM(), build.YMM(), build.YMM()
-	build.VMOVDQU(lasts, indexes)
-	build.VPCMPEQD(gather, gather, gather)
-	build.VPGATHERDD(gather, at(block, indexes, 4), low)
-	build.VMOVDQU(lasts.Offset(32), indexes)
-	build.VPCMPEQD(gather, gather, gather)
-	build.VPGATHERDD(gather, at(block, indexes, 4), high)
+	low := insert8(func(j int) operand.Mem { return operand.Mem{Base: block, Disp: 32*j + 28} })
+	high := insert8(func(j int) operand.Mem { return operand.Mem{Base: block, Disp: 32*(8+j) + 28} })
 	build.VPXOR(sign, low, low)
 	build.VPXOR(sign, high, high)
 
