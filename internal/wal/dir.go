@@ -292,8 +292,12 @@ func (l *Dir) Close() error {
 	}
 	defer l.mu.Unlock()
 	err := l.failed
-	if err == nil && l.files.current != nil {
+	switch {
+	case err != nil:
+	case l.files.current != nil:
 		err = l.finish()
+	case l.durable < l.written.seq: // of a process before
+		_, err = resource(l.finishRepair())
 	}
 	if err == nil && !l.files.repair.term { // else nothing was acknowledged
 		_ = l.setUnsynced(false) // or the next Open begins a new term

@@ -11,7 +11,8 @@ import (
 
 var (
 	// ErrFull means that the disk or a quota has no room for the records. They are not in the
-	// log. A later Append succeeds when there is room.
+	// log, and a later Append succeeds when there is room. But if the log is closed before that, the next Open can find
+	// some of the Appends that failed together.
 	ErrFull = errors.New("no room for the write-ahead log")
 	// ErrReadOnly means that the file system is read-only. The records are not in the
 	// log. A later Append succeeds when it takes writes.

@@ -53,7 +53,8 @@ type files struct {
 	// What Open could not do for lack of room or permission, and must be done before the next
 	// write.
 	repair   repair
-	term     term // that the file has, unless repair.term
+	term     term // that the file has, unless repair.term or doubt
+	doubt    bool // the file may not have the term, because a write of it failed
 	busy     bool // someone syncs or replaces current
 	released sync.Cond
 }
@@ -84,6 +85,9 @@ func (l *Dir) prepare(anew bool) error {
 	}
 	l.acquireFile()
 	defer l.releaseFile()
+	if l.failed != nil { // by the syncer, meanwhile: another sync of the file would succeed without effect
+		return l.failed
+	}
 	if err := l.replaceCurrent(); err != nil {
 		if l.failed != nil {
 			return l.failed
@@ -108,8 +112,8 @@ func (l *Dir) replaceCurrent() error {
 				return err
 			}
 		}
-		if f.broken && f.last().end == headerLen {
-			// Without records it is removed, or each attempt on a full disk would leave a file.
+		if f.broken && f.last().end == headerLen && len(f.list) > 1 {
+			// Without records it is removed, or each attempt on a full disk would leave a file. The only one has the next number.
 			f.repair.leftover = f.name(l.dir)
 			f.list = f.list[:len(f.list)-1]
 		}

@@ -35,12 +35,14 @@ func (l *Dir) SetMode(mode Mode, interval time.Duration) error {
 			return err
 		}
 	}
-	l.opts.Mode, l.opts.Interval = mode, interval
-	l.opts.setDefaults()
-	close(l.syncer.changed)
-	l.syncer.changed = make(chan struct{})
+	before := l.opts
+	l.change(mode, interval)
 	if mode == ModeRequest {
 		if err := l.syncWritten(); err != nil {
+			if l.failed == nil {
+				l.change(before.Mode, before.Interval)
+				l.syncer.wake.Signal()
+			}
 			return err
 		}
 		_ = l.setUnsynced(false) // or the next Open begins a new term
@@ -52,6 +54,14 @@ func (l *Dir) SetMode(mode Mode, interval time.Duration) error {
 	}
 	l.syncer.wake.Signal()
 	return nil
+}
+
+// change sets the mode. l.mu is held.
+func (l *Dir) change(mode Mode, interval time.Duration) {
+	l.opts.Mode, l.opts.Interval = mode, interval
+	l.opts.setDefaults()
+	close(l.syncer.changed)
+	l.syncer.changed = make(chan struct{})
 }
 
 // run is the goroutine of ModeAsync and ModeInterval. It waits while the mode is ModeRequest.

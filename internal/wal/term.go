@@ -149,7 +149,7 @@ func writeTerm(fsys vfs.FS, dir string, t term) error {
 // setUnsynced records in the file whether records can be acknowledged before they are durable. l.mu is held, and
 // released for a time.
 func (l *Dir) setUnsynced(unsynced bool) error {
-	if l.files.term.unsynced == unsynced {
+	if l.files.term.unsynced == unsynced && !l.files.doubt {
 		return nil
 	}
 	l.acquireFile()
@@ -157,7 +157,8 @@ func (l *Dir) setUnsynced(unsynced bool) error {
 	next := l.files.term
 	next.unsynced = unsynced
 	if !l.files.repair.term { // else it is written before the next record
-		if err := l.unlocked(func() error { return writeTerm(l.fs, l.dir, next) }); err != nil {
+		err := l.unlocked(func() error { return writeTerm(l.fs, l.dir, next) })
+		if l.files.doubt = err != nil; err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,8 @@ type Log interface {
 	TruncateFront(keep Seq) error
 	// Stats is cheap.
 	Stats() Stats
-	// Close makes all acknowledged records durable and releases the log. Later calls return nil.
+	// Close makes all acknowledged records durable and releases the log. Later calls return nil. Errors are as for Append;
+	// after ErrFull, ErrReadOnly or ErrDenied, which concern records of a process before, the next Open tries again.
 	Close() error
 }
 
