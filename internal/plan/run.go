@@ -64,10 +64,13 @@ func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratc
 	st := &p.stages[stage]
 	p.ResetHits(sc)
 	if trace == nil && (st.short || st.nothing && !p.counts) {
-		if !st.nothing {
-			if err := runShort(p, stop, sc, st, &a.Work); err != nil {
-				return err
-			}
+		if st.nothing {
+			err = stop.Err()
+		} else {
+			err = runShort(p, stop, sc, st, &a.Work)
+		}
+		if err != nil {
+			return err
 		}
 		a.Mode, a.Traversal = st.mode, st.Traversal()
 		a.Hits = sc.AppendHits(dst[:0])

@@ -359,7 +359,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// A conjunction with a word that no live document has is known to match nothing before lists are read.
+// A conjunction with a word that no document has is known to match nothing before lists are read.
 func TestMatchesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 51))
 	s := New(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 1000, 3, true)), nil)

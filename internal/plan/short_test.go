@@ -59,7 +59,9 @@ func TestShortStages(t *testing.T) {
 			var trace Trace
 			traced, err := p.RunCPU(t.Context(), other, nil, &trace)
 			work := got.Work
-			work.PostingsScored = traced.Work.PostingsScored // of deleted documents, a trace leaves more out, by a guess
+			if round%2 == 0 {
+				work.PostingsScored = traced.Work.PostingsScored // with deleted documents, a trace begins with a guess of the threshold
+			}
 			if p.stages[0].nothing {
 				work.BlocksSkipped = traced.Work.BlocksSkipped // the lists are not asked for
 			}

@@ -12,7 +12,7 @@ import (
 
 const (
 	cacheWays = 4
-	// 16,384 lists, about 6 MB.
+	// 16,384 lists, about 5 MB.
 	maxCacheSets = 1 << 12
 )
 

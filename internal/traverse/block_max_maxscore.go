@@ -310,7 +310,7 @@ func (m *maxScore) enough() uint32 {
 func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	c, found := &l.cursor, &m.found
 	enough := m.enough()
-	leastFreq := leastFreq(&l.Term, base.Score(enough))
+	lowest := leastFreq(&l.Term, base.Score(enough))
 	// Invariant: n <= maxCandidates. The window contains at most one block, or has at most length maxWindow.
 	n := 0
 	for lo < hi && c.NextGEQ(lo) < hi {
@@ -319,8 +319,8 @@ func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 			return
 		}
 		lo = c.LeaveBlock(c.BlockPos() + len(docIDs))
-		if leastFreq > 1 {
-			kept := scoring.Select(found.docIDs[n:], found.freqs[:], docIDs, freqs, leastFreq)
+		if lowest > 1 {
+			kept := scoring.Select(found.docIDs[n:], found.freqs[:], docIDs, freqs, lowest)
 			docIDs, freqs = found.docIDs[n:n+kept], found.freqs[:kept]
 		}
 		scores := found.scores[:len(docIDs)]

@@ -8,8 +8,8 @@ import (
 // maxLeastFreq bounds leastFreq: higher frequencies hardly change a contribution.
 const maxLeastFreq = 8
 
-// leastFreq returns the lowest frequency, or maxLeastFreq, with which a posting contributes least in an empty document, and in
-// longer ones at most that. Postings of lower frequencies, mostly of 1, are dropped before the lengths of their documents are
+// leastFreq returns the lowest frequency with which a posting may contribute least, at most maxLeastFreq: that of an empty document
+// contributes most. Postings of lower frequencies, mostly of 1, are dropped before the lengths of their documents are
 // read, which takes longer than the rest of a contribution: each is in another cache line.
 func leastFreq(t *score.Term, least base.Score) uint32 {
 	f := uint32(1)

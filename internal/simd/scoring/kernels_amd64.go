@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
-// Gathers have signed 32-bit indexes.
+// Gathers of AVX-512 have signed 32-bit indexes.
 const maxGather = 1 << 31
 
 func contributions(dst, docIDs, freqs, lengths []uint32, t *Term) {
