@@ -168,7 +168,7 @@ func seeds() int {
 }
 
 // TestCrash crashes the machine at random operations of random histories, again and again on the
-// same disk. Each process has one of the modes.
+// same disk. Each process has one of the modes. Syncs fail in some.
 func TestCrash(t *testing.T) {
 	for _, modes := range [][]Mode{{ModeRequest}, {ModeAsync}, {ModeRequest, ModeAsync}} {
 		t.Run(fmt.Sprintf("modes=%d", modes), func(t *testing.T) {
@@ -217,7 +217,16 @@ func crashOnce(t *testing.T, d *vfstest.Disk, h *history, crashAt int, random *r
 	d.Change(func(f *vfstest.DiskFaults) { f.CrashAt = 0 }) // the check reads much
 	h.check(t, l, false)
 	crashAt = d.NumOps() + before
-	d.Change(func(f *vfstest.DiskFaults) { f.CrashAt = crashAt })
+	d.Change(func(f *vfstest.DiskFaults) {
+		f.CrashAt = crashAt
+		switch random.IntN(8) {
+		case 0:
+			f.FailSyncs = 1
+		case 1:
+			f.FailDirSyncs = 1
+		}
+	})
+	defer d.Change(func(f *vfstest.DiskFaults) { f.FailSyncs, f.FailDirSyncs = 0, 0 })
 	var wg sync.WaitGroup
 	most := 1 + random.IntN(60) // of them can end before the crash
 	for range 3 {
