@@ -205,8 +205,8 @@ func (c *crashes) process(t testing.TB) {
 	c.run(t, opening, func(s *Store, _ int) { c.work(t, s) })
 }
 
-// run opens the store, which crashes at operation number opening if it has so many, compares what it finds, calls work with
-// what is left of opening, and ends. It returns the number of operations without those of the comparison.
+// run is a process that crashes at the given operation while it opens the store, unless it takes fewer. It compares what it
+// finds. Then work gets the number of operations that are left. The result is the number of all, without the comparison's.
 func (c *crashes) run(t testing.TB, opening int, work func(s *Store, left int)) (ops int) {
 	t.Helper()
 	begin := c.disk.NumOps()
@@ -475,8 +475,8 @@ func newCrashes(t testing.TB, rng *rand.Rand, owners int) *crashes {
 	return c
 }
 
-// short opens the store, writes twice with a commit between, closes, and returns the number of operations. It
-// crashes at operation n, if it has so many.
+// short opens the store, writes twice with a commit between, and closes, or crashes at operation n. It returns the number
+// of operations.
 func (c *crashes) short(t testing.TB, mode wal.Mode, n int) (ops int) {
 	t.Helper()
 	c.opts.Sync = mode

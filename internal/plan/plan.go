@@ -64,7 +64,7 @@ type Stage struct {
 	traversals []traverse.Traversal
 	main       traverse.Traversal // in the segment with the most postings
 	short      bool               // runShort runs it
-	nothing    bool               // it matches no document of the snapshot
+	nothing    bool               // matchesNothing, set by Bind
 	legs       []traverse.Leg
 	order      []int // set by SortTerms
 	words      []Word
