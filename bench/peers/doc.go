@@ -97,6 +97,31 @@
 //
 // -check fails unless Griffin is twice as fast in the mean of each kind of query and command.
 //
+// With -pisa and a folder of PISA's commands (compress_inverted_index, create_wand_data, lexicon, queries and
+// evaluate_queries), PISA runs what it can: TOP_10, TOP_100, TOP_1000 and COUNT of queries whose words are all required
+// or all optional. The table names the reason for each kind and command without a result. Without -lucene, bleve is
+// then left out:
+//
+//	go run . -game search-benchmark-game.jsonl -docs 300000 -runs 10 -json game-pisa.json -pisa pisa/build/bin wiki-passages-*.jsonl.zst
+//
+// The comparison is as fair as this:
+//
+//   - PISA reads the same tokens, as its binary collection and numbers of terms: its tokenizer has no part. The index is
+//     block_simdbp, with bounds of blocks of 64 postings, in the order of the passages. BM25 has Griffin's k1 and b, but
+//     PISA's weight of a word in n of N documents is ln((N-n+0.5)/(n+0.5)), at least 1e-6; Griffin's adds 1 to the
+//     fraction. So the best hits differ where words are frequent.
+//   - After each round of Griffin, PISA's command runs the queries in the same order, once without and once with the
+//     clock, on one thread. Of each query the least of the rounds counts.
+//   - PISA's clock begins after it has parsed the query and found its terms, and has whole microseconds, rounded down.
+//   - All of PISA's algorithms for a kind run (for unions maxscore, block_max_maxscore, wand, block_max_wand and
+//     ranked_or, for intersections ranked_and and block_max_ranked_and). The one of the least mean counts.
+//   - COUNT is PISA's "and" or "or", which visit all matches. It has no other count of a single word, either.
+//   - A query that PISA cannot run because words do not occur is left out of both engines' times.
+//   - The program fails if PISA's ranked_and or ranked_or finds another number of matches than Griffin. It reports
+//     the share of common hits among the best 10.
+//
+// -check does not apply to PISA.
+//
 // # Writes beside queries
 //
 // With -living, both engines take batches of new passages from -clients

@@ -23,10 +23,11 @@ type gameReport struct {
 	NumQueries int       `json:"num_queries"`
 	Runs       int       `json:"runs"`
 	WarmUp     float64   `json:"warm_up_seconds"`
-	// Engines are Griffin and its peer.
-	Engines []string   `json:"engines"`
-	Kinds   []gameKind `json:"kinds"`
-	Cells   []gameCell `json:"cells"`
+	// Engines are Griffin and its peer, Lucene or bleve, if there is one.
+	Engines []string    `json:"engines"`
+	Kinds   []gameKind  `json:"kinds,omitempty"`
+	Cells   []gameCell  `json:"cells,omitempty"`
+	PISA    *pisaReport `json:"pisa,omitempty"`
 }
 
 // gameKind has means over the queries of a kind.
@@ -49,6 +50,10 @@ func (k *gameKind) mean() gameKind {
 	return gameKind{k.Name, k.Queries, k.Matches / n, k.Overlap / n}
 }
 
+func (k *gameKind) write(w io.Writer) {
+	fmt.Fprintf(w, "| %s | %d | %.0f | %.1f %% |\n", k.Name, k.Queries, k.Matches, 100*k.Overlap)
+}
+
 // gameCell is a command with the queries of a kind.
 type gameCell struct {
 	Kind    string `json:"kind"`
@@ -62,9 +67,19 @@ type gameCell struct {
 // write writes tables in Markdown.
 func (r *gameReport) write(w io.Writer) {
 	fmt.Fprintf(w, "%d passages, %d queries, least of %d runs of each, one thread. %s\n\n", r.NumDocs, r.NumQueries, r.Runs, r.Machine)
+	if len(r.Engines) > 1 {
+		r.writePeer(w)
+	}
+	if r.PISA != nil {
+		r.PISA.write(w)
+	}
+}
+
+// writePeer writes the tables of Griffin and Lucene or bleve.
+func (r *gameReport) writePeer(w io.Writer) {
 	fmt.Fprintf(w, "| kind | queries | matches | common hits of %d |\n|---|---|---|---|\n", gameTop)
 	for _, k := range r.Kinds {
-		fmt.Fprintf(w, "| %s | %d | %.0f | %.1f %% |\n", k.Name, k.Queries, k.Matches, 100*k.Overlap)
+		k.write(w)
 	}
 	fmt.Fprintf(w, "\n| kind | command | %s: mean / p99, µs | times faster |\n|---|---|---|---|---|\n", strings.Join(r.Engines, ": mean / p99, µs | "))
 	for _, c := range r.Cells {

@@ -21,6 +21,7 @@ type gameOptions struct {
 	warmUp  time.Duration
 	runs    int
 	times   string
+	pisa    string // the folder of PISA's commands
 }
 
 // A warm-up ends when no round of steadyRounds was faster by a 50th than all before, so that Java's compiler is done.
@@ -37,6 +38,13 @@ func runGame(ctx context.Context, o options, work string) (err error) {
 	if err != nil {
 		return err
 	}
+	g := &game{gameOptions: o.game, engines: o.gameEngines(), queries: queries, order: rand.New(rand.NewPCG(2, 0)).Perm(len(queries))}
+	if o.game.pisa != "" {
+		g.pisa = newPisaGame(o.game.pisa, filepath.Join(work, "pisa"), queries)
+		if err := g.pisa.check(); err != nil {
+			return err
+		}
+	}
 	in, err := writeSubset(filepath.Join(work, "passages.jsonl"), o.passages, o.docs)
 	if err != nil {
 		return err
@@ -45,12 +53,8 @@ func runGame(ctx context.Context, o options, work string) (err error) {
 	if err != nil {
 		return err
 	}
-	engines := []gameEngine{new(griffinGame), new(bleveGame)}
-	if o.lucene != "" {
-		engines[1] = &luceneGame{luceneProcess{java: strings.Fields(o.java), jar: o.lucene}}
-	}
 	defer func() {
-		for _, e := range engines {
+		for _, e := range g.engines {
 			err = errors.Join(err, e.close())
 		}
 	}()
@@ -58,14 +62,9 @@ func runGame(ctx context.Context, o options, work string) (err error) {
 		Time: time.Now().UTC().Truncate(time.Second), Command: command(), Machine: thisMachine(), NumDocs: len(passages),
 		NumQueries: len(queries), Runs: o.game.runs, WarmUp: o.game.warmUp.Seconds(),
 	}
-	for _, e := range engines {
-		r.Engines = append(r.Engines, e.name())
-		if err := e.build(ctx, filepath.Join(work, strings.Fields(e.name())[0]), passages); err != nil {
-			return fmt.Errorf("%s: %w", e.name(), err)
-		}
+	if err := g.build(ctx, work, passages, r); err != nil {
+		return err
 	}
-	runtime.GC()
-	g := &game{gameOptions: o.game, engines: engines, queries: queries}
 	if err := g.play(ctx, r); err != nil {
 		return err
 	}
@@ -86,10 +85,23 @@ func runGame(ctx context.Context, o options, work string) (err error) {
 	return nil
 }
 
+// gameEngines are Griffin, and Lucene if its class path is given, or bleve if there is no other peer.
+func (o *options) gameEngines() []gameEngine {
+	engines := []gameEngine{new(griffinGame)}
+	switch {
+	case o.lucene != "":
+		return append(engines, &luceneGame{luceneProcess{java: strings.Fields(o.java), jar: o.lucene}})
+	case o.game.pisa == "":
+		return append(engines, new(bleveGame))
+	}
+	return engines
+}
+
 // game is a measurement of engines.
 type game struct {
 	gameOptions
 	engines []gameEngine
+	pisa    *pisaGame // nil: without
 	queries []gameQuery
 	order   []int       // in which each round has the queries
 	times   []gameTimes // by command
@@ -102,14 +114,41 @@ type gameTimes struct {
 	least   [][]time.Duration // by engine, query
 }
 
-func (g *game) play(ctx context.Context, r *gameReport) error {
-	g.order = rand.New(rand.NewPCG(2, 0)).Perm(len(g.queries))
+// build makes the engines' indexes.
+func (g *game) build(ctx context.Context, work string, passages []passage, r *gameReport) error {
+	for _, e := range g.engines {
+		r.Engines = append(r.Engines, e.name())
+		if err := e.build(ctx, filepath.Join(work, strings.Fields(e.name())[0]), passages); err != nil {
+			return fmt.Errorf("%s: %w", e.name(), err)
+		}
+	}
+	if g.pisa != nil {
+		if err := g.pisa.index(ctx, passages, g.order); err != nil {
+			return err
+		}
+	}
+	runtime.GC()
+	return nil
+}
+
+func (g *game) play(ctx context.Context, r *gameReport) (err error) {
 	g.matches = make([]int64, len(g.queries))
 	for i := range gameCommands {
 		if err := g.measure(ctx, &gameCommands[i]); err != nil {
 			return err
 		}
 	}
+	if len(g.engines) > 1 {
+		err = g.compare(ctx, r)
+	}
+	if err == nil && g.pisa != nil {
+		r.PISA, err = g.pisa.report(ctx, g, r.NumDocs)
+	}
+	return err
+}
+
+// compare reports on Griffin and its peer in this process or Lucene's.
+func (g *game) compare(ctx context.Context, r *gameReport) error {
 	overlaps, err := g.overlaps(ctx)
 	if err != nil {
 		return err
@@ -165,6 +204,11 @@ func (g *game) measure(ctx context.Context, c *gameCommand) error {
 				recorders[i].Record(q, run, d)
 			}
 			answers[i] = answer
+		}
+		if g.pisa != nil {
+			if err := g.pisa.round(ctx, c); err != nil {
+				return err
+			}
 		}
 	}
 	if err := g.agree(c, answers); err != nil {

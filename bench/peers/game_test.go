@@ -22,6 +22,19 @@ func writeGame(t *testing.T, lines string) string {
 	return path
 }
 
+func writeGamePassages(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&b, `{"id":"p%d","title":"title","text":"the a%d b%d a%d c%d the b%d"}`+"\n", i, i%7, i%10, i%3, i%211, i%4)
+	}
+	path := filepath.Join(t.TempDir(), "p.jsonl")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestReadGame(t *testing.T) {
 	queries, err := readGame(writeGame(t, `{"query": "the", "tags": ["term"]}
 {"query": "+\"the who\" -uk a1", "tags": ["mixed", "global"]}
@@ -57,12 +70,8 @@ func TestGameClauses(t *testing.T) {
 // Griffin and bleve answer all commands alike, over a small collection, or runGame fails.
 func TestRunGame(t *testing.T) {
 	dir := t.TempDir()
-	var passages strings.Builder
-	for i := range 1500 {
-		fmt.Fprintf(&passages, `{"id":"p%d","title":"title","text":"the a%d b%d a%d c%d the b%d"}`+"\n", i, i%7, i%10, i%3, i%211, i%4)
-	}
 	o := options{
-		docs: 1500, json: filepath.Join(dir, "result.json"), passages: []string{filepath.Join(dir, "p.jsonl")},
+		docs: 1500, json: filepath.Join(dir, "result.json"), passages: []string{writeGamePassages(t)},
 		game: gameOptions{runs: 2, times: filepath.Join(dir, "times.tsv"), queries: writeGame(t, `{"query": "the", "tags": ["term"]}
 {"query": "a1", "tags": ["term"]}
 {"query": "nowhere", "tags": ["term"]}
@@ -77,9 +86,6 @@ func TestRunGame(t *testing.T) {
 {"query": "+c3 the a1", "tags": ["mixed"]}
 {"query": "+the -a1 -b2", "tags": ["negated"]}
 `)},
-	}
-	if err := os.WriteFile(o.passages[0], []byte(passages.String()), 0o600); err != nil {
-		t.Fatal(err)
 	}
 	if err := runGame(t.Context(), o, dir); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// fakePisa names the command of PISA in whose place the test's binary runs.
+const fakePisa = "PEERS_TEST_PISA"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(fakePisa); name != "" {
+		if err := runFakePisa(name, os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// fakePisaTools writes scripts in place of PISA's commands. They work on the collection.
+func fakePisaTools(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{pisaCompress, pisaWand, pisaLexicon, pisaQueries, pisaEvaluate} {
+		writeScript(t, filepath.Join(dir, name), fmt.Sprintf("%s=%s exec %s \"$@\"", fakePisa, name, os.Args[0]))
+	}
+	return dir
+}
+
+func writeScript(t *testing.T, path, body string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func runFakePisa(name string, args []string) error {
+	if name == pisaLexicon {
+		if len(args) != 3 || args[0] != "build" {
+			return fmt.Errorf("arguments %q", args)
+		}
+		return copyFile(args[2], args[1])
+	}
+	var algorithms []string
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.Func("algorithm", "", func(a string) error { algorithms = append(algorithms, a); return nil })
+	value := make(map[string]*string)
+	for _, n := range []string{
+		"collection", "output", "index", "wand", "queries", "documents", "encoding", "scorer",
+		"bm25-k1", "bm25-b", "tokenizer", "log-level", "runs", "threads", "block-size",
+	} {
+		value[n] = flags.String(n, "", "")
+	}
+	flags.Bool("weighted", false, "")
+	k := flags.Int("k", 0, "")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	base := *value["collection"]
+	switch name {
+	case pisaCompress: // the index refers to the collection
+		return os.WriteFile(*value["output"], []byte(base), 0o600)
+	case pisaWand:
+		if *value["bm25-k1"] != "0.9" || *value["bm25-b"] != "0.4" {
+			return errors.New("not Griffin's BM25")
+		}
+		return copyFile(*value["output"], base+".sizes")
+	}
+	path, err := os.ReadFile(*value["index"])
+	if err != nil {
+		return err
+	}
+	c, err := readFakeCollection(string(path))
+	if err != nil {
+		return err
+	}
+	queries, err := os.ReadFile(*value["queries"])
+	if err != nil {
+		return err
+	}
+	if name == pisaEvaluate {
+		return c.evaluate(string(queries), algorithms[0], *k, os.Stdout)
+	}
+	times := pisaTimesHeader
+	for i, a := range algorithms {
+		for line := range strings.Lines(string(queries)) {
+			id, _, _ := strings.Cut(line, ":")
+			times += fmt.Sprintf("%s\t%s\t1\t%d\n", a, id, 100-i)
+		}
+	}
+	return os.WriteFile(*value["output"], []byte(times), 0o600)
+}
+
+func copyFile(to, from string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o600)
+}
+
+// fakeCollection has PISA's files, without the first sequence of documents.
+type fakeCollection struct{ docs, freqs, sizes [][]uint32 }
+
+func readFakeCollection(base string) (*fakeCollection, error) {
+	c := new(fakeCollection)
+	for suffix, to := range map[string]*[][]uint32{".docs": &c.docs, ".freqs": &c.freqs, ".sizes": &c.sizes} {
+		data, err := os.ReadFile(base + suffix)
+		if err != nil {
+			return nil, err
+		}
+		for len(data) > 0 {
+			s := make([]uint32, binary.LittleEndian.Uint32(data))
+			for i := range s {
+				s[i] = binary.LittleEndian.Uint32(data[4+4*i:])
+			}
+			*to, data = append(*to, s), data[4+4*len(s):]
+		}
+	}
+	if len(c.docs[0]) != 1 || int(c.docs[0][0]) != len(c.sizes[0]) || len(c.sizes) != 1 {
+		return nil, errors.New("numbers of documents differ")
+	}
+	c.docs = c.docs[1:]
+	return c, nil
+}
+
+// evaluate writes the hits of each query, scored with BM25 as Griffin does.
+func (c *fakeCollection) evaluate(queries, algorithm string, k int, w io.Writer) error {
+	sizes := c.sizes[0]
+	n, total := float64(len(sizes)), 0.0
+	for _, s := range sizes {
+		total += float64(s)
+	}
+	for line := range strings.Lines(queries) {
+		id, rest, _ := strings.Cut(line, ":")
+		scores, terms := make(map[uint32]float64), make(map[uint32]int)
+		words := strings.Fields(rest)
+		for _, word := range words {
+			term, err := strconv.Atoi(word)
+			if err != nil {
+				return err
+			}
+			df := float64(len(c.docs[term]))
+			for i, doc := range c.docs[term] {
+				f := float64(c.freqs[term][i])
+				scores[doc] += math.Log(1+(n-df+0.5)/(df+0.5)) * f / (f + 0.9*(0.6+0.4*float64(sizes[doc])/(total/n)))
+				terms[doc]++
+			}
+		}
+		var hits []uint32
+		for doc := range scores {
+			if algorithm == "ranked_or" || terms[doc] == len(words) {
+				hits = append(hits, doc)
+			}
+		}
+		slices.SortFunc(hits, func(a, b uint32) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b)) })
+		for rank, doc := range hits[:min(k, len(hits))] {
+			if _, err := fmt.Fprintf(w, "%s Q0 %d %d %g R0\n", id, doc, rank+1, scores[doc]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
