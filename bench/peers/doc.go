@@ -110,8 +110,9 @@
 //     block_simdbp, with bounds of blocks of 64 postings, in the order of the passages. BM25 has Griffin's k1 and b, but
 //     PISA's weight of a word in n of N documents is ln((N-n+0.5)/(n+0.5)), at least 1e-6; Griffin's adds 1 to the
 //     fraction. So the best hits differ where words are frequent.
-//   - After each round of Griffin, PISA's command runs the queries in the same order, once without and once with the
-//     clock, on one thread. Of each query the least of the rounds counts.
+//   - The engines run the queries of an algorithm by turns, in the same order, on one thread: Griffin, and then PISA's
+//     command once for all algorithms. Both pass over the queries once without and five times with the clock. Of each
+//     query the least of these times in -runs turns counts.
 //   - PISA's clock begins after it has parsed the query and found its terms, and has whole microseconds, rounded down.
 //   - All of PISA's algorithms for a kind run (for unions maxscore, block_max_maxscore, wand, block_max_wand and
 //     ranked_or, for intersections ranked_and and block_max_ranked_and). The one of the least mean counts.

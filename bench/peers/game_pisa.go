@@ -17,7 +17,7 @@ type pisaGame struct {
 	queries []gameQuery
 	forms   []pisaForm // by query
 	ways    []*pisaWay
-	least   map[pisaRun][]time.Duration // of each query the least of the rounds; noTime if it is not run
+	least   map[pisaRun]pisaTimes
 }
 
 // pisaForm is a query as PISA may run it.
@@ -37,11 +37,13 @@ type pisaWay struct {
 	runs            []int  // the queries in file
 }
 
-// pisaRun are the rounds of an algorithm.
+// pisaRun are the rounds of an algorithm of PISA, or of Griffin with the same queries.
 type pisaRun struct {
 	way                *pisaWay
 	command, algorithm string
 }
+
+const pisaGriffin = "griffin" // the algorithm of Griffin
 
 const noTime = time.Duration(-1)
 
@@ -57,7 +59,7 @@ const (
 
 func newPisaGame(bin, dir string, queries []gameQuery) *pisaGame {
 	p := &pisaGame{
-		pisaTools: pisaTools{bin: bin, dir: dir}, queries: queries, least: make(map[pisaRun][]time.Duration),
+		pisaTools: pisaTools{bin: bin, dir: dir}, queries: queries, least: make(map[pisaRun]pisaTimes),
 		ways: []*pisaWay{
 			{name: "and", ranked: []string{"ranked_and", "block_max_ranked_and"}, counted: []string{"and"}, exhaustive: "ranked_and"},
 			{name: "or", ranked: []string{"maxscore", "block_max_maxscore", "wand", "block_max_wand", "ranked_or"}, counted: []string{"or"}, exhaustive: "ranked_or"},
@@ -156,21 +158,32 @@ func (p *pisaGame) writeQueries(w *pisaWay, termIDs map[string]int, order []int)
 	return os.WriteFile(w.file, []byte(b.String()), 0o600)
 }
 
-// round runs each query that PISA can once, with each algorithm for the command.
-func (p *pisaGame) round(ctx context.Context, c *gameCommand) error {
+// round runs the queries that PISA can, in Griffin and with each of PISA's algorithms for the command.
+func (p *pisaGame) round(ctx context.Context, griffin gameEngine, c *gameCommand) error {
 	for _, w := range p.ways {
 		algorithms := w.algorithms(c)
 		if len(algorithms) == 0 || len(w.runs) == 0 {
 			continue
 		}
-		took := make(map[string][]time.Duration)
-		for _, a := range algorithms {
-			took[a] = noTimes(len(p.queries))
+		took := make(map[string]pisaTimes)
+		for _, a := range append([]string{pisaGriffin}, algorithms...) {
+			took[a] = newPisaTimes(len(p.queries))
+		}
+		for pass := range 1 + pisaPasses {
+			for _, i := range w.runs {
+				_, d, err := griffin.run(ctx, c, &p.queries[i])
+				if err != nil {
+					return fmt.Errorf("%s: %s: %w", griffin.name(), p.queries[i].text, err)
+				}
+				if pass > 0 {
+					took[pisaGriffin].add(i, d)
+				}
+			}
 		}
 		known := true
-		err := p.pisaTools.times(ctx, w.file, max(c.k, 1), algorithms, func(algorithm string, query int, d time.Duration) {
+		err := p.times(ctx, w.file, max(c.k, 1), algorithms, func(algorithm string, query int, d time.Duration) {
 			if t := took[algorithm]; query >= 0 && query < len(t) {
-				t[query] = d
+				t.add(query, d)
 			} else {
 				known = false
 			}
@@ -190,27 +203,32 @@ func (p *pisaGame) round(ctx context.Context, c *gameCommand) error {
 	return nil
 }
 
-func noTimes(n int) []time.Duration {
-	t := make([]time.Duration, n)
+// pisaTimes are the least times by query, noTime of a query that did not run.
+type pisaTimes []time.Duration
+
+func newPisaTimes(n int) pisaTimes {
+	t := make(pisaTimes, n)
 	for i := range t {
 		t[i] = noTime
 	}
 	return t
 }
 
-func (p *pisaGame) record(r pisaRun, took []time.Duration) error {
-	least := p.least[r]
-	if least == nil {
-		least = noTimes(len(p.queries))
-		p.least[r] = least
+func (t pisaTimes) add(query int, took time.Duration) {
+	if t[query] == noTime || took < t[query] {
+		t[query] = took
+	}
+}
+
+func (p *pisaGame) record(r pisaRun, took pisaTimes) error {
+	if p.least[r] == nil {
+		p.least[r] = newPisaTimes(len(p.queries))
 	}
 	for _, i := range r.way.runs {
 		if took[i] == noTime {
 			return fmt.Errorf("PISA's %s has no time of %s for %s", pisaQueries, r.algorithm, p.queries[i].text)
 		}
-		if least[i] == noTime || took[i] < least[i] {
-			least[i] = took[i]
-		}
+		p.least[r].add(i, took[i])
 	}
 	return nil
 }
@@ -283,14 +301,9 @@ func (p *pisaGame) cell(kind string, t *gameTimes) pisaCell {
 		if cannot = pisaNoWords; w.algorithms(t.command) == nil {
 			cannot = pisaNoCount
 		}
+		griffin := p.summary(pisaRun{w, t.command.name, pisaGriffin}, kind)
 		for _, a := range w.algorithms(t.command) {
-			var griffin, pisa []time.Duration
-			for i, d := range p.least[pisaRun{w, t.command.name, a}] {
-				if p.queries[i].kind == kind && d != noTime {
-					griffin, pisa = append(griffin, t.least[0][i]), append(pisa, d)
-				}
-			}
-			c.add(a, latency.Summarize(griffin), latency.Summarize(pisa))
+			c.add(a, griffin, p.summary(pisaRun{w, t.command.name, a}, kind))
 		}
 	}
 	if c.Algorithm == "" {
@@ -306,13 +319,24 @@ func (p *pisaGame) cell(kind string, t *gameTimes) pisaCell {
 	return c
 }
 
+// summary is of the times of a kind's queries that ran.
+func (p *pisaGame) summary(r pisaRun, kind string) latency.Summary {
+	var took []time.Duration
+	for i, d := range p.least[r] {
+		if p.queries[i].kind == kind && d != noTime {
+			took = append(took, d)
+		}
+	}
+	return latency.Summarize(took)
+}
+
 // report compares the engines in each kind and command.
 func (p *pisaGame) report(ctx context.Context, g *game, numDocs int) (*pisaReport, error) {
 	shares, err := p.compare(ctx, g.engines[0], numDocs, g.matches)
 	if err != nil {
 		return nil, err
 	}
-	r := &pisaReport{Encoding: pisaEncoding, BlockSize: pisaBlockSize}
+	r := &pisaReport{Encoding: pisaEncoding, BlockSize: pisaBlockSize, Passes: pisaPasses}
 	for _, kind := range gameKinds(g.queries) {
 		k := gameKind{Name: kind}
 		for i := range g.queries {

@@ -70,6 +70,9 @@ func (r *gameReport) write(w io.Writer) {
 	if len(r.Engines) > 1 {
 		r.writePeer(w)
 	}
+	if len(r.Engines) > 1 && r.PISA != nil {
+		fmt.Fprintln(w)
+	}
 	if r.PISA != nil {
 		r.PISA.write(w)
 	}

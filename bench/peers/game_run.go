@@ -206,7 +206,7 @@ func (g *game) measure(ctx context.Context, c *gameCommand) error {
 			answers[i] = answer
 		}
 		if g.pisa != nil {
-			if err := g.pisa.round(ctx, c); err != nil {
+			if err := g.pisa.round(ctx, g.engines[0], c); err != nil {
 				return err
 			}
 		}

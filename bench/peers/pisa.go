@@ -26,6 +26,7 @@ const (
 const (
 	pisaEncoding  = "block_simdbp"
 	pisaBlockSize = 64 // postings of a block for its bound
+	pisaPasses    = 5  // of the queries in a round, after one without the clock
 )
 
 // pisaTools runs PISA's commands, with files in dir.
@@ -111,9 +112,10 @@ func (p *pisaTools) search(queries string, k int, algorithms []string) []string 
 	return args
 }
 
-// times runs each query once with each algorithm, after a run that does not count, and calls f with its number and time.
+// times runs the queries pisaPasses times with each algorithm, after a pass without the clock, and calls f with each query's number and
+// times.
 func (p *pisaTools) times(ctx context.Context, queries string, k int, algorithms []string, f func(algorithm string, query int, took time.Duration)) error {
-	args := append(p.search(queries, k, algorithms), "--runs", "1", "--output", p.path("times.tsv"))
+	args := append(p.search(queries, k, algorithms), "--runs", strconv.Itoa(pisaPasses), "--output", p.path("times.tsv"))
 	if err := p.command(ctx, discard, pisaQueries, args...); err != nil {
 		return err
 	}
