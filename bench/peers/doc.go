@@ -114,8 +114,9 @@
 //     command once for all algorithms. Both pass over the queries once without and five times with the clock. Of each
 //     query the least of these times in -runs turns counts.
 //   - PISA's clock begins after it has parsed the query and found its terms, and has whole microseconds, rounded down.
-//   - All of PISA's algorithms for a kind run (for unions maxscore, block_max_maxscore, wand, block_max_wand and
-//     ranked_or, for intersections ranked_and and block_max_ranked_and). The one of the least mean counts.
+//   - Several of PISA's algorithms run: for unions maxscore, block_max_maxscore, wand, block_max_wand and ranked_or, for
+//     intersections ranked_and and block_max_ranked_and, for a single word all of these. The one with the least mean of
+//     a kind and command counts.
 //   - COUNT is PISA's "and" or "or", which visit all matches. It has no other count of a single word, either.
 //   - A query that PISA cannot run because words do not occur is left out of both engines' times.
 //   - The program fails if PISA's ranked_and or ranked_or finds another number of matches than Griffin. It reports

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -94,6 +95,10 @@ func TestRunGamePisa(t *testing.T) {
 	writeScript(t, filepath.Join(o.game.pisa, pisaQueries), `while [ "$1" != --output ]; do shift; done; printf 'algorithm\tqid\trun\tusec\n' > "$2"`)
 	if err := runGame(t.Context(), o, t.TempDir()); err == nil || !strings.Contains(err.Error(), "no time of") {
 		t.Errorf("no times: %v", err)
+	}
+	writeScript(t, filepath.Join(o.game.pisa, pisaQueries), "")
+	if err := runGame(t.Context(), o, t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file of times: %v", err)
 	}
 }
 

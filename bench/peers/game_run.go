@@ -40,7 +40,11 @@ func runGame(ctx context.Context, o options, work string) (err error) {
 	}
 	g := &game{gameOptions: o.game, engines: o.gameEngines(), queries: queries, order: rand.New(rand.NewPCG(2, 0)).Perm(len(queries))}
 	if o.game.pisa != "" {
-		g.pisa = newPisaGame(o.game.pisa, filepath.Join(work, "pisa"), queries)
+		bin, err := filepath.Abs(o.game.pisa)
+		if err != nil {
+			return err
+		}
+		g.pisa = newPisaGame(bin, filepath.Join(work, "pisa"), queries)
 		if err := g.pisa.check(); err != nil {
 			return err
 		}

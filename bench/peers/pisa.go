@@ -115,6 +115,9 @@ func (p *pisaTools) search(queries string, k int, algorithms []string) []string 
 // times runs the queries pisaPasses times with each algorithm, after a pass without the clock, and calls f with each query's number and
 // times.
 func (p *pisaTools) times(ctx context.Context, queries string, k int, algorithms []string, f func(algorithm string, query int, took time.Duration)) error {
+	if err := os.RemoveAll(p.path("times.tsv")); err != nil { // the command may end without writing it
+		return err
+	}
 	args := append(p.search(queries, k, algorithms), "--runs", strconv.Itoa(pisaPasses), "--output", p.path("times.tsv"))
 	if err := p.command(ctx, discard, pisaQueries, args...); err != nil {
 		return err
