@@ -95,7 +95,7 @@ func (q *gameQuery) pisa() (f pisaForm) {
 	return f
 }
 
-// suits tells whether the way suits the query.
+// suits reports whether the algorithms of w can run the query.
 func (w *pisaWay) suits(f *pisaForm) bool {
 	return f.cannot == "" && (w.name == "and" && f.all || w.name == "or" && f.any)
 }

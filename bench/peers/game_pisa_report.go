@@ -24,7 +24,7 @@ type pisaCell struct {
 	Command string `json:"command"`
 	// Queries are those whose words occur, of which the times are.
 	Queries int `json:"queries"`
-	// Cannot tells why PISA has no result.
+	// Cannot is the reason why PISA has no result.
 	Cannot string `json:"cannot,omitempty"`
 	// Algorithm is PISA's with the least mean.
 	Algorithm string `json:"algorithm,omitempty"`

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -50,17 +49,7 @@ func TestRunGamePisa(t *testing.T) {
 {"query": "nowhere", "tags": ["absent"]}
 `)},
 	}
-	if err := runGame(t.Context(), o, dir); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(o.json)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r gameReport
-	if err := json.Unmarshal(data, &r); err != nil {
-		t.Fatal(err)
-	}
+	r := gameReportOf(t, o, dir)
 	if !slices.Equal(r.Engines, []string{"griffin"}) || r.Kinds != nil || r.Cells != nil || len(r.PISA.Cells) != 8*len(gameCommands) {
 		t.Errorf("%+v", r)
 	}

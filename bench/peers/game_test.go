@@ -22,6 +22,23 @@ func writeGame(t *testing.T, lines string) string {
 	return path
 }
 
+// gameReportOf runs the game and reads its report.
+func gameReportOf(t *testing.T, o options, work string) *gameReport {
+	t.Helper()
+	if err := runGame(t.Context(), o, work); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(o.json)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := new(gameReport)
+	if err := json.Unmarshal(data, r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func writeGamePassages(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -87,17 +104,7 @@ func TestRunGame(t *testing.T) {
 {"query": "+the -a1 -b2", "tags": ["negated"]}
 `)},
 	}
-	if err := runGame(t.Context(), o, dir); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(o.json)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r gameReport
-	if err := json.Unmarshal(data, &r); err != nil {
-		t.Fatal(err)
-	}
+	r := gameReportOf(t, o, dir)
 	if len(r.Kinds) != 7 || len(r.Cells) != 7*len(gameCommands) || r.NumDocs != 1500 || r.NumQueries != 13 {
 		t.Errorf("%+v", r)
 	}
