@@ -26,7 +26,12 @@ type node struct {
 
 func openNode(t testing.TB, dir string, o Options) *node {
 	t.Helper()
-	runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{})
+	return openNodeOn(t, dir, o, griffin.RuntimeOptions{})
+}
+
+func openNodeOn(t testing.TB, dir string, o Options, r griffin.RuntimeOptions) *node {
+	t.Helper()
+	runtime, err := griffin.NewRuntime(r)
 	if err != nil {
 		t.Fatal(err)
 	}
