@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -141,20 +142,10 @@ const (
 	logDevicesVariable = "GRIFFIN_TEST_DEVICES"
 )
 
-// An index that is too large to be made by a test, resident and with memory for a tenth of it
-// (bench/gpu/run).
+// An index that is too large to be made by a test (bench/gpu/run), else a small one, resident and with memory for a tenth
+// of it.
 func TestGPUQueryLog(t *testing.T) {
-	dir, queries := os.Getenv(logIndexVariable), os.Getenv(logQueriesVariable)
-	if dir == "" {
-		t.Skipf("%s and %s name no index and queries", logIndexVariable, logQueriesVariable)
-	}
-	ix, err := index.Open(vfs.OS, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ix.Close() })
-	snapshot := indextest.Snapshot(t, ix)
-	texts := queryTexts(t, queries, 1000)
+	snapshot, texts := queryLog(t)
 	devices, err := pipeline.ParseSelection(os.Getenv(logDevicesVariable))
 	if err != nil {
 		t.Fatal(err)
@@ -180,4 +171,22 @@ func TestGPUQueryLog(t *testing.T) {
 			}
 		})
 	}
+}
+
+// queryLog returns the index and the queries that variables name, or small random ones.
+func queryLog(t *testing.T) (snapshot *index.Snapshot, texts []string) {
+	t.Helper()
+	if dir := os.Getenv(logIndexVariable); dir != "" {
+		ix, err := index.Open(vfs.OS, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = ix.Close() })
+		return indextest.Snapshot(t, ix), queryTexts(t, os.Getenv(logQueriesVariable), 1000)
+	}
+	rng := rand.New(rand.NewPCG(77, 1))
+	for range 12 {
+		texts = append(texts, plantest.RandomWords(rng, 1+rng.IntN(3)))
+	}
+	return indextest.Snapshot(t, plantest.RandomIndex(t, rng, 900, 2, true)), texts
 }
