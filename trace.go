@@ -130,6 +130,17 @@ type TraceDevice struct {
 	BytesFrom int64 `json:"bytes_from"`
 	// Took is the device's time in kernels.
 	Took time.Duration `json:"took_ns"`
+	TraceHostTimes
+}
+
+// TraceHostTimes are the times of a batch's launches on the CPU, one after another; 0: the step was not in a batch.
+type TraceHostTimes struct {
+	// Preparing finds the lists and writes the queries for the device. Launching plans the blocks of kernels, and calls the driver.
+	Preparing time.Duration `json:"preparing_ns,omitempty"`
+	Launching time.Duration `json:"launching_ns,omitempty"`
+	// Waiting lasts until the driver reports that the device has ended. Taking copies the hits.
+	Waiting time.Duration `json:"waiting_ns,omitempty"`
+	Taking  time.Duration `json:"taking_ns,omitempty"`
 }
 
 // TraceKernel counts the launches of a kernel.
@@ -184,6 +195,7 @@ func newTrace(t *plan.Trace) *Trace {
 			device := &TraceDevice{
 				Device: d.Device, ListsHit: d.ListsHit, ListsMissed: d.ListsMissed, ListBytes: d.ListBytes, BytesLocked: d.BytesLocked,
 				Bringing: d.Bringing, Forms: ListForms(d.Forms), BytesInPlace: d.BytesInPlace, BytesTo: d.BytesTo, BytesFrom: d.BytesFrom, Took: d.Took,
+				TraceHostTimes: TraceHostTimes(d.HostTimes),
 			}
 			for _, k := range d.Kernels {
 				device.Kernels = append(device.Kernels, TraceKernel(k))
@@ -219,6 +231,7 @@ func (t *Trace) internal() *plan.Trace {
 			device := &plan.DeviceTrace{
 				Device: d.Device, ListsHit: d.ListsHit, ListsMissed: d.ListsMissed, ListBytes: d.ListBytes, BytesLocked: d.BytesLocked,
 				Bringing: d.Bringing, Forms: plan.ListForms(d.Forms), BytesInPlace: d.BytesInPlace, BytesTo: d.BytesTo, BytesFrom: d.BytesFrom, Took: d.Took,
+				HostTimes: plan.HostTimes(d.TraceHostTimes),
 			}
 			for _, k := range d.Kernels {
 				device.Kernels = append(device.Kernels, plan.KernelTrace(k))

@@ -84,6 +84,9 @@ must serve a folder of indexes.`,
 			if !isAddress(args[0]) && o.index != "" {
 				return usagef("--index is for a server, and %s is none", args[0])
 			}
+			if o.inProcess.traceEvery < 0 || o.inProcess.traceEvery > 0 && o.batch > 0 {
+				return usagef("--trace-every needs a number of at least 1, and no --batch")
+			}
 			if cmd.Flags().Changed("batch") && (o.batch < 1 || o.batch > maxBatch) {
 				return usagef("--batch %d: must be from 1 to %d", o.batch, maxBatch)
 			}
@@ -198,6 +201,8 @@ type loadResult struct {
 	Points      []load.Point `json:"points"`
 	// Highest is the highest sustained rate of scheduled arrivals, with --p99; 0: none.
 	Highest *float64 `json:"highest_rate,omitempty"`
+	// Parts are those of each point, with --trace-every.
+	Parts [][]loadPart `json:"parts,omitempty"`
 	// Of --soak.
 	Samples []load.Sample `json:"samples,omitempty"`
 	Verdict *load.Verdict `json:"verdict,omitempty"`
@@ -290,7 +295,17 @@ func (a *app) measureLoad(ctx context.Context, o *loadOptions, lo load.Options, 
 		}
 		bar.show("load", int64(min(time.Since(began), whole)), int64(whole), status)
 	}
-	each := func(load.Point) { began = time.Now() }
+	parts := t.traced()
+	if parts != nil {
+		parts.restart(lo.Warmup)
+	}
+	each := func(load.Point) {
+		began = time.Now()
+		if parts != nil && parts.every > 0 {
+			r.Parts = append(r.Parts, parts.take())
+			parts.restart(lo.Warmup)
+		}
+	}
 	var err error
 	switch {
 	case o.soak:
@@ -307,6 +322,7 @@ func (a *app) measureLoad(ctx context.Context, o *loadOptions, lo load.Options, 
 				count(s.Answered), count(s.Shed+s.Faulty), sizeOf(s.HostBytes), sizeOf(s.DeviceBytes)))
 		})
 		if p.Sent > 0 {
+			each(p)
 			r.Points, r.Verdict = []load.Point{p}, &v
 		}
 		err = errors.Join(err, readings.close())

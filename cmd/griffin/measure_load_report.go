@@ -41,6 +41,9 @@ func printLoad(con *console, r *loadResult) {
 			con.printf("at %s/s the load itself came late: 1 of 100 queries by %s or more\n", rateOf(p.Rate), took(late))
 		}
 	}
+	for i := range r.Parts {
+		printLoadParts(con, &r.Points[i], r.Parts[i])
+	}
 	printDispatched(con, r)
 	if r.Highest != nil {
 		bound := time.Duration(r.BoundMicros) * time.Microsecond
@@ -51,6 +54,30 @@ func printLoad(con *console, r *loadResult) {
 		}
 	}
 	printVerdict(con, r)
+}
+
+func printLoadParts(con *console, p *load.Point, parts []loadPart) {
+	if len(parts) == 0 {
+		return
+	}
+	st := con.style(con.out)
+	rows := [][]string{{"queries", "mean", "p50", "p99", "share"}}
+	for i := range parts {
+		row := []string{count(parts[i].Queries)}
+		l := &parts[i].Latency
+		for _, d := range []time.Duration{l.Mean, l.P50, l.P99} {
+			row = append(row, threeDigits(float64(d)/float64(time.Microsecond)))
+		}
+		rows = append(rows, append(row, fmt.Sprintf("%.0f %%", 100*parts[i].Share)))
+	}
+	con.printf("\nat %s/s, traced queries, µs\n", rateOf(p.Rate))
+	for i, line := range alignRight(rows, 7) {
+		if i == 0 {
+			con.printf("%s%s%s\n", st.bold, line, st.reset)
+			continue
+		}
+		con.printf("%s  %s\n", line, parts[i-1].Name)
+	}
 }
 
 func printDispatched(con *console, r *loadResult) {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -26,6 +27,8 @@ type loadTarget interface {
 	// read returns the state of the answering process.
 	read(ctx context.Context) (load.Reading, error)
 	tell(r *loadResult)
+	// traced are the parts of the queries that are traced; nil for a server.
+	traced() *queryParts
 	close()
 }
 
@@ -35,6 +38,8 @@ type inProcessFlags struct {
 	resident  residentFlag
 	admission admissionFlags
 	results   resultCacheFlag
+	// One query in traceEvery is traced; 0: none.
+	traceEvery int64
 }
 
 func (p *inProcessFlags) register(f *pflag.FlagSet) {
@@ -43,6 +48,7 @@ func (p *inProcessFlags) register(f *pflag.FlagSet) {
 	p.resident.register(f)
 	p.admission.register(f, 0)
 	p.results.register(f, 0)
+	f.Int64Var(&p.traceEvery, "trace-every", 0, "trace one query in `N`, and report in which parts their time goes (default: none)")
 }
 
 func (p *inProcessFlags) check() error {
@@ -81,7 +87,7 @@ func (a *app) loadTarget(ctx context.Context, o *loadOptions, name string, texts
 	if err := a.calibrateIndex(ctx, &p.deviceFlags, ix); err != nil {
 		return nil, errors.Join(err, closeIndex())
 	}
-	t := &indexTarget{ix: ix, closeIndex: closeIndex, queries: make([]griffin.Query, len(texts))}
+	t := &indexTarget{ix: ix, closeIndex: closeIndex, queries: make([]griffin.Query, len(texts)), parts: queryParts{every: p.traceEvery}}
 	for i, text := range texts {
 		t.queries[i] = plainQuery(text, o.syntax)
 		t.queries[i].K, t.queries[i].Mode, t.queries[i].Load = o.k, mode, griffin.LoadIDs
@@ -207,6 +213,7 @@ func plainText(text string) string {
 
 func (t httpTarget) read(ctx context.Context) (load.Reading, error) { return t.Read(ctx) }
 func (t httpTarget) tell(*loadResult)                               {}
+func (t httpTarget) traced() *queryParts                            { return nil }
 func (t httpTarget) close()                                         { t.Close() }
 
 type indexTarget struct {
@@ -215,6 +222,7 @@ type indexTarget struct {
 	queries    []griffin.Query
 	results    sync.Pool // of *griffin.Results
 	batches    sync.Pool // of *loadBatch
+	parts      queryParts
 }
 
 // loadBatch is the memory of a batch, for later ones.
@@ -247,6 +255,9 @@ func (t *indexTarget) check(topics []trec.Topic) error {
 }
 
 func (t *indexTarget) Do(ctx context.Context, query int) (load.Outcome, error) {
+	if t.parts.picks() {
+		return t.doTraced(ctx, query)
+	}
 	memory, _ := t.results.Get().(*griffin.Results)
 	results, err := t.ix.SearchInto(ctx, t.queries[query], memory)
 	if err != nil {
@@ -254,6 +265,17 @@ func (t *indexTarget) Do(ctx context.Context, query int) (load.Outcome, error) {
 	}
 	if results != nil {
 		t.results.Put(results)
+	}
+	return outcomeOf(err)
+}
+
+func (t *indexTarget) doTraced(ctx context.Context, query int) (load.Outcome, error) {
+	q := t.queries[query]
+	q.Trace = true
+	began := time.Now()
+	results, err := t.ix.Search(ctx, q)
+	if err == nil {
+		t.parts.add(results.Trace, began, time.Since(began))
 	}
 	return outcomeOf(err)
 }
@@ -329,5 +351,7 @@ func (t *indexTarget) tell(r *loadResult) {
 		r.ResultCache = &s
 	}
 }
+
+func (t *indexTarget) traced() *queryParts { return &t.parts }
 
 func (t *indexTarget) close() { _ = t.closeIndex() }

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -104,6 +105,8 @@ func (it *batchItem) settle(r *pipeline.Result) bool {
 	return settleTies(it.query, r)
 }
 
+func (it *batchItem) isTraced() bool { return it.run != nil && it.run.trace.isOn() }
+
 func (it *batchItem) prepare() {
 	if r := it.run; r != nil {
 		r.gpu.query = *r.gpuQuery()
@@ -174,8 +177,12 @@ func (b *batch) launch(ctx context.Context, g *GPU, costs *cost.Model) {
 	kind, features, known := b.features()
 	view := b.items[b.now[0]].view
 	b.helpers.launch(b.now)
+	var trace *pipeline.Trace
+	if slices.ContainsFunc(b.now, func(i int) bool { return b.items[i].isTraced() }) {
+		trace = new(pipeline.Trace)
+	}
 	began := time.Now()
-	err := g.runView(ctx, view, b.queries, b.results, &b.helpers, nil)
+	err := g.runView(ctx, view, b.queries, b.results, &b.helpers, trace)
 	took := time.Since(began)
 	filled, hasSmall := b.now[:0], false
 	for j, i := range b.now {
@@ -193,6 +200,9 @@ func (b *batch) launch(ctx context.Context, g *GPU, costs *cost.Model) {
 			it.refused = errTies
 		default:
 			it.fill(r)
+			if it.isTraced() {
+				it.run.trace.device.Devices = slices.Clone(trace.Devices)
+			}
 			filled = append(filled, i)
 			hasSmall = hasSmall || len(it.query.gpu.small) > 0
 		}

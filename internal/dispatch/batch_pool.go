@@ -95,8 +95,8 @@ func (r *queryRun) completeFromBatch() (more bool) {
 }
 
 func (r *queryRun) traceBatch(began time.Time, size int) {
-	r.trace.Add(began, plan.Step{
-		Name: plan.StepGPU, Processor: sched.GPU.String(), Place: sched.GPU, Traversal: TraversalGPU, Mode: r.answer.Mode, Batch: size,
+	r.trace.addGPU(began, plan.Step{
+		Name: plan.StepGPU, Place: sched.GPU, Traversal: TraversalGPU, Mode: r.answer.Mode, Batch: size,
 		Predicted: r.predictor.batchShare, Lists: r.plan.StageLists(r.stage),
 	})
 }

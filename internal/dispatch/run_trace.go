@@ -107,6 +107,7 @@ func newDeviceTrace(d *pipeline.DeviceTrace) *plan.DeviceTrace {
 	t := &plan.DeviceTrace{
 		Device: d.Device, ListsHit: d.ListsHit, ListsMissed: d.ListsMissed, ListBytes: d.ListBytes, BytesLocked: d.BytesLocked, Bringing: d.Bringing,
 		Forms: plan.ListForms(d.Forms), BytesInPlace: d.BytesInPlace, BytesTo: d.BytesTo, BytesFrom: d.BytesFrom, Took: d.Took,
+		HostTimes: plan.HostTimes(d.HostTimes),
 	}
 	for _, k := range d.Kernels {
 		t.Kernels = append(t.Kernels, plan.KernelTrace(k))

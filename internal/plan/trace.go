@@ -61,6 +61,15 @@ type DeviceTrace struct {
 	BytesTo      int64         `json:"bytes_to"`
 	BytesFrom    int64         `json:"bytes_from"`
 	Took         time.Duration `json:"took_ns"`
+	HostTimes
+}
+
+// HostTimes are the times of launches of several queries on the host, one after another.
+type HostTimes struct {
+	Preparing time.Duration `json:"preparing_ns,omitempty"`
+	Launching time.Duration `json:"launching_ns,omitempty"`
+	Waiting   time.Duration `json:"waiting_ns,omitempty"`
+	Taking    time.Duration `json:"taking_ns,omitempty"`
 }
 
 // KernelTrace counts the launches of a kernel.
@@ -231,6 +240,10 @@ func (s *Step) formatDevice(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "lists there %d, brought %d (%d bytes, %v); device %v; bytes to it %d, from it %d",
 		d.ListsHit, d.ListsMissed, d.ListBytes, d.Bringing.Round(100*time.Nanosecond), d.Took.Round(100*time.Nanosecond), d.BytesTo, d.BytesFrom)
+	if t := &d.HostTimes; *t != (HostTimes{}) {
+		fmt.Fprintf(b, "; host: prepare %v, launch %v, wait %v, take the hits %v", t.Preparing.Round(100*time.Nanosecond),
+			t.Launching.Round(100*time.Nanosecond), t.Waiting.Round(100*time.Nanosecond), t.Taking.Round(100*time.Nanosecond))
+	}
 	if d.BytesInPlace > 0 {
 		fmt.Fprintf(b, "; %d bytes of lists read where they lie", d.BytesInPlace)
 	}

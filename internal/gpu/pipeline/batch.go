@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 )
@@ -14,10 +15,12 @@ type batchRun struct {
 	queries []*Query
 	results []Result
 	traced  bool
+	last    time.Time // of a traced batch: the end of the part of its time that was counted last
 }
 
 // all uses the fewest launches that the batch's limits allow, and repeats queries whose guessed thresholds were too high.
 func (b *batchRun) all() error {
+	b.lap(nil)
 	if err := b.lane.reserve(b.queries); err != nil {
 		return err
 	}
@@ -74,13 +77,17 @@ func (b *batchRun) flush() error {
 	if b.lane.batch.Len() == 0 {
 		return nil
 	}
+	times := &b.lane.counts.times
+	b.lap(&times.Preparing)
 	if err := b.lane.batch.Launch(b.lane.stream); err != nil {
 		return err
 	}
 	b.lane.d.launches.Add(1)
+	b.lap(&times.Launching)
 	if err := b.lane.batch.Wait(); err != nil {
 		return err
 	}
+	b.lap(&times.Waiting)
 	if b.traced {
 		b.lane.batch.Launches(b.lane.count)
 		b.lane.bytes(b.lane.batch.Bytes())
@@ -104,5 +111,18 @@ func (b *batchRun) flush() error {
 		b.lane.merge(r, q.K)
 	}
 	g.numbers, g.guesses = g.numbers[:0], g.guesses[:0]
+	b.lap(&times.Taking)
 	return nil
+}
+
+// lap adds the time since the last call to part, if it is not nil, of a traced batch.
+func (b *batchRun) lap(part *time.Duration) {
+	if !b.traced {
+		return
+	}
+	now := time.Now()
+	if part != nil {
+		*part += now.Sub(b.last)
+	}
+	b.last = now
 }

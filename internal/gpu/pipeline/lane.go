@@ -59,6 +59,7 @@ type laneCounts struct {
 	residency.Counts
 	inPlace  int64 // bytes read from page-locked memory
 	took     time.Duration
+	times    HostTimes // of traced batches
 	kernels  []KernelTrace
 	to, from int64
 }

@@ -147,6 +147,22 @@ type DeviceTrace struct {
 	BytesTo      int64         `json:"bytes_to"`
 	BytesFrom    int64         `json:"bytes_from"`
 	Took         time.Duration `json:"took_ns"`
+	HostTimes
+}
+
+// HostTimes are the times of launches of several queries on the host, one after another; griffin.TraceDevice documents them.
+type HostTimes struct {
+	Preparing time.Duration `json:"preparing_ns,omitempty"`
+	Launching time.Duration `json:"launching_ns,omitempty"`
+	Waiting   time.Duration `json:"waiting_ns,omitempty"`
+	Taking    time.Duration `json:"taking_ns,omitempty"`
+}
+
+func (t *HostTimes) add(o *HostTimes) {
+	t.Preparing += o.Preparing
+	t.Launching += o.Launching
+	t.Waiting += o.Waiting
+	t.Taking += o.Taking
 }
 
 // KernelTrace counts the launches of a kernel.

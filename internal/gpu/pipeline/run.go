@@ -204,6 +204,7 @@ func (l *lane) report(trace *Trace, i int) {
 	t.BytesLocked += c.Locked
 	t.Forms = t.Forms.Plus(&c.Asked)
 	t.Took += c.took
+	t.HostTimes.add(&c.times)
 	for _, k := range c.kernels {
 		t.add(k)
 	}
@@ -234,6 +235,7 @@ func (t *DeviceTrace) merge(o *DeviceTrace) {
 	t.BytesTo += o.BytesTo
 	t.BytesFrom += o.BytesFrom
 	t.Took += o.Took
+	t.HostTimes.add(&o.HostTimes)
 	for _, k := range o.Kernels {
 		t.add(k)
 	}
