@@ -11,8 +11,8 @@ package traverse
 //     1 to 2^19. Linear merging, which griffin18 (PPoPP 2018, §2.2) prefers for similar
 //     lengths, takes 1.5 to 2 times the time there.
 //   - Or: block-max-maxscore, from a number of postings on that depends on the number of lists
-//     (fewPostings). With fewer, or at most k, merged-scores is faster: it reads the lists while
-//     the other prepares and passes through documents between postings.
+//     and on k (fewPostings). With fewer, or at most k, merged-scores is faster: it reads the lists while
+//     the other prepares, passes through documents between postings and, with many hits, can prune little.
 //   - Or, with external weights: from 4 lists on, block-max-pruning takes 0.3 to 0.6 times
 //     the time of block-max-maxscore for k=10 and 0.6 to 0.8 times for k=100; for k=1000
 //     they are equal. Building its derived structures costs more than the query, so they
@@ -29,7 +29,7 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 			linear = linear && legs[i].Term.Linear
 		}
 	}
-	if numLists > 0 && numPostings <= max(fewPostings[min(numLists, len(fewPostings)-1)], min(k, manyHits)) {
+	if numLists > 0 && numPostings <= max(fewPostings(numLists, k, linear), min(k, manyHits)) {
 		return mergedScores{}
 	}
 	if linear && numLists >= severalLists && k <= fewHits && rangesStay(legs) {
@@ -47,6 +47,25 @@ const (
 	fewHits      = 256
 )
 
-// Up to fewPostings, by the number of lists, merged-scores is faster than block-max-maxscore, k=10. Measured for 1, 2, 3, 5, 8
-// and 12 lists over 250,000 documents (docs/benchmarks/traversals.md).
-var fewPostings = [...]int{0, 1280, 2048, 4096, 3584, 3072, 2304, 1792, 1536, 512}
+// fewPostings returns the number of postings up to which merged-scores is faster than block-max-maxscore.
+func fewPostings(numLists, k int, linear bool) int {
+	few := &fewForSomeHits
+	switch {
+	case linear:
+	case k >= hundredsOfHits:
+		few = &fewForHundredsOfHits
+	case k >= dozensOfHits:
+		few = &fewForDozensOfHits
+	}
+	return few[min(numLists, len(few)-1)]
+}
+
+const dozensOfHits, hundredsOfHits = 64, 512
+
+// By the number of lists. Measured for 1, 2, 3, 5, 8 and 12 lists over 250,000 documents with k = 10, and also for 4 and 6 lists with k = 100 and
+// 1000 (docs/benchmarks/traversals.md).
+var (
+	fewForSomeHits       = [10]int{0, 1280, 2048, 4096, 3584, 3072, 2304, 1792, 1536, 512}
+	fewForDozensOfHits   = [10]int{0, 8192, 6144, 6144, 3584, 3072, 2304, 1792, 1536, 512}
+	fewForHundredsOfHits = [10]int{0, 8192, 8192, 8192, 7168, 4096, 4096, 3072, 2560, 2048}
+)

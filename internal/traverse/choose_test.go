@@ -35,8 +35,14 @@ func TestChoose(t *testing.T) {
 		{traverse.Or, []uint32{64, 64, 64, 64, 64, 64, 64, 63, 1}, 10, "merged-scores"},
 		{traverse.Or, []uint32{64, 64, 64, 64, 64, 64, 64, 64, 1}, 10, "block-max-maxscore"},
 		{traverse.Or, []uint32{64, 64, 64, 64, 64, 64, 64, 64, 1}, 513, "merged-scores"},
-		{traverse.Or, []uint32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1016}, 1 << 20, "block-max-maxscore"},
-		{traverse.Or, []uint32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1015}, 1 << 20, "merged-scores"},
+		{traverse.Or, []uint32{64, 64, 64, 64, 64, 64, 64, 64, 1536}, 1 << 20, "merged-scores"},
+		{traverse.Or, []uint32{64, 64, 64, 64, 64, 64, 64, 64, 1537}, 1 << 20, "block-max-maxscore"},
+		{traverse.Or, []uint32{1281}, 63, "block-max-maxscore"},
+		{traverse.Or, []uint32{1281}, 64, "merged-scores"},
+		{traverse.Or, []uint32{100, 6044}, 100, "merged-scores"},
+		{traverse.Or, []uint32{100, 6045}, 511, "block-max-maxscore"},
+		{traverse.Or, []uint32{100, 8092}, 512, "merged-scores"},
+		{traverse.Or, []uint32{100, 8093}, 1000, "block-max-maxscore"},
 	} {
 		legs := legsOf(tt.docFreqs, false)
 		if got := traverse.Choose(tt.mode, legs, tt.k).Name(); got != tt.want {
@@ -60,6 +66,7 @@ func TestChooseForWeights(t *testing.T) {
 		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 10, "block-max-pruning"},
 		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 256, "block-max-pruning"},
 		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 257, "block-max-maxscore"},
+		{traverse.Or, []uint32{1281}, 1000, "block-max-maxscore"},
 		{traverse.Or, []uint32{3000, 4000, 5000, 0}, 10, "block-max-maxscore"},
 	} {
 		legs := legsOf(tt.docFreqs, true)
