@@ -159,18 +159,28 @@ func (h *helpers) take() int {
 
 func (h *helpers) work() {
 	sc := idleScratches.Get().(*plan.Scratch)
-	for h.answerNext(sc) {
+	for h.turn(sc) {
 	}
 	idleScratches.Put(sc) // not deferred: after a panic it must not serve another query
 }
 
-// answerNext waits for a CPU, unless the help is optional, and answers the next item; more:
-// there may be another.
-func (h *helpers) answerNext(sc *plan.Scratch) (more bool) {
+// turn waits for a CPU, unless the help is optional, and answers up to maxTurn items: with a slot for each item, batches that
+// share few slots would mostly wait. more: there may be others.
+func (h *helpers) turn(sc *plan.Scratch) (more bool) {
 	if !h.acquire() {
 		return false
 	}
 	defer func() { <-h.slots }()
+	for range maxTurn {
+		if !h.answerNext(sc) {
+			return false
+		}
+	}
+	return true
+}
+
+// answerNext answers the next item; more: there may be another.
+func (h *helpers) answerNext(sc *plan.Scratch) (more bool) {
 	i := h.take()
 	if i < 0 {
 		return false

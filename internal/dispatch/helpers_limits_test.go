@@ -87,9 +87,30 @@ func TestHelpersScratch(t *testing.T) {
 		t.Errorf("more %v, %v, %d hits", more, h.items[0].err, len(answers[0].Hits))
 	}
 	h.ctx = t.Context()
-	if h.answerNext(sc) || len(h.slots) != 0 {
-		t.Errorf("there is another item, or %d slots are kept", len(h.slots))
+	if h.answerNext(sc) {
+		t.Error("there is another item")
 	}
+}
+
+// A helper gives its slot back after maxTurn items, so that other batches come to their turn.
+func TestHelpersTurn(t *testing.T) {
+	h, _ := helpersOf(t, t.Context(), maxTurn+1, 1)
+	for i := range maxTurn + 1 {
+		h.add(i)
+	}
+	sc := new(plan.Scratch)
+	if more := h.turn(sc); !more || len(h.left) != 1 || len(h.slots) != 0 {
+		t.Errorf("more %v, %d items are left, %d slots are kept", more, len(h.left), len(h.slots))
+	}
+	if more := h.turn(sc); more || len(h.left) != 0 || len(h.slots) != 0 {
+		t.Errorf("more %v, %d items are left, %d slots are kept", more, len(h.left), len(h.slots))
+	}
+	h.optional = true
+	h.slots <- struct{}{}
+	if h.add(0); h.turn(sc) || len(h.left) != 1 {
+		t.Error("help that is optional waits for a slot")
+	}
+	<-h.slots
 }
 
 // together is a context whose queries wait in a function until n have come there.

@@ -318,7 +318,7 @@ func TestBatchOfSearcherPanics(t *testing.T) {
 		}
 	}
 	held := make(chan struct{}) // the CPUs, until it is closed
-	ctx := askedContext{t.Context(), "helpers).answerNext", func() { <-held }}
+	ctx := askedContext{t.Context(), "helpers).turn", func() { <-held }}
 	bug := make(chan *invariant.Caught, 1)
 	part := new(batchPart)
 	go func() {
