@@ -169,7 +169,7 @@ func TestCrewAnswers(t *testing.T) {
 				s.Share(crew)
 				o := Options{Mode: []Mode{ModeOr, ModeAnd, ModeAndOr}[rng.IntN(3)], K: []int{1, 10, 100, 3000}[rng.IntN(4)], Count: rng.IntN(3) == 0}
 				if rng.IntN(2) == 0 && o.Mode == ModeOr {
-					o.Traversal = []string{"exhaustive-daat", "block-max-pruning", "block-max-maxscore"}[rng.IntN(3)]
+					o.Traversal = []string{"exhaustive-daat", "block-max-pruning", "block-max-maxscore", "windowed-taat"}[rng.IntN(4)]
 				}
 				want, got := answer(t, alone, sc, q, o), answer(t, s, sc, q, o)
 				if !slices.Equal(got.Hits, want.Hits) || got.Matches != want.Matches || got.Mode != want.Mode {

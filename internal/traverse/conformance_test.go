@@ -190,7 +190,7 @@ func TestStats(t *testing.T) {
 				t.Errorf("%s: %s %s: %d blocks decoded, %d skipped, there are %d", x.name, tr.Mode(), tr.Name(), st.BlocksDecoded, st.BlocksSkipped, blocks)
 			case st.PostingsDecoded > numPostings || st.PostingsDecoded > st.BlocksDecoded*codec.BlockLen || st.PostingsDecoded < st.BlocksDecoded:
 				t.Errorf("%s: %s %s: %d postings of %d decoded in %d blocks", x.name, tr.Mode(), tr.Name(), st.PostingsDecoded, numPostings, st.BlocksDecoded)
-			case st.PostingsScored > decoded:
+			case st.PostingsScored > decoded && tr.Name() != "windowed-taat": // reads copies
 				t.Errorf("%s: %s %s: %d postings scored, %d decoded", x.name, tr.Mode(), tr.Name(), st.PostingsScored, st.PostingsDecoded)
 			case st.Candidates < int64(len(hits)):
 				t.Errorf("%s: %s %s: %d hits of %d candidates", x.name, tr.Mode(), tr.Name(), len(hits), st.Candidates)

@@ -36,6 +36,8 @@ func TestOrChecks(t *testing.T) {
 		{"wand", one, 1 + (numDocs-1)/(1<<14)},
 		// Each list has one to begin with; each superblock has 2 postings, and 64 for each list.
 		{"block-max-pruning", sparse, 2 + 1 + (numSupers-1)/127},
+		// Each list has one to begin with; each of 75 windows has 16 postings and counts 1024.
+		{"windowed-taat", sparse, 2 + 1 + 74/16},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tr, err := traverse.Lookup(traverse.Or, tt.name)

@@ -27,6 +27,7 @@ type Scratch struct {
 	contracted   *contracted     // linear-regression, hash-segmentation, interpolation
 	intersection *intersection   // svs
 	pruning      *pruning        // block-max-pruning
+	windows      *windows        // windowed-taat
 	stepper      *stepper        // steps, look-up
 	lookUps      *lookUps        // look-up
 }

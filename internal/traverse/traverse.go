@@ -92,6 +92,8 @@ func Splits(t Traversal, legs []Leg) bool {
 		return !gathers(legs)
 	case blockMaxPruning:
 		return rangesStay(legs)
+	case windowedTAAT:
+		return windowsStay(legs)
 	}
 	return false
 }
@@ -158,6 +160,7 @@ var traversals = []Traversal{
 	mergedScores{},
 	exhaustiveDAAT{Or},
 	exhaustiveDAAT{And},
+	windowedTAAT{},
 	exhaustiveTAAT{Or},
 	exhaustiveTAAT{And},
 }
