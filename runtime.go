@@ -64,7 +64,7 @@ type RuntimeOptions struct {
 	// choose processors by their own rules, so Policy must be ""; they use the first GPU.
 	Engine string
 	// CacheBytes bounds the memory for structures that searches derive from posting lists, such
-	// as the range bounds of block-max pruning. 0 is 512 MiB; negative keeps none. Posting
+	// as uncompressed copies of lists of weights. 0 is 512 MiB; negative keeps none. Posting
 	// lists are memory-mapped and do not count.
 	CacheBytes int64
 	// CostDir is the folder of this machine's cost model, costs.json. "" is DefaultCostDir.

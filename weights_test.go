@@ -38,8 +38,7 @@ func jsonVector(v map[string]float64) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// Weighted queries use block-max pruning only if the cache holds its derived data. Answers are
-// equal.
+// Weighted queries use copies of lists only if the cache holds them. Answers are equal.
 func TestCacheDecidesTraversal(t *testing.T) {
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(3, 4))
 	dir := filepath.Join(t.TempDir(), "index")
@@ -61,10 +60,10 @@ func TestCacheDecidesTraversal(t *testing.T) {
 		traversal string
 		cache     int64
 	}{
-		{"block-max-pruning", 0},
+		{"windowed-taat", 0},
 		{"block-max-maxscore", -1},
 		{"block-max-maxscore", 4096},
-		{"block-max-pruning", 1 << 20},
+		{"windowed-taat", 1 << 20},
 	} {
 		runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{CacheBytes: test.cache, CostDir: t.TempDir()})
 		if err != nil {
@@ -233,7 +232,7 @@ func TestWeightsWhileTheIndexChanges(t *testing.T) {
 	done := make(chan struct{})
 	var group sync.WaitGroup
 	queries := []griffin.Query{{Mode: griffin.ModeSaat}}
-	for _, name := range []string{"block-max-pruning", "variable-block-max-wand"} {
+	for _, name := range []string{"block-max-pruning", "windowed-taat", "variable-block-max-wand"} {
 		queries = append(queries, griffin.Query{Traversal: name})
 	}
 	for _, name := range []string{"linear-regression", "hash-segmentation-16"} {

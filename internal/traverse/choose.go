@@ -13,10 +13,10 @@ package traverse
 //   - Or: block-max-maxscore, from a number of postings on that depends on the number of lists
 //     and on k (fewPostings). With fewer, or at most k, merged-scores is faster: it reads the lists while
 //     the other prepares, passes through documents between postings and, with many hits, can prune little.
-//   - Or, with external weights: from 4 lists on, block-max-pruning takes 0.3 to 0.6 times
-//     the time of block-max-maxscore for k=10 and 0.6 to 0.8 times for k=100; for k=1000
-//     they are equal. Building its derived structures costs more than the query, so they
-//     must be kept or have room, with the copies of postings, without which it gains nothing.
+//   - Or, with external weights, from 4 lists on: windowed-taat takes 0.3 to 0.6 times the time of
+//     block-max-maxscore, if its copies of the lists are kept or have room. Building them costs more than
+//     the query. It loses if there are few postings for the documents and hits (windowsPay). For few hits of
+//     few long lists, block-max-pruning takes half of its time (rangesPay; docs/benchmarks/sparse.md).
 func Choose(mode Mode, legs []Leg, k int) Traversal {
 	if mode == And {
 		return svs{}
@@ -32,8 +32,14 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 	if numLists > 0 && numPostings <= max(fewPostings(numLists, k, linear), min(k, manyHits)) {
 		return mergedScores{}
 	}
-	if linear && numLists >= severalLists && k <= fewHits && rangesStay(legs) {
-		return blockMaxPruning{}
+	if linear && numLists >= severalLists {
+		numDocs := len(legs[0].Lengths)
+		if rangesPay(numLists, numPostings, numDocs, k) && rangesStay(legs) {
+			return blockMaxPruning{}
+		}
+		if windowsPay(numPostings, numDocs, k) && windowsStay(legs) {
+			return windowedTAAT{}
+		}
 	}
 	return blockMaxMaxScore{}
 }
@@ -41,10 +47,9 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 const (
 	// With more hits, and more postings than fewPostings, block-max-maxscore is chosen even if it can prune nothing.
 	manyHits = 1024
-	// At least severalLists lists of weights and at most fewHits hits make block-max-pruning
-	// faster than block-max-maxscore.
+	// Lists of weights from which windowed-taat and block-max-pruning are considered.
 	severalLists = 4
-	fewHits      = 256
+	fewHits      = 16 // for block-max-pruning
 )
 
 // fewPostings returns the number of postings up to which merged-scores is faster than block-max-maxscore.
@@ -69,3 +74,17 @@ var (
 	fewForDozensOfHits   = [10]int{0, 8192, 6144, 6144, 3584, 3072, 2304, 1792, 1536, 512}
 	fewForHundredsOfHits = [10]int{0, 8192, 8192, 8192, 7168, 4096, 4096, 3072, 2560, 2048}
 )
+
+// rangesPay reports whether block-max-pruning is faster than windowed-taat. Its time is by list, mostly: on
+// 750,000 passages and a Zen 3, 0.1 ms each, k=10. Of 5 to 10 lists with a sixteenth of the documents each, it took 0.4
+// to 0.6 times the time; of more, or shorter ones, more.
+func rangesPay(numLists, numPostings, numDocs, k int) bool {
+	return k <= fewHits && numLists <= 12 && numPostings >= numDocs/16*numLists
+}
+
+// windowsPay reports whether windowed-taat is faster than block-max-maxscore. Measured with 3 to 15 lists
+// over 200,000 and 750,000 documents, k=10, 200 and 1000, on a Zen 3: it takes 0.8 to 1.1 times the time at the
+// limits, and 0.4 to 0.6 times with 8 times as many postings (docs/benchmarks/sparse.md).
+func windowsPay(numPostings, numDocs, k int) bool {
+	return numPostings >= numDocs/64 && numPostings >= 64*k
+}

@@ -58,21 +58,33 @@ func TestChooseForWeights(t *testing.T) {
 	for _, tt := range []struct {
 		mode     traverse.Mode
 		docFreqs []uint32
+		numDocs  int
 		k        int
 		want     string
 	}{
-		{traverse.And, []uint32{3000, 4000, 5000, 6000}, 10, "svs"},
-		{traverse.Or, []uint32{3, 4, 5, 6}, 10, "merged-scores"},
-		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 10, "block-max-pruning"},
-		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 256, "block-max-pruning"},
-		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 257, "block-max-maxscore"},
-		{traverse.Or, []uint32{1281}, 1000, "block-max-maxscore"},
-		{traverse.Or, []uint32{3000, 4000, 5000, 0}, 10, "block-max-maxscore"},
+		{traverse.And, []uint32{3000, 4000, 5000, 6000}, 10_000, 10, "svs"},
+		{traverse.Or, []uint32{3, 4, 5, 6}, 10_000, 10, "merged-scores"},
+		// A sixteenth of the documents in the mean.
+		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 72_000, 16, "block-max-pruning"},
+		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 72_000, 17, "windowed-taat"},
+		{traverse.Or, []uint32{3000, 4000, 5000, 5999}, 72_000, 16, "windowed-taat"},
+		{traverse.Or, []uint32{100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 5000, 6000}, 16_000, 10, "block-max-pruning"},
+		{traverse.Or, []uint32{100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 5000, 6000}, 16_000, 10, "windowed-taat"},
+		// 64 postings a hit, one for 64 documents.
+		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 72_000, 281, "windowed-taat"},
+		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 72_000, 282, "block-max-maxscore"},
+		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 64*18_000 + 63, 10, "windowed-taat"},
+		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 64 * 18_001, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{1281}, 10_000, 1000, "block-max-maxscore"},
+		{traverse.Or, []uint32{3000, 4000, 5000, 0}, 10_000, 10, "block-max-maxscore"},
 	} {
 		legs := legsOf(tt.docFreqs, true)
+		for i := range legs {
+			legs[i].Lengths = make([]uint32, tt.numDocs)
+		}
 		keep(legs, derived.DefaultLimit)
 		if got := traverse.Choose(tt.mode, legs, tt.k).Name(); got != tt.want {
-			t.Errorf("%s of %v, k=%d: %s, want %s", tt.mode, tt.docFreqs, tt.k, got, tt.want)
+			t.Errorf("%s of %v in %d, k=%d: %s, want %s", tt.mode, tt.docFreqs, tt.numDocs, tt.k, got, tt.want)
 		}
 		if n := testing.AllocsPerRun(10, func() { traverse.Choose(tt.mode, legs, tt.k) }); n != 0 {
 			t.Errorf("%v allocations", n)
@@ -89,7 +101,8 @@ func keep(legs []traverse.Leg, limitBytes int64) *derived.Cache {
 	return c
 }
 
-// block-max-pruning needs room for its derived structures and keeps no more than predicted.
+// block-max-pruning and windowed-taat need room for their derived structures and keep no more than
+// predicted.
 func TestChooseWhatStays(t *testing.T) {
 	const numDocs = 100_000
 	x := oneSegment(numDocs, nil)
@@ -102,38 +115,49 @@ func TestChooseWhatStays(t *testing.T) {
 		}))
 	}
 	x.write(t, codec.SIMDBP{})
-	queries := x.queries(t)
-	legs := queries[0].Legs
-	for i := range legs {
-		legs[i].Derived = derived.List{}
-	}
-	choose := func() string { return traverse.Choose(traverse.Or, legs, 10).Name() }
-	if got := choose(); got != "block-max-maxscore" {
-		t.Errorf("nothing is kept: %s", got)
-	}
-	least, most := int64(0), int64(derived.DefaultLimit)
-	for most-least > 1 {
-		limit := (least + most) / 2
-		if keep(legs, limit); choose() == "block-max-pruning" {
-			most = limit
-		} else {
-			least = limit
-		}
-	}
-	c := keep(legs, most)
-	want := x.oracle(traverse.Or)[:1000]
-	if got := run(t, traverse.Choose(traverse.Or, legs, 10), new(traverse.Scratch), queries, 1000); !slices.Equal(got, want) {
-		t.Errorf("%s", difference(got, want))
-	}
-	if got := c.Stats(); got.Entries != 2*len(legs) || got.SizeBytes > most || got.SizeBytes < most*2/3 {
-		t.Errorf("%+v is kept, predicted %d bytes of %d structures", got, most, 2*len(legs))
-	}
-	if got := choose(); got != "block-max-pruning" {
-		t.Errorf("all is kept: %s", got)
-	}
-	legs = append(legs, traverse.Leg{Leg: leg.Leg{List: new(postings.List)}, Lengths: legs[0].Lengths})
-	if got := choose(); got != "block-max-pruning" {
-		t.Errorf("an empty list needs nothing: %s", got)
+	for _, tt := range []struct {
+		k, structures int
+		want          string
+	}{
+		{10, 2, "block-max-pruning"},
+		{100, 1, "windowed-taat"},
+	} {
+		t.Run(tt.want, func(t *testing.T) {
+			queries := x.queries(t)
+			legs := queries[0].Legs
+			for i := range legs {
+				legs[i].Derived = derived.List{}
+			}
+			choose := func() string { return traverse.Choose(traverse.Or, legs, tt.k).Name() }
+			if got := choose(); got != "block-max-maxscore" {
+				t.Errorf("nothing is kept: %s", got)
+			}
+			least, most := int64(0), int64(derived.DefaultLimit)
+			for most-least > 1 {
+				limit := (least + most) / 2
+				if keep(legs, limit); choose() == tt.want {
+					most = limit
+				} else {
+					least = limit
+				}
+			}
+			c := keep(legs, most)
+			want := x.oracle(traverse.Or)[:tt.k]
+			if got := run(t, traverse.Choose(traverse.Or, legs, tt.k), new(traverse.Scratch), queries, tt.k); !slices.Equal(got, want) {
+				t.Errorf("%s", difference(got, want))
+			}
+			structures := tt.structures * len(legs)
+			if got := c.Stats(); got.Entries != structures || got.SizeBytes > most || got.SizeBytes < most*2/3 {
+				t.Errorf("%+v is kept, predicted %d bytes of %d structures", got, most, structures)
+			}
+			if got := choose(); got != tt.want {
+				t.Errorf("all is kept: %s", got)
+			}
+			legs = append(legs, traverse.Leg{Leg: leg.Leg{List: new(postings.List)}, Lengths: legs[0].Lengths})
+			if got := choose(); got != tt.want {
+				t.Errorf("an empty list needs nothing: %s", got)
+			}
+		})
 	}
 }
 
