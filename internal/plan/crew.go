@@ -32,8 +32,9 @@ type Crew struct {
 
 // crewTimes are the times by which a Crew decides.
 type crewTimes struct {
-	worth time.Duration // predicted time from which sharing pays
-	trial time.Duration // of the first ranges, which predict the rest
+	gate  time.Duration // predicted time of a flat stage from which its first ranges are measured
+	trial time.Duration // of these ranges, which predict the rest
+	worth time.Duration // predicted rest from which sharing pays
 	pays  time.Duration // rest of each worker from which a further helper pays
 	// Times of a range: with helpers, and at least; alone.
 	perRange, leastRange, alone time.Duration
@@ -43,8 +44,9 @@ type crewTimes struct {
 // The times were chosen for Linux in a virtual machine with 16 processors, where it takes 60 to 400 µs until a helper
 // of the reserve runs.
 var defaultTimes = crewTimes{
-	worth: 200 * time.Microsecond,
+	gate:  200 * time.Microsecond,
 	trial: 25 * time.Microsecond,
+	worth: 200 * time.Microsecond,
 	pays:  50 * time.Microsecond,
 	// Short, so that all workers end at about the same time, and helpers come and go soon; long, so that the 1 to
 	// 3 µs of beginning a range count little. Traversals that take longer to begin are not shared (traverse.Splits).
@@ -54,8 +56,17 @@ var defaultTimes = crewTimes{
 	warm:       200 * time.Microsecond,
 }
 
-// fewWorth is worth with few processors: one or two helpers gain less.
-const fewWorth = 400 * time.Microsecond
+// fewTimes are the times with few processors, chosen with two of a Zen 3, on which predictions are half of the times (docs/benchmarks/cores.md).
+// A helper does not wait actively: other goroutines need the processor.
+var fewTimes = crewTimes{
+	gate:       100 * time.Microsecond,
+	trial:      10 * time.Microsecond,
+	worth:      200 * time.Microsecond,
+	pays:       50 * time.Microsecond,
+	perRange:   200 * time.Microsecond,
+	leastRange: 100 * time.Microsecond,
+	alone:      200 * time.Microsecond,
+}
 
 const (
 	// One in keepFree processors, rounded, gets no helper. There, an arriving query begins at once, and helpers do not stop
@@ -74,7 +85,7 @@ func NewCrew(n, perQuery int) *Crew {
 	c := &Crew{perQuery: int32(min(perQuery, n)), lendable: int32(n - (n+keepFree/2)/keepFree), times: defaultTimes, least: traverse.RangeDocs}
 	c.start = helpers.start
 	if c.lendable == int32(n) {
-		c.times.worth, c.times.warm = fewWorth, 0 // other goroutines need the processor on which a helper would wait
+		c.times = fewTimes
 		c.start = func(t *team) { go c.serve(t) } // one helper does not come sooner by a pipe
 	}
 	return c

@@ -32,7 +32,7 @@ func (r *stageRun) flatCost(segment int) time.Duration {
 			sum += int(legs[i].DocFreq())
 		}
 		all := time.Duration(sum) * orTime
-		if all < r.crew.times.worth || len(legs) > essentialLegs {
+		if all < r.crew.times.gate || len(legs) > essentialLegs {
 			return all
 		}
 		return time.Duration(traverse.Essential(legs, r.plan.k, r.view(segment).Live.Words())) * orTime

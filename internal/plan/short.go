@@ -16,9 +16,9 @@ func (st *Stage) isShort(crew *Crew, numPostings uint64) bool {
 		return false
 	}
 	if st.kind == traverse.And {
-		return len(st.traversals) == 1 && (!crew.shares() || andCost(st.legs) < crew.times.worth)
+		return len(st.traversals) == 1 && (!crew.shares() || andCost(st.legs) < crew.times.gate)
 	}
-	if crew.shares() && time.Duration(numPostings)*orTime >= crew.times.worth {
+	if crew.shares() && time.Duration(numPostings)*orTime >= crew.times.gate {
 		return false
 	}
 	for i, t := range st.traversals {

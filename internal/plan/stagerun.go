@@ -166,7 +166,7 @@ func (r *stageRun) flat(segment int, t traverse.Traversal, m *mask, w *Work) err
 }
 
 func (r *stageRun) traverse(segment int, t traverse.Traversal, m *mask, threshold base.Score, w *Work) error {
-	if r.mayShare() && r.view(segment).NumDocs() > r.crew.least && traverse.Splits(t, r.st.Legs(segment)) && r.flatCost(segment) >= r.crew.times.worth {
+	if r.mayShare() && r.view(segment).NumDocs() > r.crew.least && traverse.Splits(t, r.st.Legs(segment)) && r.flatCost(segment) >= r.crew.times.gate {
 		return r.traverseShared(segment, t, m, threshold, w)
 	}
 	return r.traverseRange(segment, t, m, threshold, 0, 0, w)

@@ -72,7 +72,7 @@ const dozensOfHits, hundredsOfHits = 64, 512
 var (
 	fewForSomeHits       = [10]int{0, 1280, 2048, 4096, 3584, 3072, 2304, 1792, 1536, 512}
 	fewForDozensOfHits   = [10]int{0, 8192, 6144, 6144, 3584, 3072, 2304, 1792, 1536, 512}
-	fewForHundredsOfHits = [10]int{0, 8192, 8192, 8192, 7168, 4096, 4096, 3072, 2560, 2048}
+	fewForHundredsOfHits = [10]int{0, 8192, 8192, 8192, 7168, 3584, 4096, 3072, 2560, 2048}
 )
 
 // rangesPay reports whether block-max-pruning is faster than windowed-taat. Its time is by list, mostly: on
