@@ -133,7 +133,8 @@ type TraceDevice struct {
 	TraceHostTimes
 }
 
-// TraceHostTimes are the times of a batch's launches on the CPU, one after another; 0: the step was not in a batch.
+// TraceHostTimes are the times on the CPU of launches that several queries share, from lists on the device; 0: the step had no such
+// launch. Launches at the same time are added up, so that the sum can exceed the time of the step.
 type TraceHostTimes struct {
 	// Preparing finds the lists and writes the queries for the device. Launching plans the blocks of kernels, and calls the driver.
 	Preparing time.Duration `json:"preparing_ns,omitempty"`

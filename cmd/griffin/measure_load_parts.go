@@ -1,6 +1,9 @@
 package main
 
 import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,10 +22,9 @@ type loadPart struct {
 	Latency latency.Summary `json:"latency_us"`
 }
 
-// queryParts sums the parts of every nth query. The zero value traces none.
+// queryParts sums the parts of one query in a number, at random. The zero value traces none.
 type queryParts struct {
 	every int64
-	asked atomic.Int64
 	from  atomic.Int64 // traces that begin before are not counted: Unix time in ns
 
 	mu    sync.Mutex
@@ -43,8 +45,10 @@ func (p *queryParts) restart(warmup time.Duration) {
 	p.from.Store(time.Now().Add(warmup).UnixNano())
 }
 
-// picks reports whether the next query is traced.
-func (p *queryParts) picks() bool { return p.every > 0 && p.asked.Add(1)%p.every == 0 }
+// picks reports whether the next query is traced: not every nth, because the queries of a file come again and again.
+func (p *queryParts) picks() bool {
+	return p.every > 0 && rand.Int64N(p.every) == 0
+}
 
 // add adds a query that began at a time and took as long.
 func (p *queryParts) add(t *griffin.Trace, began time.Time, took time.Duration) {
@@ -53,10 +57,12 @@ func (p *queryParts) add(t *griffin.Trace, began time.Time, took time.Duration) 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rest := took
+	if p.parts == nil { // the load has not begun
+		return
+	}
+	var own []ownPart
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		rest -= s.Took
 		name := s.Name
 		if name == griffin.StepWait {
 			name += " for the " + s.Place
@@ -64,26 +70,50 @@ func (p *queryParts) add(t *griffin.Trace, began time.Time, took time.Duration) 
 		if s.Batch > 0 {
 			name += ", in a batch"
 		}
-		p.record(name, s.Took)
+		own = addPart(own, name, s.Took)
 		if d := s.Device; d != nil {
-			p.recordDevice(d, s.Took)
+			own = addPart(own, "gpu: kernels", d.Took)
+			if h := &d.TraceHostTimes; *h != (griffin.TraceHostTimes{}) {
+				own = addPart(own, "gpu: prepare", h.Preparing)
+				own = addPart(own, "gpu: launch", h.Launching)
+				own = addPart(own, "gpu: wait", h.Waiting)
+				own = addPart(own, "gpu: take hits", h.Taking)
+				own = addPart(own, "gpu: lane and others", s.Took-h.Preparing-h.Launching-h.Waiting-h.Taking)
+			}
 		}
 	}
-	p.record(partRest, rest)
+	for _, o := range own {
+		p.record(o.name, o.took)
+	}
+	p.record(partRest, took-covered(t.Steps))
 	p.record(partWhole, took)
 }
 
-func (p *queryParts) recordDevice(d *griffin.TraceDevice, took time.Duration) {
-	p.record("gpu: kernels", d.Took)
-	h := &d.TraceHostTimes
-	if *h == (griffin.TraceHostTimes{}) {
-		return
+// ownPart is a part of one query.
+type ownPart struct {
+	name string
+	took time.Duration
+}
+
+func addPart(parts []ownPart, name string, took time.Duration) []ownPart {
+	for i := range parts {
+		if parts[i].name == name {
+			parts[i].took += took
+			return parts
+		}
 	}
-	p.record("gpu: prepare", h.Preparing)
-	p.record("gpu: launch", h.Launching)
-	p.record("gpu: wait", h.Waiting)
-	p.record("gpu: take hits", h.Taking)
-	p.record("gpu: lane and others", took-h.Preparing-h.Launching-h.Waiting-h.Taking)
+	return append(parts, ownPart{name, took})
+}
+
+// covered is the time in which at least one of the steps ran: those of segments and of devices can run at the same time.
+func covered(steps []griffin.TraceStep) (sum time.Duration) {
+	var until time.Duration
+	for _, s := range slices.SortedFunc(slices.Values(steps), func(a, b griffin.TraceStep) int { return cmp.Compare(a.Start, b.Start) }) {
+		end := s.Start + s.Took
+		sum += max(end-max(s.Start, until), 0)
+		until = max(until, end)
+	}
+	return sum
 }
 
 func (p *queryParts) record(name string, took time.Duration) {
@@ -104,7 +134,7 @@ func (p *queryParts) take() []loadPart {
 		return nil
 	}
 	sum := whole.Summary()
-	total := float64(sum.Mean) * float64(sum.Count)
+	total := max(float64(sum.Mean)*float64(sum.Count), 1)
 	var parts []loadPart
 	for _, name := range p.names {
 		s := p.parts[name].Summary()

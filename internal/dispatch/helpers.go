@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/plan"
@@ -164,6 +165,9 @@ func (h *helpers) work() {
 	idleScratches.Put(sc) // not deferred: after a panic it must not serve another query
 }
 
+// longTurn ends a turn, so that other batches get the slot.
+const longTurn = time.Millisecond
+
 // turn waits for a CPU, unless the help is optional, and answers up to maxTurn items: with a slot for each item, batches that
 // share few slots would mostly wait. more: there may be others.
 func (h *helpers) turn(sc *plan.Scratch) (more bool) {
@@ -171,9 +175,13 @@ func (h *helpers) turn(sc *plan.Scratch) (more bool) {
 		return false
 	}
 	defer func() { <-h.slots }()
+	began := time.Now()
 	for range maxTurn {
 		if !h.answerNext(sc) {
 			return false
+		}
+		if time.Since(began) > longTurn {
+			break
 		}
 	}
 	return true

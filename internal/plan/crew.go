@@ -35,6 +35,7 @@ type crewTimes struct {
 	gate  time.Duration // predicted time of a flat stage from which its first ranges are measured
 	trial time.Duration // of these ranges, which predict the rest
 	worth time.Duration // predicted rest from which sharing pays
+	large time.Duration // predicted time from which other stages are shared, most of them without a measurement
 	pays  time.Duration // rest of each worker from which a further helper pays
 	// Times of a range: with helpers, and at least; alone.
 	perRange, leastRange, alone time.Duration
@@ -47,6 +48,7 @@ var defaultTimes = crewTimes{
 	gate:  200 * time.Microsecond,
 	trial: 25 * time.Microsecond,
 	worth: 200 * time.Microsecond,
+	large: 200 * time.Microsecond,
 	pays:  50 * time.Microsecond,
 	// Short, so that all workers end at about the same time, and helpers come and go soon; long, so that the 1 to
 	// 3 µs of beginning a range count little. Traversals that take longer to begin are not shared (traverse.Splits).
@@ -62,6 +64,7 @@ var fewTimes = crewTimes{
 	gate:       100 * time.Microsecond,
 	trial:      10 * time.Microsecond,
 	worth:      200 * time.Microsecond,
+	large:      400 * time.Microsecond,
 	pays:       50 * time.Microsecond,
 	perRange:   200 * time.Microsecond,
 	leastRange: 100 * time.Microsecond,

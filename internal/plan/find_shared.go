@@ -22,7 +22,7 @@ func countsTogether(r *stageRun) bool {
 			cost += findCost(r.sc.begin(&r.plan.words, i, r.stop), counted(r.st.root))
 		}
 	}
-	return unknown && time.Duration(cost)*findTime >= r.crew.times.worth
+	return unknown && time.Duration(cost)*findTime >= r.crew.times.large
 }
 
 // countTogether is countAll with helpers. The ranges of all segments are tasks.
@@ -80,7 +80,7 @@ func countTogether(r *stageRun, w *Work) (n int64, err error) {
 // findPays reports whether helpers pay for finding the documents of a node.
 func findPays(r *stageRun, segment int, n node) bool {
 	return r.mayShare() && r.view(segment).NumDocs() > r.crew.least &&
-		time.Duration(findCost(r.sc.begin(&r.plan.words, segment, r.stop), n))*findTime >= r.crew.times.worth
+		time.Duration(findCost(r.sc.begin(&r.plan.words, segment, r.stop), n))*findTime >= r.crew.times.large
 }
 
 // findAll returns the live documents of a node.

@@ -114,7 +114,7 @@ func (r *stageRun) rankPhrase(segment int, l *leaf, among *documents, w *Work) e
 		return err
 	}
 	numDocs := r.view(segment).NumDocs()
-	if !r.mayShare() || numDocs <= r.crew.least || r.treeCost(segment, l) < r.crew.times.worth {
+	if !r.mayShare() || numDocs <= r.crew.least || r.treeCost(segment, l) < r.crew.times.large {
 		return r.phraseRange(segment, &r.phrase, 0, base.DocID(numDocs), w)
 	}
 	var work Work

@@ -52,7 +52,7 @@ func (r *stageRun) prefer(segment int, g *group) (name string, w Work, err error
 		t = traverse.Choose(traverse.Or, legs, r.sc.queue.K())
 	}
 	numDocs := r.view(segment).NumDocs()
-	if r.mayShare() && numDocs > r.crew.least && traverse.Splits(t, legs) && r.treeCost(segment, g) >= r.crew.times.worth {
+	if r.mayShare() && numDocs > r.crew.least && traverse.Splits(t, legs) && r.treeCost(segment, g) >= r.crew.times.large {
 		decoded := w.BlocksDecoded
 		err = r.inRanges(numDocs, &w, func(from, to base.DocID) error {
 			return r.preferRange(segment, legs, t, &found, from, to, &w)

@@ -115,7 +115,7 @@ func (r *stageRun) smallSegments() (small []int, predicted time.Duration) {
 			predicted += r.treeCost(i, r.st.root)
 		}
 	}
-	if predicted < r.crew.times.worth {
+	if predicted < r.crew.times.large {
 		return nil, 0
 	}
 	for i := range segments {

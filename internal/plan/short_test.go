@@ -98,7 +98,7 @@ func TestShortListsOfManySegments(t *testing.T) {
 		shared bool
 	}{{3000 * orTime, true}, {3001 * orTime, false}} {
 		crew := eagerCrew(2, 0)
-		crew.times.gate, crew.times.worth = c.worth, c.worth
+		crew.times.gate, crew.times.large = c.worth, c.worth
 		s.Share(crew)
 		got := answer(t, s, sc, plantest.Parse(t, "w0"), Options{K: 10})
 		if !slices.Equal(got.Hits, want.Hits) {

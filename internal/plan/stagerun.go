@@ -233,7 +233,7 @@ func (r *stageRun) iterate(segment int, n node, offset base.Score, w *Work) erro
 		return err
 	}
 	numDocs := r.view(segment).NumDocs()
-	if r.mayShare() && numDocs > r.crew.least && r.treeCost(segment, n) >= r.crew.times.worth {
+	if r.mayShare() && numDocs > r.crew.least && r.treeCost(segment, n) >= r.crew.times.large {
 		err = r.iterateShared(segment, n, root, offset, w)
 	} else {
 		err = r.iterateRange(segment, root, offset, 0, base.DocID(numDocs))

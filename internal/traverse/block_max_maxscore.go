@@ -120,7 +120,7 @@ func (m *maxScore) start(legs []legState) {
 	}
 	m.leastWindow = base.DocID(min(firstWindow*max(1, len(m.byMaxScore)/listsPerWindow), maxWindow/2))
 	if m.queue.Need() > 0 { // earlier ranges have found a threshold
-		for m.leastWindow < min(m.q.From, maxWindow/2) {
+		for m.leastWindow < m.q.From && m.leastWindow <= maxWindow/4 {
 			m.leastWindow *= 2
 		}
 	}

@@ -15,12 +15,12 @@ type batchRun struct {
 	queries []*Query
 	results []Result
 	traced  bool
-	last    time.Time // of a traced batch: the end of the part of its time that was counted last
+	last    time.Time // the end of the part of a traced batch's time that was counted last
 }
 
 // all uses the fewest launches that the batch's limits allow, and repeats queries whose guessed thresholds were too high.
 func (b *batchRun) all() error {
-	b.lap(nil)
+	b.last = b.lane.counts.began
 	if err := b.lane.reserve(b.queries); err != nil {
 		return err
 	}
@@ -115,14 +115,12 @@ func (b *batchRun) flush() error {
 	return nil
 }
 
-// lap adds the time since the last call to part, if it is not nil, of a traced batch.
+// lap adds the time since the last call to a part of a traced batch.
 func (b *batchRun) lap(part *time.Duration) {
 	if !b.traced {
 		return
 	}
 	now := time.Now()
-	if part != nil {
-		*part += now.Sub(b.last)
-	}
+	*part += now.Sub(b.last)
 	b.last = now
 }

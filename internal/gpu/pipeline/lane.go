@@ -57,6 +57,7 @@ type packedState struct {
 
 type laneCounts struct {
 	residency.Counts
+	began    time.Time
 	inPlace  int64 // bytes read from page-locked memory
 	took     time.Duration
 	times    HostTimes // of traced batches
@@ -146,7 +147,7 @@ func (l *lane) salvage() {
 func (l *lane) reset() {
 	l.entries, l.first, l.beside.ask = l.entries[:0], l.first[:0], nil
 	l.waits.Reset()
-	l.counts, l.wasted = laneCounts{kernels: l.counts.kernels[:0]}, 0
+	l.counts, l.wasted = laneCounts{began: time.Now(), kernels: l.counts.kernels[:0]}, 0
 }
 
 // gather pins the lists of queries in order, uploading missing ones, until there is no room. It
@@ -342,7 +343,8 @@ func (l *lane) searchOne(p *target, s, i int, q *Query, r *Result, timed bool) e
 			return err
 		}
 	}
-	l.single.SetStay(l.d.lanes.count() == l.d.numLanes-1 && !l.waits.Any())
+	// The event at the end of a timed query would wait for a kernel that stays.
+	l.single.SetStay(!timed && l.d.lanes.count() == l.d.numLanes-1 && !l.waits.Any())
 	err = l.single.SearchBeside(l.stream, p.segment, &query, l.beside.steps())
 	if errors.Is(err, imagesearch.ErrUnsuited) {
 		r.Err = err

@@ -150,7 +150,7 @@ type DeviceTrace struct {
 	HostTimes
 }
 
-// HostTimes are the times of launches of several queries on the host, one after another; griffin.TraceDevice documents them.
+// HostTimes are the times of launches of several queries on the host; griffin.TraceHostTimes documents them.
 type HostTimes struct {
 	Preparing time.Duration `json:"preparing_ns,omitempty"`
 	Launching time.Duration `json:"launching_ns,omitempty"`
