@@ -301,7 +301,7 @@ func (a *app) measureLoad(ctx context.Context, o *loadOptions, lo load.Options, 
 	}
 	each := func(load.Point) {
 		began = time.Now()
-		if parts != nil && parts.every > 0 {
+		if parts != nil {
 			r.Parts = append(r.Parts, parts.take())
 			parts.restart(lo.Warmup)
 		}

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin"
@@ -22,14 +21,14 @@ type loadPart struct {
 	Latency latency.Summary `json:"latency_us"`
 }
 
-// queryParts sums the parts of one query in a number, at random. The zero value traces none.
+// queryParts sums the parts of one in every queries, picked at random. The zero value traces none.
 type queryParts struct {
 	every int64
-	from  atomic.Int64 // traces that begin before are not counted: Unix time in ns
 
 	mu    sync.Mutex
+	from  time.Time // queries that begin before are not counted
 	names []string
-	parts map[string]*latency.Histogram
+	parts map[string]*latency.Histogram // nil before the load
 }
 
 const (
@@ -42,7 +41,7 @@ func (p *queryParts) restart(warmup time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.names, p.parts = p.names[:0], make(map[string]*latency.Histogram)
-	p.from.Store(time.Now().Add(warmup).UnixNano())
+	p.from = time.Now().Add(warmup)
 }
 
 // picks reports whether the next query is traced: not every nth, because the queries of a file come again and again.
@@ -52,12 +51,9 @@ func (p *queryParts) picks() bool {
 
 // add adds a query that began at a time and took as long.
 func (p *queryParts) add(t *griffin.Trace, began time.Time, took time.Duration) {
-	if t == nil || began.UnixNano() < p.from.Load() {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.parts == nil { // the load has not begun
+	if p.parts == nil || began.Before(p.from) {
 		return
 	}
 	var own []ownPart

@@ -27,7 +27,7 @@ type loadTarget interface {
 	// read returns the state of the answering process.
 	read(ctx context.Context) (load.Reading, error)
 	tell(r *loadResult)
-	// traced are the parts of the queries that are traced; nil for a server.
+	// traced are the parts of the queries that are traced, nil if none are.
 	traced() *queryParts
 	close()
 }
@@ -352,6 +352,11 @@ func (t *indexTarget) tell(r *loadResult) {
 	}
 }
 
-func (t *indexTarget) traced() *queryParts { return &t.parts }
+func (t *indexTarget) traced() *queryParts {
+	if t.parts.every == 0 {
+		return nil
+	}
+	return &t.parts
+}
 
 func (t *indexTarget) close() { _ = t.closeIndex() }

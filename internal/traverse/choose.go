@@ -82,9 +82,9 @@ func rangesPay(numLists, numPostings, numDocs, k int) bool {
 	return k <= fewHits && numLists <= 12 && numPostings >= numDocs/16*numLists
 }
 
-// windowsPay reports whether windowed-taat is faster than block-max-maxscore. Measured with 3 to 15 lists
-// over 200,000 and 750,000 documents, k=10, 200 and 1000, on a Zen 3: it takes 0.8 to 1.1 times the time at the
-// limits, and 0.4 to 0.6 times with 8 times as many postings (docs/benchmarks/sparse.md).
+// windowsPay reports whether windowed-taat is faster than block-max-maxscore. At the limits it takes 0.8 to 1.1 times
+// the time. With 8 times as many postings it takes 0.4 to 0.6 times. Measured on a Zen 3 with 3 to 15 lists over 200,000 and
+// 750,000 documents, k=10, 200 and 1000 (docs/benchmarks/sparse.md).
 func windowsPay(numPostings, numDocs, k int) bool {
 	return numPostings >= numDocs/64 && numPostings >= 64*k
 }
