@@ -13,6 +13,8 @@ package traverse
 //   - Or: block-max-maxscore, from a number of postings on that depends on the number of lists
 //     and on k (fewPostings). With fewer, or at most k, merged-scores is faster: it reads the lists while
 //     the other prepares, passes through documents between postings and, with many hits, can prune little.
+//   - Or, of texts, from 8 lists on: windowed-taat, if half of the postings or more are in lists that
+//     block-max-maxscore cannot skip (allPays).
 //   - Or, with external weights, from 4 lists on: windowed-taat takes 0.3 to 0.6 times the time of
 //     block-max-maxscore, if its copies of the lists are kept or have room. Building them costs more than
 //     the query. It loses if there are few postings for the documents and hits (windowsPay). For few hits of
@@ -32,23 +34,28 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 	if numLists > 0 && numPostings <= max(fewPostings(numLists, k, linear), min(k, manyHits)) {
 		return mergedScores{}
 	}
-	if linear && numLists >= severalLists {
-		numDocs := len(legs[0].Lengths)
+	if numLists < severalLists {
+		return blockMaxMaxScore{}
+	}
+	numDocs := len(legs[0].Lengths)
+	switch {
+	case linear:
 		if rangesPay(numLists, numPostings, numDocs, k) && rangesStay(legs) {
 			return blockMaxPruning{}
 		}
 		if windowsPay(numPostings, numDocs, k) && windowsStay(legs) {
 			return windowedTAAT{}
 		}
+	case allPays(legs, numLists, numPostings, numDocs, k):
+		return windowedTAAT{}
 	}
 	return blockMaxMaxScore{}
 }
 
 const (
 	// With more hits, and more postings than fewPostings, block-max-maxscore is chosen even if it can prune nothing.
-	manyHits = 1024
-	// Lists of weights from which windowed-taat and block-max-pruning are considered.
-	severalLists = 4
+	manyHits     = 1024
+	severalLists = 4  // from which windowed-taat and block-max-pruning are considered
 	fewHits      = 16 // for block-max-pruning
 )
 
@@ -87,4 +94,21 @@ func rangesPay(numLists, numPostings, numDocs, k int) bool {
 // 750,000 documents, k=10, 200 and 1000 (docs/benchmarks/sparse.md).
 func windowsPay(numPostings, numDocs, k int) bool {
 	return numPostings >= numDocs/64 && numPostings >= 64*k
+}
+
+// allPays reports whether windowed-taat is faster than block-max-maxscore on lists of texts, of which it decodes and scores every posting.
+// Where the bounds of single lists let block-max-maxscore skip less than half of the postings, it takes 0.65 to 1 times the time; without
+// such bounds, nothing is known. With few hits of many documents, the bounds say too little. Measured on a Zen 3 with 1 to 24 lists over 250,000
+// passages and over 2 million generated documents, k=10 to 1000 (docs/benchmarks/traversals.md).
+func allPays(legs []Leg, numLists, numPostings, numDocs, k int) bool {
+	const (
+		leastLists, mostLists = 8, 64 // the time of Essential grows with their square
+		leastPostings         = 1 << 14
+		postingsOfHit         = 1 << 12
+	)
+	if numLists < leastLists || numLists > mostLists || numPostings < max(numDocs/16, leastPostings) || numPostings/postingsOfHit > k {
+		return false
+	}
+	essential := int(Essential(legs, k, nil))
+	return essential < numPostings && essential >= numPostings/2
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/leg"
 	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
@@ -88,6 +89,54 @@ func TestChooseForWeights(t *testing.T) {
 		}
 		if n := testing.AllocsPerRun(10, func() { traverse.Choose(tt.mode, legs, tt.k) }); n != 0 {
 			t.Errorf("%v allocations", n)
+		}
+	}
+}
+
+// The first of 8 to 64 lists has a bound of its k-th best posting. The bounds of the others are half of it at most, so that the
+// ones before the sum reaches it are not essential.
+func TestChooseForTexts(t *testing.T) {
+	const threshold = 1000
+	lengths := make([]uint32, 300_000)
+	term := score.NewLinearTerm(1, 1000)
+	scale := score.NewScale(term, 0, 0)
+	legs := func(numLists, length, essential int) []traverse.Leg {
+		legs := make([]traverse.Leg, numLists)
+		for i := range legs {
+			list := &postings.List{Meta: postings.Meta{DocFreq: uint32(length)}}
+			legs[i] = traverse.Leg{Leg: leg.Leg{List: list, Scale: scale}, Lengths: lengths, MaxScore: 1}
+			if i < essential {
+				legs[i].MaxScore = scale.Lower(threshold)
+			}
+		}
+		legs[0].List.Kth = [3]score.Bound{0, 0, threshold}
+		return legs
+	}
+	deleted := legs(8, 4000, 4)
+	deleted[0].List.Kth = [3]score.Bound{}
+	for _, tt := range []struct {
+		name string
+		legs []traverse.Leg
+		k    int
+		want string
+	}{
+		{"half is essential", legs(8, 4000, 4), 1000, "windowed-taat"},
+		{"less than half is essential", legs(8, 4000, 3), 1000, "block-max-maxscore"},
+		{"all are essential", legs(8, 4000, 8), 1000, "block-max-maxscore"},
+		{"no bound", deleted, 1000, "block-max-maxscore"},
+		{"7 lists", legs(7, 4000, 4), 1000, "block-max-maxscore"},
+		{"64 lists", legs(64, 4000, 32), 1000, "windowed-taat"},
+		{"65 lists", legs(65, 4000, 33), 1000, "block-max-maxscore"},
+		{"a sixteenth of the documents", legs(8, 2344, 4), 1000, "windowed-taat"},
+		{"fewer", legs(8, 2343, 4), 1000, "block-max-maxscore"},
+		{"4096 postings a hit", legs(8, 512*200, 4), 200, "windowed-taat"},
+		{"more", legs(8, 512*200+512, 4), 200, "block-max-maxscore"},
+	} {
+		if got := traverse.Choose(traverse.Or, tt.legs, tt.k).Name(); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+		if n := testing.AllocsPerRun(10, func() { traverse.Choose(traverse.Or, tt.legs, tt.k) }); n != 0 {
+			t.Errorf("%s: %v allocations", tt.name, n)
 		}
 	}
 }

@@ -4,7 +4,7 @@
 // A Traversal is an algorithm, selected by mode and name, in a file of its own:
 //
 //   - exhaustive-daat, exhaustive-taat (Or, And): score every posting; the oracles.
-//   - windowed-taat (Or): score every posting in windows of DocIDs, from uncompressed copies.
+//   - windowed-taat (Or): score every posting in windows of DocIDs, weights from uncompressed copies.
 //   - merged-scores (Or): scores whole lists, drops low scores and merges; for short lists.
 //   - maxscore, wand (Or): pruning with one bound per list.
 //   - block-max-wand (Or): WAND with block bounds; variable-block-max-wand: with cuts that

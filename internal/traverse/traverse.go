@@ -93,7 +93,7 @@ func Splits(t Traversal, legs []Leg) bool {
 	case blockMaxPruning:
 		return rangesStay(legs)
 	case windowedTAAT:
-		return windowsStay(legs)
+		return windowsStay(legs) || !slices.ContainsFunc(legs, func(l Leg) bool { return l.Term.Linear })
 	}
 	return false
 }

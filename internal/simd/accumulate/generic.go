@@ -39,12 +39,7 @@ func drainGeneric[T Accumulator](acc []T, least T) (at int, high uint64) {
 		}
 		greatest := max(m0, m1, m2, m3)
 		if greatest >= least {
-			for j, a := range line {
-				if a >= least {
-					high |= 1 << j
-				}
-			}
-			return at, high
+			return at, reaching(line, least)
 		}
 		if greatest > 0 {
 			*line = [Line]T{}
@@ -52,6 +47,22 @@ func drainGeneric[T Accumulator](acc []T, least T) (at int, high uint64) {
 		at += Line
 	}
 	return len(acc), 0
+}
+
+// reaching returns the mask of the accumulators that reach least, without branches.
+func reaching[T Accumulator](line *[Line]T, least T) (high uint64) {
+	for j := 0; j < Line; j += 4 {
+		four := uint64(0)
+		for i, a := range line[j : j+4] {
+			bit := uint64(0)
+			if a >= least {
+				bit = 1
+			}
+			four |= bit << i
+		}
+		high |= four << j
+	}
+	return high
 }
 
 // A byte becomes 8 bytes, one for each bit, least significant first.
@@ -101,12 +112,7 @@ func drain8Generic(acc []uint8, least uint8) (at int, highBits uint64) {
 			reached |= (x&^high + lift) | x
 		}
 		if reached&high != 0 {
-			for j, a := range line {
-				if a >= least {
-					highBits |= 1 << j
-				}
-			}
-			return at, highBits
+			return at, reaching(line, least)
 		}
 		if set != 0 {
 			*line = [Line]uint8{}

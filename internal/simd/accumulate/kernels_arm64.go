@@ -61,6 +61,5 @@ func drainedTo[T Accumulator](acc []T, line int, least T) (at int, high uint64) 
 	if at == len(acc) {
 		return at, 0
 	}
-	_, high = drainGeneric(acc[at:at+Line], least)
-	return at, high
+	return at, reaching((*[Line]T)(acc[at:]), least)
 }
