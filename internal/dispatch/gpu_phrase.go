@@ -237,7 +237,8 @@ func giveStep(s *pipeline.Step) {
 	idleSteps.Put(s)
 }
 
-// pays reports whether the policy has the GPU find the candidates of a stage.
+// pays reports whether the policy has the GPU find the candidates of a stage. Without a view it reports whether it may,
+// wherever the lists are.
 func (it *batchItem) pays(d *Dispatcher, stage int) bool {
 	t := it.query.policyOf(d).traits()
 	if t.prefersGPU {
@@ -248,9 +249,13 @@ func (it *batchItem) pays(d *Dispatcher, stage int) bool {
 	p.begin(model{d.costs, &d.selectivity, t.trees}, false /* batches */)
 	defer p.end()
 	p.describe(it.query, stage)
-	it.view.Locate(&it.query.gpu.stages[stage], p.relocate())
 	var cpu, gpu Step
 	p.wholeOn(&cpu, sched.CPU)
+	p.commonByCost(&cpu, &gpu) // as if all lists were on the GPU
+	if gpu.total >= cpu.total || it.view == nil {
+		return gpu.total < cpu.total
+	}
+	it.view.Locate(&it.query.gpu.stages[stage], p.relocate())
 	if !p.located.Packed {
 		return false
 	}
