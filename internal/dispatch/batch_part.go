@@ -24,14 +24,15 @@ type batchPart struct {
 	from, n int // the range: n queries from a number on
 	slots   chan struct{}
 
-	phase phase
 	turns turns
 	group invariant.Group
 
-	// By query of the range; with a GPU only.
+	// With a GPU only. Each turn of the first phase uses the plans and answers of its queries from the first on, and one of
+	// them again after a query that it has answered.
 	plans   []Query
 	answers []plan.Answer
 	views   []batchView
+	atOnce  atOnce
 }
 
 // phase is the work of a batch's goroutines on each query.
@@ -39,7 +40,7 @@ type phase uint8
 
 const (
 	wholly     phase = iota // plan, run and complete
-	planning                // for a GPU
+	planning                // for a GPU; what only CPUs answer is also run and completed (batch_at_once.go)
 	completing              // what was planned
 )
 
@@ -91,8 +92,10 @@ func (p *batchPart) forget() {
 // fails.
 func (p *batchPart) each(phase phase, workers int, maxTurn int64) error {
 	workers = max(min(workers, p.n), 1)
-	p.phase = phase
-	p.turns.n, p.turns.workers, p.turns.longest = int64(p.n), int64(workers), maxTurn
+	p.turns.phase = phase
+	p.turns.n = int64(p.n)
+	p.turns.workers.Store(int64(workers))
+	p.turns.longest.Store(maxTurn)
 	p.turns.next.Store(0)
 	defer p.group.Wait() // also if the work here panics
 	for range workers - 1 {
@@ -135,9 +138,10 @@ func (p *batchPart) turn(w BatchWorker) (_ BatchWorker, more bool) {
 		}
 	}()
 	from, to := p.turns.claim()
+	room := int(from)
 	for i := from; i < to; i++ {
 		err := p.ctx.Err()
-		if err == nil && !p.do(w, int(i)) {
+		if err == nil && !p.do(w, int(i), &room) {
 			w, err = p.queries.NewWorker()
 		}
 		if err != nil {
@@ -149,14 +153,14 @@ func (p *batchPart) turn(w BatchWorker) (_ BatchWorker, more bool) {
 	return w, from < to && to < int64(p.n)
 }
 
-// do reports whether the worker can be used again: after a fault, the state of its memory is
-// unknown.
-func (p *batchPart) do(w BatchWorker, i int) (intact bool) {
-	if p.phase == completing && p.items[i].err != nil { // of its run, which did not use w
+// do works on query i, in planning with the plan and the answer of number room. It reports whether the worker can be used
+// again: after a fault, the state of its memory is unknown.
+func (p *batchPart) do(w BatchWorker, i int, room *int) (intact bool) {
+	if p.turns.phase == completing && p.items[i].err != nil { // of its run, which did not use w
 		p.queries.Fail(p.from+i, p.items[i].err)
 		return true
 	}
-	err := p.attempt(w, i)
+	err := p.attempt(w, i, room)
 	if err == nil {
 		return true
 	}
@@ -165,11 +169,11 @@ func (p *batchPart) do(w BatchWorker, i int) (intact bool) {
 }
 
 // attempt makes a mapped file that cannot be read an error of this query only.
-func (p *batchPart) attempt(w BatchWorker, i int) (err error) {
+func (p *batchPart) attempt(w BatchWorker, i int, room *int) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
-	switch p.phase {
+	switch p.turns.phase {
 	case planning:
-		return p.plan(w, i)
+		return p.plan(w, i, room)
 	case completing:
 		return p.complete(w, i)
 	}
@@ -185,9 +189,11 @@ func (p *batchPart) attempt(w BatchWorker, i int) (err error) {
 }
 
 type turns struct {
-	n, workers, longest int64
-	next                atomic.Int64
-	failed              atomic.Pointer[error]
+	phase            phase
+	n                int64
+	workers, longest atomic.Int64
+	next             atomic.Int64
+	failed           atomic.Pointer[error]
 }
 
 // errPanic ends the other goroutines of a batch that panicked.
@@ -204,7 +210,7 @@ func (t *turns) claim() (from, to int64) {
 		if from >= t.n || t.failed.Load() != nil {
 			return from, from
 		}
-		to = from + min(max((t.n-from)/(turnsLeft*t.workers), 1), t.longest)
+		to = from + min(max((t.n-from)/(turnsLeft*t.workers.Load()), 1), t.longest.Load())
 		if t.next.CompareAndSwap(from, to) {
 			return from, to
 		}

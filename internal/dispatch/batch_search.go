@@ -60,8 +60,9 @@ const leastPartQueries = 256
 // Without a GPU, several goroutines plan, run and complete one query after another. With one, a
 // batch has parts of at most 1.5 * defaultPartQueries. The queries of a part are planned; the
 // GPU answers the ones that it supports, in few launches; CPUs answer the rest, and some of the
-// others if the lists do not fit into the GPU's memory; then all are completed. Several parts
-// are under way at the same time.
+// others if the lists do not fit into the GPU's memory; then all are completed. While a part has
+// few queries for the GPU, the others are answered and completed as soon as they are planned.
+// Several parts are under way at the same time.
 //
 // All batches together use at most Config.CPUs CPUs. Without a GPU, each query also waits
 // for a CPU of the Dispatcher's pool, if it has one. A batch is never shed, and has no
@@ -145,8 +146,12 @@ func (d *Dispatcher) searchPart(ctx context.Context, queries BatchQueries, from,
 	defer d.parts.Add(-1)
 	workers := min(cap(p.slots)/parts, p.n/queriesPerWorker)
 	p.grow()
+	p.atOnce.begin(d)
 	if err := p.each(planning, workers, queriesPerWorker); err != nil {
 		return err
+	}
+	if p.countAtOnce(); p.atOnce.kept.Load() == 0 {
+		return ctx.Err()
 	}
 	answer := p.answer
 	if d.engine != nil {
@@ -177,17 +182,22 @@ func (p *batchPart) grow() {
 	p.items = append(p.items[:0], make([]batchItem, p.n)...)
 }
 
-func (p *batchPart) plan(w BatchWorker, i int) error {
-	q, err := w.Prepare(p.from+i, &p.plans[i])
+func (p *batchPart) plan(w BatchWorker, i int, room *int) error {
+	q, err := w.Prepare(p.from+i, &p.plans[*room])
 	if err != nil {
 		return err
 	}
+	a := &p.answers[*room]
+	if p.answersAtOnce(q, i) {
+		return p.answerAtOnce(w, i, q, a)
+	}
+	*room++
+	p.atOnce.kept.Add(1)
 	if q.gpu.refusal == "" && q.cached == nil {
 		if err := q.gpu.masks.make(p.ctx, q, &w.Scratch().Scratch); err != nil {
 			return err
 		}
 	}
-	a := &p.answers[i]
 	if q.cached != nil {
 		*a = q.cached.Answer(a.Hits)
 	} else {
@@ -202,11 +212,11 @@ func (p *batchPart) answer() error {
 	p.part = p
 	h.reset(p.ctx, p.slots, p.items, !g.unaided)
 	ended := false
+	defer p.release() // also if abandon panics
 	defer func() {
 		if !ended { // a panic: nobody may write to answers after it
 			h.abandon()
 		}
-		p.release()
 	}()
 	left := 0
 	for i := range p.items {

@@ -257,6 +257,20 @@ func TestGPUPhraseByCost(t *testing.T) {
 		if steps := d.Stats().GPUSteps - before; (steps > 0) != onGPU {
 			t.Errorf("a batch with fast candidates by the GPU %t: %d steps", onGPU, steps)
 		}
+		plans, answers := make([]*Query, len(nodes)), make([]plan.Answer, len(nodes))
+		for i, q := range nodes {
+			var err error
+			if plans[i], err = p.gpu.Prepare(p.sc, q, Options{K: 10}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var sc BatchScratch
+		if err := d.SearchPrepared(t.Context(), plans, &sc, answers); err != nil {
+			t.Fatal(err)
+		}
+		if n := sc.parts[0].atOnce.answered.Load(); (n == 0) != onGPU || !onGPU && n != int64(len(nodes)) {
+			t.Errorf("a batch with fast candidates by the GPU %t: %d phrases are answered at once", onGPU, n)
+		}
 	}
 }
 

@@ -262,7 +262,8 @@ func (c askedContext) Err() error {
 	return c.Context.Err()
 }
 
-// The panic continues in the caller of the batch, and no CPU stays taken.
+// The panic continues in the caller of the batch, and no CPU stays taken: of a query that helpers answer beside one on the GPU,
+// and of one that is answered at once.
 func TestHelperPanics(t *testing.T) {
 	g := testGPU(t, pipeline.Options{Lanes: 1})
 	p := newGPUPair(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 600)), g)
@@ -270,12 +271,18 @@ func TestHelperPanics(t *testing.T) {
 	plans := make([]*Query, 6)
 	for i := range plans {
 		var err error
-		if plans[i], err = p.gpu.Prepare(p.sc, plantest.Parse(t, "w1 w2"), Options{K: 10, CPU: true}); err != nil {
+		if plans[i], err = p.gpu.Prepare(p.sc, plantest.Parse(t, "w1 w2"), Options{K: 10, CPU: i > 0}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range cap(d.slots) + 1 {
-		ctx := askedContext{t.Context(), "batchItem).onCPU", func() { panic("asked") }}
+		ctx := askedContext{t.Context(), "batchPart).answerAtOnce", func() { panic("asked") }}
+		if c := caught(func() {
+			_ = d.SearchPrepared(ctx, plans[1:], new(BatchScratch), make([]plan.Answer, len(plans)-1))
+		}); c == nil || c.Value != "asked" || len(d.slots) != 0 {
+			t.Fatalf("answered at once, it panics with %v, %d CPUs are kept", c, len(d.slots))
+		}
+		ctx.function = "batchItem).onCPU"
 		c := caught(func() {
 			_ = d.SearchPrepared(ctx, plans, new(BatchScratch), make([]plan.Answer, len(plans)))
 		})
