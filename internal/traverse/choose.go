@@ -1,5 +1,7 @@
 package traverse
 
+import "github.com/griffin-search/griffin/internal/simd"
+
 // Choose returns the traversal expected to be fastest, by the lengths of the lists and the
 // cached derived structures. It does not allocate and takes a few nanoseconds per leg, about
 // fifty with external weights.
@@ -13,8 +15,8 @@ package traverse
 //   - Or: block-max-maxscore, from a number of postings on that depends on the number of lists
 //     and on k (fewPostings). With fewer, or at most k, merged-scores is faster: it reads the lists while
 //     the other prepares, passes through documents between postings and, with many hits, can prune little.
-//   - Or, of texts, from 8 lists on: windowed-taat, if half of the postings or more are in lists that
-//     block-max-maxscore cannot skip (allPays).
+//   - Or, of texts, from 8 lists on: windowed-taat, if about half of the postings or more are in lists
+//     that block-max-maxscore cannot skip (allPays).
 //   - Or, with external weights, from 4 lists on: windowed-taat takes 0.3 to 0.6 times the time of
 //     block-max-maxscore, if its copies of the lists are kept or have room. Building them costs more than
 //     the query. It loses if there are few postings for the documents and hits (windowsPay). For few hits of
@@ -97,9 +99,9 @@ func windowsPay(numPostings, numDocs, k int) bool {
 }
 
 // allPays reports whether windowed-taat is faster than block-max-maxscore on lists of texts, of which it decodes and scores every posting.
-// Where the bounds of single lists let block-max-maxscore skip less than half of the postings, it takes 0.65 to 1 times the time; without
-// such bounds, nothing is known. With few hits of many documents, the bounds say too little. Measured on a Zen 3 with 1 to 24 lists over 250,000
-// passages and over 2 million generated documents, k=10 to 1000 (docs/benchmarks/traversals.md).
+// Where the bounds of single lists let block-max-maxscore skip less than half of the postings, it takes 0.65 to 1 times the time, with AVX-512 less;
+// without such bounds, nothing is known. With few hits of many documents, the bounds say too little. Measured on a Zen 3 and a Xeon with 1 to 24 lists
+// over 250,000 and 500,000 passages and 2 million generated documents, k=10 to 1000 (docs/benchmarks/traversals.md).
 func allPays(legs []Leg, numLists, numPostings, numDocs, k int) bool {
 	const (
 		leastLists, mostLists = 8, 64 // the time of Essential grows with their square
@@ -109,6 +111,10 @@ func allPays(legs []Leg, numLists, numPostings, numDocs, k int) bool {
 	if numLists < leastLists || numLists > mostLists || numPostings < max(numDocs/16, leastPostings) || numPostings/postingsOfHit > k {
 		return false
 	}
+	leastTenths := 5
+	if simd.Current() == simd.AVX512 {
+		leastTenths = 4
+	}
 	essential := int(Essential(legs, k, nil))
-	return essential < numPostings && essential >= numPostings/2
+	return essential < numPostings && 10*essential >= leastTenths*numPostings
 }
