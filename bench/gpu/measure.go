@@ -208,7 +208,7 @@ func (t *target) cpu(ctx context.Context, f *figure, k kindOfQuery, gpu []images
 	}
 	answer := func(s *traverse.Scratch, queue *topk.Queue, q *traverse.Query) error {
 		queue.Reset(k.k)
-		return traverse.Choose(k.cpu, q.Legs, k.k).Run(ctx, s, q, queue)
+		return traverse.Choose(k.cpu, q.Legs, k.k, false).Run(ctx, s, q, queue)
 	}
 	want := make([][]base.Hit, n)
 	all := func(threads int, keep bool) (float64, error) {

@@ -269,7 +269,7 @@ func (t *packedTarget) cpu(ctx context.Context, kind int) (want [][]base.Hit, me
 		for round := range 2 {
 			queue.Reset(k.k)
 			began := time.Now()
-			if err := traverse.Choose(k.mode, q.Legs, k.k).Run(ctx, &s, &q, &queue); err != nil {
+			if err := traverse.Choose(k.mode, q.Legs, k.k, false).Run(ctx, &s, &q, &queue); err != nil {
 				return nil, 0, err
 			}
 			if took := time.Since(began); round == 0 || took < best {

@@ -7,20 +7,20 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// Some queries of a part are only for CPUs. The goroutine that has planned one answers and completes it at once, as without a
-// GPU, while its plan is in the caches. If many queries of the part are for the GPU, which waits until all are planned, helpers
-// answer the others beside it instead.
+// Some queries of a part are only for CPUs. The goroutine that has planned one answers and completes it at once, while its plan
+// is in the caches. If many queries of the part until then are for the GPU, which waits until all are planned, helpers
+// answer the others beside it instead. They answer none beside it if those for the GPU are the last ones of the part.
 
 // atOnce has the counts of a part's queries while they are planned.
 type atOnce struct {
 	allowed  bool
-	kept     atomic.Int64 // planned and neither answered nor failed
+	kept     atomic.Int64 // planned and not answered
 	forGPU   atomic.Int64 // of them, the ones that wait for the GPU
 	answered atomic.Int64
 	begun    atomic.Bool // one is answered
 }
 
-// perGPUQuery is the least number of planned queries, for each that waits for the GPU, with which others are answered at once.
+// perGPUQuery is the least number of queries before one, for each that waits for the GPU, with which it is answered at once.
 const perGPUQuery = 8
 
 func (a *atOnce) begin(d *Dispatcher) {

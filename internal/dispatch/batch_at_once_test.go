@@ -204,6 +204,37 @@ func TestBatchAtOnceWorkers(t *testing.T) {
 	}
 }
 
+// While the first query is answered, other goroutines answer all that are not of its turn, which is short.
+func TestBatchAtOnceFirstTurn(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	snapshot := indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 300))
+	p, d := dispatched(t, snapshot, g, Config{})
+	d.slots = make(chan struct{}, 2)
+	const n = 100
+	b := newAtOnceBatch(t, p.gpu, slices.Repeat([]query.Node{plantest.Parse(t, "w0 w1")}, n), func(int) Options { return Options{K: 10, CPU: true} })
+	others := make(chan struct{}, n)
+	b.called = func(call string, i int) error {
+		switch {
+		case call == "complete" && i > 0:
+			others <- struct{}{}
+		case call == "complete":
+			deadline := time.After(longWait)
+			for range n - firstTurn {
+				select {
+				case <-others:
+				case <-deadline:
+					return errors.New("others wait for the first goroutine")
+				}
+			}
+		}
+		return nil
+	}
+	if err := d.SearchBatch(t.Context(), b, new(BatchScratch)); err != nil {
+		t.Fatal(err)
+	}
+	b.check(snapshot)
+}
+
 // Batches of queries for CPUs, for the GPU and for both have the CPU's answers, with other errors for some.
 func TestBatchAtOnceRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(107, 1))

@@ -47,6 +47,8 @@ const (
 const (
 	// maxTurn is the maximum number of queries that a goroutine runs at a time.
 	maxTurn = 16
+	// firstTurn is the number of queries of the first turns of a batch beside a GPU, until it is known whether some are answered at once.
+	firstTurn = 4
 	// queriesPerWorker is the maximum number of queries that a goroutine plans or completes at a
 	// time, and the least number that makes the start of another one worthwhile. Each query takes
 	// about a microsecond.
@@ -130,24 +132,40 @@ func (p *batchPart) turn(w BatchWorker) (_ BatchWorker, more bool) {
 		p.turns.fail(err)
 		return w, false
 	}
-	ended := false
+	held, ended := true, false
 	defer func() {
-		<-p.slots
+		if held {
+			<-p.slots
+		}
 		if !ended { // a panic ends the batch
 			p.turns.fail(errPanic)
 		}
 	}()
 	from, to := p.turns.claim()
 	room := int(from)
+	var began time.Time // of the answers since the slot was acquired
 	for i := from; i < to; i++ {
 		err := p.ctx.Err()
 		if err == nil && !p.do(w, int(i), &room) {
 			w, err = p.queries.NewWorker()
 		}
+		if err == nil && i+1 < to && p.turns.phase == planning && p.atOnce.begun.Load() {
+			switch {
+			case began.IsZero():
+				began = time.Now()
+			case time.Since(began) > longTurn:
+				<-p.slots
+				err = acquire(p.ctx, p.slots)
+				held, began = err == nil, time.Time{}
+			}
+		}
 		if err != nil {
 			p.turns.fail(err)
 			break
 		}
+	}
+	if p.turns.phase == planning && !p.atOnce.begun.Load() {
+		p.turns.longest.CompareAndSwap(firstTurn, queriesPerWorker)
 	}
 	ended = true
 	return w, from < to && to < int64(p.n)

@@ -147,10 +147,12 @@ func (d *Dispatcher) searchPart(ctx context.Context, queries BatchQueries, from,
 	workers := min(cap(p.slots)/parts, p.n/queriesPerWorker)
 	p.grow()
 	p.atOnce.begin(d)
-	if err := p.each(planning, workers, queriesPerWorker); err != nil {
+	err := p.each(planning, workers, firstTurn)
+	p.countAtOnce()
+	if err != nil {
 		return err
 	}
-	if p.countAtOnce(); p.atOnce.kept.Load() == 0 {
+	if p.atOnce.kept.Load() == 0 {
 		return ctx.Err()
 	}
 	answer := p.answer

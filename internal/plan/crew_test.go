@@ -122,7 +122,7 @@ func TestCrewAnyOrder(t *testing.T) {
 			for i := range snapshot.Segments {
 				n := base.DocID(snapshot.Segments[i].NumDocs())
 				size := base.DocID(traverse.RangeDocs)
-				if legs := st.Legs(i); !traverse.Splits(traverse.Choose(st.kind, legs, p.k), legs) {
+				if legs := st.Legs(i); !traverse.Splits(traverse.Choose(st.kind, legs, p.k, false), legs) {
 					size = n
 				}
 				for from := base.DocID(0); from < n; from += size {
@@ -137,7 +137,7 @@ func TestCrewAnyOrder(t *testing.T) {
 				at := &parts[i]
 				view := &snapshot.Segments[at.segment]
 				m := maskOf(view)
-				err = w.run.traverseRange(at.segment, traverse.Choose(st.kind, st.Legs(at.segment), p.k), &m, 0, at.docs.From, at.docs.To, &w.work)
+				err = w.run.traverseRange(at.segment, traverse.Choose(st.kind, st.Legs(at.segment), p.k, false), &m, 0, at.docs.From, at.docs.To, &w.work)
 				return view.Base + at.docs.From, view.Base + at.docs.To, err
 			}); err != nil {
 				t.Fatal(err)

@@ -320,7 +320,7 @@ func (st *Stage) makeLegs(p *Plan) error {
 			numPostings += uint64(legs[j].List.DocFreq)
 		}
 		if st.traversals[i] = st.named; st.named == nil {
-			st.traversals[i] = traverse.Choose(st.kind, legs, p.k)
+			st.traversals[i] = traverse.Choose(st.kind, legs, p.k, st.isMasked() || p.planner.snapshot.Segments[i].Live.Words() != nil)
 		}
 		all += numPostings
 		if numPostings > most {

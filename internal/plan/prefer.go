@@ -49,7 +49,7 @@ func (r *stageRun) prefer(segment int, g *group) (name string, w Work, err error
 	r.sc.legs = legs
 	t := traverse.LookUp(traverse.Or)
 	if found.words != nil {
-		t = traverse.Choose(traverse.Or, legs, r.sc.queue.K())
+		t = traverse.Choose(traverse.Or, legs, r.sc.queue.K(), true)
 	}
 	numDocs := r.view(segment).NumDocs()
 	if r.mayShare() && numDocs > r.crew.least && traverse.Splits(t, legs) && r.treeCost(segment, g) >= r.crew.times.large {

@@ -17,7 +17,7 @@ const (
 	findTime = time.Nanosecond // a cost of words.findCost
 )
 
-// essentialLegs is the most legs for which flatCost asks traverse.Essential, whose time grows with their square.
+// essentialLegs is the most legs for which flatCost asks traverse.Essential.
 const essentialLegs = 64
 
 // mayShare reports whether the query may get helpers.
@@ -32,7 +32,7 @@ func (r *stageRun) flatCost(segment int) time.Duration {
 			sum += int(legs[i].DocFreq())
 		}
 		all := time.Duration(sum) * orTime
-		if all < r.crew.times.gate || len(legs) > essentialLegs {
+		if all < r.crew.times.gate || len(legs) > essentialLegs || traverse.ScoresAll(r.st.traversals[segment]) {
 			return all
 		}
 		return time.Duration(traverse.Essential(legs, r.plan.k, r.view(segment).Live.Words())) * orTime

@@ -3,8 +3,8 @@ package traverse
 import "github.com/griffin-search/griffin/internal/simd"
 
 // Choose returns the traversal expected to be fastest, by the lengths of the lists and the
-// cached derived structures. It does not allocate and takes a few nanoseconds per leg, about
-// fifty with external weights.
+// cached derived structures. missing: documents may be deleted or filtered. It does not allocate and takes a few
+// nanoseconds per leg, about fifty with external weights or from 8 legs on.
 //
 // On the Wikipedia passages with 334 queries of the two TREC Terabyte logs
 // (docs/benchmarks/traversals.md):
@@ -21,7 +21,7 @@ import "github.com/griffin-search/griffin/internal/simd"
 //     block-max-maxscore, if its copies of the lists are kept or have room. Building them costs more than
 //     the query. It loses if there are few postings for the documents and hits (windowsPay). For few hits of
 //     few long lists, block-max-pruning takes half of its time (rangesPay; docs/benchmarks/sparse.md).
-func Choose(mode Mode, legs []Leg, k int) Traversal {
+func Choose(mode Mode, legs []Leg, k int, missing bool) Traversal {
 	if mode == And {
 		return svs{}
 	}
@@ -48,7 +48,7 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 		if windowsPay(numPostings, numDocs, k) && windowsStay(legs) {
 			return windowedTAAT{}
 		}
-	case allPays(legs, numLists, numPostings, numDocs, k):
+	case !missing && allPays(legs, numLists, numPostings, numDocs, k):
 		return windowedTAAT{}
 	}
 	return blockMaxMaxScore{}
@@ -100,11 +100,11 @@ func windowsPay(numPostings, numDocs, k int) bool {
 
 // allPays reports whether windowed-taat is faster than block-max-maxscore on lists of texts, of which it decodes and scores every posting.
 // Where the bounds of single lists let block-max-maxscore skip less than half of the postings, it takes 0.65 to 1 times the time, with AVX-512 less;
-// without such bounds, nothing is known. With few hits of many documents, the bounds say too little. Measured on a Zen 3 and a Xeon with 1 to 24 lists
+// without such bounds, as with missing documents, nothing is known. With few hits of many documents, the bounds say too little. Measured on a Zen 3 and a Xeon with 1 to 24 lists
 // over 250,000 and 500,000 passages and 2 million generated documents, k=10 to 1000 (docs/benchmarks/traversals.md).
 func allPays(legs []Leg, numLists, numPostings, numDocs, k int) bool {
 	const (
-		leastLists, mostLists = 8, 64 // the time of Essential grows with their square
+		leastLists, mostLists = 8, 64
 		leastPostings         = 1 << 14
 		postingsOfHit         = 1 << 12
 	)

@@ -11,6 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/leg"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/simd"
+	"github.com/griffin-search/griffin/internal/simd/simdtest"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
@@ -46,10 +48,10 @@ func TestChoose(t *testing.T) {
 		{traverse.Or, []uint32{100, 8093}, 1000, "block-max-maxscore"},
 	} {
 		legs := legsOf(tt.docFreqs, false)
-		if got := traverse.Choose(tt.mode, legs, tt.k).Name(); got != tt.want {
+		if got := traverse.Choose(tt.mode, legs, tt.k, false).Name(); got != tt.want {
 			t.Errorf("%s of %v, k=%d: %s, want %s", tt.mode, tt.docFreqs, tt.k, got, tt.want)
 		}
-		if n := testing.AllocsPerRun(10, func() { traverse.Choose(tt.mode, legs, tt.k) }); n != 0 {
+		if n := testing.AllocsPerRun(10, func() { traverse.Choose(tt.mode, legs, tt.k, false) }); n != 0 {
 			t.Errorf("%v allocations", n)
 		}
 	}
@@ -84,10 +86,10 @@ func TestChooseForWeights(t *testing.T) {
 			legs[i].Lengths = make([]uint32, tt.numDocs)
 		}
 		keep(legs, derived.DefaultLimit)
-		if got := traverse.Choose(tt.mode, legs, tt.k).Name(); got != tt.want {
+		if got := traverse.Choose(tt.mode, legs, tt.k, false).Name(); got != tt.want {
 			t.Errorf("%s of %v in %d, k=%d: %s, want %s", tt.mode, tt.docFreqs, tt.numDocs, tt.k, got, tt.want)
 		}
-		if n := testing.AllocsPerRun(10, func() { traverse.Choose(tt.mode, legs, tt.k) }); n != 0 {
+		if n := testing.AllocsPerRun(10, func() { traverse.Choose(tt.mode, legs, tt.k, false) }); n != 0 {
 			t.Errorf("%v allocations", n)
 		}
 	}
@@ -112,8 +114,8 @@ func TestChooseForTexts(t *testing.T) {
 		legs[0].List.Kth = [3]score.Bound{0, 0, threshold}
 		return legs
 	}
-	deleted := legs(8, 4000, 4)
-	deleted[0].List.Kth = [3]score.Bound{}
+	unknown := legs(8, 4000, 4)
+	unknown[0].List.Kth = [3]score.Bound{}
 	for _, tt := range []struct {
 		name string
 		legs []traverse.Leg
@@ -123,7 +125,7 @@ func TestChooseForTexts(t *testing.T) {
 		{"half is essential", legs(8, 4000, 4), 1000, "windowed-taat"},
 		{"less than half is essential", legs(8, 4000, 3), 1000, "block-max-maxscore"},
 		{"all are essential", legs(8, 4000, 8), 1000, "block-max-maxscore"},
-		{"no bound", deleted, 1000, "block-max-maxscore"},
+		{"no bound", unknown, 1000, "block-max-maxscore"},
 		{"7 lists", legs(7, 4000, 4), 1000, "block-max-maxscore"},
 		{"64 lists", legs(64, 4000, 32), 1000, "windowed-taat"},
 		{"65 lists", legs(65, 4000, 33), 1000, "block-max-maxscore"},
@@ -132,13 +134,25 @@ func TestChooseForTexts(t *testing.T) {
 		{"4096 postings a hit", legs(8, 512*200, 4), 200, "windowed-taat"},
 		{"more", legs(8, 512*200+512, 4), 200, "block-max-maxscore"},
 	} {
-		if got := traverse.Choose(traverse.Or, tt.legs, tt.k).Name(); got != tt.want {
+		if got := traverse.Choose(traverse.Or, tt.legs, tt.k, false).Name(); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
-		if n := testing.AllocsPerRun(10, func() { traverse.Choose(traverse.Or, tt.legs, tt.k) }); n != 0 {
+		if got := traverse.Choose(traverse.Or, tt.legs, tt.k, true).Name(); got != "block-max-maxscore" {
+			t.Errorf("%s, documents are missing: %s", tt.name, got)
+		}
+		if n := testing.AllocsPerRun(10, func() { traverse.Choose(traverse.Or, tt.legs, tt.k, false) }); n != 0 {
 			t.Errorf("%s: %v allocations", tt.name, n)
 		}
 	}
+	simdtest.EachLevel(t, func(t *testing.T) {
+		want := "block-max-maxscore"
+		if simd.Current() == simd.AVX512 {
+			want = "windowed-taat"
+		}
+		if got := traverse.Choose(traverse.Or, legs(20, 4000, 9), 1000, false).Name(); got != want {
+			t.Errorf("45 %% are essential: %s, want %s", got, want)
+		}
+	})
 }
 
 func keep(legs []traverse.Leg, limitBytes int64) *derived.Cache {
@@ -177,7 +191,7 @@ func TestChooseWhatStays(t *testing.T) {
 			for i := range legs {
 				legs[i].Derived = derived.List{}
 			}
-			choose := func() string { return traverse.Choose(traverse.Or, legs, tt.k).Name() }
+			choose := func() string { return traverse.Choose(traverse.Or, legs, tt.k, false).Name() }
 			if got := choose(); got != "block-max-maxscore" {
 				t.Errorf("nothing is kept: %s", got)
 			}
@@ -192,7 +206,7 @@ func TestChooseWhatStays(t *testing.T) {
 			}
 			c := keep(legs, most)
 			want := x.oracle(traverse.Or)[:tt.k]
-			if got := run(t, traverse.Choose(traverse.Or, legs, tt.k), new(traverse.Scratch), queries, tt.k); !slices.Equal(got, want) {
+			if got := run(t, traverse.Choose(traverse.Or, legs, tt.k, false), new(traverse.Scratch), queries, tt.k); !slices.Equal(got, want) {
 				t.Errorf("%s", difference(got, want))
 			}
 			structures := tt.structures * len(legs)

@@ -22,6 +22,32 @@ func EssentialAt(legs []Leg, k int, live []uint64, factor float64) int64 {
 		}
 	}
 	threshold = base.Score(float64(threshold) * factor)
+	if len(legs) > fewLegs {
+		return essentialOfMany(legs, threshold)
+	}
+	// In the order of their bounds, the essential ones are the last.
+	var order [fewLegs]uint8
+	var bounds [fewLegs]base.Score
+	for i := range legs {
+		bound, at := legs[i].MaxScore, i
+		for ; at > 0 && bounds[at-1] > bound; at-- {
+			bounds[at], order[at] = bounds[at-1], order[at-1]
+		}
+		bounds[at], order[at] = bound, uint8(i)
+	}
+	sum, bound := int64(0), base.Score(0)
+	for at := range legs {
+		if bound += bounds[at]; bound >= threshold {
+			sum += int64(legs[order[at]].List.DocFreq)
+		}
+	}
+	return sum
+}
+
+const fewLegs = 64
+
+// essentialOfMany takes time with the square of the legs.
+func essentialOfMany(legs []Leg, threshold base.Score) int64 {
 	sum := int64(0)
 	for i := range legs {
 		l := &legs[i]

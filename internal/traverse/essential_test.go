@@ -2,6 +2,7 @@ package traverse_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -29,6 +30,14 @@ func TestEssential(t *testing.T) {
 			}
 			if got < all {
 				fewer++
+			}
+			// More legs are counted by another algorithm.
+			many := slices.Clone(q.Legs)
+			for range 64 {
+				many = append(many, traverse.Leg{Leg: leg.Leg{List: &postings.List{}}})
+			}
+			if want := traverse.Essential(many, 10, nil); got != want {
+				t.Fatalf("%s: %d postings are essential, beside empty lists %d", x.name, got, want)
 			}
 			if at := traverse.EssentialAt(q.Legs, 10, nil, 1.2); at > got || at < 0 {
 				t.Fatalf("%s: %d postings are essential, at a higher threshold %d", x.name, got, at)

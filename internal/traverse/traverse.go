@@ -104,6 +104,12 @@ func IsShort(t Traversal) bool {
 	return is
 }
 
+// ScoresAll reports whether a traversal that Choose returned scores every posting.
+func ScoresAll(t Traversal) bool {
+	_, is := t.(windowedTAAT)
+	return is
+}
+
 // Stats counts the work of runs.
 type Stats struct {
 	BlocksDecoded   int64 // blocks whose DocIDs were decoded
