@@ -8,8 +8,8 @@ import (
 )
 
 // Some queries of a part are only for CPUs. The goroutine that has planned one answers and completes it at once, while its plan
-// is in the caches. If many queries of the part until then are for the GPU, which waits until all are planned, helpers
-// answer the others beside it instead. They answer none beside it if those for the GPU are the last ones of the part.
+// is in the caches. The GPU waits until all queries are planned. So if many queries before this one are for the GPU, helpers
+// answer it beside the GPU instead. If the queries for the GPU are the last ones of a part, all others are answered before it begins.
 
 // atOnce has the counts of a part's queries while they are planned.
 type atOnce struct {
@@ -20,7 +20,7 @@ type atOnce struct {
 	begun    atomic.Bool // one is answered
 }
 
-// perGPUQuery is the least number of queries before one, for each that waits for the GPU, with which it is answered at once.
+// A query for CPUs is answered at once if at most one in perGPUQuery of those before it waits for the GPU.
 const perGPUQuery = 8
 
 func (a *atOnce) begin(d *Dispatcher) {
@@ -76,7 +76,7 @@ func (p *batchPart) answerAtOnce(w BatchWorker, i int, q *Query, a *plan.Answer)
 	return w.Complete(p.from+i, q, a)
 }
 
-// moreWorkers has as many goroutines work on the rest as there may be, because answers take longer than plans.
+// moreWorkers starts a goroutine for each CPU that has none, because answers take longer than plans.
 func (p *batchPart) moreWorkers() {
 	workers := p.turns.workers.Swap(int64(cap(p.slots)))
 	p.turns.longest.Store(maxTurn)

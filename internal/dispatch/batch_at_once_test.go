@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -235,6 +236,43 @@ func TestBatchAtOnceFirstTurn(t *testing.T) {
 	b.check(snapshot)
 }
 
+// A goroutine whose answers take long leaves its CPU to another batch before its turn ends.
+func TestBatchAtOnceLeavesSlot(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	snapshot := indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 300))
+	p, d := dispatched(t, snapshot, g, Config{})
+	d.slots = make(chan struct{}, 1)
+	nodes := slices.Repeat([]query.Node{plantest.Parse(t, "w0 w1")}, 4*firstTurn) // a turn has a quarter of the rest at most
+	for range 5 {                                                                 // the other goroutine may be late
+		b := newAtOnceBatch(t, p.gpu, nodes, func(int) Options { return Options{K: 10, CPU: true} })
+		var completed atomic.Int64
+		at := make(chan int64, 1)
+		b.called = func(call string, i int) error {
+			if call != "complete" {
+				return nil
+			}
+			if i == 0 {
+				go func() {
+					d.slots <- struct{}{}
+					at <- completed.Load()
+					<-d.slots
+				}()
+			}
+			time.Sleep(3 * longTurn)
+			completed.Add(1)
+			return nil
+		}
+		if err := d.SearchBatch(t.Context(), b, new(BatchScratch)); err != nil {
+			t.Fatal(err)
+		}
+		b.check(snapshot)
+		if <-at < firstTurn {
+			return
+		}
+	}
+	t.Error("the CPU was kept until all queries of the turn were answered")
+}
+
 // Batches of queries for CPUs, for the GPU and for both have the CPU's answers, with other errors for some.
 func TestBatchAtOnceRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(107, 1))
@@ -249,7 +287,7 @@ func TestBatchAtOnceRandom(t *testing.T) {
 		for range sampletest.Rounds(4, 20) {
 			n := 1 + rng.IntN(200)
 			nodes, options := make([]query.Node, n), make([]Options, n)
-			share := rng.IntN(12) // one in so many is for the GPU
+			share := rng.IntN(12) // one in this number is for the GPU
 			for i := range nodes {
 				o := Options{Mode: []plan.Mode{plan.ModeOr, plan.ModeAnd, plan.ModeAndOr}[rng.IntN(3)], K: []int{1, 10, 1000}[rng.IntN(3)], Count: rng.IntN(2) == 0}
 				if nodes[i] = withPhrase(rng); rng.IntN(3) == 0 {

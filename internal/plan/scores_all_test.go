@@ -58,7 +58,7 @@ func TestLongQueriesScoreAll(t *testing.T) {
 		}{
 			{long, 1000, windows},
 			{long, 100, windows},
-			{long, 5000, pruning}, // no list has a bound of so many
+			{long, 5000, pruning}, // no list has a bound of its 5000th posting
 			{long + " -zzz -b0", 1000, pruning},
 			{"b0 b1 b2 b3 b4 b5 b6", 1000, pruning},
 		} {

@@ -3,7 +3,7 @@ package traverse
 import "github.com/griffin-search/griffin/internal/simd"
 
 // Choose returns the traversal expected to be fastest, by the lengths of the lists and the
-// cached derived structures. missing: documents may be deleted or filtered. It does not allocate and takes a few
+// cached derived structures. missing tells it that documents may be deleted or filtered. It does not allocate. It takes a few
 // nanoseconds per leg, about fifty with external weights or from 8 legs on.
 //
 // On the Wikipedia passages with 334 queries of the two TREC Terabyte logs
@@ -100,11 +100,12 @@ func windowsPay(numPostings, numDocs, k int) bool {
 
 // allPays reports whether windowed-taat is faster than block-max-maxscore on lists of texts, of which it decodes and scores every posting.
 // Where the bounds of single lists let block-max-maxscore skip less than half of the postings, it takes 0.65 to 1 times the time, with AVX-512 less;
-// without such bounds, as with missing documents, nothing is known. With few hits of many documents, the bounds say too little. Measured on a Zen 3 and a Xeon with 1 to 24 lists
-// over 250,000 and 500,000 passages and 2 million generated documents, k=10 to 1000 (docs/benchmarks/traversals.md).
+// without such bounds, as with missing documents, nothing is known. With few hits of many documents, the bounds say too little. Measured
+// with 1 to 24 lists, k=10 to 1000, on a Zen 3 over 250,000 passages and 2 million generated documents, and on a Xeon over 500,000 passages
+// (docs/benchmarks/traversals.md).
 func allPays(legs []Leg, numLists, numPostings, numDocs, k int) bool {
 	const (
-		leastLists, mostLists = 8, 64
+		leastLists, mostLists = 8, fewLegs
 		leastPostings         = 1 << 14
 		postingsOfHit         = 1 << 12
 	)

@@ -95,8 +95,7 @@ func TestChooseForWeights(t *testing.T) {
 	}
 }
 
-// The first of 8 to 64 lists has a bound of its k-th best posting. The bounds of the others are half of it at most, so that the
-// ones before the sum reaches it are not essential.
+// The threshold is a bound of the first list. The lists whose greatest score reaches it are essential, the others have scores of 1.
 func TestChooseForTexts(t *testing.T) {
 	const threshold = 1000
 	lengths := make([]uint32, 300_000)

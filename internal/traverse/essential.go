@@ -7,8 +7,7 @@ import (
 
 // Essential estimates the postings that an OR must read: the length of MaxScore's essential
 // lists at the best k-th contribution known from the lists (Strohman, Turtle and Croft, SIGIR
-// 2005, §3.1). live is Query.Live. It does not allocate; its time is quadratic in the number of
-// legs.
+// 2005, §3.1). live is Query.Live. It does not allocate. Its time grows with the square of the legs, slowly up to fewLegs.
 func Essential(legs []Leg, k int, live []uint64) int64 {
 	return EssentialAt(legs, k, live, 1)
 }
@@ -46,7 +45,7 @@ func EssentialAt(legs []Leg, k int, live []uint64, factor float64) int64 {
 
 const fewLegs = 64
 
-// essentialOfMany takes time with the square of the legs.
+// essentialOfMany sums the bounds before each leg again, without memory for an order.
 func essentialOfMany(legs []Leg, threshold base.Score) int64 {
 	sum := int64(0)
 	for i := range legs {
