@@ -56,29 +56,32 @@ func TestFailedSyncBeforeNewFile(t *testing.T) {
 
 // After a failed sync of its folder, the term on the disk is not known. A mode in which records can be lost writes it again.
 func TestModeAfterFailedSyncDir(t *testing.T) {
-	d := vfstest.NewDisk()
-	l := mustOpen(t, d, Options{Mode: ModeInterval, Interval: time.Hour})
-	mustAppend(t, l, "a")
-	d.Change(func(f *vfstest.DiskFaults) { f.FailDirSyncs = 1 })
-	for _, mode := range []Mode{ModeRequest, ModeInterval} {
-		if err := l.SetMode(mode, time.Hour); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		d := vfstest.NewDisk()
+		l := mustOpen(t, d, Options{Mode: ModeInterval, Interval: time.Hour})
+		mustAppend(t, l, "a")
+		d.Change(func(f *vfstest.DiskFaults) { f.FailDirSyncs = 1 })
+		for _, mode := range []Mode{ModeRequest, ModeInterval} {
+			if err := l.SetMode(mode, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait() // else a syncer woken by the change makes the next record durable
 		}
-	}
-	acknowledged := mustAppend(t, l, "lost?")
-	lost := 0
-	afterCrashes(t, d, func(l *Dir) {
-		if l.Found() >= acknowledged {
-			return
+		acknowledged := mustAppend(t, l, "lost?")
+		lost := 0
+		afterCrashes(t, d, func(l *Dir) {
+			if l.Found() >= acknowledged {
+				return
+			}
+			if lost++; mustAppend(t, l, "other") == acknowledged {
+				t.Fatal("a number names two records")
+			}
+		})
+		if lost == 0 {
+			t.Error("nothing was lost")
 		}
-		if lost++; mustAppend(t, l, "other") == acknowledged {
-			t.Fatal("a number names two records")
-		}
+		mustClose(t, l)
 	})
-	if lost == 0 {
-		t.Error("nothing was lost")
-	}
-	mustClose(t, l)
 }
 
 // Records that a killed process acknowledged become durable with SetMode and Close, or these fail.
