@@ -2,17 +2,28 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
-// A server of a folder has an index gov only if it is a folder itself, as griffin serve does, and loads of gov need one.
+// A server of a folder has an index gov only if it is a folder itself, as griffin serve does, and loads of gov need one. A load
+// over HTTP needs a server that listens, and other commands need that it has ended.
 const (
 	fakeServe = `for folder; do :; done
-[ ! -d "$folder/gov" ] || [ -L "$folder/gov" ] || touch "$FAKE/has-gov"`
-	fakeTargetLoad = `case "$*" in *"--index gov"*) [ -e "$FAKE/has-gov" ] || { echo "there is no index gov" >&2; exit 1; } ;; esac
+[ ! -d "$folder/gov" ] || [ -L "$folder/gov" ] || touch "$FAKE/has-gov"
+exec "$TEST_PROGRAM" -test.run '^TestFakeServer$' "$@"`
+	checkServer = `[ ! -e "$FAKE/serving" ] || { echo "a server runs" >&2; exit 1; }
+`
+	fakeTargetLoad = `case "$*" in *http://*) [ -e "$FAKE/serving" ] || { echo "no server listens" >&2; exit 1; } ;; *) ` + checkServer + ` ;; esac
+case "$*" in *"--index gov"*) [ -e "$FAKE/has-gov" ] || { echo "there is no index gov" >&2; exit 1; } ;; esac
 [ ! -e "$FAKE/load-fails" ] || case "$*" in *"$(cat "$FAKE/load-fails")"*) echo "the load broke" >&2; exit 1 ;; esac
 printf '{\n  "highest_rate": 5000.7\n}\n'`
 	fakeImages = `#!/usr/bin/env bash
@@ -28,13 +39,54 @@ func newTargets(t *testing.T) *script {
 	s := newScript(t)
 	s.fake("serve", fakeServe)
 	s.fake("load", fakeTargetLoad)
-	s.fake("bench", `printf '{\n  "qps": 10\n}\n'`)
+	s.fake("bench", checkServer+`printf '{\n  "qps": 10\n}\n'`)
 	if out, rc := s.run(nil, "info"); rc != 0 { // it unpacks
 		t.Fatalf("exit %d: %s", rc, out)
 	}
 	s.write(filepath.Join(s.work, "bin/images"), fakeImages)
 	s.write(filepath.Join(s.work, "base"), "")
 	return s
+}
+
+// TestFakeServer is the process of fakeServe. It takes time to begin and to end.
+func TestFakeServer(t *testing.T) {
+	folder := os.Getenv("FAKE")
+	if folder == "" {
+		t.Skip("run by TestRunTargets")
+	}
+	address := ""
+	for i, a := range os.Args[:len(os.Args)-1] {
+		if a == "--addr" {
+			address = os.Args[i+1]
+		}
+	}
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM)
+	time.Sleep(300 * time.Millisecond)
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving := filepath.Join(folder, "serving")
+	if err := os.WriteFile(serving, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	time.Sleep(300 * time.Millisecond)
+	if err := errors.Join(l.Close(), os.Remove(serving)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// freePort is one that nothing listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 var targetParts = strings.Fields(`or-device or-highest or-single or-parts or-tenth-4 and-device and-highest and-single and-parts and-tenth-4 http msearch
@@ -44,7 +96,8 @@ var targetParts = strings.Fields(`or-device or-highest or-single or-parts or-ten
 // of the index, and bench/gpu finds the collection.
 func TestRunTargets(t *testing.T) {
 	s := newTargets(t)
-	out, rc := s.run([]string{"LOAD_SECONDS=3", "PORT=7291"}, "targets")
+	port := freePort(t)
+	out, rc := s.run([]string{"LOAD_SECONDS=3", "PORT=" + port}, "targets")
 	if rc != 0 {
 		t.Fatalf("exit %d: %s", rc, out)
 	}
@@ -63,9 +116,9 @@ func TestRunTargets(t *testing.T) {
 	for _, command := range []string{
 		"load --json -q --queries " + filepath.Join(s.work, "gov2-tb06-simdbp.1000.tsv") + " --device gpu --resident=1000 --no-calibrate --mode or --trace-every 100 --rate 500,4000,4750 --for 3s",
 		"--mode and --deadline 8ms --within 10ms --rate 5000,10000,5000,10000 ",
-		"serve -q --no-calibrate --addr 127.0.0.1:7291 --result-cache 0 --device gpu --resident=1000 " + filepath.Join(s.work, "folder") + "\n",
-		" --index gov --batch 100 --p99 10ms --rate 80000 --for 3s --warmup 700ms http://127.0.0.1:7291\n",
-		" --within 10ms --rate 5000,10000,5000,10000 --for 3s --warmup 700ms http://127.0.0.1:7291\n",
+		"serve -q --addr 127.0.0.1:" + port + " --result-cache 0 --no-calibrate --device gpu --resident=1000 " + filepath.Join(s.work, "folder") + "\n",
+		" --index gov --batch 100 --p99 10ms --rate 80000 --for 3s --warmup 700ms http://127.0.0.1:" + port + "\n",
+		" --within 10ms --rate 5000,10000,5000,10000 --for 3s --warmup 700ms http://127.0.0.1:" + port + "\n",
 	} {
 		if !strings.Contains(log, command) {
 			t.Errorf("no %q in %s", command, log)
@@ -84,11 +137,12 @@ func TestRunTargets(t *testing.T) {
 func TestRunTargetsFails(t *testing.T) {
 	s := newTargets(t)
 	s.fake("load-fails", "--mode or --policy gpu --trace-every 5")
-	s.fake("serve", "")
+	s.fake("serve", strings.Replace(fakeServe, "touch", "true", 1))
 	if err := os.Remove(filepath.Join(s.work, "base")); err != nil {
 		t.Fatal(err)
 	}
-	out, rc := s.run(nil, "targets")
+	port := "PORT=" + freePort(t)
+	out, rc := s.run([]string{port}, "targets")
 	if rc != 1 {
 		t.Errorf("exit %d: %s", rc, out)
 	}
@@ -104,7 +158,7 @@ func TestRunTargetsFails(t *testing.T) {
 	s.fake("load-fails", "--workers-per-query 0")
 	s.fake("serve", fakeServe)
 	s.write(filepath.Join(s.work, "base"), "")
-	if out, rc := s.run(nil, "targets"); rc != 1 || strings.Count(out, ": exit 1") != 1 || !strings.Contains(out, "targets-cpu-highest: exit 1") {
+	if out, rc := s.run([]string{port}, "targets"); rc != 1 || strings.Count(out, ": exit 1") != 1 || !strings.Contains(out, "targets-cpu-highest: exit 1") {
 		t.Errorf("with one part that fails: exit %d: %s", rc, out)
 	}
 }

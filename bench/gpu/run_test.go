@@ -90,7 +90,7 @@ func (s *script) fake(command, text string) { s.write(filepath.Join(s.bin, comma
 func (s *script) command(env []string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(s.t.Context(), "bash", append([]string{filepath.Join(s.bundle, "run")}, args...)...)
 	c.Dir = "../.."
-	c.Env = append(os.Environ(), append(env, "WORK="+s.work, "OUT="+s.out, "FAKE="+s.bin, "PATH="+s.bin+":"+os.Getenv("PATH"))...)
+	c.Env = append(os.Environ(), append(env, "WORK="+s.work, "OUT="+s.out, "FAKE="+s.bin, "TEST_PROGRAM="+os.Args[0], "PATH="+s.bin+":"+os.Getenv("PATH"))...)
 	return c
 }
 
@@ -297,7 +297,7 @@ echo "1 Q0 d 1 $([ -e "$FAKE/wrong" ] && echo "$devices" || echo 2.5) griffin" >
 	}
 	log := s.log("griffin.log")
 	for _, command := range []string{
-		"--gpu-memory 10% --batch", "--gpu-layout ranges", "--gpu-memory 5.0%", "run -q --topics", "serve -q --addr 127.0.0.1:7280 --device 0,2 --resident=1000",
+		"--gpu-memory 10% --batch", "--gpu-layout ranges", "--gpu-memory 5.0%", "run -q --topics", "serve -q --addr 127.0.0.1:7280 --result-cache 0 --device 0,2 --resident=1000",
 	} {
 		if !strings.Contains(log, command) {
 			t.Errorf("no %q in %s", command, log)
