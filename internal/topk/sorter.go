@@ -22,7 +22,7 @@ type sorter struct {
 
 func (s *sorter) sort(keys []uint64) {
 	if len(keys) < minBuckets {
-		slices.Sort(keys)
+		sortFew(keys)
 		return
 	}
 	least, most := slices.Min(keys), slices.Max(keys)
@@ -49,13 +49,14 @@ func (s *sorter) sort(keys []uint64) {
 	start = 0
 	for _, end := range s.ends {
 		if end > start+1 {
-			sortBucket(keys[start:end])
+			sortFew(keys[start:end])
 		}
 		start = end
 	}
 }
 
-func sortBucket(keys []uint64) {
+// sortFew is for buckets and short queues.
+func sortFew(keys []uint64) {
 	if len(keys) > maxInsertion {
 		slices.Sort(keys)
 		return
