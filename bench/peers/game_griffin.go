@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/griffin-search/griffin"
 )
 
-// griffinGame answers with Index.Search and Count, from a query's text on. DocIDs count the passages.
+// griffinGame answers with Index.Search and Count, from a query's text on. The documents' IDs are the numbers of the passages.
 type griffinGame struct {
 	rt *griffin.Runtime
 	ix *griffin.Index
@@ -27,7 +29,7 @@ func (e *griffinGame) build(ctx context.Context, dir string, passages []passage)
 	}
 	for i := range passages {
 		p := &passages[i]
-		if err := e.ix.Add(ctx, griffin.Document{ID: p.ID, Text: p.Title + " " + p.Text}); err != nil {
+		if err := e.ix.Add(ctx, griffin.Document{ID: strconv.Itoa(i), Text: p.Title + " " + p.Text}); err != nil {
 			return err
 		}
 	}
@@ -55,12 +57,16 @@ func (e *griffinGame) run(ctx context.Context, c *gameCommand, q *gameQuery) (in
 }
 
 func (e *griffinGame) top(ctx context.Context, q *gameQuery, k int) (docs []int, err error) {
-	found, err := e.ix.Search(ctx, griffin.Query{Text: q.text, K: k, Load: griffin.LoadNone, Policy: griffin.PolicyCPU})
+	found, err := e.ix.Search(ctx, griffin.Query{Text: q.text, K: k, Load: griffin.LoadIDs, Policy: griffin.PolicyCPU})
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range found.Hits {
-		docs = append(docs, int(h.DocID))
+	for i := range found.Hits {
+		doc, err := strconv.Atoi(found.Hits[i].ID)
+		if err != nil {
+			return nil, fmt.Errorf("number of a passage: %w", err)
+		}
+		docs = append(docs, doc)
 	}
 	return docs, nil
 }
