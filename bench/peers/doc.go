@@ -98,7 +98,7 @@
 // -check fails unless Griffin is twice as fast in the mean of each kind of query and command.
 //
 // With -pisa and a folder of PISA's commands (compress_inverted_index, create_wand_data, lexicon, queries and
-// evaluate_queries), PISA runs what it can: TOP_10, TOP_100, TOP_1000 and COUNT of queries whose words are all required
+// evaluate_queries; for -bp also reorder-docids), PISA runs what it can: TOP_10, TOP_100, TOP_1000 and COUNT of queries whose words are all required
 // or all optional. The table names the reason for each kind and command without a result. Without -lucene, bleve is
 // then left out:
 //
@@ -123,6 +123,24 @@
 //     the share of common hits among the best 10.
 //
 // -check does not apply to PISA.
+//
+// With -bp, both engines run in two orders of the documents: that of the passages (natural), and BP order, by recursive
+// graph bisection:
+//
+//	go run . -game search-benchmark-game.jsonl -docs 300000 -runs 10 -json game-pisa-bp.json -bp -pisa pisa/build/bin wiki-passages-*.jsonl.zst
+//
+// The orders are compared so:
+//
+//   - Each engine computes its own order. Griffin merges its index with ReorderBP, as griffin index --reorder bp does. PISA's
+//     reorder-docids reorders its collection and the names of its documents, with its defaults. Both start from the
+//     order of the passages and take up to 20 rounds a node. Griffin leaves out words of fewer than 16 documents and
+//     stops at nodes of 16 documents; PISA takes all words and stops at 32 to 64. The time of reordering is not measured.
+//   - All four take turns: Griffin in natural and in BP order, and then PISA in natural and in BP order, each as
+//     above. So times of different orders may be compared, too.
+//   - The record has a report for each order, pisa and pisa_bp, which names it. Kinds and commands without a result are
+//     only in the first.
+//   - The program fails if a number of matches depends on the order. Hits are compared as numbers of passages. Griffin
+//     breaks ties by the order of the passages, PISA by that of its index.
 //
 // # Writes beside queries
 //

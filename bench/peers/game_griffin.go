@@ -12,8 +12,9 @@ import (
 
 // griffinGame answers with Index.Search and Count, from a query's text on. The documents' IDs are the numbers of the passages.
 type griffinGame struct {
-	rt *griffin.Runtime
-	ix *griffin.Index
+	reorder griffin.Reorder // of the documents; "": the order of the passages
+	rt      *griffin.Runtime
+	ix      *griffin.Index
 }
 
 var _ gameEngine = (*griffinGame)(nil)
@@ -36,7 +37,7 @@ func (e *griffinGame) build(ctx context.Context, dir string, passages []passage)
 	if err := e.ix.Commit(ctx); err != nil {
 		return err
 	}
-	_, err = e.ix.Merge(ctx, griffin.MergeOptions{Segments: 1})
+	_, err = e.ix.Merge(ctx, griffin.MergeOptions{Segments: 1, Reorder: e.reorder})
 	return err
 }
 

@@ -7,8 +7,10 @@ import (
 	"github.com/griffin-search/griffin/internal/latency"
 )
 
-// pisaReport compares Griffin with PISA.
+// pisaReport compares Griffin with PISA in an order of the documents.
 type pisaReport struct {
+	// Order is natural or bp, in both engines.
+	Order     string `json:"order"`
 	Encoding  string `json:"encoding"`
 	BlockSize int    `json:"block_size"`
 	// Passes are those with the clock in each run.
@@ -54,7 +56,7 @@ func (c *pisaCell) add(algorithm string, griffin, pisa latency.Summary) {
 
 // write writes tables in Markdown.
 func (r *pisaReport) write(w io.Writer) {
-	fmt.Fprintf(w, "PISA: %s, bounds of blocks of %d postings. Both engines by turns, %d passes in each run. PISA's times are whole microseconds, rounded down.\n\n", r.Encoding, r.BlockSize, r.Passes)
+	fmt.Fprintf(w, "PISA: %s, bounds of blocks of %d postings, documents in %s order in both engines. The engines by turns, %d passes in each run. PISA's times are whole microseconds, rounded down.\n\n", r.Encoding, r.BlockSize, r.Order, r.Passes)
 	fmt.Fprintf(w, "| kind | queries | matches | common hits of %d |\n|---|---|---|---|\n", gameTop)
 	for _, k := range r.Kinds {
 		k.write(w)

@@ -91,6 +91,58 @@ func TestRunGamePisa(t *testing.T) {
 	}
 }
 
+// Both orders have the same matches and, of the same queries, times of their own.
+func TestRunGamePisaBP(t *testing.T) {
+	dir := t.TempDir()
+	o := options{
+		docs: 1500, json: filepath.Join(dir, "result.json"), passages: []string{writeGamePassages(t)},
+		game: gameOptions{runs: 2, bp: true, pisa: fakePisaTools(t), queries: writeGame(t, `{"query": "+a1 +b2", "tags": ["intersection"]}
+{"query": "a1 b2 b150", "tags": ["union"]}
+{"query": "b7", "tags": ["term"]}
+{"query": "\"a1 b2\"", "tags": ["phrase"]}
+`)},
+	}
+	r := gameReportOf(t, o, dir)
+	if r.PISA.Order != orderNatural || r.PISABP.Order != orderBP || len(r.PISA.Kinds) != 3 || len(r.PISABP.Kinds) != 3 {
+		t.Fatalf("%+v, %+v", r.PISA, r.PISABP)
+	}
+	for i, k := range r.PISABP.Kinds {
+		if k.Matches != r.PISA.Kinds[i].Matches || k.Overlap < 0.85 {
+			t.Errorf("%+v in BP order, %+v in natural order", k, r.PISA.Kinds[i])
+		}
+	}
+	if len(r.PISA.Cells) != 4*len(gameCommands) || len(r.PISABP.Cells) != 3*(len(gameCommands)-1) {
+		t.Errorf("%d and %d cells", len(r.PISA.Cells), len(r.PISABP.Cells))
+	}
+	ownTimes := false
+	for _, c := range r.PISABP.Cells {
+		same := slices.IndexFunc(r.PISA.Cells, func(n pisaCell) bool { return n.Kind == c.Kind && n.Command == c.Command })
+		n := r.PISA.Cells[same]
+		if c.Cannot != "" || c.Ratio <= 0 || c.Queries != n.Queries {
+			t.Errorf("%+v in BP order, %+v in natural order", c, n)
+		}
+		ownTimes = ownTimes || c.Latency[0] != n.Latency[0]
+	}
+	if !ownTimes {
+		t.Error("Griffin's times are the same in both orders")
+	}
+	reorder := filepath.Join(o.game.pisa, pisaReorder)
+	writeScript(t, reorder, "echo no order >&2; exit 3")
+	if err := runGame(t.Context(), o, t.TempDir()); err == nil || !strings.Contains(err.Error(), "no order") {
+		t.Errorf("a failed %s: %v", pisaReorder, err)
+	}
+	if err := os.Remove(reorder); err != nil {
+		t.Fatal(err)
+	}
+	if err := runGame(t.Context(), o, t.TempDir()); err == nil || !strings.Contains(err.Error(), pisaReorder) {
+		t.Errorf("without %s: %v", pisaReorder, err)
+	}
+	o.game.bp = false
+	if r := gameReportOf(t, o, t.TempDir()); r.PISA == nil || r.PISABP != nil {
+		t.Errorf("without -bp: %+v", r.PISABP)
+	}
+}
+
 func TestPisaReport(t *testing.T) {
 	c := pisaCell{Kind: "union", Command: "TOP_10"}
 	griffin := latency.Summarize([]time.Duration{20 * time.Microsecond})

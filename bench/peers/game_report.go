@@ -28,6 +28,8 @@ type gameReport struct {
 	Kinds   []gameKind  `json:"kinds,omitempty"`
 	Cells   []gameCell  `json:"cells,omitempty"`
 	PISA    *pisaReport `json:"pisa,omitempty"`
+	// PISABP has both engines' documents in BP order.
+	PISABP *pisaReport `json:"pisa_bp,omitempty"`
 }
 
 // gameKind has means over the queries of a kind.
@@ -75,6 +77,10 @@ func (r *gameReport) write(w io.Writer) {
 	}
 	if r.PISA != nil {
 		r.PISA.write(w)
+	}
+	if r.PISABP != nil {
+		fmt.Fprintln(w)
+		r.PISABP.write(w)
 	}
 }
 

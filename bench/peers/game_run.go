@@ -22,6 +22,7 @@ type gameOptions struct {
 	runs    int
 	times   string
 	pisa    string // the folder of PISA's commands
+	bp      bool   // also in BP order
 }
 
 // A warm-up ends when no round of steadyRounds was faster by a 50th than all before, so that Java's compiler is done.
@@ -44,7 +45,7 @@ func runGame(ctx context.Context, o options, work string) (err error) {
 		if err != nil {
 			return err
 		}
-		g.pisa = newPisaGame(bin, filepath.Join(work, "pisa"), queries)
+		g.pisa = newPisaGame(newPisaOrders(bin, work, g.engines[0], o.game.bp), queries)
 		if err := g.pisa.check(); err != nil {
 			return err
 		}
@@ -57,11 +58,7 @@ func runGame(ctx context.Context, o options, work string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		for _, e := range g.engines {
-			err = errors.Join(err, e.close())
-		}
-	}()
+	defer func() { err = errors.Join(err, g.close()) }()
 	r := &gameReport{
 		Time: time.Now().UTC().Truncate(time.Second), Command: command(), Machine: thisMachine(), NumDocs: len(passages),
 		NumQueries: len(queries), Runs: o.game.runs, WarmUp: o.game.warmUp.Seconds(),
@@ -118,6 +115,18 @@ type gameTimes struct {
 	least   [][]time.Duration // by engine, query
 }
 
+func (g *game) close() (err error) {
+	for _, e := range g.engines {
+		err = errors.Join(err, e.close())
+	}
+	if g.pisa != nil {
+		for _, o := range g.pisa.orders[1:] {
+			err = errors.Join(err, o.griffin.close())
+		}
+	}
+	return err
+}
+
 // build makes the engines' indexes.
 func (g *game) build(ctx context.Context, work string, passages []passage, r *gameReport) error {
 	for _, e := range g.engines {
@@ -127,7 +136,7 @@ func (g *game) build(ctx context.Context, work string, passages []passage, r *ga
 		}
 	}
 	if g.pisa != nil {
-		if err := g.pisa.index(ctx, passages, g.order); err != nil {
+		if err := g.pisa.index(ctx, work, passages, g.order); err != nil {
 			return err
 		}
 	}
@@ -145,10 +154,21 @@ func (g *game) play(ctx context.Context, r *gameReport) (err error) {
 	if len(g.engines) > 1 {
 		err = g.compare(ctx, r)
 	}
-	if err == nil && g.pisa != nil {
-		r.PISA, err = g.pisa.report(ctx, g, r.NumDocs)
+	if err != nil || g.pisa == nil {
+		return err
 	}
-	return err
+	for _, o := range g.pisa.orders {
+		report, err := g.pisa.report(ctx, o, g, r.NumDocs)
+		if err != nil {
+			return err
+		}
+		if o.name == orderBP {
+			r.PISABP = report
+		} else {
+			r.PISA = report
+		}
+	}
+	return nil
 }
 
 // compare reports on Griffin and its peer in this process or Lucene's.
@@ -210,7 +230,7 @@ func (g *game) measure(ctx context.Context, c *gameCommand) error {
 			answers[i] = answer
 		}
 		if g.pisa != nil {
-			if err := g.pisa.round(ctx, g.engines[0], c); err != nil {
+			if err := g.pisa.round(ctx, c); err != nil {
 				return err
 			}
 		}

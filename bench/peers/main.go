@@ -60,6 +60,7 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.java, "java", "java", "-lucene: the command of Java 21, and options")
 	flags.StringVar(&o.game.queries, "game", "", "run the commands of search-benchmark-game with this file of its queries, instead of -queries; with -check, Griffin must be "+fmt.Sprint(leastGameRatio)+" times faster")
 	flags.StringVar(&o.game.pisa, "pisa", "", "-game: also run PISA, of this folder of its commands, where it can; -game then leaves out bleve")
+	flags.BoolVar(&o.game.bp, "bp", false, "-pisa: also run Griffin and PISA with their documents in BP order (recursive graph bisection), by turns with the others")
 	flags.DurationVar(&o.game.warmUp, "warm-up", 5*time.Second, "-game: least time of an engine's warm-up for a command")
 	flags.StringVar(&o.game.times, "times", "", "-game: write the time of each query to this file")
 	o.livingFlags(flags)
@@ -78,6 +79,8 @@ func parseOptions(args []string) (options, error) {
 		return o, errors.New("-lucene needs -tasks or -game")
 	case o.game.pisa != "" && o.game.queries == "":
 		return o, errors.New("-pisa needs -game")
+	case o.game.bp && o.game.pisa == "":
+		return o, errors.New("-bp needs -pisa")
 	case o.game.pisa != "" && o.lucene == "" && o.check:
 		return o, errors.New("-check of -game needs Lucene or bleve: there is no bar beside PISA")
 	case o.game.queries != "" && (o.tasks != "" || o.isLiving || o.only != ""):

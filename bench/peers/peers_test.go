@@ -233,7 +233,9 @@ func TestTable(t *testing.T) {
 }
 
 func TestParseOptions(t *testing.T) {
-	for _, args := range []string{"", "-queries q", "p", "-queries q -only lucene p", "-queries q -k 0 p", "-queries q -only bleve -check p", "-queries q -pisa d p", "-game q -pisa d -check p"} {
+	for _, args := range []string{
+		"", "-queries q", "p", "-queries q -only lucene p", "-queries q -k 0 p", "-queries q -only bleve -check p", "-queries q -pisa d p", "-game q -pisa d -check p", "-game q -bp p",
+	} {
 		if _, err := parseOptions(strings.Fields(args)); err == nil {
 			t.Errorf("%q is accepted", args)
 		}

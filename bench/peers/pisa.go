@@ -21,6 +21,7 @@ const (
 	pisaLexicon  = "lexicon"
 	pisaQueries  = "queries"
 	pisaEvaluate = "evaluate_queries"
+	pisaReorder  = "reorder-docids" // of -bp
 )
 
 const (
@@ -34,9 +35,9 @@ type pisaTools struct {
 	bin, dir string
 }
 
-// check fails if a command is missing.
-func (p *pisaTools) check() error {
-	for _, name := range []string{pisaCompress, pisaWand, pisaLexicon, pisaQueries, pisaEvaluate} {
+// check fails if a command is missing; further are commands that not every comparison needs.
+func (p *pisaTools) check(further ...string) error {
+	for _, name := range append([]string{pisaCompress, pisaWand, pisaLexicon, pisaQueries, pisaEvaluate}, further...) {
 		if _, err := exec.LookPath(filepath.Join(p.bin, name)); err != nil {
 			return fmt.Errorf("PISA's command %s: %w", name, err)
 		}
@@ -95,6 +96,24 @@ func (p *pisaTools) build(ctx context.Context, c *pisaCollection) error {
 	if err := p.command(ctx, discard, pisaLexicon, "build", p.path("documents.txt"), p.path("documents")); err != nil {
 		return err
 	}
+	return p.compress(ctx)
+}
+
+// reorder makes the same of another's collection, with its documents in BP order.
+func (p *pisaTools) reorder(ctx context.Context, from *pisaTools) error {
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return err
+	}
+	err := p.command(ctx, discard, pisaReorder, "--recursive-graph-bisection", "--collection", from.path("collection"), "--output", p.path("collection"),
+		"--documents", from.path("documents"), "--reordered-documents", p.path("documents"))
+	if err != nil {
+		return err
+	}
+	return p.compress(ctx)
+}
+
+// compress makes the index and the bounds of the collection.
+func (p *pisaTools) compress(ctx context.Context) error {
 	if err := p.command(ctx, discard, pisaCompress, "--encoding", pisaEncoding, "--collection", p.path("collection"), "--output", p.path("index")); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 func fakePisaTools(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{pisaCompress, pisaWand, pisaLexicon, pisaQueries, pisaEvaluate} {
+	for _, name := range []string{pisaCompress, pisaWand, pisaLexicon, pisaQueries, pisaEvaluate, pisaReorder} {
 		writeScript(t, filepath.Join(dir, name), fmt.Sprintf("%s=%s exec %s \"$@\"", fakePisa, name, os.Args[0]))
 	}
 	return dir
@@ -59,12 +59,13 @@ func runFakePisa(name string, args []string) error {
 	flags.Func("algorithm", "", func(a string) error { algorithms = append(algorithms, a); return nil })
 	value := make(map[string]*string)
 	for _, n := range []string{
-		"collection", "output", "index", "wand", "queries", "documents", "encoding", "scorer",
+		"collection", "output", "index", "wand", "queries", "documents", "reordered-documents", "encoding", "scorer",
 		"bm25-k1", "bm25-b", "tokenizer", "log-level", "runs", "threads", "block-size",
 	} {
 		value[n] = flags.String(n, "", "")
 	}
 	flags.Bool("weighted", false, "")
+	bisect := flags.Bool("recursive-graph-bisection", false, "")
 	k := flags.Int("k", 0, "")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -78,6 +79,11 @@ func runFakePisa(name string, args []string) error {
 			return errors.New("not Griffin's BM25")
 		}
 		return copyFile(*value["output"], base+".sizes")
+	case pisaReorder:
+		if !*bisect {
+			return errors.New("not BP")
+		}
+		return reverseFakeCollection(base, *value["output"], *value["documents"], *value["reordered-documents"])
 	}
 	path, err := os.ReadFile(*value["index"])
 	if err != nil {
@@ -92,7 +98,11 @@ func runFakePisa(name string, args []string) error {
 		return err
 	}
 	if name == pisaEvaluate {
-		return c.evaluate(string(queries), algorithms[0], *k, os.Stdout)
+		names, err := os.ReadFile(*value["documents"])
+		if err != nil {
+			return err
+		}
+		return c.evaluate(string(queries), strings.Fields(string(names)), algorithms[0], *k, os.Stdout)
 	}
 	runs, err := strconv.Atoi(*value["runs"])
 	if err != nil {
@@ -143,8 +153,36 @@ func readFakeCollection(base string) (*fakeCollection, error) {
 	return c, nil
 }
 
-// evaluate writes the hits of each query, scored with BM25 as Griffin does.
-func (c *fakeCollection) evaluate(queries, algorithm string, k int, w io.Writer) error {
+// reverseFakeCollection writes the collection with its documents in reverse order, and their names.
+func reverseFakeCollection(from, to, names, reversedNames string) error {
+	f, err := readFakeCollection(from)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(names)
+	if err != nil {
+		return err
+	}
+	lines := strings.Fields(string(data))
+	slices.Reverse(lines)
+	if err := os.WriteFile(reversedNames, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		return err
+	}
+	c := &pisaCollection{lengths: f.sizes[0]}
+	slices.Reverse(c.lengths)
+	for term, docs := range f.docs {
+		for i := range docs {
+			docs[i] = uint32(len(c.lengths)-1) - docs[i]
+		}
+		slices.Reverse(docs)
+		slices.Reverse(f.freqs[term])
+		c.lists = append(c.lists, pisaList{docs, f.freqs[term]})
+	}
+	return c.write(to)
+}
+
+// evaluate writes the names of the hits of each query, scored with BM25 as Griffin does. Equal scores are in the order of the names.
+func (c *fakeCollection) evaluate(queries string, names []string, algorithm string, k int, w io.Writer) error {
 	sizes := c.sizes[0]
 	n, total := float64(len(sizes)), 0.0
 	for _, s := range sizes {
@@ -167,14 +205,18 @@ func (c *fakeCollection) evaluate(queries, algorithm string, k int, w io.Writer)
 			}
 		}
 		var hits []uint32
+		number := make(map[uint32]int)
 		for doc := range scores {
 			if algorithm == "ranked_or" || terms[doc] == len(words) {
 				hits = append(hits, doc)
+				number[doc], _ = strconv.Atoi(names[doc])
 			}
 		}
-		slices.SortFunc(hits, func(a, b uint32) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b)) })
+		slices.SortFunc(hits, func(a, b uint32) int {
+			return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(number[a], number[b]))
+		})
 		for rank, doc := range hits[:min(k, len(hits))] {
-			if _, err := fmt.Fprintf(w, "%s Q0 %d %d %g R0\n", id, doc, rank+1, scores[doc]); err != nil {
+			if _, err := fmt.Fprintf(w, "%s Q0 %s %d %g R0\n", id, names[doc], rank+1, scores[doc]); err != nil {
 				return err
 			}
 		}
