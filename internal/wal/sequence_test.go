@@ -59,6 +59,11 @@ func TestModeAfterFailedSyncDir(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := vfstest.NewDisk()
 		l := mustOpen(t, d, Options{Mode: ModeInterval, Interval: time.Hour})
+		defer func() { // after a failure, too: else the syncer's wait is a deadlock
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
 		mustAppend(t, l, "a")
 		d.Change(func(f *vfstest.DiskFaults) { f.FailDirSyncs = 1 })
 		for _, mode := range []Mode{ModeRequest, ModeInterval} {
@@ -80,7 +85,6 @@ func TestModeAfterFailedSyncDir(t *testing.T) {
 		if lost == 0 {
 			t.Error("nothing was lost")
 		}
-		mustClose(t, l)
 	})
 }
 
