@@ -27,13 +27,13 @@ func oracle(hits []base.Hit, k int) []base.Hit {
 func TestQueueAgainstSort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var q topk.Queue
-	for _, n := range []int{0, 1, 2, 9, 10, 11, 500, 3000} {
+	for _, n := range []int{0, 1, 2, 9, 10, 11, 16, 17, 63, 64, 500, 3000} {
 		for _, scores := range []uint64{1, 2, 50, 1 << 40} { // few distinct scores: many ties
 			hits := make([]base.Hit, n)
 			for i, d := range rng.Perm(n) {
 				hits[i] = base.Hit{DocID: base.DocID(d), Score: base.Score(rng.Uint64N(scores))}
 			}
-			for _, k := range []int{0, 1, 2, 10, 100, 1000, 5000} {
+			for _, k := range []int{0, 1, 2, 10, 16, 17, 63, 64, 100, 1000, 5000} {
 				q.Reset(k)
 				for i, h := range hits {
 					entered := q.Add(h)
