@@ -88,9 +88,14 @@ func (s *script) write(path, text string) {
 func (s *script) fake(command, text string) { s.write(filepath.Join(s.bin, command), text) }
 
 func (s *script) command(env []string, args ...string) *exec.Cmd {
+	s.t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	c := exec.CommandContext(s.t.Context(), "bash", append([]string{filepath.Join(s.bundle, "run")}, args...)...)
 	c.Dir = "../.."
-	c.Env = append(os.Environ(), append(env, "WORK="+s.work, "OUT="+s.out, "FAKE="+s.bin, "TEST_PROGRAM="+os.Args[0], "PATH="+s.bin+":"+os.Getenv("PATH"))...)
+	c.Env = append(os.Environ(), append(env, "WORK="+s.work, "OUT="+s.out, "FAKE="+s.bin, "TEST_PROGRAM="+program, "PATH="+s.bin+":"+os.Getenv("PATH"))...)
 	return c
 }
 
