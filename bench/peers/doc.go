@@ -135,8 +135,8 @@
 //     reorder-docids reorders its collection and the names of its documents, with its defaults. Both start from the
 //     order of the passages and take up to 20 rounds a node. Griffin leaves out words of fewer than 16 documents and
 //     stops at nodes of 16 documents; PISA takes all words and stops at 32 to 64. The time of reordering is not measured.
-//   - All four take turns: Griffin in natural and in BP order, and then PISA in natural and in BP order, each as
-//     above. So times of different orders may be compared, too.
+//   - All four take turns: Griffin in both orders, and then PISA in both, each as above. Every second turn begins with BP
+//     order. So times of different orders may be compared, too.
 //   - The record has a report for each order, pisa and pisa_bp, which names it. Kinds and commands without a result are
 //     only in the first.
 //   - The program fails if a number of matches depends on the order. Hits are compared as numbers of passages. Griffin

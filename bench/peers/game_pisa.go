@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -136,18 +137,23 @@ func (p *pisaGame) writeQueries(w *pisaWay, termIDs map[string]int, order []int)
 	return os.WriteFile(w.file, []byte(b.String()), 0o600)
 }
 
-// round runs the queries that PISA can, in each order in Griffin and then with each of PISA's algorithms for the command.
-func (p *pisaGame) round(ctx context.Context, c *gameCommand) error {
+// round runs the queries that PISA can, in each order in Griffin and then with each of PISA's algorithms for the command. Every second
+// turn takes the orders the other way round.
+func (p *pisaGame) round(ctx context.Context, turn int, c *gameCommand) error {
+	orders := slices.Clone(p.orders)
+	if turn%2 == 1 {
+		slices.Reverse(orders)
+	}
 	for _, w := range p.ways {
 		if len(w.algorithms(c)) == 0 || len(w.runs) == 0 {
 			continue
 		}
-		for _, o := range p.orders {
+		for _, o := range orders {
 			if err := p.roundOfGriffin(ctx, o, w, c); err != nil {
 				return err
 			}
 		}
-		for _, o := range p.orders {
+		for _, o := range orders {
 			if err := p.roundOfPisa(ctx, o, w, c); err != nil {
 				return err
 			}

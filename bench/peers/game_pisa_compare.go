@@ -90,7 +90,7 @@ func (p *pisaGame) summary(r pisaRun, kind string) latency.Summary {
 	return latency.Summarize(took)
 }
 
-// report compares the engines in each kind and command. PISA's reasons have no cells but in the first order.
+// report compares the engines in each kind and command. Cells without a result are only in the report of the first order.
 func (p *pisaGame) report(ctx context.Context, o *pisaOrder, g *game, numDocs int) (*pisaReport, error) {
 	shares, err := p.compare(ctx, o, numDocs, g.matches)
 	if err != nil {

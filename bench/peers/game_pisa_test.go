@@ -117,8 +117,11 @@ func TestRunGamePisaBP(t *testing.T) {
 	ownTimes := false
 	for _, c := range r.PISABP.Cells {
 		same := slices.IndexFunc(r.PISA.Cells, func(n pisaCell) bool { return n.Kind == c.Kind && n.Command == c.Command })
+		if same < 0 {
+			t.Fatalf("%+v in BP order only", c)
+		}
 		n := r.PISA.Cells[same]
-		if c.Cannot != "" || c.Ratio <= 0 || c.Queries != n.Queries {
+		if c.Cannot != "" || c.Ratio <= 0 || c.Queries != n.Queries || c.Latency[1].Mean-n.Latency[1].Mean != fakeSlowerBP*time.Microsecond {
 			t.Errorf("%+v in BP order, %+v in natural order", c, n)
 		}
 		ownTimes = ownTimes || c.Latency[0] != n.Latency[0]

@@ -230,7 +230,7 @@ func (g *game) measure(ctx context.Context, c *gameCommand) error {
 			answers[i] = answer
 		}
 		if g.pisa != nil {
-			if err := g.pisa.round(ctx, c); err != nil {
+			if err := g.pisa.round(ctx, run, c); err != nil {
 				return err
 			}
 		}
