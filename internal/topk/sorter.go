@@ -55,7 +55,6 @@ func (s *sorter) sort(keys []uint64) {
 	}
 }
 
-// sortFew is for buckets and short queues.
 func sortFew(keys []uint64) {
 	if len(keys) > maxInsertion {
 		slices.Sort(keys)
